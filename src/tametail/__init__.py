@@ -1,0 +1,1 @@
+"""Means of heavy-tailed data under differential privacy."""
