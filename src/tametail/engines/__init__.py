@@ -1,1 +1,21 @@
-"""Placeholder."""
+"""Engines: they answer queries exactly, wherever the data are."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from tametail.queries import Query
+
+
+class Engine(Protocol):
+    """What ``ask`` needs of an engine: one verb, and rows by position where they are stable."""
+
+    @property
+    def size(self) -> int:
+        """The number of records, missing ones included. Public under replace-one only."""
+
+    def answer(self, query: Query) -> Any:
+        """Return the exact answer to ``query``."""
+
+    def rows(self, start: int, stop: int) -> Engine:
+        """Return an engine over the rows ``start..stop-1`` in their stored order."""

@@ -1,0 +1,76 @@
+"""Checks of public arguments: one line at the call, one clear sentence on failure."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+from tametail.errors import ParameterError
+
+
+def _single(named: dict[str, Any]) -> tuple[str, Any]:
+    ((name, value),) = named.items()
+    return name, value
+
+
+def number(**named: Any) -> float:
+    """Return the one named argument as a float; infinities pass, NaN and non-numbers do not.
+
+    >>> number(alpha=1)
+    1.0
+    """
+    name, value = _single(named)
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    try:
+        result = float(value) if is_number else math.nan
+    except OverflowError:
+        result = math.inf if value > 0 else -math.inf
+    if math.isnan(result):
+        raise ParameterError(f"{name}={value!r} is not a number: write a number such as {name}=1.")
+    return result
+
+
+def finite_number(**named: Any) -> float:
+    """Return the one named argument as a finite float."""
+    name, value = _single(named)
+    result = number(**named)
+    if math.isinf(result):
+        raise ParameterError(f"{name}={value!r} is not finite: write a finite number.")
+    return result
+
+
+def positive(**named: Any) -> float:
+    """Return the one named argument as a finite float above zero."""
+    name, value = _single(named)
+    result = finite_number(**named)
+    if result <= 0:
+        raise ParameterError(f"{name}={value!r} is not positive: write {name} > 0.")
+    return result
+
+
+def probability(**named: Any) -> float:
+    """Return the one named argument as a float strictly between 0 and 1."""
+    name, value = _single(named)
+    result = finite_number(**named)
+    if not 0 < result < 1:
+        raise ParameterError(f"{name}={value!r} is not between 0 and 1: write 0 < {name} < 1.")
+    return result
+
+
+def count(**named: Any) -> int:
+    """Return the one named argument as a non-negative integer."""
+    name, value = _single(named)
+    result = finite_number(**named)
+    if result < 0 or result != int(result):
+        raise ParameterError(f"{name}={value!r} is not a count: write a whole number >= 0.")
+    return int(result)
+
+
+def one_of(allowed: tuple[str, ...], **named: Any) -> str:
+    """Return the one named argument if it is one of the allowed words."""
+    name, value = _single(named)
+    if value not in allowed:
+        choices = " or ".join(f"{name}={word!r}" for word in allowed)
+        raise ParameterError(f"{name}={value!r} is not known: write {choices}.")
+    return str(value)

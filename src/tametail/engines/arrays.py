@@ -1,0 +1,77 @@
+"""Data in memory: lists, arrays, and columns of frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tametail.engines import kernel
+from tametail.engines.cells import (
+    Floats,
+    array_to_floats,
+    arrow_to_floats,
+    cells_to_floats,
+    check_array_type,
+    check_arrow_type,
+)
+from tametail.errors import ColumnError
+from tametail.queries import Query
+
+
+class MemoryEngine:
+    """Answers queries over one column in memory, a chunk at a time.
+
+    The column keeps its own type; only the chunk at hand is turned into float64.
+
+    >>> from tametail.queries import Count
+    >>> MemoryEngine([1, 2, None, "n/a", float("nan")]).answer(Count())
+    (2,)
+    """
+
+    def __init__(self, column: Any) -> None:
+        self._column = _as_column(column)
+
+    @property
+    def size(self) -> int:
+        """The number of records, missing ones included."""
+        return len(self._column)
+
+    def answer(self, query: Query) -> Any:
+        """Return the exact answer to ``query``."""
+        return kernel.answer(query, self._chunks())
+
+    def rows(self, start: int, stop: int) -> MemoryEngine:
+        """Return an engine over the rows ``start..stop-1``."""
+        return MemoryEngine(self._column[start:stop])
+
+    def _chunks(self) -> Iterator[Floats]:
+        column = self._column
+        if isinstance(column, pa.ChunkedArray):
+            for piece in column.chunks:
+                for start in range(0, len(piece), kernel.CHUNK):
+                    yield arrow_to_floats(piece.slice(start, kernel.CHUNK))
+            return
+        for start in range(0, len(column), kernel.CHUNK):
+            yield array_to_floats(column[start : start + kernel.CHUNK])
+
+
+def _as_column(data: Any) -> Any:
+    """Return a one-dimensional NumPy array or an Arrow chunked array; no cell can make it fail."""
+    if isinstance(data, pa.Array):
+        data = pa.chunked_array([data])
+    if isinstance(data, pa.ChunkedArray):
+        check_arrow_type("data", data.type)
+        return data
+    if isinstance(data, np.ndarray):
+        check_array_type(data.dtype)
+        if data.ndim == 2 and data.shape[1] == 1:
+            data = data[:, 0]
+        if data.ndim != 1:
+            raise ColumnError(
+                f"the data have {data.ndim} dimensions: pass one column, a one-dimensional array."
+            )
+        return data
+    return cells_to_floats(data)

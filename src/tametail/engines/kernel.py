@@ -1,0 +1,213 @@
+"""The integer kernel: exact answers to queries from chunks of float64 values.
+
+Every engine that sees records as arrays (memory, frames, files) uses this one kernel; NaN is
+the one mark of a missing record. A chunk has at most ``CHUNK`` values, so that float64 sums of
+integers up to 2**36 are exact; sums across chunks are Python integers. All arithmetic here is
+IEEE double arithmetic, one operation at a time, so that other engines can return the same
+integers (``docs/specification.md``).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from tametail.doubles import to_key
+from tametail.engines.sampling import Sampler
+from tametail.errors import InternalError
+from tametail.queries import (
+    SOFT_ONE,
+    Buckets,
+    ClippedSum,
+    Count,
+    Lattice,
+    Median,
+    Query,
+    SquareSum,
+    TailNodes,
+)
+
+Floats = npt.NDArray[np.float64]
+
+#: Values per chunk: small enough for the cache and for exact float64 sums.
+CHUNK = 1 << 16
+
+_EXPONENTS = 1 << 11
+_BIAS = 1023
+
+
+class Kernel(Protocol):
+    """Adds up chunks, then gives the exact answer."""
+
+    def add(self, chunk: Floats) -> None:
+        """Take in one chunk; it is not modified."""
+
+    def result(self) -> Any:
+        """Return the exact answer in integers."""
+
+
+def answer(query: Query, chunks: Iterable[Floats]) -> Any:
+    """Return the exact answer to ``query`` over all chunks, in one pass."""
+    kernel = _KERNELS[type(query)](query)
+    for chunk in chunks:
+        kernel.add(chunk)
+    return kernel.result()
+
+
+class _CountKernel:
+    def __init__(self, query: Count) -> None:  # noqa: ARG002 - one signature for all kernels
+        self.count = 0
+
+    def add(self, chunk: Floats) -> None:
+        self.count += chunk.size - int(np.count_nonzero(np.isnan(chunk)))
+
+    def result(self) -> tuple[int, ...]:
+        return (self.count,)
+
+
+class _Quantiser:
+    """q - centre for every value of a chunk, in one buffer; a missing record stays NaN."""
+
+    def __init__(self, lattice: Lattice) -> None:
+        self.lattice = lattice
+        self.inverse_tick = 2.0**-lattice.exponent
+        self.buffer = np.empty(CHUNK)
+
+    def __call__(self, chunk: Floats) -> Floats:
+        ticks = self.buffer[: chunk.size]
+        with np.errstate(all="ignore"):  # an overflow is an infinity, which the clip brings back
+            np.multiply(chunk, self.inverse_tick, out=ticks)
+        np.clip(ticks, float(self.lattice.low), float(self.lattice.high), out=ticks)
+        np.floor(ticks, out=ticks)
+        if self.lattice.centre:
+            np.subtract(ticks, float(self.lattice.centre), out=ticks)
+        return ticks
+
+
+def _sum_and_count(terms: Floats) -> tuple[int, int]:
+    """Sum and number of the terms that are not NaN; exact, since the terms are integers."""
+    total = terms.sum()
+    if np.isnan(total):
+        terms = terms[~np.isnan(terms)]
+        total = terms.sum()
+    return int(total), terms.size
+
+
+class _ClippedSumKernel:
+    def __init__(self, query: ClippedSum) -> None:
+        self.quantise = _Quantiser(query.lattice)
+        self.weight = query.count_weight
+        self.sum = self.count = 0
+
+    def add(self, chunk: Floats) -> None:
+        total, present = _sum_and_count(self.quantise(chunk))
+        self.sum += total
+        self.count += present
+
+    def result(self) -> tuple[int, ...]:
+        return (self.sum, self.weight * self.count) if self.weight else (self.sum,)
+
+
+class _SquareSumKernel:
+    def __init__(self, query: SquareSum) -> None:
+        if query.lattice.side > 1 << 18:
+            raise InternalError("squares on this lattice do not add up exactly in float64")
+        self.quantise = _Quantiser(query.lattice)
+        self.sum = 0
+
+    def add(self, chunk: Floats) -> None:
+        ticks = self.quantise(chunk)
+        total, _ = _sum_and_count(np.multiply(ticks, ticks, out=ticks))
+        self.sum += total
+
+    def result(self) -> tuple[int, ...]:
+        return (self.sum,)
+
+
+class _BucketsKernel:
+    def __init__(self, query: Buckets) -> None:
+        self.query = query
+        self.counts: Counter[int] = Counter()
+
+    def add(self, chunk: Floats) -> None:
+        with np.errstate(all="ignore"):
+            keys = np.floor(chunk * self.query.inverse_width)
+        keys = keys[np.isfinite(keys)]
+        for key, count in zip(*np.unique(keys, return_counts=True), strict=True):
+            self.counts[int(key)] += int(count)
+
+    def result(self) -> dict[int, int]:
+        low, high = self.query.low, self.query.high
+        return {key: count for key, count in self.counts.items() if low <= key <= high}
+
+
+class _TailNodesKernel:
+    """Counts by the top 16 bits of x - centre: sign, 11 bits of exponent, sixteenth of the octave.
+
+    A NaN shows as the largest exponent with a fraction (a difference is never a signalling NaN);
+    an infinity has that exponent and no fraction.
+    """
+
+    def __init__(self, query: TailNodes) -> None:
+        self.query = query
+        self.counts = np.zeros(1 << 16, dtype=np.int64)
+        self.buffer = np.empty(CHUNK)
+        self.index = np.empty(CHUNK, dtype=np.int64)
+
+    def add(self, chunk: Floats) -> None:
+        distance, index = self.buffer[: chunk.size], self.index[: chunk.size]
+        with np.errstate(all="ignore"):
+            np.subtract(chunk, self.query.centre, out=distance)
+        np.right_shift(distance.view(np.int64), 48, out=index)
+        np.bitwise_and(index, (1 << 16) - 1, out=index)
+        self.counts += np.bincount(index, minlength=1 << 16)
+
+    def result(self) -> tuple[int, ...]:
+        above, below = self.counts.reshape(2, _EXPONENTS, 16)
+        return tuple(self._side(below) + self._side(above))
+
+    def _side(self, counts: npt.NDArray[np.int64]) -> list[int]:
+        first, last = self.query.first, self.query.last
+        nodes = [0] * (last - first + 1)
+        # Field 0 holds distances below 2**-1022: such a record counts as being at the centre.
+        for field in np.flatnonzero(counts.any(axis=1)).tolist():
+            octave = field - _BIAS
+            if field == _EXPONENTS - 1:
+                nodes[-1] += SOFT_ONE * int(counts[field, 0])
+            elif octave >= last:
+                nodes[-1] += SOFT_ONE * int(counts[field].sum())
+            elif octave >= first:
+                weight = int(counts[field] @ (2 * np.arange(16) + 1))
+                nodes[octave - first] += SOFT_ONE * int(counts[field].sum()) - weight
+                nodes[octave - first + 1] += weight
+            elif field > 0:
+                nodes[0] += SOFT_ONE * int(counts[field].sum())
+        return nodes
+
+
+class _MedianKernel:
+    def __init__(self, query: Median) -> None:
+        self.sampler = Sampler(query.halvings)
+        self.keys: list[npt.NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
+
+    def add(self, chunk: Floats) -> None:
+        sample = chunk[self.sampler.pick(chunk.size)]
+        self.keys.append(to_key(sample[~np.isnan(sample)]))
+
+    def result(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        keys, counts = np.unique(np.concatenate(self.keys), return_counts=True)
+        return keys, counts.astype(np.int64)
+
+
+_KERNELS: dict[type[Query], Callable[[Any], Kernel]] = {
+    Count: _CountKernel,
+    ClippedSum: _ClippedSumKernel,
+    SquareSum: _SquareSumKernel,
+    Buckets: _BucketsKernel,
+    TailNodes: _TailNodesKernel,
+    Median: _MedianKernel,
+}

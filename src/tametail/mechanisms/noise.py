@@ -1,0 +1,192 @@
+"""Discrete Laplace and discrete Gaussian noise on integers, drawn by OpenDP.
+
+The noise is drawn on a vector of zeros and added in Python integers, because OpenDP's 64-bit
+integers saturate and Python's do not. The scale is raised by single ulps until OpenDP's own
+privacy map says that the release costs no more than it may.
+
+OpenDP is imported on the first draw, not when tametail is imported.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from tametail._validate import positive
+from tametail.errors import InternalError
+
+GREATEST_SCALE = 2.0**56
+"""Noise of this scale leaves the 64-bit integers with probability below 2^-180."""
+
+LEAST_SCALE = 2.0**-10
+"""Noise of this scale is 0 except with probability below e^-1000: less would gain nothing."""
+
+_features_lock = threading.Lock()
+
+
+def add_laplace(values: Sequence[int], l1: int, epsilon: float) -> list[int]:
+    r"""Add independent discrete Laplace noise to each of some integers.
+
+    The noise Z has P(Z = z) = (1 - p) / (1 + p) p^\|z\| with p = exp(-1 / scale) and the scale
+    of :func:`laplace_scale`.
+
+    Parameters
+    ----------
+    values
+        Exact integers of any size.
+    l1
+        How far one record can move ``values``, in the sum of absolute differences. With 0 the
+        values do not depend on any record and come back unchanged.
+    epsilon
+        What the release may cost.
+
+    Notes
+    -----
+    **Formal guarantee**: epsilon-DP for the unit of protection under which ``l1`` holds. See
+    ``docs/proofs/noise.md``.
+
+    Examples
+    --------
+    >>> add_laplace([10**30, -7], l1=1, epsilon=1000.0)
+    [1000000000000000000000000000000, -7]
+    """
+    scale = laplace_scale(l1, epsilon)
+    return _add(values, _laplace, scale)
+
+
+def add_gaussian(values: Sequence[int], l2_squared: int, rho: float) -> list[int]:
+    """Add independent discrete Gaussian noise to each of some integers.
+
+    The noise Z has P(Z = z) proportional to exp(-z^2 / (2 sigma^2)) with the sigma of
+    :func:`gaussian_scale`.
+
+    Parameters
+    ----------
+    values
+        Exact integers of any size.
+    l2_squared
+        How far one record can move ``values``, in the sum of squared differences. With 0 the
+        values do not depend on any record and come back unchanged.
+    rho
+        What the release may cost.
+
+    Notes
+    -----
+    **Formal guarantee**: rho-zCDP for the unit of protection under which ``l2_squared`` holds.
+    See ``docs/proofs/noise.md``.
+
+    Examples
+    --------
+    >>> add_gaussian([10**30, -7], l2_squared=2, rho=1e6)
+    [1000000000000000000000000000000, -7]
+    """
+    sigma = gaussian_scale(l2_squared, rho)
+    return _add(values, _gaussian, sigma)
+
+
+@lru_cache(maxsize=4096)
+def laplace_scale(l1: int, epsilon: float) -> float:
+    """Return the scale of the Laplace noise: l1 / epsilon, and an ulp more where it must be.
+
+    Examples
+    --------
+    >>> laplace_scale(2, 0.5)
+    4.0
+    >>> laplace_scale(0, 0.5)
+    0.0
+    """
+    _check_sensitivity(l1)
+    epsilon = positive(epsilon=epsilon)
+    if l1 == 0:
+        return 0.0
+    scale = _least_scale(_laplace, l1 / epsilon, l1, epsilon)
+    if Fraction(scale) * Fraction(epsilon) < l1:
+        raise InternalError("OpenDP's map for Laplace noise disagrees with l1 / scale.")
+    return scale
+
+
+@lru_cache(maxsize=4096)
+def gaussian_scale(l2_squared: int, rho: float) -> float:
+    """Return sigma of the Gaussian noise: sqrt(l2_squared / (2 rho)), and an ulp more if need be.
+
+    Examples
+    --------
+    >>> gaussian_scale(2, 0.25)  # OpenDP rounds the square of sqrt(2) up, so a little more
+    2.0000000000000004
+    >>> gaussian_scale(0, 0.25)
+    0.0
+    """
+    _check_sensitivity(l2_squared)
+    rho = positive(rho=rho)
+    if l2_squared == 0:
+        return 0.0
+    sensitivity = math.sqrt(l2_squared)
+    while Fraction(sensitivity) ** 2 < l2_squared:
+        sensitivity = math.nextafter(sensitivity, math.inf)
+    sigma = _least_scale(_gaussian, sensitivity / math.sqrt(2 * rho), sensitivity, rho)
+    if Fraction(sigma) ** 2 * 2 * Fraction(rho) < l2_squared:
+        raise InternalError("OpenDP's map for Gaussian noise disagrees with l2^2 / (2 sigma^2).")
+    return sigma
+
+
+def _check_sensitivity(sensitivity: int) -> None:
+    if not 0 <= sensitivity < 2**63:
+        raise InternalError("A sensitivity must be at least 0 and below 2^63.")
+
+
+def _least_scale(
+    build: Callable[[float], Any], start: float, sensitivity: float, cost: float
+) -> float:
+    """Raise the scale from ``start`` until OpenDP's map is within the cost."""
+    scale = max(start, LEAST_SCALE)
+    while scale <= GREATEST_SCALE and build(scale).map(sensitivity) > cost:
+        scale = math.nextafter(scale, math.inf)
+    if scale > GREATEST_SCALE:
+        raise InternalError(
+            f"Noise of scale {scale:.3g} is asked for, and above 2^56 it does not fit in 64 bits: "
+            "a larger budget or a coarser unit of the counts is needed."
+        )
+    return scale
+
+
+def _add(values: Sequence[int], build: Callable[[float], Any], scale: float) -> list[int]:
+    # OpenDP cannot tell the type of an empty list.
+    if scale == 0.0 or len(values) == 0:
+        return [int(value) for value in values]
+    noise: list[int] = build(scale)([0] * len(values))
+    return [int(value) + z for value, z in zip(values, noise, strict=True)]
+
+
+@lru_cache(maxsize=1024)
+def _laplace(scale: float) -> Any:
+    from opendp.measurements import make_laplace
+    from opendp.metrics import l1_distance
+
+    return _build(make_laplace, l1_distance(T="i64"), scale)
+
+
+@lru_cache(maxsize=1024)
+def _gaussian(sigma: float) -> Any:
+    from opendp.measurements import make_gaussian
+    from opendp.metrics import l2_distance
+
+    return _build(make_gaussian, l2_distance(T="f64"), sigma)
+
+
+def _build(make: Callable[..., Any], metric: Any, scale: float) -> Any:
+    """Make a measurement on vectors of 64-bit integers, and leave OpenDP's features as found."""
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.mod import GLOBAL_FEATURES, disable_features, enable_features
+
+    with _features_lock:
+        was_enabled = "contrib" in GLOBAL_FEATURES
+        enable_features("contrib")
+        try:
+            return make(vector_domain(atom_domain(T="i64")), metric, scale=scale)
+        finally:
+            if not was_enabled:
+                disable_features("contrib")

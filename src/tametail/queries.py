@@ -1,0 +1,206 @@
+"""Queries: what may be counted or summed over the records, in integers.
+
+A query holds public numbers only. It states by how much one record can move its exact answer
+(its sensitivity) for each unit of protection; the proofs are in ``docs/proofs/queries.md``.
+``docs/specification.md`` says, engine by engine, which integers a query returns.
+
+A missing record (None, NaN, a cell that is not a number) contributes nothing to any query.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tametail.unit import Unit
+
+#: One record weighs this much in a soft count.
+SOFT_ONE = 32
+
+#: Ticks are powers of two between 2**-1022 and 2**1022, so that their inverses are doubles too.
+SMALLEST_TICK_EXPONENT = -1022
+LARGEST_TICK_EXPONENT = 1022
+
+#: A clipped record is at most this many ticks from the centre: 2**16 of them add up in float64.
+WIDEST_SIDE = 1 << 36
+
+#: Ends of a lattice in ticks: every integer up to here is a double.
+WIDEST_END = 1 << 53
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """How far one record can move an answer: in L1, and in L2 (squared, to stay an integer)."""
+
+    l1: int
+    l2_squared: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lattice:
+    """Clip points and centre as integer multiples of a tick, itself a power of two.
+
+    A record x becomes ``q = floor(clip(x * 2**-exponent, low, high))``.
+    """
+
+    exponent: int
+    low: int
+    centre: int
+    high: int
+
+    def __post_init__(self) -> None:
+        ordered = -WIDEST_END <= self.low <= self.centre <= self.high <= WIDEST_END
+        tick_fits = SMALLEST_TICK_EXPONENT <= self.exponent <= LARGEST_TICK_EXPONENT
+        if not (ordered and tick_fits and self.side <= WIDEST_SIDE):
+            raise AssertionError("a lattice needs low <= centre <= high within its limits")
+
+    @classmethod
+    def around(cls, centre: float, below: float, above: float, bits: int = 30) -> Lattice:
+        """Return the lattice for clipping to ``[centre - below, centre + above]``.
+
+        The tick is the power of two that cuts the wider side into 2**(bits-1) to 2**bits parts,
+        but not finer than the doubles near the centre.
+
+        >>> Lattice.around(0.0, 1.0, 3.0, bits=4)
+        Lattice(exponent=-2, low=-4, centre=0, high=12)
+        """
+        wider = max(below, above, 2.0**-1000)
+        exponent = math.frexp(wider)[1] - bits
+        if centre != 0.0:
+            exponent = max(exponent, math.frexp(centre)[1] - 52)
+        exponent = min(max(exponent, SMALLEST_TICK_EXPONENT), LARGEST_TICK_EXPONENT)
+        middle = _ticks(centre, exponent)
+        side = [min(math.ceil(math.ldexp(part, -exponent)), WIDEST_SIDE) for part in (below, above)]
+        low, high = max(middle - side[0], -WIDEST_END), min(middle + side[1], WIDEST_END)
+        return cls(exponent=exponent, low=low, centre=middle, high=high)
+
+    @property
+    def tick(self) -> float:
+        """The tick as a float; exact."""
+        return math.ldexp(1.0, self.exponent)
+
+    @property
+    def width(self) -> int:
+        """Distance between the clip points, in ticks."""
+        return self.high - self.low
+
+    @property
+    def side(self) -> int:
+        """Largest distance of a clip point from the centre, in ticks."""
+        return max(self.high - self.centre, self.centre - self.low)
+
+    def value(self, ticks: float) -> float:
+        """Turn a (noisy) number of ticks into a value."""
+        return math.ldexp(ticks, self.exponent)
+
+
+def _ticks(value: float, exponent: int) -> int:
+    # Halving before scaling keeps the largest doubles finite; the result is below 2**53.
+    return round(math.ldexp(value / 2.0, 1 - exponent)) if value else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """The number of records that are not missing. Answer: ``(count,)``."""
+
+    def sensitivity(self, unit: Unit) -> Sensitivity:  # noqa: ARG002 - the same for both units
+        """1: a replacement can turn a missing record into one that is not."""
+        return Sensitivity(1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class ClippedSum:
+    """Sum of the clipped, centred records and, if ``count_weight`` > 0, their weighted count.
+
+    Answer: ``(sum of q - centre,)`` or ``(sum of q - centre, count_weight * count)``.
+
+    Sum and count share one sensitivity: a replacement that moves the sum by the whole width
+    leaves the count alone, and one that changes the count moves the sum by one side only.
+    So a count of weight up to the thinner side is free under replace-one.
+
+    >>> query = ClippedSum(Lattice(exponent=0, low=-2, centre=0, high=10), count_weight=2)
+    >>> query.sensitivity(Unit.REPLACE_ONE).l1, query.sensitivity(Unit.ADD_REMOVE).l1
+    (12, 12)
+    """
+
+    lattice: Lattice
+    count_weight: int = 0
+
+    def sensitivity(self, unit: Unit) -> Sensitivity:
+        """Bound the move for value to missing (either unit) and value to value (replace-one)."""
+        width, side, weight = self.lattice.width, self.lattice.side, self.count_weight
+        l1, l2_squared = side + weight, side**2 + weight**2
+        if unit is Unit.REPLACE_ONE:
+            l1, l2_squared = max(l1, width), max(l2_squared, width**2)
+        return Sensitivity(l1, l2_squared)
+
+
+@dataclass(frozen=True, slots=True)
+class SquareSum:
+    """Sum of the squared, clipped, centred records. Answer: ``(sum of (q - centre)**2,)``."""
+
+    lattice: Lattice
+
+    def sensitivity(self, unit: Unit) -> Sensitivity:  # noqa: ARG002 - squares are not negative
+        """The largest square: every term lies between 0 and ``side**2``."""
+        return Sensitivity(self.lattice.side**2, self.lattice.side**4)
+
+
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """Counts of ``floor(x * inverse_width)`` over the keys ``low..high``; other keys are dropped.
+
+    Answer: a mapping of the non-empty keys to their counts.
+    """
+
+    inverse_width: float
+    low: int
+    high: int
+
+    def sensitivity(self, unit: Unit) -> Sensitivity:
+        """One record is in one bucket: a replacement empties one and fills another."""
+        buckets = 2 if unit is Unit.REPLACE_ONE else 1
+        return Sensitivity(buckets, buckets)
+
+
+@dataclass(frozen=True, slots=True)
+class TailNodes:
+    r"""Soft counts of the distances from ``centre`` on octave nodes, below and above it.
+
+    With y = x - centre, let a record lie in the i-th sixteenth of the octave 2**j <= \|y\| <
+    2**(j+1). It counts w = 2i + 1 at node j+1 and ``SOFT_ONE - w`` at node j of its side, so that
+    sums of \|y\| are kept to within a 32nd. Nodes are ``first..last``; a distance beyond the last
+    node counts there in full, one below the first node likewise, and one below 2**-1022 nowhere.
+
+    Answer: the nodes below the centre, then those above, ``2 * (last - first + 1)`` integers.
+    """
+
+    centre: float
+    first: int
+    last: int
+
+    def sensitivity(self, unit: Unit) -> Sensitivity:
+        """A record is a non-negative vector of L1 norm SOFT_ONE (or 0), hence of L2 norm <= it."""
+        records = 2 if unit is Unit.REPLACE_ONE else 1
+        return Sensitivity(records * SOFT_ONE, records * SOFT_ONE**2)
+
+
+@dataclass(frozen=True, slots=True)
+class Median:
+    """The records as ordered integer keys, for a private choice of their median.
+
+    A record is looked at with probability ``2**-halvings``, by a secret coin of its own; the
+    candidates are all finite doubles in [low, high]. Answer: distinct keys and their counts.
+    """
+
+    halvings: int
+    low: float
+    high: float
+
+    def score_sensitivity(self, unit: Unit) -> int:  # noqa: ARG002 - the scores differ by unit
+        """1 for both scores of ``mechanisms.doubles``; see docs/proofs/selection.md."""
+        return 1
+
+
+SumQuery = Count | ClippedSum | SquareSum | TailNodes
+Query = SumQuery | Buckets | Median

@@ -1,0 +1,115 @@
+"""What the caller is willing to say about the records (tails) and about the mean (within)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from tametail._validate import finite_number, number, positive
+from tametail.errors import ParameterError
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The k-th central moment is bounded: ``E|X - mean|**k <= scale**k``.
+
+    The paper's assumption, with its remark on M and sigma: ``scale = M * sigma``.
+    ``Moment(2, s)`` says that the standard deviation is at most s.
+
+    >>> Moment(2, 1000)
+    Moment(k=2.0, scale=1000.0)
+    """
+
+    k: float
+    scale: float
+
+    def __post_init__(self) -> None:
+        k = finite_number(k=self.k)
+        if k <= 1:
+            raise ParameterError(
+                f"k={self.k!r} is too small: a mean needs a moment with k > 1, such as Moment(2, "
+                "scale) for a bound on the standard deviation."
+            )
+        object.__setattr__(self, "k", k)
+        object.__setattr__(self, "scale", positive(scale=self.scale))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready description."""
+        return {"kind": "moment", "k": self.k, "scale": self.scale}
+
+
+@dataclass(frozen=True, slots=True)
+class Bounded:
+    """Every record lies in [low, high].
+
+    >>> Bounded(0, 120)
+    Bounded(low=0.0, high=120.0)
+    """
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        low, high = finite_number(low=self.low), finite_number(high=self.high)
+        if low >= high:
+            raise ParameterError(
+                f"low={self.low!r} is not below high={self.high!r}: write Bounded(low, high) with "
+                "low < high."
+            )
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return a JSON-ready description."""
+        return {"kind": "bounded", "low": self.low, "high": self.high}
+
+
+Tail = Moment | Bounded | None
+
+
+def parse_tail(value: Any) -> Tail:
+    """Return ``value`` if it is a tail, else say what one looks like."""
+    if value is None or isinstance(value, Moment | Bounded):
+        return value
+    raise ParameterError(
+        f"tail={value!r} is not a tail: write tail=Moment(2, scale), tail=Bounded(low, high) or "
+        "leave it out."
+    )
+
+
+def tail_from_dict(record: dict[str, Any] | None) -> Tail:
+    """Undo ``to_dict``."""
+    if record is None:
+        return None
+    if record["kind"] == "moment":
+        return Moment(record["k"], record["scale"])
+    return Bounded(record["low"], record["high"])
+
+
+def parse_within(value: Any) -> tuple[float, float]:
+    """Return (low, high) for the *mean* from R, (low, high) or None.
+
+    >>> parse_within(1e6)
+    (-1000000.0, 1000000.0)
+    >>> parse_within((0, math.inf))
+    (0.0, inf)
+    """
+    if value is None:
+        return -math.inf, math.inf
+    if isinstance(value, tuple | list):
+        if len(value) != 2:
+            raise ParameterError(
+                f"within={value!r} has {len(value)} parts: write within=R or within=(low, high)."
+            )
+        low, high = number(low=value[0]), number(high=value[1])
+        if not low < high:
+            raise ParameterError(f"within={value!r} is empty: write within=(low, high), low < high")
+        return low, high
+    radius = number(within=value)
+    if radius <= 0:
+        raise ParameterError(
+            f"within={value!r} is not positive: write within=R with R > 0 for a mean in [-R, R], "
+            "or within=(low, high)."
+        )
+    return -radius, radius
