@@ -13,7 +13,7 @@ from fractions import Fraction
 from statistics import NormalDist
 from typing import Final, Literal
 
-from tametail._validate import positive, probability
+from tametail._validate import finite_number, positive, probability
 from tametail.errors import ParameterError
 
 _ULP: Final = 2.0**-52
@@ -124,9 +124,12 @@ def gaussian_delta(sigma_over_sensitivity: float, epsilon: float) -> float:
     """
     from scipy.special import erfcx, ndtr
 
-    s, epsilon = positive(sigma_over_sensitivity=sigma_over_sensitivity), float(epsilon)
-    if not 0 <= epsilon < math.inf:
-        raise ParameterError(f"epsilon={epsilon!r} is negative or not finite: write epsilon=1.0.")
+    s, epsilon = (
+        positive(sigma_over_sensitivity=sigma_over_sensitivity),
+        finite_number(epsilon=epsilon),
+    )
+    if epsilon < 0:
+        raise ParameterError(f"epsilon={epsilon!r} is negative: write epsilon >= 0.")
     A, B = 0.5 / s - epsilon * s, -0.5 / s - epsilon * s
     density = 0.5 * math.exp(-A * A / 2)
     # erfcx grows without bound for negative arguments, where Phi(A) itself is not small.
@@ -140,7 +143,8 @@ def gaussian_delta(sigma_over_sensitivity: float, epsilon: float) -> float:
 def analytic_gaussian_sigma(sensitivity: float, epsilon: float, delta: float) -> float:
     """Return the least sigma of a Gaussian that is (epsilon, delta)-DP, rounded up.
 
-    For a lone Gaussian mechanism only; a composition goes through zCDP.
+    Formal guarantee: continuous N(0, sigma^2) noise on a query of this L2 sensitivity is
+    (epsilon, delta)-DP. For one Gaussian alone; a composition goes through zCDP.
 
     >>> sigma = analytic_gaussian_sigma(2.0, 1.0, 1e-6)
     >>> round(sigma, 3), gaussian_delta(sigma / 2, 1.0) <= 1e-6

@@ -5,6 +5,7 @@ Import these from :mod:`tametail.budget`, which has everything about budgets.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -38,6 +39,11 @@ class Budget(ABC):
 
     @abstractmethod
     def __str__(self) -> str: ...
+
+    @property
+    @abstractmethod
+    def strength(self) -> float:
+        """The scale of the noise on a query of sensitivity 1 is 1 / strength."""
 
     def values(self) -> tuple[float, ...]:
         """Return the numbers of the budget, in the order of its constructor."""
@@ -110,6 +116,11 @@ class Pure(Budget):
     def __str__(self) -> str:
         return f"epsilon = {self.epsilon:.12g} (pure)"
 
+    @property
+    def strength(self) -> float:
+        """Epsilon: Laplace noise of scale 1 / epsilon."""
+        return self.epsilon
+
 
 @dataclass(frozen=True, slots=True)
 class Zcdp(Budget):
@@ -119,6 +130,11 @@ class Zcdp(Budget):
 
     def __str__(self) -> str:
         return f"rho = {self.rho:.12g} (zCDP)"
+
+    @property
+    def strength(self) -> float:
+        """sqrt(2 rho): Gaussian noise of standard deviation 1 / sqrt(2 rho)."""
+        return math.sqrt(2 * self.rho)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +146,11 @@ class Approx(Budget):
 
     def __str__(self) -> str:
         return f"epsilon = {self.epsilon:.12g}, delta = {self.delta:.12g} (approximate)"
+
+    @property
+    def strength(self) -> float:
+        """Epsilon: Laplace noise of scale 1 / epsilon."""
+        return self.epsilon
 
 
 def _check(name: str, value: Any) -> float:

@@ -46,6 +46,8 @@ __all__ = [
     "gaussian_delta",
     "in_parallel",
     "noise_for",
+    "on_sample",
+    "parse_budget",
     "pure",
     "pure_to_zcdp",
     "zcdp",
@@ -78,6 +80,34 @@ def approx(epsilon: float, delta: float) -> Approx:
     epsilon = 1, delta = 1e-06 (approximate)
     """
     return Approx(epsilon, delta)
+
+
+def parse_budget(
+    budget: Any = None, *, epsilon: Any = None, delta: Any = None, rho: Any = None
+) -> Budget:
+    """Return the one budget that the arguments describe.
+
+    >>> parse_budget(epsilon=1, delta=1e-6)
+    Approx(epsilon=1.0, delta=1e-06)
+    """
+    advice = "write epsilon=1, or epsilon=1 with delta=1e-6, or rho=0.5, or budget=pure(1)"
+    given = [
+        name
+        for name, value in (("budget", budget), ("epsilon", epsilon), ("rho", rho))
+        if value is not None
+    ]
+    if not given:
+        raise ParameterError(f"there is no privacy budget: {advice}.")
+    if len(given) > 1 or (delta is not None and given != ["epsilon"]):
+        names = " and ".join([*given, "delta"] if delta is not None else given)
+        raise ParameterError(f"{names} are given together: {advice}, one of them.")
+    if rho is not None:
+        return Zcdp(rho)
+    if epsilon is not None:
+        return Pure(epsilon) if delta is None else Approx(epsilon, delta)
+    if not isinstance(budget, Budget):
+        raise ParameterError(f"budget={budget!r} is not a budget: {advice}.")
+    return budget
 
 
 def compose(
@@ -191,8 +221,10 @@ def exponential_rate(cost: Budget, *, monotone: bool = False) -> Fraction:
     """Return the exponent per unit of score of an exponential mechanism that costs ``cost``.
 
     The scores have sensitivity 1; ``monotone`` says that a neighbour moves all of them the same
-    way. A rate r then bounds the range of the log-ratio of probabilities by epsilon = 2r
-    (monotone: r), which is epsilon-DP and epsilon^2 / 8-zCDP.
+    way. A rate r bounds the range of the log-ratio of probabilities by epsilon = 2r (monotone: r),
+    which is epsilon-DP and epsilon^2 / 8-zCDP. The rate is rounded down.
+
+    Formal guarantee: P(i) proportional to base_i e^(rate score_i) costs at most ``cost``.
 
     >>> exponential_rate(pure(1.0)), exponential_rate(zcdp(0.5)), exponential_rate(zcdp(2.0))
     (Fraction(1, 2), Fraction(1, 1), Fraction(2, 1))
@@ -204,11 +236,34 @@ def exponential_rate(cost: Budget, *, monotone: bool = False) -> Fraction:
     return 2 * half_range if monotone else half_range
 
 
+def on_sample(cost: Budget, halvings: int) -> Budget:
+    """Return what may be spent on a secret sample, if it is to cost ``cost`` on all records.
+
+    Every record is in the sample with probability ``p = 2**-halvings``, by a coin of its own. A
+    mechanism that is epsilon-DP on the sample is then ln(1 + p (e^epsilon - 1))-DP on all
+    records (docs/proofs/sampling.md). A zCDP cost is first read as pure: rho = epsilon^2 / 2.
+
+    >>> on_sample(pure(0.1), 0), round(on_sample(pure(0.001), 10).epsilon, 4)
+    (Pure(epsilon=0.1), 0.7053)
+    """
+    if halvings == 0:
+        return cost
+    epsilon = cost.epsilon if isinstance(cost, (Pure, Approx)) else square_root_down(2 * _rho(cost))
+    if epsilon > 30:  # e^epsilon dwarfs 1: the sample may spend epsilon + halvings ln 2, and less
+        return Pure(epsilon)
+    exact = math.log1p(math.ldexp(math.expm1(epsilon), halvings))
+    return Pure(exact * (1 - 1e-14))  # both functions are good to a few units in the last place
+
+
 def noise_for(cost: Budget, l1: int, l2_squared: int) -> Noise:
     """Return the integer noise that makes a vector query cost at most ``cost``.
 
     Laplace of scale l1 / epsilon for pure and approximate costs, Gaussian of scale
     sqrt(l2_squared / (2 rho)) for zCDP; the scale is rounded up.
+
+    Formal guarantee: discrete noise of this kind and scale on each entry of an integer query
+    that a neighbour moves by at most l1 in L1 norm and sqrt(l2_squared) in L2 norm costs at
+    most ``cost``.
 
     >>> noise_for(pure(0.5), l1=1, l2_squared=1)
     Noise(kind='laplace', scale=2.0)
@@ -274,10 +329,13 @@ class Guarantee:
         if self.rho is not None:
             return Guarantee(None, None, 4 * self.rho, Unit.REPLACE_ONE)
         epsilon, delta = self._pair()
-        if delta and epsilon > 700:  # e^epsilon is near the largest float; delta = 1 says nothing
-            return Guarantee(2 * epsilon, 1.0, None, Unit.REPLACE_ONE)
-        growth = 1 + Fraction(math.nextafter(math.exp(min(epsilon, 700.0)), math.inf))
-        doubled = min(round_up(growth * Fraction(delta)), 1.0)
+        if delta == 0:
+            doubled = 0.0
+        elif epsilon > 700:  # e^epsilon is close to the largest float: claim nothing
+            doubled = 1.0
+        else:
+            growth = 1 + Fraction(math.nextafter(math.exp(epsilon), math.inf))
+            doubled = min(round_up(growth * Fraction(delta)), 1.0)
         return Guarantee(2 * epsilon, doubled, None, Unit.REPLACE_ONE)
 
     def to_dict(self) -> dict[str, Any]:

@@ -74,6 +74,19 @@ class Lattice:
         low, high = max(middle - side[0], -WIDEST_END), min(middle + side[1], WIDEST_END)
         return cls(exponent=exponent, low=low, centre=middle, high=high)
 
+    @classmethod
+    def below_noise(
+        cls, centre: float, below: float, above: float, *, strength: float, records: float
+    ) -> Lattice:
+        """Return :meth:`around` with a tick far below the noise on a mean of ``records``.
+
+        ``strength`` is the epsilon of the noise: on the mean it is about a side divided by
+        records * strength, and a tick is at most a 128th of that, as far as 64-bit noise allows.
+        """
+        finest = 8 + math.ceil(math.log2(max(records * strength, 1.0)))
+        largest = 50 + math.floor(math.log2(min(strength, 1.0)))
+        return cls.around(centre, below, above, bits=max(4, min(finest, largest, 36)))
+
     @property
     def tick(self) -> float:
         """The tick as a float; exact."""

@@ -7,6 +7,7 @@ is missing (NaN), and an integer or decimal too large for a double is an infinit
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -19,6 +20,9 @@ from tametail.errors import ColumnError
 
 Floats = npt.NDArray[np.float64]
 
+#: A number in text; linear in the length of the cell, whatever the cell holds.
+_NUMBER = re.compile(r"[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?)", re.A | re.I)
+
 
 def cell_to_float(cell: Any) -> float:
     """Return the number in one untyped cell, NaN if there is none.
@@ -26,12 +30,12 @@ def cell_to_float(cell: Any) -> float:
     >>> cell_to_float(3), cell_to_float("3"), cell_to_float(10**400)
     (3.0, nan, inf)
     """
-    if isinstance(cell, float | int | np.number | np.bool_ | Decimal | Fraction):
+    if isinstance(cell, float | int | np.floating | np.integer | np.bool_ | Decimal | Fraction):
         try:
             return float(cell)
         except OverflowError:
             return math.inf if cell > 0 else -math.inf
-        except (TypeError, ValueError):  # complex numbers and signalling decimals
+        except (TypeError, ValueError):  # spans of time and signalling decimals
             return math.nan
     return math.nan
 
@@ -76,12 +80,32 @@ def arrow_to_floats(values: pa.Array) -> Floats:
     if pa.types.is_decimal(kind):
         return cells_to_floats(values.to_pylist())
     if pa.types.is_floating(kind):
-        return np.asarray(values.to_numpy(zero_copy_only=False), dtype=np.float64)
+        return array_to_floats(values.to_numpy(zero_copy_only=False))
     floats = values.fill_null(False if pa.types.is_boolean(kind) else 0)
-    numbers = floats.to_numpy(zero_copy_only=False).astype(np.float64)
+    numbers: Floats = floats.to_numpy(zero_copy_only=False).astype(np.float64)
     if values.null_count:
         numbers[values.is_null().to_numpy(zero_copy_only=False)] = np.nan
     return numbers
+
+
+def text_to_floats(cells: pa.Array) -> Floats:
+    """Return the numbers in text cells, NaN where a cell is not a number.
+
+    >>> text_to_floats(pa.array(["1.5", " -2e3 ", "1e400", "n/a", "1_000", None])).tolist()
+    [1.5, -2000.0, inf, nan, nan, nan]
+    """
+    import pyarrow.compute as pc
+
+    trimmed = pc.ascii_trim_whitespace(cells)
+    try:
+        # Correctly rounded, as Python's float, and many times faster.
+        return arrow_to_floats(trimmed.cast(pa.float64()))
+    except pa.ArrowInvalid:
+        return cells_to_floats(map(_text_to_number, trimmed.to_pylist()))
+
+
+def _text_to_number(text: str | None) -> float | None:
+    return float(text) if text is not None and _NUMBER.fullmatch(text) else None
 
 
 def check_arrow_type(name: str, kind: pa.DataType) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from tametail.engines.cells import cells_to_floats, check_arrow_type
-from tametail.errors import ColumnError
+from tametail.errors import ColumnError, DataError, ParameterError
 
 
 def is_frame(data: Any) -> bool:
@@ -20,20 +20,24 @@ def is_frame(data: Any) -> bool:
         nw.from_native(data, allow_series=True)
     except TypeError:
         return False
+    except nw.exceptions.DuplicateError:
+        return True
     return True
 
 
 def column_of(data: Any, column: str | None) -> Any:
     """Return the column as a NumPy array or an Arrow chunked array."""
-    native = nw.from_native(data, allow_series=True)
+    native = _known(data)
     if isinstance(native, nw.LazyFrame):
-        name = pick_column(native.collect_schema().names(), column)
-        series = native.select(nw.col(name)).collect()[name]
-    elif isinstance(native, nw.DataFrame):
-        series = native[pick_column(native.columns, column)]
-    else:
-        series = native
-    return _values(series)
+        names = native.collect_schema().names()
+        native = _computed(native.select(nw.col(pick_column(names, column))))
+    if isinstance(native, nw.DataFrame):
+        return _values(native.get_column(pick_column(native.columns, column)))
+    if column is not None:
+        raise ParameterError(
+            f"column={column!r} is given, but a series has no columns: leave column out."
+        )
+    return _values(native)
 
 
 def pick_column(names: Sequence[str], column: str | None) -> str:
@@ -51,11 +55,33 @@ def pick_column(names: Sequence[str], column: str | None) -> str:
     return column
 
 
+def _known(data: Any) -> Any:
+    try:
+        return nw.from_native(data, allow_series=True)
+    except nw.exceptions.DuplicateError:
+        raise ColumnError("several columns have the same name: rename all but one.") from None
+
+
+def _computed(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+    """Compute a lazy frame; what its own library says of a failure may quote cells."""
+    try:
+        return frame.collect()
+    except Exception:  # noqa: S110 - every library has errors of its own
+        pass
+    raise DataError("the lazy frame cannot be computed: compute it before, and pass the result.")
+
+
 def _values(series: nw.Series[Any]) -> Any:
     if series.dtype == nw.Object:
         return cells_to_floats(series.to_list())
     if series.implementation.is_pandas() and isinstance(series.to_native().dtype, np.dtype):
         return series.to_numpy()
-    values = series.to_arrow()
+    try:
+        values = series.to_arrow()
+    except (pa.ArrowException, TypeError):
+        raise ColumnError(
+            f"column {series.name!r} has type {series.to_native().dtype}, which cannot be read: "
+            "convert it to float64 before."
+        ) from None
     check_arrow_type(str(series.name), values.type)
     return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])

@@ -2,40 +2,36 @@
 
 Pure and concentrated privacy need a public universe of keys, of any size. In principle every key
 of the universe gets noise, and those whose noisy count reaches a public threshold are released.
-In practice only the noises of empty keys that reach it are drawn (:mod:`tametail.mechanisms.sparse`),
-with the same law. Approximate privacy needs no universe: keys that do not occur are never released,
-and the threshold hides a key that occurs once.
+In practice only the noises of empty keys that reach it are drawn, with the same law
+(:mod:`tametail.mechanisms.sparse`). Approximate privacy needs no universe: keys that do not occur
+are never released, and the threshold hides a key that occurs once.
 """
 
 from __future__ import annotations
 
 import math
 import operator
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tametail._validate import probability
 from tametail.budget import Approx, Budget, Pure, Zcdp, exponential_rate
-from tametail.errors import ParameterError
+from tametail.errors import InternalError, ParameterError
+from tametail.mechanisms import sparse
 from tametail.mechanisms.noise import add_gaussian, add_laplace, gaussian_scale, laplace_scale
-from tametail.mechanisms.select import select, uniform_integer
-from tametail.mechanisms.sparse import (
-    DiscreteGaussian,
-    DiscreteLaplace,
-    NoiseLaw,
-    draw_reaching,
-    reach,
-)
+from tametail.mechanisms.select import select
 from tametail.unit import Unit
 
-Universe = tuple[int, int]
-"""The least and the greatest key that can occur."""
+Universe = tuple[int, int]  # the least and the greatest key that can occur
+
+MOVED_COUNTS = {Unit.REPLACE_ONE: 2, Unit.ADD_REMOVE: 1}
+"""How many counts one record moves, each by 1: the L1 and the squared L2 sensitivity."""
 
 CHOICE_BETA = Fraction(1, 20)
 """The failure probability at which two ways to the largest bucket are compared."""
@@ -45,16 +41,8 @@ CHOICE_BETA = Fraction(1, 20)
 class Histogram:
     """The buckets whose noisy count reached the threshold.
 
-    Attributes
-    ----------
-    counts
-        Noisy counts by key, keys ascending.
-    threshold
-        The least noisy count that is released; public.
-    budget, unit
-        What was spent, and against which change of the records.
-    universe
-        The least and the greatest key, or None.
+    ``counts`` holds the noisy counts by key, keys ascending. The threshold, the budget, the unit
+    and the universe (None if there is none) are public.
     """
 
     counts: dict[int, int]
@@ -64,11 +52,8 @@ class Histogram:
     universe: Universe | None
 
     def __repr__(self) -> str:
-        keys = "no universe" if self.universe is None else f"keys {_short(self.universe)}"
-        return (
-            f"<Histogram of {len(self.counts)} buckets with noisy counts >= {self.threshold}, "
-            f"{keys}, {self.budget}, {self.unit}>"
-        )
+        found = f"{len(self.counts)} buckets with noisy counts >= {self.threshold}"
+        return f"<Histogram: {found}; {self.budget}, {self.unit}>"
 
     def largest(self) -> int | None:
         """Return the key with the largest noisy count, the least one of several; None if empty."""
@@ -81,16 +66,16 @@ class Histogram:
         holds for all keys of the universe at once; with an approximate one it holds for all empty
         buckets and for any ``buckets`` others, chosen without looking at the noise.
         """
-        if self.universe is None or isinstance(self.budget, Approx):
-            return _error_bound(self.budget, self.unit, buckets, beta)
-        return _error_bound(self.budget, self.unit, _size(self.universe), beta)
+        if self.universe is not None and not isinstance(self.budget, Approx):
+            buckets = _size(self.universe)
+        return _error_bound(self.budget, self.unit, buckets, beta)
 
 
 def histogram(
     keys: Iterable[Any],
     budget: Budget,
     *,
-    universe: tuple[int, int] | None = None,
+    universe: Universe | None = None,
     unit: Unit | str = "replace-one",
 ) -> Histogram:
     """Release a private histogram of integer keys.
@@ -124,8 +109,8 @@ def histogram(
     >>> result.counts, result.largest(), result.threshold
     ({7: 500, 8: 300}, 7, 2)
     """
-    unit = Unit.parse(unit)
-    universe = _checked_universe(budget, universe)
+    # Mistakes are reported before any key is read.
+    unit, universe = Unit.parse(unit), _checked_universe(budget, universe)
     return noisy_histogram(count_keys(keys), budget, unit, universe)
 
 
@@ -137,40 +122,42 @@ def noisy_histogram(
     A record must add 1 to at most one count. Counts of 0, and of keys outside the universe, are
     left out.
     """
+    add_noise, law = _noise(budget, unit)
     universe = _checked_universe(budget, universe)
     occupied = _occupied(counts, universe)
-    least = threshold(budget, unit, universe)
-    exact = [counts[key] for key in occupied]
-    noisy = dict(zip(occupied, _add_noise(exact, budget, unit), strict=True))
-    if universe is not None and not isinstance(budget, Approx):
-        noisy |= _reaching_empty_buckets(occupied, budget, unit, universe)
+    noisy = dict(zip(occupied, add_noise([counts[key] for key in occupied]), strict=True))
+    if universe is None or isinstance(budget, Approx):
+        least = threshold(budget, unit)
+    else:
+        least = threshold(budget, unit, _size(universe))
+        noises = sparse.draw_reaching(law, _size(universe) - len(occupied), least)
+        keys = sparse.draw_empty_keys(occupied, *universe, len(noises))
+        noisy |= zip(keys, noises, strict=True)
     released = {key: noisy[key] for key in sorted(noisy) if noisy[key] >= least}
     return Histogram(released, least, budget, unit, universe)
 
 
-def threshold(budget: Budget, unit: Unit, universe: Universe | None) -> int:
+def threshold(budget: Budget, unit: Unit, universe_size: int = 1) -> int:
     """Return the least noisy count that a histogram releases; a function of public numbers.
 
-    With a pure or a concentrated budget it is the least t >= 1 that an empty bucket's noise is
-    bound to reach with probability at most 1 / U for U keys, so that about one empty bucket is
-    released. With an approximate budget it is 1 + m for the least m >= 1 with
-    P(Z >= m) = g^m / (1 + g) <= delta, where g = exp(-1 / scale): a key that occurs once is seen
-    with probability at most delta.
+    Pure or concentrated: the least t >= 1 that the noise of one bucket is bound to reach with
+    probability at most 1 / U, for U keys, so that about one empty bucket is released. Approximate:
+    1 + m for the least m >= 1 with P(Z >= m) = g^m / (1 + g) <= delta, g = exp(-1 / scale), so
+    that a key that occurs once is released with probability at most delta.
 
     Examples
     --------
     >>> from tametail.budget import approx, pure
-    >>> threshold(approx(1.0, 1e-6), Unit.REPLACE_ONE, None)  # 1 + 2 ln(10^6 / (1 + e^-0.5))
+    >>> threshold(approx(1.0, 1e-6), Unit.REPLACE_ONE)  # 1 + 2 ln(10^6 / (1 + e^-0.5)), rounded up
     28
-    >>> threshold(pure(1.0), Unit.REPLACE_ONE, (1, 10**300))
+    >>> threshold(pure(1.0), Unit.REPLACE_ONE, 10**300)
     1381
     """
-    law = _noise_law(budget, unit)
+    _, law = _noise(budget, unit)
     if isinstance(budget, Approx):
-        return 1 + reach(law, Fraction(budget.delta))
-    # At least 2, so that the chance of an empty bucket is at most one half.
-    size = 1 if universe is None else _size(universe)
-    return reach(law, Fraction(1, max(size, 2)))
+        return 1 + sparse.reach(law, Fraction(budget.delta))
+    # At least 2, so that an empty bucket is released with probability at most one half.
+    return sparse.reach(law, Fraction(1, max(universe_size, 2)))
 
 
 def largest_bucket(
@@ -195,41 +182,33 @@ def largest_bucket(
     5
     """
     universe = (low, high)
-    by_histogram = isinstance(budget, Approx) or (
-        isinstance(budget, Zcdp) and not _selection_is_better(_size(universe), budget, unit)
-    )
-    if by_histogram:
+    if not _selection_is_better(budget, unit, _size(universe)):
         return noisy_histogram(counts, budget, unit, universe).largest()
     occupied = _occupied(counts, universe)
-    empty = _size(universe) - len(occupied)
     scores = [*(counts[key] for key in occupied), 0]
-    weights = [*(1 for _ in occupied), empty]
+    weights = [1] * len(occupied) + [_size(universe) - len(occupied)]
     # Under add-remove all counts move the same way.
     rate = exponential_rate(budget, monotone=unit is Unit.ADD_REMOVE)
     index = select(scores, weights, rate)
     if index < len(occupied):
         return occupied[index]
-    return _empty_key(occupied, low, uniform_integer(0, empty - 1))
+    return sparse.draw_empty_keys(occupied, low, high, 1)[0]
 
 
-def pure_error_bound(
-    universe_size: int, epsilon: float, beta: float, unit: Unit | str = "replace-one"
-) -> float:
+def pure_error_bound(universe_size: int, epsilon: float, beta: float, unit: Unit | str) -> float:
     """Bound the error of all counts of a pure histogram, with probability at least 1 - beta.
 
     With s = 2 / epsilon (add-remove: 1 / epsilon) this is at most s (2 ln U + ln(2 / beta)) + 1.
 
     Examples
     --------
-    >>> pure_error_bound(10**6, epsilon=1.0, beta=0.05)
-    61.0
+    >>> pure_error_bound(10**6, epsilon=1.0, beta=0.05, unit="replace-one")
+    60.0
     """
     return _error_bound(Pure(epsilon), Unit.parse(unit), universe_size, beta)
 
 
-def zcdp_error_bound(
-    universe_size: int, rho: float, beta: float, unit: Unit | str = "replace-one"
-) -> float:
+def zcdp_error_bound(universe_size: int, rho: float, beta: float, unit: Unit | str) -> float:
     """Bound the error of all counts of a zCDP histogram, with probability at least 1 - beta.
 
     About sigma (sqrt(2 ln U) + sqrt(2 ln(2 U / beta))) with sigma^2 = 1 / rho (add-remove:
@@ -237,19 +216,14 @@ def zcdp_error_bound(
 
     Examples
     --------
-    >>> zcdp_error_bound(10**6, rho=0.01, beta=0.05)
-    1024.0
+    >>> zcdp_error_bound(10**6, rho=0.01, beta=0.05, unit="replace-one")
+    103.0
     """
     return _error_bound(Zcdp(rho), Unit.parse(unit), universe_size, beta)
 
 
 def approx_error_bound(
-    epsilon: float,
-    delta: float,
-    beta: float,
-    unit: Unit | str = "replace-one",
-    *,
-    buckets: int = 1,
+    epsilon: float, delta: float, beta: float, unit: Unit | str, *, buckets: int = 1
 ) -> float:
     """Bound the error of a histogram by stability, with probability at least 1 - beta.
 
@@ -259,7 +233,7 @@ def approx_error_bound(
 
     Examples
     --------
-    >>> approx_error_bound(1.0, 1e-6, 0.05)
+    >>> approx_error_bound(1.0, 1e-6, beta=0.05, unit="replace-one")
     33.0
     """
     return _error_bound(Approx(epsilon, delta), Unit.parse(unit), buckets, beta)
@@ -288,8 +262,7 @@ def count_keys(keys: Iterable[Any]) -> dict[int, int]:
             return {int(key): int(n) for key, n in zip(found, frequencies, strict=True)}
     # Arrow arrays would give cells of their own types.
     cells = keys.to_pylist() if hasattr(keys, "to_pylist") else keys
-    integers = map(_as_integer, cells)
-    return dict(Counter(key for key in integers if key is not None))
+    return dict(Counter(key for key in map(_as_integer, cells) if key is not None))
 
 
 def _as_integer(cell: object) -> int | None:
@@ -298,3 +271,79 @@ def _as_integer(cell: object) -> int | None:
     if isinstance(cell, float | np.floating) and cell.is_integer():
         return int(cell)
     return None
+
+
+def _checked_universe(budget: Budget, universe: Universe | None) -> Universe | None:
+    if not isinstance(budget, Budget):
+        raise ParameterError(
+            f"budget={budget!r} is not a budget: write pure(epsilon), zcdp(rho) or "
+            "approx(epsilon, delta)."
+        )
+    if universe is None and isinstance(budget, Approx):
+        return None
+    if universe is None:
+        raise ParameterError(
+            "A pure or concentrated budget needs a universe: write universe=(low, high), the least "
+            "and the greatest key that can occur, chosen without looking at the keys, or "
+            "budget=approx(epsilon, delta), which needs none."
+        )
+    try:
+        low, high = map(operator.index, universe)
+    except (TypeError, ValueError):
+        low, high = 1, 0
+    if low > high:
+        raise ParameterError(
+            f"universe={universe!r} is not a range of keys: write universe=(low, high) with whole "
+            "numbers low <= high."
+        )
+    return low, high
+
+
+def _size(universe: Universe) -> int:
+    return universe[1] - universe[0] + 1
+
+
+def _occupied(counts: Mapping[int, int], universe: Universe | None) -> list[int]:
+    """Return the keys with a count, ascending."""
+    low, high = universe or (-math.inf, math.inf)
+    return sorted(key for key, count in counts.items() if count > 0 and low <= key <= high)
+
+
+def _noise(
+    budget: Budget, unit: Unit
+) -> tuple[Callable[[Sequence[int]], list[int]], sparse.NoiseLaw]:
+    """Return the function that adds noise to counts, and the law of what it adds."""
+    moved = MOVED_COUNTS[unit]
+    match budget:
+        case Zcdp(rho):
+            gaussian = sparse.DiscreteGaussian(Fraction(gaussian_scale(moved, rho)))
+            return partial(add_gaussian, l2_squared=moved, rho=rho), gaussian
+        case Pure(epsilon) | Approx(epsilon, _):
+            laplace = sparse.DiscreteLaplace(Fraction(laplace_scale(moved, epsilon)))
+            return partial(add_laplace, l1=moved, epsilon=epsilon), laplace
+    raise InternalError(f"There is no noise for {budget!r}.")
+
+
+def _error_bound(budget: Budget, unit: Unit, buckets: int, beta: float) -> float:
+    """Bound the error of ``buckets`` buckets: no noise exceeds a, and what is hidden is below t."""
+    level = Fraction(probability(beta=beta))
+    if buckets < 1:
+        raise ParameterError(f"An error bound needs at least one bucket, not {buckets!r}.")
+    _, law = _noise(budget, unit)
+    greatest_noise = sparse.reach(law, level / (2 * buckets)) - 1
+    return float(threshold(budget, unit, buckets) - 1 + greatest_noise)
+
+
+def _selection_is_better(budget: Budget, unit: Unit, size: int) -> bool:
+    """Say whether the exponential mechanism finds smaller buckets than the noisy histogram does.
+
+    By how much may the count of the chosen bucket fall short of the largest, except with
+    probability beta? Exponential mechanism: ln(U / beta) / rate. Histogram: the noise of the
+    largest bucket is above -a and that of all buckets below b, each except with beta / 2: a + b.
+    """
+    if not isinstance(budget, Zcdp):
+        return isinstance(budget, Pure)
+    rate = exponential_rate(budget, monotone=unit is Unit.ADD_REMOVE)
+    _, law = _noise(budget, unit)
+    shortfall = sparse.reach(law, CHOICE_BETA / 2) + sparse.reach(law, CHOICE_BETA / (2 * size))
+    return math.log(size) - math.log(CHOICE_BETA) <= rate * shortfall

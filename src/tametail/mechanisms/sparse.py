@@ -15,13 +15,14 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Callable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 from itertools import count
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar
 
 Answer = TypeVar("Answer")
 
@@ -37,16 +38,6 @@ class Enclosure(NamedTuple):
 
     low: Decimal
     high: Decimal
-
-
-class NoiseLaw(Protocol):
-    """A symmetric law on the integers whose upper tail can be drawn."""
-
-    def envelope(self, point: int, digits: int) -> Enclosure:
-        """Enclose a number that is at least P(Z >= point), for point >= 1, and falls with it."""
-
-    def draw_tail(self, point: int) -> int | None:
-        """Return z with probability P(Z = z) / envelope for each z >= point, otherwise None."""
 
 
 @dataclass(frozen=True)
@@ -97,13 +88,19 @@ class DiscreteGaussian:
         return point + j if kept else None
 
 
+NoiseLaw = DiscreteLaplace | DiscreteGaussian
+"""A law on the integers. For point >= 1 ``envelope(point, digits)`` encloses a number that is at
+least P(Z >= point) and falls with the point, and ``draw_tail(point)`` returns each z >= point with
+probability P(Z = z) / envelope, and otherwise None."""
+
+
 def draw_reaching(law: NoiseLaw, number: int, point: int) -> list[int]:
     """Draw ``number`` independent noises and return those that are at least ``point``.
 
     The candidates are binomial with the chance of the envelope, and each is then drawn or refused
     by the law, so that every noise comes out as z >= point with probability P(Z = z), exactly.
-    The time does not grow with ``number`` beyond its number of digits. The envelope must be below
-    1, and number times the envelope, the expected number of candidates, should be small.
+    The time depends on the expected number of candidates, ``number`` times the envelope, and not
+    on ``number`` itself. The envelope must be at most 1/2.
 
     Examples
     --------
@@ -112,6 +109,23 @@ def draw_reaching(law: NoiseLaw, number: int, point: int) -> list[int]:
     """
     tails = (law.draw_tail(point) for _ in range(_draw_binomial(law, number, point)))
     return [noise for noise in tails if noise is not None]
+
+
+def draw_empty_keys(occupied: Sequence[int], low: int, high: int, number: int) -> list[int]:
+    """Draw ``number`` different keys of low, ..., high that are not among ``occupied`` (ascending).
+
+    All sets of unoccupied keys of this size are equally likely.
+
+    Examples
+    --------
+    >>> sorted(draw_empty_keys([2, 4], low=1, high=5, number=3))
+    [1, 3, 5]
+    """
+    empty_before = [key - low - index for index, key in enumerate(occupied)]
+    ranks: dict[int, None] = {}  # a set in the order of drawing
+    while len(ranks) < number:
+        ranks[secrets.randbelow(high - low + 1 - len(occupied))] = None
+    return [low + rank + bisect_right(empty_before, rank) for rank in ranks]
 
 
 @lru_cache(maxsize=1024)
@@ -166,8 +180,7 @@ def _draw_binomial(law: NoiseLaw, number: int, point: int) -> int:
 
     def decide(low: Decimal, high: Decimal, digits: int) -> int | None:
         chance = law.envelope(point, digits + GUARD_DIGITS)
-        # The power multiplies the relative error by ``number``, so that many digits come on top.
-        rounded = Rounded(digits + GUARD_DIGITS + len(str(number)))
+        rounded = Rounded(digits + GUARD_DIGITS)
         total = Enclosure(Decimal(0), Decimal(0))
         for successes, term in enumerate(_binomial_terms(number, chance, rounded)):
             total = rounded.plus(total, term)
@@ -182,13 +195,27 @@ def _draw_binomial(law: NoiseLaw, number: int, point: int) -> int:
 
 def _binomial_terms(number: int, chance: Enclosure, rounded: Rounded) -> Iterator[Enclosure]:
     """Enclose the probabilities of 0, 1, 2, ... successes."""
-    failure = rounded.one_minus(chance)
-    odds = rounded.over(chance, failure)
-    term = rounded.power(failure, number)
+    odds = rounded.over(chance, rounded.one_minus(chance))
+    exponent = rounded.times(rounded.exact(Fraction(number)), _minus_log_failure(chance, rounded))
+    term = rounded.exp_negative(exponent)
     for successes in count():
         yield term
         ways = rounded.exact(Fraction(number - successes, successes + 1))
         term = rounded.times(term, rounded.times(odds, ways))
+
+
+def _minus_log_failure(chance: Enclosure, rounded: Rounded) -> Enclosure:
+    """Enclose -ln(1 - q) = q + q^2 / 2 + q^3 / 3 + ..., for q <= 1/2.
+
+    A tiny q keeps all its digits this way, and would lose them in 1 - q.
+    """
+    total, power, order = chance, chance, 1
+    while power.high > rounded.down.scaleb(total.low, -rounded.down.prec):
+        order += 1
+        power = rounded.times(power, chance)
+        total = rounded.plus(total, rounded.over(power, rounded.exact(Fraction(order))))
+    # What follows is at most the last power times q / (1 - q) <= 1.
+    return Enclosure(total.low, rounded.up.add(total.high, power.high))
 
 
 def _draw(decide: Callable[[Decimal, Decimal, int], Answer | None]) -> Answer:
@@ -233,15 +260,6 @@ class Rounded:
     def over(self, a: Enclosure, b: Enclosure) -> Enclosure:
         """Enclose a / b."""
         return Enclosure(self.down.divide(a.low, b.high), self.up.divide(a.high, b.low))
-
-    def power(self, a: Enclosure, exponent: int) -> Enclosure:
-        """Enclose a to a whole power, by repeated squaring."""
-        result = ONE
-        for bit in f"{exponent:b}":
-            result = self.times(result, result)
-            if bit == "1":
-                result = self.times(result, a)
-        return result
 
     # Decimal rounds exp and sqrt correctly, but always to nearest: the bounds are the neighbours.
     # A minus sign would round to the precision of the caller's context; copy_negate does not.

@@ -1,1 +1,158 @@
-"""Placeholder."""
+"""The algorithms of the paper, line by line.
+
+Kamath, Singhal and Ullman, "Private Mean Estimation of Heavy-Tailed Distributions".
+Neighbours differ in one record and n is public (unit ``replace-one``). Where the paper's
+pseudocode slips, ``docs/corrections`` says how it was read. ``constants="paper"`` uses the
+constants of its proofs, ``constants="tight"`` the corrected ones; privacy is the same.
+
+These functions return plain numbers. For data analysis use :func:`tametail.mean`, which needs
+no accuracy target and reports an interval.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal, NamedTuple
+
+from tametail._validate import number, one_of, positive, probability
+from tametail.ask import Ask, Data
+from tametail.budget import Approx, Budget, parse_budget
+from tametail.engines.opening import open_column
+from tametail.errors import ParameterError
+from tametail.paper.range import range_estimator
+from tametail.paper.univariate import mean_estimator
+from tametail.theory import clip_radius, median_of_means_blocks
+from tametail.unit import Unit
+
+Constants = Literal["paper", "tight"]
+
+__all__ = ["mean_1d", "range_estimate"]
+
+
+def range_estimate(
+    x: Any,
+    budget: Budget,
+    *,
+    alpha: float,
+    k: float,
+    R: float,
+    scale: float = 1.0,
+    constants: Constants = "tight",
+) -> tuple[float, float]:
+    """Find an interval that holds the mean and most records: PDPRE, CDPRE or ADPRE.
+
+    Records are counted in buckets of width 2r and the fullest is chosen privately; the interval
+    is that bucket with 2r more on either side, so its width 6r is public. With ``E|X - mu|^k <=
+    scale^k``, mu in [-R, R] and enough records, with probability 0.9 both ends are at least r
+    from mu and at most a fraction alpha of the records lies outside (Theorems one-d-range-pdp,
+    one-d-range-adp-cdp).
+
+    Parameters
+    ----------
+    x
+        The records: a sequence or a one-dimensional array.
+    budget
+        ``pure`` (PDPRE), ``zcdp`` (CDPRE) or ``approx`` (ADPRE); all of it is spent.
+    alpha, k, R, scale
+        Accuracy target, moment, bound on abs(mean) (infinite for ``approx`` only) and the scale of
+        the moment.
+    constants
+        ``r = 10 scale (scale / alpha)^(1/(k-1))`` for "paper"; for "tight" the least r with
+        a truncation bias of alpha/3, at least 4 scale.
+
+    Returns
+    -------
+    (a, b)
+        **Formal guarantee**: ``budget`` under replace-one; see docs/proofs/paper.md.
+
+    Examples
+    --------
+    >>> import tametail as tt
+    >>> a, b = tt.paper.range_estimate([5.0] * 1000, tt.pure(1.0), alpha=0.1, k=2, R=1e6)
+    >>> a < 5.0 < b, round(b - a)
+    (True, 45)
+    """
+    setting = _setting(x, budget, alpha, k, R, scale, constants)
+    return range_estimator(setting.ask, setting.budget, radius=setting.radius, R=setting.R).ends
+
+
+def mean_1d(
+    x: Any,
+    budget: Budget,
+    *,
+    alpha: float,
+    beta: float,
+    k: float,
+    R: float,
+    scale: float = 1.0,
+    constants: Constants = "tight",
+) -> float:
+    """Estimate a mean within alpha: PDPODME, CDPODME or ADPODME.
+
+    One half of the records finds a range, the other is winsorised to it and averaged with noise,
+    in m blocks; the median of the m noisy means is returned. With ``E|X - mu|^k <= scale^k``, mu
+    in [-R, R] and ``theory.mean_sample_size`` records, the error is at most alpha with
+    probability 1 - beta (Theorems one-d-pdp, one-d-adp-cdp).
+
+    Parameters
+    ----------
+    x
+        The records: a sequence or a one-dimensional array. A missing one counts as the centre.
+    budget
+        ``pure`` (PDPODME), ``zcdp`` (CDPODME) or ``approx`` (ADPODME); all of it is spent. Every
+        step reads its own records, so each may use the whole budget.
+    alpha, beta, k, R, scale
+        Accuracy, failure probability, moment, bound on abs(mean) (infinite for ``approx`` only)
+        and the scale of the moment.
+    constants
+        "paper" (m = 200 ln(2/beta)) or "tight" (the exact binomial tail).
+
+    Returns
+    -------
+    float
+        **Formal guarantee**: ``budget`` under replace-one; see docs/proofs/paper.md.
+
+    Examples
+    --------
+    >>> import tametail as tt
+    >>> x = [4.0, 6.0] * 20_000
+    >>> estimate = tt.paper.mean_1d(x, tt.pure(1.0), alpha=0.3, beta=0.05, k=2, R=1e6)
+    >>> abs(estimate - 5.0) < 0.3
+    True
+    """
+    setting = _setting(x, budget, alpha, k, R, scale, constants)
+    blocks = median_of_means_blocks(probability(beta=beta), constants=constants)
+    return mean_estimator(
+        setting.ask,
+        setting.budget,
+        size=setting.size,
+        blocks=blocks,
+        radius=setting.radius,
+        R=setting.R,
+    )
+
+
+class _Setting(NamedTuple):
+    ask: Ask
+    budget: Budget
+    size: int
+    radius: float
+    R: float
+
+
+def _setting(
+    x: Any, budget: Any, alpha: float, k: float, R: float, scale: float, constants: str
+) -> _Setting:
+    budget = parse_budget(budget)
+    alpha, scale, bound = positive(alpha=alpha), positive(scale=scale), number(R=R)
+    if bound <= 0:
+        raise ParameterError(f"R={R!r} is not positive: write R > 0 for a mean in [-R, R].")
+    if math.isinf(bound) and not isinstance(budget, Approx):
+        raise ParameterError(
+            "R=inf needs a budget with a delta: write approx(epsilon, delta), or give a finite R."
+        )
+    constants = one_of(("tight", "paper"), constants=constants)
+    radius = clip_radius(alpha, number(k=k), scale=scale, constants=constants)  # type: ignore[arg-type]
+    engine = open_column(x, None)
+    ask = Ask(Data(engine), budget, Unit.REPLACE_ONE)
+    return _Setting(ask, budget, engine.size, radius, bound)

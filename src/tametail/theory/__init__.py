@@ -1,1 +1,63 @@
-"""Placeholder."""
+"""The theorems as functions: what the paper's algorithms reach, and what none can beat.
+
+Upper bounds are in ``univariate``, ``multivariate`` and ``rates``, lower bounds in
+``lower_bounds``, the laws that prove them in ``hard_instances``, and ordinary laws for simulations
+in ``laws``. Nothing here reads data or spends budget.
+"""
+
+from tametail.theory.codes import binary_code
+from tametail.theory.hard_instances import Packing, PointMass, TwoPoint, hard_instance
+from tametail.theory.laws import Law, law
+from tametail.theory.lower_bounds import (
+    hardest_mass,
+    location_lower_bound,
+    lower_bound,
+    packing_lower_bound,
+)
+from tametail.theory.moments import bias_constant, radius_for_bias, truncation_bias
+from tametail.theory.multivariate import (
+    Tournament,
+    ball_radius,
+    ball_sample_size,
+    tournament,
+    tournament_sample_size,
+)
+from tametail.theory.rates import local_rate, optimal_clip, upper_bound, winsorised_rmse
+from tametail.theory.univariate import (
+    bucket_count,
+    clip_radius,
+    mean_sample_size,
+    median_of_means_blocks,
+    range_sample_size,
+)
+
+__all__ = [
+    "Law",
+    "Packing",
+    "PointMass",
+    "Tournament",
+    "TwoPoint",
+    "ball_radius",
+    "ball_sample_size",
+    "bias_constant",
+    "binary_code",
+    "bucket_count",
+    "clip_radius",
+    "hard_instance",
+    "hardest_mass",
+    "law",
+    "local_rate",
+    "location_lower_bound",
+    "lower_bound",
+    "mean_sample_size",
+    "median_of_means_blocks",
+    "optimal_clip",
+    "packing_lower_bound",
+    "radius_for_bias",
+    "range_sample_size",
+    "tournament",
+    "tournament_sample_size",
+    "truncation_bias",
+    "upper_bound",
+    "winsorised_rmse",
+]

@@ -1,0 +1,231 @@
+"""Where data, noise and budget meet, and nowhere else.
+
+An estimator holds an :class:`Ask`. It names a query and a cost and gets a noisy answer; it never
+sees a record or an exact answer. What it asked adds up in an account that refuses to go beyond
+the budget *before* any record is read, and every answer goes into a transcript. Since a release
+is a function of public numbers and these answers, replaying the transcript gives it again, bit
+for bit (:class:`Replay`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any, Literal, Protocol, Self
+
+from tametail.budget import (
+    Approx,
+    Budget,
+    Pure,
+    Zcdp,
+    compose,
+    exponential_rate,
+    fits,
+    in_parallel,
+    on_sample,
+)
+from tametail.engines import Engine
+from tametail.errors import DataError, InternalError
+from tametail.mechanisms.doubles import choose_median
+from tametail.mechanisms.histogram import largest_bucket
+from tametail.mechanisms.noise import add_gaussian, add_laplace
+from tametail.queries import Buckets, Median, Query, SumQuery
+from tametail.unit import Unit
+
+Verb = Literal["noisy", "median", "largest"]
+
+
+class Account:
+    """Adds up what was asked: in sequence on the same records, in parallel on disjoint ones."""
+
+    def __init__(self, budget: Budget, parent: tuple[Account, int] | None = None) -> None:
+        self._budget = budget
+        self._parent = parent
+        self._costs: list[Budget] = []
+        self._groups: list[Budget | None] = []
+
+    def spent(self) -> Budget | None:
+        """What all asks so far compose to; None before the first."""
+        costs = self._costs + [group for group in self._groups if group is not None]
+        if all(isinstance(cost, Pure) for cost in costs) and not isinstance(self._budget, Zcdp):
+            return compose(costs, Pure)
+        delta = self._budget.delta if isinstance(self._budget, Approx) else None
+        return compose(costs, type(self._budget), delta)
+
+    def charge(self, cost: Budget) -> None:
+        """Take note of a cost, or refuse it."""
+        self._costs.append(cost)
+        self._check()
+
+    def open_parts(self, count: int) -> list[Account]:
+        """Return accounts for parts of the records that are disjoint: together they cost one."""
+        self._groups.append(None)
+        return [Account(self._budget, (self, len(self._groups) - 1)) for _ in range(count)]
+
+    def _check(self) -> None:
+        spent = self.spent()
+        if spent is None or not fits(spent, self._budget):
+            raise InternalError(f"the asks compose to {spent}, beyond the budget {self._budget}.")
+        if self._parent is not None:
+            account, group = self._parent
+            largest = account._groups[group]
+            account._groups[group] = _larger(spent, largest)
+            account._check()
+
+
+def _larger(spent: Budget, other: Budget | None) -> Budget:
+    if other is None:
+        return spent
+    if type(spent) is not type(other):  # a part that spent no delta beside one that did
+        pure, rest = (spent, other) if isinstance(spent, Pure) else (other, spent)
+        if not (isinstance(pure, Pure) and isinstance(rest, Approx)):
+            raise InternalError(f"parts cost {spent} and {other}, which are not comparable.")
+        spent, other = Approx(pure.epsilon, rest.delta), rest
+    return in_parallel([spent, other])
+
+
+class Responder(Protocol):
+    """Gives the answer to one ask."""
+
+    def respond(self, verb: Verb, query: Query, cost: Budget, unit: Unit) -> Any:
+        """Return a noisy answer."""
+
+    def rows(self, start: int, stop: int) -> Self:
+        """Return a responder for these rows only."""
+
+
+class Data:
+    """Answers from records: exact integers from the engine, then a mechanism at its cost."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def respond(self, verb: Verb, query: Query, cost: Budget, unit: Unit) -> Any:
+        """Ask the engine, then make the answer private."""
+        try:
+            exact = self._engine.answer(query)
+        except DataError as error:
+            raise DataError(f"{error} The budget of this release counts as spent.") from None
+        return _MECHANISMS[verb](exact, query, cost, unit)
+
+    def rows(self, start: int, stop: int) -> Data:
+        """Return the same for these rows only."""
+        return Data(self._engine.rows(start, stop))
+
+
+class Replay:
+    """Answers from a transcript: no records, no noise."""
+
+    def __init__(self, answers: Iterable[Any]) -> None:
+        self._answers = iter(answers)
+
+    def respond(self, verb: Verb, query: Query, cost: Budget, unit: Unit) -> Any:  # noqa: ARG002
+        """Return the next recorded answer."""
+        answer = next(self._answers, _NOTHING)
+        if answer is _NOTHING:
+            raise InternalError("the transcript has fewer answers than the estimator asks for.")
+        return tuple(answer) if isinstance(answer, list) else answer
+
+    def rows(self, start: int, stop: int) -> Replay:  # noqa: ARG002 - answers come in order
+        """Return itself: a transcript is one sequence."""
+        return self
+
+
+_NOTHING = object()
+
+
+class Ask:
+    """What an estimator may do: ask a query at a cost."""
+
+    def __init__(
+        self,
+        responder: Responder,
+        budget: Budget,
+        unit: Unit,
+        *,
+        account: Account | None = None,
+        transcript: list[Any] | None = None,
+    ) -> None:
+        self.unit = unit
+        self._responder = responder
+        self._budget = budget
+        self._account = Account(budget) if account is None else account
+        self._transcript: list[Any] = [] if transcript is None else transcript
+
+    def noisy(self, query: SumQuery, cost: Budget) -> tuple[int, ...]:
+        """Return the answer plus discrete noise: Laplace, or Gaussian for a zCDP cost."""
+        answer: tuple[int, ...] = self._respond("noisy", query, cost)
+        return answer
+
+    def median(self, query: Median, cost: Budget) -> float:
+        """Return a private median, chosen among all doubles by the exponential mechanism."""
+        answer: float = self._respond("median", query, cost)
+        return answer
+
+    def largest(self, query: Buckets, cost: Budget) -> int | None:
+        """Return the key of a bucket that privately looks largest; None if none stands out."""
+        answer: int | None = self._respond("largest", query, cost)
+        return answer
+
+    def parts(self, ranges: Sequence[tuple[int, int]]) -> list[Ask]:
+        """Return one ask per range of rows; the ranges must be disjoint, so they cost one.
+
+        The rows of a part depend on their positions alone, never on values (replace-one only:
+        adding a record would shift all later positions).
+        """
+        if self.unit is not Unit.REPLACE_ONE:
+            raise InternalError("rows by position are stable under replace-one only.")
+        ordered = sorted(span for span in ranges if span[0] < span[1])
+        if any(left[1] > right[0] for left, right in pairwise(ordered)):
+            raise InternalError("parts overlap: they would have to share the budget.")
+        accounts = self._account.open_parts(len(ranges))
+        return [
+            Ask(
+                self._responder.rows(start, stop),
+                self._budget,
+                self.unit,
+                account=account,
+                transcript=self._transcript,
+            )
+            for account, (start, stop) in zip(accounts, ranges, strict=True)
+        ]
+
+    @property
+    def answers(self) -> tuple[Any, ...]:
+        """All noisy answers so far, in order."""
+        return tuple(self._transcript)
+
+    @property
+    def spent(self) -> Budget | None:
+        """What was asked so far composes to this."""
+        return self._account.spent()
+
+    def _respond(self, verb: Verb, query: Query, cost: Budget) -> Any:
+        self._account.charge(cost)
+        answer = self._responder.respond(verb, query, cost, self.unit)
+        self._transcript.append(answer)
+        return answer
+
+
+def _add_noise(exact: tuple[int, ...], query: SumQuery, cost: Budget, unit: Unit) -> Any:
+    sensitivity = query.sensitivity(unit)
+    if isinstance(cost, Zcdp):
+        return tuple(add_gaussian(exact, sensitivity.l2_squared, cost.rho))
+    return tuple(add_laplace(exact, sensitivity.l1, cost.strength))
+
+
+def _choose_median(exact: Any, query: Median, cost: Budget, unit: Unit) -> float:
+    keys, counts = exact
+    rate = exponential_rate(on_sample(cost, query.halvings))
+    return choose_median(keys, counts, rate, unit=unit, low=query.low, high=query.high)
+
+
+def _choose_bucket(exact: dict[int, int], query: Buckets, cost: Budget, unit: Unit) -> Any:
+    return largest_bucket(exact, cost, low=query.low, high=query.high, unit=unit)
+
+
+_MECHANISMS: dict[Verb, Any] = {
+    "noisy": _add_noise,
+    "median": _choose_median,
+    "largest": _choose_bucket,
+}

@@ -1,0 +1,59 @@
+"""PDPRE, CDPRE and ADPRE: find an interval that holds the mean and most of the records.
+
+Algorithm ``pdpre`` and Theorems ``one-d-range-pdp``, ``one-d-range-adp-cdp`` of the paper, read
+with ``docs/corrections``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from tametail.budget import Budget
+from tametail.queries import Buckets
+
+if TYPE_CHECKING:
+    from tametail.ask import Ask
+
+#: Beyond every bucket that a double can fall into: "R = infinity" for approximate DP.
+_ALL_KEYS = 1 << 3000
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The interval [centre - 3 radius, centre + 3 radius]; its width is public."""
+
+    centre: float
+    radius: float
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The interval's two ends."""
+        return self.centre - 3 * self.radius, self.centre + 3 * self.radius
+
+
+def range_estimator(ask: Ask, cost: Budget, *, radius: float, R: float) -> Range:
+    """Run PDPRE, CDPRE or ADPRE, whichever ``cost`` calls for.
+
+    ``radius`` is the paper's r in the units of the records, and the mean lies in [-R, R].
+    """
+    # If R <= 2r there is nothing to locate: [-3r, 3r] leaves r on both sides of the mean (A5).
+    if 2 * radius >= R:
+        return Range(0.0, radius)
+
+    # "Divide [-R-2r, R+2r] into buckets": j = -B-1..B with edges 2rj (A5).
+    width = 2 * radius
+    last = _ALL_KEYS if math.isinf(R) else math.ceil(Fraction(R) / Fraction(width))
+    buckets = Buckets(inverse_width=1.0 / width, low=-last - 1, high=last)
+
+    # "Run the histogram; let [a, b] be the bucket with the maximum number of points" (P6, P7, P8).
+    key = ask.largest(buckets, cost)
+    if key is None:  # nothing above the stability threshold: a fixed answer, no second try (P8)
+        return Range(0.0, radius)
+
+    # "Let I = [a - 2r, b + 2r]": kept as a centre and the public width 6r (P5).
+    centre = Fraction(width) * (2 * key + 1) / 2
+    limit = Fraction(min(R, 1e308))
+    return Range(float(max(-limit, min(limit, centre))), radius)

@@ -1,0 +1,281 @@
+"""The d-dimensional theorems with every constant written out: the ball and the tournament.
+
+The k-th moment is bounded in every direction: ``E|<X - mu, v>|^k <= scale^k`` for unit v, with
+``k >= 2``. Both algorithms read a first half of the data for a coarse centre, coordinate by
+coordinate, and a second half for the estimate, each with the full budget.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from dataclasses import dataclass
+
+from tametail.errors import ParameterError
+from tametail.theory._checks import (
+    Constants,
+    Privacy,
+    known_constants,
+    moment_order,
+    positive,
+    probability,
+    whole,
+)
+from tametail.theory.moments import radius_for_bias
+from tametail.theory.univariate import mean_records
+
+
+def ball_radius(
+    alpha: float, d: int, k: float, *, scale: float = 1.0, constants: Constants = "tight"
+) -> float:
+    """Return the radius r of the ball outside which records are discarded.
+
+    Lemma ``high-d-trunc-mean``: with the centre within sqrt(d) of mu and ``T = r - sqrt(d)``, the
+    bias is at most ``(sqrt(d)/T)^(k-1)``, here at most alpha/3, for alpha at most 1 (= scale).
+    Paper: ``r = 4 sqrt(d) / alpha^(1/(k-1))``. Tight: ``T = sqrt(d) max((3/alpha)^(1/(k-1)), 2)``.
+
+    >>> ball_radius(0.1, d=4, k=2, constants="paper"), round(ball_radius(0.1, d=4, k=2), 9)
+    (80.0, 62.0)
+    """
+    positive(alpha=alpha, scale=scale)
+    whole(d=d)
+    moment_order(k, at_least=2)
+    known_constants(constants)
+    target = min(alpha / scale, 1.0)
+    if constants == "paper":
+        factor = 4 / target ** (1 / (k - 1))
+    else:
+        factor = 1 + max((3 / target) ** (1 / (k - 1)), 2.0)
+    return float(scale * math.sqrt(d) * factor)
+
+
+def zcdp_within(epsilon: float, delta: float) -> float:
+    """Return the rho with ``rho + 2 sqrt(rho ln(1/delta)) = epsilon``.
+
+    Every rho-zCDP algorithm is (epsilon, delta)-DP; a tighter conversion only helps.
+
+    >>> round(zcdp_within(1.0, 1e-6), 6)
+    0.017469
+    """
+    level = math.log(1 / delta)
+    # sqrt(level + epsilon) - sqrt(level), without cancellation.
+    return float((epsilon / (math.sqrt(level + epsilon) + math.sqrt(level))) ** 2)
+
+
+def ball_sample_size(
+    alpha: float,
+    k: float,
+    R: float,
+    d: int,
+    *,
+    scale: float = 1.0,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    constants: Constants = "tight",
+) -> int:
+    """Return the records with which ``||estimate - mu|| <= alpha`` has probability 0.7.
+
+    Theorems ``high-d-cdp`` and ``high-d-adp``: twice the largest of
+
+    * ``720 d/alpha^2``. The sampling error is at most alpha/6 up to probability 0.05
+      (Chebyshev), the bias alpha/3 (:func:`ball_radius`), and at least 3/4 of the records are
+      kept up to 0.05, which divides the sum of both by at least 3/4: 2 alpha/3 in all;
+    * ``8 r sqrt(Q/(2 rho))/alpha``. The noise has ``sigma = 8r/(3n sqrt(2 rho))`` and
+      ``||noise|| <= sigma sqrt(Q)`` up to 0.1, where Q is the 0.9 quantile of chi-square with d
+      degrees of freedom (paper: 1.5 d, which needs d >= 21). It is at most alpha/3;
+    * the coarse step: d one-dimensional means within 1 of mu_j (never within alpha, as the
+      radius does not need it), at rho/d and failure 0.1/d each.
+
+    For (epsilon, delta) the estimate uses :func:`zcdp_within` ``(epsilon, delta)`` and the coarse
+    calls are (eps0, delta/(2d))-DP with ``eps0^2/2 = zcdp_within(epsilon, delta/2)/d``.
+
+    >>> ball_sample_size(0.5, k=2, R=100, d=10, rho=0.5)
+    57600
+    """
+    privacy = Privacy(epsilon, delta, rho)
+    positive(scale=scale)
+    return max(ball_records(alpha / scale, k, R / scale, d, privacy=privacy, constants=constants))
+
+
+def ball_records(
+    alpha: float, k: float, R: float, d: int, *, privacy: Privacy, constants: Constants
+) -> tuple[int, int]:
+    """Return the records for the estimate, falling in alpha, and those for the coarse step."""
+    from scipy.special import chdtri
+
+    if privacy.rho is not None:
+        noise_rho, coarse = privacy.rho, Privacy(rho=privacy.rho / d)
+    else:
+        if privacy.epsilon is None or privacy.delta is None:
+            raise ParameterError("The ball needs rho=... or delta=...; use the tournament.")
+        noise_rho = zcdp_within(privacy.epsilon, privacy.delta)
+        share = zcdp_within(privacy.epsilon, privacy.delta / 2) / d
+        coarse = Privacy(math.sqrt(2 * share), privacy.delta / (2 * d))
+    target = min(alpha, 1.0)
+    radius = ball_radius(alpha, d, k, constants=constants)
+    quantile = float(chdtri(d, 0.1))
+    if constants == "paper":
+        quantile = max(quantile, 1.5 * d)
+    noise = 8 * radius * math.sqrt(quantile / (2 * noise_rho)) / target
+    centre = mean_records(1.0, 0.1 / d, k, R, privacy=coarse, constants=constants)
+    return 2 * math.ceil(max(720 * d / target**2, noise)), 2 * max(centre)
+
+
+@dataclass(frozen=True)
+class Tournament:
+    """The public numbers of PDPHDME: a grid around the coarse centre, and how points play.
+
+    Attributes
+    ----------
+    half_width
+        The box is ``[c_j - half_width, c_j + half_width]`` in every coordinate.
+    step
+        Distance of neighbouring grid points along an axis.
+    tie
+        Two points closer than this do not play.
+    xi
+        Projections are winsorised to ``[-xi, xi]`` around the first point.
+    blocks
+        The odd number of blocks of the median of means.
+    block_accuracy
+        How close to its expectation a block mean must be, up to probability 0.1.
+    margin
+        How far a median must be moved before the point nearest to mu loses.
+    log_points
+        Logarithm of the number of grid points.
+    """
+
+    half_width: float
+    step: float
+    tie: float
+    xi: float
+    blocks: int
+    block_accuracy: float
+    margin: float
+    log_points: float
+
+
+def tournament(
+    alpha: float,
+    beta: float,
+    k: float,
+    d: int,
+    *,
+    scale: float = 1.0,
+    constants: Constants = "tight",
+) -> Tournament:
+    """Return the numbers with which the tournament's winner is within alpha of mu.
+
+    Let a be the fine accuracy; the point z of the grid that is nearest to mu is at most a/2 away,
+    and every median is within bias + sampling of the projected mean.
+
+    * Tight, ``a = 2 alpha/11``: bias and sampling a/2 each. A point further than the tie 5a
+      from z loses to it, so the winner is within 5.5a = alpha. z wins against every q beyond
+      the tie unless a median moves by ``5a/2 - a/2 - a = a``. The box has half-width alpha (any
+      width beyond ``5a/sqrt(d)`` would do), and ``xi >= 4 alpha sqrt(d)`` keeps mu within xi/2
+      of every grid point, so that the paper's second case never occurs. Blocks: the least odd
+      m with ``P(Bin(m, 0.1) > m/5) <= beta/(6 points)``.
+    * Paper, ``a = alpha/21``: ``xi = 60/a^(1/(k-1))``, tie 20a, box a, margin 3a, and
+      ``m = 400 d ln(8 sqrt(d)/beta)``.
+
+    >>> plan = tournament(0.55, 0.05, k=2, d=2)
+    >>> round(plan.tie, 12), round(math.exp(plan.log_points)), plan.blocks
+    (0.5, 289, 175)
+    """
+    positive(alpha=alpha, scale=scale)
+    probability(beta=beta)
+    whole(d=d)
+    moment_order(k, at_least=2)
+    known_constants(constants)
+    root = math.sqrt(d)
+    if constants == "paper":
+        fine, half_width, accuracy, tie, margin = alpha / 21, alpha / 21, 1.0, 20.0, 3.0
+        xi = 60 * scale * (scale / fine) ** (1 / (k - 1))
+    else:
+        fine, half_width, accuracy, tie, margin = alpha / 5.5, alpha, 0.5, 5.0, 1.0
+        xi = max(2 * radius_for_bias(fine / 2, k, scale), 4 * alpha * root)
+    log_points = d * math.log(2 * math.ceil(half_width * root / fine - 1e-9) + 1)
+    if constants == "paper":
+        blocks = math.ceil(400 * d * math.log(8 * root / beta)) | 1
+    else:
+        blocks = _four_fifths_blocks(math.log(beta / 6) - log_points)
+    return Tournament(
+        half_width, fine / root, tie * fine, xi, blocks, accuracy * fine, margin * fine, log_points
+    )
+
+
+def _four_fifths_blocks(log_failure: float) -> int:
+    """Return the least odd multiple m of 5 with ``P(Bin(m, 0.1) > m/5) <= e^log_failure``."""
+    from scipy.stats import binom
+
+    def works(index: int) -> bool:
+        bad = 2 * index + 1
+        return bool(binom.logsf(bad, 5 * bad, 0.1) <= log_failure)
+
+    # Chernoff: the tail is at most e^(-m KL(0.2 || 0.1)), and KL is 0.0444.
+    ceiling = math.ceil(-log_failure / 0.44) + 1
+    return 5 * (2 * bisect_left(range(ceiling), True, key=works) + 1)
+
+
+def tournament_sample_size(
+    alpha: float,
+    beta: float,
+    k: float,
+    R: float,
+    d: int,
+    *,
+    epsilon: float,
+    scale: float = 1.0,
+    constants: Constants = "tight",
+) -> int:
+    """Return the records with which the tournament is within alpha with probability 1 - beta.
+
+    Theorem ``high-d-pdp``: twice the largest of
+
+    * ``m * 10/accuracy^2`` for the block means (Chebyshev);
+    * ``(xi / (0.15 margin)) (2/eps) ln(3 points/beta)``. A changed record moves a block mean by
+      at most ``2 xi m/n`` and at least 0.3 m good blocks must move by the margin, so z scores
+      at least ``0.15 n margin/xi`` (paper: 0.45 n a/xi), while every point beyond the tie scores
+      0: the exponential mechanism then picks no such point, up to beta/3;
+    * the coarse step: d one-dimensional means within the half-width at eps/d and failure
+      beta/(3d) each.
+
+    >>> tournament_sample_size(0.55, 0.05, k=2, R=100, d=2, epsilon=1.0)
+    1400000
+    """
+    privacy = Privacy(epsilon)
+    positive(scale=scale)
+    return max(
+        tournament_records(
+            alpha / scale, beta, k, R / scale, d, privacy=privacy, constants=constants
+        )
+    )
+
+
+def tournament_records(
+    alpha: float,
+    beta: float,
+    k: float,
+    R: float,
+    d: int,
+    *,
+    privacy: Privacy,
+    constants: Constants,
+) -> tuple[int, int]:
+    """Return the records for estimating, falling in alpha, and those for locating."""
+    if privacy.epsilon is None or privacy.delta is not None:
+        raise ParameterError("The tournament is for pure DP: write epsilon=... alone.")
+    game = tournament(alpha, beta, k, d, constants=constants)
+    score = 2 / privacy.epsilon * (game.log_points + math.log(3 / beta))
+    selecting = game.xi * score / (0.15 * game.margin) / game.blocks
+    block = math.ceil(max(10 / game.block_accuracy**2, selecting))
+    estimating, locating = mean_records(
+        game.half_width,
+        beta / (3 * d),
+        k,
+        R,
+        privacy=Privacy(privacy.epsilon / d),
+        constants=constants,
+    )
+    return 2 * max(game.blocks * block, estimating), 2 * locating

@@ -1,0 +1,147 @@
+"""What the theorems promise at n records, and the rates to compare them with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from tametail.theory._checks import Constants, Privacy, moment_order, positive, probability, whole
+from tametail.theory.moments import bias_constant, truncation_bias
+from tametail.theory.multivariate import ball_records, tournament_records
+from tametail.theory.univariate import mean_records
+
+# Bracket for ln(alpha): far beyond any accuracy that doubles can express.
+_BRACKET = (-40.0, 40.0)
+_TOLERANCE = 1e-11
+
+
+def upper_bound(
+    n: int,
+    *,
+    k: float,
+    R: float,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    scale: float = 1.0,
+    d: int = 1,
+    beta: float = 0.05,
+    constants: Constants = "tight",
+) -> float:
+    """Return the alpha that the paper's algorithms guarantee with n records.
+
+    The inverse of the theorems' sample sizes. In one dimension ``one-d-pdp`` and
+    ``one-d-adp-cdp``, with probability 1 - beta; beyond it ``high-d-cdp`` and ``high-d-adp`` (the
+    ball, probability 0.7 whatever beta is) or, for pure DP, ``high-d-pdp`` (the tournament,
+    probability 1 - beta). Infinite if n is too small for any guarantee.
+
+    Up to constants, with ``L = log(1/beta)``, in one dimension and pure DP, the largest of
+    ``sqrt(L/n)`` and ``(L/(n eps))^((k-1)/k)``, once ``n >= L log(R)/eps``.
+
+    >>> round(upper_bound(306_000, k=2, R=1000, epsilon=1.0), 4)
+    0.1
+    >>> upper_bound(100, k=2, R=1000, epsilon=1.0)
+    inf
+    """
+    whole(n=n, d=d)
+    positive(scale=scale)
+    probability(beta=beta)
+    privacy = Privacy(epsilon, delta, rho)
+    bound = R / scale
+
+    def records(alpha: float) -> tuple[int, int]:
+        if d == 1:
+            return mean_records(alpha, beta, k, bound, privacy=privacy, constants=constants)
+        if rho is None and delta is None:
+            return tournament_records(
+                alpha, beta, k, bound, d, privacy=privacy, constants=constants
+            )
+        return ball_records(alpha, k, bound, d, privacy=privacy, constants=constants)
+
+    alpha = _least_accuracy(lambda value: records(value)[0], n)
+    # The records for locating the mean do not fall with alpha, so no larger alpha would help.
+    if alpha == math.inf or records(alpha)[1] > n:
+        return math.inf
+    return scale * alpha
+
+
+def _least_accuracy(records: Callable[[float], int], n: int) -> float:
+    """Return the least alpha with ``records(alpha) <= n``, for a falling step function."""
+    from scipy.optimize import brentq
+
+    def excess(log_alpha: float) -> float:
+        return math.log(records(math.exp(log_alpha))) - math.log(n + 0.5)
+
+    if excess(_BRACKET[1]) > 0:
+        return math.inf
+    root = float(brentq(excess, *_BRACKET, xtol=_TOLERANCE))
+    # At a step the root is known up to the tolerance; two of them lead to the safe side.
+    return math.exp(root + 2 * _TOLERANCE)
+
+
+def _noise_factor(privacy: Privacy) -> float:
+    """Return the standard deviation of the noise on a sum, over the clip point.
+
+    One replaced record moves the sum by 2T: Laplace ``2T/eps``, Gaussian ``2T/sqrt(2 rho)``.
+    """
+    return 2 / privacy.strength * (math.sqrt(2) if privacy.rho is None else 1.0)
+
+
+def optimal_clip(
+    n: int,
+    *,
+    k: float,
+    epsilon: float | None = None,
+    rho: float | None = None,
+    scale: float = 1.0,
+) -> float:
+    """Return the clip point T that balances worst-case bias against noise, replace-one.
+
+    Pure DP: the minimum over T of ``(C_k T^-(k-1))^2 + 8 T^2/(n eps)^2`` is at
+    ``T = scale (sqrt((k-1)/8) C_k n eps)^(1/k)``. Under zCDP the noise is ``2 T^2/(rho n^2)`` and
+    ``sqrt((k-1)/8) eps`` becomes ``sqrt((k-1) rho/2)``.
+
+    >>> round(optimal_clip(10_000, k=2, epsilon=1.0), 4)
+    29.7302
+    """
+    positive(n=n, scale=scale)
+    factor = _noise_factor(Privacy(epsilon, rho=rho))
+    return float(scale * (math.sqrt(k - 1) * bias_constant(k) * n / factor) ** (1 / k))
+
+
+def winsorised_rmse(
+    n: int,
+    *,
+    k: float,
+    epsilon: float | None = None,
+    rho: float | None = None,
+    scale: float = 1.0,
+) -> float:
+    """Return the worst-case root mean squared error of a mean winsorised at the optimal clip.
+
+    ``sqrt(bias^2 + noise^2 + V/n)`` with :func:`optimal_clip` around the mean itself, replace-one.
+    ``V = scale^2`` for ``k >= 2``; below, a clipped record has ``V <= scale^k T^(2-k)``.
+
+    >>> round(winsorised_rmse(10_000, k=2, epsilon=1.0), 5)
+    0.01554
+    """
+    clip = optimal_clip(n, k=k, epsilon=epsilon, rho=rho, scale=scale)
+    bias = truncation_bias(clip, k, scale)
+    noise = _noise_factor(Privacy(epsilon, rho=rho)) * clip / n
+    spread = scale * (clip / scale) ** max(1 - k / 2, 0.0) / math.sqrt(n)
+    return math.hypot(bias, noise, spread)
+
+
+def local_rate(n: int, *, k: float, epsilon: float, scale: float = 1.0) -> float:
+    """Return ``scale min(1, (n eps^2)^(-(k-1)/(2k)))``, the rate of the local model.
+
+    Duchi, Jordan and Wainwright, for epsilon at most 1 and up to a constant: every record is
+    randomised before it is collected, so the sample size ``1/(eps^2 alpha^(2k/(k-1)))`` is the
+    square of the central model's privacy term.
+
+    >>> round(local_rate(10_000, k=2, epsilon=1.0), 12)
+    0.1
+    """
+    positive(n=n, epsilon=epsilon, scale=scale)
+    moment_order(k)
+    return float(scale * min(1.0, (n * epsilon**2) ** (-(k - 1) / (2 * k))))

@@ -1,0 +1,122 @@
+"""The guaranteed error inverts the sample size; rates have the theorem's exponents."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+
+from tametail.errors import ParameterError
+from tametail.theory import (
+    ball_sample_size,
+    bias_constant,
+    local_rate,
+    lower_bound,
+    mean_sample_size,
+    optimal_clip,
+    tournament_sample_size,
+    upper_bound,
+    winsorised_rmse,
+)
+
+PRIVACIES = [{"epsilon": 1.0}, {"rho": 0.5}, {"epsilon": 1.0, "delta": 1e-6}]
+
+
+@pytest.mark.parametrize("privacy", PRIVACIES)
+@pytest.mark.parametrize("constants", ["paper", "tight"])
+@pytest.mark.parametrize("k", [1.5, 2, 4])
+def test_upper_bound_inverts_the_mean(privacy, constants, k):
+    n = 30_000_000
+    settings = {"scale": 2.0, "constants": constants, **privacy}
+    alpha = upper_bound(n, k=k, R=1e3, beta=0.1, **settings)
+    assert mean_sample_size(alpha, 0.1, k, 1e3, **settings) <= n
+    assert mean_sample_size(alpha * (1 - 1e-6), 0.1, k, 1e3, **settings) > n
+
+
+@pytest.mark.parametrize("d", [2, 5])
+def test_upper_bound_inverts_ball_and_tournament(d):
+    n = 100_000_000
+    alpha = upper_bound(n, k=3, R=100.0, d=d, rho=0.1)
+    assert ball_sample_size(alpha, 3, 100.0, d, rho=0.1) <= n
+    assert ball_sample_size(alpha * (1 - 1e-6), 3, 100.0, d, rho=0.1) > n
+    alpha = upper_bound(n, k=3, R=100.0, d=d, epsilon=1.0)
+    assert tournament_sample_size(alpha, 0.05, 3, 100.0, d, epsilon=1.0) <= n
+    assert tournament_sample_size(alpha * (1 - 1e-6), 0.05, 3, 100.0, d, epsilon=1.0) > n
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_privacy_term_has_the_theorems_slope(k):
+    # A tiny epsilon, so that the privacy term rules: slope -(k-1)/k in n.
+    sizes = (10**12, 10**15)
+    first, second = (upper_bound(n, k=k, R=10.0, epsilon=1e-5) for n in sizes)
+    assert math.log(second / first) / math.log(1000) == pytest.approx(-(k - 1) / k, abs=0.01)
+
+
+def test_sampling_term_has_slope_one_half():
+    first, second = (upper_bound(n, k=8, R=10.0, epsilon=10.0) for n in (10**7, 10**9))
+    assert math.log(second / first) / math.log(100) == pytest.approx(-0.5, abs=0.01)
+
+
+def test_too_few_records_have_no_guarantee():
+    assert upper_bound(10, k=2, R=10.0, epsilon=1.0) == math.inf
+    assert upper_bound(2_000, k=2, R=1e300, epsilon=0.1) == math.inf
+    assert upper_bound(1_000, k=2, R=10.0, d=50, rho=0.1) == math.inf
+
+
+@pytest.mark.parametrize("privacy", PRIVACIES)
+def test_no_promise_is_below_the_limit(privacy):
+    # An alpha with probability 1 - beta is no RMSE, but must lie above it at these constants.
+    for n in (10**4, 10**6, 10**8):
+        assert upper_bound(n, k=2, R=10.0, **privacy) > lower_bound(n, k=2, **privacy)
+
+
+@pytest.mark.parametrize("k", [1.5, 2, 3, 8])
+@pytest.mark.parametrize("privacy", [{"epsilon": 0.5}, {"rho": 0.1}])
+def test_optimal_clip_minimises_bias_and_noise(k, privacy):
+    n = 5_000
+
+    def square(log_clip):
+        clip = math.exp(log_clip)
+        if "rho" in privacy:
+            noise = (2 * clip / n) ** 2 / (2 * privacy["rho"])
+        else:
+            noise = 2 * (2 * clip / (n * privacy["epsilon"])) ** 2
+        return (bias_constant(k) * clip ** (1 - k)) ** 2 + noise
+
+    best = minimize_scalar(square, bounds=(-3, 15), method="bounded", options={"xatol": 1e-9})
+    assert optimal_clip(n, k=k, **privacy) == pytest.approx(math.exp(best.x), rel=1e-4)
+    assert optimal_clip(n, k=k, scale=3.0, **privacy) == pytest.approx(
+        3 * optimal_clip(n, k=k, **privacy)
+    )
+    if k >= 2:
+        expected = math.sqrt(best.fun + 1 / n)
+        assert winsorised_rmse(n, k=k, **privacy) == pytest.approx(expected, rel=1e-6)
+
+
+def test_optimal_clip_as_the_design_writes_it():
+    n, epsilon, k = 10_000, 0.3, 3
+    printed = (math.sqrt((k - 1) / 8) * bias_constant(k) * n * epsilon) ** (1 / k)
+    assert optimal_clip(n, k=k, epsilon=epsilon) == pytest.approx(printed)
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+@pytest.mark.parametrize(("n", "epsilon"), [(10**3, 1.0), (10**4, 0.1), (10**4, 1.0)])
+def test_winsorising_is_close_to_the_limit(k, n, epsilon):
+    privacy_part = math.sqrt(winsorised_rmse(n, k=k, epsilon=epsilon) ** 2 - 1 / n)
+    ratio = privacy_part / lower_bound(n, k=k, epsilon=epsilon)
+    assert 1 <= ratio <= 1.7
+
+
+def test_local_rate():
+    assert local_rate(10**4, k=2, epsilon=0.1, scale=5.0) == pytest.approx(5 * 0.1**0.5)
+    assert local_rate(1, k=2, epsilon=0.1) == 1.0
+    sizes = np.array([10**5, 10**9])
+    rates = [local_rate(int(n), k=4, epsilon=1.0) for n in sizes]
+    assert np.diff(np.log(rates))[0] / np.diff(np.log(sizes))[0] == pytest.approx(-3 / 8)
+
+
+def test_mistakes_are_named():
+    with pytest.raises(ParameterError, match="n="):
+        upper_bound(0, k=2, R=1.0, epsilon=1.0)
+    with pytest.raises(ParameterError, match="epsilon="):
+        local_rate(10, k=2, epsilon=0.0)
