@@ -35,19 +35,19 @@ def probabilities(levels: list[tuple[int, int]], rate: Fraction) -> list[Fractio
     return [weight / sum(weights) for weight in weights]
 
 
-def bits_of(first: int, more: int = 0) -> tuple[Callable[[int], int], list[int]]:
-    """A bit source: ``first``, then ones or zeros for ever; it notes how many it is asked for."""
+def bits_of(point: Fraction) -> tuple[Callable[[int], int], list[int]]:
+    """A source of the binary digits of a point in [0, 1); it notes how many it is asked for."""
     asked: list[int] = []
 
     def randbits(count: int) -> int:
         asked.append(count)
-        return first if len(asked) == 1 else more * (2**count - 1)
+        return math.floor(point * 2 ** sum(asked)) % 2**count
 
     return randbits, asked
 
 
 def first_width(levels: list[tuple[int, int]], rate: Fraction) -> int:
-    randbits, asked = bits_of(0)
+    randbits, asked = bits_of(Fraction(0))
     module._draw_level(levels, rate, randbits)
     return asked[0]
 
@@ -75,6 +75,7 @@ def test_exp_is_enclosed_tightly(rate, bits):
     assert error <= 3
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.integers(0, 10**6), min_size=1, max_size=8, unique=True),
     st.fractions(0, 5, max_denominator=10**6),
@@ -109,49 +110,35 @@ def test_the_distribution_function_is_exact(levels, rate):
         low, high = 0, 2**width  # the answer at ``low`` is at most index, or low is 0
         while high - low > 1:
             middle = (low + high) // 2
-            if module._draw_level(levels, rate, bits_of(middle)[0]) <= index:
+            if module._draw_level(levels, rate, bits_of(Fraction(middle, 2**width))[0]) <= index:
                 low = middle
             else:
                 high = middle
         assert abs(Fraction(low, 2**width) - below) <= Fraction(2, 2**width)
 
 
-@pytest.mark.parametrize(("more", "answer"), [(0, 0), (1, 1)])
-def test_an_open_draw_gets_more_bits_and_not_a_new_draw(more, answer):
-    """The first bits are those of the boundary itself, so only the bits after them can decide."""
+@pytest.mark.parametrize(("shift", "answer"), [(-1, 0), (1, 1)])
+@pytest.mark.parametrize(("agreeing", "draws"), [(1, 2), (2, 3), (4, 4)])
+def test_an_open_draw_gets_more_bits_and_not_a_new_draw(shift, answer, agreeing, draws):
+    """The point agrees with the boundary in all bits of the first draws: only later bits decide."""
     levels, rate = [(0, 5), (2, 7)], Fraction(1, 3)
+    width = first_width(levels, rate)
     boundary = probabilities(levels, rate)[0]
-    width = first_width(levels, rate)
-    randbits, asked = bits_of(math.floor(boundary * 2**width), more)
+    point = boundary + Fraction(shift, 2 ** (agreeing * width + 8))
+    same_bits = 2 ** (agreeing * width)
+    assert math.floor(point * same_bits) == math.floor(boundary * same_bits)
+    randbits, asked = bits_of(point)
     assert module._draw_level(levels, rate, randbits) == answer
-    assert len(asked) >= 2
-    assert asked[:2] == [width, width]
-
-
-def test_a_draw_open_for_long_is_refined_again_and_again():
-    levels, rate = [(0, 1), (1, 1), (2, 1)], Fraction(1, 2)
-    boundary = sum(probabilities(levels, rate)[:2])
-    width = first_width(levels, rate)
-    digits = math.floor(boundary * 2 ** (4 * width))
-    asked: list[int] = []
-
-    def randbits(count: int) -> int:
-        used = sum(asked)
-        asked.append(count)
-        if used + count > 4 * width:
-            return 0  # below the boundary: the second level
-        return digits >> (4 * width - used - count) & (2**count - 1)
-
-    assert module._draw_level(levels, rate, randbits) == 1
-    assert asked == [width, width, 2 * width, 4 * width]
+    assert asked == [width, width, 2 * width, 4 * width][:draws]
 
 
 def test_a_level_far_below_is_reached_by_the_bits_that_belong_to_it():
-    """exp(-300) is below the first precision; the topmost draws still lead there."""
+    """exp(-300) is about 2^-433, below the first precision; the topmost points lead there."""
     levels, rate = [(0, 1), (300, 1)], Fraction(1)
-    randbits, asked = bits_of(2 ** first_width(levels, rate) - 1, more=1)
-    assert module._draw_level(levels, rate, randbits) == 1
-    assert len(asked) > 1
+    for exponent, answer in ((430, 0), (440, 1)):
+        randbits, asked = bits_of(1 - Fraction(1, 2**exponent))
+        assert module._draw_level(levels, rate, randbits) == answer
+        assert len(asked) > 1
 
 
 def test_draws_follow_the_distribution():

@@ -142,16 +142,3 @@ def test_moments_that_do_not_exist_are_infinite():
 def test_mistakes_are_named(call, message):
     with pytest.raises(ParameterError, match=message):
         call()
-
-
-def test_theory_is_light_to_import():
-    import subprocess
-    import sys
-
-    code = (
-        "import sys, tametail.theory; ours = {m for m in sys.modules if m.startswith('tametail')};"
-        "assert not any(m.startswith('scipy') for m in sys.modules);"
-        "assert all(m in ('tametail', 'tametail.errors') or m.startswith('tametail.theory')"
-        " for m in ours), ours"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)

@@ -42,7 +42,8 @@ def test_ball_sizes_move_the_right_way(privacy, constants):
     def size(alpha=0.2, k=2, R=1e3, d=10, scale=1.0):
         return ball_sample_size(alpha, k, R, d, scale=scale, constants=constants, **privacy)
 
-    assert size(alpha=0.02) > size()
+    # The coarse step, which does not depend on alpha, rules at first.
+    assert size(alpha=0.002) > size()
     assert size(d=50) > size()
     assert size(k=4) <= size()
     assert size(alpha=2.0, R=1e4, scale=10.0) == pytest.approx(size(), rel=1e-6)
@@ -66,7 +67,7 @@ def test_zcdp_within():
 def test_ball_estimate_keeps_its_promise():
     """The second step in floats, from a centre as far off as allowed, on the packing law."""
     rng = np.random.default_rng(5)
-    d, alpha, rho, runs = 16, 1.0, 0.02, 40
+    d, alpha, rho, runs = 16, 1.0, 0.02, 50
     n = ball_sample_size(alpha, 2, 10.0, d, rho=rho) // 2
     r = ball_radius(alpha, d, 2)
     law = hard_instance("packing", d=d, alpha=0.5)
@@ -78,6 +79,7 @@ def test_ball_estimate_keeps_its_promise():
         noise = rng.normal(0, math.sqrt(32 * r**2 / (9 * rho * n**2)), d)
         estimate = kept.sum(axis=0) / max(len(kept), 0.75 * n) + noise + centre
         failed += np.linalg.norm(estimate - law.mean) > alpha
+    # The coarse step, given here, has the other 0.1 of the 0.3.
     assert failed <= 0.2 * runs
 
 

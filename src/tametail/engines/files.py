@@ -84,18 +84,19 @@ class FileEngine:
     def _chunks(self) -> Iterator[Floats]:
         """Yield float64 chunks of the rows in the window, and tell the progress."""
         first, last = self._window.start, self._window.stop
-        position = 0
+        position, told = 0, 0.0
         for fraction, cells in self._source.batches():
             for start in range(0, len(cells), kernel.CHUNK):
                 chunk = self._source.to_floats(cells.slice(start, kernel.CHUNK))
                 stop = None if last is None else max(last - position, 0)
                 yield chunk[max(first - position, 0) : stop]
                 position += chunk.size
-            if self._progress:
+            if self._progress and fraction > told:
                 self._progress(fraction)
+                told = fraction
             if last is not None and position >= last:
                 break
-        if self._progress:
+        if self._progress and told < 1.0:
             self._progress(1.0)
 
 
@@ -208,7 +209,8 @@ class _Parquet:
                 stream = file.iter_batches(batch_size=kernel.CHUNK, columns=[self.name])
                 for batch in _guarded(stream, path, "Parquet"):
                     rows += len(batch)
-                    yield (groups_before + bisect_right(ends, rows)) / groups, batch[self.name]
+                    done = groups_before + bisect_right(ends, rows)
+                    yield done / max(groups, 1), batch[self.name]
             groups_before += len(ends)
 
     def to_floats(self, cells: pa.Array) -> Floats:
@@ -240,6 +242,7 @@ class _Csv:
         self.position = names.index(_single(names, column))
         self.width = len(names)
         self.header_rows = [rows for _, rows in headers]
+        self.bytes = [path.stat().st_size for path in files]
         for path, (others, _) in zip(files, headers, strict=True):
             if others != names:
                 raise DataError(
@@ -252,20 +255,22 @@ class _Csv:
         return sum(len(cells) for _, cells in self.batches())
 
     def batches(self) -> Iterator[tuple[float, pa.Array]]:
-        bytes_before, sizes = 0, [path.stat().st_size for path in self.files]
-        for path, header_rows, size in zip(self.files, self.header_rows, sizes, strict=True):
-            with pa.OSFile(str(path)) as file:
-                stream = _blocks(_decompressed(path, file))
-                for block in _guarded(stream, path, "CSV"):
-                    cells = self._parse(path, block, header_rows)
-                    yield (bytes_before + file.tell()) / sum(sizes), cells
-                    header_rows = 0
+        bytes_before, total = 0, sum(self.bytes)
+        for path, header_rows, size in zip(self.files, self.header_rows, self.bytes, strict=True):
+            with _open_bytes(path) as file:
+                for cells in _guarded(self._cells(path, file, header_rows), path, "CSV"):
+                    yield min((bytes_before + file.tell()) / total, 1.0), cells
             bytes_before += size
 
     def to_floats(self, cells: pa.Array) -> Floats:
         return text_to_floats(cells)
 
-    def _parse(self, path: Path, block: bytes, header_rows: int) -> pa.ChunkedArray:
+    def _cells(self, path: Path, file: pa.NativeFile, header_rows: int) -> Iterator[pa.Array]:
+        for block in _blocks(_decompressed(path, file)):
+            yield self._parse(block, _delimiter(path), header_rows)
+            header_rows = 0
+
+    def _parse(self, block: bytes, delimiter: str, header_rows: int) -> pa.Array:
         """Return the column's cells as text; a row with too few or too many cells is skipped."""
         from pyarrow import csv as arrow_csv
 
@@ -281,7 +286,7 @@ class _Csv:
                 skip_rows_after_names=header_rows,
             ),
             parse_options=arrow_csv.ParseOptions(
-                delimiter=_delimiter(path),
+                delimiter=delimiter,
                 newlines_in_values=True,
                 invalid_row_handler=lambda _: "skip",
             ),
@@ -292,11 +297,18 @@ class _Csv:
                 strings_can_be_null=True,
             ),
         )
-        return table.column(0)
+        return table.column(0).combine_chunks()
 
 
 def _delimiter(path: Path) -> str:
     return "\t" if _ending(path).startswith(".tsv") else ","
+
+
+def _open_bytes(path: Path) -> pa.NativeFile:
+    try:
+        return pa.OSFile(str(path))
+    except OSError:
+        raise _unreadable(path, "CSV") from None
 
 
 def _decompressed(path: Path, file: pa.NativeFile) -> pa.NativeFile:
@@ -306,7 +318,7 @@ def _decompressed(path: Path, file: pa.NativeFile) -> pa.NativeFile:
 def _header(path: Path) -> tuple[list[str], int]:
     """Return the names in the first row that is not empty, and the number of rows up to it."""
     try:
-        with pa.OSFile(str(path)) as file:
+        with _open_bytes(path) as file:
             text = io.TextIOWrapper(
                 _decompressed(path, file), encoding="utf-8-sig", errors="replace", newline=""
             )

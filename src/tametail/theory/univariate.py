@@ -100,6 +100,8 @@ def range_sample_size(
     * approximate, stability: ``g >= max(t, h + l) + l`` with ``l = (2/eps) ln(20 (h+1))`` and t
       of :func:`stability_threshold`.
 
+    The last two use tails that hold for continuous and for discrete noise alike.
+
     Paper. ``b >= 18 ln(40) / min(alpha, 1/16)``, so that at most a fraction alpha is outside,
     and no noisy count errs by more than ``b/16``.
 

@@ -1,0 +1,131 @@
+"""A slow reference for every query, in exact Python numbers, written from docs/specification.md."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tametail.queries import Buckets, ClippedSum, Count, Lattice, Median, SquareSum, TailNodes
+
+
+def _ticks(lattice: Lattice, value: float) -> int:
+    scaled = value * 2.0**-lattice.exponent
+    if math.isinf(scaled):
+        return lattice.high if scaled > 0 else lattice.low
+    return math.floor(min(max(Fraction(scaled), lattice.low), lattice.high))
+
+
+def _nodes(query: TailNodes, values: list[float]) -> tuple[int, ...]:
+    counts: Counter[tuple[bool, int]] = Counter()
+    for value in values:
+        distance = value - query.centre
+        side, size = distance > 0, abs(distance)
+        if size < 2.0**-1022:
+            continue
+        octave = 1024 if math.isinf(size) else math.frexp(size)[1] - 1
+        if octave >= query.last:
+            counts[side, query.last] += 32
+        elif octave < query.first:
+            counts[side, query.first] += 32
+        else:
+            sixteenth = math.floor((Fraction(size) / Fraction(2) ** octave - 1) * 16)
+            counts[side, octave + 1] += 2 * sixteenth + 1
+            counts[side, octave] += 31 - 2 * sixteenth
+    span = range(query.first, query.last + 1)
+    return tuple(counts[side, node] for side in (False, True) for node in span)
+
+
+def _buckets(query: Buckets, values: list[float]) -> dict[int, int]:
+    scaled = [value * query.inverse_width for value in values]
+    keys = Counter(math.floor(key) for key in scaled if math.isfinite(key))
+    return {key: count for key, count in keys.items() if query.low <= key <= query.high}
+
+
+def _key(value: float) -> int:
+    finite = min(max(value, -1.7976931348623157e308), 1.7976931348623157e308)
+    (magnitude,) = struct.unpack("<q", struct.pack("<d", abs(finite)))
+    return -magnitude if value < 0 else magnitude
+
+
+def _reference(query, records):
+    values = [x for x in records if x is not None and not math.isnan(x)]
+    match query:
+        case Count():
+            return (len(values),)
+        case ClippedSum(lattice, weight):
+            total = sum(_ticks(lattice, x) - lattice.centre for x in values)
+            return (total, weight * len(values)) if weight else (total,)
+        case SquareSum(lattice):
+            return (sum((_ticks(lattice, x) - lattice.centre) ** 2 for x in values),)
+        case Buckets():
+            return _buckets(query, values)
+        case TailNodes():
+            return _nodes(query, values)
+        case Median(halvings=0):
+            return sorted(Counter(map(_key, values)).items())
+    raise AssertionError(query)
+
+
+def _comparable(answer):
+    """Bring the one answer that is a pair of arrays into the reference's form."""
+    if isinstance(answer, tuple) and isinstance(answer[0], np.ndarray):
+        return list(zip(*(part.tolist() for part in answer), strict=True))
+    return answer
+
+
+@pytest.fixture(scope="session")
+def reference():
+    return _reference
+
+
+@pytest.fixture(scope="session")
+def comparable():
+    return _comparable
+
+
+#: Queries whose edges and clip points are hit exactly by the values below.
+QUERIES = [
+    Count(),
+    ClippedSum(Lattice(exponent=-3, low=-16, centre=-1, high=40)),
+    ClippedSum(Lattice(exponent=-3, low=-16, centre=0, high=40), count_weight=7),
+    ClippedSum(Lattice(exponent=1022, low=-5, centre=0, high=3), count_weight=1),
+    ClippedSum(Lattice(exponent=-1022, low=-(2**36), centre=0, high=2**36)),
+    ClippedSum(Lattice(exponent=0, low=2**53 - 9, centre=2**53 - 4, high=2**53)),
+    SquareSum(Lattice(exponent=-3, low=-16, centre=3, high=40)),
+    Buckets(inverse_width=0.5, low=-4, high=10**300),
+    Buckets(inverse_width=2.0**-1000, low=-(2**60), high=2**60),
+    TailNodes(centre=0.0, first=-4, last=6),
+    TailNodes(centre=-2.0, first=-1022, last=1023),
+    TailNodes(centre=1.5, first=2, last=2),
+    Median(halvings=0, low=-math.inf, high=math.inf),
+]
+
+NUMBERS = [
+    *(0.0, -0.0, 5e-324, -5e-324, 2.0**-1022, -(2.0**-1022), 2.2250738585072009e-308),
+    *(1e308, -1e308, 1.7976931348623157e308, math.inf, -math.inf, 2.0**1022, -(2.0**1023)),
+    *(-2.0, 5.0, 4.9999999999999996, 5.000000000000001, -2.0000000000000004, 0.125, -0.125),
+    *(1.0, 1.0625, 1.0624999999999998, 2.0, 63.999999999999993, 64.0, -7.5, 0.1, 1 / 3, 19.99),
+    *(2.0**53, 2.0**53 - 1, -(2.0**53), 8.0, -8.000000000000002),
+]
+
+
+@pytest.fixture(scope="session", params=QUERIES, ids=str)
+def query(request):
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def numbers():
+    """Doubles at every border: no missing ones."""
+    return list(NUMBERS)
+
+
+@pytest.fixture(scope="session")
+def records():
+    """The numbers with missing records among them."""
+    return [None, *NUMBERS[:9], math.nan, *NUMBERS[9:], None]

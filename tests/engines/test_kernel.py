@@ -1,0 +1,150 @@
+"""The kernel gives the integers of the specification, whatever the records and the chunks."""
+
+from __future__ import annotations
+
+import math
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tametail.engines import kernel
+from tametail.engines.arrays import MemoryEngine
+from tametail.errors import InternalError
+from tametail.queries import (
+    WIDEST_SIDE,
+    Buckets,
+    ClippedSum,
+    Count,
+    Lattice,
+    Median,
+    SquareSum,
+    TailNodes,
+)
+
+ANY_RECORD = st.one_of(
+    st.floats(),
+    st.integers(-300, 300).map(lambda i: i / 8),
+    st.builds(math.ldexp, st.sampled_from([1.0, -1.0, 1.0625, -1.9375]), st.integers(-1074, 1023)),
+    st.none(),
+)
+
+
+@st.composite
+def lattices(draw, widest=1 << 36):
+    exponent = draw(st.one_of(st.integers(-6, 6), st.integers(-1022, 1022)))
+    centre = draw(st.one_of(st.integers(-50, 50), st.integers(-(2**53), 2**53)))
+    below, above = (draw(st.one_of(st.integers(0, 99), st.integers(0, widest))) for _ in range(2))
+    low, high = max(centre - below, -(2**53)), min(centre + above, 2**53)
+    return Lattice(exponent, low, centre, high)
+
+
+ANY_QUERY = st.one_of(
+    st.just(Count()),
+    st.builds(ClippedSum, lattices(), st.integers(0, 1000)),
+    st.builds(SquareSum, lattices(widest=1 << 18)),
+    st.builds(
+        Buckets,
+        st.one_of(st.sampled_from([1.0, 0.25, 3.7]), st.floats(5e-324, 1e308)),
+        st.integers(-(10**20), 5),
+        st.integers(5, 10**310),
+    ),
+    st.builds(
+        TailNodes,
+        st.one_of(st.just(0.0), st.floats(allow_nan=False, allow_infinity=False)),
+        st.integers(-1030, 0),
+        st.integers(0, 1030),
+    ),
+    st.just(Median(0, -math.inf, math.inf)),
+)
+
+
+@settings(max_examples=600, deadline=None)
+@given(query=ANY_QUERY, records=st.lists(ANY_RECORD, max_size=12))
+def test_equals_the_reference(reference, comparable, query, records):
+    assert comparable(MemoryEngine(records).answer(query)) == reference(query, records)
+
+
+def test_equals_the_reference_at_every_border(reference, comparable, query, records):
+    assert comparable(MemoryEngine(records).answer(query)) == reference(query, records)
+
+
+def test_no_records(reference, comparable, query):
+    assert comparable(MemoryEngine([]).answer(query)) == reference(query, [])
+    assert comparable(MemoryEngine([None, math.nan]).answer(query)) == reference(query, [])
+
+
+@pytest.mark.parametrize("size", [65535, 65536, 65537])
+def test_chunk_borders(reference, comparable, query, records, size):
+    values = np.array([math.nan if x is None else x for x in records])
+    column = np.resize(values, size)
+    column.flags.writeable = False  # an engine that writes to its input fails here
+    if isinstance(query, Median):
+        keys, counts = MemoryEngine(column).answer(query)
+        assert int(counts.sum()) == MemoryEngine(column).answer(Count())[0]
+        return
+    expected = _times(reference(query, records), size // values.size)
+    rest = reference(query, list(values[: size % values.size]))
+    assert comparable(MemoryEngine(column).answer(query)) == _plus(expected, rest)
+
+
+def _times(answer, factor):
+    if isinstance(answer, dict):
+        return {key: factor * count for key, count in answer.items()}
+    return tuple(factor * part for part in answer)
+
+
+def _plus(first, second):
+    if isinstance(first, dict):
+        return {key: count + second.get(key, 0) for key, count in first.items()}
+    return tuple(a + b for a, b in zip(first, second, strict=True))
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_the_widest_lattice_adds_up_exactly(sign):
+    lattice = Lattice(0, -WIDEST_SIDE, 0, WIDEST_SIDE)
+    chunk = np.full(kernel.CHUNK, sign * (WIDEST_SIDE - 1.0))
+    odd = np.full(kernel.CHUNK - 1, sign * math.inf)
+    total = kernel.answer(ClippedSum(lattice), [chunk, odd, chunk])
+    expected = 2 * kernel.CHUNK * (WIDEST_SIDE - 1) + (kernel.CHUNK - 1) * WIDEST_SIDE
+    assert total == (sign * expected,)
+
+
+def test_the_widest_square_sum_adds_up_exactly():
+    lattice = Lattice(0, -(1 << 18), 0, 1 << 18)
+    chunk = np.full(kernel.CHUNK, (1 << 18) - 1.0)
+    assert kernel.answer(SquareSum(lattice), [chunk] * 3) == (3 * kernel.CHUNK * (2**18 - 1) ** 2,)
+    with pytest.raises(InternalError, match="do not add up exactly"):
+        kernel.answer(SquareSum(Lattice(0, -(1 << 18) - 1, 0, 0)), [])
+
+
+@pytest.mark.parametrize("bits", [0x7FF0000000000001, 0xFFF0000000000001, 0x7FF8000000000000])
+def test_every_kind_of_nan_is_missing(reference, comparable, query, bits):
+    column = np.array([bits, 0x3FF0000000000000], dtype=np.uint64).view(np.float64)
+    assert comparable(MemoryEngine(column).answer(query)) == reference(query, [1.0])
+
+
+def test_integers_are_python_integers(query, records):
+    answer = MemoryEngine(records).answer(query)
+    if isinstance(query, Median):
+        assert all(part.dtype == np.int64 for part in answer)
+    else:
+        parts = [*answer, *answer.values()] if isinstance(answer, dict) else answer
+        assert all(type(part) is int for part in parts)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
+def test_memory_does_not_grow_with_the_records(query, dtype):
+    if isinstance(query, Median):
+        return  # the sample is kept: its size is the plan's choice
+    column = np.arange(1 << 20).astype(dtype)
+    tracemalloc.start()
+    MemoryEngine(column % 97).size  # noqa: B018 - warms up what is imported lazily
+    tracemalloc.reset_peak()
+    before, _ = tracemalloc.get_traced_memory()
+    MemoryEngine(column).answer(query if not isinstance(query, Buckets) else Buckets(1e-3, 0, 9))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak - before < 6 << 20
