@@ -219,3 +219,19 @@ class Noise:
         while self.tail(bound) > p:
             bound = max(bound + 1, math.nextafter(bound, math.inf))
         return bound
+
+    def sum_quantile(self, p: float, terms: int) -> float:
+        """Return a bound that the sum of ``terms`` independent noises exceeds with at most p.
+
+        Chernoff's bound. The discrete Laplace law of scale b has a moment generating function
+        of at most 1 / (1 - (b t)^2), since (cosh x - 1) / x^2 increases; the discrete Gaussian is
+        sub-Gaussian with its own scale (Canonne, Kamath and Steinke 2020).
+
+        >>> Noise("gaussian", 2.0).sum_quantile(0.05, 9) < 3 * Noise("gaussian", 2.0).scale * 2.5
+        True
+        """
+        level = -math.log(probability(p=p))
+        if self.kind == "gaussian":
+            return self.scale * math.sqrt(2 * terms * level)
+        exponents = (step / 64 for step in range(1, 64))
+        return self.scale * min((level - terms * math.log1p(-(x**2))) / x for x in exponents)

@@ -10,6 +10,7 @@ A missing record (None, NaN, a cell that is not a number) contributes nothing to
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 
 from tametail.unit import Unit
@@ -103,8 +104,11 @@ class Lattice:
         return max(self.high - self.centre, self.centre - self.low)
 
     def value(self, ticks: float) -> float:
-        """Turn a (noisy) number of ticks into a value."""
-        return math.ldexp(ticks, self.exponent)
+        """Turn a (noisy) number of ticks into a value, at most the largest double in size."""
+        try:
+            return math.ldexp(ticks, self.exponent)
+        except OverflowError:
+            return math.copysign(sys.float_info.max, ticks)
 
 
 def _ticks(value: float, exponent: int) -> int:
@@ -199,6 +203,37 @@ class TailNodes:
 
 
 @dataclass(frozen=True, slots=True)
+class Squares:
+    r"""Sum of squared distances from ``centre``, each rounded up and capped.
+
+    A distance \|y\| in the i-th sixteenth of octave j is rounded up to the end of that sixteenth,
+    e = (17 + i) 2**(j-4), and capped at ``(16 + cap) 2**(octave-4)``, cap in 1..16. Squares are
+    counted in units of 4**(octave-12), rounded down. So the answer is between the sum of the
+    capped squares less one unit per record, and (17/16)**2 times that sum.
+
+    Answer: ``(sum,)``. It comes out of the same counts as :class:`TailNodes` for that centre.
+    """
+
+    centre: float
+    octave: int
+    cap: int
+
+    @property
+    def unit(self) -> float:
+        """One unit of the answer, as a square."""
+        return 4.0 ** (self.octave - 12)
+
+    @property
+    def largest(self) -> int:
+        """The largest contribution of a record, in units."""
+        return (16 + self.cap) ** 2 << 16
+
+    def sensitivity(self, unit: Unit) -> Sensitivity:  # noqa: ARG002 - squares are not negative
+        """The largest contribution: every record adds between 0 and that."""
+        return Sensitivity(self.largest, self.largest**2)
+
+
+@dataclass(frozen=True, slots=True)
 class Median:
     """The records as ordered integer keys, for a private choice of their median.
 
@@ -215,5 +250,6 @@ class Median:
         return 1
 
 
-SumQuery = Count | ClippedSum | SquareSum | TailNodes
+ProfileQuery = TailNodes | Squares
+SumQuery = Count | ClippedSum | SquareSum | ProfileQuery
 Query = SumQuery | Buckets | Median

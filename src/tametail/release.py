@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tametail.budget import Guarantee
 
 if TYPE_CHECKING:
-    from tametail.plan import Plan
+    from tametail.planning import Plan
 
 
 @dataclass(frozen=True, slots=True)

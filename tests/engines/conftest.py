@@ -10,7 +10,16 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tametail.queries import Buckets, ClippedSum, Count, Lattice, Median, SquareSum, TailNodes
+from tametail.queries import (
+    Buckets,
+    ClippedSum,
+    Count,
+    Lattice,
+    Median,
+    Squares,
+    SquareSum,
+    TailNodes,
+)
 
 
 def _ticks(lattice: Lattice, value: float) -> int:
@@ -40,6 +49,22 @@ def _nodes(query: TailNodes, values: list[float]) -> tuple[int, ...]:
     return tuple(counts[side, node] for side in (False, True) for node in span)
 
 
+def _squares(query: Squares, values: list[float]) -> int:
+    unit = Fraction(4) ** (query.octave - 12)
+    largest = (Fraction(16 + query.cap) * Fraction(2) ** (query.octave - 4)) ** 2
+    total = 0
+    for value in values:
+        size = abs(value - query.centre)
+        if size < 2.0**-1022:
+            continue
+        square = largest
+        if math.isfinite(size):
+            sixteenth = Fraction(2) ** (math.frexp(size)[1] - 5)
+            square = min(((Fraction(size) // sixteenth + 1) * sixteenth) ** 2, largest)
+        total += square // unit
+    return total
+
+
 def _buckets(query: Buckets, values: list[float]) -> dict[int, int]:
     scaled = [value * query.inverse_width for value in values]
     keys = Counter(math.floor(key) for key in scaled if math.isfinite(key))
@@ -52,7 +77,7 @@ def _key(value: float) -> int:
     return -magnitude if value < 0 else magnitude
 
 
-def _reference(query, records):
+def _reference(query, records):  # noqa: PLR0911 - one line per query
     values = [x for x in records if x is not None and not math.isnan(x)]
     match query:
         case Count():
@@ -64,6 +89,8 @@ def _reference(query, records):
             return (sum((_ticks(lattice, x) - lattice.centre) ** 2 for x in values),)
         case Buckets():
             return _buckets(query, values)
+        case Squares():
+            return (_squares(query, values),)
         case TailNodes():
             return _nodes(query, values)
         case Median(halvings=0):
@@ -102,6 +129,9 @@ QUERIES = [
     TailNodes(centre=0.0, first=-4, last=6),
     TailNodes(centre=-2.0, first=-1022, last=1023),
     TailNodes(centre=1.5, first=2, last=2),
+    Squares(centre=0.0, octave=2, cap=16),
+    Squares(centre=-2.0, octave=1023, cap=1),
+    Squares(centre=0.1, octave=-40, cap=5),
     Median(halvings=0, low=-math.inf, high=math.inf),
 ]
 
@@ -114,7 +144,7 @@ NUMBERS = [
 ]
 
 
-@pytest.fixture(scope="session", params=QUERIES, ids=str)
+@pytest.fixture(scope="session", params=QUERIES, ids=lambda q: type(q).__name__)
 def query(request):
     return request.param
 

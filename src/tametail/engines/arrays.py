@@ -33,6 +33,7 @@ class MemoryEngine:
 
     def __init__(self, column: Any) -> None:
         self._column = _as_column(column)
+        self._profiles: dict[float, kernel.Counts] = {}
 
     @property
     def size(self) -> int:
@@ -41,7 +42,7 @@ class MemoryEngine:
 
     def answer(self, query: Query) -> Any:
         """Return the exact answer to ``query``."""
-        return kernel.answer(query, self._chunks())
+        return kernel.answer(query, self._chunks(), self._profiles)
 
     def rows(self, start: int, stop: int) -> MemoryEngine:
         """Return an engine over the rows ``start..stop-1``."""

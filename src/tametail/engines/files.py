@@ -1,55 +1,32 @@
 """Data in files: Parquet and CSV, streamed in bounded memory.
 
-Opening an engine reads names, declared types and sizes of files, no record. Whatever goes wrong
-while records stream by becomes a ``DataError`` with a fixed text: the words of the reading
-library may quote cells.
+Opening an engine reads names, declared types and sizes of files, no record.
 """
 
 from __future__ import annotations
 
 import copy
-import csv
 import glob
-import io
 import os
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
-from itertools import accumulate
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Protocol
-
-import pyarrow as pa
+from typing import Any
 
 from tametail.engines import kernel
-from tametail.engines.cells import Floats, arrow_to_floats, check_arrow_type, text_to_floats
-from tametail.engines.frames import pick_column
-from tametail.errors import ColumnError, DataError
+from tametail.engines.cells import Floats
+from tametail.engines.sources import SOURCES, Source, ending
+from tametail.errors import DataError
 from tametail.queries import Query
 
 #: Called with the fraction of the files that a pass has done, between 0 and 1; never with rows.
 Progress = Callable[[float], None]
 
-_KINDS = {
-    ".parquet": "Parquet",
-    ".csv": "CSV",
-    ".csv.gz": "CSV",
-    ".tsv": "CSV",
-    ".tsv.gz": "CSV",
-}
-_UNREADABLE = (pa.ArrowException, OSError, EOFError, csv.Error)
-
-#: Bytes of a CSV file or of a Parquet column that are in memory at a time.
-_CSV_BLOCK = 1 << 22
-_PARQUET_BLOCK = 1 << 20
-
-_ASCII = bytes(range(128)) + b"?" * 128
-
 
 class FileEngine:
     """Answers queries over one column of a file, a folder of Parquet files, or a glob.
 
-    Every answer is one pass over the files in the order of their names.
+    An answer is one pass over the files in the order of their names, or none if an earlier pass
+    already counted what it needs.
     """
 
     def __init__(
@@ -59,10 +36,10 @@ class FileEngine:
         progress: Progress | None = None,
     ) -> None:
         files = find_files(path)
-        kind = _KINDS[_ending(files[0])]
-        self._source: _Source = (_Parquet if kind == "Parquet" else _Csv)(files, column)
+        self._source: Source = SOURCES[ending(files[0])](files, column)
         self._progress = progress
         self._window = slice(0, None)
+        self._profiles: dict[float, kernel.Counts] = {}
 
     @property
     def size(self) -> int:
@@ -70,14 +47,15 @@ class FileEngine:
         return len(range(self._source.size)[self._window])
 
     def answer(self, query: Query) -> Any:
-        """Return the exact answer to ``query``, in one pass."""
-        return kernel.answer(query, self._chunks())
+        """Return the exact answer to ``query``, in at most one pass."""
+        return kernel.answer(query, self._chunks(), self._profiles)
 
     def rows(self, start: int, stop: int) -> FileEngine:
         """Return an engine over the rows ``start..stop-1``; rows before them are still read."""
         window = range(self.size)[start:stop]
         offset = self._window.start
         part = copy.copy(self)
+        part._profiles = {}
         part._window = slice(offset + window.start, offset + window.stop)
         return part
 
@@ -100,20 +78,6 @@ class FileEngine:
             self._progress(1.0)
 
 
-class _Source(Protocol):
-    """One column of several files of one kind."""
-
-    @property
-    def size(self) -> int:
-        """The number of rows."""
-
-    def batches(self) -> Iterator[tuple[float, pa.Array]]:
-        """Yield the fraction done and the cells of the next rows."""
-
-    def to_floats(self, cells: pa.Array) -> Floats:
-        """Return the numbers in the cells."""
-
-
 def find_files(path: str | os.PathLike[str]) -> list[Path]:
     """Return the files that ``path`` names: itself, a folder's Parquet files, or a glob's.
 
@@ -131,10 +95,10 @@ def find_files(path: str | os.PathLike[str]) -> list[Path]:
         found = sorted(map(Path, glob.glob(str(place), recursive=True)))
         if not found:
             raise DataError(f"there is no file {str(path)!r}: check the path.")
-    kinds = {_KINDS.get(_ending(file)) for file in found}
+    kinds = {SOURCES.get(ending(file)) for file in found}
     if None in kinds:
         raise DataError(
-            f"{str(path)!r} is of an unknown kind: files named {', '.join(_KINDS)} are read."
+            f"{str(path)!r} is of an unknown kind: files named {', '.join(SOURCES)} are read."
         )
     if len(kinds) > 1:
         raise DataError(f"{str(path)!r} names Parquet and CSV files: name files of one kind.")
@@ -144,221 +108,3 @@ def find_files(path: str | os.PathLike[str]) -> list[Path]:
 def _is_data(file: Path, folder: Path) -> bool:
     hidden = any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
     return file.is_file() and not hidden
-
-
-def _ending(file: Path) -> str:
-    suffixes = file.name.lower().split(".")
-    return "." + ".".join(suffixes[-2:] if suffixes[-1] == "gz" else suffixes[-1:])
-
-
-def _unreadable(path: Path, kind: str) -> DataError:
-    return DataError(
-        f"{str(path)!r} cannot be read as {kind}: it is truncated, corrupt or of another format; "
-        "write it again."
-    )
-
-
-def _guarded(items: Iterable[Any], path: Path, kind: str) -> Iterator[Any]:
-    """Yield the items; a failure to read becomes an error that holds nothing of the data."""
-    iterator = iter(items)
-    while True:
-        try:
-            item = next(iterator)
-        except StopIteration:
-            return
-        except _UNREADABLE:
-            break
-        yield item
-    # Raised outside of the handler, so that not even its context quotes the library.
-    raise _unreadable(path, kind)
-
-
-def _single(names: list[str], column: str | None) -> str:
-    """Return the name of the column, which must be the only one of that name."""
-    name = pick_column(names, column)
-    if names.count(name) > 1:
-        raise ColumnError(f"there are several columns {name!r}: rename all but one.")
-    return name
-
-
-class _Parquet:
-    def __init__(self, files: list[Path], column: str | None) -> None:
-        self.files = files
-        self.group_ends: list[list[int]] = []
-        for path in files:
-            with self._open(path) as file:
-                schema, metadata = file.schema_arrow, file.metadata
-            if path is files[0]:
-                self.name = _single(schema.names, column)
-                self.type = schema.field(self.name).type
-                check_arrow_type(self.name, self.type)
-            self._check_schema(path, schema)
-            groups = [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)]
-            self.group_ends.append(list(accumulate(groups)))
-
-    @property
-    def size(self) -> int:
-        return sum(ends[-1] for ends in self.group_ends if ends)
-
-    def batches(self) -> Iterator[tuple[float, pa.Array]]:
-        groups_before, groups = 0, sum(map(len, self.group_ends))
-        for path, ends in zip(self.files, self.group_ends, strict=True):
-            with self._open(path) as file:
-                self._check_schema(path, file.schema_arrow)
-                rows = 0
-                stream = file.iter_batches(batch_size=kernel.CHUNK, columns=[self.name])
-                for batch in _guarded(stream, path, "Parquet"):
-                    rows += len(batch)
-                    done = groups_before + bisect_right(ends, rows)
-                    yield done / max(groups, 1), batch[self.name]
-            groups_before += len(ends)
-
-    def to_floats(self, cells: pa.Array) -> Floats:
-        return arrow_to_floats(cells)
-
-    def _open(self, path: Path) -> Any:
-        from pyarrow.parquet import ParquetFile
-
-        try:
-            # A buffer keeps memory bounded also where a file is one large row group.
-            return ParquetFile(path, pre_buffer=False, buffer_size=_PARQUET_BLOCK)
-        except _UNREADABLE:
-            raise _unreadable(path, "Parquet") from None
-
-    def _check_schema(self, path: Path, schema: pa.Schema) -> None:
-        """Refuse a file that declares the column otherwise than the first file did."""
-        if schema.names.count(self.name) != 1 or schema.field(self.name).type != self.type:
-            raise DataError(
-                f"{str(path)!r} does not declare column {self.name!r} as {self.type}, as "
-                f"{str(self.files[0])!r} did: give all files one schema."
-            )
-
-
-class _Csv:
-    def __init__(self, files: list[Path], column: str | None) -> None:
-        self.files = files
-        headers = [_header(path) for path in files]
-        names = headers[0][0]
-        self.position = names.index(_single(names, column))
-        self.width = len(names)
-        self.header_rows = [rows for _, rows in headers]
-        self.bytes = [path.stat().st_size for path in files]
-        for path, (others, _) in zip(files, headers, strict=True):
-            if others != names:
-                raise DataError(
-                    f"{str(path)!r} has other columns than {str(files[0])!r}: give all files one "
-                    "header."
-                )
-
-    @cached_property
-    def size(self) -> int:
-        return sum(len(cells) for _, cells in self.batches())
-
-    def batches(self) -> Iterator[tuple[float, pa.Array]]:
-        bytes_before, total = 0, sum(self.bytes)
-        for path, header_rows, size in zip(self.files, self.header_rows, self.bytes, strict=True):
-            with _open_bytes(path) as file:
-                for cells in _guarded(self._cells(path, file, header_rows), path, "CSV"):
-                    yield min((bytes_before + file.tell()) / total, 1.0), cells
-            bytes_before += size
-
-    def to_floats(self, cells: pa.Array) -> Floats:
-        return text_to_floats(cells)
-
-    def _cells(self, path: Path, file: pa.NativeFile, header_rows: int) -> Iterator[pa.Array]:
-        for block in _blocks(_decompressed(path, file)):
-            yield self._parse(block, _delimiter(path), header_rows)
-            header_rows = 0
-
-    def _parse(self, block: bytes, delimiter: str, header_rows: int) -> pa.Array:
-        """Return the column's cells as text; a row with too few or too many cells is skipped."""
-        from pyarrow import csv as arrow_csv
-
-        # Columns go by position: the header has been read, and is skipped here.
-        names = [str(position) for position in range(self.width)]
-        wanted = names[self.position]
-        table = arrow_csv.read_csv(
-            pa.BufferReader(block),
-            read_options=arrow_csv.ReadOptions(
-                use_threads=False,
-                block_size=len(block),
-                column_names=names,
-                skip_rows_after_names=header_rows,
-            ),
-            parse_options=arrow_csv.ParseOptions(
-                delimiter=delimiter,
-                newlines_in_values=True,
-                invalid_row_handler=lambda _: "skip",
-            ),
-            convert_options=arrow_csv.ConvertOptions(
-                include_columns=[wanted],
-                column_types={wanted: pa.string()},
-                null_values=["", "NA", "N/A", "NULL", "null", "NaN", "nan"],
-                strings_can_be_null=True,
-            ),
-        )
-        return table.column(0).combine_chunks()
-
-
-def _delimiter(path: Path) -> str:
-    return "\t" if _ending(path).startswith(".tsv") else ","
-
-
-def _open_bytes(path: Path) -> pa.NativeFile:
-    try:
-        return pa.OSFile(str(path))
-    except OSError:
-        raise _unreadable(path, "CSV") from None
-
-
-def _decompressed(path: Path, file: pa.NativeFile) -> pa.NativeFile:
-    return pa.CompressedInputStream(file, "gzip") if path.suffix.lower() == ".gz" else file
-
-
-def _header(path: Path) -> tuple[list[str], int]:
-    """Return the names in the first row that is not empty, and the number of rows up to it."""
-    try:
-        with _open_bytes(path) as file:
-            text = io.TextIOWrapper(
-                _decompressed(path, file), encoding="utf-8-sig", errors="replace", newline=""
-            )
-            for rows, names in enumerate(csv.reader(text, delimiter=_delimiter(path)), start=1):
-                if names:
-                    return names, rows
-    except _UNREADABLE:
-        raise _unreadable(path, "CSV") from None
-    raise DataError(f"{str(path)!r} is empty: a CSV file begins with the names of its columns.")
-
-
-def _blocks(stream: pa.NativeFile) -> Iterator[bytes]:
-    """Yield the stream in blocks that end where a row ends, in ASCII.
-
-    No number has a byte beyond ASCII, so replacing such bytes loses nothing, and then no
-    encoding can stop the reader.
-    """
-    ahead = stream.read(_CSV_BLOCK).removeprefix(b"\xef\xbb\xbf")
-    rest = b""
-    while ahead:
-        rest += ahead.translate(_ASCII)
-        end = _end_of_rows(rest)
-        if rest[:end].strip(b"\r\n"):
-            yield rest[:end]
-        rest = rest[end:]
-        ahead = stream.read(_CSV_BLOCK)
-    if rest.strip(b"\r\n"):
-        yield rest + b"\n"
-
-
-def _end_of_rows(block: bytes) -> int:
-    """Return where the last complete row ends.
-
-    A line end with an odd number of quotes before it is inside of a quoted cell. If all are,
-    some quote is astray, and the last line end is taken.
-    """
-    last = end = block.rfind(b"\n") + 1
-    odd = block.count(b'"', 0, end) % 2
-    while odd:
-        start = block.rfind(b"\n", 0, end - 1) + 1
-        odd ^= block.count(b'"', start, end) % 2
-        end = start
-    return end or last

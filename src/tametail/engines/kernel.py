@@ -26,12 +26,15 @@ from tametail.queries import (
     Count,
     Lattice,
     Median,
+    ProfileQuery,
     Query,
+    Squares,
     SquareSum,
     TailNodes,
 )
 
 Floats = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
 
 #: Values per chunk: small enough for the cache and for exact float64 sums.
 CHUNK = 1 << 16
@@ -50,9 +53,23 @@ class Kernel(Protocol):
         """Return the exact answer in integers."""
 
 
-def answer(query: Query, chunks: Iterable[Floats]) -> Any:
-    """Return the exact answer to ``query`` over all chunks, in one pass."""
-    kernel = _KERNELS[type(query)](query)
+def answer(
+    query: Query, chunks: Iterable[Floats], profiles: dict[float, Counts] | None = None
+) -> Any:
+    """Return the exact answer to ``query`` over all chunks, in one pass.
+
+    Queries about distances from a centre need only the profile around it, so they share one pass
+    if the engine keeps ``profiles``.
+    """
+    if isinstance(query, ProfileQuery):
+        profiles = {} if profiles is None else profiles
+        if query.centre not in profiles:
+            profiles[query.centre] = _run(_ProfileKernel(query), chunks)
+        return _PROFILE_ANSWERS[type(query)](query, profiles[query.centre])
+    return _run(_KERNELS[type(query)](query), chunks)
+
+
+def _run(kernel: Kernel, chunks: Iterable[Floats]) -> Any:
     for chunk in chunks:
         kernel.add(chunk)
     return kernel.result()
@@ -145,15 +162,15 @@ class _BucketsKernel:
         return {key: count for key, count in self.counts.items() if low <= key <= high}
 
 
-class _TailNodesKernel:
+class _ProfileKernel:
     """Counts by the top 16 bits of x - centre: sign, 11 bits of exponent, sixteenth of the octave.
 
     A NaN shows as the largest exponent with a fraction (a difference is never a signalling NaN);
     an infinity has that exponent and no fraction.
     """
 
-    def __init__(self, query: TailNodes) -> None:
-        self.query = query
+    def __init__(self, query: ProfileQuery) -> None:
+        self.centre = query.centre
         self.counts = np.zeros(1 << 16, dtype=np.int64)
         self.buffer = np.empty(CHUNK)
         self.index = np.empty(CHUNK, dtype=np.int64)
@@ -161,32 +178,48 @@ class _TailNodesKernel:
     def add(self, chunk: Floats) -> None:
         distance, index = self.buffer[: chunk.size], self.index[: chunk.size]
         with np.errstate(all="ignore"):
-            np.subtract(chunk, self.query.centre, out=distance)
+            np.subtract(chunk, self.centre, out=distance)
         np.right_shift(distance.view(np.int64), 48, out=index)
         np.bitwise_and(index, (1 << 16) - 1, out=index)
         self.counts += np.bincount(index, minlength=1 << 16)
 
-    def result(self) -> tuple[int, ...]:
-        above, below = self.counts.reshape(2, _EXPONENTS, 16)
-        return tuple(self._side(below) + self._side(above))
+    def result(self) -> Counts:
+        """Counts by side (above, below), exponent field 0..2047 and sixteenth."""
+        counts = self.counts.reshape(2, _EXPONENTS, 16)
+        counts[:, -1, 1:] = 0  # NaN: missing records
+        counts[:, 0, :] = 0  # distances below 2**-1022: records at the centre
+        return counts
 
-    def _side(self, counts: npt.NDArray[np.int64]) -> list[int]:
-        first, last = self.query.first, self.query.last
-        nodes = [0] * (last - first + 1)
-        # Field 0 holds distances below 2**-1022: such a record counts as being at the centre.
-        for field in np.flatnonzero(counts.any(axis=1)).tolist():
-            octave = field - _BIAS
-            if field == _EXPONENTS - 1:
-                nodes[-1] += SOFT_ONE * int(counts[field, 0])
-            elif octave >= last:
-                nodes[-1] += SOFT_ONE * int(counts[field].sum())
-            elif octave >= first:
-                weight = int(counts[field] @ (2 * np.arange(16) + 1))
-                nodes[octave - first] += SOFT_ONE * int(counts[field].sum()) - weight
-                nodes[octave - first + 1] += weight
-            elif field > 0:
-                nodes[0] += SOFT_ONE * int(counts[field].sum())
-        return nodes
+
+def _tail_nodes(query: TailNodes, profile: Counts) -> tuple[int, ...]:
+    above, below = (_side_nodes(query, side) for side in profile)
+    return tuple(below + above)
+
+
+def _side_nodes(query: TailNodes, counts: Counts) -> list[int]:
+    first, last = query.first, query.last
+    nodes = [0] * (last - first + 1)
+    for field in np.flatnonzero(counts.any(axis=1)).tolist():
+        octave = field - _BIAS
+        records, weight = int(counts[field].sum()), 0
+        if first <= octave < last:
+            weight = int(counts[field] @ (2 * np.arange(16) + 1))
+            nodes[octave + 1 - first] += weight
+        nodes[min(max(octave, first), last) - first] += SOFT_ONE * records - weight
+    return nodes
+
+
+def _squares(query: Squares, profile: Counts) -> tuple[int, ...]:
+    total = 0
+    counts = profile.sum(axis=0)
+    for field in np.flatnonzero(counts.any(axis=1)).tolist():
+        shift = 2 * (field - _BIAS - query.octave + 8)
+        for sixteenth, records in enumerate(counts[field].tolist()):
+            square = (17 + sixteenth) ** 2
+            # Far above the cap the exact size does not matter, only that it is above.
+            size = square << min(shift, 64) if shift >= 0 else square >> -shift
+            total += records * min(size, query.largest)
+    return (total,)
 
 
 class _MedianKernel:
@@ -208,6 +241,10 @@ _KERNELS: dict[type[Query], Callable[[Any], Kernel]] = {
     ClippedSum: _ClippedSumKernel,
     SquareSum: _SquareSumKernel,
     Buckets: _BucketsKernel,
-    TailNodes: _TailNodesKernel,
     Median: _MedianKernel,
+}
+
+_PROFILE_ANSWERS: dict[type[Query], Callable[[Any, Counts], tuple[int, ...]]] = {
+    TailNodes: _tail_nodes,
+    Squares: _squares,
 }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from tametail.budget import Budget, Zcdp
 
 #: The private count of add-remove, when the caller gives no n.
@@ -16,7 +14,7 @@ SPREAD_SHARE = 0.03
 CENTRE_NEEDS = 200.0
 
 #: Records that the centre looks at; more are sampled down to between this and twice this.
-CENTRE_SAMPLE = 4096
+CENTRE_SAMPLE = 1024
 
 
 def halvings(n: int) -> int:
@@ -26,7 +24,7 @@ def halvings(n: int) -> int:
 
 def shares(budget: Budget, n: int) -> tuple[float, float, float]:
     """Return the shares of centre, tail and sum; they add up to 1."""
-    strength = n * budget.strength
+    strength = max(n, 1) * budget.strength
     if isinstance(budget, Zcdp):
         # The exponential mechanism of range e costs e^2/8; on a sample it counts as pure, e^2/2.
         cost = 0.5 if halvings(n) else 0.125

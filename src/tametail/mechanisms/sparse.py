@@ -163,13 +163,13 @@ def draw_geometric(rate: Fraction) -> int:
     """
 
     def decide(low: Decimal, high: Decimal, digits: int) -> int | None:
-        if not low:
+        if not low or high == 1:  # ln 0, or a neighbour of ln 1 = 0 with 10^18 digits
             return None
         context = Context(prec=digits + GUARD_DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX)
         # Decimal rounds ln correctly, so the neighbours of its answers enclose it.
         least = -Fraction(context.next_plus(context.ln(high)))
         greatest = -Fraction(context.next_minus(context.ln(low)))
-        answer = math.floor(max(least, Fraction(0)) / rate)
+        answer = math.floor(least / rate)
         return answer if answer == math.floor(greatest / rate) else None
 
     return _draw(decide)

@@ -12,6 +12,7 @@ no accuracy target and reports an interval.
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
 from tametail._validate import number, one_of, positive, probability
@@ -25,6 +26,12 @@ from tametail.theory import clip_radius, median_of_means_blocks
 from tametail.unit import Unit
 
 Constants = Literal["paper", "tight"]
+
+#: Lengths up to here and down to its inverse leave room for the noise within the doubles.
+_LARGEST = 1e250
+
+#: Noise for less than this would not fit in 64 bits, not even on the coarsest lattice.
+_LEAST_STRENGTH = 1e-12
 
 __all__ = ["mean_1d", "range_estimate"]
 
@@ -120,8 +127,9 @@ def mean_1d(
     >>> abs(estimate - 5.0) < 0.3
     True
     """
+    beta = probability(beta=beta)
     setting = _setting(x, budget, alpha, k, R, scale, constants)
-    blocks = median_of_means_blocks(probability(beta=beta), constants=constants)
+    blocks = median_of_means_blocks(beta, constants=constants)
     return mean_estimator(
         setting.ask,
         setting.budget,
@@ -151,8 +159,23 @@ def _setting(
         raise ParameterError(
             "R=inf needs a budget with a delta: write approx(epsilon, delta), or give a finite R."
         )
+    if budget.strength < _LEAST_STRENGTH:
+        raise ParameterError(f"{budget} is too small for any noise that fits: write a larger one.")
     constants = one_of(("tight", "paper"), constants=constants)
-    radius = clip_radius(alpha, number(k=k), scale=scale, constants=constants)  # type: ignore[arg-type]
+    radius = _radius(alpha, number(k=k), scale, constants)
     engine = open_column(x, None)
     ask = Ask(Data(engine), budget, Unit.REPLACE_ONE)
     return _Setting(ask, budget, engine.size, radius, bound)
+
+
+def _radius(alpha: float, k: float, scale: float, constants: Any) -> float:
+    radius = math.inf
+    if 1 / _LARGEST <= alpha / scale <= _LARGEST:
+        with suppress(OverflowError, ZeroDivisionError):
+            radius = clip_radius(alpha, k, scale=scale, constants=constants)
+    if not 1 / _LARGEST <= radius <= _LARGEST:
+        raise ParameterError(
+            f"alpha={alpha!r}, k={k!r} and scale={scale!r} ask for an interval that doubles "
+            "cannot hold: write an alpha closer to the scale, or other units for the records."
+        )
+    return radius

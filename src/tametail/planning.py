@@ -7,14 +7,14 @@ error of the release that follows it.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tametail.budget import Approx, Budget, Pure, compose, fits
 from tametail.errors import BudgetError, ParameterError
 from tametail.estimators import prediction
 from tametail.estimators.shares import COUNT_SHARE, SPREAD_SHARE, shares
-from tametail.tail import Tail, tail_from_dict
+from tametail.tail import Bounded, Tail, tail_from_dict
 from tametail.unit import Unit
 
 #: What each step is for, in the words of the printed plan.
@@ -80,7 +80,7 @@ class Plan:
         """Divide the budget between the steps, so that the predicted error is small."""
         if n is None:
             count, rest = budget.split(COUNT_SHARE, 1 - COUNT_SHARE)
-            steps = (Step("count", count), Step("rest", rest))
+            steps: tuple[Step, ...] = (Step("count", count), Step("rest", rest))
         else:
             needs_spread = confidence is not None and target == "population"
             steps = _divide(budget, n, needs_spread=needs_spread)
@@ -88,10 +88,17 @@ class Plan:
 
     def with_count(self, noisy_count: int) -> Plan:
         """Return the plan for the other steps, once the private count is known."""
+        return self._again(self.cost("rest"), max(noisy_count, 1))
+
+    def with_size(self, size: int) -> Plan:
+        """Return the plan for data of this public size; steps that were fixed stay as they are."""
+        return self._again(self.budget, size) if self.n is None else replace(self, n=size)
+
+    def _again(self, budget: Budget, n: int) -> Plan:
         return Plan.make(
-            budget=self.cost("rest"),
+            budget=budget,
             unit=self.unit,
-            n=max(noisy_count, 1),
+            n=n,
             tail=self.tail,
             within=self.within,
             missing=self.missing,
@@ -108,9 +115,17 @@ class Plan:
         return any(step.name == name for step in self.steps)
 
     @property
+    def possible(self) -> tuple[float, float]:
+        """Where the mean can be, by ``within`` and by bounds on the records."""
+        low, high = self.within
+        if isinstance(self.tail, Bounded):
+            return max(low, self.tail.low), min(high, self.tail.high)
+        return low, high
+
+    @property
     def rmse(self) -> float | None:
         """A bound on the root mean squared error, from the tail's scale; None without one."""
-        return prediction.worst_rmse(self)
+        return prediction.rmse(self)
 
     @property
     def relative_rmse(self) -> float | None:

@@ -1,0 +1,257 @@
+"""The public functions: mean, plan, sample_size, epsilon_for, replay."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tametail._validate import count, one_of, positive, probability
+from tametail.ask import Ask, Data, Replay
+from tametail.budget import Budget, Guarantee, Pure, parse_budget
+from tametail.engines.opening import open_column
+from tametail.errors import DataError, InternalError, ParameterError
+from tametail.estimators.winsorised import winsorised_mean
+from tametail.planning import Plan
+from tametail.release import Release
+from tametail.tail import Tail, parse_tail, parse_within
+from tametail.unit import Unit
+
+
+def mean(
+    data: Any,
+    column: str | None = None,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    budget: Budget | None = None,
+    tail: Tail = None,
+    within: float | tuple[float, float] | None = None,
+    unit: str = "add-remove",
+    missing: str = "skip",
+    n: int | None = None,
+    confidence: float | None = 0.95,
+    target: str = "population",
+    plan: Plan | None = None,
+) -> Release:
+    """Release the mean of a column under differential privacy.
+
+    No bounds are needed. A private median and private octave counts find clip points, and the
+    noisy mean of the clipped records is released with an interval and a guarantee.
+
+    Parameters
+    ----------
+    data, column
+        A list or array; a frame (pandas, Polars, Arrow, DuckDB) and the name of a column; or the
+        path of a Parquet or CSV file and a column. Cells that are not numbers are missing.
+    epsilon, delta, rho, budget
+        The privacy budget: ``epsilon`` (pure), ``epsilon`` and ``delta`` (approximate), ``rho``
+        (zCDP), or a ``budget`` object.
+    tail
+        What you are willing to assume about the records: nothing, ``Moment(k, scale)`` or
+        ``Bounded(low, high)``. It can only narrow the clip interval, and it turns the interval
+        into one for the mean itself. If it is wrong, privacy is not affected.
+    within
+        Where the *mean* can be: R for [-R, R], or (low, high). It never clips records.
+    unit
+        "add-remove" (one record more or less; the size of the data is protected too) or
+        "replace-one" (one record changed; the size is public).
+    missing
+        "skip": missing records are left out, and the count is private. "none": your promise that
+        there are none; under replace-one the sum is then divided by the public n.
+    n
+        A guess of the number of records, if there is a public one; it saves a private count.
+    confidence
+        Of the interval; None spends nothing on it.
+    target
+        "population": an interval for the mean of the law that the records come from; "data": for
+        the mean of these records.
+    plan
+        A plan made before; then the arguments above (but data and column) stay at their defaults.
+
+    Returns
+    -------
+    Release
+        ``float(release)`` is the mean; ``release.guarantee`` says what was spent.
+
+    Examples
+    --------
+    >>> import tametail as tt
+    >>> release = tt.mean([2.0, 3.0, 4.0] * 5_000, epsilon=1)
+    >>> abs(float(release) - 3.0) < 0.1
+    True
+    >>> release.guarantee.epsilon
+    1.0
+    """
+    request = {
+        "epsilon": epsilon, "delta": delta, "rho": rho, "budget": budget, "tail": tail,
+        "within": within, "unit": unit, "missing": missing, "n": n, "confidence": confidence,
+        "target": target,
+    }  # fmt: skip
+    if plan is None:
+        plan = _plan(**request)
+    else:
+        _check_left_alone(request)
+    try:
+        engine = open_column(data, column)
+    except DataError as error:
+        raise type(error)(f"{error} Nothing was spent.") from None
+    if plan.unit is Unit.REPLACE_ONE:
+        plan = plan.with_size(engine.size)
+    return _conclude(plan, Ask(Data(engine), plan.budget, plan.unit))
+
+
+def plan(
+    n: int | None = None,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    budget: Budget | None = None,
+    tail: Tail = None,
+    within: float | tuple[float, float] | None = None,
+    unit: str = "add-remove",
+    missing: str = "skip",
+    confidence: float | None = 0.95,
+    target: str = "population",
+    dim: int = 1,
+) -> Plan:
+    """Plan a release from public numbers, before any data is read.
+
+    The arguments are those of :func:`mean`. The plan predicts its error (``rmse`` with a tail
+    assumption, ``relative_rmse`` without), prints its steps and says what would help.
+
+    >>> import tametail as tt
+    >>> plan = tt.plan(n=10_000, epsilon=1, tail=tt.Moment(2, 100.0))
+    >>> plan.rmse < 10
+    True
+    >>> tt.plan(n=100, epsilon=0.1).advice != ()
+    True
+    """
+    if count(dim=dim) != 1:
+        raise ParameterError(f"dim={dim!r} is not available yet: write dim=1.")
+    return _plan(
+        epsilon=epsilon, delta=delta, rho=rho, budget=budget, tail=tail, within=within, unit=unit,
+        missing=missing, n=n, confidence=confidence, target=target,
+    )  # fmt: skip
+
+
+def sample_size(
+    error: float,
+    *,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    budget: Budget | None = None,
+    tail: Tail = None,
+    confidence: float = 0.95,
+    unit: str = "add-remove",
+) -> int:
+    """Return the least n whose planned interval has a half-width of at most ``error``.
+
+    Without a tail assumption ``error`` is in standard deviations of the reference law.
+
+    >>> import tametail as tt
+    >>> n = tt.sample_size(error=0.1, epsilon=1.0, tail=tt.Moment(2, 1.0), confidence=0.95)
+    >>> 1_000 < n < 20_000
+    True
+    """
+    error, whole = (
+        positive(error=error),
+        parse_budget(budget, epsilon=epsilon, delta=delta, rho=rho),
+    )
+
+    def is_enough(size: int) -> bool:
+        return _half_width(size, whole, tail, confidence, unit) <= error
+
+    return _least(is_enough, f"error={error!r} cannot be reached with n up to 10^15")
+
+
+def epsilon_for(
+    error: float,
+    *,
+    n: int,
+    tail: Tail = None,
+    confidence: float = 0.95,
+    unit: str = "add-remove",
+) -> float:
+    """Return the least epsilon whose planned interval at n has a half-width of ``error``.
+
+    >>> import tametail as tt
+    >>> epsilon = tt.epsilon_for(error=0.1, n=10_000, tail=tt.Moment(2, 1.0), confidence=0.95)
+    >>> 0.05 < epsilon < 5
+    True
+    """
+    error, size = positive(error=error), count(n=n)
+
+    def is_enough(thousandths: int) -> bool:
+        return _half_width(size, Pure(thousandths / 1000), tail, confidence, unit) <= error
+
+    return _least(is_enough, f"error={error!r} is below what n={size} records allow") / 1000
+
+
+def replay(plan: Plan, answers: Iterable[Any]) -> Release:
+    """Return the release that follows from a plan and its noisy answers, bit for bit.
+
+    No data are read: a release is a function of public numbers and of what was answered.
+
+    >>> import tametail as tt
+    >>> release = tt.mean([1.0, 2.0, 4.0] * 1000, epsilon=1)
+    >>> tt.replay(release.plan, release.answers) == release
+    True
+    """
+    return _conclude(plan, Ask(Replay(answers), plan.budget, plan.unit))
+
+
+def _conclude(plan: Plan, ask: Ask) -> Release:
+    estimate = winsorised_mean(plan, ask)
+    spent = ask.spent
+    if spent is None:
+        raise InternalError("a release without a question")
+    return Release.of(estimate, Guarantee.from_budget(spent, plan.unit), plan, ask.answers)
+
+
+def _plan(
+    *, tail: Any, within: Any, unit: Any, missing: Any, n: Any, confidence: Any, target: Any,
+    **budget: Any,
+) -> Plan:  # fmt: skip
+    return Plan.make(
+        budget=parse_budget(**budget),
+        unit=Unit.parse(unit),
+        n=None if n is None else count(n=n),
+        tail=parse_tail(tail),
+        within=parse_within(within),
+        missing=one_of(("skip", "none"), missing=missing),
+        confidence=None if confidence is None else probability(confidence=confidence),
+        target=one_of(("population", "data"), target=target),
+    )
+
+
+_DEFAULTS = {"unit": "add-remove", "missing": "skip", "confidence": 0.95, "target": "population"}
+
+
+def _check_left_alone(request: dict[str, Any]) -> None:
+    changed = [name for name, value in request.items() if value != _DEFAULTS.get(name)]
+    if changed:
+        raise ParameterError(
+            f"{' and '.join(changed)} given beside plan=: the plan already says so; leave them out "
+            "or make another plan."
+        )
+
+
+def _half_width(n: int, budget: Budget, tail: Tail, confidence: float, unit: str) -> float:
+    made = plan(n=n, budget=budget, tail=tail, confidence=confidence, unit=unit)
+    width = made.half_width(probability(confidence=confidence))
+    return math.inf if width is None else width
+
+
+def _least(is_enough: Callable[[int], bool], otherwise: str) -> int:
+    """Return the least whole number that is enough, by bisection."""
+    high = 1
+    while not is_enough(high):
+        high *= 2
+        if high > 10**15:
+            raise ParameterError(f"{otherwise}: allow a larger error.")
+    return bisect_left(range(high + 1), True, lo=1, key=is_enough)

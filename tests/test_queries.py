@@ -1,0 +1,180 @@
+"""No neighbour moves a query further than it states, and some neighbour moves it as far."""
+
+from __future__ import annotations
+
+import math
+import sys
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tametail.engines import kernel
+from tametail.queries import (
+    SOFT_ONE,
+    WIDEST_SIDE,
+    Buckets,
+    ClippedSum,
+    Count,
+    Lattice,
+    Median,
+    Sensitivity,
+    Squares,
+    SquareSum,
+    TailNodes,
+)
+from tametail.unit import Unit
+
+MISSING = math.nan
+
+
+@st.composite
+def lattices(draw, widest=WIDEST_SIDE):
+    exponent = draw(st.one_of(st.integers(-6, 6), st.integers(-1022, 1022)))
+    centre = draw(st.integers(-(2**40), 2**40))
+    below, above = (draw(st.one_of(st.integers(0, 9), st.integers(0, widest))) for _ in range(2))
+    return Lattice(exponent, centre - below, centre, centre + above)
+
+
+CENTRES = st.one_of(st.just(0.0), st.floats(allow_nan=False, allow_infinity=False))
+SUM_QUERIES = st.one_of(
+    st.just(Count()),
+    st.builds(ClippedSum, lattices(), st.one_of(st.integers(0, 9), st.integers(0, 2**37))),
+    st.builds(SquareSum, lattices(widest=1 << 18)),
+    st.builds(Squares, CENTRES, st.integers(-1000, 1023), st.integers(1, 16)),
+    st.builds(TailNodes, CENTRES, st.integers(-60, 0), st.integers(0, 60)),
+    st.builds(Buckets, st.sampled_from([1.0, 0.25, 3.7]), st.integers(-9, 0), st.integers(1, 9)),
+)
+
+
+def _answer(query, records):
+    """The answer as a mapping of its coordinates, so that all queries compare alike."""
+    answer = kernel.answer(query, [np.array(records, dtype=np.float64)])
+    return answer if isinstance(answer, dict) else dict(enumerate(answer))
+
+
+def _distance(query, first, second):
+    a, b = _answer(query, first), _answer(query, second)
+    moves = [abs(a.get(key, 0) - b.get(key, 0)) for key in a.keys() | b.keys()]
+    return Sensitivity(sum(moves), sum(move**2 for move in moves))
+
+
+def _borders(query):
+    """Records at the edges of the query: missing, infinite, on and next to every border."""
+    edges = [0.0]
+    if isinstance(query, ClippedSum | SquareSum):
+        lattice = query.lattice
+        edges = [lattice.value(end) for end in (lattice.low, lattice.centre, lattice.high)]
+    elif isinstance(query, Buckets):
+        edges = [key / query.inverse_width for key in (query.low, query.high, query.high + 1)]
+    elif isinstance(query, TailNodes | Squares):
+        octaves = (query.first, query.last) if isinstance(query, TailNodes) else (query.octave,)
+        steps = [sign * math.ldexp(1.0, octave) for octave in octaves for sign in (-1, 1)]
+        edges = [query.centre, *(query.centre + step for step in steps)]
+    beside = [math.nextafter(edge, way) for edge in edges for way in (-math.inf, math.inf)]
+    return [MISSING, -math.inf, math.inf, *edges, *beside]
+
+
+def _exceeds(query, unit, first, second):
+    moved, stated = _distance(query, first, second), query.sensitivity(unit)
+    return moved.l1 > stated.l1 or moved.l2_squared > stated.l2_squared
+
+
+@settings(max_examples=500, deadline=None)
+@given(query=SUM_QUERIES, data=st.data())
+def test_no_neighbour_moves_a_query_further(query, data):
+    record = st.one_of(st.sampled_from(_borders(query)), st.floats(), st.floats(-20, 20))
+    others = data.draw(st.lists(record, max_size=4))
+    first, second = data.draw(record), data.draw(record)
+    assert not _exceeds(query, Unit.REPLACE_ONE, [*others, first], [second, *others])
+    assert not _exceeds(query, Unit.ADD_REMOVE, [*others, first], others)
+
+
+@settings(max_examples=100, deadline=None)
+@given(query=SUM_QUERIES)
+@pytest.mark.parametrize("unit", Unit)
+def test_the_sensitivity_is_attained(query, unit):
+    borders = _borders(query)
+    if unit is Unit.ADD_REMOVE:
+        moves = [_distance(query, [record], []) for record in borders]
+    else:
+        moves = [_distance(query, [a], [b]) for a, b in combinations(borders, 2)]
+    stated = query.sensitivity(unit)
+    assert max(move.l1 for move in moves) == stated.l1
+    assert max(move.l2_squared for move in moves) == stated.l2_squared
+
+
+def _scores(unit, records, candidates):
+    keys, counts = kernel.answer(Median(0, -math.inf, math.inf), [np.array(records)])
+    below = np.array([counts[keys < candidate].sum() for candidate in candidates])
+    above = np.array([counts[keys > candidate].sum() for candidate in candidates])
+    return -np.maximum(below, above) if unit is Unit.REPLACE_ONE else -abs(below - above)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    others=st.lists(st.floats(), max_size=6),
+    first=st.floats(),
+    second=st.floats(),
+    key=st.integers(-(2**63) + 1, 2**63 - 1),
+)
+@pytest.mark.parametrize("unit", Unit)
+def test_no_neighbour_moves_a_score_of_the_median_further(unit, others, first, second, key):
+    records = np.array([*others, first, second])
+    keys, _ = kernel.answer(Median(0, -math.inf, math.inf), [records])
+    candidates = [key, 0, *keys.tolist()]
+    bound = Median(0, -math.inf, math.inf).score_sensitivity(unit)
+    base = _scores(unit, [*others], candidates)
+    for record in (first, second):
+        # A sample loses or gains a record under either unit: docs/proofs/sampling.md.
+        assert abs(_scores(unit, [*others, record], candidates) - base).max() <= bound
+    if unit is Unit.REPLACE_ONE:
+        move = _scores(unit, [*others, first], candidates) - _scores(
+            unit, [*others, second], candidates
+        )
+        assert abs(move).max() <= bound
+
+
+def test_the_shared_count_is_free_under_replace_one():
+    lattice = Lattice(exponent=0, low=-2, centre=0, high=10)
+    for weight in range(3):
+        assert ClippedSum(lattice, weight).sensitivity(Unit.REPLACE_ONE).l1 == lattice.width
+    assert ClippedSum(lattice, 3).sensitivity(Unit.REPLACE_ONE).l1 == lattice.width + 1
+
+
+def test_soft_counts_keep_the_number_of_records():
+    answer = kernel.answer(TailNodes(0.0, -3, 3), [np.array([0.01, -5.0, 7.0, 1e9, math.nan])])
+    assert sum(answer) == 4 * SOFT_ONE
+
+
+@given(
+    centre=st.floats(allow_nan=False, allow_infinity=False),
+    below=st.floats(0, 1e308),
+    above=st.floats(0, 1e308),
+    bits=st.integers(4, 36),
+)
+def test_a_lattice_around_a_centre(centre, below, above, bits):
+    lattice = Lattice.around(centre, below, above, bits)
+    assert lattice.low <= lattice.centre <= lattice.high
+    assert lattice.side <= WIDEST_SIDE
+    assert abs(lattice.value(lattice.centre) / 2 - centre / 2) <= lattice.tick / 4
+    if lattice.side < WIDEST_SIDE:
+        assert lattice.value(lattice.high - lattice.centre) >= above - lattice.tick
+        assert lattice.value(lattice.centre - lattice.low) >= below - lattice.tick
+
+
+def test_a_value_beyond_the_doubles_is_the_largest():
+    lattice = Lattice(exponent=1022, low=-9, centre=0, high=9)
+    assert lattice.value(9) == sys.float_info.max
+    assert lattice.value(-9) == -sys.float_info.max
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [(0, 1, 0, 2), (0, 0, 3, 2), (1023, 0, 0, 1), (-1023, 0, 0, 1), (0, 0, 0, 2**36 + 1)],
+)
+def test_a_lattice_keeps_its_limits(wrong):
+    with pytest.raises(AssertionError, match="within its limits"):
+        Lattice(*wrong)
