@@ -69,8 +69,9 @@ class Account:
         if self._parent is not None:
             account, group = self._parent
             largest = account._groups[group]
-            account._groups[group] = _larger(spent, largest)
-            account._check()
+            if spent != largest:  # else another part has cost as much: nothing adds up above
+                account._groups[group] = _larger(spent, largest)
+                account._check()
 
 
 def _larger(spent: Budget, other: Budget | None) -> Budget:

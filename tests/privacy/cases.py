@@ -74,12 +74,12 @@ REPLACED: dict[str, tuple[Any, Any]] = {
 }
 
 
-def range_cases() -> Iterator[Case]:
+def range_cases(costs: Sequence[Budget] = (PURE, ZCDP, APPROX)) -> Iterator[Case]:
     """PDPRE, CDPRE and ADPRE alone."""
     for name, (old, new) in REPLACED.items():
-        for cost in (PURE, ZCDP, APPROX):
+        for cost in costs:
             yield _range_case(name, [1.0] * 5, old, new, cost, NEAR)
-    for cost in (PURE, ZCDP, APPROX):
+    for cost in costs:
         yield _range_case("R = 1e300", [1.0] * 5, -1.0, 1.0, cost, FAR)
 
 
@@ -166,20 +166,20 @@ def _verb_case(
     engines: list[Any] = [MemoryEngine(records) for records in (first, second)]
     if getattr(query, "halvings", 0) == 0:  # the secret coins of a sample must fall anew
         engines = [CachedEngine(engine) for engine in engines]
-    likelihood: Callable[[Any], Hashable] = lambda answer: answer
-    if verb == "noisy":
-        likelihood = partial(_log_ratio, *(engine.answer(query) for engine in engines))
+    exact = [engine.answer(query) for engine in engines]
 
     def run(side: int) -> Callable[[], Hashable]:
-        responder = Data(engines[side])
-        return lambda: likelihood(getattr(Ask(responder, cost, unit), verb)(query, cost))
+        def once() -> Hashable:
+            answer = getattr(Ask(Data(engines[side]), cost, unit), verb)(query, cost)
+            return _log_ratio(*exact, answer) if verb == "noisy" else answer
+
+        return once
 
     return _case(f"{verb} {type(query).__name__}, {unit}", cost, run)
 
 
 def _log_ratio(first: Sequence[int], second: Sequence[int], noisy: Sequence[int]) -> int:
-    """Return what a noisy vector says about the two exact ones: a number of the same order as
-    the ratio of their likelihoods under Laplace noise, and nearly so under Gaussian noise."""
+    """Return the log-ratio of likelihoods under Laplace noise, up to its scale."""
     return sum(abs(y - b) - abs(y - a) for a, b, y in zip(first, second, noisy, strict=True))
 
 
@@ -197,18 +197,13 @@ def mechanism_cases() -> Iterator[Case]:
         *(lambda count, y=y: add_gaussian([y] * count, 1, rho) for y in (0, 1)),
     )
     for cost in (PURE, ZCDP):
-        rate = exponential_rate(cost)
-        yield _case("select", cost, lambda side: partial(select, _SCORES[side], [1, 1, 3], rate))
-        yield _case("choose_median", cost, lambda side: partial(_median, side, rate))
+        yield _case("select", cost, partial(partial, _select, cost))
+        yield _case("choose_median", cost, partial(partial, _median, cost))
     for cost in (PURE, ZCDP, APPROX):
         for unit in Unit:
-            yield _case(
-                f"largest_bucket, {unit}", cost, lambda side: partial(_largest, side, cost, unit)
-            )
-            yield _case(
-                f"histogram, {unit}", cost, lambda side: partial(_histogram, side, cost, unit)
-            )
-    yield _case("above_threshold", PURE, lambda side: partial(_crossing, side))
+            yield _case(f"largest_bucket, {unit}", cost, partial(partial, _largest, cost, unit))
+            yield _case(f"histogram, {unit}", cost, partial(partial, _histogram, cost, unit))
+    yield _case("above_threshold", PURE, partial(partial, _crossing))
 
 
 _SCORES = ([6, 0, 0], [5, 1, 1])
@@ -218,17 +213,22 @@ _COUNTS = {
 }
 
 
-def _median(side: int, rate: Any) -> float:
+def _select(cost: Budget, side: int) -> int:
+    return select(_SCORES[side], [1, 1, 3], exponential_rate(cost))
+
+
+def _median(cost: Budget, side: int) -> float:
     keys = to_key(([1.0, 2.0, 3.0, 4.0], [-9.0, 2.0, 3.0, 4.0])[side])
     counts = np.ones(4, dtype=np.int64)
+    rate = exponential_rate(cost)
     return choose_median(keys, counts, rate, unit=Unit.REPLACE_ONE, low=-8.0, high=8.0)
 
 
-def _largest(side: int, cost: Budget, unit: Unit) -> int | None:
+def _largest(cost: Budget, unit: Unit, side: int) -> int | None:
     return largest_bucket(_COUNTS[unit][side], cost, low=-2, high=2, unit=unit)
 
 
-def _histogram(side: int, cost: Budget, unit: Unit) -> Hashable:
+def _histogram(cost: Budget, unit: Unit, side: int) -> Hashable:
     keys = [key for key, count in _COUNTS[unit][side].items() for _ in range(count)]
     universe = None if isinstance(cost, Approx) else (0, 1)
     counts = histogram(keys, cost, universe=universe, unit=unit).counts

@@ -74,7 +74,7 @@ class Tails:
 
     @property
     def _alarm(self) -> float:
-        return self.scale * (THRESHOLD + 256 / 12)
+        return self.scale * (THRESHOLD + 128 / 12)
 
 
 def windows(counts: Array) -> Array:

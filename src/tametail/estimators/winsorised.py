@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tametail.planning import Plan
 
 #: Octaves of distances that are told apart; what lies beyond counts at the end nodes.
-FIRST_OCTAVE, LAST_OCTAVE = -256, 255
+FIRST_OCTAVE, LAST_OCTAVE = -128, 127
 
 
 def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:
