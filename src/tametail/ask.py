@@ -26,8 +26,8 @@ from tametail.budget import (
 )
 from tametail.engines import Engine
 from tametail.errors import DataError, InternalError
-from tametail.mechanisms.doubles import choose_median
 from tametail.mechanisms.histogram import largest_bucket
+from tametail.mechanisms.median import choose_median
 from tametail.mechanisms.noise import add_gaussian, add_laplace
 from tametail.queries import Buckets, Median, Query, SumQuery
 from tametail.unit import Unit

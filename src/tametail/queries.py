@@ -246,7 +246,7 @@ class Median:
     high: float
 
     def score_sensitivity(self, unit: Unit) -> int:  # noqa: ARG002 - the scores differ by unit
-        """1 for both scores of ``mechanisms.doubles``; see docs/proofs/selection.md."""
+        """1 for both scores of ``mechanisms.median``; see docs/proofs/selection.md."""
         return 1
 
 

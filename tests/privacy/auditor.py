@@ -27,7 +27,9 @@ Draw = Callable[[int], Iterable[Hashable]]
 """Runs the mechanism that many times and returns its outputs: numbers, None, or labels."""
 
 Array = np.ndarray
-_BINS = 64
+
+# Enough outputs in a bin that the best bins are chosen for their ratio and not for their luck.
+_MOST_BINS, _PER_BIN = 64, 100
 
 
 def audit(
@@ -77,11 +79,12 @@ class _Binning:
 
     @classmethod
     def of(cls, outputs: list[Hashable]) -> _Binning:
-        frequent = Counter(outputs).most_common(_BINS)
-        atoms = [value for value, count in frequent if count * _BINS >= len(outputs)]
+        bins = min(_MOST_BINS, 1 + len(outputs) // _PER_BIN)
+        frequent = Counter(outputs).most_common(bins)
+        atoms = [value for value, count in frequent if count * bins >= len(outputs)]
         known = set(atoms)
         numbers = [value for value in outputs if value not in known and _is_number(value)]
-        cuts = np.quantile(_floats(numbers), np.linspace(0, 1, _BINS + 1)) if numbers else []
+        cuts = np.quantile(_floats(numbers), np.linspace(0, 1, bins + 1)) if numbers else []
         return cls({value: index for index, value in enumerate(atoms)}, sorted(set(cuts)))
 
     def counts(self, outputs: list[Hashable]) -> Array:

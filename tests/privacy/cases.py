@@ -13,7 +13,8 @@ import numpy as np
 from tametail.ask import Ask, Data
 from tametail.budget import Approx, Budget, Pure, Zcdp, exponential_rate, zcdp_to_approx
 from tametail.engines.arrays import MemoryEngine
-from tametail.mechanisms.doubles import choose_median, to_key
+from tametail.doubles import to_key
+from tametail.mechanisms.median import choose_median
 from tametail.mechanisms.histogram import histogram, largest_bucket
 from tametail.mechanisms.noise import add_gaussian, add_laplace
 from tametail.mechanisms.select import select
@@ -78,9 +79,9 @@ def range_cases(costs: Sequence[Budget] = (PURE, ZCDP, APPROX)) -> Iterator[Case
     """PDPRE, CDPRE and ADPRE alone."""
     for name, (old, new) in REPLACED.items():
         for cost in costs:
-            yield _range_case(name, [1.0] * 5, old, new, cost, NEAR)
+            yield _range_case(name, [1.0] * 2, old, new, cost, NEAR)
     for cost in costs:
-        yield _range_case("R = 1e300", [1.0] * 5, -1.0, 1.0, cost, FAR)
+        yield _range_case("R = 1e300", [1.0] * 2, -1.0, 1.0, cost, FAR)
 
 
 def _range_case(name: str, others: Records, old: Any, new: Any, cost: Budget, R: float) -> Case:
@@ -98,6 +99,8 @@ def _range_case(name: str, others: Records, old: Any, new: Any, cost: Budget, R:
 
 def mean_cases() -> Iterator[Case]:
     """PDPODME, CDPODME and ADPODME alone; the replaced record locates or is averaged."""
+    for cost in (PURE, ZCDP):
+        yield _mean_case("nothing to locate", [1.0] * 2, 1, (1e9, -1e9), cost, R=2 * RADIUS)
     for cost in (PURE, ZCDP, APPROX):
         yield _mean_case("a far outlier moves", [1.0] * 6, 5, (1e9, -1e9), cost)
         yield _mean_case("a locating record moves", [1.0] * 4, 0, (-1e9, 1.0), cost)
@@ -115,6 +118,7 @@ def _mean_case(
     pair: tuple[Any, Any],
     cost: Budget,
     blocks: int = 1,
+    R: float = NEAR,
 ) -> Case:
     engines = [
         CachedEngine(MemoryEngine([*records[:place], record, *records[place + 1 :]]))
@@ -124,9 +128,7 @@ def _mean_case(
     def run(side: int) -> Callable[[], Hashable]:
         def once() -> float:
             ask = Ask(Data(engines[side]), cost, Unit.REPLACE_ONE)
-            return mean_estimator(
-                ask, cost, size=len(records), blocks=blocks, radius=RADIUS, R=NEAR
-            )
+            return mean_estimator(ask, cost, size=len(records), blocks=blocks, radius=RADIUS, R=R)
 
         return once
 

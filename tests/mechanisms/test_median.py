@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
+from tametail.doubles import from_key, to_key
 from tametail.errors import InternalError
-from tametail.mechanisms import doubles as module
-from tametail.mechanisms.doubles import MAX_KEY, choose_median, from_key, to_key
+from tametail.mechanisms import median as module
+from tametail.mechanisms.median import MAX_KEY, choose_median
 from tametail.unit import Unit
 
 FALSE_ALARM = 1e-7

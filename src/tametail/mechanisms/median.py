@@ -1,7 +1,6 @@
 """A private median over all finite doubles.
 
-The finite doubles in ascending order are the integers -MAX_KEY..MAX_KEY: the *key* of a double is
-its bit pattern without the sign, with the sign of the number. So a choice among all doubles is a
+The finite doubles in ascending order are the integers -MAX_KEY..MAX_KEY (:mod:`tametail.doubles`). So a choice among all doubles is a
 choice among integers, and nothing is rounded.
 
 The exponential mechanism needs a base measure on the keys, chosen without the data. A flat one is
@@ -29,8 +28,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from tametail.doubles import from_key, to_key
 from tametail.errors import InternalError
 from tametail.mechanisms.select import select, uniform_integer
 from tametail.unit import Unit
@@ -39,39 +39,11 @@ Keys = NDArray[np.int64]
 Masses = NDArray[Any]
 """An array of Python integers: masses exceed 64 bits."""
 
-LARGEST_DOUBLE = float(np.finfo(np.float64).max)
 MANTISSA_BITS = 52
 OCTAVES = 2047
 """Octaves of the finite doubles of one sign; the first holds the subnormal numbers."""
 MAX_KEY = (OCTAVES << MANTISSA_BITS) - 1
 EXPONENT_BIAS = 1023
-
-
-def to_key(values: ArrayLike) -> Keys:
-    """Map doubles to integers in the same order; infinities become the largest finite doubles.
-
-    NaN has no place in the order and must not be passed.
-
-    Examples
-    --------
-    >>> to_key([-0.0, 0.0, 5e-324, -5e-324])
-    array([ 0,  0,  1, -1])
-    """
-    finite = np.clip(np.asarray(values, dtype=np.float64), -LARGEST_DOUBLE, LARGEST_DOUBLE)
-    bits = np.asarray(finite).view(np.int64)
-    magnitude = bits & np.int64(2**63 - 1)
-    return np.where(bits < 0, -magnitude, magnitude)
-
-
-def from_key(key: int) -> float:
-    """Return the double that has this key.
-
-    Examples
-    --------
-    >>> from_key(int(to_key(19.99)))
-    19.99
-    """
-    return math.copysign(float(np.int64(abs(key)).view(np.float64)), key)
 
 
 def choose_median(
