@@ -12,10 +12,10 @@ import numpy as np
 
 from tametail.ask import Ask, Data
 from tametail.budget import Approx, Budget, Pure, Zcdp, exponential_rate, zcdp_to_approx
-from tametail.engines.arrays import MemoryEngine
 from tametail.doubles import to_key
-from tametail.mechanisms.median import choose_median
+from tametail.engines.arrays import MemoryEngine
 from tametail.mechanisms.histogram import histogram, largest_bucket
+from tametail.mechanisms.median import choose_median
 from tametail.mechanisms.noise import add_gaussian, add_laplace
 from tametail.mechanisms.select import select
 from tametail.mechanisms.threshold import above_threshold

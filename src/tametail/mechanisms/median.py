@@ -1,7 +1,8 @@
 """A private median over all finite doubles.
 
-The finite doubles in ascending order are the integers -MAX_KEY..MAX_KEY (:mod:`tametail.doubles`). So a choice among all doubles is a
-choice among integers, and nothing is rounded.
+The finite doubles in ascending order are the integers -MAX_KEY..MAX_KEY, their keys
+(:mod:`tametail.doubles`). So a choice among all doubles is a choice among integers, and nothing is
+rounded.
 
 The exponential mechanism needs a base measure on the keys, chosen without the data. A flat one is
 a poor choice: most doubles are astronomically large or small, and a value that many records share

@@ -1,0 +1,240 @@
+"""Ask: the account adds up and refuses in time, parts are disjoint, transcripts replay."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tametail.ask import Account, Ask, Data, Replay
+from tametail.budget import Approx, Pure, Zcdp, fits
+from tametail.engines.arrays import MemoryEngine
+from tametail.errors import BudgetError, DataError, InternalError
+from tametail.queries import Buckets, ClippedSum, Count, Lattice, Median
+from tametail.unit import Unit
+
+BUCKETS = Buckets(inverse_width=1.0, low=-5, high=5)
+LATTICE = Lattice(exponent=-4, low=-48, centre=0, high=64)
+RECORDS = [0.5, 1.5, 1.5, 2.5, None, 3.0]
+
+
+class Untouchable:
+    """Data that must not be read: every answer is an error."""
+
+    size = 6
+
+    def answer(self, query):
+        raise AssertionError("a record was read")
+
+    def rows(self, start, stop):
+        return self
+
+
+class Unreadable(Untouchable):
+    def answer(self, query):
+        raise DataError("the file is gone.")
+
+
+def ask_about(records, budget, unit=Unit.REPLACE_ONE):
+    return Ask(Data(MemoryEngine(records)), budget, unit)
+
+
+# --- composition in sequence and in parallel
+
+
+def test_nothing_asked_is_nothing_spent():
+    assert ask_about(RECORDS, Pure(1.0)).spent is None
+
+
+@pytest.mark.parametrize(
+    ("budget", "costs", "spent"),
+    [
+        (Pure(1.0), [Pure(0.25), Pure(0.5)], Pure(0.75)),
+        (Zcdp(1.0), [Zcdp(0.25), Pure(1.0)], Zcdp(0.75)),
+        (Approx(1.0, 1e-6), [Pure(0.25), Pure(0.5)], Pure(0.75)),
+        (Approx(1.0, 1e-6), [Approx(0.25, 1e-6), Pure(0.5)], Approx(0.75, 1e-6)),
+    ],
+)
+def test_costs_in_sequence_add_up(budget, costs, spent):
+    ask = ask_about(RECORDS, budget)
+    for cost in costs:
+        ask.noisy(Count(), cost)
+    assert ask.spent == spent
+
+
+@pytest.mark.parametrize("budget", [Pure(1.0), Zcdp(0.5), Approx(1.0, 1e-6)])
+def test_disjoint_parts_cost_one(budget):
+    ask = ask_about(RECORDS, budget)
+    for part in ask.parts([(0, 2), (2, 4), (4, 6)]):
+        part.largest(BUCKETS, budget)
+    assert ask.spent == budget
+
+
+def test_the_dearest_part_counts():
+    ask = ask_about(RECORDS, Pure(1.0))
+    first, second = ask.parts([(0, 3), (3, 6)])
+    first.noisy(Count(), Pure(0.25))
+    second.noisy(Count(), Pure(0.125))
+    second.noisy(Count(), Pure(0.5))
+    assert (first.spent, second.spent, ask.spent) == (Pure(0.25), Pure(0.625), Pure(0.625))
+
+
+def test_a_part_without_delta_beside_one_with_delta():
+    budget = Approx(1.0, 1e-6)
+    ask = ask_about(RECORDS, budget)
+    first, second = ask.parts([(0, 3), (3, 6)])
+    first.largest(BUCKETS, budget)
+    second.noisy(Count(), Pure(1.0))
+    assert ask.spent == budget
+
+
+def test_two_groups_of_parts_read_the_same_records_and_add_up():
+    ask = ask_about(RECORDS, Pure(1.0))
+    for spans in ([(0, 3), (3, 6)], [(0, 1), (1, 6)]):
+        for part in ask.parts(spans):
+            part.noisy(Count(), Pure(0.5))
+    assert ask.spent == Pure(1.0)
+    with pytest.raises(InternalError, match="beyond the budget"):
+        ask.noisy(Count(), Pure(1e-9))
+
+
+def test_a_part_of_a_part_counts_at_the_top():
+    ask = ask_about(RECORDS, Pure(1.0))
+    (half,) = ask.parts([(0, 3)])
+    half.noisy(Count(), Pure(0.25))
+    for part in half.parts([(0, 1), (1, 2)]):
+        part.noisy(Count(), Pure(0.5))
+    assert ask.spent == Pure(0.75)
+
+
+@st.composite
+def trees(draw, depth=2):
+    """What one record is asked: costs in sequence, and groups of disjoint parts."""
+    costs = draw(st.lists(st.sampled_from([1, 2, 3]), max_size=3))
+    if depth == 0:
+        return costs, []
+    groups = st.lists(st.lists(trees(depth=depth - 1), min_size=1, max_size=3), max_size=2)
+    return costs, draw(groups)
+
+
+def true_cost(tree):
+    costs, groups = tree
+    return sum(costs) + sum(max(map(true_cost, group)) for group in groups)
+
+
+def spend(account, tree, unit):
+    costs, groups = tree
+    for cost in costs:
+        account.charge(Pure(cost * unit))
+    for group in groups:
+        for part, subtree in zip(account.open_parts(len(group)), group, strict=True):
+            spend(part, subtree, unit)
+
+
+@given(trees())
+def test_the_account_is_sums_of_maxima(tree):
+    """And it admits a tree exactly if what one record pays at most is within the budget."""
+    total, unit = true_cost(tree), 2.0**-6
+    account = Account(Pure(max(total, 1) * unit))
+    spend(account, tree, unit)
+    assert account.spent() == (Pure(total * unit) if total else None)
+    if total > 1:
+        with pytest.raises(InternalError, match="beyond the budget"):
+            spend(Account(Pure((total - 1) * unit)), tree, unit)
+
+
+# --- refusals come before any record is read
+
+
+@pytest.mark.parametrize("budget", [Pure(1.0), Zcdp(0.5), Approx(1.0, 1e-6)])
+def test_overspending_is_refused_before_a_record_is_read(budget):
+    dear = type(budget)(*(2 * value for value in budget.values()))
+    ask = Ask(Data(Untouchable()), budget, Unit.REPLACE_ONE)
+    with pytest.raises((InternalError, BudgetError)):
+        ask.noisy(Count(), dear)
+    part, _ = ask.parts([(0, 3), (3, 6)])
+    with pytest.raises((InternalError, BudgetError)):
+        part.median(Median(0, -1.0, 1.0), dear)
+
+
+def test_a_cost_that_cannot_make_the_guarantee_is_refused():
+    with pytest.raises(InternalError, match="cannot make a Pure guarantee"):
+        Ask(Data(Untouchable()), Pure(1.0), Unit.REPLACE_ONE).noisy(Count(), Zcdp(0.01))
+
+
+def test_a_read_that_fails_has_spent_the_budget():
+    ask = Ask(Data(Unreadable()), Pure(1.0), Unit.REPLACE_ONE)
+    with pytest.raises(DataError, match=r"gone\. The budget of this release counts as spent\."):
+        ask.noisy(Count(), Pure(1.0))
+    assert ask.spent == Pure(1.0)
+
+
+# --- parts
+
+
+@pytest.mark.parametrize("spans", [[(0, 3), (2, 6)], [(0, 6), (1, 2)], [(3, 6), (0, 4)]])
+def test_parts_that_overlap_are_refused(spans):
+    ask = Ask(Data(Untouchable()), Pure(1.0), Unit.REPLACE_ONE)
+    with pytest.raises(InternalError, match="parts overlap"):
+        ask.parts(spans)
+
+
+def test_empty_parts_overlap_with_nothing():
+    ask = ask_about(RECORDS, Pure(1000.0))
+    counts = [part.noisy(Count(), Pure(1000.0)) for part in ask.parts([(0, 6), (3, 3), (2, 2)])]
+    assert counts == [(5,), (0,), (0,)]
+
+
+def test_rows_by_position_need_replace_one():
+    with pytest.raises(InternalError, match="replace-one only"):
+        ask_about(RECORDS, Pure(1.0), Unit.ADD_REMOVE).parts([(0, 3)])
+
+
+# --- answers and transcripts
+
+
+@pytest.mark.parametrize("cost", [Pure(1e4), Zcdp(1e8)])
+def test_with_a_huge_budget_the_answers_are_exact(cost):
+    ask = ask_about(RECORDS, Pure(1e5) if isinstance(cost, Pure) else Zcdp(1e9))
+    assert ask.noisy(Count(), cost) == (5,)
+    assert ask.noisy(ClippedSum(LATTICE), cost) == (8 + 24 + 24 + 40 + 48,)
+    assert ask.largest(BUCKETS, cost) == 1
+    assert ask.median(Median(0, -10.0, 10.0), cost) == 1.5
+    assert ask.answers == ((5,), (144,), 1, 1.5)
+
+
+def estimator(ask):
+    """Ask everything once, and let later questions depend on earlier answers."""
+    first, second = ask.parts([(0, 3), (3, 6)])
+    key = first.largest(BUCKETS, Pure(0.5)) or 0
+    lattice = Lattice(exponent=-4, low=16 * key - 48, centre=16 * key, high=16 * key + 64)
+    (total,) = second.noisy(ClippedSum(lattice), Pure(0.5))
+    return key, total, ask.median(Median(0, -10.0, 10.0), Pure(0.5)), ask.spent
+
+
+def test_a_replay_gives_the_same_and_never_touches_data():
+    ask = ask_about(RECORDS, Pure(1.0))
+    result = estimator(ask)
+    replayed = Ask(Replay(ask.answers), Pure(1.0), Unit.REPLACE_ONE)
+    assert estimator(replayed) == result
+    assert replayed.answers == ask.answers
+
+
+def test_a_transcript_that_went_through_json_replays():
+    answers = [3, [17], 0.5]  # JSON has lists where answers are tuples
+    replayed = Ask(Replay(answers), Pure(1.0), Unit.REPLACE_ONE)
+    assert estimator(replayed) == (3, 17, 0.5, Pure(1.0))
+
+
+def test_a_transcript_that_is_too_short_is_noticed():
+    with pytest.raises(InternalError, match="fewer answers than the estimator asks for"):
+        estimator(Ask(Replay([3]), Pure(1.0), Unit.REPLACE_ONE))
+
+
+@given(st.lists(st.floats(1e-6, 0.19), min_size=1, max_size=5))
+def test_what_is_spent_is_never_less_than_the_exact_sum(epsilons):
+    ask = Ask(Replay([(0,)] * len(epsilons)), Pure(1.0), Unit.REPLACE_ONE)
+    for epsilon in epsilons:
+        ask.noisy(Count(), Pure(epsilon))
+    assert Fraction(ask.spent.epsilon) >= sum(map(Fraction, epsilons))
+    assert fits(ask.spent, Pure(1.0))
