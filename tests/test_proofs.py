@@ -1,0 +1,63 @@
+"""Every proof is pinned to the code that it proves, and every query and mechanism has one."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from tametail import queries
+
+ROOT = Path(__file__).parents[1]
+spec = importlib.util.spec_from_file_location("pin_proofs", ROOT / "tools" / "pin_proofs.py")
+pin_proofs = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(pin_proofs)
+
+
+def proved():
+    return {
+        match["name"]
+        for path in pin_proofs.PROOFS.glob("*.md")
+        for match in pin_proofs.LINE.finditer(path.read_text(encoding="utf-8"))
+    }
+
+
+def test_no_code_has_moved_without_its_proof():
+    assert pin_proofs.stale() == []
+
+
+@pytest.mark.parametrize("query", queries.Query.__args__, ids=lambda query: query.__name__)
+def test_every_query_has_a_proof(query):
+    assert any(name.startswith(f"tametail.queries.{query.__name__}") for name in proved())
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tametail.mechanisms.noise.add_laplace",
+        "tametail.mechanisms.noise.add_gaussian",
+        "tametail.mechanisms.select.select",
+        "tametail.mechanisms.median.choose_median",
+        "tametail.mechanisms.histogram.noisy_histogram",
+        "tametail.mechanisms.histogram.largest_bucket",
+        "tametail.mechanisms.threshold.above_threshold",
+        "tametail.budget.compose",
+        "tametail.budget.on_sample",
+        "tametail.ask.Account",
+        "tametail.paper.range.range_estimator",
+        "tametail.paper.univariate.mean_estimator",
+        "tametail.estimators.winsorised.winsorised_mean",
+    ],
+)
+def test_every_mechanism_and_estimator_has_a_proof(name):
+    assert any(found == name or found.startswith(f"{name}.") for found in proved())
+
+
+def test_a_hash_sees_arithmetic_and_not_words(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    hashes = []
+    for index, body in enumerate(
+        ["'''Add.'''\n    return x + 1", "return x + 1  # why", "return x + 2"]
+    ):
+        (tmp_path / f"moved{index}.py").write_text(f"def f(x):\n    {body}\n")
+        hashes.append(pin_proofs.code_hash(f"moved{index}.f"))
+    assert hashes[0] == hashes[1] != hashes[2]
