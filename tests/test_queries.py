@@ -22,7 +22,6 @@ from tametail.queries import (
     Median,
     Sensitivity,
     Squares,
-    SquareSum,
     TailNodes,
 )
 from tametail.unit import Unit
@@ -42,7 +41,6 @@ CENTRES = st.one_of(st.just(0.0), st.floats(allow_nan=False, allow_infinity=Fals
 SUM_QUERIES = st.one_of(
     st.just(Count()),
     st.builds(ClippedSum, lattices(), st.one_of(st.integers(0, 9), st.integers(0, 2**37))),
-    st.builds(SquareSum, lattices(widest=1 << 18)),
     st.builds(Squares, CENTRES, st.integers(-1000, 1023), st.integers(1, 16)),
     st.builds(TailNodes, CENTRES, st.integers(-60, 0), st.integers(0, 60)),
     st.builds(Buckets, st.sampled_from([1.0, 0.25, 3.7]), st.integers(-9, 0), st.integers(1, 9)),
@@ -64,7 +62,7 @@ def _distance(query, first, second):
 def _borders(query):
     """Records at the edges of the query: missing, infinite, on and next to every border."""
     edges = [0.0]
-    if isinstance(query, ClippedSum | SquareSum):
+    if isinstance(query, ClippedSum):
         lattice = query.lattice
         edges = [lattice.value(end) for end in (lattice.low, lattice.centre, lattice.high)]
     elif isinstance(query, Buckets):

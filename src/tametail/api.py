@@ -10,7 +10,6 @@ from typing import Any
 from tametail._validate import count, one_of, positive, probability
 from tametail.ask import Ask, Data, Replay
 from tametail.budget import Budget, Guarantee, Pure, parse_budget
-from tametail.engines.opening import open_column
 from tametail.errors import DataError, InternalError, ParameterError
 from tametail.estimators.winsorised import winsorised_mean
 from tametail.planning import Plan
@@ -91,16 +90,9 @@ def mean(
         "target": target,
     }  # fmt: skip
     if plan is None:
-        plan = _plan(**request)
-    else:
-        _check_left_alone(request)
-    try:
-        engine = open_column(data, column)
-    except DataError as error:
-        raise type(error)(f"{error} Nothing was spent.") from None
-    if plan.unit is Unit.REPLACE_ONE:
-        plan = plan.with_size(engine.size)
-    return _conclude(plan, Ask(Data(engine), plan.budget, plan.unit))
+        return carry_out(_plan(**request), data, column)
+    _check_left_alone(request)
+    return carry_out(plan, data, column)
 
 
 def plan(
@@ -202,7 +194,37 @@ def replay(plan: Plan, answers: Iterable[Any]) -> Release:
     >>> tt.replay(release.plan, release.answers) == release
     True
     """
+    plan = _checked(plan)
     return _conclude(plan, Ask(Replay(answers), plan.budget, plan.unit))
+
+
+def carry_out(
+    plan: Plan, data: Any, column: str | None, progress: Callable[[float], None] | None = None
+) -> Release:
+    """Release the mean that was planned; the command line comes in here, for its progress bar.
+
+    ``progress`` is called with the part of a file that a pass has read, never with rows.
+    """
+    # Imported here because it brings in pyarrow and narwhals, which planning does not need.
+    from tametail.engines.opening import open_column
+
+    plan = _checked(plan)
+    try:
+        engine = open_column(data, column, progress)
+    except DataError as error:
+        raise type(error)(f"{error} Nothing was spent.") from None
+    if plan.unit is Unit.REPLACE_ONE:
+        plan = plan.with_size(engine.size)
+    return _conclude(plan, Ask(Data(engine), plan.budget, plan.unit))
+
+
+def _checked(plan: Any) -> Plan:
+    if isinstance(plan, Plan):
+        return plan
+    raise ParameterError(
+        f"plan={plan!r} is not a plan: write plan=tametail.plan(...), or "
+        "plan=Plan.from_json(text) for one that was saved."
+    )
 
 
 def _conclude(plan: Plan, ask: Ask) -> Release:

@@ -26,7 +26,7 @@ from tametail.budget import (
 )
 from tametail.engines import Engine
 from tametail.errors import DataError, InternalError
-from tametail.mechanisms.histogram import largest_bucket
+from tametail.mechanisms.histograms import largest_bucket
 from tametail.mechanisms.median import choose_median
 from tametail.mechanisms.noise import add_gaussian, add_laplace
 from tametail.queries import Buckets, Median, Query, SumQuery

@@ -153,17 +153,6 @@ class ClippedSum:
 
 
 @dataclass(frozen=True, slots=True)
-class SquareSum:
-    """Sum of the squared, clipped, centred records. Answer: ``(sum of (q - centre)**2,)``."""
-
-    lattice: Lattice
-
-    def sensitivity(self, unit: Unit) -> Sensitivity:  # noqa: ARG002 - squares are not negative
-        """The largest square: every term lies between 0 and ``side**2``."""
-        return Sensitivity(self.lattice.side**2, self.lattice.side**4)
-
-
-@dataclass(frozen=True, slots=True)
 class Buckets:
     """Counts of ``floor(x * inverse_width)`` over the keys ``low..high``; other keys are dropped.
 
@@ -221,7 +210,7 @@ class Squares:
     @property
     def unit(self) -> float:
         """One unit of the answer, as a square."""
-        return 4.0 ** (self.octave - 12)
+        return math.ldexp(1.0, 2 * (self.octave - 12))
 
     @property
     def largest(self) -> int:
@@ -251,5 +240,5 @@ class Median:
 
 
 ProfileQuery = TailNodes | Squares
-SumQuery = Count | ClippedSum | SquareSum | ProfileQuery
+SumQuery = Count | ClippedSum | ProfileQuery
 Query = SumQuery | Buckets | Median

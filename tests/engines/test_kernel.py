@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from tametail.engines import kernel
 from tametail.engines.arrays import MemoryEngine
-from tametail.errors import InternalError
 from tametail.queries import (
     WIDEST_SIDE,
     Buckets,
@@ -21,7 +20,6 @@ from tametail.queries import (
     Lattice,
     Median,
     Squares,
-    SquareSum,
     TailNodes,
 )
 
@@ -45,7 +43,6 @@ def lattices(draw, widest=1 << 36):
 ANY_QUERY = st.one_of(
     st.just(Count()),
     st.builds(ClippedSum, lattices(), st.integers(0, 1000)),
-    st.builds(SquareSum, lattices(widest=1 << 18)),
     st.builds(
         Buckets,
         st.one_of(st.sampled_from([1.0, 0.25, 3.7]), st.floats(5e-324, 1e308)),
@@ -117,14 +114,6 @@ def test_the_widest_lattice_adds_up_exactly(sign):
     total = kernel.answer(ClippedSum(lattice), [chunk, odd, chunk])
     expected = 2 * kernel.CHUNK * (WIDEST_SIDE - 1) + (kernel.CHUNK - 1) * WIDEST_SIDE
     assert total == (sign * expected,)
-
-
-def test_the_widest_square_sum_adds_up_exactly():
-    lattice = Lattice(0, -(1 << 18), 0, 1 << 18)
-    chunk = np.full(kernel.CHUNK, (1 << 18) - 1.0)
-    assert kernel.answer(SquareSum(lattice), [chunk] * 3) == (3 * kernel.CHUNK * (2**18 - 1) ** 2,)
-    with pytest.raises(InternalError, match="do not add up exactly"):
-        kernel.answer(SquareSum(Lattice(0, -(1 << 18) - 1, 0, 0)), [])
 
 
 @pytest.mark.parametrize("bits", [0x7FF0000000000001, 0xFFF0000000000001, 0x7FF8000000000000])

@@ -14,14 +14,14 @@ from tametail.ask import Ask, Data
 from tametail.budget import Approx, Budget, Pure, Zcdp, exponential_rate, zcdp_to_approx
 from tametail.doubles import to_key
 from tametail.engines.arrays import MemoryEngine
-from tametail.mechanisms.histogram import histogram, largest_bucket
+from tametail.mechanisms.histograms import histogram, largest_bucket
 from tametail.mechanisms.median import choose_median
 from tametail.mechanisms.noise import add_gaussian, add_laplace
 from tametail.mechanisms.select import select
 from tametail.mechanisms.threshold import above_threshold
 from tametail.paper.range import range_estimator
 from tametail.paper.univariate import mean_estimator
-from tametail.queries import Buckets, ClippedSum, Count, Lattice, Median, SquareSum, TailNodes
+from tametail.queries import Buckets, ClippedSum, Count, Lattice, Median, Squares, TailNodes
 from tametail.unit import Unit
 
 from .auditor import CachedEngine, Draw
@@ -75,16 +75,17 @@ REPLACED: dict[str, tuple[Any, Any]] = {
 }
 
 
-def range_cases(costs: Sequence[Budget] = (PURE, ZCDP, APPROX)) -> Iterator[Case]:
+def range_cases() -> Iterator[Case]:
     """PDPRE, CDPRE and ADPRE alone."""
     for name, (old, new) in REPLACED.items():
-        for cost in costs:
-            yield _range_case(name, [1.0] * 2, old, new, cost, NEAR)
-    for cost in costs:
-        yield _range_case("R = 1e300", [1.0] * 2, -1.0, 1.0, cost, FAR)
+        for cost in (PURE, ZCDP, APPROX):
+            yield range_case(name, [1.0] * 2, old, new, cost, NEAR)
+    for cost in (PURE, ZCDP, APPROX):
+        yield range_case("R = 1e300", [1.0] * 2, -1.0, 1.0, cost, FAR)
 
 
-def _range_case(name: str, others: Records, old: Any, new: Any, cost: Budget, R: float) -> Case:
+def range_case(name: str, others: Records, old: Any, new: Any, cost: Budget, R: float) -> Case:
+    """One record among ``others`` is replaced."""
     engines = [CachedEngine(MemoryEngine([*others, record])) for record in (old, new)]
 
     def run(side: int) -> Callable[[], Hashable]:
@@ -142,7 +143,7 @@ def ask_cases() -> Iterator[Case]:
         (Count(), 1.0, math.nan),
         (ClippedSum(lattice), math.inf, -math.inf),
         (ClippedSum(lattice, count_weight=48), math.inf, math.nan),
-        (SquareSum(lattice), math.inf, 0.0),
+        (Squares(centre=0.0, octave=2, cap=16), math.inf, 0.0),
         (TailNodes(centre=0.0, first=-2, last=3), 2.0, -2.0),
     )
     for query, old, new in sums:

@@ -10,7 +10,7 @@ from tametail import queries
 from tametail.budget import Pure
 
 from .auditor import audit
-from .cases import PURE, Case, ask_cases, mean_cases, range_cases
+from .cases import NEAR, PURE, Case, ask_cases, mean_cases, range_case, range_cases
 
 RUNS = 800
 CERTAIN = 1 - 1e-8  # some forty audits: a false alarm in fewer than one of a million runs of tests
@@ -38,12 +38,10 @@ def test_a_third_of_the_noise_on_the_mean_is_found(monkeypatch):
 
     monkeypatch.setattr(queries.ClippedSum, "sensitivity", too_small)
     case = next(mean_cases())
-    assert found(case) > case.claimed
+    assert found(case, 3 * RUNS) > case.claimed
 
 
 def test_a_range_that_costs_four_times_its_claim_is_found():
     """A range step at 4 epsilon under a claim of epsilon does not pass."""
-    case = next(
-        case for case in range_cases(costs=(Pure(4 * PURE.epsilon),)) if "empty" in case.name
-    )
-    assert found(case, 4 * RUNS) > PURE.epsilon
+    case = range_case("a record moves", [1.0], -1.0, 1.0, Pure(4 * PURE.epsilon), NEAR)
+    assert found(case, 3 * RUNS) > PURE.epsilon

@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from tametail.doubles import to_key
 from tametail.engines.sampling import Sampler
-from tametail.errors import InternalError
 from tametail.queries import (
     SOFT_ONE,
     Buckets,
@@ -29,7 +28,6 @@ from tametail.queries import (
     ProfileQuery,
     Query,
     Squares,
-    SquareSum,
     TailNodes,
 )
 
@@ -129,22 +127,6 @@ class _ClippedSumKernel:
         return (self.sum, self.weight * self.count) if self.weight else (self.sum,)
 
 
-class _SquareSumKernel:
-    def __init__(self, query: SquareSum) -> None:
-        if query.lattice.side > 1 << 18:
-            raise InternalError("squares on this lattice do not add up exactly in float64")
-        self.quantise = _Quantiser(query.lattice)
-        self.sum = 0
-
-    def add(self, chunk: Floats) -> None:
-        ticks = self.quantise(chunk)
-        total, _ = _sum_and_count(np.multiply(ticks, ticks, out=ticks))
-        self.sum += total
-
-    def result(self) -> tuple[int, ...]:
-        return (self.sum,)
-
-
 class _BucketsKernel:
     def __init__(self, query: Buckets) -> None:
         self.query = query
@@ -239,7 +221,6 @@ class _MedianKernel:
 _KERNELS: dict[type[Query], Callable[[Any], Kernel]] = {
     Count: _CountKernel,
     ClippedSum: _ClippedSumKernel,
-    SquareSum: _SquareSumKernel,
     Buckets: _BucketsKernel,
     Median: _MedianKernel,
 }

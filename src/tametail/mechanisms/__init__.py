@@ -1,1 +1,8 @@
-"""Placeholder."""
+"""Mechanisms: from exact integers to noisy ones, or to a private choice.
+
+:func:`histogram` is public; the others serve :mod:`tametail.ask`.
+"""
+
+from tametail.mechanisms.histograms import Histogram, histogram
+
+__all__ = ["Histogram", "histogram"]

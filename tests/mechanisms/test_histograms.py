@@ -16,7 +16,7 @@ from scipy import stats
 
 from tametail.budget import Approx, Pure, Zcdp
 from tametail.errors import ParameterError
-from tametail.mechanisms import histogram as module
+from tametail.mechanisms import histograms as module
 from tametail.mechanisms import sparse
 from tametail.mechanisms.noise import gaussian_scale, laplace_scale
 from tametail.mechanisms.sparse import DiscreteGaussian, DiscreteLaplace, Enclosure, Rounded

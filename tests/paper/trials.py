@@ -1,0 +1,94 @@
+"""Simulations for the theorems of Section 3, shared by the tests and by benchmarks/theorems.py."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+import numpy as np
+
+from tametail.ask import Ask, Data
+from tametail.budget import Approx, Budget, Pure, Zcdp
+from tametail.engines.arrays import MemoryEngine
+from tametail.paper import mean_1d, range_estimate
+from tametail.paper.univariate import mean_estimator
+from tametail.theory import Law, clip_radius, hard_instance, law
+from tametail.unit import Unit
+
+Constants = Literal["paper", "tight"]
+
+MOMENTS = (2, 3, 4)
+R = 1e4
+MEAN = 123.4
+
+
+def budgets(epsilon: float) -> tuple[Budget, Budget, Budget]:
+    """Return the three notions at comparable strengths: sqrt(2 rho) = epsilon."""
+    return Pure(epsilon), Zcdp(epsilon**2 / 2), Approx(epsilon, 1e-6)
+
+
+def numbers(budget: Budget) -> dict[str, float]:
+    """Return a budget as the arguments of the functions of ``theory``."""
+    return {name: value for name, value in budget.to_dict().items() if name != "kind"}
+
+
+def laws(alpha: float, k: int) -> dict[str, Law]:
+    """Return the laws of the check; the k-th absolute central moment of each is at most 1."""
+    d2 = hard_instance("D2", alpha=alpha, k=k)
+    return {
+        "D2": d2,
+        f"t({k + 1})": law("t", nu=k + 1, k=k, mean=MEAN),
+        f"Pareto({k + 1})": law("pareto", a=k + 1, k=k, mean=MEAN),
+        "lognormal": law("lognormal", s=1.0, k=k, mean=-MEAN),
+    }
+
+
+def mean_errors(
+    source: Law,
+    budget: Budget,
+    n: int,
+    rng: np.random.Generator,
+    *,
+    alpha: float,
+    beta: float,
+    k: int,
+    constants: Constants,
+    blocks: int | None = None,
+) -> Iterator[float]:
+    """Yield errors of ``mean_1d`` on fresh samples, without end.
+
+    With ``blocks`` the number of blocks is that instead of what ``constants`` says, so that the
+    paper's blocks can be tried at full size without its 600 of them.
+    """
+    radius = clip_radius(alpha, k, constants=constants)
+    while True:
+        x = source.sample(n, rng)
+        if blocks is None:
+            estimate = mean_1d(x, budget, alpha=alpha, beta=beta, k=k, R=R, constants=constants)
+        else:
+            ask = Ask(Data(MemoryEngine(x)), budget, Unit.REPLACE_ONE)
+            estimate = mean_estimator(ask, budget, size=n, blocks=blocks, radius=radius, R=R)
+        yield abs(estimate - source.mean)
+
+
+def range_misses(
+    source: Law,
+    budget: Budget,
+    n: int,
+    rng: np.random.Generator,
+    *,
+    alpha: float,
+    k: int,
+    constants: Constants,
+) -> Iterator[bool]:
+    """Yield whether ``range_estimate`` missed: an end of the interval is within r of the mean.
+
+    At the paper's constants also if more than a fraction alpha of the records lies outside.
+    """
+    radius = clip_radius(alpha, k, constants=constants)
+    while True:
+        x = source.sample(n, rng)
+        low, high = range_estimate(x, budget, alpha=alpha, k=k, R=R, constants=constants)
+        too_close = min(source.mean - low, high - source.mean) < radius * (1 - 1e-9)
+        outside = np.count_nonzero((x < low) | (x > high))
+        yield too_close or (constants == "paper" and outside > alpha * n)
