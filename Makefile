@@ -12,7 +12,7 @@ help:  ## show this list
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,plots]'
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,plots,spark]'
 	touch $@
 
 demo: $(READY)  ## the main job: a private mean of the example file, explained

@@ -7,14 +7,14 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tametail._validate import count, one_of, positive, probability
+from tametail._validate import count, positive
 from tametail.ask import Ask, Data, Replay
 from tametail.budget import Budget, Guarantee, Pure, parse_budget
 from tametail.errors import DataError, InternalError, ParameterError
 from tametail.estimators.winsorised import winsorised_mean
-from tametail.planning import Plan
+from tametail.planning import GREATEST_STRENGTH, LEAST_STRENGTH, Plan
 from tametail.release import Release
-from tametail.tail import Tail, parse_tail, parse_within
+from tametail.tail import Tail
 from tametail.unit import Unit
 
 
@@ -158,7 +158,8 @@ def sample_size(
     def is_enough(size: int) -> bool:
         return _half_width(size, whole, tail, confidence, unit) <= error
 
-    return _least(is_enough, f"error={error!r} cannot be reached with n up to 10^15")
+    refusal = f"error={error!r} cannot be reached with n up to 10^15: allow a larger error."
+    return _least(is_enough, 10**15, refusal)
 
 
 def epsilon_for(
@@ -177,11 +178,14 @@ def epsilon_for(
     True
     """
     error, size = positive(error=error), count(n=n)
+    steps_of_one = round(1 / LEAST_STRENGTH)
 
-    def is_enough(thousandths: int) -> bool:
-        return _half_width(size, Pure(thousandths / 1000), tail, confidence, unit) <= error
+    def is_enough(steps: int) -> bool:
+        return _half_width(size, Pure(steps / steps_of_one), tail, confidence, unit) <= error
 
-    return _least(is_enough, f"error={error!r} is below what n={size} records allow") / 1000
+    most = round(GREATEST_STRENGTH * steps_of_one)
+    refusal = f"error={error!r} is below what n={size} records allow: allow a larger error."
+    return _least(is_enough, most, refusal) / steps_of_one
 
 
 def replay(plan: Plan, answers: Iterable[Any]) -> Release:
@@ -235,20 +239,9 @@ def _conclude(plan: Plan, ask: Ask) -> Release:
     return Release.of(estimate, Guarantee.from_budget(spent, plan.unit), plan, ask.answers)
 
 
-def _plan(
-    *, tail: Any, within: Any, unit: Any, missing: Any, n: Any, confidence: Any, target: Any,
-    **budget: Any,
-) -> Plan:  # fmt: skip
-    return Plan.make(
-        budget=parse_budget(**budget),
-        unit=Unit.parse(unit),
-        n=None if n is None else count(n=n),
-        tail=parse_tail(tail),
-        within=parse_within(within),
-        missing=one_of(("skip", "none"), missing=missing),
-        confidence=None if confidence is None else probability(confidence=confidence),
-        target=one_of(("population", "data"), target=target),
-    )
+def _plan(*, epsilon: Any, delta: Any, rho: Any, budget: Any, **request: Any) -> Plan:
+    whole = parse_budget(budget, epsilon=epsilon, delta=delta, rho=rho)
+    return Plan.parse(budget=whole, **request)
 
 
 _DEFAULTS = {"unit": "add-remove", "missing": "skip", "confidence": 0.95, "target": "population"}
@@ -265,15 +258,15 @@ def _check_left_alone(request: dict[str, Any]) -> None:
 
 def _half_width(n: int, budget: Budget, tail: Tail, confidence: float, unit: str) -> float:
     made = plan(n=n, budget=budget, tail=tail, confidence=confidence, unit=unit)
-    width = made.half_width(probability(confidence=confidence))
+    width = made.half_width(confidence)
     return math.inf if width is None else width
 
 
-def _least(is_enough: Callable[[int], bool], otherwise: str) -> int:
-    """Return the least whole number that is enough, by bisection."""
+def _least(is_enough: Callable[[int], bool], most: int, refusal: str) -> int:
+    """Return the least whole number up to ``most`` that is enough, by bisection."""
     high = 1
     while not is_enough(high):
-        high *= 2
-        if high > 10**15:
-            raise ParameterError(f"{otherwise}: allow a larger error.")
+        if high == most:
+            raise ParameterError(refusal)
+        high = min(2 * high, most)
     return bisect_left(range(high + 1), True, lo=1, key=is_enough)

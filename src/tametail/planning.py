@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tametail._validate import count, one_of, probability
 from tametail.budget import Approx, Budget, Pure, compose, fits
 from tametail.errors import BudgetError, ParameterError
 from tametail.estimators import prediction
 from tametail.estimators.shares import COUNT_SHARE, SPREAD_SHARE, shares
-from tametail.tail import Bounded, Tail, tail_from_dict
+from tametail.tail import Bounded, Tail, parse_tail, parse_within, tail_from_dict
 from tametail.unit import Unit
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 #: What each step is for, in the words of the printed plan.
 PURPOSES = {
@@ -28,6 +32,15 @@ PURPOSES = {
 }
 
 _FORMAT = 1
+
+#: Weaker budgets cannot answer anything: a billion records would still be below the noise.
+LEAST_STRENGTH = 1e-6
+
+#: Stronger budgets protect nothing.
+GREATEST_STRENGTH = 1e6
+
+#: Noise for a step that may spend less than this does not fit in 64 bits.
+_LEAST_STEP = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +78,32 @@ class Plan:
     method: str = "winsorised mean"
 
     @classmethod
+    def parse(
+        cls,
+        *,
+        budget: Budget,
+        unit: Any,
+        n: Any,
+        tail: Any,
+        within: Any,
+        missing: Any,
+        confidence: Any,
+        target: Any,
+    ) -> Plan:
+        """Check the public arguments of a request, and plan it."""
+        _check_strength(budget)
+        return cls.make(
+            budget=budget,
+            unit=Unit.parse(unit),
+            n=None if n is None else count(n=n),
+            tail=parse_tail(tail),
+            within=parse_within(within),
+            missing=one_of(("skip", "none"), missing=missing),
+            confidence=None if confidence is None else probability(confidence=confidence),
+            target=one_of(("population", "data"), target=target),
+        )
+
+    @classmethod
     def make(
         cls,
         *,
@@ -79,8 +118,8 @@ class Plan:
     ) -> Plan:
         """Divide the budget between the steps, so that the predicted error is small."""
         if n is None:
-            count, rest = budget.split(COUNT_SHARE, 1 - COUNT_SHARE)
-            steps: tuple[Step, ...] = (Step("count", count), Step("rest", rest))
+            first, rest = budget.split(COUNT_SHARE, 1 - COUNT_SHARE)
+            steps: tuple[Step, ...] = (Step("count", first), Step("rest", rest))
         else:
             needs_spread = confidence is not None and target == "population"
             steps = _divide(budget, n, needs_spread=needs_spread)
@@ -140,12 +179,18 @@ class Plan:
 
         Without a scale it is in standard deviations of the reference law.
         """
-        return prediction.half_width(self, confidence)
+        return prediction.half_width(self, probability(confidence=confidence))
 
     @property
     def advice(self) -> tuple[str, ...]:
         """What would help, if the plan expects trouble."""
         return prediction.advice(self)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the predicted error against n, with what no algorithm can beat below it."""
+        from tametail.plots import plot_plan
+
+        return plot_plan(self, ax)
 
     def __str__(self) -> str:
         size = "unknown" if self.n is None else f"{self.n:,}"
@@ -184,33 +229,63 @@ class Plan:
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Plan:
-        """Undo :meth:`to_dict`; a plan whose steps cost more than its budget is refused."""
+        """Undo :meth:`to_dict`; a plan that was changed to cost more than its budget is refused."""
         if not isinstance(record, dict) or record.get("format") != _FORMAT:
-            raise ParameterError("this is not a plan: write what Plan.to_json() or to_dict() gave.")
-        plan = cls(
-            budget=Budget.from_dict(record["budget"]),
-            unit=Unit.parse(record["unit"]),
-            n=record["n"],
-            tail=tail_from_dict(record["tail"]),
-            within=(float(record["within"][0]), float(record["within"][1])),
-            missing=record["missing"],
-            confidence=record["confidence"],
-            target=record["target"],
-            steps=tuple(
-                Step(step["name"], Budget.from_dict(step["cost"])) for step in record["steps"]
-            ),
-            method=record["method"],
-        )
-        delta = plan.budget.delta if isinstance(plan.budget, Approx) else None
-        total = compose([step.cost for step in plan.steps], type(plan.budget), delta)
-        if total is None or not fits(total, plan.budget):
-            raise BudgetError(f"the steps of the plan cost {total}, beyond its {plan.budget}.")
-        return plan
+            raise ParameterError(_NO_PLAN)
+        try:
+            made = cls.parse(
+                budget=Budget.from_dict(record["budget"]),
+                unit=record["unit"],
+                n=record["n"],
+                tail=tail_from_dict(record["tail"]),
+                within=tuple(map(float, record["within"])),
+                missing=record["missing"],
+                confidence=record["confidence"],
+                target=record["target"],
+            )
+            steps = [Step(step["name"], Budget.from_dict(step["cost"])) for step in record["steps"]]
+        except (KeyError, TypeError, AttributeError) as error:
+            raise ParameterError(f"{_NO_PLAN} {error} is missing or not as it should be.") from None
+        made._check_steps(steps)
+        return replace(made, steps=tuple(steps))
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
         """Undo :meth:`to_json`."""
-        return cls.from_dict(json.loads(text))
+        try:
+            record = json.loads(text)
+        except (TypeError, ValueError):
+            raise ParameterError(_NO_PLAN) from None
+        return cls.from_dict(record)
+
+    def _check_steps(self, steps: list[Step]) -> None:
+        """Refuse steps that are not this plan's, or that cost more than its budget together."""
+        if [_kind(step) for step in steps] != [_kind(step) for step in self.steps]:
+            names = [step.name for step in self.steps]
+            raise ParameterError(f"the steps of the plan were changed: it has the steps {names}.")
+        if any(step.cost.strength < _LEAST_STEP for step in steps):
+            raise ParameterError("a step of the plan costs next to nothing: give it more.")
+        delta = self.budget.delta if isinstance(self.budget, Approx) else None
+        total = compose([step.cost for step in steps], type(self.budget), delta)
+        if total is None or not fits(total, self.budget):
+            raise BudgetError(f"the steps of the plan cost {total}, beyond its {self.budget}.")
+
+
+_NO_PLAN = "this is not a plan: write what Plan.to_json() or Plan.to_dict() gave."
+
+
+def _kind(step: Step) -> tuple[str, type[Budget]]:
+    return step.name, type(step.cost)
+
+
+def _check_strength(budget: Budget) -> None:
+    if not LEAST_STRENGTH <= budget.strength <= GREATEST_STRENGTH:
+        weak = budget.strength < LEAST_STRENGTH
+        raise ParameterError(
+            f"{budget} is too {'small to answer anything' if weak else 'large to protect anything'}"
+            f": write epsilon (or sqrt(2 rho)) between {LEAST_STRENGTH:g} and "
+            f"{GREATEST_STRENGTH:g}; 0.01 to 10 is usual."
+        )
 
 
 def _divide(budget: Budget, n: int, *, needs_spread: bool) -> tuple[Step, ...]:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from tametail.budget import Guarantee
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from tametail.planning import Plan
 
 
@@ -136,6 +138,12 @@ class Release:
     def to_json(self, indent: int | None = None) -> str:
         """Return :meth:`to_dict` as JSON."""
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the value, the interval with its parts, and the guarantee as a caption."""
+        from tametail.plots import plot_release
+
+        return plot_release(self, ax)
 
     def _repr_html_(self) -> str:
         rows = [("mean", self._summary()), ("guarantee", str(self.guarantee))]

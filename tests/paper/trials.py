@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -34,7 +34,7 @@ def numbers(budget: Budget) -> dict[str, float]:
 
 def laws(alpha: float, k: int) -> dict[str, Law]:
     """Return the laws of the check; the k-th absolute central moment of each is at most 1."""
-    d2 = hard_instance("D2", alpha=alpha, k=k)
+    d2: Any = hard_instance("D2", alpha=alpha, k=k)
     return {
         "D2": d2,
         f"t({k + 1})": law("t", nu=k + 1, k=k, mean=MEAN),
@@ -90,5 +90,5 @@ def range_misses(
         x = source.sample(n, rng)
         low, high = range_estimate(x, budget, alpha=alpha, k=k, R=R, constants=constants)
         too_close = min(source.mean - low, high - source.mean) < radius * (1 - 1e-9)
-        outside = np.count_nonzero((x < low) | (x > high))
-        yield too_close or (constants == "paper" and outside > alpha * n)
+        outside = int(np.count_nonzero((x < low) | (x > high)))
+        yield bool(too_close) or (constants == "paper" and outside > alpha * n)

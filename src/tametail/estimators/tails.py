@@ -19,6 +19,9 @@ Array = npt.NDArray[np.float64]
 WINDOW = 4
 THRESHOLD = 20.0
 
+#: Up to here the law of a sum of Laplace noises is worth its exact form.
+MOST_EXACT_TERMS = 40
+
 
 @dataclass(frozen=True, slots=True)
 class Tails:
@@ -46,15 +49,24 @@ class Tails:
         down = np.where(distances <= 2 * below, self.below * np.minimum(distances, below), 0.0)
         return float(up.sum() - down.sum())
 
-    def beyond(self, counts: Array, distance: float, risk: float) -> float:
-        """Bound the number of records of one side that are further than ``distance``.
+    def beyond(
+        self, counts: Array, distance: float, risk: float, *, farthest: float = math.inf
+    ) -> float:
+        """Bound the number of records of one side between two distances from the centre.
 
-        All of their weight is on the nodes from floor(log2(distance)) on, with the noise of as
-        many nodes, whose sum has the tail of :meth:`Noise.sum_quantile`.
+        All of their weight is on the nodes from floor(log2(distance)) to
+        floor(log2(farthest)) + 1, with the noise of as many nodes.
         """
-        node = math.floor(math.log2(distance)) - self.first if distance > 0 else 0
-        nodes = counts[max(node, 0) :]
-        return max(float(nodes.sum()), 0.0) + self.noise.sum_quantile(risk, len(nodes)) / SOFT_ONE
+        start = self._index(distance) if distance > 0 else 0
+        stop = self._index(farthest) + 2 if farthest < math.inf else len(counts)
+        nodes = counts[start : max(stop, start + 1)]
+        noise = sum_quantile(self.noise, risk, len(nodes)) / SOFT_ONE
+        return max(float(nodes.sum()) + noise, 0.0)
+
+    def _index(self, distance: float) -> int:
+        """The node at or below a distance; what lies beyond the end nodes counts there."""
+        octave = math.frexp(distance)[1] - 1
+        return min(max(octave - self.first, 0), len(self.above) - 1)
 
     def contradicts(self, tail: Tail, centre: float, mean: float, n: float) -> bool | None:
         """Say whether the counts show records that the tail assumption all but excludes."""
@@ -75,6 +87,30 @@ class Tails:
     @property
     def _alarm(self) -> float:
         return self.scale * (THRESHOLD + 128 / 12)
+
+
+def sum_quantile(noise: Noise, risk: float, terms: int) -> float:
+    """Return a bound that the sum of some independent noises exceeds with probability <= risk.
+
+    A discrete Laplace noise is the difference of two exponential variables, each rounded down, so
+    it exceeds a continuous one by less than 1. The sum of m continuous ones of scale 1 exceeds x
+    with probability sum over i < m, l <= i of  e^-x x^(i-l)/(i-l)! C(m-1+l, l) 2^-(m+l).
+    For Gaussian noise, and for many terms, Chernoff's bound is as good.
+
+    >>> round(sum_quantile(Noise("laplace", 1e6), 0.01, 1) / 1e6, 2)  # ln(50)
+    3.91
+    """
+    chernoff = noise.sum_quantile(risk, terms)
+    if noise.kind == "gaussian" or terms > MOST_EXACT_TERMS:
+        return chernoff
+    chances = [math.comb(terms - 1 + k, k) / 2.0 ** (terms + k) for k in range(terms)]
+    low, high = 0.0, chernoff / noise.scale
+    for _ in range(40):
+        middle = (low + high) / 2
+        powers = [math.exp(-middle) * middle**i / math.factorial(i) for i in range(terms)]
+        tail = sum(sum(powers[: terms - k]) * chances[k] for k in range(terms))
+        low, high = (middle, high) if tail > risk else (low, middle)
+    return min(high * noise.scale + terms, chernoff)
 
 
 def windows(counts: Array) -> Array:

@@ -18,7 +18,6 @@ from typing import Any, Literal, NamedTuple
 from tametail._validate import number, one_of, positive, probability
 from tametail.ask import Ask, Data
 from tametail.budget import Approx, Budget, parse_budget
-from tametail.engines.opening import open_column
 from tametail.errors import ParameterError
 from tametail.paper.range import range_estimator
 from tametail.paper.univariate import mean_estimator
@@ -163,6 +162,8 @@ def _setting(
         raise ParameterError(f"{budget} is too small for any noise that fits: write a larger one.")
     constants = one_of(("tight", "paper"), constants=constants)
     radius = _radius(alpha, number(k=k), scale, constants)
+    from tametail.engines.opening import open_column  # brings in pyarrow and narwhals
+
     engine = open_column(x, None)
     ask = Ask(Data(engine), budget, Unit.REPLACE_ONE)
     return _Setting(ask, budget, engine.size, radius, bound)

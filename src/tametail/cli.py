@@ -1,0 +1,317 @@
+"""The command line: ``tametail mean`` and ``tametail plan``.
+
+Results go to stdout; errors, progress and advice to act go to stderr. Exit codes: 0 done, 1
+failure, 2 usage, 3 budget refused, 4 data unreadable, 130 and 143 interrupted.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final, NoReturn
+
+import click
+
+from tametail.api import carry_out, epsilon_for, plan, sample_size
+from tametail.errors import ParameterError, TametailError
+from tametail.planning import Plan
+from tametail.release import Release
+from tametail.tail import Bounded, Moment, Tail
+
+_SPENT: Final = "if the data had been opened, the budget of this release counts as spent."
+
+
+def _numbers(form: str, *counts: int) -> Callable[..., Any]:
+    """Return a reader of numbers with colons between them, as many as one of ``counts``."""
+
+    def read(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
+        if value is None:
+            return None
+        try:
+            numbers = tuple(map(float, value.split(":")))
+        except ValueError:
+            numbers = ()
+        if len(numbers) not in counts:
+            raise click.BadParameter(f"{value!r} is not of the form {form}.", ctx, param)
+        return numbers if len(numbers) > 1 else numbers[0]
+
+    return read
+
+
+def _confidence(ctx: click.Context, param: click.Parameter, value: str) -> float | None:
+    read = _numbers("a number between 0 and 1, or none", 1)
+    return None if value == "none" else float(read(ctx, param, value))
+
+
+#: What a request consists of; the same for both commands.
+_REQUEST = (
+    click.option("--epsilon", type=float, help="Privacy budget: pure differential privacy."),
+    click.option("--delta", type=float, help="With --epsilon: approximate differential privacy."),
+    click.option("--rho", type=float, help="Privacy budget: zero-concentrated (zCDP)."),
+    click.option(
+        "--moment",
+        metavar="K:SCALE",
+        callback=_numbers("K:SCALE, such as 2:1000", 2),
+        help="Assume E|X - mean|^K <= SCALE^K; 2:1000 is a standard deviation of at most 1000.",
+    ),
+    click.option(
+        "--bounds",
+        metavar="LOW:HIGH",
+        callback=_numbers("LOW:HIGH, such as 0:120", 2),
+        help="Assume that every record lies in here.",
+    ),
+    click.option(
+        "--within",
+        metavar="R|LOW:HIGH",
+        callback=_numbers("R or LOW:HIGH, such as 1e6 or 0:inf", 1, 2),
+        help="Where the mean can be: R for -R:R, or LOW:HIGH, such as 0:inf.",
+    ),
+    click.option(
+        "--unit",
+        type=click.Choice(["add-remove", "replace-one"]),
+        default="add-remove",
+        show_default=True,
+        help="What is protected: one record more or less, or one record changed.",
+    ),
+    click.option(
+        "--missing",
+        type=click.Choice(["skip", "none"]),
+        default="skip",
+        show_default=True,
+        help="skip leaves missing cells out; none is your promise that there are none.",
+    ),
+    click.option("-n", "n", type=int, help="Number of records, if a public guess exists."),
+    click.option(
+        "--confidence",
+        metavar="P|none",
+        callback=_confidence,
+        default="0.95",
+        show_default=True,
+        help="Of the interval; none spends nothing on it.",
+    ),
+    click.option(
+        "--target",
+        type=click.Choice(["population", "data"]),
+        default="population",
+        show_default=True,
+        help="Whose mean the interval is for.",
+    ),
+    click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+)
+
+
+def _request(command: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(_REQUEST):
+        command = option(command)
+    return command
+
+
+@click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(version("tametail"), prog_name="tametail", message="%(prog)s %(version)s")
+@click.pass_context
+def _commands(ctx: click.Context) -> None:
+    """Means of heavy-tailed data under differential privacy, without guessing bounds."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help(), err=True)
+        ctx.exit(2)
+
+
+@_commands.command("mean")
+@click.argument("file")
+@click.option("--column", help="Name of the column; may be left out if there is only one.")
+@_request
+@click.option("--plan", "plan_file", metavar="FILE.json", help="Follow what `plan --json` wrote.")
+@click.pass_context
+def _mean(
+    ctx: click.Context,
+    /,
+    file: str,
+    column: str | None,
+    plan_file: str | None,
+    as_json: bool,
+    **request: Any,
+) -> None:
+    """Release the mean of a column of FILE (Parquet or CSV)."""
+    if plan_file is None:
+        planned = _plan_of(**request)
+    else:
+        _check_left_alone(ctx, request)
+        planned = Plan.from_json(_text(plan_file))
+    with _progress() as progress:
+        release = carry_out(planned, file, column, progress)
+    click.echo(release.to_json(indent=2) if as_json else "\n".join(_explain(release)))
+
+
+@_commands.command("plan")
+@_request
+@click.option(
+    "--error", type=float, help="Ask which n, or with -n which epsilon, this error needs."
+)
+@click.option("--plot", "picture", metavar="FILE.png", help="Draw the error against n.")
+def _plan(error: float | None, picture: str | None, as_json: bool, **request: Any) -> None:
+    """Plan a release from public numbers; no data are read and nothing is spent.
+
+    With --error and a budget, the least n is found whose interval has a half-width of at most
+    that; with --error and -n, the least epsilon.
+    """
+    if error is not None:
+        request |= _answer(error, **request)
+    elif request["n"] is None:
+        raise click.UsageError("a plan needs a size or an error: write -n 10000 or --error 5.")
+    planned = _plan_of(**request)
+    if picture is not None:
+        _save(planned, picture)
+    confidence = request["confidence"] or 0.95
+    half_width = planned.half_width(confidence)
+    if as_json:
+        predicted = {
+            "rmse": planned.rmse,
+            "relative_rmse": planned.relative_rmse,
+            "half_width": half_width,
+            "advice": planned.advice,
+        }
+        click.echo(json.dumps(planned.to_dict() | predicted, indent=2, allow_nan=False))
+        return
+    if error is not None:
+        click.echo(f"An error of {error:g} needs n = {planned.n:,} and {planned.budget}.")
+    unit = " standard deviations" if planned.tail is None else ""
+    click.echo(planned)
+    click.echo(f"  {100 * confidence:g}% interval of about ±{half_width:.4g}{unit}")
+
+
+def _answer(error: float, **request: Any) -> dict[str, Any]:
+    """Find the number that is missing: n for a budget, or epsilon for an n."""
+    if request["target"] != "population" or request["confidence"] is None:
+        raise click.UsageError("--error is about an interval for the population's mean.")
+    common = {"confidence": request["confidence"], "unit": request["unit"]}
+    tail = _tail(request["moment"], request["bounds"])
+    budget = {name: request[name] for name in ("epsilon", "delta", "rho")}
+    if request["n"] is None:
+        return {"n": sample_size(error, tail=tail, **budget, **common)}
+    if any(value is not None for value in budget.values()):
+        raise click.UsageError(
+            "-n, --error and a budget are given together: leave one of them out."
+        )
+    return {"epsilon": epsilon_for(error, n=request["n"], tail=tail, **common)}
+
+
+def _plan_of(*, moment: Any, bounds: Any, **request: Any) -> Plan:
+    if all(request[name] is None for name in ("epsilon", "delta", "rho")):
+        raise click.UsageError(
+            "there is no privacy budget: write --epsilon 1, or --epsilon 1 --delta 1e-6, or "
+            "--rho 0.5."
+        )
+    return plan(tail=_tail(moment, bounds), **request)
+
+
+def _tail(moment: Any, bounds: Any) -> Tail:
+    if moment and bounds:
+        raise click.UsageError("--moment and --bounds are given together: leave one of them out.")
+    if moment:
+        return Moment(*moment)
+    return Bounded(*bounds) if bounds else None
+
+
+def _check_left_alone(ctx: click.Context, request: dict[str, Any]) -> None:
+    default = click.core.ParameterSource.DEFAULT
+    given = [name for name in request if ctx.get_parameter_source(name) is not default]
+    if given:
+        names = " and ".join("-n" if name == "n" else f"--{name}" for name in given)
+        raise click.UsageError(f"{names} given beside --plan, which already says so: leave it out.")
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise ParameterError(f"--plan {path!r} cannot be read: check the path.") from None
+
+
+def _save(planned: Plan, picture: str) -> None:
+    figure: Any = planned.plot().figure
+    try:
+        figure.savefig(picture)
+    except (OSError, ValueError) as error:
+        raise ParameterError(f"--plot {picture!r} cannot be written: {error}.") from None
+    click.echo(f"wrote {picture}", err=True)
+
+
+def _explain(release: Release) -> list[str]:
+    """Say in a few plain lines what was released."""
+    lines = [f"mean       {release.value:.6g}"]
+    if release.low is not None and release.high is not None and release.confidence is not None:
+        ends = f"{release.low:.6g} to {release.high:.6g}"
+        if release.interval_for == "mean":
+            covers = "for the mean, if what was assumed of the records holds"
+        else:
+            covers = "for the mean of clipped records; what lies beyond is not bounded"
+        lines.append(f"interval   {ends} ({100 * release.confidence:g}%), {covers}")
+    if release.clip is not None:
+        lines.append(f"clipping   {_clipping(*release.clip)}")
+    lines.append(f"guarantee  {release.guarantee}")
+    if release.assumption_doubtful:
+        lines.append("doubt      the records do not look as assumed: do not trust the interval")
+    return lines + [f"note       {note}" for note in release.notes]
+
+
+def _clipping(low: float, high: float) -> str:
+    if low == high:
+        return "too few records or too little budget to see a spread: the answer is a median"
+    return f"records below {low:.6g} count as that, records above {high:.6g} as that"
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[float], None] | None]:
+    """Show how much of a file is read, in percent and only on a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+    columns = TextColumn("reading"), BarColumn(), TaskProgressColumn()
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading", total=1.0)
+        yield lambda fraction: bar.update(task, completed=fraction)
+
+
+class _Terminated(BaseException):
+    """SIGTERM, as an exception, so that files are closed and one line is said."""
+
+
+def _terminate(*_: object) -> NoReturn:
+    raise _Terminated
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    before = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        done = _commands.main(arguments, prog_name="tametail", standalone_mode=False)
+    except click.ClickException as error:
+        return _say(error.format_message(), error.exit_code)
+    except TametailError as error:
+        return _say(str(error), error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        return _say(f"interrupted; {_SPENT}", 130)
+    except _Terminated:
+        return _say(f"terminated; {_SPENT}", 143)
+    except Exception:  # what it says may quote records
+        return _say(f"failed inside; {_SPENT} Please report how to see it again.", 1)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return done if isinstance(done, int) else 0
+
+
+def _say(message: str, code: int) -> int:
+    click.echo(f"tametail: {' '.join(message.split())}", err=True)
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,126 @@
+"""Pictures of releases and plans, with the extra ``plots`` (matplotlib).
+
+Everything drawn is in the release or in the plan already: a picture costs no budget. Nothing is
+shown on a screen; the axes are returned, and ``ax.figure.savefig(...)`` writes them.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tametail.errors import MissingExtraError
+from tametail.tail import Bounded, Moment
+from tametail.theory import lower_bound
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from tametail.planning import Plan
+    from tametail.release import Release
+
+#: One colour per part of an interval.
+_COLOURS = {
+    "noise": "#3b6ea5",
+    "sampling": "#7fb069",
+    "truncation": "#e6aa68",
+    "rounding": "#999999",
+}
+
+#: A plan for unknown n is drawn around this one.
+_USUAL_SIZE = 10_000
+
+
+def plot_release(release: Release, ax: Axes | None = None) -> Axes:
+    """Draw the value, the interval and what its half-width is made of.
+
+    The parts are stacked outwards from the value. The interval itself may end before they do: it
+    stays within the clip points and within what the caller said about the mean.
+
+    >>> import tametail as tt
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> plot_release(tt.mean([1.0, 2.0] * 500, epsilon=1)).get_xlabel()
+    'mean'
+    """
+    ax = _axes(ax, height=2.2)
+    start = 0.0
+    for name, size in (release.parts or {}).items():
+        colour = _COLOURS.get(name, "#777777")
+        for sign in (-1, 1):
+            edge = release.value + sign * start
+            label = f"{name} ±{size:.3g}" if sign > 0 else None
+            ax.barh(0.0, sign * size, left=edge, height=0.5, color=colour, label=label)
+        start += size
+    if release.low is not None and release.high is not None and release.confidence is not None:
+        label = f"{100 * release.confidence:g}% interval for the {release.interval_for}"
+        ax.plot([release.low, release.high], [0.0, 0.0], "k|-", markersize=14, label=label)
+    ax.plot([release.value], [0.0], "ko", label=f"mean {release.value:.6g}")
+    ax.set_ylim(-0.6, 1.9)
+    ax.set_yticks([])
+    ax.set_xlabel("mean")
+    ax.legend(loc="upper center", ncols=2, fontsize="x-small", frameon=False)
+    ax.set_title(textwrap.fill(str(release.guarantee), 90), fontsize="small", loc="left")
+    return ax
+
+
+def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
+    """Draw the predicted error against n, over what no algorithm can beat.
+
+    With a ``Moment`` both curves are bounds over all laws that it allows: the plan's error, and
+    :func:`tametail.theory.lower_bound` with and without privacy, whichever is larger. Otherwise
+    the curve below is the error of the plain mean, without any privacy.
+
+    >>> import tametail as tt
+    >>> import matplotlib; matplotlib.use("Agg")
+    >>> plot_plan(tt.plan(n=1000, epsilon=1)).get_xlabel()
+    'number of records n'
+    """
+    ax = _axes(ax, height=4.0)
+    around = plan.n or _USUAL_SIZE
+    sizes = sorted({max(2, round(around * 10 ** (step / 4))) for step in range(-8, 9)})
+    plans = [replace(plan, n=None).with_size(size) for size in sizes]
+    if plan.tail is None:
+        errors = [made.relative_rmse for made in plans]
+        ax.set_ylabel("error in standard deviations\n(lognormal records, sigma 1)")
+    else:
+        errors = [made.rmse for made in plans]
+        ax.set_ylabel("root mean squared error, at most")
+    ax.loglog(sizes, errors, "o-", color=_COLOURS["noise"], markersize=3, label=str(plan.budget))
+    label, floor = _floor(plan, sizes)
+    ax.loglog(sizes, floor, "--", color="black", label=label)
+    if plan.n is not None:
+        ax.axvline(plan.n, color=_COLOURS["rounding"], linewidth=0.8)
+    ax.set_xlabel("number of records n")
+    ax.set_title(f"{plan.method}, {plan.unit}", fontsize="small", loc="left")
+    ax.legend(fontsize="small", frameon=False)
+    return ax
+
+
+def _floor(plan: Plan, sizes: list[int]) -> tuple[str, list[float]]:
+    if isinstance(plan.tail, Moment):
+        k, scale = plan.tail.k, plan.tail.scale
+        privacy = {name: value for name, value in plan.budget.to_dict().items() if name != "kind"}
+        floor = [
+            max(
+                lower_bound(n, k=k, scale=scale, unit=plan.unit.value, **privacy),
+                lower_bound(n, k=k, scale=scale),
+            )
+            for n in sizes
+        ]
+        return "lower bound: no algorithm is better", floor
+    deviation = (plan.tail.high - plan.tail.low) / 2 if isinstance(plan.tail, Bounded) else 1.0
+    return "the plain mean, without privacy", [deviation / n**0.5 for n in sizes]
+
+
+def _axes(ax: Axes | None, height: float) -> Axes:
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise MissingExtraError(
+            "pictures need matplotlib: write pip install 'tametail[plots]'."
+        ) from None
+    # Not pyplot: no window, no backend, and nothing that keeps the figure alive.
+    return Figure(figsize=(7.0, height), layout="constrained").add_subplot()
