@@ -47,16 +47,15 @@ def main() -> int:
         parser.error(f"--runs {arguments.runs} shows nothing: write 1 or more.")
 
     print(f"alpha = {ALPHA}, beta = {BETA}, epsilon = {EPSILON} (rho = epsilon^2/2), R = {R:g}")
-    table = Table(
-        "constants", "k", "budget", "law", "n", "blocks", "error > alpha", "95% of errors"
-    )
+    table = Table("constants", "k", "budget", "law", "n", "error > alpha", "95% of errors")
     too_many = 0
     settings = list(product(("tight", "paper"), MOMENTS, budgets(EPSILON)))
     for constants, k, budget in track(settings, console=Console(stderr=True)):
         n = mean_sample_size(ALPHA, BETA, k, R, **numbers(budget), constants=constants)
-        blocks = median_of_means_blocks(BETA, constants=constants)
+        blocks = None
         if constants == "paper" and not arguments.paper:
-            n, blocks = n // blocks * median_of_means_blocks(BETA), median_of_means_blocks(BETA)
+            blocks = median_of_means_blocks(BETA)
+            n = n // median_of_means_blocks(BETA, constants="paper") * blocks
         for name, source in laws(ALPHA, k).items():
             errors = mean_errors(
                 source,
@@ -74,9 +73,8 @@ def main() -> int:
             too_many += failures > binom.isf(1e-6, arguments.runs, BETA)
             shown = f"{failures} of {arguments.runs}"
             largest = f"<= {np.quantile(found, 0.95):.3f}"
-            table.add_row(
-                constants, str(k), str(budget), name, f"{n:,}", str(blocks), shown, largest
-            )
+            label = constants if blocks is None else f"{constants}, {blocks} blocks"
+            table.add_row(label, str(k), str(budget), name, f"{n:,}", shown, largest)
     Console(width=130).print(table)
     print_times()
     return 1 if too_many else 0

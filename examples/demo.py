@@ -63,7 +63,7 @@ def main() -> None:
     tametail("mean", CLAIMS.name, "--column", "amount", "--epsilon", "1")
     print(
         "No bounds were given: a private median and private counts found where to clip. Without\n"
-        "an assumption nobody can bound what lies beyond, so the interval is for the clipped mean.\n"
+        "an assumption nobody can bound what lies beyond, so the interval is for a clipped mean.\n"
     )
     print("2. The same as JSON, with an assumption on the claims and a range for the mean.\n")
     arguments = ["--column", "amount", "--epsilon", "1", "--moment", "2:2500", "--within", "1e6"]

@@ -10,29 +10,40 @@ for bit (:class:`Replay`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from fractions import Fraction
 from itertools import pairwise
-from typing import Any, Literal, Protocol, Self
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
+from tametail._accounting import round_down, square_root_up
 from tametail.budget import (
     Approx,
     Budget,
     Pure,
     Zcdp,
+    analytic_gaussian_sigma,
     compose,
     exponential_rate,
     fits,
     in_parallel,
     on_sample,
 )
+from tametail.column_queries import ChoiceQuery, ColumnMedians, ColumnSumQuery
 from tametail.engines import Engine
+from tametail.engines.matrices import MatrixEngine
 from tametail.errors import DataError, InternalError
+from tametail.mechanisms.columns import choose_medians, choose_ranks
 from tametail.mechanisms.histograms import largest_bucket
 from tametail.mechanisms.median import choose_median
 from tametail.mechanisms.noise import add_gaussian, add_laplace
-from tametail.queries import Buckets, Median, Query, SumQuery
+from tametail.mechanisms.select import select
+from tametail.queries import Buckets, Median, SumQuery
 from tametail.unit import Unit
+from tametail.vector_queries import BallMean, Scores
 
-Verb = Literal["noisy", "median", "largest"]
+if TYPE_CHECKING:
+    from tametail.engines.tables import TableEngine
+
+Verb = Literal["noisy", "gaussian", "median", "largest", "winner", "medians", "choose"]
 
 
 class Account:
@@ -57,10 +68,14 @@ class Account:
         self._costs.append(cost)
         self._check()
 
-    def open_parts(self, count: int) -> list[Account]:
-        """Return accounts for parts of the records that are disjoint: together they cost one."""
+    def open_parts(self, count: int, budget: Budget | None = None) -> list[Account]:
+        """Return accounts for parts of the records that are disjoint: together they cost one.
+
+        Each may spend this account's budget, or a smaller ``budget`` if one is given.
+        """
         self._groups.append(None)
-        return [Account(self._budget, (self, len(self._groups) - 1)) for _ in range(count)]
+        limit = self._budget if budget is None else budget
+        return [Account(limit, (self, len(self._groups) - 1)) for _ in range(count)]
 
     def _check(self) -> None:
         spent = self.spent()
@@ -88,20 +103,23 @@ def _larger(spent: Budget, other: Budget | None) -> Budget:
 class Responder(Protocol):
     """Gives the answer to one ask."""
 
-    def respond(self, verb: Verb, query: Query, cost: Budget, unit: Unit) -> Any:
+    def respond(self, verb: Verb, query: Any, cost: Budget, unit: Unit) -> Any:
         """Return a noisy answer."""
 
     def rows(self, start: int, stop: int) -> Self:
         """Return a responder for these rows only."""
 
+    def column(self, index: int) -> Responder:
+        """Return a responder for this column only."""
+
 
 class Data:
     """Answers from records: exact integers from the engine, then a mechanism at its cost."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine | MatrixEngine | TableEngine) -> None:
         self._engine = engine
 
-    def respond(self, verb: Verb, query: Query, cost: Budget, unit: Unit) -> Any:
+    def respond(self, verb: Verb, query: Any, cost: Budget, unit: Unit) -> Any:
         """Ask the engine, then make the answer private."""
         try:
             exact = self._engine.answer(query)
@@ -113,6 +131,12 @@ class Data:
         """Return the same for these rows only."""
         return Data(self._engine.rows(start, stop))
 
+    def column(self, index: int) -> Data:
+        """Return the same for this column of a matrix only."""
+        if not isinstance(self._engine, MatrixEngine):
+            raise InternalError("only a matrix has columns.")
+        return Data(self._engine.column(index))
+
 
 class Replay:
     """Answers from a transcript: no records, no noise."""
@@ -120,7 +144,7 @@ class Replay:
     def __init__(self, answers: Iterable[Any]) -> None:
         self._answers = iter(answers)
 
-    def respond(self, verb: Verb, query: Query, cost: Budget, unit: Unit) -> Any:  # noqa: ARG002
+    def respond(self, verb: Verb, query: Any, cost: Budget, unit: Unit) -> Any:  # noqa: ARG002
         """Return the next recorded answer."""
         answer = next(self._answers, _NOTHING)
         if answer is _NOTHING:
@@ -128,6 +152,10 @@ class Replay:
         return tuple(answer) if isinstance(answer, list) else answer
 
     def rows(self, start: int, stop: int) -> Replay:  # noqa: ARG002 - answers come in order
+        """Return itself: a transcript is one sequence."""
+        return self
+
+    def column(self, index: int) -> Replay:  # noqa: ARG002 - answers come in order
         """Return itself: a transcript is one sequence."""
         return self
 
@@ -153,9 +181,14 @@ class Ask:
         self._account = Account(budget) if account is None else account
         self._transcript: list[Any] = [] if transcript is None else transcript
 
-    def noisy(self, query: SumQuery, cost: Budget) -> tuple[int, ...]:
+    def noisy(self, query: SumQuery | BallMean | ColumnSumQuery, cost: Budget) -> tuple[int, ...]:
         """Return the answer plus discrete noise: Laplace, or Gaussian for a zCDP cost."""
         answer: tuple[int, ...] = self._respond("noisy", query, cost)
+        return answer
+
+    def gaussian(self, query: SumQuery | BallMean, cost: Approx) -> tuple[int, ...]:
+        """Return the answer plus discrete Gaussian noise that by itself costs (epsilon, delta)."""
+        answer: tuple[int, ...] = self._respond("gaussian", query, cost)
         return answer
 
     def median(self, query: Median, cost: Budget) -> float:
@@ -167,6 +200,30 @@ class Ask:
         """Return the key of a bucket that privately looks largest; None if none stands out."""
         answer: int | None = self._respond("largest", query, cost)
         return answer
+
+    def winner(self, query: Scores, cost: Budget) -> int:
+        """Return the index of a point with a high score, by the exponential mechanism."""
+        answer: int = self._respond("winner", query, cost)
+        return answer
+
+    def medians(self, query: ColumnMedians, cost: Budget) -> tuple[float, ...]:
+        """Return a private median of every column; together they cost ``cost``."""
+        answer: tuple[float, ...] = self._respond("medians", query, cost)
+        return answer
+
+    def choose(self, query: ChoiceQuery, cost: Budget) -> tuple[int, ...]:
+        """Return a private rank for every list of counts; together they cost ``cost``."""
+        answer: tuple[int, ...] = self._respond("choose", query, cost)
+        return answer
+
+    def column(self, index: int, budget: Budget) -> Ask:
+        """Return an ask about one column of a matrix, which may spend ``budget``.
+
+        Columns hold parts of the same records, so what is spent on each of them adds up.
+        """
+        (account,) = self._account.open_parts(1, budget)
+        responder = self._responder.column(index)
+        return Ask(responder, budget, self.unit, account=account, transcript=self._transcript)
 
     def parts(self, ranges: Sequence[tuple[int, int]]) -> list[Ask]:
         """Return one ask per range of rows; the ranges must be disjoint, so they cost one.
@@ -201,7 +258,7 @@ class Ask:
         """What was asked so far composes to this."""
         return self._account.spent()
 
-    def _respond(self, verb: Verb, query: Query, cost: Budget) -> Any:
+    def _respond(self, verb: Verb, query: Any, cost: Budget) -> Any:
         self._account.charge(cost)
         answer = self._responder.respond(verb, query, cost, self.unit)
         self._transcript.append(answer)
@@ -213,6 +270,32 @@ def _add_noise(exact: tuple[int, ...], query: SumQuery, cost: Budget, unit: Unit
     if isinstance(cost, Zcdp):
         return tuple(add_gaussian(exact, sensitivity.l2_squared, cost.rho))
     return tuple(add_laplace(exact, sensitivity.l1, cost.strength))
+
+
+def _add_lone_gaussian(exact: tuple[int, ...], query: Any, cost: Approx, unit: Unit) -> Any:
+    l2_squared = query.sensitivity(unit).l2_squared
+    return tuple(add_gaussian(exact, l2_squared, lone_gaussian_rho(max(l2_squared, 1), cost)))
+
+
+def lone_gaussian_rho(l2_squared: int, cost: Approx) -> float:
+    """Return the rho whose discrete Gaussian noise, used alone, costs (epsilon, delta).
+
+    If continuous noise of standard deviation s is enough, so is discrete noise with
+    ``sigma^2 = s^2 + 16``, up to a factor 1 - 2^-50 of epsilon and delta: see
+    ``docs/proofs/ball.md``. The rho is ``l2_squared / (2 sigma^2)``, rounded down.
+
+    >>> rho = lone_gaussian_rho(10**12, Approx(1.0, 1e-6))
+    >>> round((0.5 / rho) ** 0.5, 3)  # sigma over the sensitivity, as for continuous noise
+    4.225
+    """
+    epsilon, delta = (number * (1 - 2.0**-50) for number in cost.values())
+    s = analytic_gaussian_sigma(square_root_up(Fraction(l2_squared)), epsilon, delta)
+    return round_down(Fraction(l2_squared) / (2 * (Fraction(s) ** 2 + 16)))
+
+
+def _choose_winner(exact: Any, query: Scores, cost: Budget, unit: Unit) -> int:
+    rate = exponential_rate(cost) / query.score_sensitivity(unit)
+    return select(exact, [1] * query.points, rate)
 
 
 def _choose_median(exact: Any, query: Median, cost: Budget, unit: Unit) -> float:
@@ -227,6 +310,10 @@ def _choose_bucket(exact: dict[int, int], query: Buckets, cost: Budget, unit: Un
 
 _MECHANISMS: dict[Verb, Any] = {
     "noisy": _add_noise,
+    "gaussian": _add_lone_gaussian,
     "median": _choose_median,
     "largest": _choose_bucket,
+    "winner": _choose_winner,
+    "medians": choose_medians,
+    "choose": choose_ranks,
 }

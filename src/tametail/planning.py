@@ -92,7 +92,7 @@ class Plan:
     ) -> Plan:
         """Check the public arguments of a request, and plan it."""
         _check_strength(budget)
-        return cls.make(
+        made = cls.make(
             budget=budget,
             unit=Unit.parse(unit),
             n=None if n is None else count(n=n),
@@ -102,6 +102,13 @@ class Plan:
             confidence=None if confidence is None else probability(confidence=confidence),
             target=one_of(("population", "data"), target=target),
         )
+        low, high = made.possible
+        if low > high:
+            raise ParameterError(
+                f"within={within!r} and tail={tail!r} exclude each other: a mean lies between the "
+                "bounds of its records."
+            )
+        return made
 
     @classmethod
     def make(
@@ -122,7 +129,7 @@ class Plan:
             steps: tuple[Step, ...] = (Step("count", first), Step("rest", rest))
         else:
             needs_spread = confidence is not None and target == "population"
-            steps = _divide(budget, n, needs_spread=needs_spread)
+            steps = _divide(budget, unit, n, needs_spread=needs_spread)
         return cls(budget, unit, n, tail, within, missing, confidence, target, steps)
 
     def with_count(self, noisy_count: int) -> Plan:
@@ -288,13 +295,11 @@ def _check_strength(budget: Budget) -> None:
         )
 
 
-def _divide(budget: Budget, n: int, *, needs_spread: bool) -> tuple[Step, ...]:
-    centre, tail, total = shares(budget, n)
-    parts = {"centre": centre, "tail": tail, "sum": total}
+def _divide(budget: Budget, unit: Unit, n: int, *, needs_spread: bool) -> tuple[Step, ...]:
+    parts = shares(budget, unit, n)
     if needs_spread:
-        keep = 1 - SPREAD_SHARE
-        parts = {"centre": centre * keep, "tail": tail * keep, "spread": SPREAD_SHARE}
-        parts["sum"] = 1 - sum(parts.values())
+        parts = {name: share * (1 - SPREAD_SHARE) for name, share in parts.items()}
+        parts["spread"] = SPREAD_SHARE
     # Approximate DP in one dimension: pure composition is the better one for the same epsilon.
     whole = Pure(budget.epsilon) if isinstance(budget, Approx) else budget
     return tuple(

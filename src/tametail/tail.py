@@ -9,6 +9,12 @@ from typing import Any
 from tametail._validate import finite_number, number, positive
 from tametail.errors import ParameterError
 
+#: Larger units than this, or smaller ones than its inverse, would overflow in a fourth power.
+_LARGEST = 1e60
+
+#: Moments beyond this one say no more than bounds do.
+_HIGHEST_MOMENT = 100.0
+
 
 @dataclass(frozen=True, slots=True)
 class Moment:
@@ -31,8 +37,19 @@ class Moment:
                 f"k={self.k!r} is too small: a mean needs a moment with k > 1, such as Moment(2, "
                 "scale) for a bound on the standard deviation."
             )
+        if k > _HIGHEST_MOMENT:
+            raise ParameterError(
+                f"k={self.k!r} is above {_HIGHEST_MOMENT:g}: write Bounded(low, high) if the "
+                "records are bounded, or a smaller k."
+            )
+        scale = positive(scale=self.scale)
+        if not 1 / _LARGEST <= scale <= _LARGEST:
+            raise ParameterError(
+                f"scale={self.scale!r} is beyond {1 / _LARGEST:g} to {_LARGEST:g}: write the "
+                "records in other units."
+            )
         object.__setattr__(self, "k", k)
-        object.__setattr__(self, "scale", positive(scale=self.scale))
+        object.__setattr__(self, "scale", scale)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a JSON-ready description."""
@@ -56,6 +73,11 @@ class Bounded:
             raise ParameterError(
                 f"low={self.low!r} is not below high={self.high!r}: write Bounded(low, high) with "
                 "low < high."
+            )
+        if max(-low, high) > _LARGEST:
+            raise ParameterError(
+                f"low={self.low!r}, high={self.high!r} reach beyond {_LARGEST:g}: write the "
+                "records in other units."
             )
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
@@ -104,7 +126,9 @@ def parse_within(value: Any) -> tuple[float, float]:
             )
         low, high = number(low=value[0]), number(high=value[1])
         if not low < high:
-            raise ParameterError(f"within={value!r} is empty: write within=(low, high), low < high")
+            raise ParameterError(
+                f"within={value!r} is empty: write within=(low, high) with low < high."
+            )
         return low, high
     radius = number(within=value)
     if radius <= 0:

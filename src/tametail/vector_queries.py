@@ -89,6 +89,11 @@ class Opponent(NamedTuple):
     direction: tuple[int, ...]
     multiple: int
 
+    @property
+    def squared_distance(self) -> int:
+        """The squared distance of the two points, in steps."""
+        return self.multiple**2 * _squared(self.direction)
+
 
 @dataclass(frozen=True, slots=True)
 class Scores:
@@ -159,7 +164,9 @@ class Scores:
         In one direction only the nearest opponent matters: a farther one asks for more.
         """
         found = []
-        for direction in itertools.product(range(-2 * self.reach, 2 * self.reach + 1), repeat=self.dim):
+        for direction in itertools.product(
+            range(-2 * self.reach, 2 * self.reach + 1), repeat=self.dim
+        ):
             if direction <= (0,) * self.dim or math.gcd(*direction) > 1:
                 continue
             squared = _squared(direction)
@@ -167,7 +174,7 @@ class Scores:
             inside = multiple * max(map(abs, direction)) <= 2 * self.reach
             if inside and (self.step * multiple) ** 2 * squared <= 4 * self.xi**2:
                 found.append(Opponent(direction, multiple))
-        return sorted(found, key=lambda one: one.multiple**2 * _squared(one.direction))
+        return sorted(found, key=lambda one: one.squared_distance)
 
     @property
     def dim(self) -> int:

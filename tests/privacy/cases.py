@@ -28,8 +28,9 @@ from .auditor import CachedEngine, Draw
 
 Records = Sequence[Any]
 
-# Deltas are large, so that an audit can see what they allow.
-PURE, ZCDP, APPROX = Pure(1.0), Zcdp(0.5), Approx(1.0, 0.05)
+# Budgets and deltas are large, so that an audit of a few thousand runs can see what they allow.
+PURE, ZCDP, APPROX = Pure(2.0), Zcdp(0.5), Approx(2.0, 0.05)
+NOTIONS: tuple[Budget, ...] = (PURE, ZCDP, APPROX)
 AUDITED_DELTA = 0.02
 
 RADIUS = 4.0
@@ -78,10 +79,11 @@ REPLACED: dict[str, tuple[Any, Any]] = {
 def range_cases() -> Iterator[Case]:
     """PDPRE, CDPRE and ADPRE alone."""
     for name, (old, new) in REPLACED.items():
-        for cost in (PURE, ZCDP, APPROX):
+        for cost in NOTIONS:
             yield range_case(name, [1.0] * 2, old, new, cost, NEAR)
-    for cost in (PURE, ZCDP, APPROX):
-        yield range_case("R = 1e300", [1.0] * 2, -1.0, 1.0, cost, FAR)
+    # As many records as it takes to stand out among all those buckets half of the time.
+    for cost, records in ((PURE, 690), (ZCDP, 52), (APPROX, 3)):
+        yield range_case("R = 1e300", [1.0] * records, -1.0, 1.0, cost, FAR)
 
 
 def range_case(name: str, others: Records, old: Any, new: Any, cost: Budget, R: float) -> Case:
@@ -99,17 +101,23 @@ def range_case(name: str, others: Records, old: Any, new: Any, cost: Budget, R: 
 
 
 def mean_cases() -> Iterator[Case]:
-    """PDPODME, CDPODME and ADPODME alone; the replaced record locates or is averaged."""
-    for cost in (PURE, ZCDP):
-        yield _mean_case("nothing to locate", [1.0] * 2, 1, (1e9, -1e9), cost, R=2 * RADIUS)
-    for cost in (PURE, ZCDP, APPROX):
-        yield _mean_case("a far outlier moves", [1.0] * 6, 5, (1e9, -1e9), cost)
-        yield _mean_case("a locating record moves", [1.0] * 4, 0, (-1e9, 1.0), cost)
-    for name, pair in REPLACED.items():
-        if pair != (1e9, -1e9):
-            yield _mean_case(name, [1.0] * 4, 3, pair, PURE)
-    yield _mean_case("m = 3, n = 11", [1.0] * 11, 7, (1e9, -1e9), PURE, blocks=3)
-    yield _mean_case("m = 3, n = 3", [1.0] * 3, 1, (1e9, -1e9), PURE, blocks=3)
+    """PDPODME, CDPODME and ADPODME alone; the replaced record is averaged, or locates."""
+    outlier = (1e9, -1e9)
+    for cost in NOTIONS[:2]:
+        yield _mean_case("nothing to locate", [1.0] * 2, 1, outlier, cost, R=2 * RADIUS)
+    # Two buckets equally full, and nothing to average: the estimate is the range, little noise.
+    balanced = [1.0, -1.0] * 10 + [None] * 20
+    for cost in NOTIONS:
+        yield _mean_case("a far outlier moves", [1.0] * 6, 5, outlier, cost)
+        yield _mean_case("a locating record moves", balanced, 0, (1.0, -1.0), cost)
+    for name, pair in {
+        "NaN against an outlier": (math.nan, 1e9),
+        "infinity against minus infinity": (math.inf, -math.inf),
+        "None against minus infinity": (None, -math.inf),
+    }.items():
+        yield _mean_case(name, [1.0] * 2, 1, pair, PURE, R=2 * RADIUS)
+    yield _mean_case("m = 3, n = 11", [1.0] * 11, 7, outlier, PURE, blocks=3)
+    yield _mean_case("m = 3, n = 3", [1.0] * 3, 1, outlier, PURE, blocks=3)
 
 
 def _mean_case(
@@ -139,7 +147,7 @@ def _mean_case(
 def ask_cases() -> Iterator[Case]:
     """Every verb of Ask, with the records that move each query furthest."""
     lattice = Lattice(exponent=-4, low=-48, centre=0, high=64)
-    sums = (
+    sums: tuple[tuple[Any, float, float], ...] = (
         (Count(), 1.0, math.nan),
         (ClippedSum(lattice), math.inf, -math.inf),
         (ClippedSum(lattice, count_weight=48), math.inf, math.nan),
@@ -147,16 +155,16 @@ def ask_cases() -> Iterator[Case]:
         (TailNodes(centre=0.0, first=-2, last=3), 2.0, -2.0),
     )
     for query, old, new in sums:
-        for cost in (PURE, ZCDP):
+        for cost in NOTIONS[:2]:
             yield _verb_case("noisy", query, cost, Unit.REPLACE_ONE, [old], [new])
         yield _verb_case("noisy", query, PURE, Unit.ADD_REMOVE, [old], [])
     chosen = (
-        ("median", Median(0, -8.0, 8.0), [1.0, 2.0, 3.0, 4.0], -9.0),
-        ("median", Median(1, -8.0, 8.0), [1.0, 2.0, 3.0, 4.0], -9.0),
-        ("largest", Buckets(inverse_width=1.0, low=-2, high=2), [1.5, *[0.5] * 5], 0.5),
+        ("median", Median(0, -8.0, 8.0), [-9.0, 0.0, 0.0], 0.0),
+        ("median", Median(1, -8.0, 8.0), [-9.0, 0.0, 0.0], 0.0),
+        ("largest", Buckets(inverse_width=1.0, low=0, high=1), [1.5, 0.5, 0.5], 0.5),
     )
     for verb, query, data, new in chosen:
-        for cost in (PURE, ZCDP):
+        for cost in NOTIONS[:2]:
             yield _verb_case(verb, query, cost, Unit.REPLACE_ONE, data, [new, *data[1:]])
             yield _verb_case(verb, query, cost, Unit.ADD_REMOVE, data, data[1:])
     for unit, other in ((Unit.REPLACE_ONE, [new, *data[1:]]), (Unit.ADD_REMOVE, data[1:])):
@@ -174,7 +182,7 @@ def _verb_case(
     def run(side: int) -> Callable[[], Hashable]:
         def once() -> Hashable:
             answer = getattr(Ask(Data(engines[side]), cost, unit), verb)(query, cost)
-            return _log_ratio(*exact, answer) if verb == "noisy" else answer
+            return _log_ratio(exact[0], exact[1], answer) if verb == "noisy" else answer
 
         return once
 
@@ -199,46 +207,46 @@ def mechanism_cases() -> Iterator[Case]:
         *_claim(ZCDP),
         *(lambda count, y=y: add_gaussian([y] * count, 1, rho) for y in (0, 1)),
     )
-    for cost in (PURE, ZCDP):
+    for cost in NOTIONS[:2]:
         yield _case("select", cost, partial(partial, _select, cost))
         yield _case("choose_median", cost, partial(partial, _median, cost))
-    for cost in (PURE, ZCDP, APPROX):
+    for cost in NOTIONS:
         for unit in Unit:
             yield _case(f"largest_bucket, {unit}", cost, partial(partial, _largest, cost, unit))
             yield _case(f"histogram, {unit}", cost, partial(partial, _histogram, cost, unit))
     yield _case("above_threshold", PURE, partial(partial, _crossing))
 
 
-_SCORES = ([6, 0, 0], [5, 1, 1])
+_SCORES = ([2, 1], [3, 0])
 _COUNTS = {
-    Unit.REPLACE_ONE: ({0: 5, 1: 1}, {0: 6}),
-    Unit.ADD_REMOVE: ({0: 5, 1: 1}, {0: 5}),
+    Unit.REPLACE_ONE: ({0: 2, 1: 1}, {0: 3}),
+    Unit.ADD_REMOVE: ({0: 2, 1: 1}, {0: 2}),
 }
 
 
 def _select(cost: Budget, side: int) -> int:
-    return select(_SCORES[side], [1, 1, 3], exponential_rate(cost))
+    return select(_SCORES[side], [1, 1], exponential_rate(cost))
 
 
 def _median(cost: Budget, side: int) -> float:
-    keys = to_key(([1.0, 2.0, 3.0, 4.0], [-9.0, 2.0, 3.0, 4.0])[side])
-    counts = np.ones(4, dtype=np.int64)
+    keys = to_key(([-9.0, 0.0], [0.0])[side])
+    counts = np.array(([1, 2], [3])[side])
     rate = exponential_rate(cost)
     return choose_median(keys, counts, rate, unit=Unit.REPLACE_ONE, low=-8.0, high=8.0)
 
 
 def _largest(cost: Budget, unit: Unit, side: int) -> int | None:
-    return largest_bucket(_COUNTS[unit][side], cost, low=-2, high=2, unit=unit)
+    return largest_bucket(_COUNTS[unit][side], cost, low=0, high=1, unit=unit)
 
 
 def _histogram(cost: Budget, unit: Unit, side: int) -> Hashable:
     keys = [key for key, count in _COUNTS[unit][side].items() for _ in range(count)]
     universe = None if isinstance(cost, Approx) else (0, 1)
     counts = histogram(keys, cost, universe=universe, unit=unit).counts
-    # Both sides of the first key's likelihood ratio, and whether the second key shows at all.
-    return min(max(counts.get(0, 0), 5), 6), min(counts.get(1, -1), 1)
+    # Beyond the exact counts of the two neighbours, a noisy count says nothing more.
+    return min(max(counts.get(0, 0), 2), 3), min(counts.get(1, -1), 1)
 
 
 def _crossing(side: int) -> int | None:
     counts = ([0, 0, 0, 0, 1], [1, 1, 1, 1, 1])[side]
-    return above_threshold(counts, threshold=1, epsilon=PURE.epsilon)
+    return above_threshold(counts, threshold=1, epsilon=PURE.epsilon, share=0.5)

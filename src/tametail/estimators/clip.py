@@ -2,36 +2,47 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tametail.estimators.tail_fit import Side, clip_point
+import numpy as np
+
+from tametail.budget import Budget, noise_for
+from tametail.estimators.tail_fit import NODES_ABOVE, NODES_BELOW, Array, Judgement, judge
+from tametail.estimators.tails import Tails, windows
 from tametail.tail import Bounded, Moment
 from tametail.theory import bias_constant
 from tametail.unit import Unit
 
 if TYPE_CHECKING:
-    from tametail.estimators.tails import Tails
     from tametail.planning import Plan
 
 #: Under replace-one the thin side is at least this part of the other: nearly free, and safer.
-THIN_SIDE = 0.06
+THIN_SIDE = 0.03
 
-#: Records that are expected beyond a clip point, times epsilon.
-RECORDS_BEYOND = 8.5
+#: Noise scales at which a group of records beyond the anchor, across a gap, is believed; more,
+#: by RAISE_COST for every factor e by which believing it would enlarge the error.
+RAISE, RAISE_COST = 7.0, 2.0
 
-#: The part of the expected excess beyond the clip points that is added back.
-CORRECTION = 0.27
+#: Octaves beyond the anchor that are searched for such a group.
+RAISE_OCTAVES = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """Records are clipped to [centre - below, centre + above]; both are 0 if nothing is seen."""
+    """Records are clipped to [centre - below, centre + above]; both are 0 if nothing is seen.
+
+    ``excess`` is what to add to the sum for what clipping takes away, ``offset`` estimates the
+    distance of the mean from the centre, give or take ``doubt``.
+    """
 
     centre: float
     below: float
     above: float
-    correction: float = 0.0
+    excess: float = 0.0
+    offset: float = 0.0
+    doubt: float = 0.0
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -44,42 +55,119 @@ class Clip:
         return max(self.below, self.above)
 
 
-def choose_clip(plan: Plan, centre: float, tails: Tails) -> Clip:
+def choose_clip(plan: Plan, centre: float, tails: Tails, size: int) -> Clip:
     """Return the clip points that the counts suggest, within what the caller knows."""
-    target = RECORDS_BEYOND / plan.budget.strength
-    sides = [
-        clip_point(counts, tails.first, tails.scale, target)
-        for counts in (tails.below, tails.above)
+    limits = caps(plan, centre)
+    anchors = [
+        tails.anchor(counts, limit) for counts, limit in zip(tails.sides, limits, strict=True)
     ]
-    if sides == [None, None]:
+    if anchors == [None, None]:
         return Clip(centre, 0.0, 0.0)
-    below, above = (Side(0.0, 0.0) if side is None else side for side in sides)
-    # Under add-remove a record weighs by its distance from the centre, so both sides may be equal
-    # for the price of one; under replace-one it is the width that counts.
-    thin = 1.0 if plan.unit is Unit.ADD_REMOVE else THIN_SIDE
-    floor = thin * max(below.distance, above.distance)
-    caps = _caps(plan, centre)
-    distances = [
-        min(max(side.distance, floor), cap) for side, cap in zip((below, above), caps, strict=True)
-    ]
-    # Where the caller's knowledge clips first, the fit beyond its clip point does not apply.
-    excess = [
-        side.excess if side.distance <= cap else 0.0
-        for side, cap in zip((below, above), caps, strict=True)
-    ]
-    return Clip(centre, distances[0], distances[1], CORRECTION * (excess[1] - excess[0]))
+    anchors = _raise(plan, tails, anchors, limits)
+    distances, excess = _balance(plan, tails, anchors)
+
+    thin = THIN_SIDE * max(distances)
+    for side, limit in enumerate(limits):
+        distances[side] = max(distances[side], thin)
+        if distances[side] > limit:  # the caller's knowledge clips first: no curve applies there
+            distances[side], excess[side] = limit, 0.0
+    below, above = distances
+    offset, doubt = tails.offset(anchors, distances)
+    offset = min(max(offset / size, -below / 2), above / 2)
+    if plan.unit is Unit.ADD_REMOVE:
+        # A record weighs by its distance from centre + offset, so both sides may be that wide.
+        widest = max(below + offset, above - offset)
+        below, above = (
+            min(wide, limit)
+            for wide, limit in zip((widest - offset, widest + offset), limits, strict=True)
+        )
+    return Clip(centre, below, above, excess[1] - excess[0], offset, doubt / size)
 
 
-def _caps(plan: Plan, centre: float) -> tuple[float, float]:
+def caps(plan: Plan, centre: float) -> tuple[float, float]:
     """Return the largest useful distances below and above the centre."""
     tail = plan.tail
     if isinstance(tail, Bounded):
         return max(centre - tail.low, 0.0), max(tail.high - centre, 0.0)
     if isinstance(tail, Moment):
-        # Beyond this distance the worst-case bias is smaller than the noise (docs/interval.md),
-        # and the median is within scale 2^(1/k) of the mean.
-        strength = (plan.n or 1) * plan.cost("sum").strength
-        reach = (((tail.k - 1) / 8) ** 0.5 * bias_constant(tail.k) * strength) ** (1 / tail.k)
-        cap = tail.scale * (max(reach, 1.0) + 2 ** (1 / tail.k))
-        return cap, cap
-    return float("inf"), float("inf")
+        # At this distance from the mean the worst squared bias and the noise are least; the
+        # median is within one scale of the mean.
+        k, noise = tail.k, _deviation(plan.cost("sum"))
+        reach = (math.sqrt((k - 1) / 2) * bias_constant(k) * (plan.n or 1) / noise) ** (1 / k)
+        return tail.scale * (1 + reach), tail.scale * (1 + reach)
+    return math.inf, math.inf
+
+
+def _deviation(cost: Budget) -> float:
+    """Return the standard deviation of the noise on a query of sensitivity 1."""
+    return math.sqrt(noise_for(cost, 1, 1).variance)
+
+
+def _raise(
+    plan: Plan, tails: Tails, anchors: list[int | None], limits: tuple[float, float]
+) -> list[int | None]:
+    """Move an anchor up to a group of records across a gap, where a false alarm would cost little.
+
+    The cost is the noise of a clip point there, against the variance that the sum has anyway.
+    """
+    distances = tails.distances
+    noise = _deviation(plan.cost("sum"))
+    highest = max(distances[anchor] for anchor in anchors if anchor is not None)
+    variance = sum(
+        float((counts[: anchor + 2] * distances[: anchor + 2] ** 2).sum())
+        for counts, anchor in zip(tails.sides, anchors, strict=True)
+        if anchor is not None
+    )
+    variance = max(variance, 20 * tails.scale * highest**2) + (noise * highest) ** 2
+    raised = list(anchors)
+    for side, (anchor, limit) in enumerate(zip(anchors, limits, strict=True)):
+        if anchor is None:
+            continue
+        seen = windows(tails.sides[side]) / tails.scale
+        needed = RAISE + RAISE_COST * np.log1p((noise * distances) ** 2 / variance)
+        beyond = slice(anchor + 1, anchor + 1 + RAISE_OCTAVES)
+        found = np.flatnonzero(((seen >= needed) & (distances <= limit))[beyond])
+        if len(found):
+            raised[side] = anchor + 1 + int(found[-1])
+    return raised
+
+
+def _balance(
+    plan: Plan, tails: Tails, anchors: list[int | None]
+) -> tuple[list[float], list[float]]:
+    """Return the clip distances of both sides, which share one noise, and the excess beyond."""
+    judged = {
+        side: judge(
+            _around(tails.sides[side], anchor),
+            tails.scale,
+            _deviation(plan.budget),
+        )
+        for side, anchor in enumerate(anchors)
+        if anchor is not None
+    }
+    noise = _deviation(plan.cost("sum"))
+    distances, excess = [0.0, 0.0], [0.0, 0.0]
+    for _ in range(3):
+        for side, judgement in judged.items():
+            scale = float(tails.distances[anchors[side] or 0])
+            other = max(distances[1 - side], THIN_SIDE * distances[side]) / scale
+            best = _best(plan, judgement, other, noise)
+            distances[side] = float(judgement.distances[best]) * scale
+            excess[side] = float(judgement.excess[best]) * scale
+    return distances, excess
+
+
+def _best(plan: Plan, judgement: Judgement, other: float, noise: float) -> int:
+    """Return the clip point with the least risk, if the other side is clipped at ``other``."""
+    if plan.unit is Unit.REPLACE_ONE:
+        sensitivity = judgement.distances + other
+    else:
+        sensitivity = np.maximum(judgement.distances, other)
+    return int(np.argmin(judgement.risk + (noise * sensitivity) ** 2))
+
+
+def _around(counts: Array, anchor: int) -> Array:
+    """Return the counts at the nodes around the anchor; there is nothing beyond the last node."""
+    index = anchor + np.arange(-NODES_BELOW, NODES_ABOVE + 1)
+    inside = (index >= 0) & (index < len(counts))
+    return np.where(inside, counts[np.clip(index, 0, len(counts) - 1)], 0.0)

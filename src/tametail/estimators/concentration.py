@@ -8,65 +8,129 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import numpy.typing as npt
 
-#: Points at which the quadratic hinge is tried, in standard deviations above the mean; all of
-#: them are valid, the best is taken.
-_HINGES = np.linspace(-4.0, 12.0, 129)
+from tametail.budget import Noise
+
+Floats = npt.NDArray[np.float64]
+
+#: Hinges t that are tried: from so many standard deviations below the mean to so many above it,
+#: in steps of one STEPS-th. All of them are valid, the best is taken.
+_BELOW, _ABOVE, _STEPS = 4, 12, 8
+
+#: Noise is looked at up to here, in standard deviations of the mean of the records.
+_NOISE_REACH = 16.0
 
 #: Beyond this many records binomial masses are lost in rounding.
 _MOST_RECORDS = 2.0**40
 
+#: The part of the risk that noise of unusual size may have.
+_UNUSUAL = 0.02
 
-def mean_deviation(deviation: float, reach: float, n: float, risk: float) -> float:
-    r"""Bound how far the mean of n independent records lies above their expectation.
+
+def mean_deviation(
+    deviation: float, reach: float, n: float, risk: float, noise: Noise | None = None
+) -> float:
+    r"""Bound how far the mean of n independent records, plus noise, lies above its expectation.
 
     The records have at most this standard deviation and lie at most ``reach`` above their
     expectation. Among such laws the one on two points, r and -s^2/r, has the largest
-    E(mean - t)+^2 for every t (Bentkus 2004), and Markov's inequality for that square gives
+    E(mean + noise - t)+^2 for every t (Bentkus 2004), and Markov's inequality for that square gives
 
-        h = min over t of  t + sqrt(E(B - t)+^2 / risk),
+        h = min over t of  t + sqrt(E(B + noise - t)+^2 / risk),
 
-    where B is a binomial variable, centred and scaled. For many records this is 2.57 standard
-    errors at risk = 0.0175; Bernstein's inequality has 2.84 and the normal law 2.11.
+    where B is a binomial variable, centred and scaled. For many records without noise this is 2.56
+    standard errors at risk = 0.0175; Bernstein's inequality has 2.84 and the normal law 2.11.
+    Taking noise and sampling together costs less than a quantile of either.
 
-    >>> round(mean_deviation(1.0, 10.0, 10_000, 0.025), 5)
-    0.02517
+    >>> round(mean_deviation(1.0, 10.0, 10_000, 0.025), 4)
+    0.0252
+    >>> round(mean_deviation(1.0, 10.0, 10_000, 0.025, Noise("laplace", 0.002)), 4)
+    0.0262
+    """
+    n = max(math.floor(n), 1)
+    usual = 0.0 if noise is None else _usual(noise, _UNUSUAL * risk)
+    # A larger deviation is valid too, and keeps the grid of the noise short.
+    deviation = max(deviation, usual * math.sqrt(n) / _NOISE_REACH)
+    if deviation <= 0 or reach <= 0:
+        return usual
+    if n > _MOST_RECORDS or math.isinf(deviation) or math.isinf(reach):
+        level = math.log(1 / ((1 - _UNUSUAL) * risk))  # Bernstein's inequality
+        return deviation * math.sqrt(2 * level / n) + reach * level / (3 * n) + usual
+    ratio = deviation / reach
+    p, unit = ratio**2 / (1 + ratio**2), (reach + deviation * ratio) / n
+    step = math.sqrt(n * p * (1 - p)) / _STEPS
+    cells = math.ceil(usual / (unit * step))
+    t = step * np.arange(-_BELOW * _STEPS - cells, _ABOVE * _STEPS + cells + 1)
+    hinge = _binomial_hinge(n, p, t)
+    if noise is not None and cells:
+        risk *= 1 - _UNUSUAL
+        hinge = np.convolve(hinge, _hats(noise, unit * step, cells), mode="valid")
+        t = t[cells:-cells]
+    return float(np.min(t + np.sqrt(hinge / risk))) * unit
+
+
+def _binomial_hinge(n: int, p: float, t: Floats) -> Floats:
+    """Return E(B - np - t)+^2 for B binomial.
+
+    With k the least whole number from np + t on, and m the probability of B = k:
+    E[B - np; B >= k] = k q m, E[(B - np)^2; B >= k] = q (np P(B > k) + m ((n-k) p + k (k - np))).
     """
     from scipy.special import betainc
 
-    n = max(math.floor(n), 1)
-    if deviation <= 0 or reach <= 0:
-        return 0.0
-    if n > _MOST_RECORDS or not math.isfinite(deviation / reach):
-        level = math.log(1 / risk)  # Bernstein's inequality
-        return deviation * math.sqrt(2 * level / n) + reach * level / (3 * n)
-    ratio = deviation / reach
-    p = ratio**2 / (1 + ratio**2)
-    q, centre = 1 - p, n * p
-    # centred: E(B - t)+^2 = E[(B-np)^2; B >= k] - 2 (t-np) E[B-np; B >= k] + (t-np)^2 P(B >= k)
-    t = math.sqrt(centre * q) * _HINGES
-    k = np.clip(np.ceil(centre + t), 0, n)
+    q, mean = 1 - p, n * p
+    k = np.clip(np.ceil(mean + t), 0, n)
     tail = np.where(k > 0, betainc(np.maximum(k, 1), n - k + 1, p), 1.0)
     next_tail = np.where(k < n, betainc(k + 1, np.maximum(n - k, 1), p), 0.0)
     mass = np.maximum(tail - next_tail, 0.0)
-    first = k * q * mass
-    second = q * (centre * next_tail + mass * ((n - k) * p + k * (k - centre)))
-    hinge = np.maximum(second - 2 * t * first + t**2 * tail, 0.0)
-    best = float(np.min((t + np.sqrt(hinge / risk))[k >= centre + t]))
-    return best * (reach + deviation * ratio) / n
+    second = q * (mean * next_tail + mass * ((n - k) * p + k * (k - mean)))
+    hinge = second - 2 * t * k * q * mass + t**2 * tail
+    return np.where(mean + t >= n, 0.0, np.maximum(hinge, 0.0))
 
 
-def second_moment_bound(mean_square: float, reach: float, n: float, risk: float) -> float:
-    """Bound E Z from the mean of n independent records Z in [0, reach^2].
+def _usual(noise: Noise, risk: float) -> float:
+    """Return a bound that the absolute value of the continuous noise exceeds with risk at most."""
+    if noise.kind == "laplace":
+        return noise.scale * math.log(1 / risk)
+    return noise.scale * math.sqrt(2 * math.log(2 / risk))
 
-    Such a mean falls short of E Z by t with probability at most exp(-n t^2 / (2 reach^2 E Z)), so
-    with l = ln(1/risk): sqrt(E Z) <= sqrt(mean + reach^2 l/(2n)) + reach sqrt(l/(2n)).
+
+def _hats(noise: Noise, step: float, cells: int) -> Floats:
+    """Spread the noise over multiples of ``step``, so that means of convex functions only grow.
+
+    The weight at x is the second difference of E(noise - x)+ over the step.
+    """
+    x = step * np.arange(-cells - 1, cells + 2) / noise.scale
+    if noise.kind == "laplace":
+        above = np.maximum(-x, 0.0) + np.exp(-np.abs(x)) / 2
+    else:
+        from scipy.special import ndtr
+
+        above = np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi) - x * ndtr(-x)
+    weights: Floats = np.diff(above, 2) * noise.scale / step
+    return np.maximum(weights, 0.0)
+
+
+def second_moment_bound(
+    mean_square: float, reach: float, n: float, risk: float, fourth: float = math.inf
+) -> float:
+    """Bound E Z from the mean of n independent records Z in [0, reach^2] with E Z^2 <= fourth.
+
+    Such a mean falls short of E Z by t with probability at most exp(-n t^2 / (2 E Z^2)), and
+    E Z^2 <= reach^2 E Z. So with l = ln(1/risk) both of these hold:
+    E Z <= mean + sqrt(2 fourth l/n), sqrt(E Z) <= sqrt(mean + reach^2 l/(2n)) + reach sqrt(l/(2n)).
 
     >>> round(second_moment_bound(1.0, 10.0, 10_000, 0.05), 3)
     1.277
+    >>> round(second_moment_bound(1.0, 10.0, 10_000, 0.05, fourth=3.0), 3)
+    1.042
     """
-    slack = reach**2 * math.log(1 / risk) / (2 * n)
-    return (math.sqrt(max(mean_square, 0.0) + slack) + math.sqrt(slack)) ** 2
+    level, mean_square = math.log(1 / risk), max(mean_square, 0.0)
+    slack = reach**2 * level / (2 * n)
+    return min(
+        (math.sqrt(mean_square + slack) + math.sqrt(slack)) ** 2,
+        mean_square + math.sqrt(2 * fourth * level / n),
+    )
 
 
 def count_bound(expected: float, risk: float) -> float:

@@ -11,7 +11,8 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
 from tametail.budget import Noise, Zcdp
-from tametail.estimators.interval import sampling_half_width, split_risk
+from tametail.estimators.concentration import mean_deviation
+from tametail.estimators.interval import split_risk
 from tametail.tail import Bounded, Moment
 from tametail.theory import bias_constant
 from tametail.unit import Unit
@@ -54,7 +55,7 @@ def half_width(plan: Plan, confidence: float) -> float | None:
     bias = 0.0 if plan.tail is None else setting.bias
     if plan.target == "data":
         return noise + bias
-    sampling = sampling_half_width(setting.deviation**2, setting.width, n, risk.sampling)
+    sampling = mean_deviation(setting.deviation, setting.width, n, risk.sampling / 2)
     return noise + bias + sampling
 
 

@@ -1,37 +1,55 @@
-"""How a plan divides its budget between the steps, from public numbers alone."""
+"""How a plan divides its budget between the steps, from public numbers alone.
+
+The rules follow from what each step needs. The centre must find one double among all: about 100
+to 200 divided by n epsilon, and no more, since its error hardly matters after that. The tail and
+the sum divide the rest; around the shares below the error is flat (benchmarks/accuracy.py).
+"""
 
 from __future__ import annotations
 
 from tametail.budget import Budget, Zcdp
+from tametail.unit import Unit
 
 #: The private count of add-remove, when the caller gives no n.
-COUNT_SHARE = 0.02
+COUNT_SHARE = 0.015
 
 #: The second moment for the interval.
 SPREAD_SHARE = 0.03
 
-#: n * epsilon that the centre needs: it must find one double among all.
-CENTRE_NEEDS = 200.0
+#: Octave counts: pure, and zCDP, where the sum profits more.
+TAIL_SHARE, CONCENTRATED_TAIL_SHARE = 0.3, 0.25
+
+#: n * epsilon at which the centre is safe, and at which it is still likely.
+CENTRE_SAFE, CENTRE_LIKELY = 200.0, 90.0
 
 #: Records that the centre looks at; more are sampled down to between this and twice this.
 CENTRE_SAMPLE = 1024
 
 
 def halvings(n: int) -> int:
-    """Return how often to halve n records to get a sample for the centre."""
+    """Return how often to halve n records to get a sample for the centre.
+
+    >>> halvings(1_000), halvings(100_000)
+    (0, 6)
+    """
     return max(0, (n // CENTRE_SAMPLE).bit_length() - 1)
 
 
-def shares(budget: Budget, n: int) -> tuple[float, float, float]:
-    """Return the shares of centre, tail and sum; they add up to 1."""
+def shares(budget: Budget, unit: Unit, n: int) -> dict[str, float]:
+    """Return the shares of centre, tail and sum; they add up to 1.
+
+    >>> from tametail.budget import pure
+    >>> shares(pure(1.0), Unit.REPLACE_ONE, 10_000)["centre"]
+    0.02
+    """
     strength = max(n, 1) * budget.strength
     if isinstance(budget, Zcdp):
         # The exponential mechanism of range e costs e^2/8; on a sample it counts as pure, e^2/2.
-        cost = 0.5 if halvings(n) else 0.125
-        centre = cost * (CENTRE_NEEDS / max(n, 1)) ** 2 / budget.rho
-        centre = min(max(centre, 0.001), 0.1)
-        tail = 0.25
+        needed = CENTRE_SAFE if halvings(n) else CENTRE_SAFE / 2
+        centre, tail = min(max((needed / strength) ** 2, 0.005), 0.15), CONCENTRATED_TAIL_SHARE
     else:
-        centre = min(max(CENTRE_NEEDS / strength, 0.01), max(0.12, min(0.3, 120 / strength)))
-        tail = min(max(0.3 * (1e4 / strength) ** 0.05, 0.2), 0.4)
-    return centre, tail, 1.0 - centre - tail
+        # Under add-remove the score of a median falls twice as fast.
+        strength *= 2 if unit is Unit.ADD_REMOVE else 1
+        wanted = min(CENTRE_SAFE / strength, max(0.09, CENTRE_LIKELY / strength))
+        centre, tail = min(max(wanted, 0.01), 0.3), TAIL_SHARE
+    return {"centre": centre, "tail": tail, "sum": 1.0 - centre - tail}

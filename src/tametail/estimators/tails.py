@@ -4,20 +4,29 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from tametail.budget import Noise
-from tametail.queries import SOFT_ONE
+from tametail.budget import Budget, Noise, noise_for
+from tametail.queries import SOFT_ONE, TailNodes
 from tametail.tail import Bounded, Tail
 
+if TYPE_CHECKING:
+    from tametail.ask import Ask
+    from tametail.unit import Unit
+
 Array = npt.NDArray[np.float64]
+
+#: Octaves of distances that are told apart; what lies beyond counts at the end nodes.
+FIRST_OCTAVE, LAST_OCTAVE = -128, 127
 
 #: Nodes that are looked at together, and the noise scales at which they stand out: with
 #: THRESHOLD + (octaves from 2**5) / 12 the chance of a false alarm in all octaves is 1.4e-5.
 WINDOW = 4
 THRESHOLD = 20.0
+GAUSSIAN_THRESHOLD = 16.0
 
 #: Up to here the law of a sum of Laplace noises is worth its exact form.
 MOST_EXACT_TERMS = 40
@@ -32,22 +41,63 @@ class Tails:
     first: int
     noise: Noise
 
+    @classmethod
+    def ask(cls, ask: Ask, unit: Unit, centre: float, cost: Budget) -> Tails:
+        """Ask for the counts around ``centre``."""
+        query = TailNodes(centre, FIRST_OCTAVE, LAST_OCTAVE)
+        nodes = np.array(ask.noisy(query, cost), dtype=np.float64) / SOFT_ONE
+        sensitivity = query.sensitivity(unit)
+        noise = noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
+        below, above = nodes.reshape(2, -1)
+        return cls(below, above, FIRST_OCTAVE, noise)
+
+    def averaged_with(self, other: Tails) -> Tails:
+        """Join two answers to the same question, each in proportion to its precision."""
+        precisions = 1 / self.noise.variance, 1 / other.noise.variance
+        share = precisions[0] / sum(precisions)
+        below, above = (
+            share * mine + (1 - share) * theirs
+            for mine, theirs in zip(self.sides, other.sides, strict=True)
+        )
+        # The mean of two Laplace noises of this variance has lighter tails than a Laplace noise.
+        scale = self.noise.scale * math.sqrt(share)
+        return Tails(below, above, self.first, Noise(self.noise.kind, scale))
+
     @property
     def scale(self) -> float:
-        """The scale of the noise, in records."""
-        return self.noise.scale / SOFT_ONE
+        """The scale of the noise, in records; of Gaussian noise, what has the same variance."""
+        return math.sqrt(self.noise.variance / 2) / SOFT_ONE
+
+    @property
+    def sides(self) -> tuple[Array, Array]:
+        """The counts below and above the centre."""
+        return self.below, self.above
 
     @property
     def distances(self) -> Array:
         """The distances from the centre at which the nodes lie."""
         return 2.0 ** np.arange(self.first, self.first + len(self.above), dtype=np.float64)
 
-    def offset(self, below: float, above: float) -> float:
-        """Estimate the sum of the distances from the centre, clipped on either side."""
-        distances = self.distances
-        up = np.where(distances <= 2 * above, self.above * np.minimum(distances, above), 0.0)
-        down = np.where(distances <= 2 * below, self.below * np.minimum(distances, below), 0.0)
-        return float(up.sum() - down.sum())
+    def anchor(self, counts: Array, limit: float = math.inf, lower: float = 0.0) -> int | None:
+        """Return the highest node whose window stands out, up to the distance ``limit``.
+
+        ``lower`` noise scales are taken off the threshold.
+        """
+        octaves = np.arange(self.first, self.first + len(counts))
+        threshold = THRESHOLD if self.noise.kind == "laplace" else GAUSSIAN_THRESHOLD
+        needed = threshold - lower + np.abs(octaves - 5) / 12
+        found = np.flatnonzero((windows(counts) / self.scale >= needed) & (self.distances <= limit))
+        return int(found[-1]) if len(found) else None
+
+    def offset(self, anchors: list[int | None], clips: list[float]) -> tuple[float, float]:
+        """Estimate the sum of the clipped distances from the centre, and its standard error."""
+        total = variance = 0.0
+        for sign, counts, anchor, clip in zip((-1, 1), self.sides, anchors, clips, strict=True):
+            if anchor is not None:
+                weights = np.minimum(self.distances[: anchor + 2], clip)
+                total += sign * float(counts[: anchor + 2] @ weights)
+                variance += 2 * self.scale**2 * float(weights @ weights)
+        return total, math.sqrt(variance)
 
     def beyond(
         self, counts: Array, distance: float, risk: float, *, farthest: float = math.inf

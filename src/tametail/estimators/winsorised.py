@@ -14,23 +14,19 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from tametail.budget import Zcdp, noise_for
 from tametail.estimators.clip import Clip, choose_clip
 from tametail.estimators.interval import Sum, interval_around, split_risk
+from tametail.estimators.second_look import second_look
 from tametail.estimators.shares import halvings
 from tametail.estimators.tails import Tails
-from tametail.queries import SOFT_ONE, ClippedSum, Count, Lattice, Median, Squares, TailNodes
+from tametail.queries import ClippedSum, Count, Lattice, Median, Squares
 from tametail.release import Estimate
 from tametail.unit import Unit
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
     from tametail.planning import Plan
-
-#: Octaves of distances that are told apart; what lies beyond counts at the end nodes.
-FIRST_OCTAVE, LAST_OCTAVE = -128, 127
 
 
 def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:
@@ -42,15 +38,15 @@ def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:
 
     low, high = plan.possible
     centre = ask.median(Median(halvings(size), low, high), plan.cost("centre"))
-    tails = _ask_tails(plan, ask, centre)
-    clip = choose_clip(plan, centre, tails)
-    if clip.side == 0:  # nothing stands out on either side: the centre is the answer
-        squares, total = 0.0, _ask_count(plan, ask, clip)
+    tails = Tails.ask(ask, plan.unit, centre, plan.cost("tail"))
+    clip = choose_clip(plan, centre, tails, size)
+    if clip.side == 0:
+        clip, tails, total = second_look(plan, ask, centre, tails)
     else:
-        squares = _ask_squares(plan, ask, clip, size) if plan.has("spread") else math.inf
-        total = _ask_sum(plan, ask, clip, tails, size)
+        total = _ask_sum(plan, ask, clip, size)
+    squares = _ask_squares(plan, ask, clip, size) if plan.has("spread") else math.inf
 
-    value = min(max(total.mean + clip.correction / total.count, low), high)
+    value = min(max(total.mean + clip.excess / total.count, low), high)
     wants_interval = plan.confidence is not None
     return Estimate(
         value,
@@ -60,17 +56,34 @@ def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:
     )
 
 
-def _ask_tails(plan: Plan, ask: Ask, centre: float) -> Tails:
-    query, cost = TailNodes(centre, FIRST_OCTAVE, LAST_OCTAVE), plan.cost("tail")
-    nodes = np.array(ask.noisy(query, cost), dtype=np.float64) / SOFT_ONE
+def _ask_sum(plan: Plan, ask: Ask, clip: Clip, size: int) -> Sum:
+    """Ask for sum and count, centred where the mean is expected: then the count matters least."""
+    cost, middle = plan.cost("sum"), clip.centre + clip.offset
+    lattice = Lattice.below_noise(
+        middle,
+        clip.below + clip.offset,
+        clip.above - clip.offset,
+        strength=cost.strength,
+        records=size,
+    )
+    query = ClippedSum(lattice, _count_weight(plan, lattice, clip))
+    answer = ask.noisy(query, cost)
     sensitivity = query.sensitivity(plan.unit)
     noise = noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
-    below, above = nodes.reshape(2, -1)
-    return Tails(below, above, FIRST_OCTAVE, noise)
+    count = float(size)
+    if query.count_weight:
+        step = noise.scale / query.count_weight
+        count = max(answer[1] / query.count_weight, step, 1.0)
+        if plan.unit is Unit.REPLACE_ONE:
+            # There are no more records than rows, whose number is public, and usually as many.
+            count = min(count + step, float(size))
+    return Sum(middle, lattice, float(answer[0]), count, query.count_weight, noise)
 
 
 def _ask_squares(plan: Plan, ask: Ask, clip: Clip, size: int) -> float:
     """Return an upper bound of the sum of the squared, clipped distances from the centre."""
+    if clip.side == 0:
+        return 0.0
     fraction, exponent = math.frexp(clip.side)
     query = Squares(clip.centre, exponent - 1, max(math.ceil(32 * fraction) - 16, 1))
     cost = plan.cost("spread")
@@ -80,44 +93,21 @@ def _ask_squares(plan: Plan, ask: Ask, clip: Clip, size: int) -> float:
     return (noisy + noise + size) * query.unit
 
 
-def _ask_sum(plan: Plan, ask: Ask, clip: Clip, tails: Tails, size: int) -> Sum:
-    cost = plan.cost("sum")
-    lattice = Lattice.below_noise(
-        clip.centre, clip.below, clip.above, strength=cost.strength, records=size
-    )
-    offset = abs(tails.offset(clip.below, clip.above)) / size
-    query = ClippedSum(lattice, _count_weight(plan, lattice, offset / lattice.tick))
-    answer = ask.noisy(query, cost)
-    count = answer[1] / query.count_weight if query.count_weight else size
-    sensitivity = query.sensitivity(plan.unit)
-    noise = noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
-    return Sum(
-        clip.centre, lattice, float(answer[0]), max(float(count), 1.0), query.count_weight, noise
-    )
-
-
-def _ask_count(plan: Plan, ask: Ask, clip: Clip) -> Sum:
-    """Ask for the count alone: all clipped records are at the centre."""
-    cost = plan.cost("sum")
-    (count,) = ask.noisy(Count(), cost)
-    lattice = Lattice.around(clip.centre, 0.0, 0.0)
-    return Sum(clip.centre, lattice, 0.0, max(float(count), 1.0), 1, noise_for(cost, 1, 1))
-
-
-def _count_weight(plan: Plan, lattice: Lattice, offset: float) -> int:
+def _count_weight(plan: Plan, lattice: Lattice, clip: Clip) -> int:
     """Return the weight of the count beside the sum that makes their quotient most accurate.
 
-    The noise on sum / count is that on sum - offset * count, where offset is the distance of the
-    mean from the centre: Delta^2 (1 + (offset/weight)^2), Delta growing with the weight.
+    The noise on the quotient is that on sum - d * count, where d is the distance of the mean from
+    the lattice's centre: Delta^2 (1 + (d/weight)^2), Delta growing with the weight.
     """
     if plan.missing == "none" and plan.unit is Unit.REPLACE_ONE:
         return 0
     side, width = lattice.side, lattice.width
-    offset = min(max(offset, 0.01 * side), side)
+    distance = (abs(clip.offset) / 4 + clip.doubt) / lattice.tick
+    distance = min(max(distance, side / 1000), side)
     if isinstance(plan.cost("sum"), Zcdp):
-        best, free = math.sqrt(side * offset), math.sqrt(width**2 - side**2)
+        best, free = math.sqrt(side * distance), math.sqrt(width**2 - side**2)
     else:
-        best, free = (side * offset**2) ** (1 / 3), float(width - side)
+        best, free = (side * distance**2) ** (1 / 3), float(width - side)
     if plan.unit is Unit.REPLACE_ONE:
         best = max(best, free)
     return max(round(best), 1)

@@ -19,6 +19,7 @@ from tametail._validate import number, one_of, positive, probability
 from tametail.ask import Ask, Data
 from tametail.budget import Approx, Budget, parse_budget
 from tametail.errors import ParameterError
+from tametail.paper.multivariate import mean_ball, mean_tournament
 from tametail.paper.range import range_estimator
 from tametail.paper.univariate import mean_estimator
 from tametail.theory import clip_radius, median_of_means_blocks
@@ -32,7 +33,7 @@ _LARGEST = 1e250
 #: Noise for less than this would not fit in 64 bits, not even on the coarsest lattice.
 _LEAST_STRENGTH = 1e-12
 
-__all__ = ["mean_1d", "range_estimate"]
+__all__ = ["mean_1d", "mean_ball", "mean_tournament", "range_estimate"]
 
 
 def range_estimate(

@@ -1,0 +1,141 @@
+"""How often the intervals of ``tametail.mean`` cover, and how wide they are.
+
+    python benchmarks/coverage.py --trials 1000 --jobs 2
+
+With a true ``Moment`` (its scale is that of the law, k = 2 and 4 where it exists) the interval must
+cover the mean. Without one it is an interval for the winsorised mean at the released clip points.
+Widths are over that of the t-interval of the same records, which is not private.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from rich.table import Table
+from scipy import stats
+
+import tametail as tt
+from _common import Floats, Population, console, populations, spread_out
+from tametail.release import Release
+
+CONFIDENCE = 0.95
+#: Below this share of 1,000 runs a cell fails.
+LEAST = 0.935
+
+
+@dataclass(frozen=True)
+class Task:
+    """One cell of the table."""
+
+    name: str
+    knows: int | None
+    n: int
+    epsilon: float
+    unit: str
+    trials: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Runs that covered, and the median of the widths over the t-interval's."""
+
+    task: Task
+    covered: int
+    width: float
+
+
+def run(task: Task) -> Outcome:
+    """Release some means and look whether their intervals cover."""
+    population = populations(None)[task.name]
+    tail = None if task.knows is None else tt.Moment(task.knows, population.scale(task.knows))
+    key = [task.seed, task.n, round(1000 * task.epsilon), task.knows or 0, *task.name.encode()]
+    rng, covered, widths = np.random.default_rng(key), 0, []
+    for _ in range(task.trials):
+        records = population.sample(task.n, rng)
+        release = tt.mean(
+            records, epsilon=task.epsilon, unit=task.unit, tail=tail, confidence=CONFIDENCE
+        )
+        low, high = release.low or 0.0, release.high or 0.0  # never None: there is a confidence
+        covered += low <= _target(population, release) <= high
+        widths.append((high - low) / _t_width(records))
+    return Outcome(task, covered, float(np.median(widths)))
+
+
+def _target(population: Population, release: Release) -> float:
+    if release.interval_for == "mean" or release.clip is None:
+        return population.mean()
+    return population.winsorised_mean(*release.clip)
+
+
+def _t_width(records: Floats) -> float:
+    error = float(records.std(ddof=1)) / math.sqrt(len(records))
+    return 2 * float(stats.t.ppf((1 + CONFIDENCE) / 2, len(records) - 1)) * error or math.nan
+
+
+def _tasks(arguments: argparse.Namespace) -> list[Task]:
+    return [
+        Task(name, knows, n, epsilon, unit, arguments.trials, arguments.seed)
+        for knows in (None, 2, 4)
+        for unit in arguments.units
+        for name, population in populations(None).items()
+        if knows is None or 0 < population.scale(knows) < math.inf
+        if not arguments.only or name in arguments.only
+        for n in arguments.sizes
+        for epsilon in arguments.epsilons
+    ]
+
+
+def print_tables(outcomes: list[Outcome]) -> None:
+    """Print one table for each piece of knowledge and unit, and the pooled coverage."""
+    cells = sorted({(o.task.n, o.task.epsilon) for o in outcomes})
+    groups = dict.fromkeys((o.task.knows, o.task.unit) for o in outcomes)
+    for knows, unit in groups:
+        rows = [o for o in outcomes if (o.task.knows, o.task.unit) == (knows, unit)]
+        what = "winsorised mean" if knows is None else f"mean, with the true Moment({knows}, ...)"
+        table = Table(title=f"coverage of the {what}, {unit}; width over the t-interval's")
+        table.add_column("population")
+        for n, epsilon in cells:
+            table.add_column(f"n = {n:,}\nepsilon = {epsilon:g}", justify="right")
+        for name in dict.fromkeys(o.task.name for o in rows):
+            found = {(o.task.n, o.task.epsilon): o for o in rows if o.task.name == name}
+            table.add_row(name, *(_show(found[cell]) for cell in cells))
+        console.print(table)
+    for kind, tasks in (
+        ("with a true Moment", [o for o in outcomes if o.task.knows]),
+        ("winsorised mean", [o for o in outcomes if o.task.knows is None]),
+    ):
+        if tasks:
+            shares = [o.covered / o.task.trials for o in tasks]
+            pooled = sum(o.covered for o in tasks) / sum(o.task.trials for o in tasks)
+            low = sum(share < LEAST for share in shares)
+            console.print(
+                f"{kind}: pooled coverage {pooled:.2%}, least {min(shares):.2%}, "
+                f"{low} of {len(tasks)} cells below {LEAST:.1%}"
+            )
+
+
+def _show(outcome: Outcome) -> str:
+    share = outcome.covered / outcome.task.trials
+    return f"{share:.1%} {outcome.width:.3g}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--trials", type=int, default=1000)
+    parser.add_argument("--sizes", type=int, nargs="+", default=(1_000, 10_000, 100_000))
+    parser.add_argument("--epsilons", type=float, nargs="+", default=(0.1, 1.0))
+    parser.add_argument("--units", nargs="+", default=("replace-one", "add-remove"))
+    parser.add_argument("--only", nargs="+", help="populations by name")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    outcomes = spread_out(run, _tasks(arguments), arguments.jobs, "intervals")
+    print_tables(outcomes)
+
+
+if __name__ == "__main__":
+    main()

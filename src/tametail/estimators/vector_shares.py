@@ -1,0 +1,85 @@
+"""How the plan of a vector mean divides its budget, from public numbers alone."""
+
+from __future__ import annotations
+
+import math
+
+from tametail.budget import Approx, Budget, Zcdp, approx_to_zcdp
+from tametail.choices import choice_rate
+
+#: Exponents (n times rate / 2) that a centre needs to be found among all doubles, or in a range.
+CENTRE_NEEDS, CENTRE_IN_RANGE_NEEDS = 34.0, 16.0
+
+#: Rank of the coarse scale, times the rate: the chance of a false octave is about e^-20.
+SCALE_RANK = 20.0
+
+#: At most these shares go to centres and scales; if they need more, columns share one scale.
+MOST_FOR_CENTRES, MOST_FOR_SCALES = 0.35, 0.2
+
+#: Cells of a column that the steps before the radius look at, at least; more are sampled down.
+SAMPLE = 512
+
+#: The second moments for the interval.
+SPREAD_SHARE = 0.03
+
+#: Shares of the two rounds with a common scale, and of the steps of a round.
+ROUNDS = (0.3, 0.7)
+ROUND_STEPS = {"scale": 0.05, "radius": 0.05, "sum": 0.9}
+
+
+def working(budget: Budget) -> Budget:
+    """Return the notion in which the steps are paid: zCDP in place of approximate DP."""
+    if isinstance(budget, Approx):
+        return Zcdp(approx_to_zcdp(budget.epsilon, budget.delta))
+    return budget
+
+
+def shares(
+    budget: Budget, n: int, dim: int, *, scale_known: bool, ranges_known: bool
+) -> dict[str, float] | None:
+    """Return the share of each step, or None if n records cannot pay for their own scales.
+
+    >>> from tametail.budget import zcdp
+    >>> [name for name in shares(zcdp(0.5), 1000, 50, scale_known=False, ranges_known=False)]
+    ['centre', 'scale', 'tail', 'radius', 'sum']
+    >>> shares(zcdp(0.5), 100, 50, scale_known=False, ranges_known=False) is None
+    True
+    """
+    nats = (CENTRE_IN_RANGE_NEEDS if ranges_known else CENTRE_NEEDS) + math.log(dim)
+    centre = _share_for(budget, dim, 2 * nats / max(n, 1))
+    scale = 0.0 if scale_known else _share_for(budget, dim, 2 * SCALE_RANK / max(n, 1))
+    if centre > MOST_FOR_CENTRES or scale > MOST_FOR_SCALES:
+        return None
+    parts = {"centre": max(centre, 0.03)}
+    if not scale_known:
+        parts["scale"] = max(scale, 0.05)
+        parts["tail"] = 0.05 if centre > 0.2 else 0.1
+    parts["radius"] = 0.05
+    return parts | {"sum": 1.0 - sum(parts.values())}
+
+
+def common_shares() -> dict[str, float]:
+    """Return the shares of two rounds around one centre with one scale."""
+    return {
+        f"{name} {number}": part * whole
+        for number, whole in enumerate(ROUNDS, start=1)
+        for name, part in ROUND_STEPS.items()
+    }
+
+
+def halvings(cost: Budget, n: int, dim: int) -> int:
+    """Return how often to halve n cells of a column, so that what is left pins down a centre."""
+    chosen, nats = 0, CENTRE_NEEDS + math.log(dim) + 12
+    for times in range(1, 60):
+        if n >> times < SAMPLE:
+            break
+        if (n >> times) * choice_rate(cost, dim, times) / 2 >= nats:
+            chosen = times
+    return chosen
+
+
+def _share_for(budget: Budget, choices: int, rate: float) -> float:
+    """Return the share with which each of some choices has this rate."""
+    if isinstance(budget, Zcdp):
+        return choices * rate**2 / 2 / budget.rho
+    return choices * 2 * rate / budget.strength

@@ -1,0 +1,258 @@
+"""The public functions for several columns: they check their arguments and call the estimators."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tametail._validate import number, one_of, positive, probability
+from tametail.ask import Ask, Data
+from tametail.budget import Approx, Budget, Pure, parse_budget
+from tametail.engines.matrices import open_matrix
+from tametail.errors import ParameterError
+from tametail.paper.ball import (
+    LEAST_DIMENSION,
+    Coordinates,
+    ball_estimator,
+    coordinate_costs,
+    coordinate_means,
+)
+from tametail.paper.tournament import grid_for, tournament_estimator
+from tametail.theory import clip_radius, median_of_means_blocks
+from tametail.theory.multivariate import ball_radius, tournament
+from tametail.unit import Unit
+
+Constants = Literal["paper", "tight"]
+Vector = npt.NDArray[np.float64]
+
+#: Lengths up to here and down to its inverse leave room for the noise within the doubles.
+_LARGEST = 1e250
+
+#: Noise for less than this would not fit in 64 bits, not even on the coarsest lattice.
+_LEAST_STRENGTH = 1e-12
+
+#: Beyond three columns a tournament has too many pairs of points.
+_MOST_COLUMNS = 3
+
+
+def mean_ball(
+    X: Any,
+    budget: Budget,
+    *,
+    alpha: float,
+    k: float,
+    R: float,
+    scale: float = 1.0,
+    constants: Constants = "tight",
+) -> Vector:
+    """Estimate a mean vector within alpha: CDPHDME, or its twin for approximate DP.
+
+    One half of the rows finds a coarse centre c, column by column. Of the other half, n rows, those
+    in the ball of radius r around c are summed, divided by ``max(their number, 3n/4)``, and get
+    Gaussian noise of standard deviation ``8r / (3n sqrt(2 rho))``. With
+    ``E|<X - mu, v>|^k <= scale^k`` for every unit vector v, ``||mu|| <= R`` and
+    ``theory.ball_sample_size`` rows, the Euclidean error is at most alpha with probability 0.7
+    (Theorems high-d-cdp, high-d-adp). With fewer than 21 columns every column is estimated on its
+    own within ``alpha / sqrt(d)``, as the paper does with few columns.
+
+    Parameters
+    ----------
+    X
+        The records: a two-dimensional array, a frame with numeric columns or a list of rows. A row
+        with a missing or infinite cell is outside of every ball.
+    budget
+        ``zcdp`` or ``approx``; all of it is spent. For ``pure`` see :func:`mean_tournament`.
+    alpha, k, R, scale
+        Accuracy, moment (at least 2), bound on the norm of the mean (infinite for ``approx`` only)
+        and the scale of the moment.
+    constants
+        "paper" (``r = 4 sqrt(d) / alpha^(1/(k-1))``) or "tight" (``theory.ball_radius``).
+
+    Returns
+    -------
+    numpy.ndarray
+        **Formal guarantee**: ``budget`` under replace-one; see docs/proofs/ball.md.
+
+    Examples
+    --------
+    >>> import tametail as tt
+    >>> X = np.tile([[4.0] * 30, [6.0] * 30], (20_000, 1))
+    >>> estimate = tt.paper.mean_ball(X, tt.zcdp(0.5), alpha=1.0, k=2, R=100.0)
+    >>> bool(np.linalg.norm(estimate - 5.0) < 1.0)
+    True
+    """
+    given = _given(X, budget, alpha, k, R, scale, constants)
+    if isinstance(given.budget, Pure):
+        raise ParameterError(
+            f"{given.budget} has no Gaussian noise: write zcdp(rho) or approx(epsilon, delta), or "
+            "for up to three columns mean_tournament(X, pure(epsilon), beta=..., ...)."
+        )
+    if given.dim < LEAST_DIMENSION:
+        each = given.coordinates(given.alpha / math.sqrt(given.dim), 0.3 / given.dim)
+        return np.array(coordinate_means(given.ask, size=given.size, coordinates=each))
+    estimate = ball_estimator(
+        given.ask,
+        given.budget,
+        size=given.size,
+        radius=given.length(
+            lambda: ball_radius(
+                given.alpha, given.dim, given.k, scale=given.scale, constants=constants
+            )
+        ),
+        coarse=given.coordinates(given.scale, 0.1 / given.dim),
+    )
+    return np.array(estimate)
+
+
+def mean_tournament(
+    X: Any,
+    budget: Budget,
+    *,
+    alpha: float,
+    beta: float,
+    k: float,
+    R: float,
+    scale: float = 1.0,
+    constants: Constants = "tight",
+) -> Vector:
+    """Estimate a mean vector of up to three columns within alpha, under pure DP: PDPHDME.
+
+    One half of the rows finds a box around the mean, column by column. The points of a grid in the
+    box play matches on the other half, two by two: p loses to q if the rows, projected on the line
+    through both, clamped to within xi of p and averaged (median of means), lie closer to q. The
+    score of p is the number of rows that must be changed for p to lose a match, and a point is
+    chosen by the exponential mechanism. With ``E|<X - mu, v>|^k <= scale^k`` for every unit vector
+    v, ``||mu|| <= R`` and ``theory.tournament_sample_size`` rows, the Euclidean error is at most
+    alpha with probability 1 - beta (Theorem high-d-pdp).
+
+    Parameters
+    ----------
+    X
+        The records: a two-dimensional array, a frame with numeric columns or a list of rows. A
+        missing cell counts as the centre of the box.
+    budget
+        ``pure``; all of it is spent. For other budgets see :func:`mean_ball`.
+    alpha, beta, k, R, scale
+        Accuracy, failure probability, moment (at least 2), bound on the norm of the mean and the
+        scale of the moment.
+    constants
+        "tight" separates the box from the fine accuracy, and points tie up to 5 times the latter.
+        "paper" is the algorithm as printed: in up to 100 columns all of its points tie, so the
+        answer is a random point of a small grid around the coarse centre.
+
+    Returns
+    -------
+    numpy.ndarray
+        **Formal guarantee**: ``budget`` under replace-one; see docs/proofs/tournament.md.
+
+    Examples
+    --------
+    >>> import tametail as tt
+    >>> X = [[4.0, -1.0], [6.0, 1.0]] * 10_000
+    >>> estimate = tt.paper.mean_tournament(X, tt.pure(1.0), alpha=1.5, beta=0.1, k=2, R=100.0)
+    >>> bool(np.linalg.norm(estimate - [5.0, 0.0]) < 1.5)
+    True
+    """
+    beta = probability(beta=beta)
+    given = _given(X, budget, alpha, k, R, scale, constants)
+    if not isinstance(given.budget, Pure):
+        raise ParameterError(
+            f"{given.budget} buys more than a tournament needs: write pure(epsilon), or "
+            "mean_ball(X, budget, ...), which is for zcdp(rho) and approx(epsilon, delta)."
+        )
+    numbers = partial(
+        tournament, given.alpha, beta, given.k, given.dim, scale=given.scale, constants=constants
+    )
+    given.length(lambda: numbers().xi)
+    game = numbers()
+    if given.dim > _MOST_COLUMNS:
+        digits = game.log_points / math.log(10)
+        raise ParameterError(
+            f"the data have {given.dim} columns: a tournament would have 10^{digits:.1f} points "
+            f"and 10^{2 * digits:.1f} pairs. Pass at most {_MOST_COLUMNS} columns, or use "
+            "mean_ball(X, zcdp(rho), ...)."
+        )
+    half = given.size // 2
+    # "If for all q ... p cannot lose, Score = n alpha"
+    never = int(min(half * given.alpha / given.scale, half))
+    estimate = tournament_estimator(
+        given.ask,
+        given.budget,
+        size=given.size,
+        coarse=given.coordinates(game.half_width, beta / (3 * given.dim)),
+        grid=grid_for(game, dim=given.dim, size=half, scale=given.scale, default=never),
+    )
+    return np.array(estimate)
+
+
+class _Given(NamedTuple):
+    """The arguments, checked."""
+
+    ask: Ask
+    budget: Budget
+    size: int
+    dim: int
+    alpha: float
+    k: float
+    R: float
+    scale: float
+    constants: Any
+
+    def coordinates(self, alpha: float, beta: float) -> Coordinates:
+        """Return the numbers of one-dimensional estimates within alpha, each up to beta."""
+        costs = coordinate_costs(self.budget, self.dim)
+        if min(cost.strength for cost in costs) < _LEAST_STRENGTH:
+            raise ParameterError(
+                f"{self.budget} is too small for any noise that fits: write a larger one."
+            )
+        radius = self.length(
+            lambda: clip_radius(alpha, self.k, scale=self.scale, constants=self.constants)
+        )
+        blocks = median_of_means_blocks(beta, constants=self.constants)
+        return Coordinates(costs, blocks, radius, self.R)
+
+    def length(self, compute: Callable[[], float]) -> float:
+        """Return a length that doubles can hold with room for the noise, or refuse."""
+        length = math.inf
+        with suppress(OverflowError, ZeroDivisionError):
+            length = compute()
+        if not 1 / _LARGEST <= length <= _LARGEST:
+            raise ParameterError(
+                f"alpha={self.alpha!r}, k={self.k!r} and scale={self.scale!r} ask for lengths that "
+                "doubles cannot hold: write an alpha closer to the scale, or other units for the "
+                "records."
+            )
+        return length
+
+
+def _given(
+    X: Any, budget: Any, alpha: float, k: float, R: float, scale: float, constants: str
+) -> _Given:
+    budget = parse_budget(budget)
+    bound, order = number(R=R), number(k=k)
+    if bound <= 0:
+        raise ParameterError(f"R={R!r} is not positive: write R > 0 for a mean of norm at most R.")
+    if math.isinf(bound) and not isinstance(budget, Approx):
+        raise ParameterError(
+            "R=inf needs a budget with a delta: write approx(epsilon, delta), or give a finite R."
+        )
+    if not 2 <= order < math.inf:
+        raise ParameterError(f"k={k!r} is not known in many dimensions: write a finite k >= 2.")
+    engine = open_matrix(X)
+    return _Given(
+        ask=Ask(Data(engine), budget, Unit.REPLACE_ONE),
+        budget=budget,
+        size=engine.size,
+        dim=engine.dim,
+        alpha=positive(alpha=alpha),
+        k=order,
+        R=bound,
+        scale=positive(scale=scale),
+        constants=one_of(("tight", "paper"), constants=constants),
+    )

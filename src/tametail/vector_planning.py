@@ -1,0 +1,274 @@
+"""The plan of a vector mean: everything that is decided before any record is read."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tametail._validate import count, one_of, probability
+from tametail.budget import Approx, Budget, compose, fits
+from tametail.errors import BudgetError, ParameterError
+from tametail.estimators.shares import COUNT_SHARE
+from tametail.estimators.vector_shares import SPREAD_SHARE, common_shares, shares, working
+from tametail.planning import Step
+from tametail.planning import _check_strength as check_strength
+from tametail.tail import Bounded, Moment, Tail, parse_tail, parse_within, tail_from_dict
+from tametail.unit import Unit
+
+Range = tuple[float, float]
+
+#: What each step is for, in the words of the printed plan.
+PURPOSES = {
+    "count": "roughly how many records there are",
+    "centre": "a private median of every column",
+    "scale": "how far records lie from it, to an octave",
+    "tail": "beyond which distance there are few records",
+    "radius": "how long a record is, over all columns",
+    "spread": "second moments of the records in the ball, for the intervals",
+    "sum": "sum of the records, pulled into the ball",
+    "rest": "the other steps; their shares follow from the count",
+}
+
+#: Formats of the JSON text.
+_FORMAT = 1
+
+OWN, COMMON = "mean in a weighted ball", "mean in a ball, one scale for all columns"
+
+
+@dataclass(frozen=True, slots=True)
+class VectorPlan:
+    """How the means of ``dim`` columns will be released together.
+
+    ``common`` is what was asked for. The plan goes over to one common scale by itself if n
+    records and the budget cannot pay for a centre and a scale of every column; ``method`` and
+    ``advice`` then say so. Only public numbers decide.
+
+    >>> from tametail.budget import zcdp
+    >>> plan = VectorPlan.parse(budget=zcdp(0.5), dim=50, n=1000, unit="replace-one")
+    >>> [step.name for step in plan.steps]
+    ['centre', 'scale', 'tail', 'radius', 'spread', 'sum']
+    >>> VectorPlan.from_json(plan.to_json()) == plan
+    True
+    >>> VectorPlan.parse(budget=zcdp(0.5), dim=50, n=100).method
+    'mean in a ball, one scale for all columns'
+    """
+
+    budget: Budget
+    unit: Unit
+    n: int | None
+    tails: tuple[Tail, ...]
+    ranges: tuple[Range, ...]
+    missing: str
+    confidence: float | None
+    target: str
+    common: bool
+    steps: tuple[Step, ...]
+    method: str
+
+    @classmethod
+    def parse(
+        cls,
+        *,
+        budget: Budget,
+        dim: Any,
+        n: Any = None,
+        unit: Any = Unit.ADD_REMOVE,
+        tail: Any = None,
+        within: Any = None,
+        missing: Any = "skip",
+        confidence: Any = 0.95,
+        target: Any = "population",
+        common: Any = False,
+    ) -> VectorPlan:
+        """Check the public arguments of a request, and plan it."""
+        check_strength(budget)
+        if count(dim=dim) < 1:
+            raise ParameterError(f"dim={dim!r} is not positive: a vector has columns.")
+        made = _make(
+            budget,
+            budget,
+            unit=Unit.parse(unit),
+            n=None if n is None else count(n=n),
+            tails=_for_columns(tail, dim, parse_tail),
+            ranges=_for_columns(within, dim, parse_within),
+            missing=one_of(("skip", "none"), missing=missing),
+            confidence=None if confidence is None else probability(confidence=confidence),
+            target=one_of(("population", "data"), target=target),
+            common=bool(common),
+        )
+        if any(low > high for low, high in made.possible):
+            raise ParameterError("within and tail exclude each other in a column.")
+        return made
+
+    @property
+    def dim(self) -> int:
+        """The number of columns."""
+        return len(self.tails)
+
+    @property
+    def possible(self) -> tuple[Range, ...]:
+        """Where the mean of each column can be, by ``within`` and by bounds on its records."""
+        return tuple(
+            (max(low, tail.low), min(high, tail.high)) if isinstance(tail, Bounded) else (low, high)
+            for (low, high), tail in zip(self.ranges, self.tails, strict=True)
+        )
+
+    @property
+    def scales(self) -> tuple[float, ...] | None:
+        """The scales of the columns, if all of them were told by a ``Moment``."""
+        found = tuple(tail.scale for tail in self.tails if isinstance(tail, Moment))
+        return found if len(found) == self.dim else None
+
+    def with_count(self, noisy_count: int) -> VectorPlan:
+        """Return the plan for the other steps, once the private count is known."""
+        return self._again(self.cost("rest"), max(noisy_count, 1))
+
+    def with_size(self, size: int) -> VectorPlan:
+        """Return the plan for data of this public size; steps that were fixed stay as they are."""
+        return self._again(self.budget, size) if self.n is None else replace(self, n=size)
+
+    def _again(self, spend: Budget, n: int) -> VectorPlan:
+        names = ("unit", "tails", "ranges", "missing", "confidence", "target", "common")
+        return _make(self.budget, spend, n=n, **{name: getattr(self, name) for name in names})
+
+    def cost(self, name: str) -> Budget:
+        """Return what the step called ``name`` may spend."""
+        return next(step.cost for step in self.steps if step.name == name)
+
+    def has(self, name: str) -> bool:
+        """Say whether there is a step called ``name``."""
+        return any(step.name == name for step in self.steps)
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """What the plan had to give up, and what would help."""
+        texts = []
+        if self.method == COMMON and not self.common:
+            texts.append(
+                f"{self.n} records and this budget cannot pay for a centre and a scale of each of "
+                f"{self.dim} columns, so all share the centre 0 and one scale: columns of small "
+                "numbers drown in the noise of large ones. More records or budget, fewer columns, "
+                "within= and tail=Moment(2, scale) for every column, or columns in one unit help"
+            )
+        if self.missing == "skip":
+            texts.append("a missing cell counts as the centre of its column; no row is left out")
+        return tuple(texts)
+
+    def __str__(self) -> str:
+        size = "unknown" if self.n is None else f"{self.n:,}"
+        lines = [f"{self.method}, {self.dim} columns, n = {size}, {self.budget}, {self.unit}"]
+        whole = working(self.budget).values()[0]
+        for step in self.steps:
+            part = 100 * step.cost.values()[0] / whole
+            lines.append(f"  {step.name:<8} {part:5.1f}%  {PURPOSES[step.name.split()[0]]}")
+        return "\n".join([*lines, *(f"  advice: {text}" for text in self.advice)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        return {
+            "format": _FORMAT,
+            "method": self.method,
+            "dim": self.dim,
+            "budget": self.budget.to_dict(),
+            "unit": self.unit.value,
+            "n": self.n,
+            "tail": [None if tail is None else tail.to_dict() for tail in self.tails],
+            "within": [[str(low), str(high)] for low, high in self.ranges],
+            "missing": self.missing,
+            "confidence": self.confidence,
+            "target": self.target,
+            "common": self.common,
+            "steps": [{"name": step.name, "cost": step.cost.to_dict()} for step in self.steps],
+        }
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return the plan as JSON; :meth:`from_json` gives it back."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    @classmethod
+    def from_dict(cls, record: dict[str, Any]) -> VectorPlan:
+        """Undo :meth:`to_dict`; a plan that was changed to cost more than its budget is refused."""
+        if not isinstance(record, dict) or record.get("format") != _FORMAT:
+            raise ParameterError(_NO_PLAN)
+        try:
+            made = cls.parse(
+                budget=Budget.from_dict(record["budget"]),
+                tail=[tail_from_dict(tail) for tail in record["tail"]],
+                within=[(float(low), float(high)) for low, high in record["within"]],
+                **{name: record[name] for name in _PLAIN},
+            )
+            steps = [Step(step["name"], Budget.from_dict(step["cost"])) for step in record["steps"]]
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise ParameterError(f"{_NO_PLAN} {error} is missing or not as it should be.") from None
+        made._check_steps(steps)
+        return replace(made, steps=tuple(steps))
+
+    @classmethod
+    def from_json(cls, text: str) -> VectorPlan:
+        """Undo :meth:`to_json`."""
+        try:
+            record = json.loads(text)
+        except (TypeError, ValueError):
+            raise ParameterError(_NO_PLAN) from None
+        return cls.from_dict(record)
+
+    def _check_steps(self, steps: list[Step]) -> None:
+        """Refuse steps that are not this plan's, or that cost more than its budget together."""
+        kinds = [(step.name, type(step.cost)) for step in self.steps]
+        if [(step.name, type(step.cost)) for step in steps] != kinds:
+            names = [step.name for step in self.steps]
+            raise ParameterError(f"the steps of the plan were changed: it has the steps {names}.")
+        delta = self.budget.delta if isinstance(self.budget, Approx) else None
+        total = compose([step.cost for step in steps], type(self.budget), delta)
+        if total is None or not fits(total, self.budget):
+            raise BudgetError(f"the steps of the plan cost {total}, beyond its {self.budget}.")
+
+
+_NO_PLAN = "this is not a vector plan: write what VectorPlan.to_json() or .to_dict() gave."
+
+_PLAIN = ("dim", "n", "unit", "missing", "confidence", "target", "common")
+
+
+def _for_columns(value: Any, dim: int, parse: Any) -> tuple[Any, ...]:
+    """Parse one value for all columns, or a list with one for each."""
+    if not isinstance(value, list):
+        return (parse(value),) * dim
+    if len(value) != dim:
+        raise ParameterError(
+            f"{value!r} has {len(value)} entries for {dim} columns: write one for all, or a list "
+            "with one for each."
+        )
+    return tuple(map(parse, value))
+
+
+def _make(budget: Budget, spend: Budget, *, n: int | None, **rest: Any) -> VectorPlan:
+    """Divide what may be spent between the steps; ``budget`` is the plan's own."""
+    whole = working(spend)
+    if n is None:
+        first, left = whole.split(COUNT_SHARE, 1 - COUNT_SHARE)
+        steps: tuple[Step, ...] = (Step("count", first), Step("rest", left))
+        return VectorPlan(budget=budget, n=n, steps=steps, method=OWN, **rest)
+    parts = None
+    if not rest["common"]:
+        tails: Sequence[Tail] = rest["tails"]
+        ends = [end for limits in rest["ranges"] for end in limits]
+        parts = shares(
+            whole,
+            n,
+            len(tails),
+            scale_known=all(isinstance(tail, Moment) for tail in tails),
+            ranges_known=all(map(math.isfinite, ends)),
+        )
+    method = COMMON if parts is None else OWN
+    parts = common_shares() if parts is None else parts
+    if rest["confidence"] is not None and rest["target"] == "population":
+        last = list(parts)[-1]
+        parts = {name: part * (1 - SPREAD_SHARE) for name, part in parts.items()}
+        final = parts.pop(last)
+        parts = parts | {"spread": SPREAD_SHARE, last: final}
+    costs = whole.split(*parts.values())
+    steps = tuple(Step(name, cost) for name, cost in zip(parts, costs, strict=True))
+    return VectorPlan(budget=budget, n=n, steps=steps, method=method, **rest)

@@ -1,0 +1,230 @@
+"""mean_ball: accuracy at the theorem's size, the exact budget, no failure on any data."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tametail as tt
+from tametail.ask import Ask, Data, Replay, lone_gaussian_rho
+from tametail.budget import Approx, Pure, Zcdp, analytic_gaussian_sigma, compose, fits
+from tametail.engines.matrices import MatrixEngine
+from tametail.errors import ColumnError, InternalError, ParameterError
+from tametail.mechanisms.noise import gaussian_scale
+from tametail.paper.ball import Coordinates, ball_estimator, coordinate_costs
+from tametail.queries import Count
+from tametail.theory import median_of_means_blocks
+from tametail.theory.multivariate import ball_sample_size
+from tametail.unit import Unit
+
+BUDGETS = [Zcdp(0.5), Approx(1.0, 1e-6)]
+NUMBERS = {"alpha": 1.0, "k": 2, "R": 100.0}
+
+
+def student(seed, size, dim, mean=7.0):
+    """Independent columns of variance 1 and no third moment."""
+    draws = np.random.default_rng(seed).standard_t(3, (size, dim))
+    return mean + draws / math.sqrt(3)
+
+
+def theorem_size(budget, dim, **numbers):
+    privacy = {"rho": budget.rho} if isinstance(budget, Zcdp) else budget.to_dict()
+    privacy.pop("kind", None)
+    return ball_sample_size(d=dim, **{**NUMBERS, **numbers}, **privacy)
+
+
+def error(X, budget, mean=7.0, **numbers):
+    return float(np.linalg.norm(tt.paper.mean_ball(X, budget, **{**NUMBERS, **numbers}) - mean))
+
+
+# --- accuracy
+
+
+@pytest.mark.parametrize("budget", [Zcdp(2.0), Approx(4.0, 1e-3)], ids=str)
+@pytest.mark.parametrize("dim", [4, 24])
+def test_the_theorem_holds_in_at_least_seven_of_ten_runs(budget, dim):
+    size = theorem_size(budget, dim)
+    errors = [error(student(seed, size, dim), budget) for seed in range(10)]
+    assert sum(e <= NUMBERS["alpha"] for e in errors) >= 7
+
+
+def test_the_papers_constants_hold_as_well():
+    """One run: its n is far beyond what is needed, so it does not fail one time in 10^6."""
+    size = theorem_size(Zcdp(2.0), 22, constants="paper")
+    assert error(student(1, size, 22), Zcdp(2.0), constants="paper") <= 1.0
+
+
+def test_units_are_those_of_the_records():
+    X = 1e6 + 1e3 * student(2, theorem_size(Zcdp(2.0), 24), 24, mean=0.0)
+    assert error(X, Zcdp(2.0), mean=1e6, alpha=1e3, R=1e8, scale=1e3) <= 1e3
+
+
+def test_the_noise_has_the_papers_variance():
+    """All rows at the centre: what is left is noise, sigma = 8r / (3n sqrt(2 rho))."""
+    dim, size, rho, runs = 400, 2000, 0.5, 5
+    coarse = Coordinates([Zcdp(rho / dim)] * dim, 1, 1e-3, R=1e-3)  # nothing to locate
+    draws = []
+    for _ in range(runs):
+        ask = Ask(Data(MatrixEngine(np.zeros((size, dim)))), Zcdp(rho), Unit.REPLACE_ONE)
+        draws += ball_estimator(ask, Zcdp(rho), size=size, radius=5.0, coarse=coarse)
+    sigma = 8 * 5.0 / (3 * size / 2 * math.sqrt(2 * rho))
+    # The standard deviation of 2000 draws is off by 1/sqrt(4000): 0.1 is 6.3 of these, 1e-9.
+    assert 0.9 < np.std(draws) / sigma < 1.1
+
+
+# --- budget
+
+
+@pytest.mark.parametrize("budget", [*BUDGETS, Approx(10.0, 1e-6), Approx(0.01, 1e-9)], ids=str)
+@pytest.mark.parametrize("dim", [1, 2, 21, 300])
+def test_coordinate_costs_fill_the_budget_and_no_more(budget, dim):
+    costs = coordinate_costs(budget, dim)
+    delta = budget.delta if isinstance(budget, Approx) else None
+    spent = compose(costs, type(budget), delta)
+    assert fits(spent, budget)
+    assert spent.strength > 0.999 * budget.strength
+    assert len(costs) == dim
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+@pytest.mark.parametrize("dim", [2, 25])
+def test_all_of_the_budget_is_spent_and_the_answers_replay(monkeypatch, budget, dim):
+    asks = []
+
+    class Watched(Ask):
+        def __init__(self, *arguments, **named):
+            super().__init__(*arguments, **named)
+            asks.append(self)
+
+    monkeypatch.setattr("tametail.paper.multivariate.Ask", Watched)
+    X = student(3, 500, dim)
+    estimate = tt.paper.mean_ball(X, budget, **NUMBERS)
+    assert fits(asks[0].spent, budget)
+    assert asks[0].spent.strength > 0.999 * budget.strength
+    monkeypatch.setattr("tametail.paper.multivariate.Data", lambda _: Replay(asks[0].answers))
+    assert np.array_equal(tt.paper.mean_ball(X * 0, budget, **NUMBERS), estimate)
+
+
+def test_only_a_matrix_has_columns():
+    ask = Ask(Data(MatrixEngine(np.zeros((4, 2)))), Pure(1.0), Unit.REPLACE_ONE)
+    with pytest.raises(InternalError, match="only a matrix has columns"):
+        ask.column(0, Pure(0.5)).column(0, Pure(0.5))
+    with pytest.raises(InternalError, match="beyond the budget"):
+        ask.column(1, Pure(0.5)).noisy(Count(), Pure(0.6))
+
+
+# --- one discrete Gaussian alone
+
+
+def discrete_delta(sigma, shift, epsilon):
+    """The exact delta of discrete Gaussian noise for an integer shift, by summing its law."""
+    reach = int(12 * sigma + np.abs(shift).max() + 5)
+    axis = np.arange(-reach, reach + 1)
+    axes = np.meshgrid(*[axis] * len(shift), indexing="ij")
+
+    def law(centre):
+        logs = sum(-((z - c) ** 2) / (2 * sigma**2) for z, c in zip(axes, centre, strict=True))
+        weights = np.exp(logs)
+        return weights / weights.sum()
+
+    return np.maximum(law(shift) - math.exp(epsilon) * law([0] * len(shift)), 0).sum()
+
+
+@pytest.mark.parametrize("shift", [(1,), (3,), (7,), (3, 4), (1, 1), (5, 0)])
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-3), (1.0, 1e-5), (4.0, 1e-6)])
+def test_discrete_noise_alone_keeps_epsilon_and_delta(shift, epsilon, delta):
+    l2_squared = sum(part**2 for part in shift)
+    rho = lone_gaussian_rho(l2_squared, Approx(epsilon, delta))
+    sigma = gaussian_scale(l2_squared, rho)
+    assert sigma**2 >= analytic_gaussian_sigma(math.sqrt(l2_squared), epsilon, delta) ** 2 + 15.99
+    assert discrete_delta(sigma, shift, epsilon) <= delta
+
+
+@pytest.mark.parametrize("cost", [Approx(1e-9, 1e-300), Approx(50.0, 0.5), Approx(1.0, 1e-6)])
+def test_on_a_fine_tick_the_discrete_noise_is_no_larger(cost):
+    rho = lone_gaussian_rho(2**56, cost)
+    continuous = analytic_gaussian_sigma(2.0**28, *cost.values())
+    assert math.sqrt(2**56 / (2 * rho)) == pytest.approx(continuous, rel=1e-6)
+
+
+# --- any data
+
+
+AWKWARD = {
+    "nothing": np.empty((0, 25)),
+    "one row": np.ones((1, 25)),
+    "two rows": np.ones((2, 25)),
+    "all missing": np.full((40, 25), np.nan),
+    "infinities": np.full((41, 25), np.inf),
+    "largest doubles": np.full((40, 25), 1.7e308),
+    "subnormal": np.full((40, 25), 5e-324),
+    "mixed": np.array([[math.nan, math.inf, -math.inf, 1e308, -0.0] * 5] * 40),
+    "text": np.array([["x", None, 1, 2.5, True] * 5] * 40, dtype=object),
+    "frame": pd.DataFrame(np.eye(25)),
+    "list": [[1] * 25, None, [2] * 25, "text", [3] * 24],
+}
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+@pytest.mark.parametrize("X", AWKWARD.values(), ids=AWKWARD)
+def test_no_data_make_it_fail(X, budget):
+    estimate = tt.paper.mean_ball(X, budget, **NUMBERS)
+    assert type(estimate) is np.ndarray
+    assert estimate.shape == (25,)
+    assert np.isfinite(estimate).all()
+
+
+def test_rows_that_are_missing_or_far_away_do_not_count():
+    budget = Zcdp(50.0)
+    X = np.full((4000, 25), 3.0)
+    X[1::10, 4] = np.nan
+    X[2::10, 7] = 1e300
+    assert error(X, budget, mean=3.0) < 0.5
+
+
+def test_few_columns_are_estimated_one_by_one():
+    blocks = median_of_means_blocks(0.3 / 20)
+    assert blocks > 1
+    X = np.zeros((10 * blocks, 20))
+    X[:, 3] = np.nan  # a missing cell costs its own column only
+    X[:, 5] = 4.0
+    estimate = tt.paper.mean_ball(X, Zcdp(1e6), **NUMBERS)
+    assert estimate[5] == pytest.approx(4.0, abs=0.1)
+    assert np.delete(estimate, 5) == pytest.approx(np.zeros(19), abs=0.1)
+
+
+def test_r_may_be_infinite_with_a_delta():
+    X = student(5, 4000, 3, mean=1e12)
+    assert error(X, Approx(4.0, 1e-3), mean=1e12, R=math.inf) < 2
+
+
+# --- mistakes
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"budget": Pure(1.0)}, r"epsilon = 1 \(pure\) has no Gaussian noise.*mean_tournament"),
+        ({"budget": 1.0}, "budget=1.0 is not a budget"),
+        ({"budget": Zcdp(1e-30)}, "too small for any noise that fits: write a larger one"),
+        ({"alpha": 0}, "alpha=0 is not positive"),
+        ({"alpha": 1e-300}, "doubles cannot hold: write an alpha closer to the scale"),
+        ({"alpha": math.nan}, "alpha=nan is not a number"),
+        ({"scale": -1}, "scale=-1 is not positive"),
+        ({"k": 1.5}, "k=1.5 is not known in many dimensions: write a finite k >= 2"),
+        ({"k": math.inf}, "k=inf is not known"),
+        ({"k": "two"}, "k='two' is not a number"),
+        ({"R": 0}, "R=0 is not positive: write R > 0 for a mean of norm at most R"),
+        ({"R": math.inf}, "R=inf needs a budget with a delta"),
+        ({"constants": "best"}, "constants='best' is not known"),
+        ({"X": np.zeros(9)}, "pass a matrix with a row for each record"),
+    ],
+)
+@pytest.mark.parametrize("dim", [2, 30])
+def test_mistakes_are_named(changes, message, dim):
+    arguments = {"X": np.zeros((9, dim)), "budget": Zcdp(0.5), **NUMBERS, **changes}
+    with pytest.raises((ParameterError, ColumnError), match=message):
+        tt.paper.mean_ball(**arguments)

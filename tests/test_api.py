@@ -1,0 +1,245 @@
+"""The public functions: guarantees, plans that are followed, replay, and every mistake."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tametail as tt
+from tametail.budget import fits
+from tametail.errors import ColumnError, DataError, InternalError, ParameterError
+from tametail.planning import Plan
+
+RECORDS = np.random.default_rng(11).lognormal(2, 1, 3000)
+UNITS = ["add-remove", "replace-one"]
+BUDGETS = [tt.pure(1), tt.pure(0.3), tt.zcdp(0.5), tt.approx(1, 1e-6), tt.approx(0.1, 1e-9)]
+TAILS = [None, tt.Moment(2, 20), tt.Moment(1.5, 20), tt.Bounded(0, 200)]
+OPTIONS = [
+    {},
+    {"n": 3000},
+    {"missing": "none"},
+    {"confidence": None},
+    {"target": "data"},
+    {"within": (0, math.inf)},
+    {"within": 50, "missing": "none", "n": 2000},
+]
+
+
+def spent(guarantee):
+    if guarantee.rho is not None:
+        return tt.zcdp(guarantee.rho)
+    if guarantee.delta:
+        return tt.approx(guarantee.epsilon, guarantee.delta)
+    return tt.pure(guarantee.epsilon)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+def test_guarantee_is_computed(unit, budget, options):
+    """At most what was asked for, and nearly all of it; nothing is left unspent by accident."""
+    guarantee = tt.mean(RECORDS, budget=budget, unit=unit, **options).guarantee
+    assert fits(spent(guarantee), budget)
+    asked = budget.values()[0]
+    assert 0.9 * asked <= (guarantee.rho or guarantee.epsilon) <= asked
+    assert guarantee.unit == unit
+
+
+def test_a_budget_may_be_given_in_numbers():
+    assert tt.mean(RECORDS, rho=0.5).guarantee.rho == pytest.approx(0.5, rel=0.1)
+    assert tt.mean(RECORDS, epsilon=1, delta=1e-6).guarantee.epsilon <= 1
+    pure = tt.mean(RECORDS, epsilon=1).guarantee
+    assert (pure.epsilon, pure.delta, pure.rho) == (pytest.approx(1.0), 0.0, None)
+
+
+def test_sentence_says_what_add_remove_implies():
+    sentence = str(tt.mean(RECORDS, epsilon=1).guarantee)
+    assert "epsilon = 1 (pure differential privacy)" in sentence
+    assert "any one record is added or removed" in sentence
+    assert "epsilon = 2 when one record is replaced" in sentence
+    assert "added" not in str(tt.mean(RECORDS, epsilon=1, unit="replace-one").guarantee)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("budget", BUDGETS[::2], ids=str)
+@pytest.mark.parametrize("tail", TAILS, ids=str)
+@pytest.mark.parametrize("options", OPTIONS[::2], ids=str)
+def test_replay_is_bit_for_bit(unit, budget, tail, options):
+    release = tt.mean(RECORDS, budget=budget, unit=unit, tail=tail, **options)
+    assert tt.replay(release.plan, release.answers) == release
+    plan = Plan.from_json(release.plan.to_json())
+    answers = json.loads(json.dumps(release.answers))
+    again = tt.replay(plan, answers)
+    assert again == release
+    assert again.to_json() == release.to_json()
+
+
+def test_replay_needs_all_answers():
+    release = tt.mean(RECORDS, epsilon=1)
+    with pytest.raises(InternalError, match="fewer answers"):
+        tt.replay(release.plan, release.answers[:-1])
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("n", [None, 2500])
+def test_release_follows_the_plan(unit, n):
+    plan = tt.plan(n=n, rho=0.5, unit=unit, tail=tt.Moment(2, 20), within=100, confidence=0.9)
+    release = tt.mean(RECORDS, plan=Plan.from_json(plan.to_json()))
+    if unit == "add-remove":
+        assert release.plan == plan
+    else:  # the size is public: the steps are those of the plan, if it had any
+        assert release.plan == plan.with_size(len(RECORDS))
+        assert n is None or release.plan.steps == plan.steps
+    assert release.confidence == 0.9
+    assert release.guarantee.unit == unit
+
+
+def test_value_and_interval_stay_within():
+    release = tt.mean(RECORDS, epsilon=1, within=(0, 5))
+    assert (release.value, release.high) == (5.0, 5.0)
+    assert release.low >= 0
+
+
+@pytest.mark.parametrize("tail", TAILS, ids=str)
+def test_interval_says_what_it_is_for(tail):
+    release = tt.mean(RECORDS, epsilon=1, tail=tail)
+    assert release.interval_for == ("winsorised mean" if tail is None else "mean")
+    assert release.low < release.value < release.high
+
+
+@pytest.mark.parametrize("call", [tt.mean, tt.plan, tt.sample_size])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "there is no privacy budget: write epsilon=1"),
+        ({"delta": 1e-6}, "there is no privacy budget"),
+        ({"epsilon": 1, "rho": 1}, "epsilon and rho are given together"),
+        ({"epsilon": 1, "budget": tt.pure(1)}, "budget and epsilon are given together"),
+        ({"rho": 1, "delta": 1e-6}, "rho and delta are given together"),
+        ({"epsilon": -1}, "epsilon=-1 is not positive"),
+        ({"epsilon": 0}, "epsilon=0 is not positive"),
+        ({"epsilon": math.nan}, "epsilon=nan is not a number"),
+        ({"epsilon": math.inf}, "epsilon=inf is not finite"),
+        ({"epsilon": True}, "epsilon=True is not a number"),
+        ({"epsilon": "1"}, "epsilon='1' is not a number"),
+        ({"epsilon": 1e-9}, "epsilon = 1e-09 .pure. is too small to answer anything: write"),
+        ({"epsilon": 1e9}, "is too large to protect anything"),
+        ({"epsilon": 1e-200}, "epsilon=1e-200 is too small"),
+        ({"rho": 1e-30}, "rho = 1e-30 .zCDP. is too small"),
+        ({"rho": -1}, "rho=-1 is not positive"),
+        ({"epsilon": 1, "delta": 1}, "delta=1 is not between 0 and 1"),
+        ({"epsilon": 1, "delta": 1.5}, "delta=1.5 is not between 0 and 1"),
+        ({"epsilon": 1, "delta": 0}, "delta=0 is pure differential privacy: write pure"),
+        ({"budget": 1}, "budget=1 is not a budget: write epsilon=1"),
+        ({"epsilon": 1, "tail": 3}, "tail=3 is not a tail"),
+        ({"epsilon": 1, "unit": "person"}, "unit='person' is not known: write unit='add-remove'"),
+        ({"epsilon": 1, "confidence": 1}, "confidence=1 is not between 0 and 1"),
+        ({"epsilon": 1, "confidence": -0.5}, "confidence=-0.5 is not between 0 and 1"),
+        ({"epsilon": 1, "confidence": "high"}, "confidence='high' is not a number"),
+    ],
+)
+def test_mistakes_of_budget_and_knowledge(call, arguments, message):
+    first = {tt.mean: [1.0], tt.plan: 10, tt.sample_size: 0.1}[call]
+    with pytest.raises(ParameterError, match=message):
+        call(first, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"within": 0}, "within=0 is not positive"),
+        ({"within": (1, 0)}, "is empty"),
+        ({"within": math.nan}, "within=nan is not a number"),
+        ({"within": (10, 20), "tail": tt.Bounded(0, 1)}, "exclude each other"),
+        ({"missing": "drop"}, "missing='drop' is not known: write missing='skip' or"),
+        ({"target": "sample"}, "target='sample' is not known: write target='population' or"),
+        ({"n": -1}, "n=-1 is not a count"),
+        ({"n": 2.5}, "n=2.5 is not a count"),
+        ({"n": "many"}, "n='many' is not a number"),
+    ],
+)
+def test_mistakes_of_the_request(arguments, message):
+    with pytest.raises(ParameterError, match=message):
+        tt.mean([1.0], epsilon=1, **arguments)
+    with pytest.raises(ParameterError, match=message):
+        tt.plan(**({"n": 10, "epsilon": 1} | arguments))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"epsilon": 1}, {"budget": tt.pure(1)}, {"tail": tt.Moment(2, 1)}, {"within": 3},
+        {"unit": "replace-one"}, {"missing": "none"}, {"n": 3}, {"confidence": 0.9},
+        {"confidence": None}, {"target": "data"},
+    ],
+)  # fmt: skip
+def test_a_plan_leaves_nothing_to_say(given):
+    (name,) = given
+    with pytest.raises(
+        ParameterError, match=f"{name} given beside plan=: the plan already says so"
+    ):
+        tt.mean([1.0], plan=tt.plan(epsilon=1), **given)
+
+
+@pytest.mark.parametrize("plan", [3, "{}", {"format": 1}, tt.pure(1)])
+def test_what_is_no_plan(plan):
+    with pytest.raises(ParameterError, match=r"is not a plan: write plan=tametail\.plan"):
+        tt.mean([1.0], plan=plan)
+    with pytest.raises(ParameterError, match="is not a plan"):
+        tt.replay(plan, [])
+
+
+def test_only_one_dimension_yet():
+    with pytest.raises(ParameterError, match="dim=2 is not available"):
+        tt.plan(n=10, epsilon=1, dim=2)
+
+
+@pytest.mark.parametrize("error", [0, -1, math.nan, math.inf, None])
+def test_errors_to_reach_are_positive(error):
+    with pytest.raises(ParameterError, match="error="):
+        tt.sample_size(error, epsilon=1)
+    with pytest.raises(ParameterError, match="error="):
+        tt.epsilon_for(error, n=100)
+
+
+FRAME = pd.DataFrame({"charge": [1.0, 2.0], "name": ["a", "b"]})
+
+
+@pytest.mark.parametrize(
+    ("data", "column", "error", "message"),
+    [
+        (FRAME, "chrage", ColumnError, "there is no column 'chrage': did you mean 'charge'"),
+        (FRAME, "zzz", ColumnError, r"there are \['charge', 'name'\]"),
+        (FRAME, None, ColumnError, "write column=..., one of"),
+        ("nowhere.csv", "a", DataError, "there is no file 'nowhere.csv': check the path"),
+        (np.zeros((2, 3)), None, ColumnError, "the data have 2 dimensions"),
+        (np.array(["a", "b"]), None, ColumnError, "which is not numeric"),
+    ],
+)
+def test_unreadable_data_cost_nothing(data, column, error, message):
+    with pytest.raises(error, match=message) as caught:
+        tt.mean(data, column, epsilon=1)
+    assert str(caught.value).endswith("Nothing was spent.")
+
+
+@pytest.mark.parametrize(
+    ("data", "column", "message"),
+    [
+        ([1.0], "a", "column='a' is given, but list has no columns"),
+        (5, None, "data of type int cannot be read: pass a list"),
+        (None, None, "data of type NoneType cannot be read"),
+        ({"a": 1}, None, "data of type dict cannot be read"),
+        (b"123", None, "data of type bytes cannot be read"),
+    ],
+)
+def test_data_of_a_wrong_type(data, column, message):
+    with pytest.raises(ParameterError, match=message):
+        tt.mean(data, column, epsilon=1)
+
+
+def test_public_mistakes_come_before_the_data():
+    """A wrong argument must not even open the file."""
+    with pytest.raises(ParameterError, match="epsilon=-1"):
+        tt.mean("nowhere.csv", "a", epsilon=-1)

@@ -1,0 +1,191 @@
+"""Plans: made from public numbers, predicting, kept in JSON, followed exactly."""
+
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tametail as tt
+from tametail.budget import Approx, compose, fits
+from tametail.errors import BudgetError, ParameterError
+from tametail.planning import Plan
+
+BUDGETS = [tt.pure(1), tt.pure(0.01), tt.zcdp(0.5), tt.zcdp(1e-4), tt.approx(1, 1e-6)]
+TAILS = [None, tt.Moment(2, 50), tt.Moment(1.3, 50), tt.Bounded(-5, 1e4)]
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+@pytest.mark.parametrize("n", [None, 0, 1, 1000, 10**12])
+@pytest.mark.parametrize("confidence", [None, 0.9])
+def test_steps_cost_the_budget_and_not_more(budget, n, confidence):
+    plan = tt.plan(n=n, budget=budget, confidence=confidence)
+    delta = budget.delta if isinstance(budget, Approx) else None
+    total = compose([step.cost for step in plan.steps], type(budget), delta)
+    assert fits(total, budget)
+    assert total.values()[0] >= 0.999 * budget.values()[0]
+
+
+def test_no_interval_costs_no_step():
+    with_interval = {step.name for step in tt.plan(n=1000, epsilon=1).steps}
+    for options in ({"confidence": None}, {"target": "data"}):
+        assert {step.name for step in tt.plan(n=1000, epsilon=1, **options).steps} < with_interval
+
+
+@given(
+    budget=st.sampled_from(BUDGETS),
+    tail=st.sampled_from(TAILS),
+    n=st.none() | st.integers(0, 10**15),
+    within=st.sampled_from([None, 100, (0, math.inf), (-math.inf, 7.5), (0.1, 0.3)]),
+    unit=st.sampled_from(["add-remove", "replace-one"]),
+    missing=st.sampled_from(["skip", "none"]),
+    confidence=st.none() | st.floats(0.01, 0.99),
+    target=st.sampled_from(["population", "data"]),
+)
+def test_json_round_trip(**request):
+    plan = tt.plan(**request)
+    again = Plan.from_json(plan.to_json())
+    assert again == plan
+    assert again.to_json() == plan.to_json()
+    json.loads(plan.to_json(), parse_constant=pytest.fail)
+    assert str(again) == str(plan)
+    for figure in (plan.rmse, plan.relative_rmse, plan.half_width()):
+        assert figure is None or 0 <= figure < math.inf
+
+
+def changed(plan, **changes):
+    return json.dumps(plan.to_dict() | changes)
+
+
+def test_a_plan_that_costs_more_than_it_says_is_refused():
+    plan = tt.plan(n=1000, epsilon=1)
+    steps = plan.to_dict()["steps"]
+    steps[-1]["cost"]["epsilon"] *= 1.001
+    with pytest.raises(
+        BudgetError, match=r"^the steps of the plan cost .*, beyond its epsilon = 1"
+    ):
+        Plan.from_json(changed(plan, steps=steps))
+
+
+def test_a_budget_that_was_lowered_is_refused():
+    plan = tt.plan(n=1000, rho=0.5)
+    with pytest.raises(BudgetError, match=r"beyond its rho = 0.4"):
+        Plan.from_json(changed(plan, budget={"kind": "zcdp", "rho": 0.4}))
+
+
+PLAN = tt.plan(n=1000, epsilon=1)
+STEPS = PLAN.to_dict()["steps"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"format": 99}, "this is not a plan: write what Plan.to_json"),
+        ({"steps": STEPS[:-1]}, "the steps of the plan were changed"),
+        ({"steps": [*STEPS, STEPS[0]]}, "the steps of the plan were changed"),
+        ({"steps": list(reversed(STEPS))}, "the steps of the plan were changed"),
+        ({"steps": [{"name": "centre"}]}, "is missing or not as it should be"),
+        ({"steps": None}, "is missing or not as it should be"),
+        (
+            {"steps": [{"name": s["name"], "cost": {"kind": "zcdp", "rho": 0.1}} for s in STEPS]},
+            "the steps of the plan were changed",
+        ),
+        (
+            {
+                "steps": [
+                    {"name": s["name"], "cost": {"kind": "pure", "epsilon": 1e-12}} for s in STEPS
+                ]
+            },
+            "costs next to nothing",
+        ),
+        ({"budget": {"kind": "none"}}, "is not a budget"),
+        ({"unit": "person"}, "unit='person' is not known"),
+        ({"n": -5}, "n=-5 is not a count"),
+        ({"missing": "drop"}, "missing='drop' is not known"),
+        ({"target": "x"}, "target='x' is not known"),
+        ({"confidence": 2}, "confidence=2 is not between"),
+        ({"within": ["5", "-5"]}, "is empty"),
+        ({"within": 7}, "is missing or not as it should be"),
+        ({"tail": {"kind": "moment"}}, "is missing or not as it should be"),
+        ({"tail": {"kind": "moment", "k": 1, "scale": 1}}, "k=1 is too small"),
+    ],
+)
+def test_tampered_plans_are_refused(changes, message):
+    with pytest.raises(ParameterError, match=message):
+        Plan.from_json(changed(PLAN, **changes))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", "7", '{"a": 1}', b"\xff", None])
+def test_what_is_no_plan(text):
+    with pytest.raises(ParameterError, match=r"^this is not a plan"):
+        Plan.from_json(text)
+
+
+def test_caller_may_move_budget_between_steps():
+    record = PLAN.to_dict()
+    costs = {step["name"]: step["cost"] for step in record["steps"]}
+    moved = costs["tail"]["epsilon"] / 2
+    costs["tail"]["epsilon"] -= moved
+    costs["sum"]["epsilon"] += moved * 0.999
+    plan = Plan.from_dict(record)
+    release = tt.mean([1.0, 2.0] * 500, plan=plan)
+    assert release.plan == plan
+    assert 0.99 < release.guarantee.epsilon <= 1
+
+
+def test_prints_as_a_table():
+    text = str(tt.plan(n=200, epsilon=0.1))
+    assert text.startswith("winsorised mean, n = 200, epsilon = 0.1 (pure), add-remove\n")
+    for word in ("centre", "tail", "sum", "%", "advice: ", "standard deviations"):
+        assert word in text
+    assert "n = unknown" in str(tt.plan(epsilon=1))
+
+
+def test_more_of_anything_predicts_less_error():
+    for tail in TAILS:
+        figure = (lambda plan: plan.relative_rmse) if tail is None else (lambda plan: plan.rmse)
+        few, many = (figure(tt.plan(n=n, epsilon=1, tail=tail)) for n in (1000, 10_000))
+        little, much = (figure(tt.plan(n=5000, epsilon=e, tail=tail)) for e in (0.1, 1))
+        assert many < few
+        assert much < little
+
+
+def test_predictions_are_none_where_nothing_is_known():
+    plan = tt.plan(epsilon=1)
+    assert (plan.rmse, plan.relative_rmse, plan.half_width()) == (None, None, None)
+    assert tt.plan(n=100, epsilon=1).rmse is None
+    assert tt.plan(n=10**6, epsilon=1).advice == ()
+
+
+def test_half_width_checks_its_confidence():
+    with pytest.raises(ParameterError, match=r"confidence=1.5 is not between 0 and 1"):
+        PLAN.half_width(1.5)
+
+
+@pytest.mark.parametrize("tail", TAILS)
+@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
+def test_sample_size_is_the_least(tail, unit):
+    error = 0.05 if tail is None else 5.0
+    n = tt.sample_size(error, epsilon=1, tail=tail, unit=unit)
+    assert tt.plan(n=n, epsilon=1, tail=tail, unit=unit).half_width() <= error
+    assert tt.plan(n=n - 1, epsilon=1, tail=tail, unit=unit).half_width() > error
+
+
+@pytest.mark.parametrize("tail", [None, tt.Moment(2, 50)])
+def test_epsilon_for_is_the_least(tail):
+    error = 0.05 if tail is None else 4.0
+    epsilon = tt.epsilon_for(error, n=10_000, tail=tail)
+    assert tt.plan(n=10_000, epsilon=epsilon, tail=tail).half_width() <= error
+    assert tt.plan(n=10_000, epsilon=epsilon - 1e-6, tail=tail).half_width() > error
+
+
+def test_many_records_need_little_epsilon():
+    assert tt.epsilon_for(0.1, n=10**8, tail=tt.Moment(2, 1)) < 1e-3
+
+
+def test_errors_out_of_reach():
+    with pytest.raises(ParameterError, match=r"^error=1e-06 cannot be reached with n up to 10\^15"):
+        tt.sample_size(1e-6, epsilon=1, tail=tt.Moment(1.1, 1e6))
+    with pytest.raises(ParameterError, match=r"^error=1e-06 is below what n=100 records allow"):
+        tt.epsilon_for(1e-6, n=100, tail=tt.Moment(2, 1))

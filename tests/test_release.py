@@ -1,0 +1,129 @@
+"""Releases: one line, a table for notebooks, plain values for JSON."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import tametail as tt
+from tametail.release import Estimate, Interval, Release
+
+RECORDS = np.random.default_rng(3).lognormal(2, 1, 4000)
+
+KEYS = {
+    "value", "low", "high", "interval_for", "confidence", "epsilon", "delta", "rho", "unit",
+    "method", "parts", "clip", "assumption_doubtful", "plan", "guarantee",
+}  # fmt: skip
+
+
+def release(**options):
+    return tt.mean(RECORDS, **({"epsilon": 1} | options))
+
+
+@pytest.mark.parametrize("options", [{}, {"confidence": None}, {"tail": tt.Moment(2, 30)}])
+def test_prints_as_one_line(options):
+    found = release(**options)
+    text = str(found)
+    assert "\n" not in text
+    assert text.startswith(f"mean {found.value:.6g}")
+    assert text.endswith(str(found.guarantee))
+    assert ("95% interval" in text) == (found.confidence is not None)
+    assert ("winsorised" in text) == (found.interval_for == "winsorised mean")
+
+
+def test_is_a_number():
+    found = release()
+    assert float(found) == found.value
+    assert math.isclose(found.value, RECORDS.mean(), rel_tol=0.2)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"confidence": None},
+        {"within": (0, math.inf)},
+        {"tail": tt.Bounded(0, 500)},
+        {"epsilon": None, "rho": 0.5},
+        {"delta": 1e-6},
+        {"tail": tt.Moment(1.1, 1e5), "epsilon": 0.001},
+    ],
+)
+def test_plain_values(options):
+    found = release(**options)
+    record = found.to_dict()
+    assert record.keys() >= KEYS
+    parsed = json.loads(found.to_json(), parse_constant=pytest.fail)
+    assert parsed == record
+    assert json.loads(found.to_json(indent=2)) == record
+    assert parsed["value"] == found.value
+    assert parsed["unit"] == "add-remove"
+
+
+def test_parts_are_separate():
+    parts = release(tail=tt.Moment(2, 30)).to_dict()["parts"]
+    assert parts.keys() >= {"sampling", "noise", "truncation"}
+    assert all(size >= 0 for size in parts.values())
+    assert release(target="data").parts["sampling"] == 0
+
+
+def made(**changes):
+    interval = Interval(-math.inf, math.inf, 0.95, "mean", {"noise": math.inf})
+    estimate = Estimate(1.0, interval, (0.0, 2.0), **changes)
+    plan = tt.plan(n=100, epsilon=1)
+    return Release.of(estimate, release().guarantee, plan, ())
+
+
+def test_infinities_become_words():
+    record = json.loads(made().to_json(), parse_constant=pytest.fail)
+    assert (record["low"], record["high"], record["parts"]) == ("-inf", "inf", {"noise": "inf"})
+
+
+def test_html_escapes():
+    html = made(notes=("<script>alert(1)</script> & more",))._repr_html_()
+    assert "<script>" not in html
+    assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; more" in html
+
+
+def test_html_shows_value_interval_parts_and_guarantee():
+    found = release(tail=tt.Moment(2, 30))
+    html = found._repr_html_()
+    assert html.startswith("<table>")
+    assert html.endswith("</table>")
+    for text in (f"{found.value:.6g}", "95% interval", "sampling", "truncation", "epsilon = 1"):
+        assert text in html
+    assert "half-width" not in release(confidence=None)._repr_html_()
+
+
+def test_holds_no_record_and_no_exact_aggregate():
+    """Whatever can be reached from a release are numbers, words, plans and noisy answers."""
+    found = release()
+    reachable, waiting = [], [found]
+    while waiting:
+        thing = waiting.pop()
+        reachable.append(thing)
+        if isinstance(thing, dict):
+            waiting += thing.values()
+        elif isinstance(thing, tuple | list):
+            waiting += thing
+        elif hasattr(thing, "__slots__"):
+            slots = {
+                name for kind in type(thing).__mro__ for name in getattr(kind, "__slots__", ())
+            }
+            waiting += [getattr(thing, name) for name in slots if hasattr(thing, name)]
+    assert not any(isinstance(thing, np.ndarray) for thing in reachable)
+    assert float(RECORDS.mean()) not in [x for x in reachable if isinstance(x, float)]
+    assert not hasattr(found, "__dict__")
+
+
+def test_cannot_be_changed():
+    with pytest.raises(AttributeError):
+        release().value = 3.0
+
+
+def test_doubtful_assumptions_are_reported():
+    assert release(tail=tt.Moment(2, 1e-3)).assumption_doubtful is True
+    assert release(tail=tt.Moment(2, 1e3)).assumption_doubtful is False
+    assert release(tail=tt.Bounded(-1e-3, 1e-3)).assumption_doubtful is True
+    assert release().assumption_doubtful is None

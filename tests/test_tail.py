@@ -1,0 +1,76 @@
+"""What a caller may say about records and mean."""
+
+import math
+
+import pytest
+
+from tametail import Bounded, Moment
+from tametail.errors import ParameterError
+from tametail.tail import parse_tail, parse_within, tail_from_dict
+
+
+@pytest.mark.parametrize("tail", [None, Moment(2, 5), Moment(1.5, 1e-9), Bounded(-3, 8)])
+def test_round_trip(tail):
+    assert tail_from_dict(None if tail is None else tail.to_dict()) == tail
+    assert parse_tail(tail) is tail
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Moment(1, 5), "k=1 is too small: a mean needs a moment with k > 1"),
+        (lambda: Moment(0.5, 5), "k=0.5 is too small"),
+        (lambda: Moment(math.nan, 5), "k=nan is not a number"),
+        (lambda: Moment(math.inf, 5), "k=inf is not finite"),
+        (lambda: Moment(101, 5), "k=101 is above 100: write Bounded"),
+        (lambda: Moment("2", 5), "k='2' is not a number"),
+        (lambda: Moment(2, 0), "scale=0 is not positive"),
+        (lambda: Moment(2, -1), "scale=-1 is not positive"),
+        (lambda: Moment(2, True), "scale=True is not a number"),
+        (lambda: Moment(2, 1e200), "scale=1e.200 is beyond .*: write the records in other units"),
+        (lambda: Moment(2, 1e-200), "scale=1e-200 is beyond"),
+        (lambda: Bounded(2, 1), r"low=2 is not below high=1: write Bounded\(low, high\)"),
+        (lambda: Bounded(1, 1), "low=1 is not below high=1"),
+        (lambda: Bounded(-math.inf, 1), "low=-inf is not finite"),
+        (lambda: Bounded(0, math.nan), "high=nan is not a number"),
+        (lambda: Bounded(0, 1e200), "reach beyond .*other units"),
+        (lambda: parse_tail(2), "tail=2 is not a tail: write tail=Moment"),
+        (lambda: parse_tail((0, 1)), r"tail=\(0, 1\) is not a tail"),
+    ],
+)
+def test_mistakes(make, message):
+    with pytest.raises(ParameterError, match=f"^{message}|{message}"):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("within", "expected"),
+    [
+        (None, (-math.inf, math.inf)),
+        (5, (-5.0, 5.0)),
+        (math.inf, (-math.inf, math.inf)),
+        ((0, math.inf), (0.0, math.inf)),
+        ([-1, 2], (-1.0, 2.0)),
+    ],
+)
+def test_within(within, expected):
+    assert parse_within(within) == expected
+
+
+@pytest.mark.parametrize(
+    ("within", "message"),
+    [
+        (0, "within=0 is not positive: write within=R"),
+        (-5, "within=-5 is not positive"),
+        (math.nan, "within=nan is not a number"),
+        ("5", "within='5' is not a number"),
+        ((5, 1), "is empty: write within="),
+        ((1, 1), "is empty"),
+        ((math.inf, math.inf), "is empty"),
+        ((0, math.nan), "high=nan is not a number"),
+        ((1, 2, 3), "has 3 parts: write within=R or"),
+    ],
+)
+def test_within_mistakes(within, message):
+    with pytest.raises(ParameterError, match=message):
+        parse_within(within)
