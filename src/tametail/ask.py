@@ -59,7 +59,10 @@ class Account:
         """What all asks so far compose to; None before the first."""
         costs = self._costs + [group for group in self._groups if group is not None]
         if all(isinstance(cost, Pure) for cost in costs) and not isinstance(self._budget, Zcdp):
-            return compose(costs, Pure)
+            plain = compose(costs, Pure)
+            # Many pure costs may fit an approximate budget only by way of zCDP.
+            if plain is None or isinstance(self._budget, Pure) or fits(plain, self._budget):
+                return plain
         delta = self._budget.delta if isinstance(self._budget, Approx) else None
         return compose(costs, type(self._budget), delta)
 

@@ -9,8 +9,8 @@ from typing import Any
 from tametail._validate import finite_number, number, positive
 from tametail.errors import ParameterError
 
-#: Larger units than this, or smaller ones than its inverse, would overflow in a fourth power.
-_LARGEST = 1e60
+#: Scales beyond these would overflow in a fourth power.
+_SMALLEST, _LARGEST = 1e-60, 1e60
 
 #: Moments beyond this one say no more than bounds do.
 _HIGHEST_MOMENT = 100.0
@@ -43,9 +43,9 @@ class Moment:
                 "records are bounded, or a smaller k."
             )
         scale = positive(scale=self.scale)
-        if not 1 / _LARGEST <= scale <= _LARGEST:
+        if not _SMALLEST <= scale <= _LARGEST:
             raise ParameterError(
-                f"scale={self.scale!r} is beyond {1 / _LARGEST:g} to {_LARGEST:g}: write the "
+                f"scale={self.scale!r} is beyond {_SMALLEST:g} to {_LARGEST:g}: write the "
                 "records in other units."
             )
         object.__setattr__(self, "k", k)

@@ -71,7 +71,10 @@ def split_risk(total: float) -> Risk:
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """The noisy sum of the clipped records, in ticks from the centre, and their noisy count."""
+    """The noisy sum of the clipped records, in ticks from the centre, and their noisy count.
+
+    ``coarse`` bounds what a rounding of the records that is coarser than a tick does to their mean.
+    """
 
     centre: float
     lattice: Lattice
@@ -79,6 +82,12 @@ class Sum:
     count: float
     count_weight: int
     noise: Noise
+    coarse: float = 0.0
+
+    @property
+    def rounding(self) -> float:
+        """What rounding to ticks, or coarser, can do to the mean."""
+        return max(self.lattice.tick, self.coarse)
 
     @property
     def mean(self) -> float:
@@ -98,7 +107,8 @@ class Sum:
         """
         if not self.count_weight:
             return 0.0, self.count
-        missed = self.noise.quantile(risk) / self.count_weight
+        # The estimator may have moved the noisy count by one scale of its noise.
+        missed = (self.noise.quantile(risk) + self.noise.scale) / self.count_weight
         fewest = self.count - missed
         if fewest < 1:
             return math.inf, 1.0
@@ -175,9 +185,9 @@ class Answers:
 
     @property
     def noise(self) -> float:
-        """A bound of the error due to all noise on sum and count, and to rounding."""
+        """A bound of the error due to all noise on sum and count."""
         ticks = self.total.noise.quantile(self.risk.noise / 2) / self.fewest
-        return self.total.lattice.value(ticks) + self.miscounted + self.total.lattice.tick
+        return self.total.lattice.value(ticks) + self.miscounted
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -238,7 +248,8 @@ class Side:
         outside, few = (answers.share(share) for share in reference.shares)
         first, farthest = outer, outer - centre
         if reference.moves:
-            if sign * answers.total.mean + answers.noise < high - (high - low) * outside:
+            margin = answers.noise + answers.total.rounding
+            if sign * answers.total.mean + margin < high - (high - low) * outside:
                 # mu >= U + R would put all but a few records above U, and mean(y) near U.
                 first, farthest, risk = high + outer, octave + outer + reference.far, 0.75 * risk
             else:  # mu >= c + 2 far would put all but a few records beyond c + far.
@@ -297,7 +308,8 @@ class Evidence:
         """
         answers, total, reference = self.answers, self.answers.total, self.answers.reference
         low, high = -self.below.first, self.above.first
-        deviation, parts = reference.deviation, {"sampling": 0.0, "noise": answers.noise}
+        deviation = reference.deviation
+        parts = {"sampling": 0.0, "noise": answers.noise, "rounding": total.rounding}
         for _ in range(ROUNDS):
             width = high - low
             if answers.plan.target == "population":
@@ -318,8 +330,12 @@ class Evidence:
         noise = answers.total.noise_on_mean(answers.fewest)
         sampling = mean_deviation(deviation, reach, answers.fewest, risk)
         together = mean_deviation(deviation, reach, answers.fewest, risk, noise)
-        rest = answers.miscounted + answers.total.lattice.tick * (1 + 1 / answers.fewest)
-        return {"sampling": sampling, "noise": max(together - sampling, 0.0) + rest}
+        rest = answers.miscounted + answers.total.lattice.tick / answers.fewest
+        return {
+            "sampling": sampling,
+            "noise": max(together - sampling, 0.0) + rest,
+            "rounding": answers.total.rounding,
+        }
 
     def _deviation(self, low: float, high: float, sampling: float) -> float:
         """Bound the standard deviation of r, where mu is in [low, high].
@@ -335,7 +351,7 @@ class Evidence:
         square = self.squares / answers.fewest + SQUARE_UNIT * side**2
         if above + below:
             square += (above + below) * (self._farthest(low, high) + side)
-        uncertain = answers.noise + max(above, below)
+        uncertain = answers.noise + answers.total.rounding + max(above, below)
         square -= max(abs(answers.total.mean - centre) - uncertain, 0.0) ** 2
         square += (sampling + answers.noise + reference.bias) ** 2
         reach, risk = reference.reach(low, high), 0.75 * answers.risk.spread
@@ -373,5 +389,5 @@ def interval_around(
         high=min(max(high, value), plan.possible[1]),
         confidence=confidence,
         describes="winsorised mean" if plan.tail is None else "mean",
-        parts={**parts, "rounding": total.lattice.tick},
+        parts=parts,
     )
