@@ -69,7 +69,8 @@ class Population:
 
     def winsorised_mean(self, low: float, high: float) -> float:
         """The mean of the records clipped to [low, high]."""
-        return float(np.average(np.clip(self.points, low, high), weights=self.masses))
+        # Distances from low are exactly 0 where the interval is one point.
+        return low + float(np.average(np.clip(self.points, low, high) - low, weights=self.masses))
 
     def moved(self, shift: float, factor: float) -> Population:
         """The law of ``factor * X + shift``."""
@@ -101,7 +102,7 @@ def columns(folder: Path) -> Iterator[Population]:
 
 
 def laws() -> list[Population]:
-    """Return the synthetic populations, none of which was used for tuning."""
+    """Return the synthetic populations."""
     return [
         _continuous("normal", stats.norm(), normal_moment),
         _continuous("t3", stats.t(3), lambda k: student_moment(3, k)),

@@ -42,7 +42,7 @@ SUM_QUERIES = st.one_of(
     st.just(Count()),
     st.builds(ClippedSum, lattices(), st.one_of(st.integers(0, 9), st.integers(0, 2**37))),
     st.builds(Squares, CENTRES, st.integers(-1000, 1023), st.integers(1, 16)),
-    st.builds(TailNodes, CENTRES, st.integers(-60, 0), st.integers(0, 60)),
+    st.builds(TailNodes, CENTRES, st.integers(-60, 0), st.integers(0, 60), st.booleans()),
     st.builds(Buckets, st.sampled_from([1.0, 0.25, 3.7]), st.integers(-9, 0), st.integers(1, 9)),
 )
 

@@ -83,14 +83,13 @@ class Ball:
 
     A row x becomes ``q_j = rint((x_j - centres[j]) * inverse_ticks[j])``; missing cells become 0.
     With the norm of ``order`` 1 or 2 (a sum of integers, or of their squares), the map into the
-    ball of radius R keeps q if its norm is at most R. Otherwise cells beyond ``clips`` are set
-    to these, and then, if the norm is still above R, the row is shrunk onto the ball and rounded
+    ball of radius R keeps q if its norm is at most R. Otherwise cells beyond -R..R are set to
+    these ends, and then, if the norm is still above R, the row is shrunk onto the ball and rounded
     towards 0. An ``inverse_tick`` of 0 leaves a column out.
     """
 
     centres: tuple[float, ...]
     inverse_ticks: tuple[float, ...]
-    clips: tuple[int, ...]
     radii: tuple[int, ...]
     order: int
 
@@ -131,7 +130,7 @@ class BallSum:
 
     Answer: ``(sums of the columns..., count_weight * rows)``, the last only if the weight is not 0.
 
-    >>> ball = Ball((0.0, 0.0), (1.0, 1.0), (9, 9), (3, 5), order=2)
+    >>> ball = Ball((0.0, 0.0), (1.0, 1.0), (3, 5), order=2)
     >>> BallSum(ball, 1).sensitivity(Unit.REPLACE_ONE).l2_squared  # (2 * 5)**2
     100
     """

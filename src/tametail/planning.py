@@ -124,12 +124,14 @@ class Plan:
         target: str,
     ) -> Plan:
         """Divide the budget between the steps, so that the predicted error is small."""
+        # Approximate DP in one dimension: pure composition is the better one for the same epsilon.
+        whole = Pure(budget.epsilon) if isinstance(budget, Approx) else budget
         if n is None:
-            first, rest = budget.split(COUNT_SHARE, 1 - COUNT_SHARE)
+            first, rest = whole.split(COUNT_SHARE, 1 - COUNT_SHARE)
             steps: tuple[Step, ...] = (Step("count", first), Step("rest", rest))
         else:
             needs_spread = confidence is not None and target == "population"
-            steps = _divide(budget, unit, n, needs_spread=needs_spread)
+            steps = _divide(whole, unit, n, needs_spread=needs_spread)
         return cls(budget, unit, n, tail, within, missing, confidence, target, steps)
 
     def with_count(self, noisy_count: int) -> Plan:
@@ -300,8 +302,6 @@ def _divide(budget: Budget, unit: Unit, n: int, *, needs_spread: bool) -> tuple[
     if needs_spread:
         parts = {name: share * (1 - SPREAD_SHARE) for name, share in parts.items()}
         parts["spread"] = SPREAD_SHARE
-    # Approximate DP in one dimension: pure composition is the better one for the same epsilon.
-    whole = Pure(budget.epsilon) if isinstance(budget, Approx) else budget
     return tuple(
-        Step(name, cost) for name, cost in zip(parts, whole.split(*parts.values()), strict=True)
+        Step(name, cost) for name, cost in zip(parts, budget.split(*parts.values()), strict=True)
     )

@@ -178,16 +178,20 @@ class TailNodes:
     sums of \|y\| are kept to within a 32nd. Nodes are ``first..last``; a distance beyond the last
     node counts there in full, one below the first node likewise, and one below 2**-1022 nowhere.
 
-    Answer: the nodes below the centre, then those above, ``2 * (last - first + 1)`` integers.
+    Answer: the nodes below the centre, then those above, ``2 * (last - first + 1)`` integers, and,
+    if ``counted``, SOFT_ONE times the number of records. Under replace-one that count is free: it
+    changes only if a record becomes missing or ceases to be, and then its nodes change by half
+    of what a replacement can do.
     """
 
     centre: float
     first: int
     last: int
+    counted: bool = False
 
     def sensitivity(self, unit: Unit) -> Sensitivity:
         """A record is a non-negative vector of L1 norm SOFT_ONE (or 0), hence of L2 norm <= it."""
-        records = 2 if unit is Unit.REPLACE_ONE else 1
+        records = 2 if unit is Unit.REPLACE_ONE or self.counted else 1
         return Sensitivity(records * SOFT_ONE, records * SOFT_ONE**2)
 
 

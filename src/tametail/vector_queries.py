@@ -21,6 +21,9 @@ from tametail.unit import Unit
 #: Sums of this many bits, with their sign, fit in 64.
 WIDEST_SUM = 62
 
+#: Cells this many ticks from the centre are as good as infinite: they are clamped in every match.
+FARTHEST = 1 << 44
+
 
 def _replace_one_only(unit: Unit) -> None:
     if unit is not Unit.REPLACE_ONE:
@@ -52,8 +55,10 @@ class BallMean:
         ``strength`` is the sensitivity over the standard deviation of the noise.
 
         >>> query = BallMean.around([5.0, 7.0], 4.0, size=1000, strength=1.0)
-        >>> query.radius * 2.0**query.exponent, query.sensitivity(Unit.REPLACE_ONE).l2_squared
-        (4.0, 72057630769218916)
+        >>> query.radius * 2.0**query.exponent
+        4.0
+        >>> math.isqrt(query.sensitivity(Unit.REPLACE_ONE).l2_squared)  # 2**28 and roundings
+        268435458
         """
         finest = 8 + math.ceil(math.log2(max(size * strength, 1.0)))
         # The squared norm of a row with all cells at the radius fits in 64 bits.
@@ -154,9 +159,10 @@ class Scores:
         return -(-self.block_size * doubled // 2)
 
     def fits(self) -> bool:
-        """Say whether all sums stay within 64 bits."""
-        direction = (2 * self.reach,) * len(self.centre)
-        return (4 * self.bound(direction) * max(self.size, 1)).bit_length() <= WIDEST_SUM
+        """Say whether all sums stay within 64 bits, and all clamps within the farthest cells."""
+        bound = self.bound((2 * self.reach,) * self.dim)
+        sums = 4 * bound * max(self.size, 1)
+        return bound <= FARTHEST and sums.bit_length() <= WIDEST_SUM
 
     def opponents(self) -> list[Opponent]:
         """List, nearest first, whom points can lose to, for one of each two opposite directions.

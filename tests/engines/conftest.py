@@ -45,7 +45,8 @@ def _nodes(query: TailNodes, values: list[float]) -> tuple[int, ...]:
             counts[side, octave + 1] += 2 * sixteenth + 1
             counts[side, octave] += 31 - 2 * sixteenth
     span = range(query.first, query.last + 1)
-    return tuple(counts[side, node] for side in (False, True) for node in span)
+    nodes = tuple(counts[side, node] for side in (False, True) for node in span)
+    return (*nodes, 32 * len(values)) if query.counted else nodes
 
 
 def _squares(query: Squares, values: list[float]) -> int:
@@ -123,6 +124,7 @@ QUERIES = [
     Buckets(inverse_width=0.5, low=-4, high=10**300),
     Buckets(inverse_width=2.0**-1000, low=-(2**60), high=2**60),
     TailNodes(centre=0.0, first=-4, last=6),
+    TailNodes(centre=0.0, first=-4, last=6, counted=True),
     TailNodes(centre=-2.0, first=-1022, last=1023),
     TailNodes(centre=1.5, first=2, last=2),
     Squares(centre=0.0, octave=2, cap=16),

@@ -54,6 +54,7 @@ ANY_QUERY = st.one_of(
         st.one_of(st.just(0.0), st.floats(allow_nan=False, allow_infinity=False)),
         st.integers(-1030, 0),
         st.integers(0, 1030),
+        st.booleans(),
     ),
     st.builds(
         Squares,

@@ -19,7 +19,7 @@ from tametail.engines.matrices import CHUNK_VALUES, MatrixEngine, open_matrix
 from tametail.errors import ColumnError, InternalError, ParameterError
 from tametail.queries import Count
 from tametail.unit import Unit
-from tametail.vector_queries import BallMean, Scores
+from tametail.vector_queries import FARTHEST, BallMean, Scores
 
 REPLACE, ADD = Unit.REPLACE_ONE, Unit.ADD_REMOVE
 
@@ -70,7 +70,7 @@ def test_ball_mean_is_its_definition(data, rows):
     assert all(type(part) is int for part in answer)
 
 
-@settings(max_examples=300)
+@settings(max_examples=200)
 @given(st.data(), rows_of(2), st.tuples(CELL, CELL))
 def test_one_row_moves_the_ball_mean_by_at_most_its_sensitivity(data, rows, other):
     query = data.draw(ball_of(len(rows), 2))
@@ -206,7 +206,7 @@ def test_a_score_is_the_distance_to_the_nearest_data_set_that_loses(blocks):
         assert found[:, index].tolist() == distance
 
 
-@settings(max_examples=250)
+@settings(max_examples=200)
 @given(st.data(), st.sampled_from([(1, 1), (1, 3), (2, 1), (2, 3)]))
 def test_one_row_moves_no_score_by_more_than_one(data, shape):
     dim, blocks = shape
@@ -236,8 +236,7 @@ def test_who_can_never_lose_is_decided_by_geometry_alone(changes):
 def test_missing_cells_count_as_the_centre_and_rows_beyond_the_blocks_as_nothing():
     query = grid(2, 5, blocks=3)
     rows = np.array([[1.0, np.nan], [np.inf, -np.inf], [9.0, 2.0], [np.nan] * 2, [1e300, 0.0]])
-    far = vector_kernel.FARTHEST
-    as_ticks = np.array([[1, 0], [far, -far], [9, 2]])
+    as_ticks = np.array([[1, 0], [FARTHEST, -FARTHEST], [9, 2]])
     assert np.array_equal(MatrixEngine(rows).answer(query), vector_kernel.scores(query, as_ticks))
 
 

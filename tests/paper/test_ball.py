@@ -44,11 +44,11 @@ def error(X, budget, mean=7.0, **numbers):
 
 
 @pytest.mark.parametrize("budget", [Zcdp(2.0), Approx(4.0, 1e-3)], ids=str)
-@pytest.mark.parametrize(("dim", "R"), [(4, 100.0), (24, 8.0)])
+@pytest.mark.parametrize(("dim", "R"), [(4, 100.0), (21, 8.0)])
 def test_the_theorem_holds_in_at_least_seven_of_ten_runs(budget, dim, R):
     size = theorem_size(budget, dim, R=R)
-    errors = [error(student(seed, size, dim), budget, R=R) for seed in range(7)]
-    assert sum(e <= NUMBERS["alpha"] for e in errors) >= 5
+    errors = [error(student(seed, size, dim), budget, R=R) for seed in range(5)]
+    assert sum(e <= NUMBERS["alpha"] for e in errors) >= 4
 
 
 def test_the_papers_constants_hold_as_well():
@@ -57,21 +57,21 @@ def test_the_papers_constants_hold_as_well():
 
 
 def test_units_are_those_of_the_records():
-    X = 1e6 + 1e3 * student(2, theorem_size(Zcdp(2.0), 21), 21, mean=0.0)
-    assert error(X, Zcdp(2.0), mean=1e6, alpha=1e3, R=1e8, scale=1e3) <= 1e3
+    X = 5e3 + 1e3 * student(2, theorem_size(Zcdp(2.0), 21, R=8.0), 21, mean=0.0)
+    assert error(X, Zcdp(2.0), mean=5e3, alpha=1e3, R=8e3, scale=1e3) <= 1e3
 
 
 def test_the_noise_has_the_papers_variance():
     """All rows at the centre: what is left is noise, sigma = 8r / (3n sqrt(2 rho))."""
-    dim, size, rho, runs = 400, 2000, 0.5, 5
+    dim, size, rho, runs = 300, 2000, 0.5, 3
     coarse = Coordinates(coordinate_costs(Zcdp(rho), dim), 1, 1e-3, R=1e-3)  # nothing to locate
     draws = []
     for _ in range(runs):
         ask = Ask(Data(MatrixEngine(np.zeros((size, dim)))), Zcdp(rho), Unit.REPLACE_ONE)
         draws += ball_estimator(ask, Zcdp(rho), size=size, radius=5.0, coarse=coarse)
     sigma = 8 * 5.0 / (3 * size / 2 * math.sqrt(2 * rho))
-    # The standard deviation of 2000 draws is off by 1/sqrt(4000): 0.1 is 6.3 of these, 1e-9.
-    assert 0.9 < np.std(draws) / sigma < 1.1
+    # The standard deviation of 900 draws is off by 1/sqrt(1800): 0.15 is 6.3 of these, 1e-9.
+    assert 0.85 < np.std(draws) / sigma < 1.15
 
 
 # --- budget
@@ -167,10 +167,10 @@ AWKWARD = {
 }
 
 
-@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+@pytest.mark.parametrize(("budget", "R"), [(BUDGETS[0], 30.0), (BUDGETS[1], 8.0)])
 @pytest.mark.parametrize("X", AWKWARD.values(), ids=AWKWARD)
-def test_no_data_make_it_fail(X, budget):
-    estimate = tt.paper.mean_ball(X, budget, **NUMBERS)
+def test_no_data_make_it_fail(X, budget, R):
+    estimate = tt.paper.mean_ball(X, budget, alpha=1.0, k=2, R=R)
     assert type(estimate) is np.ndarray
     assert estimate.shape == (25,)
     assert np.isfinite(estimate).all()
@@ -188,11 +188,11 @@ def test_few_columns_are_estimated_one_by_one():
     blocks = median_of_means_blocks(0.3 / 20)
     assert blocks > 1
     X = np.zeros((10 * blocks, 20))
-    X[::7, 3] = np.nan  # a missing cell counts as the centre of its own column
+    X[:, 3] = np.nan  # missing cells cost their own column only
     X[:, 5] = 4.0
     estimate = tt.paper.mean_ball(X, Zcdp(1e6), **NUMBERS)
     assert estimate[5] == pytest.approx(4.0, abs=0.1)
-    assert np.delete(estimate, 5) == pytest.approx(np.zeros(19), abs=0.1)
+    assert np.delete(estimate, [3, 5]) == pytest.approx(np.zeros(18), abs=0.1)
 
 
 def test_r_may_be_infinite_with_a_delta():

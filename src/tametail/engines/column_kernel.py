@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -28,16 +28,19 @@ from tametail.column_queries import (
     Rows,
 )
 from tametail.doubles import to_key
-from tametail.engines.sampling import Sampler
+from tametail.engines.sampling import Sampler, geometric
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 #: Cells of a chunk: small enough for the cache.
-CHUNK_CELLS = 1 << 16
+CHUNK_CELLS = 1 << 15
 
 #: How much a factor is lowered, so that rounding cannot put a shrunk row outside of its ball.
 _SAFE = 1.0 - 2.0**-40
+
+#: Gaps between sampled cells that are drawn at a time.
+_GAPS = 1 << 12
 
 #: Gives the chunks anew for every pass.
 Chunks = Callable[[], Iterable[Floats]]
@@ -81,9 +84,19 @@ class ColumnKernel:
         return self._pass
 
 
+class _EagerSampler(Sampler):
+    """Draws many gaps at a time: most of the work is the same for few and for many."""
+
+    def pick(self, size: int) -> Integers:
+        """Return the sampled positions among the next ``size`` cells."""
+        if self.halvings and self._gaps.size < size >> self.halvings:
+            self._gaps = np.concatenate([self._gaps, 1 + geometric(self.halvings, _GAPS)])
+        return super().pick(size)
+
+
 def _sampled_cells(halvings: int, dim: int, chunks: Iterable[Floats]) -> list[Floats]:
     """Return the sampled cells of every column; missing ones are left out."""
-    sampler = Sampler(halvings)
+    sampler = _EagerSampler(halvings)
     values, columns = [np.empty(0)], [np.empty(0, dtype=np.int64)]
     for chunk in chunks:
         places = sampler.pick(chunk.size)
@@ -144,29 +157,37 @@ class BallPass:
 
     def __init__(self, ball: Ball) -> None:
         self.ball = ball
-        self.centres, self.inverse = np.array(ball.centres), np.array(ball.inverse_ticks)
-        self.clips = np.array(ball.clips, dtype=np.float64)
         self.limits = np.array(ball.radii, dtype=np.float64) ** ball.order
         self.levels: list[npt.NDArray[np.uint8]] = []
         self.sums = np.zeros(ball.dim, dtype=np.int64)
         self.squares = np.zeros(ball.dim, dtype=np.int64)
-        self.buffer = np.empty((rows_per_chunk(ball.dim), ball.dim))
+        # Whole chunks of centres and factors: broadcasting short rows takes three times as long.
+        shape = (rows_per_chunk(ball.dim), ball.dim)
+        self.centres = np.broadcast_to(ball.centres, shape).copy()
+        self.inverse = np.broadcast_to(ball.inverse_ticks, shape).copy()
+        self.buffer, self.powers = np.empty(shape), np.empty(shape)
+        self.ones = np.ones(max(shape))
         self._totals: dict[int, Totals] = {}
 
     def add(self, chunk: Floats) -> None:
         """Take in one chunk."""
-        ticks = self._ticks(chunk, self.buffer[: len(chunk)])
-        norms = self._norms(ticks)
-        missing = np.flatnonzero(np.isnan(norms))
-        if missing.size:
-            ticks[missing] = _without_nan(ticks[missing])
-            norms[missing] = self._norms(ticks[missing])
+        ticks, powers = self.buffer[: len(chunk)], self.powers[: len(chunk)]
+        rows, columns = self.ones[: len(chunk)], self.ones[: self.ball.dim]
+        with np.errstate(all="ignore"):  # what overflows is an infinity: outside of all balls
+            self._to_ticks(chunk, ticks)
+            norms = self._to_powers(ticks, powers) @ columns
+            missing = np.flatnonzero(np.isnan(norms))
+            if missing.size:
+                ticks[missing] = _without_nan(ticks[missing])
+                norms = self._to_powers(ticks, powers) @ columns
         levels = np.searchsorted(self.limits, norms, side="left").astype(np.uint8)
         # Rows outside of all balls may not be exact, or not even finite.
-        ticks[levels == len(self.limits)] = 0.0
+        far = np.flatnonzero(levels == len(self.limits))
+        ticks[far] = powers[far] = 0.0
         self.levels.append(levels)
-        self.sums += ticks.sum(axis=0).astype(np.int64)
-        self.squares += np.einsum("ij,ij->j", ticks, ticks).astype(np.int64)
+        self.sums += (rows @ ticks).astype(np.int64)
+        squares = powers if self.ball.order == 2 else np.multiply(ticks, ticks, out=powers)
+        self.squares += (rows @ squares).astype(np.int64)
 
     def outside(self) -> Integers:
         """Return how many rows lie outside of each ball."""
@@ -188,7 +209,8 @@ class BallPass:
             rows = np.flatnonzero(levels > level)
             if not rows.size:
                 continue
-            ticks = _without_nan(self._ticks(chunk[rows], np.empty((len(rows), self.ball.dim))))
+            with np.errstate(all="ignore"):
+                ticks = _without_nan(self._to_ticks(chunk[rows], self.buffer[: len(rows)]))
             known = ticks[levels[rows] < len(self.limits)].astype(np.int64)
             moved = self._into_ball(ticks, self.ball.radii[level])
             sums += moved.sum(axis=0) - known.sum(axis=0)
@@ -197,24 +219,23 @@ class BallPass:
         size = sum(map(len, self.levels))
         return Totals(sums.tolist(), squares.tolist(), outside, size)
 
-    def _ticks(self, chunk: Floats, out: Floats) -> Floats:
-        with np.errstate(all="ignore"):  # what overflows is an infinity: outside of all balls
-            np.subtract(chunk, self.centres, out=out)
-            np.multiply(out, self.inverse, out=out)
-        np.rint(out, out=out)
-        return out
+    def _to_ticks(self, chunk: Floats, ticks: Floats) -> Floats:
+        np.subtract(chunk, self.centres[: len(chunk)], out=ticks)
+        np.multiply(ticks, self.inverse[: len(chunk)], out=ticks)
+        np.rint(ticks, out=ticks)
+        return ticks
 
-    def _norms(self, ticks: Floats) -> Floats:
-        """Return sums of |q| or of q^2; exact up to 2**53, and above the radii beyond."""
+    def _to_powers(self, ticks: Floats, powers: Floats) -> Floats:
+        """Return |q| or q^2; their sums are exact up to 2**53, and above all radii beyond."""
         if self.ball.order == 1:
-            norms: Floats = np.abs(ticks).sum(axis=1)
-            return norms
-        with np.errstate(over="ignore"):
-            return cast("Floats", np.einsum("ij,ij->i", ticks, ticks))
+            np.abs(ticks, out=powers)
+        else:
+            np.multiply(ticks, ticks, out=powers)
+        return powers
 
     def _into_ball(self, ticks: Floats, radius: int) -> Integers:
         """Clip the cells, then shrink what is still outside; checked in integers."""
-        rows = np.clip(ticks, -self.clips, self.clips).astype(np.int64)
+        rows = np.clip(ticks, -float(radius), float(radius)).astype(np.int64)
         norms = _integer_norms(rows, self.ball.order)
         far = np.flatnonzero(norms > radius**self.ball.order)
         size = norms[far].astype(np.float64)

@@ -166,22 +166,30 @@ class _ProfileKernel:
         self.counts += np.bincount(index, minlength=1 << 16)
 
     def result(self) -> Counts:
-        """Counts by side (above, below), exponent field 0..2047 and sixteenth."""
+        """Counts by side (above, below), exponent field 0..2047 and sixteenth.
+
+        Field 0 holds distances below 2**-1022: records that count as being at the centre.
+        """
         counts = self.counts.reshape(2, _EXPONENTS, 16)
         counts[:, -1, 1:] = 0  # NaN: missing records
-        counts[:, 0, :] = 0  # distances below 2**-1022: records at the centre
         return counts
+
+
+def _octaves(counts: Counts) -> list[int]:
+    """Return the exponent fields that hold records; field 0 holds those at the centre."""
+    return (1 + np.flatnonzero(counts[1:].any(axis=1))).tolist()
 
 
 def _tail_nodes(query: TailNodes, profile: Counts) -> tuple[int, ...]:
     above, below = (_side_nodes(query, side) for side in profile)
-    return tuple(below + above)
+    count = [SOFT_ONE * int(profile.sum())] if query.counted else []
+    return tuple(below + above + count)
 
 
 def _side_nodes(query: TailNodes, counts: Counts) -> list[int]:
     first, last = query.first, query.last
     nodes = [0] * (last - first + 1)
-    for field in np.flatnonzero(counts.any(axis=1)).tolist():
+    for field in _octaves(counts):
         octave = field - _BIAS
         records, weight = int(counts[field].sum()), 0
         if first <= octave < last:
@@ -194,7 +202,7 @@ def _side_nodes(query: TailNodes, counts: Counts) -> list[int]:
 def _squares(query: Squares, profile: Counts) -> tuple[int, ...]:
     total = 0
     counts = profile.sum(axis=0)
-    for field in np.flatnonzero(counts.any(axis=1)).tolist():
+    for field in _octaves(counts):
         shift = 2 * (field - _BIAS - query.octave + 8)
         for sixteenth, records in enumerate(counts[field].tolist()):
             square = (17 + sixteenth) ** 2

@@ -29,6 +29,10 @@ def open_column(data: Any, column: str | None = None, progress: Progress | None 
     """
     if isinstance(data, str | os.PathLike):
         return FileEngine(data, column, progress)
+    if type(data).__name__ == "DataFrame" and type(data).__module__.startswith("pyspark.sql."):
+        from tametail.engines.spark import SparkEngine
+
+        return SparkEngine(data, column)
     if is_frame(data):
         return MemoryEngine(column_of(data, column))
     if column is not None:

@@ -15,13 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tametail.vector_queries import BallMean, Scores, VectorQuery
+from tametail.vector_queries import FARTHEST, BallMean, Scores, VectorQuery
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
-
-#: Cells this many ticks from the centre are as good as infinite: they are clamped in every match.
-FARTHEST = 1 << 44
 
 #: The score of a point that has not met an opponent yet.
 _UNBEATEN = np.iinfo(np.int64).max
@@ -115,7 +112,7 @@ def _horizons(query: Scores, blocks: Integers, points: Integers, found: Integers
         after = np.column_stack([at_most, at_most[:, np.newaxis] + np.cumsum(gains, axis=1)])
 
         def rows_needed(squared: int, after: Integers = after) -> int:
-            target = query.block_size * query.step * math.isqrt(squared) // 2
+            target = query.block_size * math.isqrt(query.step**2 * squared) // 2
             costs = sorted(int(np.searchsorted(sums, target)) for sums in after)
             return sum(costs[: query.blocks // 2 + 1])
 

@@ -50,24 +50,28 @@ def mean_deviation(
     """
     n = max(math.floor(n), 1)
     usual = 0.0 if noise is None else _usual(noise, _UNUSUAL * risk)
-    # A larger deviation is valid too, and keeps the grid of the noise short.
-    deviation = max(deviation, usual * math.sqrt(n) / _NOISE_REACH)
-    if deviation <= 0 or reach <= 0:
-        return usual
+    # Larger figures are valid too, and keep the grid of the noise short and p within (0, 1).
+    deviation = max(deviation, usual * math.sqrt(n) / _NOISE_REACH, 1e-9 * reach)
+    reach = max(reach, 1e-3 * deviation)
+    if deviation == 0:
+        return 0.0
     if n > _MOST_RECORDS or math.isinf(deviation) or math.isinf(reach):
         level = math.log(1 / ((1 - _UNUSUAL) * risk))  # Bernstein's inequality
         return deviation * math.sqrt(2 * level / n) + reach * level / (3 * n) + usual
     ratio = deviation / reach
-    p, unit = ratio**2 / (1 + ratio**2), (reach + deviation * ratio) / n
+    p, unit = ratio**2 / (1 + ratio**2), (1 + ratio**2) / n  # in units of reach
     step = math.sqrt(n * p * (1 - p)) / _STEPS
-    cells = math.ceil(usual / (unit * step))
-    t = step * np.arange(-_BELOW * _STEPS - cells, _ABOVE * _STEPS + cells + 1)
+    cells = math.ceil(usual / reach / (unit * step))
+    t = step * np.arange(-_BELOW * _STEPS - cells, _ABOVE * _STEPS + cells + 1, dtype=np.float64)
     hinge = _binomial_hinge(n, p, t)
     if noise is not None and cells:
         risk *= 1 - _UNUSUAL
-        hinge = np.convolve(hinge, _hats(noise, unit * step, cells), mode="valid")
+        hinge = np.convolve(
+            hinge, _hats(noise.kind, noise.scale / reach, unit * step, cells), "valid"
+        )
         t = t[cells:-cells]
-    return float(np.min(t + np.sqrt(hinge / risk))) * unit
+    bound = float(np.min(t + np.sqrt(hinge / risk))) * unit
+    return min(bound * reach, reach + usual)  # no mean exceeds all of its records
 
 
 def _binomial_hinge(n: int, p: float, t: Floats) -> Floats:
@@ -95,19 +99,19 @@ def _usual(noise: Noise, risk: float) -> float:
     return noise.scale * math.sqrt(2 * math.log(2 / risk))
 
 
-def _hats(noise: Noise, step: float, cells: int) -> Floats:
+def _hats(kind: str, scale: float, step: float, cells: int) -> Floats:
     """Spread the noise over multiples of ``step``, so that means of convex functions only grow.
 
     The weight at x is the second difference of E(noise - x)+ over the step.
     """
-    x = step * np.arange(-cells - 1, cells + 2) / noise.scale
-    if noise.kind == "laplace":
+    x = step * np.arange(-cells - 1, cells + 2) / scale
+    if kind == "laplace":
         above = np.maximum(-x, 0.0) + np.exp(-np.abs(x)) / 2
     else:
         from scipy.special import ndtr
 
         above = np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi) - x * ndtr(-x)
-    weights: Floats = np.diff(above, 2) * noise.scale / step
+    weights: Floats = np.diff(above, 2) * scale / step
     return np.maximum(weights, 0.0)
 
 
@@ -126,11 +130,9 @@ def second_moment_bound(
     1.042
     """
     level, mean_square = math.log(1 / risk), max(mean_square, 0.0)
-    slack = reach**2 * level / (2 * n)
-    return min(
-        (math.sqrt(mean_square + slack) + math.sqrt(slack)) ** 2,
-        mean_square + math.sqrt(2 * fourth * level / n),
-    )
+    slack = reach * reach * level / (2 * n)
+    root = math.sqrt(mean_square + slack) + math.sqrt(slack)
+    return min(root * root, mean_square + math.sqrt(2 * fourth * level / n))
 
 
 def count_bound(expected: float, risk: float) -> float:

@@ -1,18 +1,23 @@
 """What a plan predicts before any record is read.
 
-With a tail assumption the prediction is a bound; without one it is for a reference law, the
-lognormal with sigma = 1, in units of its standard deviation.
+With a tail assumption the prediction is for the worst law that it allows; without one it is for a
+reference law, the lognormal with sigma = 1, in units of its standard deviation. More records or a
+larger budget never make a prediction worse.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
-from tametail.budget import Noise, Zcdp
-from tametail.estimators.concentration import mean_deviation
-from tametail.estimators.interval import split_risk
+from tametail.budget import Noise, noise_for
+from tametail.estimators.concentration import mean_deviation, second_moment_bound
+from tametail.estimators.reference import EXPECTED_BEYOND, EXPECTED_NODES, split_risk
+from tametail.estimators.shares import SPREAD_SHARE
+from tametail.estimators.tails import sum_quantile
+from tametail.queries import SOFT_ONE, TailNodes
 from tametail.tail import Bounded, Moment
 from tametail.theory import bias_constant
 from tametail.unit import Unit
@@ -26,37 +31,76 @@ REFERENCE_SD = math.sqrt((math.e - 1.0) * math.e)
 #: Below this n * epsilon the steps before the sum often fail.
 FEASIBLE = 500.0
 
+#: A group of far records that is this many noise scales of the octave counts may go unseen.
+UNSEEN = 9.0
+
+#: Noise on the count beside the sum, as a part of that on the sum.
+COUNT_NOISE = 0.1
+
 
 class Setting(NamedTuple):
-    """Clip points ``side`` from the centre, and what then follows."""
+    """A clip interval, what the clipping may cost, and how the clipped records spread.
+
+    ``side`` is the larger distance of a clip point from the mean.
+    """
 
     width: float
+    side: float
     bias: float
     deviation: float
 
 
 def rmse(plan: Plan) -> float | None:
-    """Bound the root mean squared error by the tail assumption; None without one."""
-    return None if plan.n is None or plan.tail is None else _error(plan, _worst(plan, plan.n))
+    """Bound the root mean squared error by the tail assumption; None without one.
+
+    The worst law has a group of far records, as many as can go unseen in the octave counts.
+    """
+    if plan.n is None or plan.tail is None:
+        return None
+    unseen = min(UNSEEN * math.sqrt(_tail_noise(plan).variance / 2) / SOFT_ONE / _size(plan), 1.0)
+    if isinstance(plan.tail, Bounded):
+        width = plan.tail.high - plan.tail.low
+        return _error(plan, Setting(width, width, unseen * width, width / 2))
+    k, scale = plan.tail.k, plan.tail.scale
+    # Beyond this clip point, twice, even the worst bias is below the noise.
+    strength = _size(plan) * plan.cost("sum").strength
+    side = scale * (2 + (bias_constant(k) * strength) ** (1 / k))
+    deviation = scale * (side / scale) ** max(1 - k / 2, 0.0)
+    return _error(plan, Setting(2 * side, side, scale * unseen ** (1 - 1 / k), deviation))
 
 
 def reference_rmse(plan: Plan) -> float | None:
     """Predict the root mean squared error for the reference law, in its standard deviations."""
-    return None if plan.n is None else _error(plan, _reference(plan))
+    return None if plan.n is None else min(_error(plan, setting) for setting in _reference())
 
 
 def half_width(plan: Plan, confidence: float) -> float | None:
     """Predict the half-width of the interval; in reference standard deviations without a tail."""
     if plan.n is None:
         return None
-    setting = _reference(plan) if plan.tail is None else _worst(plan, plan.n)
-    n, risk = max(plan.n, 1), split_risk(1 - confidence)
-    noise = _noise_scale(plan, setting.width) * _law(plan, 1e9).quantile(risk.noise / 2) / 1e9
-    bias = 0.0 if plan.tail is None else setting.bias
-    if plan.target == "data":
-        return noise + bias
-    sampling = mean_deviation(setting.deviation, setting.width, n, risk.sampling / 2)
-    return noise + bias + sampling
+    n, risk = _size(plan), split_risk(1 - confidence)
+    beyond = sum_quantile(_tail_noise(plan), 0.001, EXPECTED_NODES) / SOFT_ONE
+    share = (beyond + EXPECTED_BEYOND / plan.budget.strength) / n
+
+    spread = plan.cost("spread") if plan.has("spread") else plan.budget.share(SPREAD_SHARE)
+
+    def half(setting: Setting) -> float:
+        clipped = setting.bias if plan.tail is None else setting.bias + share * setting.side
+        noise = _noise(plan, setting)
+        if plan.target == "data":
+            return clipped + noise.scale * math.log(1 / risk.noise)
+        deviation = setting.deviation
+        if plan.tail is None:  # then the variance comes from the records, with noise on it
+            square = deviation**2 + setting.side**2 * math.log(4 / risk.spread) / (
+                n * spread.strength
+            )
+            bound = second_moment_bound(square, setting.side, n, risk.spread)
+            deviation = math.sqrt(bound)
+        return clipped + mean_deviation(deviation, setting.side, n, risk.sampling / 2, noise)
+
+    if plan.tail is None:
+        return min(map(half, _reference()))
+    return min(map(half, _worst(plan.tail)))
 
 
 def advice(plan: Plan) -> tuple[str, ...]:
@@ -75,48 +119,50 @@ def advice(plan: Plan) -> tuple[str, ...]:
     return tuple(texts)
 
 
+def _size(plan: Plan) -> int:
+    return max(plan.n or 1, 1)
+
+
 def _error(plan: Plan, setting: Setting) -> float:
-    noise = _law(plan, _noise_scale(plan, setting.width)).variance
-    return math.sqrt(setting.bias**2 + noise + setting.deviation**2 / max(plan.n or 1, 1))
+    noise = _noise(plan, setting).variance
+    return math.sqrt(setting.bias**2 + noise + setting.deviation**2 / _size(plan))
 
 
-def _law(plan: Plan, scale: float) -> Noise:
-    return Noise("gaussian" if isinstance(plan.budget, Zcdp) else "laplace", scale)
+def _noise(plan: Plan, setting: Setting) -> Noise:
+    """Return the noise on the mean: add-remove protects against one side of the width only."""
+    sensitivity = setting.width if plan.unit is Unit.REPLACE_ONE else setting.side
+    cost = plan.cost("sum")
+    scale = (1 + COUNT_NOISE) * sensitivity / (_size(plan) * cost.strength)
+    return Noise(noise_for(cost, 1, 1).kind, scale)
 
 
-def _noise_scale(plan: Plan, width: float) -> float:
-    """Scale of the noise on the mean: add-remove protects against one side of the width only."""
-    sensitivity = width if plan.unit is Unit.REPLACE_ONE else width / 2
-    return sensitivity / (max(plan.n or 1, 1) * plan.cost("sum").strength)
+def _tail_noise(plan: Plan) -> Noise:
+    """Return the noise on the octave counts, in their units."""
+    sensitivity = TailNodes(0.0, 0, 1).sensitivity(plan.unit)
+    return noise_for(plan.cost("tail"), sensitivity.l1, sensitivity.l2_squared)
 
 
-def _worst(plan: Plan, n: int) -> Setting:
-    """Return the clip points at which the worst law of the tail assumption does least harm."""
-    tail = plan.tail
+def _worst(tail: Moment | Bounded) -> Iterable[Setting]:
+    """Yield the reference intervals that an interval could have used (docs/interval.md)."""
     if isinstance(tail, Bounded):
         width = tail.high - tail.low
-        return Setting(width, 0.0, width / 2)
-    if not isinstance(tail, Moment):
-        raise AssertionError("a bound needs a tail assumption")
-    strength = max(n, 1) * plan.cost("sum").strength
-    reach = (math.sqrt((tail.k - 1) / 8) * bias_constant(tail.k) * strength) ** (1 / tail.k)
-    side = tail.scale * max(reach, 1.0)
-    bias = bias_constant(tail.k) * tail.scale * (tail.scale / side) ** (tail.k - 1)
-    # With k < 2 the variance may be infinite, but not that of the clipped records.
-    deviation = tail.scale * max(side / tail.scale, 1.0) ** max(1 - tail.k / 2, 0.0)
-    return Setting(2 * side, bias, deviation)
+        yield Setting(width, width, 0.0, width / 2)
+        return
+    k, scale = tail.k, tail.scale
+    for step in range(30):
+        reach = 2 * 2 ** (step / 2)
+        bias = bias_constant(k) * scale * reach ** (1 - k)
+        deviation = scale * reach ** max(1 - k / 2, 0.0)
+        yield Setting(2 * reach * scale, reach * scale, bias, deviation)
 
 
-def _reference(plan: Plan) -> Setting:
-    """Return the best clip points for the lognormal law, in its standard deviations."""
-    normal = NormalDist()
-
-    def setting(side: float) -> Setting:
-        # E(X - t)+ for the lognormal law, with the clip point t = 1 + side above its median 1.
-        log = math.log1p(side)
-        excess = math.exp(0.5) * normal.cdf(1 - log) - (1 + side) * normal.cdf(-log)
-        return Setting((1 + side) / REFERENCE_SD, excess / REFERENCE_SD, 1.0)
-
-    return min(
-        (setting(math.exp(step / 8)) for step in range(0, 100)), key=lambda s: _error(plan, s)
-    )
+def _reference() -> Iterable[Setting]:
+    """Yield clip points for the lognormal law around its median 1, in standard deviations."""
+    normal, mean = NormalDist(), math.exp(0.5)
+    for step in range(36):
+        end = 1 + math.exp(step / 3)
+        # E(X - end)+ for the lognormal law
+        excess = mean * normal.cdf(1 - math.log(end)) - end * normal.cdf(-math.log(end))
+        yield Setting(
+            end / REFERENCE_SD, (end - mean + excess) / REFERENCE_SD, excess / REFERENCE_SD, 1.0
+        )

@@ -119,16 +119,19 @@ class Tails:
         return min(max(octave - self.first, 0), len(self.above) - 1)
 
     def contradicts(self, tail: Tail, centre: float, mean: float, n: float) -> bool | None:
-        """Say whether the counts show records that the tail assumption all but excludes."""
+        """Say whether the counts show records that the tail assumption all but excludes.
+
+        A record counts at the next node above its distance too, hence the factors of 2.
+        """
         if tail is None:
             return None
         if isinstance(tail, Bounded):
             reach = (centre - tail.low, tail.high - centre)
             return any(
-                bool(np.any(windows(counts)[self.distances >= 2 * far] >= self._alarm))
+                bool(np.any(windows(counts)[self.distances > 2 * far] >= self._alarm))
                 for counts, far in zip((self.below, self.above), reach, strict=True)
             )
-        far = np.maximum(self.distances - abs(mean - centre), tail.scale)
+        far = np.maximum(self.distances / 2 - abs(mean - centre), tail.scale)
         share = (tail.scale / far) ** tail.k
         allowed = n * share + 5 * np.sqrt(n * share)
         seen = windows(self.below) + windows(self.above)

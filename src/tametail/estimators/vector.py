@@ -70,10 +70,10 @@ def _common_scale(
     cost = plan.cost("scale" + number)
     target = max(1, min(round(SCALE_RANK / choice_rate(cost, 1)), size // 2))
     query = Distances(
-        tuple(centres.tolist()), (steps.OCTAVES,), target, steps.OCTAVE_WEIGHTS, by_row=True
+        tuple(centres.tolist()), (steps.HALF_OCTAVES,), target, steps.SCALE_WEIGHTS, by_row=True
     )
     (octave,) = ask.choose(query, cost)
-    scale = steps.OCTAVES[octave - 1] if octave else 0.0
+    scale = steps.HALF_OCTAVES[octave - 1] if octave else 0.0
     factor = 1 / scale if scale else 0.0
     tails = np.full(plan.dim, scale)
     order = steps.norm_order(plan.cost("sum" + number))
@@ -101,7 +101,6 @@ def _measure(
         weighing,
         first,
         last,
-        clip=steps.CLIP,
         order=steps.norm_order(final),
         strength=weakest,
     )

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from tametail.budget import Approx, Budget, Zcdp, approx_to_zcdp
+from tametail.budget import Approx, Budget, Pure, Zcdp, approx_to_zcdp
 from tametail.choices import choice_rate
 
 #: Exponents (n times rate / 2) that a centre needs to be found among all doubles, or in a range.
-CENTRE_NEEDS, CENTRE_IN_RANGE_NEEDS = 34.0, 16.0
+CENTRE_NEEDS, CENTRE_IN_RANGE_NEEDS = 30.0, 16.0
 
 #: Rank of the coarse scale, times the rate: the chance of a false octave is about e^-20.
 SCALE_RANK = 20.0
@@ -17,7 +17,15 @@ SCALE_RANK = 20.0
 MOST_FOR_CENTRES, MOST_FOR_SCALES = 0.35, 0.2
 
 #: Cells of a column that the steps before the radius look at, at least; more are sampled down.
-SAMPLE = 512
+SAMPLE = 64
+
+#: Fewer records than this are not sampled.
+SAMPLED_FROM = 4096
+
+#: How much more budget a choice needs from a sample. Under zCDP it counts as a pure one, so there
+#: it is taken only where it is cheap, or where time without it would be long.
+SAMPLE_COSTS = {Pure: 1.25, Zcdp: 6.0}
+CHEAP, AFFORDABLE, MANY_CELLS = 0.1, 0.3, 1 << 24
 
 #: The second moments for the interval.
 SPREAD_SHARE = 0.03
@@ -50,10 +58,12 @@ def shares(
     scale = 0.0 if scale_known else _share_for(budget, dim, 2 * SCALE_RANK / max(n, 1))
     if centre > MOST_FOR_CENTRES or scale > MOST_FOR_SCALES:
         return None
-    parts = {"centre": max(centre, 0.03)}
+    factor = _sample_factor(budget, n, dim, max(centre, scale))
+    parts = {"centre": max(factor * centre, 0.03)}
     if not scale_known:
-        parts["scale"] = max(scale, 0.05)
-        parts["tail"] = 0.05 if centre > 0.2 else 0.1
+        parts["scale"] = max(factor * scale, 0.05)
+        if factor == 1.0:  # from a sample the scale itself lies far out
+            parts["tail"] = 0.05 if centre > 0.2 else 0.1
     parts["radius"] = 0.05
     return parts | {"sum": 1.0 - sum(parts.values())}
 
@@ -69,13 +79,22 @@ def common_shares() -> dict[str, float]:
 
 def halvings(cost: Budget, n: int, dim: int) -> int:
     """Return how often to halve n cells of a column, so that what is left pins down a centre."""
-    chosen, nats = 0, CENTRE_NEEDS + math.log(dim) + 12
+    chosen, nats = 0, CENTRE_NEEDS + math.log(dim)
     for times in range(1, 60):
         if n >> times < SAMPLE:
             break
         if (n >> times) * choice_rate(cost, dim, times) / 2 >= nats:
             chosen = times
     return chosen
+
+
+def _sample_factor(budget: Budget, n: int, dim: int, need: float) -> float:
+    """Return by what factor the needs of a sample exceed ``need``; 1 if none is taken."""
+    if n < SAMPLED_FROM:
+        return 1.0
+    factor = SAMPLE_COSTS[type(budget)]
+    most = AFFORDABLE if n * dim >= MANY_CELLS or isinstance(budget, Pure) else CHEAP
+    return factor if factor * need <= most else 1.0
 
 
 def _share_for(budget: Budget, choices: int, rate: float) -> float:

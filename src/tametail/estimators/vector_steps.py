@@ -21,30 +21,30 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 
-#: Octaves of distances that are told apart; what lies below the first is a constant column.
-OCTAVES = tuple(2.0**octave for octave in range(-128, 128))
+#: Distances that are told apart; what lies below the first is a constant column.
+HALF_OCTAVES = tuple(2.0 ** (step / 2) for step in range(-256, 256))
 
 #: Candidates far from 1 weigh less, by a factor 2 every 16 octaves; "constant" weighs 1.
-OCTAVE_WEIGHTS = (1 << 20, *((1 << 20) >> abs(octave) // 16 for octave in range(-128, 128)))
+SCALE_WEIGHTS = (1 << 20, *((1 << 20) >> abs(step) // 32 for step in range(-256, 256)))
 
-#: Tail points lie on half octaves, up to 16 octaves above the scale, and weigh 1 / cube.
-HALF_OCTAVES = tuple(2.0 ** (step / 2) for step in range(33))
-TAIL_WEIGHTS = tuple(round(2.0 ** (60 - 1.5 * step)) for step in range(34))
+#: Tail points are up to 16 octaves above the scale, and weigh 1 / cube; none is at 0.
+TAIL_STEPS = tuple(2.0 ** (step / 2) for step in range(-1, 33))
+TAIL_WEIGHTS = (0, *(round(2.0 ** (54 - 1.5 * step)) for step in range(34)))
 
-#: Rank of a tail point, times epsilon of its choice.
-TAIL_RANK = 6.0
+#: Rank of a tail point, times the rate of its choice.
+TAIL_RANK = 3.0
 
 #: Part of the weights that all columns share alike; the rest goes to columns of wide tails.
 EVEN = 2 / 3
 
-#: Cells of rows outside of the ball are clipped at this many tail points.
-CLIP = 4.0
+#: Rows that are cut, in units of the noise on their sum; half of it for Laplace noise.
+FEW_ROWS = 5.0
 
 #: Radii per octave.
 FINENESS = 8
 
 #: Radii are between these powers of two, where a row at its tail points has norm 1.
-FIRST_RADIUS, LAST_RADIUS = -5, 5
+FIRST_RADIUS, LAST_RADIUS = -5, 7
 
 #: With a scale that was told the records may be much narrower.
 FIRST_RADIUS_TOLD = -10
@@ -85,28 +85,41 @@ def find_weights(plan: VectorPlan, ask: Ask, size: int) -> Weighing:
 
 def _find_tails(plan: VectorPlan, ask: Ask, centres: tuple[float, ...], size: int) -> Floats:
     """Return a distance per column beyond which there are few records; 0 if it looks constant."""
-    cost, dim = plan.cost("scale"), plan.dim
-    times = halvings(cost, size, dim)
-    sample = max(size >> times, 1)
-    query = Distances(
+    scales = _choose_distances(
+        ask,
+        plan.cost("scale"),
         centres,
-        (OCTAVES,) * dim,
-        _rank(SCALE_RANK / choice_rate(cost, dim, times), sample / 2),
-        OCTAVE_WEIGHTS,
-        times,
+        (HALF_OCTAVES,) * plan.dim,
+        SCALE_WEIGHTS,
+        size,
+        SCALE_RANK,
     )
-    octaves = ask.choose(query, cost)
-    scales = [OCTAVES[octave - 1] if octave else 0.0 for octave in octaves]
+    if not plan.has("tail"):
+        return scales
+    # The scale lies where many records are; a cheaper choice of few candidates goes farther out.
+    steps = tuple(tuple(scale * step for step in TAIL_STEPS) for scale in scales.tolist())
+    return _choose_distances(ask, plan.cost("tail"), centres, steps, TAIL_WEIGHTS, size, TAIL_RANK)
 
-    cost = plan.cost("tail")
-    times = halvings(cost, size, dim)
-    sample = max(size >> times, 1)
-    steps = [tuple(scale * step for step in HALF_OCTAVES) for scale in scales]
-    target = _rank(TAIL_RANK / 2 / choice_rate(cost, dim, times), sample / 4)
-    query = Distances(centres, tuple(steps), target, TAIL_WEIGHTS, times)
-    ranks = ask.choose(query, cost)
-    last = len(HALF_OCTAVES) - 1
-    return np.array([step[min(rank, last)] for step, rank in zip(steps, ranks, strict=True)])
+
+def _choose_distances(
+    ask: Ask,
+    cost: Budget,
+    centres: tuple[float, ...],
+    distances: tuple[tuple[float, ...], ...],
+    weights: tuple[int, ...],
+    size: int,
+    rank: float,
+) -> Floats:
+    """Choose a distance per column that about ``rank / rate`` records exceed; 0 if none does."""
+    times = halvings(cost, size, len(centres))
+    target = _rank(rank / choice_rate(cost, len(centres), times), (size >> times) / 2)
+    chosen = ask.choose(Distances(centres, distances, target, weights, times), cost)
+    return np.array(
+        [
+            steps[min(index, len(steps) - 1)] if index else 0.0
+            for steps, index in zip(distances, chosen, strict=True)
+        ]
+    )
 
 
 def _rank(wanted: float, most: float) -> int:
@@ -138,7 +151,7 @@ def norm_order(cost: Budget) -> int:
 
 
 def make_ball(
-    weighing: Weighing, first: float, last: float, *, clip: float, order: int, strength: float
+    weighing: Weighing, first: float, last: float, *, order: int, strength: float
 ) -> Ball:
     """Return balls of the radii 2**first ... 2**last in integers.
 
@@ -149,11 +162,9 @@ def make_ball(
     steps = np.arange(round(FINENESS * (last - first)) + 1) / FINENESS
     radii = sorted({max(1, math.floor(2.0 ** (first + step) * unit)) for step in steps.tolist()})
     inverse = weighing.factors * unit
-    clips = np.minimum(np.ceil(clip * weighing.tails * inverse), 2.0**bits)
     return Ball(
         tuple(weighing.centres.tolist()),
         tuple(inverse.tolist()),
-        tuple(int(end) for end in clips.tolist()),
         tuple(radii),
         order,
     )
@@ -162,11 +173,11 @@ def make_ball(
 def find_radius(ask: Ask, ball: Ball, live: int, size: int, cost: Budget, final: Budget) -> int:
     """Choose a radius that few rows exceed: the bias of cutting them is about the noise's size."""
     if isinstance(final, Zcdp):
-        few = 2 * math.sqrt(live / (2 * final.rho))
+        few = FEW_ROWS * math.sqrt(live / (2 * final.rho))
     else:
-        few = live / final.strength
+        few = FEW_ROWS / 2 * live / final.strength
     target = _rank(1.5 / choice_rate(cost, 1) + few, size / 4)
     count = len(ball.radii)
-    weights = tuple(round(2.0 ** (80 - 3 * step / FINENESS)) for step in range(count + 1))
+    weights = tuple(1 << max(54 - 3 * step // FINENESS, 0) for step in range(count + 1))
     (chosen,) = ask.choose(BallLevels(ball, target, weights), cost)
     return min(chosen, count - 1)

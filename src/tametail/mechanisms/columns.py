@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from tametail.budget import Budget
 from tametail.choices import choice_rate
 from tametail.column_queries import ChoiceQuery, ColumnMedians
 from tametail.mechanisms.median import choose_median
-from tametail.mechanisms.select import select
+from tametail.mechanisms.select import select, uniform_integer
 from tametail.unit import Unit
 
 Counts = NDArray[np.int64]
@@ -51,11 +51,22 @@ def choose_ranks(
     """
     del unit  # one row moves a count by at most 1, under both
     rate = choice_rate(cost, query.choices, query.halvings)
-    return tuple(select(_scores(counts, query.target), query.weights, rate) for counts in table)
+    weights = np.array(query.weights, dtype=np.int64)
+    return tuple(_select(_scores(counts, query.target), weights, rate) for counts in table)
 
 
-def _scores(counts: Counts, target: int) -> NDArray[Any]:
+def _select(scores: Counts, weights: Counts, rate: Fraction) -> int:
+    """Choose as :func:`select` does, with candidates of equal score gathered by NumPy."""
+    levels, level_of = np.unique(scores, return_inverse=True)
+    masses = np.zeros(len(levels), dtype=np.int64)
+    np.add.at(masses, level_of, weights)
+    level = select(levels, masses, rate)
+    ends = np.cumsum(np.where(level_of == level, weights, 0))
+    return int(np.searchsorted(ends, uniform_integer(0, int(ends[-1]) - 1), side="right"))
+
+
+def _scores(counts: Counts, target: int) -> Counts:
     short = np.concatenate([[0], target - counts])
     beyond = np.concatenate([counts - target, [0]])
-    worse: NDArray[Any] = np.maximum(np.maximum(short, beyond), 0)
+    worse: Counts = np.maximum(np.maximum(short, beyond), 0)
     return -worse

@@ -51,9 +51,11 @@ def grid_for(game: Tournament, *, dim: int, size: int, scale: float, default: in
     With fewer records than the theorem asks for, there are fewer blocks: each is long enough for
     its mean to be accurate, by Chebyshev's inequality (A6).
     """
-    long_enough = 10 * (scale / game.block_accuracy) ** 2
-    blocks = int(max(min(game.blocks, size // long_enough), 1))
-    for bits in range(_STEP_BITS, -1, -1):
+    precision = scale / game.block_accuracy
+    blocks = int(max(min(game.blocks, size // max(10 * precision * precision, 1.0)), 1))
+    # Sums of 64 bits hold no more than this, whatever the tick.
+    finest = _STEP_BITS if game.xi / game.step < 2.0**60 else -1
+    for bits in range(finest, -1, -1):
         exponent = math.frexp(game.step)[1] - 1 - bits
         grid = Scores(
             centre=(0.0,) * dim,

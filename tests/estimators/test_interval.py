@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from exact import estimate
+
+import tametail as tt
+from tametail.budget import Noise
+from tametail.engines.arrays import MemoryEngine
+from tametail.estimators.clipping import per_count
+from tametail.estimators.concentration import count_bound, mean_deviation, second_moment_bound
+from tametail.estimators.interval import Sum, split_risk
+from tametail.queries import SOFT_ONE, Lattice, TailNodes
+
+# A law on 0, 1, ..., with these weights; its sums have exact laws by convolution.
+weights = st.lists(st.floats(0.0, 1.0), min_size=2, max_size=9).filter(lambda w: sum(w) > 0.01)
+risks = st.floats(1e-4, 0.3)
+
+
+def _sums(law: np.ndarray, n: int) -> np.ndarray:
+    total = np.array([1.0])
+    for _ in range(n):
+        total = np.convolve(total, law)
+    return total
+
+
+@given(weights, st.integers(1, 30), risks, st.floats(0.0, 3.0))
+def test_no_law_of_bounded_records_deviates_more_often(weights, n, risk, noise_scale):
+    law = np.array(weights) / sum(weights)
+    points = np.arange(len(law))
+    mean = law @ points
+    deviation = math.sqrt(law @ (points - mean) ** 2)
+    reach = points[law > 0].max() - mean
+    assume(deviation > 1e-6)
+    noise = Noise("laplace", noise_scale) if noise_scale > 0.01 else None
+    bound = mean_deviation(deviation, reach, n, risk, noise)
+    sums = _sums(law, n)
+    above = bound - (np.arange(len(sums)) / n - mean) + 1e-12
+    chance = above < 0 if noise is None else stats.laplace.sf(above, scale=noise_scale)
+    assert sums @ chance <= risk * (1 + 1e-9)
+
+
+@given(st.floats(0.1, 10.0), st.floats(0.1, 10.0), st.integers(100, 10**6), risks)
+def test_deviations_shrink_with_more_records_and_less_spread(deviation, reach, n, risk):
+    bound = mean_deviation(deviation, reach, n, risk)
+    assert mean_deviation(deviation, reach, 2 * n, risk) <= bound * 1.05
+    assert mean_deviation(deviation / 2, reach, n, risk) <= bound * 1.05
+    assert mean_deviation(deviation, reach / 2, n, risk) <= bound * 1.05
+    cantelli = deviation * math.sqrt((1 - risk) / risk / n)
+    assert bound <= cantelli * 1.05
+
+
+@pytest.mark.parametrize("n", [10**4, 10**8, 10**12, 10**15])
+def test_many_records_come_close_to_the_normal_law(n):
+    ratio = mean_deviation(1.0, 5.0, n, 0.0175) * math.sqrt(n)
+    assert 2.11 < ratio < 2.9
+
+
+def test_degenerate_deviations():
+    assert mean_deviation(0.0, 0.0, 10, 0.05) == 0.0
+    assert mean_deviation(math.inf, math.inf, 10, 0.05) == math.inf
+    assert mean_deviation(1e300, 1e308, 10, 0.05) < math.inf
+    assert mean_deviation(1e-300, 1e-300, 10, 0.05, Noise("gaussian", 1e-300)) > 0
+
+
+@given(weights, st.integers(1, 30), risks, st.booleans())
+def test_a_mean_of_squares_seldom_falls_so_short(weights, n, risk, knows_fourth):
+    law = np.array(weights) / sum(weights)
+    squares = np.arange(len(law)) / (len(law) - 1)  # Z in [0, 1]
+    fourth = float(law @ squares**2) if knows_fourth else math.inf
+    chances = _sums(law, n)
+    means = np.arange(len(chances)) / (n * (len(law) - 1))
+    bounds = np.array([second_moment_bound(mean, 1.0, n, risk, fourth) for mean in means])
+    assert chances[law @ squares > bounds + 1e-12].sum() <= risk * (1 + 1e-9)
+
+
+@given(st.integers(1, 10**5), st.floats(1e-6, 0.5), risks)
+def test_counts_of_rare_events(n, share, risk):
+    assert stats.binom.sf(math.floor(count_bound(n * share, risk)), n, share) <= risk
+
+
+@given(st.floats(1e-4, 1e4), st.floats(1e-4, 1e4), st.floats(1e-5, 1e5))
+def test_an_excess_is_a_multiple_of_what_counts_at_higher_nodes(start, excess, distance):
+    first, last = -20, 20
+    answer = MemoryEngine([distance]).answer(TailNodes(0.0, first, last))
+    above = np.array(answer[last - first + 1 :])
+    node = math.frexp(start)[1]
+    counted = above[node - first :].sum() / SOFT_ONE
+    needed = max(min(distance, start + excess) - start, 0.0)
+    assert per_count(start, excess) * counted >= needed * (1 - 1e-12)
+
+
+@given(
+    st.integers(1, 1000),
+    st.integers(-(10**6), 10**6),
+    st.floats(-20, 20),
+    st.floats(-0.9, 20),
+)
+def test_noise_on_sum_and_count_is_noise_on_their_quotient(n, total, on_sum, on_count):
+    value = (total + on_sum) / (n + on_count)
+    assert value - total / n == pytest.approx((on_sum - value * on_count) / n, abs=1e-6)
+
+
+def test_a_count_that_may_be_noise_alone_says_nothing():
+    lattice = Lattice.around(0.0, 1.0, 1.0)
+    noisy = Sum(0.0, lattice, 5.0, 3.0, 1, Noise("laplace", 10.0))
+    assert noisy.count_bound(0.01) == (math.inf, 1.0)
+    public = Sum(0.0, lattice, 5.0, 3.0, 0, Noise("laplace", 10.0))
+    assert public.count_bound(0.01) == (0.0, 3.0)
+
+
+def test_the_risk_is_divided():
+    risk = split_risk(0.05)
+    assert risk.sampling + risk.noise + risk.spread + risk.beyond == pytest.approx(0.05)
+
+
+records = st.lists(
+    st.one_of(st.floats(-100, 100), st.sampled_from([0.0, 1.0, 1e3, -1e6])), min_size=2, max_size=12
+)
+
+
+@settings(max_examples=60)
+@given(records, st.sampled_from([1.3, 2.0, 4.0]), st.sampled_from(["replace-one", "add-remove"]))
+def test_the_mean_of_the_data_is_covered_if_the_records_keep_the_moment(values, k, unit):
+    data = np.tile(np.array(values), 400)
+    mean = float(data.mean())
+    scale = float(np.mean(np.abs(data - mean) ** k) ** (1 / k)) * (1 + 1e-9)
+    assume(scale > 1e-6)
+    result = estimate(data, tail=tt.Moment(k, scale), target="data", unit=unit)
+    slack = 1e-9 * (abs(mean) + scale)
+    assert result.interval.low - slack <= mean <= result.interval.high + slack
+
+
+@settings(max_examples=60)
+@given(records, st.sampled_from(["population", "data"]))
+def test_the_mean_of_bounded_data_is_covered(values, target):
+    data = np.tile(np.array(values), 400)
+    low, high = float(data.min()) - 0.5, float(data.max()) + 0.5
+    result = estimate(data, tail=tt.Bounded(low, high), target=target)
+    assert result.interval.low - 1e-6 <= data.mean() <= result.interval.high + 1e-6
+
+
+def test_parts_add_up_and_none_spends_nothing():
+    data = np.random.default_rng(1).standard_normal(20_000)
+    release = tt.mean(data, epsilon=1, tail=tt.Moment(4, 3**0.25), unit="replace-one")
+    assert set(release.parts) == {"sampling", "noise", "truncation", "rounding"}
+    larger = max(release.high - release.value, release.value - release.low)
+    assert sum(release.parts.values()) == pytest.approx(larger, rel=0.05)
+    assert all(part >= 0 for part in release.parts.values())
+    without = tt.mean(data, epsilon=1, confidence=None)
+    assert without.low is None
+    assert "spread" not in [step.name for step in without.plan.steps]
+
+
+@pytest.mark.parametrize("unit", ["replace-one", "add-remove"])
+def test_intervals_with_a_true_moment_cover(unit):
+    # At least 95% are guaranteed: 20 misses of 60 have a probability below 1e-10.
+    rng, missed = np.random.default_rng(7), 0
+    for _ in range(60):
+        release = tt.mean(rng.exponential(size=2000), epsilon=1, tail=tt.Moment(2, 1.0), unit=unit)
+        missed += not release.low <= 1.0 <= release.high
+    assert missed < 20

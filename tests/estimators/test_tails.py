@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tametail as tt
+from tametail.budget import Noise
+from tametail.engines.arrays import MemoryEngine
+from tametail.estimators.tails import Tails, sum_quantile, windows
+from tametail.queries import SOFT_ONE, TailNodes
+
+FIRST, LAST = -20, 20
+SILENT = Noise("laplace", 1e-3)
+
+
+def _tails(data: np.ndarray, noise: Noise = SILENT) -> Tails:
+    nodes = np.array(MemoryEngine(data).answer(TailNodes(0.0, FIRST, LAST)), dtype=np.float64)
+    below, above = nodes.reshape(2, -1) / SOFT_ONE
+    return Tails(below, above, FIRST, noise)
+
+
+@given(
+    st.lists(st.floats(1e-9, 1e9), min_size=1, max_size=30),
+    st.floats(1e-7, 1e7),
+    st.floats(1.0, 1e6),
+)
+def test_no_record_between_the_distances_is_missed(records, distance, factor):
+    tails, farthest = _tails(np.array(records)), distance * factor
+    between = sum(distance < record <= farthest for record in records)
+    bound = tails.beyond(tails.above, distance, 0.5, farthest=farthest)
+    assert bound >= between - 1e-9
+    assert tails.beyond(tails.above, distance, 0.5) >= sum(x > distance for x in records) - 1e-9
+
+
+@pytest.mark.parametrize("scale", [0.7, 5.0])
+@pytest.mark.parametrize("terms", [1, 2, 3, 8])
+@pytest.mark.parametrize("risk", [0.1, 0.01, 1e-4])
+def test_sums_of_laplace_noises_stay_below_their_quantile(scale, terms, risk):
+    ratio, reach = np.exp(-1 / scale), 400
+    mass = (1 - ratio) / (1 + ratio) * ratio ** np.abs(np.arange(-reach, reach + 1))
+    total = np.array([1.0])
+    for _ in range(terms):
+        total = np.convolve(total, mass)
+    values = np.arange(-reach * terms, reach * terms + 1)
+    bound = sum_quantile(Noise("laplace", scale), risk, terms)
+    assert total[values > bound].sum() <= risk + 1e-12
+    assert bound <= Noise("laplace", scale).sum_quantile(risk, terms)
+
+
+def test_the_quantile_of_many_laplace_noises_is_nearly_exact():
+    draws = np.random.default_rng(1).laplace(size=(200_000, 6)).sum(axis=1)
+    bound = sum_quantile(Noise("laplace", 1e6), 0.01, 6) / 1e6
+    assert abs(np.mean(draws > bound) - 0.01) < 0.0015
+
+
+def test_gaussian_noise_uses_chernoff():
+    noise = Noise("gaussian", 10.0)
+    assert sum_quantile(noise, 0.01, 4) == noise.sum_quantile(0.01, 4)
+
+
+def test_records_within_the_assumption_raise_no_doubt():
+    records = np.random.default_rng(2).uniform(-1, 1, 10_000)
+    tails = _tails(records)
+    assert tails.contradicts(tt.Bounded(-1.0, 1.0), 0.0, 0.0, 10_000) is False
+    assert tails.contradicts(tt.Moment(2, 0.58), 0.0, 0.0, 10_000) is False
+    assert tails.contradicts(None, 0.0, 0.0, 10_000) is None
+    far = _tails(np.concatenate([records, [500.0] * 2000]))
+    assert far.contradicts(tt.Bounded(-1.0, 1.0), 0.0, 0.0, 12_000) is True
+    assert far.contradicts(tt.Moment(2, 0.58), 0.0, 0.0, 12_000) is True
+
+
+@pytest.mark.parametrize("end", [1.0, 2.0, 1.5])
+def test_records_at_the_very_bound_raise_no_doubt(end):
+    tails = _tails(np.full(100_000, end))
+    assert tails.contradicts(tt.Bounded(-end, end), 0.0, end, 100_000) is False
+
+
+def test_windows_add_up_four_nodes():
+    assert windows(np.arange(6.0)).tolist() == [6.0, 10.0, 14.0, 12.0, 9.0, 5.0]

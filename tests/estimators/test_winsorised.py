@@ -1,0 +1,105 @@
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from exact import estimate
+
+import tametail as tt
+
+UNITS = pytest.mark.parametrize("unit", ["replace-one", "add-remove"])
+
+
+def _symmetric(n: int = 50_000) -> np.ndarray:
+    half = np.random.default_rng(2).standard_t(3, n // 2)
+    return np.round(np.concatenate([half, -half]) * 1024) / 1024
+
+
+@UNITS
+@pytest.mark.parametrize("value", [0.0, 7.0, -19.99, 1e300, 5e-324])
+def test_constants_come_out_exactly(unit, value):
+    result = estimate([value] * 5000, unit=unit)
+    assert result.value == value
+    assert result.clip == (value, value)
+
+
+@UNITS
+def test_the_value_is_the_winsorised_mean_and_what_the_fit_adds(unit):
+    data = _symmetric()
+    result = estimate(data, unit=unit, missing="none")
+    low, high = result.clip
+    winsorised = np.clip(data, low, high).mean()
+    assert low < 0 < high
+    assert abs(result.value - winsorised) < 0.02 * data.std()
+
+
+def test_symmetric_data_have_their_centre_as_the_mean():
+    data = _symmetric()
+    result = estimate(data + 0.0, missing="none")
+    low, high = result.clip
+    assert high == pytest.approx(-low, rel=0.02)
+    assert abs(result.value) < 1e-3
+
+
+@UNITS
+@pytest.mark.parametrize("shift", [0.0, 2.0**10, -(2.0**20)])
+@pytest.mark.parametrize("factor", [1.0, 2.0**-6, 2.0**6])
+def test_a_shift_or_a_power_of_two_moves_the_answer_with_the_data(unit, shift, factor):
+    data = np.round(np.random.default_rng(3).lognormal(0, 1, 20_000) * 1024) / 1024
+    plain = estimate(data, unit=unit, missing="none")
+    moved = estimate(factor * (data + shift), unit=unit, missing="none")
+    spread = data.std()
+    assert moved.value / factor - shift == pytest.approx(plain.value, abs=0.02 * spread)
+    assert moved.clip[1] / factor - shift == pytest.approx(plain.clip[1], rel=0.05)
+
+
+def test_within_keeps_the_value_and_does_not_clip_records():
+    data = np.random.default_rng(4).lognormal(0, 1, 20_000)
+    free, told = estimate(data), estimate(data, within=(5.0, 9.0))
+    assert told.value == 5.0
+    assert told.clip[1] > 9.0 or free.clip[1] < 9.0
+
+
+def test_what_the_caller_knows_caps_the_clip_points():
+    data = np.random.default_rng(5).pareto(1.1, 20_000)
+    bounded = estimate(np.minimum(data, 30.0), tail=tt.Bounded(0.0, 30.0))
+    assert 0.0 <= bounded.clip[0] < bounded.clip[1] <= 30.0
+    narrow = estimate(data, tail=tt.Moment(2, 0.5))
+    free = estimate(data)
+    assert narrow.clip[1] - narrow.clip[0] < free.clip[1] - free.clip[0]
+
+
+@pytest.mark.parametrize(
+    ("tail", "doubtful"),
+    [
+        (None, None),
+        (tt.Moment(2, 1.0), False),
+        (tt.Moment(4, 3.0**0.25), False),
+        (tt.Moment(2, 0.05), True),
+        (tt.Bounded(-8.0, 8.0), False),
+        (tt.Bounded(-0.5, 0.5), True),
+    ],
+)
+def test_an_assumption_that_the_counts_contradict_is_doubtful(tail, doubtful):
+    data = np.random.default_rng(6).standard_normal(50_000)
+    assert estimate(data, tail=tail).assumption_doubtful is doubtful
+
+
+@UNITS
+@pytest.mark.parametrize("data", [[], [3.0], [float("nan")] * 3, [float("inf")]])
+def test_few_or_no_records_still_give_an_answer(unit, data):
+    result = estimate(data, unit=unit, within=(-10.0, 10.0))
+    assert -10.0 <= result.value <= 10.0
+    assert -10.0 <= result.interval.low <= result.value <= result.interval.high <= 10.0
+
+
+def test_two_values_and_zeros_are_seen():
+    coins = np.repeat([0.0, 1.0], [7000, 3000])
+    assert estimate(coins, missing="none").value == pytest.approx(0.3, abs=0.01)
+    claims = np.repeat([0.0, 100.0], [19_000, 1000])
+    assert estimate(claims, missing="none").value == pytest.approx(5.0, abs=0.3)
