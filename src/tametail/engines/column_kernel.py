@@ -39,22 +39,26 @@ CHUNK_CELLS = 1 << 15
 #: How much a factor is lowered, so that rounding cannot put a shrunk row outside of its ball.
 _SAFE = 1.0 - 2.0**-40
 
+#: Chunks are this many times as large where only a sample of their cells is read.
+_SPARSE = 16
+
 #: Gaps between sampled cells that are drawn at a time.
 _GAPS = 1 << 12
 
-#: Gives the chunks anew for every pass.
-Chunks = Callable[[], Iterable[Floats]]
+#: Gives the chunks anew for every pass, with at most so many rows.
+Chunks = Callable[[int], Iterable[Floats]]
 
 
 def rows_per_chunk(dim: int) -> int:
     """Return how many rows of ``dim`` cells make a chunk."""
-    return max(1, min(MOST_ROWS, CHUNK_CELLS // max(dim, 1)))
+    return max(1, min(MOST_ROWS, CHUNK_CELLS // dim))
 
 
 class ColumnKernel:
-    """Answers queries over the rows that ``chunks()`` yields, and keeps the pass of one ball."""
+    """Answers queries over the rows that ``chunks`` yields, and keeps the pass of one ball."""
 
-    def __init__(self, chunks: Chunks) -> None:
+    def __init__(self, chunks: Chunks, dim: int) -> None:
+        self._rows = rows_per_chunk(dim)
         self._chunks = chunks
         self._pass: BallPass | None = None
 
@@ -62,11 +66,11 @@ class ColumnKernel:
         """Return the exact answer to ``query``."""
         match query:
             case ColumnMedians():
-                return _keys(query, self._chunks())
+                return _keys(query, self._chunks(_SPARSE * self._rows))
             case Distances():
-                return _distances(query, self._chunks())
+                return _distances(query, self._chunks(_SPARSE * self._rows))
             case Rows():
-                return (sum(len(chunk) for chunk in self._chunks()),)
+                return (sum(len(chunk) for chunk in self._chunks(self._rows)),)
             case BallLevels():
                 return [self._ball_pass(query.ball).outside()]
         totals = self._ball_pass(query.ball).totals(query.level, self._chunks)
@@ -79,7 +83,7 @@ class ColumnKernel:
     def _ball_pass(self, ball: Ball) -> BallPass:
         if self._pass is None or self._pass.ball != ball:
             self._pass = BallPass(ball)
-            for chunk in self._chunks():
+            for chunk in self._chunks(self._rows):
                 self._pass.add(chunk)
         return self._pass
 
@@ -200,7 +204,7 @@ class BallPass:
     def totals(self, level: int, chunks: Chunks) -> Totals:
         """Return the sums for the ball number ``level``: only rows outside of it are read again."""
         if level not in self._totals:
-            self._totals[level] = self._correct(level, chunks())
+            self._totals[level] = self._correct(level, chunks(len(self.buffer)))
         return self._totals[level]
 
     def _correct(self, level: int, chunks: Iterable[Floats]) -> Totals:

@@ -21,7 +21,7 @@ from tametail.engines.cells import (
     check_array_type,
     text_to_floats,
 )
-from tametail.engines.column_kernel import ColumnKernel, rows_per_chunk
+from tametail.engines.column_kernel import ColumnKernel
 from tametail.engines.files import Progress, find_files
 from tametail.engines.frames import _computed as computed
 from tametail.engines.frames import column_of, is_frame, pick_column
@@ -59,7 +59,7 @@ class TableEngine:
     ) -> None:
         self.columns = tuple(columns)
         self._size = size
-        self._kernel = ColumnKernel(chunks)
+        self._kernel = ColumnKernel(chunks, len(columns))
 
     @property
     def size(self) -> int:
@@ -131,12 +131,12 @@ def _padded(rows: list[Floats]) -> Floats:
 
 
 def _open_matrix(matrix: npt.NDArray[Any]) -> TableEngine:
-    rows = rows_per_chunk(matrix.shape[1])
+    plain = matrix.dtype == np.float64 and not isinstance(matrix, np.ma.MaskedArray)
 
-    def chunks() -> Iterator[Floats]:
+    def chunks(rows: int) -> Iterator[Floats]:
         for start in range(0, len(matrix), rows):
             part = matrix[start : start + rows]
-            yield array_to_floats(part.reshape(-1)).reshape(part.shape)
+            yield part if plain else array_to_floats(part.reshape(-1)).reshape(part.shape)
 
     return TableEngine([str(j) for j in range(matrix.shape[1])], lambda: len(matrix), chunks)
 
@@ -147,9 +147,8 @@ def _open_frame(data: Any, names: tuple[str, ...]) -> TableEngine:
         schema = known.collect_schema().names()
         data = computed(known.select([pick_column(schema, name) for name in names])).to_native()
     columns = [_typed(column_of(data, name)) for name in names]
-    rows = rows_per_chunk(len(names))
 
-    def chunks() -> Iterator[Floats]:
+    def chunks(rows: int) -> Iterator[Floats]:
         for start in range(0, len(columns[0]), rows):
             yield np.column_stack([_part(column, start, rows) for column in columns])
 
@@ -182,8 +181,7 @@ def _open_files(
     else:
         stream = partial(_csv_rows, cast("list[CsvSource]", sources))
 
-    def chunks() -> Iterator[Floats]:
-        rows = rows_per_chunk(len(names))
+    def chunks(rows: int) -> Iterator[Floats]:
         for fraction, block in stream():
             for start in range(0, len(block), rows):
                 yield block[start : start + rows]

@@ -50,6 +50,8 @@ def mean_deviation(
     """
     n = max(math.floor(n), 1)
     usual = 0.0 if noise is None else _usual(noise, _UNUSUAL * risk)
+    if noise is not None and usual <= 1e-9 * reach:  # too small for the grid: its bound is as good
+        return mean_deviation(deviation, reach, n, (1 - _UNUSUAL) * risk) + usual
     # Larger figures are valid too, and keep the grid of the noise short and p within (0, 1).
     deviation = max(deviation, usual * math.sqrt(n) / _NOISE_REACH, 1e-9 * reach)
     reach = max(reach, 1e-3 * deviation)

@@ -78,7 +78,8 @@ class Evidence:
             )
             if high - low > ENOUGH * width:
                 break
-        truncation = max(high - total.mean, total.mean - low) - sum(parts.values())
+        widest = max(high - total.mean, total.mean - low)
+        truncation = widest - sum(parts.values()) if widest < math.inf else math.inf
         return low, high, {**parts, "truncation": max(truncation, 0.0)}
 
     def _together(self, deviation: float, reach: float) -> dict[str, float]:
@@ -138,7 +139,11 @@ def interval_around(
     """
     confidence = 0.0 if plan.confidence is None else plan.confidence
     risk = split_risk(1 - confidence)
+    describes = "winsorised mean" if plan.tail is None else "mean"
     miscounted, fewest = total.count_bound(risk.noise / 2)
+    if math.isinf(miscounted):  # the count may be noise alone: nothing is known
+        parts = {"sampling": 0.0, "noise": math.inf, "rounding": total.rounding, "truncation": 0.0}
+        return Interval(*plan.possible, confidence, describes, parts)
     reference = Reference.of(plan, total.ends, tails.noise)
     below, above = (
         Side.of(Answers(plan, clip, total, reference, risk, sign, miscounted, fewest), tails)
@@ -149,6 +154,6 @@ def interval_around(
         low=max(min(low, value), plan.possible[0]),
         high=min(max(high, value), plan.possible[1]),
         confidence=confidence,
-        describes="winsorised mean" if plan.tail is None else "mean",
+        describes=describes,
         parts=parts,
     )

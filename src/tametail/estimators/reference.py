@@ -47,6 +47,8 @@ def split_risk(total: float) -> Risk:
 class Sum:
     """The noisy sum of the clipped records, in ticks from the centre, and their noisy count.
 
+    The count is exact if ``count_weight`` is 0. Its noise is ``count_noise`` (or else that of the
+    sum) over its weight.
     ``coarse`` bounds what a rounding of the records that is coarser than a tick does to their mean.
     """
 
@@ -57,6 +59,7 @@ class Sum:
     count_weight: int
     noise: Noise
     coarse: float = 0.0
+    count_noise: Noise | None = None
 
     @property
     def rounding(self) -> float:
@@ -65,8 +68,9 @@ class Sum:
 
     @property
     def mean(self) -> float:
-        """The winsorised mean."""
-        return self.centre + self.lattice.value(self.total / self.count)
+        """The winsorised mean; it lies between the clip points, whatever the noise."""
+        low, high = self.ends
+        return min(max(self.centre + self.lattice.value(self.total / self.count), low), high)
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -82,7 +86,8 @@ class Sum:
         if not self.count_weight:
             return 0.0, self.count
         # The estimator may have moved the noisy count by one scale of its noise.
-        missed = (self.noise.quantile(risk) + self.noise.scale) / self.count_weight
+        noise = self.noise if self.count_noise is None else self.count_noise
+        missed = (noise.quantile(risk) + noise.scale) / self.count_weight
         fewest = self.count - missed
         if fewest < 1:
             return math.inf, 1.0

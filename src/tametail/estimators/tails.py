@@ -12,10 +12,10 @@ import numpy.typing as npt
 from tametail.budget import Budget, Noise, noise_for
 from tametail.queries import SOFT_ONE, TailNodes
 from tametail.tail import Bounded, Tail
+from tametail.unit import Unit
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
-    from tametail.unit import Unit
 
 Array = npt.NDArray[np.float64]
 
@@ -40,16 +40,19 @@ class Tails:
     above: Array
     first: int
     noise: Noise
+    count: float | None = None
 
     @classmethod
     def ask(cls, ask: Ask, unit: Unit, centre: float, cost: Budget) -> Tails:
         """Ask for the counts around ``centre``."""
-        query = TailNodes(centre, FIRST_OCTAVE, LAST_OCTAVE)
-        nodes = np.array(ask.noisy(query, cost), dtype=np.float64) / SOFT_ONE
+        # Under replace-one the number of records comes for free.
+        query = TailNodes(centre, FIRST_OCTAVE, LAST_OCTAVE, counted=unit is Unit.REPLACE_ONE)
+        answer = np.array(ask.noisy(query, cost), dtype=np.float64) / SOFT_ONE
         sensitivity = query.sensitivity(unit)
         noise = noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
-        below, above = nodes.reshape(2, -1)
-        return cls(below, above, FIRST_OCTAVE, noise)
+        nodes = 2 * (LAST_OCTAVE - FIRST_OCTAVE + 1)
+        below, above = answer[:nodes].reshape(2, -1)
+        return cls(below, above, FIRST_OCTAVE, noise, float(answer[-1]) if query.counted else None)
 
     def averaged_with(self, other: Tails) -> Tails:
         """Join two answers to the same question, each in proportion to its precision."""
@@ -59,9 +62,12 @@ class Tails:
             share * mine + (1 - share) * theirs
             for mine, theirs in zip(self.sides, other.sides, strict=True)
         )
+        count = None
+        if self.count is not None and other.count is not None:
+            count = share * self.count + (1 - share) * other.count
         # The mean of two Laplace noises of this variance has lighter tails than a Laplace noise.
         scale = self.noise.scale * math.sqrt(share)
-        return Tails(below, above, self.first, Noise(self.noise.kind, scale))
+        return Tails(below, above, self.first, Noise(self.noise.kind, scale), count)
 
     @property
     def scale(self) -> float:

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 
 from tametail.budget import Zcdp, noise_for
 from tametail.estimators.clip import Clip, choose_clip
-from tametail.estimators.interval import Sum, interval_around, split_risk
-from tametail.estimators.second_look import second_look
+from tametail.estimators.interval import interval_around
+from tametail.estimators.reference import Sum, split_risk
+from tametail.estimators.second_look import count_of, second_look
 from tametail.estimators.shares import halvings
 from tametail.estimators.tails import Tails
 from tametail.queries import ClippedSum, Count, Lattice, Median, Squares
@@ -43,8 +44,8 @@ def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:
     if clip.side == 0:
         clip, tails, total = second_look(plan, ask, centre, tails)
     else:
-        total = _ask_sum(plan, ask, clip, size)
-    squares = _ask_squares(plan, ask, clip, size) if plan.has("spread") else math.inf
+        total = _ask_sum(plan, ask, clip, tails, size)
+    squares = _ask_squares(plan, ask, clip) if plan.has("spread") else math.inf
 
     value = min(max(total.mean + clip.excess / total.count, low), high)
     wants_interval = plan.confidence is not None
@@ -56,8 +57,8 @@ def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:
     )
 
 
-def _ask_sum(plan: Plan, ask: Ask, clip: Clip, size: int) -> Sum:
-    """Ask for sum and count, centred where the mean is expected: then the count matters least."""
+def _ask_sum(plan: Plan, ask: Ask, clip: Clip, tails: Tails, size: int) -> Sum:
+    """Ask for the sum, centred where the mean is expected: then the count matters least."""
     cost, middle = plan.cost("sum"), clip.centre + clip.offset
     lattice = Lattice.below_noise(
         middle,
@@ -66,21 +67,19 @@ def _ask_sum(plan: Plan, ask: Ask, clip: Clip, size: int) -> Sum:
         strength=cost.strength,
         records=size,
     )
-    query = ClippedSum(lattice, _count_weight(plan, lattice, clip))
+    weight = _count_weight(plan, lattice, clip) if plan.unit is Unit.ADD_REMOVE else 0
+    query = ClippedSum(lattice, weight)
     answer = ask.noisy(query, cost)
     sensitivity = query.sensitivity(plan.unit)
     noise = noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
-    count = float(size)
-    if query.count_weight:
-        step = noise.scale / query.count_weight
-        count = max(answer[1] / query.count_weight, step, 1.0)
-        if plan.unit is Unit.REPLACE_ONE:
-            # There are no more records than rows, whose number is public, and usually as many.
-            count = min(count + step, float(size))
-    return Sum(middle, lattice, float(answer[0]), count, query.count_weight, noise)
+    if weight:
+        count = max(answer[1] / weight, noise.scale / weight, 1.0)
+        return Sum(middle, lattice, float(answer[0]), count, weight, noise)
+    count, weight = count_of(plan, tails, size)
+    return Sum(middle, lattice, float(answer[0]), count, weight, noise, count_noise=tails.noise)
 
 
-def _ask_squares(plan: Plan, ask: Ask, clip: Clip, size: int) -> float:
+def _ask_squares(plan: Plan, ask: Ask, clip: Clip) -> float:
     """Return an upper bound of the sum of the squared, clipped distances from the centre."""
     if clip.side == 0:
         return 0.0
@@ -90,24 +89,18 @@ def _ask_squares(plan: Plan, ask: Ask, clip: Clip, size: int) -> float:
     (noisy,) = ask.noisy(query, cost)
     risk = split_risk(1 - (plan.confidence or 0.0)).spread
     noise = noise_for(cost, query.largest, query.largest**2).quantile(risk / 2)
-    return (noisy + noise + size) * query.unit
+    return (noisy + noise) * query.unit
 
 
 def _count_weight(plan: Plan, lattice: Lattice, clip: Clip) -> int:
     """Return the weight of the count beside the sum that makes their quotient most accurate.
 
     The noise on the quotient is that on sum - d * count, where d is the distance of the mean from
-    the lattice's centre: Delta^2 (1 + (d/weight)^2), Delta growing with the weight.
+    the lattice's centre: Delta^2 (1 + (d/weight)^2), Delta = side + weight (in L2 accordingly).
     """
-    if plan.missing == "none" and plan.unit is Unit.REPLACE_ONE:
-        return 0
-    side, width = lattice.side, lattice.width
+    side = lattice.side
     distance = (abs(clip.offset) / 4 + clip.doubt) / lattice.tick
     distance = min(max(distance, side / 1000), side)
     if isinstance(plan.cost("sum"), Zcdp):
-        best, free = math.sqrt(side * distance), math.sqrt(width**2 - side**2)
-    else:
-        best, free = (side * distance**2) ** (1 / 3), float(width - side)
-    if plan.unit is Unit.REPLACE_ONE:
-        best = max(best, free)
-    return max(round(best), 1)
+        return max(round(math.sqrt(side * distance)), 1)
+    return max(round(math.cbrt(side * distance**2)), 1)
