@@ -111,6 +111,8 @@ def test_the_common_base_is_not_a_budget():
 
 def test_a_fourth_notion_has_no_price():
     class Renyi(Budget):
+        strength = 1.0
+
         def __str__(self):
             return "renyi"
 

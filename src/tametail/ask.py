@@ -29,7 +29,6 @@ from tametail.budget import (
 )
 from tametail.column_queries import ChoiceQuery, ColumnMedians, ColumnSumQuery
 from tametail.engines import Engine
-from tametail.engines.matrices import MatrixEngine
 from tametail.errors import DataError, InternalError
 from tametail.mechanisms.columns import choose_medians, choose_ranks
 from tametail.mechanisms.histograms import largest_bucket
@@ -41,6 +40,7 @@ from tametail.unit import Unit
 from tametail.vector_queries import BallMean, Scores
 
 if TYPE_CHECKING:
+    from tametail.engines.matrices import MatrixEngine
     from tametail.engines.tables import TableEngine
 
 Verb = Literal["noisy", "gaussian", "median", "largest", "winner", "medians", "choose"]
@@ -136,9 +136,10 @@ class Data:
 
     def column(self, index: int) -> Data:
         """Return the same for this column of a matrix only."""
-        if not isinstance(self._engine, MatrixEngine):
+        column = getattr(self._engine, "column", None)
+        if column is None:
             raise InternalError("only a matrix has columns.")
-        return Data(self._engine.column(index))
+        return Data(column(index))
 
 
 class Replay:

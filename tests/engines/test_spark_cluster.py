@@ -15,6 +15,8 @@ import pytest
 import tametail as tt
 from tametail.engines.opening import open_column
 
+from .conftest import QUERIES
+
 pytestmark = pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17")
 
 #: Seconds until master, workers and executors must have found each other.
@@ -39,7 +41,7 @@ def _start(stack, folder, kind, *arguments):
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": "256m",
     }
-    log = stack.enter_context(open(folder / f"{kind}-{_free_port()}.log", "wb"))
+    log = stack.enter_context((folder / f"{kind}-{_free_port()}.log").open("wb"))
     daemon = subprocess.Popen(
         command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT
     )
@@ -99,14 +101,11 @@ def cluster(tmp_path_factory):
         yield session
 
 
-@pytest.fixture(scope="module")
-def engine(cluster, records):
+def test_equals_the_reference(cluster, records, reference, comparable):
     frame = cluster.createDataFrame([(x,) for x in records], "v double")
-    return open_column(frame.repartition(4), "v")
-
-
-def test_equals_the_reference(engine, query, records, reference, comparable):
-    assert comparable(engine.answer(query)) == reference(query, records)
+    engine = open_column(frame.repartition(4), "v")
+    for query in QUERIES:
+        assert comparable(engine.answer(query)) == reference(query, records), query
 
 
 def test_a_mean(cluster):

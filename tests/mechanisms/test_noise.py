@@ -113,7 +113,7 @@ def test_an_impossible_sensitivity_is_an_internal_error(sensitivity):
     with pytest.raises(InternalError, match="sensitivity"):
         laplace_scale(sensitivity, 1.0)
     with pytest.raises(InternalError, match="sensitivity"):
-        gaussian_scale(sensitivity, 1.0)
+        gaussian_scale(sensitivity * abs(sensitivity), 1.0)
 
 
 def test_the_largest_noise_stays_far_within_sixty_four_bits():

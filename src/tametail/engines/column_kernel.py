@@ -180,14 +180,15 @@ class BallPass:
         with np.errstate(all="ignore"):  # what overflows is an infinity: outside of all balls
             self._to_ticks(chunk, ticks)
             norms = self._to_powers(ticks, powers) @ columns
-            missing = np.flatnonzero(np.isnan(norms))
-            if missing.size:
+            if np.isnan(norms.sum()):
+                missing = np.isnan(norms)
                 ticks[missing] = _without_nan(ticks[missing])
                 norms = self._to_powers(ticks, powers) @ columns
         levels = np.searchsorted(self.limits, norms, side="left").astype(np.uint8)
         # Rows outside of all balls may not be exact, or not even finite.
-        far = np.flatnonzero(levels == len(self.limits))
-        ticks[far] = powers[far] = 0.0
+        if norms.max(initial=0.0) > self.limits[-1]:
+            far = levels == len(self.limits)
+            ticks[far] = powers[far] = 0.0
         self.levels.append(levels)
         self.sums += (rows @ ticks).astype(np.int64)
         squares = powers if self.ball.order == 2 else np.multiply(ticks, ticks, out=powers)

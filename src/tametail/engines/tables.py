@@ -21,7 +21,7 @@ from tametail.engines.cells import (
     check_array_type,
     text_to_floats,
 )
-from tametail.engines.column_kernel import ColumnKernel
+from tametail.engines.column_kernel import Chunks, ColumnKernel
 from tametail.engines.files import Progress, find_files
 from tametail.engines.frames import _computed as computed
 from tametail.engines.frames import column_of, is_frame, pick_column
@@ -55,7 +55,7 @@ class TableEngine:
         self,
         columns: Sequence[str],
         size: Callable[[], int],
-        chunks: Callable[[], Iterator[Floats]],
+        chunks: Chunks,
     ) -> None:
         self.columns = tuple(columns)
         self._size = size

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tametail.budget import Noise
+from tametail.doubles import LARGEST
 from tametail.estimators.concentration import count_bound
 from tametail.estimators.tails import sum_quantile
 from tametail.queries import SOFT_ONE, Lattice
@@ -69,8 +70,12 @@ class Sum:
     @property
     def mean(self) -> float:
         """The winsorised mean; it lies between the clip points, whatever the noise."""
-        low, high = self.ends
-        return min(max(self.centre + self.lattice.value(self.total / self.count), low), high)
+        lattice = self.lattice
+        shift = min(
+            max(self.total / self.count, lattice.low - lattice.centre),
+            lattice.high - lattice.centre,
+        )
+        return min(max(self.centre + lattice.value(shift), -LARGEST), LARGEST)
 
     @property
     def ends(self) -> tuple[float, float]:

@@ -120,7 +120,7 @@ def gaussian_scale(l2_squared: int, rho: float) -> float:
     >>> gaussian_scale(0, 0.25)
     0.0
     """
-    _check_sensitivity(math.isqrt(max(l2_squared, 0)))
+    _check_sensitivity(l2_squared if l2_squared < 0 else math.isqrt(l2_squared))
     rho = positive(rho=rho)
     if l2_squared == 0:
         return 0.0

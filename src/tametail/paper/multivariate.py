@@ -14,7 +14,6 @@ import numpy.typing as npt
 from tametail._validate import number, one_of, positive, probability
 from tametail.ask import Ask, Data
 from tametail.budget import Approx, Budget, Pure, parse_budget
-from tametail.engines.matrices import open_matrix
 from tametail.errors import ParameterError
 from tametail.paper.ball import (
     LEAST_DIMENSION,
@@ -244,6 +243,8 @@ def _given(
         )
     if not 2 <= order < math.inf:
         raise ParameterError(f"k={k!r} is not known in many dimensions: write a finite k >= 2.")
+    from tametail.engines.matrices import open_matrix  # brings pyarrow: not at import
+
     engine = open_matrix(X)
     return _Given(
         ask=Ask(Data(engine), budget, Unit.REPLACE_ONE),

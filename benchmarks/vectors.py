@@ -1,0 +1,198 @@
+"""Vector means: tametail beside CoinPress, on laws and on files of several columns.
+
+``python benchmarks/vectors.py --runs 100`` prints, for every setting, the 10%-trimmed mean and the
+maximum of the l2 error over runs, and the number of failures (beyond 20 times the trimmed mean).
+``--data DIR`` compares every column of the files in a folder with its own one-dimensional release
+at rho / d. All releases are under replace-one, without an interval.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+import tametail as tt
+from tametail.vector_api import vector_mean
+
+sys.path.insert(0, str(Path(__file__).parent))
+from baselines.coinpress import coinpress_mean
+
+Floats = npt.NDArray[np.float64]
+Draw = Callable[[np.random.Generator, tuple[int, int]], Floats]
+
+
+def normal(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    return rng.normal(size=shape)
+
+
+def student(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
+    """t(3), scaled to variance 1."""
+    return rng.standard_t(3, size=shape) / math.sqrt(3)
+
+
+LAWS: dict[str, Draw] = {"normal": normal, "t(3)": student}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One row of the table."""
+
+    name: str
+    law: str
+    n: int
+    dim: int
+    mean: float
+    request: dict[str, Any] = field(default_factory=lambda: {"rho": 0.5})
+
+    def rows(self, rng: np.random.Generator) -> Floats:
+        """Draw the records."""
+        return self.mean + LAWS[self.law](rng, (self.n, self.dim))
+
+    @property
+    def radius(self) -> float:
+        """What CoinPress is told: the mean lies in this ball (10 sqrt(d) in its paper)."""
+        side = 10.0 ** max(1, math.ceil(math.log10(max(2 * abs(self.mean), 1))))
+        return side * math.sqrt(self.dim)
+
+
+TOLD = {"rho": 0.5, "tail": tt.Moment(2, 1.0)}
+
+
+def settings() -> Iterator[Setting]:
+    for law in LAWS:
+        for n in (1_000, 10_000):
+            for mean in (0.0, 37.0, 1e6):
+                yield Setting("told nothing", law, n, 50, mean)
+        within = {"within": 50.0}
+        yield Setting("told scale, range", law, 1_000, 50, 0.0, TOLD | within)
+        yield Setting("pure, told nothing", law, 100_000, 50, 0.0, {"epsilon": 1.0})
+
+
+def errors(setting: Setting, runs: int, seed: int) -> dict[str, list[float]]:
+    """Return the l2 errors of each method."""
+    rng = np.random.default_rng(seed)
+    found: dict[str, list[float]] = {"tametail": [], "not private": []}
+    steps = (2, 4) if "rho" in setting.request else ()
+    for _ in range(runs):
+        rows = setting.rows(rng)
+        answers = {
+            "tametail": vector_mean(
+                rows, unit="replace-one", confidence=None, **setting.request
+            ).value,
+            "not private": rows.mean(axis=0),
+        }
+        for count in steps:
+            rho = setting.request["rho"]
+            answers[f"CoinPress {count}"] = coinpress_mean(
+                rows, rho, setting.radius, rng, steps=count
+            )
+        for name, value in answers.items():
+            found.setdefault(name, []).append(float(np.linalg.norm(value - setting.mean)))
+    return found
+
+
+def summary(values: list[float]) -> str:
+    trimmed = float(stats.trim_mean(values, 0.1))
+    failures = sum(value > 20 * trimmed for value in values)
+    return f"{trimmed:10.4f} {max(values):10.4f} {failures:4d}/{len(values)}"
+
+
+def anisotropic(runs: int, seed: int) -> str:
+    """Variances (d/i)^2, mean 10: one scale for all columns would drown the small ones."""
+    rng = np.random.default_rng(seed)
+    n, dim = 10_000, 512
+    deviations = dim / np.arange(1, dim + 1)
+    squares = []
+    for _ in range(runs):
+        rows = 10 + deviations * rng.normal(size=(n, dim))
+        value = vector_mean(rows, rho=0.125, unit="replace-one", confidence=None).value
+        squares.append(float(((value - rows.mean(axis=0)) ** 2).sum()))
+    return f"root mean square of |value - mean(X)|: {math.sqrt(np.mean(squares)):.3f}"
+
+
+def matrices(folder: Path) -> Iterator[tuple[str, Floats]]:
+    """Yield the numeric columns of every file that has at least two, first 10,000 rows."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    for path in sorted(folder.glob("*.parquet")):
+        table = pq.read_table(path)
+        numeric = [
+            name
+            for name, kind in zip(table.column_names, table.schema.types, strict=True)
+            if pa.types.is_integer(kind) or pa.types.is_floating(kind)
+        ]
+        if len(numeric) > 1:
+            frame = table.select(numeric).to_pandas()
+            rows = frame.dropna().to_numpy(dtype=np.float64)
+            picked = np.random.default_rng(0).permutation(len(rows))[:10_000]
+            yield path.stem, rows[picked]
+
+
+def on_files(folder: Path, runs: int, rho: float) -> Iterator[str]:
+    """Compare each column's error with that of a release of its own at rho / d."""
+    for name, rows in matrices(folder):
+        dim, truth = rows.shape[1], rows.mean(axis=0)
+        request = {"unit": "replace-one", "confidence": None, "missing": "none"}
+        own = [vector_mean(rows, rho=rho, **request).value - truth for _ in range(runs)]
+        shared = [
+            vector_mean(rows, rho=rho, common=True, **request).value - truth for _ in range(runs)
+        ]
+        columns = range(dim) if dim <= 40 else range(0, dim, dim // 20)
+        ratios = []
+        for column in columns:
+            alone = [
+                float(tt.mean(rows[:, column], rho=rho / dim, **request)) - truth[column]
+                for _ in range(min(runs, 10))
+            ]
+            best = math.sqrt(np.mean(np.square(alone)))
+            ours = math.sqrt(np.mean([error[column] ** 2 for error in own]))
+            ratios.append(ours / best if best else (1.0 if ours == 0 else math.inf))
+        norms = [float(np.linalg.norm(error)) for error in own]
+        common = [float(np.linalg.norm(error)) for error in shared]
+        yield (
+            f"{name:36s} {len(rows):6d} x {dim:4d}  l2 {np.mean(norms):.4g} "
+            f"(common {np.mean(common):.4g})  over one column alone: median "
+            f"{np.median(ratios):.2f}, worst {max(ratios):.2f}"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--data", type=Path, help="a folder of Parquet files; then only these")
+    parser.add_argument("--rho", type=float, default=0.5, help="for --data")
+    parser.add_argument("--only", default="", help="settings whose line contains this text")
+    parser.add_argument("--anisotropic", action="store_true")
+    chosen = parser.parse_args()
+    if chosen.data:
+        for line in on_files(chosen.data, chosen.runs, chosen.rho):
+            print(line, flush=True)
+        return
+    if chosen.anisotropic:
+        print(anisotropic(chosen.runs, chosen.seed))
+        return
+    print(f"{'setting':52s} {'method':12s}    trimmed    maximum failures")
+    for setting in settings():
+        title = f"{setting.name}, {setting.law}, n={setting.n}, mean={setting.mean:g}"
+        if chosen.only not in title:
+            continue
+        start = time.perf_counter()
+        for method, values in errors(setting, chosen.runs, chosen.seed).items():
+            print(f"{title:52s} {method:12s} {summary(values)}", flush=True)
+        print(f"{'':52s} {(time.perf_counter() - start) / chosen.runs:.2f} s a run", flush=True)
+
+
+if __name__ == "__main__":
+    main()
