@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help demo test lint types layers unit audit benchmarks clean
+.PHONY: help demo test lint types layers unit audit theorems accuracy coverage speed pins clean
 
 help:  ## show this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -36,8 +36,20 @@ unit: $(READY)
 audit: $(READY)  ## long privacy audits (tens of minutes)
 	$(BIN)/python benchmarks/audit.py
 
-accuracy: $(READY)  ## error over the oracle's: make accuracy DATA=folder of Parquet files
+theorems: $(READY)  ## the paper's theorems, checked at the n that they ask for
+	$(BIN)/python benchmarks/theorems.py
+
+accuracy: $(READY)  ## error over an oracle's; DATA=folder adds its one-column files
 	$(BIN)/python benchmarks/accuracy.py $(if $(DATA),--data $(DATA))
+
+coverage: $(READY)  ## how often the intervals cover, and how wide they are
+	$(BIN)/python benchmarks/coverage.py
+
+speed: $(READY)  ## CPU time over numpy.mean, memory, import time
+	$(BIN)/python benchmarks/speed.py
+
+pins: $(READY)  ## pin the proofs to the code: only after reading them again
+	$(BIN)/python tools/pin_proofs.py --write
 
 clean:  ## remove what the targets above made
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -55,7 +55,9 @@ class Distances:
 
     The ``target``-th largest distance lies between two neighbours of the list, or below the
     first, or beyond the last: these are the candidates of the choice, with base masses
-    ``weights``, one more than distances.
+    ``weights``, one more than distances. A candidate other than the first should also have
+    ``least`` cells up to ``window`` distances above its lower end: where nothing lies for many
+    octaves, all candidates would otherwise be as good as the right one.
 
     Answer: for every list the counts, as a table.
     """
@@ -66,6 +68,8 @@ class Distances:
     weights: tuple[int, ...]
     halvings: int = 0
     by_row: bool = False
+    window: int = 1
+    least: int = 0
 
     @property
     def choices(self) -> int:
@@ -118,6 +122,8 @@ class BallLevels:
     weights: tuple[int, ...]
     halvings: int = 0
     choices: int = 1
+    window: int = 1
+    least: int = 0
 
     def score_sensitivity(self, unit: Unit) -> int:  # noqa: ARG002 - the same for both units
         """1: a row moves every count by at most 1."""

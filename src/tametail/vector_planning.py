@@ -263,7 +263,7 @@ def _make(budget: Budget, spend: Budget, *, n: int | None, **rest: Any) -> Vecto
             ranges_known=all(map(math.isfinite, ends)),
         )
     method = COMMON if parts is None else OWN
-    parts = common_shares() if parts is None else parts
+    parts = common_shares(whole, n) if parts is None else parts
     if rest["confidence"] is not None and rest["target"] == "population":
         last = list(parts)[-1]
         parts = {name: part * (1 - SPREAD_SHARE) for name, part in parts.items()}

@@ -70,7 +70,13 @@ def _common_scale(
     cost = plan.cost("scale" + number)
     target = max(1, min(round(SCALE_RANK / choice_rate(cost, 1)), size // 2))
     query = Distances(
-        tuple(centres.tolist()), (steps.HALF_OCTAVES,), target, steps.SCALE_WEIGHTS, by_row=True
+        tuple(centres.tolist()),
+        (steps.HALF_OCTAVES,),
+        target,
+        steps.SCALE_WEIGHTS,
+        by_row=True,
+        window=steps.WINDOW,
+        least=3 * target // 4,
     )
     (octave,) = ask.choose(query, cost)
     scale = steps.HALF_OCTAVES[octave - 1] if octave else 0.0

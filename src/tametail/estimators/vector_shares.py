@@ -32,7 +32,7 @@ SPREAD_SHARE = 0.03
 
 #: Shares of the two rounds with a common scale, and of the steps of a round.
 ROUNDS = (0.3, 0.7)
-ROUND_STEPS = {"scale": 0.05, "radius": 0.05, "sum": 0.9}
+ROUND_SCALE, ROUND_RADIUS = 0.05, 0.05
 
 
 def working(budget: Budget) -> Budget:
@@ -68,13 +68,16 @@ def shares(
     return parts | {"sum": 1.0 - sum(parts.values())}
 
 
-def common_shares() -> dict[str, float]:
+def common_shares(budget: Budget, n: int) -> dict[str, float]:
     """Return the shares of two rounds around one centre with one scale."""
-    return {
-        f"{name} {number}": part * whole
-        for number, whole in enumerate(ROUNDS, start=1)
-        for name, part in ROUND_STEPS.items()
-    }
+    need = _share_for(budget, 1, 2 * SCALE_RANK / max(n, 1))
+    parts = {}
+    for number, whole in enumerate(ROUNDS, start=1):
+        scale = min(max(need, ROUND_SCALE * whole), MOST_FOR_CENTRES * whole)
+        parts[f"scale {number}"] = scale
+        parts[f"radius {number}"] = ROUND_RADIUS * whole
+        parts[f"sum {number}"] = whole - scale - ROUND_RADIUS * whole
+    return parts
 
 
 def halvings(cost: Budget, n: int, dim: int) -> int:

@@ -24,15 +24,25 @@ Floats = npt.NDArray[np.float64]
 #: Distances that are told apart; what lies below the first is a constant column.
 HALF_OCTAVES = tuple(2.0 ** (step / 2) for step in range(-256, 256))
 
-#: Candidates far from 1 weigh less, by a factor 2 every 16 octaves; "constant" weighs 1.
-SCALE_WEIGHTS = (1 << 20, *((1 << 20) >> abs(step) // 32 for step in range(-256, 256)))
+#: Half octaves above a scale in which most of the records beyond it should lie.
+WINDOW = 16
+
+
+def _taper(step: int) -> int:
+    """Scales far from 1 weigh less: 3 log2(1 + |octave| / 8) bits, and more above 2**20."""
+    octave = abs(step) // 2
+    return ((8 + octave) ** 3).bit_length() - 10 + max(0, (step // 2 - 20) // 4)
+
+
+#: Base masses of scales; that of a constant column comes first.
+SCALE_WEIGHTS = (1 << 48, *(1 << 48 - _taper(step) for step in range(-256, 256)))
 
 #: Tail points are up to 16 octaves above the scale, and weigh 1 / cube; none is at 0.
 TAIL_STEPS = tuple(2.0 ** (step / 2) for step in range(-1, 33))
 TAIL_WEIGHTS = (0, *(round(2.0 ** (54 - 1.5 * step)) for step in range(34)))
 
 #: Rank of a tail point, times the rate of its choice.
-TAIL_RANK = 3.0
+TAIL_RANK = 6.0
 
 #: Part of the weights that all columns share alike; the rest goes to columns of wide tails.
 EVEN = 2 / 3
@@ -113,7 +123,16 @@ def _choose_distances(
     """Choose a distance per column that about ``rank / rate`` records exceed; 0 if none does."""
     times = halvings(cost, size, len(centres))
     target = _rank(rank / choice_rate(cost, len(centres), times), (size >> times) / 2)
-    chosen = ask.choose(Distances(centres, distances, target, weights, times), cost)
+    query = Distances(
+        centres,
+        distances,
+        target,
+        weights,
+        times,
+        window=WINDOW,
+        least=3 * target // 4 if weights[0] else 0,
+    )
+    chosen = ask.choose(query, cost)
     return np.array(
         [
             steps[min(index, len(steps) - 1)] if index else 0.0

@@ -41,8 +41,11 @@ def choose_ranks(
     """Choose, for every list of counts, between which neighbours the count passes the target.
 
     With descending counts c_0 >= c_1 >= ... >= c_(m-1), candidate i lies between the i-th and the
-    (i+1)-th entry and has the score ``-max(0, target - c_(i-1), c_i - target)``, without the
-    terms that do not exist for i = 0 and i = m.
+    (i+1)-th entry and has the score
+
+        -max(0, target - c_(i-1), c_i - target, least - (c_(i-1) - c_(i-1+window))),
+
+    where c is 0 beyond the list, and i = 0 has the third term only.
 
     Notes
     -----
@@ -52,7 +55,7 @@ def choose_ranks(
     del unit  # one row moves a count by at most 1, under both
     rate = choice_rate(cost, query.choices, query.halvings)
     weights = np.array(query.weights, dtype=np.int64)
-    return tuple(_select(_scores(counts, query.target), weights, rate) for counts in table)
+    return tuple(_select(_scores(counts, query), weights, rate) for counts in table)
 
 
 def _select(scores: Counts, weights: Counts, rate: Fraction) -> int:
@@ -65,8 +68,10 @@ def _select(scores: Counts, weights: Counts, rate: Fraction) -> int:
     return int(np.searchsorted(ends, uniform_integer(0, int(ends[-1]) - 1), side="right"))
 
 
-def _scores(counts: Counts, target: int) -> Counts:
-    short = np.concatenate([[0], target - counts])
-    beyond = np.concatenate([counts - target, [0]])
-    worse: Counts = np.maximum(np.maximum(short, beyond), 0)
+def _scores(counts: Counts, query: ChoiceQuery) -> Counts:
+    zeros = np.zeros(query.window, dtype=np.int64)
+    above = np.concatenate([counts, zeros])[query.window :]
+    short = np.maximum(query.target - counts, query.least - (counts - above))
+    beyond = np.append(counts - query.target, 0)
+    worse: Counts = np.maximum(np.maximum(np.insert(short, 0, 0), beyond), 0)
     return -worse

@@ -1,0 +1,224 @@
+"""What a private mean costs as the data grow, next to the plain mean of the same engine.
+
+    python benchmarks/scale.py --rows 1000000 10000000 --engines memory parquet spark
+
+The script writes lognormal records to a temporary folder. Every number comes from a process of its
+own, so that peak memory is that of one job: `numpy.mean`, DuckDB's `avg` or Spark's `avg`, and
+`tametail.mean` on the same data with nothing known and epsilon = 1. Times are seconds of CPU, the
+best of the repeats; Spark (local[2]) is warmed up by one run of each. Linux only: the CPU time of
+Spark's JVM is read from /proc.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+COLUMN = "amount"
+BLOCK = 1_000_000
+
+
+def main() -> None:
+    """Print one row per engine and size."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000])
+    parser.add_argument("--engines", nargs="+", default=list(ENGINES), choices=list(ENGINES))
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--folder", help="where to write the data (default: a temporary folder)")
+    parser.add_argument("--job", help=argparse.SUPPRESS)  # a child: the name of what it measures
+    arguments = parser.parse_args()
+    if arguments.job:
+        print(json.dumps(JOBS[arguments.job](arguments.folder, arguments.repeats)))
+        return
+    columns = (
+        "engine",
+        "rows",
+        "plain [s]",
+        "private [s]",
+        "ratio",
+        "passes",
+        "peak [MB]",
+        "growth",
+    )
+    table = Table(*columns, title="CPU time of a private mean over that of a plain one")
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
+        for rows in sorted(arguments.rows):
+            path = str(Path(folder) / f"{rows}.parquet")
+            write(path, rows)
+            for engine in arguments.engines:
+                table.add_row(*measure(engine, path, rows, arguments.repeats))
+            Path(path).unlink()
+    Console(width=110).print(table)
+
+
+def write(path: str, rows: int) -> None:
+    """Write the records in blocks, so that this needs little memory too."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(rows)
+    with pq.ParquetWriter(path, pa.schema([(COLUMN, pa.float64())])) as writer:
+        for start in range(0, rows, BLOCK):
+            block = rng.lognormal(3.0, 2.0, min(BLOCK, rows - start))
+            writer.write_table(pa.table({COLUMN: block}))
+
+
+_EARLIER: dict[str, tuple[int, float]] = {}
+
+
+def measure(engine: str, path: str, rows: int, repeats: int) -> list[str]:
+    """Return the cells of one row of the table."""
+    plain, private = (child(job, path, repeats) for job in ENGINES[engine])
+    seconds = private["cpu"]
+    growth = ""
+    if engine in _EARLIER:
+        fewer, less = _EARLIER[engine]
+        growth = f"n^{np.log(seconds / less) / np.log(rows / fewer):.2f}"
+    _EARLIER[engine] = rows, seconds
+    return [
+        engine, f"{rows:,}", f"{plain['cpu']:.3f}", f"{seconds:.3f}",
+        f"{seconds / plain['cpu']:.2f}", str(private["passes"]), f"{private['peak']:.0f}", growth,
+    ]  # fmt: skip
+
+
+def child(job: str, path: str, repeats: int) -> dict[str, float]:
+    """Run one job in a process of its own."""
+    command = [sys.executable, __file__, "--job", job, "--folder", path, "--repeats", str(repeats)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
+    result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return result
+
+
+def own_cpu() -> float:
+    return time.process_time()
+
+
+def best(run: Callable[[], object], repeats: int, cpu: Callable[[], float] = own_cpu) -> float:
+    """Return the least CPU time of the runs."""
+    times = []
+    for _ in range(repeats):
+        start = cpu()
+        run()
+        times.append(cpu() - start)
+    return min(times)
+
+
+def report(cpu: float, passes: int = 1, of: str = "self") -> dict[str, float]:
+    """Return the figures of a job; peak resident memory is the kernel's own count."""
+    status = Path(f"/proc/{of}/status").read_text()
+    peak = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmHWM"))
+    return {"cpu": cpu, "passes": passes, "peak": peak / 1024}
+
+
+class Passes:
+    """Counts the passes over a file, by its progress."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def __call__(self, fraction: float) -> None:
+        self.count += fraction == 1.0
+
+
+def in_memory(path: str) -> np.ndarray:
+    import pyarrow.parquet as pq
+
+    return pq.read_table(path)[COLUMN].to_numpy()
+
+
+def numpy_mean(path: str, repeats: int) -> dict[str, float]:
+    values = in_memory(path)
+    return report(best(values.mean, repeats))
+
+
+def private_memory(path: str, repeats: int) -> dict[str, float]:
+    import tametail as tt
+
+    values = in_memory(path)
+    passes = private_parquet(path, 1)["passes"]  # the same kernel: the same passes
+    return report(best(lambda: tt.mean(values, epsilon=1), repeats), int(passes))
+
+
+def duckdb_mean(path: str, repeats: int) -> dict[str, float]:
+    import duckdb
+
+    query = f"select avg({COLUMN}) from read_parquet('{path}')"
+    return report(best(lambda: duckdb.sql(query).fetchall(), repeats))
+
+
+def private_parquet(path: str, repeats: int) -> dict[str, float]:
+    import tametail as tt
+    from tametail.api import carry_out
+
+    passes = Passes()
+    carry_out(tt.plan(epsilon=1), path, COLUMN, passes)
+    seconds = best(lambda: tt.mean(path, COLUMN, epsilon=1), repeats)
+    return report(seconds, passes.count)
+
+
+class Spark:
+    """A session, and the CPU time of its JVM and of this process."""
+
+    def __init__(self, path: str) -> None:
+        from pyspark.sql import SparkSession
+
+        settings = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+        settings |= {"spark.sql.shuffle.partitions": "2", "spark.log.level": "OFF"}
+        self.session = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
+        self.frame = self.session.read.parquet(path)
+        self.process = self.session.sparkContext._jvm.java.lang.ProcessHandle.current().pid()
+
+    def cpu(self) -> float:
+        fields = Path(f"/proc/{self.process}/stat").read_text().rpartition(")")[2].split()
+        ticks = int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK") + own_cpu()
+
+
+def spark_mean(path: str, repeats: int) -> dict[str, float]:
+    from pyspark.sql import functions as fn
+
+    spark = Spark(path)
+    average = spark.frame.agg(fn.avg(COLUMN))
+    average.collect()
+    return report(best(average.collect, repeats, spark.cpu), of=str(spark.process))
+
+
+def private_spark(path: str, repeats: int) -> dict[str, float]:
+    import tametail as tt
+    from tametail.engines import spark as engine
+
+    spark, jobs, collect = Spark(path), [], engine._collect
+    engine._collect = lambda frame: jobs.append(frame) or collect(frame)
+    tt.mean(spark.frame, COLUMN, epsilon=1)
+    passes = len(jobs)
+    seconds = best(lambda: tt.mean(spark.frame, COLUMN, epsilon=1), repeats, spark.cpu)
+    # Peak memory is this process only: that of the JVM is its heap setting, not its need.
+    return report(seconds, passes)
+
+
+JOBS = {
+    job.__name__: job
+    for job in (
+        numpy_mean, private_memory, duckdb_mean, private_parquet, spark_mean, private_spark,
+    )
+}  # fmt: skip
+
+ENGINES = {
+    "memory": ("numpy_mean", "private_memory"),
+    "parquet": ("duckdb_mean", "private_parquet"),
+    "spark": ("spark_mean", "private_spark"),
+}
+
+if __name__ == "__main__":
+    main()
