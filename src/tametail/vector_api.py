@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from tametail.ask import Ask, Data, Replay
 from tametail.budget import Budget, Guarantee, parse_budget
 from tametail.errors import DataError, InternalError, ParameterError
@@ -91,6 +93,17 @@ def vector_mean(
     if plan.unit is Unit.REPLACE_ONE:
         plan = plan.with_size(engine.size)
     return _conclude(plan, engine.columns, Ask(Data(engine), plan.budget, plan.unit))
+
+
+def wants_vector(data: Any, column: Any) -> bool:
+    """Say whether a request is for a vector mean: a list of columns, or a matrix of several.
+
+    >>> wants_vector([1.0, 2.0], None), wants_vector("claims.csv", ["paid", "open"])
+    (False, True)
+    """
+    if column is not None:
+        return isinstance(column, list | tuple)
+    return isinstance(data, np.ndarray) and data.ndim == 2 and data.shape[1] > 1
 
 
 def replay_vector(

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 from pyspark.errors import AnalysisException
 from pyspark.sql import functions as fn
 from pyspark.sql import types
@@ -150,10 +151,11 @@ class SparkEngine:
             .select("y", "scale", (product - (product - y * scale)).alias("rounded"))
             .select(fn.when(fn.abs("y") < float("inf"), key).otherwise(y).alias("key"))
         )
-        found = _collect(keys.groupBy("key").count())
-        bits = np.array([key for key, _ in found], dtype=np.float64).view(np.int64)
+        # Keys of few bits all fall in a few places of Spark's fast hash table; a hash spreads them.
+        found = _collect(keys.groupBy("key", fn.hash("key")).count())
+        bits = np.array([key for key, _, _ in found], dtype=np.float64).view(np.int64)
         counts = np.zeros(1 << 16, dtype=np.int64)
-        np.add.at(counts, (bits >> 48) & 0xFFFF, [count for _, count in found])
+        np.add.at(counts, (bits >> 48) & 0xFFFF, [count for _, _, count in found])
         return counts.reshape(2, -1, 16)
 
     def _sample(self, halvings: int) -> npt.NDArray[np.float64]:
@@ -164,8 +166,7 @@ class SparkEngine:
         """
         sampled = self._numbers
         if halvings:
-            slots = [(slot,) for slot in self._slots(halvings).tolist()]
-            picked = self._session.createDataFrame(slots, "id bigint")
+            picked = self._session.createDataFrame(pa.table({"id": self._slots(halvings)}))
             sampled = self._identified.join(fn.broadcast(picked), "id", "left_semi")
         return np.array([x for (x,) in _collect(sampled.select("x").where(_is_present()))])
 

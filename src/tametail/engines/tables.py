@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -24,6 +24,7 @@ from tametail.engines.cells import (
 from tametail.engines.column_kernel import Chunks, ColumnKernel
 from tametail.engines.files import Progress, find_files
 from tametail.engines.frames import _computed as computed
+from tametail.engines.frames import _known as known_frame
 from tametail.engines.frames import column_of, is_frame, pick_column
 from tametail.engines.sources import (
     SOURCES,
@@ -115,10 +116,15 @@ def _matrix(data: Any) -> npt.NDArray[Any]:
         matrix = data if isinstance(data, np.ma.MaskedArray) else np.asarray(data)
         check_array_type(matrix.dtype)
     else:
-        matrix = _padded([cells_to_floats(row) for row in data])
+        matrix = _padded([_row(row) for row in data])
     if matrix.ndim != 2 or matrix.shape[1] == 0:
         raise ColumnError("the data are no matrix: pass one row per record, of one or more cells.")
     return cast("npt.NDArray[Any]", matrix)
+
+
+def _row(row: Any) -> Floats:
+    is_row = isinstance(row, Iterable) and not isinstance(row, str | bytes)
+    return cells_to_floats(row if is_row else ())
 
 
 def _padded(rows: list[Floats]) -> Floats:
@@ -142,7 +148,7 @@ def _open_matrix(matrix: npt.NDArray[Any]) -> TableEngine:
 
 
 def _open_frame(data: Any, names: tuple[str, ...]) -> TableEngine:
-    known = nw.from_native(data, allow_series=True)
+    known = known_frame(data)
     if isinstance(known, nw.LazyFrame):  # computed once, not once for each column
         schema = known.collect_schema().names()
         data = computed(known.select([pick_column(schema, name) for name in names])).to_native()

@@ -23,7 +23,7 @@ THIN_SIDE = 0.03
 
 #: Noise scales at which a group of records beyond the anchor, across a gap, is believed; more,
 #: by RAISE_COST for every factor e by which believing it would enlarge the error.
-RAISE, RAISE_COST = 12.0, 2.0
+RAISE, RAISE_COST = 8.0, 2.0
 
 #: Octaves beyond the anchor that are searched for such a group.
 RAISE_OCTAVES = 8

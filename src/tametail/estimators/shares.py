@@ -20,7 +20,7 @@ SPREAD_SHARE = 0.03
 TAIL_SHARE, CONCENTRATED_TAIL_SHARE = 0.3, 0.25
 
 #: n * epsilon at which the centre is safe, and at which it is still likely.
-CENTRE_SAFE, CENTRE_LIKELY = 200.0, 140.0
+CENTRE_SAFE, CENTRE_LIKELY = 200.0, 120.0
 
 #: Records that the centre looks at; more are sampled down to between this and twice this.
 CENTRE_SAMPLE = 1024
@@ -50,6 +50,6 @@ def shares(budget: Budget, unit: Unit, n: int) -> dict[str, float]:
     else:
         # Under add-remove the score of a median falls twice as fast.
         strength *= 2 if unit is Unit.ADD_REMOVE else 1
-        wanted = min(CENTRE_SAFE / strength, max(0.14, CENTRE_LIKELY / strength))
+        wanted = min(CENTRE_SAFE / strength, max(0.12, CENTRE_LIKELY / strength))
         centre, tail = min(max(wanted, 0.01), 0.3), TAIL_SHARE
     return {"centre": centre, "tail": tail, "sum": 1.0 - centre - tail}

@@ -35,7 +35,7 @@ MISFIT = 0.27
 
 #: A curve weighs by its likelihood over (its best mean squared error) to this power: a little
 #: more than 1, so that nearly free precautions against heavy tails are taken.
-FAIRNESS = 1.3
+FAIRNESS = 1.15
 
 _START_SLOPES = (0.45, 0.7, 0.95, 1.2, 1.6, 2.0, 2.6, 3.5, 5.0, 8.0)
 _CURVATURES = {0: 0.3, 0.3: 0.2, 0.7: 0.15, 1.5: 0.1, 3: 0.08, 7: 0.07, 15: 0.05, 40: 0.05}

@@ -23,7 +23,7 @@ from tametail.choices import choice_rate
 from tametail.column_queries import Ball, BallSquares, BallSum, Distances, Rows
 from tametail.estimators import vector_steps as steps
 from tametail.estimators.vector_interval import BallMeasure, conclude
-from tametail.estimators.vector_shares import SCALE_RANK
+from tametail.estimators.vector_shares import scale_rank
 from tametail.unit import Unit
 from tametail.vector_release import VectorEstimate
 
@@ -68,7 +68,7 @@ def _common_scale(
 ) -> tuple[steps.Weighing, float]:
     """Find the scale of the largest cells of a row, and the powers of two that radii may have."""
     cost = plan.cost("scale" + number)
-    target = max(1, min(round(SCALE_RANK / choice_rate(cost, 1)), size // 2))
+    target = max(1, min(round(scale_rank(1) / choice_rate(cost, 1)), size // 2))
     query = Distances(
         tuple(centres.tolist()),
         (steps.HALF_OCTAVES,),

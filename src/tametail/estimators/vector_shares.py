@@ -10,14 +10,18 @@ from tametail.choices import choice_rate
 #: Exponents (n times rate / 2) that a centre needs to be found among all doubles, or in a range.
 CENTRE_NEEDS, CENTRE_IN_RANGE_NEEDS = 30.0, 16.0
 
-#: Rank of the coarse scale, times the rate: the chance of a false octave is about e^-20.
-SCALE_RANK = 20.0
+#: Rank of the coarse scale, times the rate, less ln d: a false octave in any column has a chance
+#: of about 20 e^-12.
+SCALE_RANK = 12.0
 
 #: At most these shares go to centres and scales; if they need more, columns share one scale.
 MOST_FOR_CENTRES, MOST_FOR_SCALES = 0.35, 0.2
 
 #: Cells of a column that the steps before the radius look at, at least; more are sampled down.
 SAMPLE = 64
+
+#: How many times the needs of a centre a sample should serve, where there is a choice.
+MARGIN = 1.3
 
 #: Fewer records than this are not sampled.
 SAMPLED_FROM = 4096
@@ -33,6 +37,11 @@ SPREAD_SHARE = 0.03
 #: Shares of the two rounds with a common scale, and of the steps of a round.
 ROUNDS = (0.3, 0.7)
 ROUND_SCALE, ROUND_RADIUS = 0.05, 0.05
+
+
+def scale_rank(choices: int) -> float:
+    """Return the rank of a scale times the rate of its choice, if there are so many choices."""
+    return SCALE_RANK + math.log(choices)
 
 
 def working(budget: Budget) -> Budget:
@@ -55,7 +64,7 @@ def shares(
     """
     nats = (CENTRE_IN_RANGE_NEEDS if ranges_known else CENTRE_NEEDS) + math.log(dim)
     centre = _share_for(budget, dim, 2 * nats / max(n, 1))
-    scale = 0.0 if scale_known else _share_for(budget, dim, 2 * SCALE_RANK / max(n, 1))
+    scale = 0.0 if scale_known else _share_for(budget, dim, 2 * scale_rank(dim) / max(n, 1))
     if centre > MOST_FOR_CENTRES or scale > MOST_FOR_SCALES:
         return None
     factor = _sample_factor(budget, n, dim, max(centre, scale))
@@ -70,7 +79,7 @@ def shares(
 
 def common_shares(budget: Budget, n: int) -> dict[str, float]:
     """Return the shares of two rounds around one centre with one scale."""
-    need = _share_for(budget, 1, 2 * SCALE_RANK / max(n, 1))
+    need = _share_for(budget, 1, 2 * scale_rank(1) / max(n, 1))
     parts = {}
     for number, whole in enumerate(ROUNDS, start=1):
         scale = min(max(need, ROUND_SCALE * whole), MOST_FOR_CENTRES * whole)
@@ -81,14 +90,18 @@ def common_shares(budget: Budget, n: int) -> dict[str, float]:
 
 
 def halvings(cost: Budget, n: int, dim: int) -> int:
-    """Return how often to halve n cells of a column, so that what is left pins down a centre."""
-    chosen, nats = 0, CENTRE_NEEDS + math.log(dim)
-    for times in range(1, 60):
-        if n >> times < SAMPLE:
-            break
-        if (n >> times) * choice_rate(cost, dim, times) / 2 >= nats:
-            chosen = times
-    return chosen
+    """Return how often to halve n cells of a column, so that what is left pins down a centre.
+
+    As often as leaves a wide margin; if none does, as often as leaves enough.
+    """
+    needs = CENTRE_NEEDS + math.log(dim)
+    times = range(1, max(n // SAMPLE, 1).bit_length())
+    found = {h: (n >> h) * choice_rate(cost, dim, h) / 2 for h in times}
+    for nats in (MARGIN * needs, needs):
+        enough = [h for h in times if found[h] >= nats]
+        if enough:
+            return max(enough)
+    return 0
 
 
 def _sample_factor(budget: Budget, n: int, dim: int, need: float) -> float:

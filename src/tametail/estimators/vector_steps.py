@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tametail.budget import Budget, Zcdp
 from tametail.choices import choice_rate
 from tametail.column_queries import WIDEST_RADIUS, Ball, BallLevels, ColumnMedians, Distances
-from tametail.estimators.vector_shares import SCALE_RANK, halvings
+from tametail.estimators.vector_shares import halvings, scale_rank
 from tametail.tail import Bounded, Moment
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ def _find_tails(plan: VectorPlan, ask: Ask, centres: tuple[float, ...], size: in
         (HALF_OCTAVES,) * plan.dim,
         SCALE_WEIGHTS,
         size,
-        SCALE_RANK,
+        scale_rank(plan.dim),
     )
     if not plan.has("tail"):
         return scales

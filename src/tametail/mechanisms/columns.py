@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tametail.budget import Budget
 from tametail.choices import choice_rate
 from tametail.column_queries import ChoiceQuery, ColumnMedians
-from tametail.mechanisms.median import choose_median
+from tametail.mechanisms.medians import choose_many_medians
 from tametail.mechanisms.select import select, uniform_integer
 from tametail.unit import Unit
 
@@ -29,10 +29,7 @@ def choose_medians(
     from a secret sample of its own. See ``docs/proofs/vectors.md``.
     """
     rate = choice_rate(cost, query.choices, query.halvings)
-    return tuple(
-        choose_median(keys, counts, rate, unit=unit, low=low, high=high)
-        for (keys, counts), (low, high) in zip(columns, query.ranges, strict=True)
-    )
+    return tuple(choose_many_medians(columns, query.ranges, rate, unit))
 
 
 def choose_ranks(
@@ -55,7 +52,7 @@ def choose_ranks(
     del unit  # one row moves a count by at most 1, under both
     rate = choice_rate(cost, query.choices, query.halvings)
     weights = np.array(query.weights, dtype=np.int64)
-    return tuple(_select(_scores(counts, query), weights, rate) for counts in table)
+    return tuple(_select(scores, weights, rate) for scores in _scores(np.array(table), query))
 
 
 def _select(scores: Counts, weights: Counts, rate: Fraction) -> int:
@@ -68,10 +65,13 @@ def _select(scores: Counts, weights: Counts, rate: Fraction) -> int:
     return int(np.searchsorted(ends, uniform_integer(0, int(ends[-1]) - 1), side="right"))
 
 
-def _scores(counts: Counts, query: ChoiceQuery) -> Counts:
-    zeros = np.zeros(query.window, dtype=np.int64)
-    above = np.concatenate([counts, zeros])[query.window :]
-    short = np.maximum(query.target - counts, query.least - (counts - above))
-    beyond = np.append(counts - query.target, 0)
-    worse: Counts = np.maximum(np.maximum(np.insert(short, 0, 0), beyond), 0)
-    return -worse
+def _scores(table: Counts, query: ChoiceQuery) -> Counts:
+    """Return the scores of the candidates, a line for each list of counts."""
+    nothing = np.zeros((len(table), max(query.window, 1)), dtype=np.int64)
+    above = np.hstack([table, nothing])[:, query.window : query.window + table.shape[1]]
+    short = np.maximum(query.target - table, query.least - (table - above))
+    worse = np.maximum(
+        np.hstack([nothing[:, :1], short]), np.hstack([table - query.target, nothing[:, :1]])
+    )
+    scores: Counts = -np.maximum(worse, 0)
+    return scores

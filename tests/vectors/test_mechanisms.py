@@ -1,0 +1,127 @@
+"""Private choices for many columns."""
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from tametail.budget import Pure, Zcdp, compose, fits, pure, zcdp
+from tametail.choices import choice_rate, one_of_many
+from tametail.column_queries import Distances
+from tametail.doubles import to_key
+from tametail.mechanisms import medians as medians_module
+from tametail.mechanisms.columns import _scores, choose_ranks
+from tametail.mechanisms.median import _base_cumulative, choose_median
+from tametail.mechanisms.medians import choose_many_medians
+from tametail.unit import Unit
+
+
+@pytest.mark.parametrize("cost", [pure(0.1), pure(1 / 3), zcdp(0.7), zcdp(1e-5)])
+@pytest.mark.parametrize("choices", [1, 3, 7, 50, 768])
+def test_many_choices_cost_no_more_than_all(cost, choices):
+    each = one_of_many(cost, choices)
+    assert fits(compose([each] * choices, type(cost)), cost)
+
+
+@pytest.mark.parametrize("kind", [Pure, Zcdp])
+def test_a_sample_allows_a_larger_rate_and_no_more_than_its_size(kind):
+    rates = [choice_rate(kind(0.01), 50, halvings) for halvings in (1, 2, 4, 8)]
+    assert rates == sorted(rates)
+    assert all(b <= 16 * a for a, b in pairwise(rates))
+
+
+def query(target, candidates, **more):
+    return Distances((0.0,), ((1.0,),), target, (1,) * candidates, **more)
+
+
+def test_scores_say_where_the_count_passes_the_target():
+    counts = np.array([90, 60, 20, 0])
+    assert _scores(counts[None], query(30, 5))[0].tolist() == [-60, -30, 0, -10, -30]
+    # With a window a candidate needs records of its own.
+    counts = np.array([31, 31, 31, 31, 0])
+    windowed = _scores(counts[None], query(30, 6, window=2, least=20))
+    assert windowed[0].tolist() == [-1, -20, -20, -1, 0, -30]
+
+
+def test_scores_move_by_at_most_one():
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        values = rng.integers(0, 8, size=12)
+        steps = np.arange(1, 7)
+        asked = query(4, 7, window=int(rng.integers(1, 4)), least=3)
+
+        def scores(cells, steps=steps, asked=asked):
+            return _scores((cells[:, None] >= steps).sum(axis=0)[None], asked)
+
+        here = scores(values)
+        changed = np.append(values[:-1], rng.integers(0, 8))
+        assert np.abs(here - scores(changed)).max() <= 1
+        assert np.abs(here - scores(values[:-1])).max() <= 1
+
+
+def test_choices_have_the_law_of_the_exponential_mechanism():
+    counts = np.array([5, 3, 3, 1])
+    asked = Distances((0.0,) * 3000, ((1.0,),) * 3000, 3, (4, 1, 2, 3, 0), 0)
+    cost = pure(3000 * 0.8)
+    chosen = choose_ranks([counts] * 3000, asked, cost, Unit.REPLACE_ONE)
+    weights = np.array([4, 1, 2, 3, 0]) * np.exp(0.4 * _scores(counts[None], asked)[0])
+    seen = np.bincount(chosen, minlength=5)
+    assert seen[4] == 0
+    expected = 3000 * weights / weights.sum()
+    assert stats.chisquare(seen[:4], expected[:4]).pvalue > 1e-7
+    assert math.isclose(float(choice_rate(cost, 3000)), 0.4)
+
+
+DATA = np.array([-3.0, -3.0, 0.0, 0.01, 0.5, 1.0, 1.0, 2.0, 19.99, 1e6])
+
+
+def medians(draws, unit):
+    keys, counts = np.unique(to_key(DATA), return_counts=True)
+    column = keys, counts.astype(np.int64)
+    rate = Fraction(2)
+    many = list(choose_many_medians([column] * draws, [(-10, 1e9)] * draws, rate, unit))
+    alone = [choose_median(*column, rate, unit=unit, low=-10, high=1e9) for _ in range(draws)]
+    return np.array(many), np.array(alone)
+
+
+@pytest.mark.parametrize("unit", list(Unit))
+@pytest.mark.parametrize("doubt", [medians_module.DOUBT, 1.0])
+def test_many_medians_have_the_law_of_one(unit, doubt, monkeypatch):
+    # With doubt 1 every draw is decided in integers.
+    monkeypatch.setattr(medians_module, "DOUBT", doubt)
+    cells = np.unique(DATA)
+    tables = []
+    for values in medians(1_500, unit):
+        at = np.searchsorted(cells, values)
+        hit = cells[np.minimum(at, len(cells) - 1)] == values
+        tables.append(np.bincount(2 * at + hit, minlength=2 * len(cells) + 2))
+    seen = np.array(tables)
+    assert stats.chi2_contingency(seen[:, seen.sum(axis=0) > 0]).pvalue > 1e-7
+
+
+def test_masses_in_floating_point_are_close():
+    rng = np.random.default_rng(8)
+    values = np.concatenate([rng.normal(size=300) * 10.0 ** rng.integers(-9, 9, 300), [0, 1, 2.5]])
+    edges = np.unique(np.concatenate([to_key(values), to_key(values) - 1]))
+    exact = np.diff(_base_cumulative(edges)).astype(float)
+    assert np.allclose(medians_module._approximate_masses(edges), exact, rtol=1e-13, atol=0)
+
+
+def test_a_draw_is_clear_only_away_from_the_ends():
+    sums = np.array([1.0, 3.0, 4.0])
+    assert medians_module._clear_level(sums, 0) == 0
+    assert medians_module._clear_level(sums, 2**62) is None  # a quarter: the end of level 0
+    assert medians_module._clear_level(sums, 2**63) == 1
+    assert medians_module._clear_level(sums, 2**64 - 2**60) == 2
+
+
+def test_an_empty_gap_between_neighbours_is_never_chosen():
+    keys = to_key([1.0, np.nextafter(1.0, 2.0)])
+    column = keys, np.array([50, 50])
+    chosen = set(
+        choose_many_medians([column] * 50, [(0, 9)] * 50, Fraction(5000), Unit.REPLACE_ONE)
+    )
+    assert chosen <= {1.0, float(np.nextafter(1.0, 2.0))}
