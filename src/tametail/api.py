@@ -9,7 +9,7 @@ from typing import Any
 
 from tametail._validate import count, positive
 from tametail.ask import Ask, Data, Replay
-from tametail.budget import Budget, Guarantee, Pure, parse_budget
+from tametail.budget import Budget, Guarantee, Pure, fits, parse_budget
 from tametail.errors import DataError, InternalError, ParameterError
 from tametail.estimators.winsorised import winsorised_mean
 from tametail.planning import GREATEST_STRENGTH, LEAST_STRENGTH, Plan
@@ -233,10 +233,11 @@ def _checked(plan: Any) -> Plan:
 
 def _conclude(plan: Plan, ask: Ask) -> Release:
     estimate = winsorised_mean(plan, ask)
-    spent = ask.spent
-    if spent is None:
-        raise InternalError("a release without a question")
-    return Release.of(estimate, Guarantee.from_budget(spent, plan.unit), plan, ask.answers)
+    # Which questions were asked depends on answers; what is stated must hold for every way.
+    stated = plan.spending
+    if ask.spent is None or not (fits(ask.spent, stated) and fits(stated, plan.budget)):
+        raise InternalError(f"the questions cost {ask.spent}, the plan {stated}.")
+    return Release.of(estimate, Guarantee.from_budget(stated, plan.unit), plan, ask.answers)
 
 
 def _plan(*, epsilon: Any, delta: Any, rho: Any, budget: Any, **request: Any) -> Plan:

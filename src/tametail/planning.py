@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from tametail._validate import count, one_of, probability
 from tametail.budget import Approx, Budget, Pure, compose, fits
-from tametail.errors import BudgetError, ParameterError
+from tametail.errors import BudgetError, InternalError, ParameterError
 from tametail.estimators import prediction
 from tametail.estimators.shares import COUNT_SHARE, SPREAD_SHARE, shares
 from tametail.tail import Bounded, Tail, parse_tail, parse_within, tail_from_dict
@@ -30,6 +30,9 @@ PURPOSES = {
     "sum": "sum and count of the clipped records",
     "rest": "the other steps; their shares follow from the count",
 }
+
+#: More records than anyone has.
+MOST_RECORDS = 10**15
 
 _FORMAT = 1
 
@@ -95,7 +98,7 @@ class Plan:
         made = cls.make(
             budget=budget,
             unit=Unit.parse(unit),
-            n=None if n is None else count(n=n),
+            n=None if n is None else _size(n),
             tail=parse_tail(tail),
             within=parse_within(within),
             missing=one_of(("skip", "none"), missing=missing),
@@ -161,6 +164,15 @@ class Plan:
     def has(self, name: str) -> bool:
         """Say whether there is a step called ``name``."""
         return any(step.name == name for step in self.steps)
+
+    @property
+    def spending(self) -> Budget:
+        """What all steps cost together: what a release states, whichever way its answers went."""
+        costs = [step.cost for step in self.steps]
+        total = compose(costs, type(costs[0]))
+        if total is None:
+            raise InternalError("a plan without a step")
+        return total
 
     @property
     def possible(self) -> tuple[float, float]:
@@ -295,6 +307,13 @@ def _check_strength(budget: Budget) -> None:
             f": write epsilon (or sqrt(2 rho)) between {LEAST_STRENGTH:g} and "
             f"{GREATEST_STRENGTH:g}; 0.01 to 10 is usual."
         )
+
+
+def _size(n: Any) -> int:
+    size = count(n=n)
+    if size > MOST_RECORDS:
+        raise ParameterError(f"n={n!r} is beyond any data: write n <= {MOST_RECORDS:g}.")
+    return size
 
 
 def _divide(budget: Budget, unit: Unit, n: int, *, needs_spread: bool) -> tuple[Step, ...]:

@@ -163,7 +163,7 @@ AWKWARD = {
     "mixed": np.array([[math.nan, math.inf, -math.inf, 1e308, -0.0] * 5] * 40),
     "text": np.array([["x", None, 1, 2.5, True] * 5] * 40, dtype=object),
     "frame": pd.DataFrame(np.eye(25)),
-    "list": [[1] * 25, None, [2] * 25, "text", [3] * 24],
+    "list": [[1] * 25, [None] * 25, [2] * 25, ["text"] * 25],
 }
 
 

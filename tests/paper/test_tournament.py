@@ -137,7 +137,7 @@ AWKWARD = {
     "mixed": np.array([[math.nan, math.inf], [-math.inf, 1e308], [5e-324, -0.0]] * 9),
     "text": np.array([["x", None], [1, 2.5], [True, "y"]] * 9, dtype=object),
     "frame": pd.DataFrame({"a": [1.0, np.nan] * 9, "b": [2, 3] * 9}),
-    "list": [[1, 2], None, [2, 3], "text", [3]],
+    "list": [[1, 2], [None, None], (2, 3), ["text", 3]],
 }
 
 

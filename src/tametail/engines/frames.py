@@ -76,6 +76,12 @@ def _values(series: nw.Series[Any]) -> Any:
         return cells_to_floats(series.to_list())
     if series.implementation.is_pandas() and isinstance(series.to_native().dtype, np.dtype):
         return series.to_numpy()
+    categories = getattr(getattr(series.to_native(), "dtype", None), "categories", None)
+    if isinstance(getattr(categories, "dtype", None), np.dtypes.ObjectDType):
+        # Whether such categories happen to be numbers depends on records.
+        raise ColumnError(
+            f"column {series.name!r} has categories of any type: convert it to float64 before."
+        )
     try:
         values = series.to_arrow()
     except (pa.ArrowException, TypeError):

@@ -5,7 +5,6 @@ The number of columns is schema, and public; no cell and no single row can make 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any
 
@@ -83,7 +82,7 @@ class MatrixEngine:
 def open_matrix(data: Any) -> MatrixEngine:
     """Return the engine over a two-dimensional array, a frame or a list of rows.
 
-    >>> open_matrix([[1, 2.5], [3, None], "not a row"]).dim
+    >>> open_matrix([[1, 2.5], [3, None], ["not a number", 4]]).dim
     2
     """
     if isinstance(data, np.ndarray):
@@ -113,14 +112,11 @@ def _column_to_floats(column: Any) -> Floats:
 
 
 def _rows_to_floats(rows: list[Any]) -> Floats:
-    """Return the cells; a row that is not as long as most rows are is missing."""
-    lengths = Counter(len(row) for row in rows if _is_row(row))
-    width = lengths.most_common(1)[0][0] if lengths else 0
-    matrix = np.full((len(rows), width), np.nan)
-    for cells, row in zip(matrix, rows, strict=True):
-        if _is_row(row) and len(row) == width:
-            cells[:] = cells_to_floats(row)
-    return matrix
+    """Return the cells. The width is schema: rows must agree on it, or cannot be read."""
+    widths = {len(row) if _is_row(row) else None for row in rows}
+    if len(widths) > 1 or None in widths:
+        raise ParameterError(f"the rows are not all of one length: {_ADVICE}")
+    return np.array([cells_to_floats(row) for row in rows]).reshape(len(rows), *widths or (0,))
 
 
 def _is_row(row: Any) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
@@ -15,6 +16,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
 import pyarrow as pa
 
 from tametail.engines import kernel
@@ -27,6 +29,11 @@ _UNREADABLE = (pa.ArrowException, OSError, EOFError, csv.Error)
 #: Bytes of a CSV file or of a Parquet column that are in memory at a time.
 _CSV_BLOCK = 1 << 22
 _PARQUET_BLOCK = 1 << 20
+
+#: A CSV row beyond this is taken for a quote that never ends.
+_LONGEST_ROW = 1 << 28
+
+_LONE_RETURN = re.compile(rb"\r(?!\n)")
 
 _ASCII = bytes(range(128)) + b"?" * 128
 
@@ -175,12 +182,22 @@ class CsvSource:
             header_rows = 0
 
     def _parse(self, block: bytes, delimiter: str, header_rows: int) -> pa.Array:
-        """Return the column's cells as text; a row with too few or too many cells is skipped."""
+        """Return the column's cells as text; a row with too few or too many cells is missing.
+
+        Such a row, like an empty line, keeps its place: what one record looks like must change
+        neither the number of rows nor the position of any other.
+        """
         from pyarrow import csv as arrow_csv
 
         # Columns go by position: the header has been read, and is skipped here.
         names = [str(position) for position in range(self.width)]
         wanted = names[self.position]
+        malformed: list[int] = []
+
+        def note(row: Any) -> str:
+            malformed.append(row.number - 1 - header_rows)
+            return "skip"
+
         table = arrow_csv.read_csv(
             pa.BufferReader(block),
             read_options=arrow_csv.ReadOptions(
@@ -192,7 +209,8 @@ class CsvSource:
             parse_options=arrow_csv.ParseOptions(
                 delimiter=delimiter,
                 newlines_in_values=True,
-                invalid_row_handler=lambda _: "skip",
+                ignore_empty_lines=False,
+                invalid_row_handler=note,
             ),
             convert_options=arrow_csv.ConvertOptions(
                 include_columns=[wanted],
@@ -201,7 +219,16 @@ class CsvSource:
                 strings_can_be_null=True,
             ),
         )
-        return table.column(0).combine_chunks()
+        return _with_gaps(table.column(0).combine_chunks(), malformed)
+
+
+def _with_gaps(cells: pa.Array, gaps: list[int]) -> pa.Array:
+    """Return the cells with a null at each of these positions of the result."""
+    if not gaps:
+        return cells
+    is_gap = np.zeros(len(cells) + len(gaps), dtype=bool)
+    is_gap[gaps] = True
+    return cells.take(pa.array(np.cumsum(~is_gap) - 1, mask=is_gap))
 
 
 def _delimiter(path: Path) -> str:
@@ -238,34 +265,39 @@ def _blocks(stream: pa.NativeFile) -> Iterator[bytes]:
     """Yield the stream in blocks that end where a row ends, in ASCII.
 
     No number has a byte beyond ASCII, so replacing such bytes loses nothing, and then no
-    encoding can stop the reader.
+    encoding can stop the reader. In a file with line feeds a lone carriage return is part of a
+    cell; the reader would take it for the end of a row.
     """
     ahead = stream.read(_CSV_BLOCK).removeprefix(b"\xef\xbb\xbf")
-    rest = b""
+    rest, has_line_feeds = b"", False
     while ahead:
         rest += ahead.translate(_ASCII)
         end = _end_of_rows(rest)
-        if rest[:end].strip(b"\r\n"):
-            yield rest[:end]
+        if end:
+            has_line_feeds = True
+            yield _LONE_RETURN.sub(b" ", rest[:end])
+        elif len(rest) > _LONGEST_ROW:
+            raise pa.ArrowInvalid("a row is too long")
         rest = rest[end:]
         ahead = stream.read(_CSV_BLOCK)
-    if rest.strip(b"\r\n"):
-        yield rest + b"\n"
+    if rest:
+        last = _LONE_RETURN.sub(b" ", rest) if has_line_feeds else rest
+        yield last if last.endswith(b"\n") else last + b"\n"
 
 
 def _end_of_rows(block: bytes) -> int:
-    """Return where the last complete row ends.
+    """Return where the last complete row ends; 0 if none does.
 
-    A line end with an odd number of quotes before it is inside of a quoted cell. If all are,
-    some quote is astray, and the last line end is taken.
+    A line end with an odd number of quotes before it is inside of a quoted cell. To cut there
+    would make several records of one.
     """
-    last = end = block.rfind(b"\n") + 1
+    end = block.rfind(b"\n") + 1
     odd = block.count(b'"', 0, end) % 2
-    while odd:
+    while odd and end:
         start = block.rfind(b"\n", 0, end - 1) + 1
         odd ^= block.count(b'"', start, end) % 2
         end = start
-    return end or last
+    return end
 
 
 #: What reads a file, by the ending of its name.

@@ -25,6 +25,9 @@ CENTRE_SAFE, CENTRE_LIKELY = 200.0, 120.0
 #: Records that the centre looks at; more are sampled down to between this and twice this.
 CENTRE_SAMPLE = 1024
 
+#: Far beyond any data, and far within what the sampler can count.
+MOST_HALVINGS = 40
+
 
 def halvings(n: int) -> int:
     """Return how often to halve n records to get a sample for the centre.
@@ -32,7 +35,7 @@ def halvings(n: int) -> int:
     >>> halvings(1_000), halvings(100_000)
     (0, 6)
     """
-    return max(0, (n // CENTRE_SAMPLE).bit_length() - 1)
+    return min(max(0, (n // CENTRE_SAMPLE).bit_length() - 1), MOST_HALVINGS)
 
 
 def shares(budget: Budget, unit: Unit, n: int) -> dict[str, float]:

@@ -76,7 +76,7 @@ def _common_scale(
         steps.SCALE_WEIGHTS,
         by_row=True,
         window=steps.WINDOW,
-        least=3 * target // 4,
+        least=2 * target // 3,
     )
     (octave,) = ask.choose(query, cost)
     scale = steps.HALF_OCTAVES[octave - 1] if octave else 0.0

@@ -24,7 +24,7 @@ SAMPLE = 64
 MARGIN = 1.3
 
 #: Fewer records than this are not sampled.
-SAMPLED_FROM = 4096
+SAMPLED_FROM = 1 << 14
 
 #: How much more budget a choice needs from a sample. Under zCDP it counts as a pure one, so there
 #: it is taken only where it is cheap, or where time without it would be long.
@@ -70,7 +70,8 @@ def shares(
     factor = _sample_factor(budget, n, dim, max(centre, scale))
     parts = {"centre": max(factor * centre, 0.03)}
     if not scale_known:
-        parts["scale"] = max(factor * scale, 0.05)
+        # Columns that are mostly constant need a scale of high rank; it is had where it is cheap.
+        parts["scale"] = max(factor * scale, 0.1 if parts["centre"] < 0.1 else 0.05)
         if factor == 1.0:  # from a sample the scale itself lies far out
             parts["tail"] = 0.05 if centre > 0.2 else 0.1
     parts["radius"] = 0.05
@@ -89,19 +90,26 @@ def common_shares(budget: Budget, n: int) -> dict[str, float]:
     return parts
 
 
-def halvings(cost: Budget, n: int, dim: int) -> int:
-    """Return how often to halve n cells of a column, so that what is left pins down a centre.
+def halvings(cost: Budget, n: int, dim: int, wanted: float) -> int:
+    """Return how often to halve the n cells of a column before ``dim`` choices at ``cost``.
 
-    As often as leaves a wide margin; if none does, as often as leaves enough.
+    As often as leaves ``wanted`` nats, that is records times rate / 2; if none does, as often as
+    leaves enough for a centre.
     """
-    needs = CENTRE_NEEDS + math.log(dim)
+    if n < SAMPLED_FROM:
+        return 0
     times = range(1, max(n // SAMPLE, 1).bit_length())
     found = {h: (n >> h) * choice_rate(cost, dim, h) / 2 for h in times}
-    for nats in (MARGIN * needs, needs):
+    for nats in (wanted, CENTRE_NEEDS + math.log(dim)):
         enough = [h for h in times if found[h] >= nats]
         if enough:
             return max(enough)
     return 0
+
+
+def centre_wants(dim: int) -> float:
+    """Return the nats with which a centre is found with a margin."""
+    return MARGIN * (CENTRE_NEEDS + math.log(dim))
 
 
 def _sample_factor(budget: Budget, n: int, dim: int, need: float) -> float:

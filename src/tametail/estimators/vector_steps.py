@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tametail.budget import Budget, Zcdp
 from tametail.choices import choice_rate
 from tametail.column_queries import WIDEST_RADIUS, Ball, BallLevels, ColumnMedians, Distances
-from tametail.estimators.vector_shares import halvings, scale_rank
+from tametail.estimators.vector_shares import centre_wants, halvings, scale_rank
 from tametail.tail import Bounded, Moment
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ Floats = npt.NDArray[np.float64]
 HALF_OCTAVES = tuple(2.0 ** (step / 2) for step in range(-256, 256))
 
 #: Half octaves above a scale in which most of the records beyond it should lie.
-WINDOW = 16
+WINDOW = 6
 
 
 def _taper(step: int) -> int:
@@ -37,12 +37,15 @@ def _taper(step: int) -> int:
 #: Base masses of scales; that of a constant column comes first.
 SCALE_WEIGHTS = (1 << 48, *(1 << 48 - _taper(step) for step in range(-256, 256)))
 
-#: Tail points are up to 16 octaves above the scale, and weigh 1 / cube; none is at 0.
+#: Tail points are up to 16 octaves above the scale, and weigh 1 / T^2; none is at 0.
 TAIL_STEPS = tuple(2.0 ** (step / 2) for step in range(-1, 33))
-TAIL_WEIGHTS = (0, *(round(2.0 ** (54 - 1.5 * step)) for step in range(34)))
+TAIL_WEIGHTS = (0, *(1 << 54 - step for step in range(34)))
 
 #: Rank of a tail point, times the rate of its choice.
-TAIL_RANK = 6.0
+TAIL_RANK = 9.0
+
+#: A sample is large enough if at most this part of it lies beyond the distance that is chosen.
+SAMPLED_PART = 0.08
 
 #: Part of the weights that all columns share alike; the rest goes to columns of wide tails.
 EVEN = 2 / 3
@@ -79,7 +82,7 @@ class Weighing:
 
 def find_weights(plan: VectorPlan, ask: Ask, size: int) -> Weighing:
     """Ask for centres, scales and tail points, and weigh the columns."""
-    times = halvings(plan.cost("centre"), size, plan.dim)
+    times = halvings(plan.cost("centre"), size, plan.dim, centre_wants(plan.dim))
     centres = ask.medians(ColumnMedians(times, plan.possible), plan.cost("centre"))
     told = plan.scales
     tails = np.array(told if told else _find_tails(plan, ask, centres, size))
@@ -121,7 +124,7 @@ def _choose_distances(
     rank: float,
 ) -> Floats:
     """Choose a distance per column that about ``rank / rate`` records exceed; 0 if none does."""
-    times = halvings(cost, size, len(centres))
+    times = halvings(cost, size, len(centres), rank / (2 * SAMPLED_PART))
     target = _rank(rank / choice_rate(cost, len(centres), times), (size >> times) / 2)
     query = Distances(
         centres,
@@ -130,7 +133,7 @@ def _choose_distances(
         weights,
         times,
         window=WINDOW,
-        least=3 * target // 4 if weights[0] else 0,
+        least=2 * target // 3 if weights[0] else 0,
     )
     chosen = ask.choose(query, cost)
     return np.array(
