@@ -35,8 +35,9 @@ def main() -> None:
     with TARGET.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["claim", "region", "amount"])
-        for number, (region, amount, missing) in enumerate(zip(regions, amounts, empty, strict=True)):
-            writer.writerow([number + 1, region, "" if missing else f"{amount:.2f}"])
+        records = zip(regions, amounts, empty, strict=True)
+        for number, (region, amount, missing) in enumerate(records, start=1):
+            writer.writerow([number, region, "" if missing else f"{amount:.2f}"])
     print(f"wrote {TARGET.name}: {RECORDS:,} claims")
 
 

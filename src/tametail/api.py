@@ -20,7 +20,7 @@ from tametail.unit import Unit
 
 def mean(
     data: Any,
-    column: str | None = None,
+    column: str | list[str] | tuple[str, ...] | None = None,
     *,
     epsilon: float | None = None,
     delta: float | None = None,
@@ -44,7 +44,9 @@ def mean(
     ----------
     data, column
         A list or array; a frame (pandas, Polars, Arrow, DuckDB) and the name of a column; or the
-        path of a Parquet or CSV file and a column. Cells that are not numbers are missing.
+        path of a Parquet or CSV file and a column. Cells that are not numbers are missing. A list
+        of columns, or a matrix, gives a vector mean (docs/vectors.md); ``tail`` and ``within`` may
+        then be lists with one entry per column.
     epsilon, delta, rho, budget
         The privacy budget: ``epsilon`` (pure), ``epsilon`` and ``delta`` (approximate), ``rho``
         (zCDP), or a ``budget`` object.
@@ -73,7 +75,8 @@ def mean(
     Returns
     -------
     Release
-        ``float(release)`` is the mean; ``release.guarantee`` says what was spent.
+        ``float(release)`` is the mean; ``release.guarantee`` says what was spent. A vector mean
+        is a ``VectorRelease``: ``release.value`` has one mean per column.
 
     Examples
     --------
@@ -84,15 +87,23 @@ def mean(
     >>> round(release.guarantee.epsilon, 9)  # computed from what was asked, and rounded down
     1.0
     """
-    request = {
+    request: dict[str, Any] = {
         "epsilon": epsilon, "delta": delta, "rho": rho, "budget": budget, "tail": tail,
         "within": within, "unit": unit, "missing": missing, "n": n, "confidence": confidence,
         "target": target,
     }  # fmt: skip
+    if wants_vector(data, column):
+        from tametail.vector_api import vector_mean
+
+        if plan is not None:
+            _check_left_alone(request)
+        vector: Any = vector_mean(data, column, **request, plan=plan)  # type: ignore[arg-type]
+        return vector  # type: ignore[no-any-return]
+    name = None if column is None else str(column)
     if plan is None:
-        return carry_out(_plan(**request), data, column)
+        return carry_out(_plan(**request), data, name)
     _check_left_alone(request)
-    return carry_out(plan, data, column)
+    return carry_out(plan, data, name)
 
 
 def plan(
@@ -229,6 +240,18 @@ def _checked(plan: Any) -> Plan:
         f"plan={plan!r} is not a plan: write plan=tametail.plan(...), or "
         "plan=Plan.from_json(text) for one that was saved."
     )
+
+
+def wants_vector(data: Any, column: Any) -> bool:
+    """Say whether a request is for a vector mean: a list of columns, or a matrix of several.
+
+    >>> wants_vector([1.0, 2.0], None), wants_vector("claims.csv", ["paid", "open"])
+    (False, True)
+    """
+    if column is not None:
+        return isinstance(column, list | tuple)
+    shape: Any = getattr(data, "shape", ())
+    return not hasattr(data, "columns") and len(shape) == 2 and shape[1] > 1
 
 
 def _conclude(plan: Plan, ask: Ask) -> Release:

@@ -17,7 +17,7 @@ from typing import Any, Final, NoReturn
 
 import click
 
-from tametail.api import carry_out, epsilon_for, plan, sample_size
+from tametail.api import carry_out, epsilon_for, mean, plan, sample_size
 from tametail.errors import ParameterError, TametailError
 from tametail.planning import Plan
 from tametail.release import Release
@@ -123,7 +123,12 @@ def _commands(ctx: click.Context) -> None:
 
 @_commands.command("mean")
 @click.argument("file")
-@click.option("--column", help="Name of the column; may be left out if there is only one.")
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    help="Name of the column; may be left out if there is only one. Repeated: a vector mean.",
+)
 @_request
 @click.option("--plan", "plan_file", metavar="FILE.json", help="Follow what `plan --json` wrote.")
 @click.pass_context
@@ -131,12 +136,20 @@ def _mean(
     ctx: click.Context,
     /,
     file: str,
-    column: str | None,
+    columns: tuple[str, ...],
     plan_file: str | None,
     as_json: bool,
     **request: Any,
 ) -> None:
     """Release the mean of a column of FILE (Parquet or CSV)."""
+    if len(columns) > 1:
+        if plan_file is not None:
+            raise click.UsageError("--plan is for one column: leave it out, or name one column.")
+        tail = _tail(request.pop("moment"), request.pop("bounds"))
+        vector = mean(file, list(columns), tail=tail, **request)
+        click.echo(vector.to_json(indent=2) if as_json else vector)
+        return
+    column = columns[0] if columns else None
     if plan_file is None:
         planned = _plan_of(**request)
     else:

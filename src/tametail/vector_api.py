@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
 from tametail.ask import Ask, Data, Replay
-from tametail.budget import Budget, Guarantee, parse_budget
+from tametail.budget import Budget, Guarantee, fits, parse_budget
 from tametail.errors import DataError, InternalError, ParameterError
 from tametail.estimators.vector import vector_mean as estimate_mean
 from tametail.tail import Tail
@@ -88,22 +86,13 @@ def vector_mean(
             dim=dim, n=n, unit=unit, tail=tail, within=within, missing=missing,
             confidence=confidence, target=target, common=common,
         )  # fmt: skip
+    elif not isinstance(plan, VectorPlan):
+        raise ParameterError(f"plan={plan!r} is not a plan for several columns: leave it out.")
     elif plan.dim != dim:
         raise ParameterError(f"the plan is for {plan.dim} columns, and the data have {dim}.")
     if plan.unit is Unit.REPLACE_ONE:
         plan = plan.with_size(engine.size)
     return _conclude(plan, engine.columns, Ask(Data(engine), plan.budget, plan.unit))
-
-
-def wants_vector(data: Any, column: Any) -> bool:
-    """Say whether a request is for a vector mean: a list of columns, or a matrix of several.
-
-    >>> wants_vector([1.0, 2.0], None), wants_vector("claims.csv", ["paid", "open"])
-    (False, True)
-    """
-    if column is not None:
-        return isinstance(column, list | tuple)
-    return isinstance(data, np.ndarray) and data.ndim == 2 and data.shape[1] > 1
 
 
 def replay_vector(
@@ -115,8 +104,8 @@ def replay_vector(
 
 def _conclude(plan: VectorPlan, columns: tuple[str, ...], ask: Ask) -> VectorRelease:
     estimate = estimate_mean(plan, ask)
-    spent = ask.spent
-    if spent is None:
-        raise InternalError("a release without a question")
-    guarantee = Guarantee.from_budget(spent, plan.unit)
+    # Which questions were asked depends on answers; what is stated must hold for every way.
+    if ask.spent is None or not fits(ask.spent, plan.budget):
+        raise InternalError(f"the questions cost {ask.spent}, the budget is {plan.budget}.")
+    guarantee = Guarantee.from_budget(plan.budget, plan.unit)
     return VectorRelease.of(estimate, columns, guarantee, plan, ask.answers)

@@ -81,11 +81,10 @@ def _common_scale(
     (octave,) = ask.choose(query, cost)
     scale = steps.HALF_OCTAVES[octave - 1] if octave else 0.0
     factor = 1 / scale if scale else 0.0
-    tails = np.full(plan.dim, scale)
     order = steps.norm_order(plan.cost("sum" + number))
     # The norm is at most dim^(1/order) times the largest cell.
     last = 4 + np.ceil(np.log2(plan.dim) / order)
-    return steps.Weighing(centres, tails, np.full(plan.dim, factor)), float(last)
+    return steps.Weighing(centres, np.full(plan.dim, factor)), float(last)
 
 
 def _measure(

@@ -65,13 +65,12 @@ FIRST_RADIUS_TOLD = -10
 
 @dataclass(frozen=True, slots=True)
 class Weighing:
-    """Centres, tail points and weights: a row becomes ``z = factors * (x - centres)``.
+    """Centres and weights: a row becomes ``z = factors * (x - centres)``.
 
-    A tail point of 0 means that the column looks constant; its factor is 0.
+    A factor of 0 means that the column looks constant.
     """
 
     centres: Floats
-    tails: Floats
     factors: Floats
 
     @property
@@ -93,7 +92,7 @@ def find_weights(plan: VectorPlan, ask: Ask, size: int) -> Weighing:
             reach = max(centres[column] - tail.low, tail.high - centres[column])
             tails[column] = min(tails[column], reach)
     order = norm_order(plan.cost("sum"))
-    return Weighing(np.array(centres), tails, weigh(tails, order))
+    return Weighing(np.array(centres), weigh(tails, order))
 
 
 def _find_tails(plan: VectorPlan, ask: Ask, centres: tuple[float, ...], size: int) -> Floats:
