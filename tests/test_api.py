@@ -214,7 +214,7 @@ FRAME = pd.DataFrame({"charge": [1.0, 2.0], "name": ["a", "b"]})
         (FRAME, "zzz", ColumnError, r"there are \['charge', 'name'\]"),
         (FRAME, None, ColumnError, "write column=..., one of"),
         ("nowhere.csv", "a", DataError, "there is no file 'nowhere.csv': check the path"),
-        (np.zeros((2, 3)), None, ColumnError, "the data have 2 dimensions"),
+        (np.zeros((2, 3, 4)), None, ColumnError, "the data have 3 dimensions"),
         (np.array(["a", "b"]), None, ColumnError, "which is not numeric"),
     ],
 )
