@@ -226,10 +226,10 @@ def carry_out(
     plan = _checked(plan)
     try:
         engine = open_column(data, column, progress)
+        if plan.unit is Unit.REPLACE_ONE:  # the size is public; a CSV file is read to know it
+            plan = plan.with_size(engine.size)
     except DataError as error:
         raise type(error)(f"{error} Nothing was spent.") from None
-    if plan.unit is Unit.REPLACE_ONE:
-        plan = plan.with_size(engine.size)
     return _conclude(plan, Ask(Data(engine), plan.budget, plan.unit))
 
 
