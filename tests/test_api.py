@@ -243,3 +243,12 @@ def test_public_mistakes_come_before_the_data():
     """A wrong argument must not even open the file."""
     with pytest.raises(ParameterError, match="epsilon=-1"):
         tt.mean("nowhere.csv", "a", epsilon=-1)
+
+
+@pytest.mark.parametrize("budget", [{"epsilon": 1}, {"rho": 0.5}, {"epsilon": 1, "delta": 1e-6}])
+@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
+def test_the_stated_guarantee_does_not_depend_on_the_way_that_answers_went(budget, unit):
+    # Constant records end in the branch that skips the step for the spread.
+    constant, spread = [5.0] * 3_000, np.linspace(-1, 1, 3_000)
+    stated = {str(tt.mean(data, unit=unit, **budget).guarantee) for data in (constant, spread)}
+    assert len(stated) == 1

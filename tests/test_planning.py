@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import tametail as tt
 from tametail.budget import Approx, compose, fits
 from tametail.errors import BudgetError, ParameterError
+from tametail.estimators.shares import halvings
 from tametail.planning import Plan
 
 BUDGETS = [tt.pure(1), tt.pure(0.01), tt.zcdp(0.5), tt.zcdp(1e-4), tt.approx(1, 1e-6)]
@@ -189,3 +190,12 @@ def test_errors_out_of_reach():
         tt.sample_size(1e-6, epsilon=1, tail=tt.Moment(1.1, 1e6))
     with pytest.raises(ParameterError, match=r"^error=1e-06 is below what n=100 records allow"):
         tt.epsilon_for(1e-6, n=100, tail=tt.Moment(2, 1))
+
+
+def test_more_records_than_anyone_has_are_refused():
+    with pytest.raises(ParameterError, match=r"n=100000000000000000000 is beyond any data"):
+        tt.plan(n=10**20, epsilon=1)
+
+
+def test_the_sampler_never_halves_more_than_it_can_count():
+    assert halvings(10**30) == 40
