@@ -319,3 +319,11 @@ def test_memory_does_not_grow_with_the_rows(tmp_path, query, groups):
     tracemalloc.stop()
     assert peak < 6 << 20
     assert pool.bytes_allocated() - before < 1 << 20
+
+
+@pytest.mark.parametrize("block", [5, 16, 24, 27, 30, 31, 33, 1000])
+def test_a_quoted_cell_across_a_block_border_stays_one_record(tmp_path, monkeypatch, block):
+    monkeypatch.setattr(sources, "_CSV_BLOCK", block)
+    (tmp_path / "x.csv").write_bytes(b"v,w\n" + b"5,x\n" * 5 + b'6,"x\n7,9\n8,8"')
+    assert _values(tmp_path / "x.csv") == [5.0] * 5 + [6.0]
+    assert FileEngine(tmp_path / "x.csv", "v").size == 6
