@@ -213,3 +213,11 @@ def test_nothing_is_imported_that_the_user_does_not_have():
         "assert not {'pandas', 'duckdb', 'pyspark'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("cells", [[1, 3, None], [1, "a", None]])
+def test_categories_of_any_type_are_refused_whatever_they_hold(cells):
+    series = pd.Series(cells, dtype=object).astype("category")
+    series = series.cat.set_categories(pd.Index(series.cat.categories, dtype=object))
+    with pytest.raises(ColumnError, match="categories of any type: convert it to float64"):
+        open_column(series)

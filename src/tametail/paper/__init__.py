@@ -11,27 +11,17 @@ no accuracy target and reports an interval.
 
 from __future__ import annotations
 
-import math
-from contextlib import suppress
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from tametail._validate import number, one_of, positive, probability
 from tametail.ask import Ask, Data
-from tametail.budget import Approx, Budget, parse_budget
-from tametail.errors import ParameterError
+from tametail.budget import Budget, parse_budget
+from tametail.paper._arguments import Constants, check_strength, length_that_fits, parse_bound
 from tametail.paper.multivariate import mean_ball, mean_tournament
 from tametail.paper.range import range_estimator
 from tametail.paper.univariate import mean_estimator
 from tametail.theory import clip_radius, median_of_means_blocks
 from tametail.unit import Unit
-
-Constants = Literal["paper", "tight"]
-
-#: Lengths up to here and down to its inverse leave room for the noise within the doubles.
-_LARGEST = 1e250
-
-#: Noise for less than this would not fit in 64 bits, not even on the coarsest lattice.
-_LEAST_STRENGTH = 1e-12
 
 __all__ = ["mean_1d", "mean_ball", "mean_tournament", "range_estimate"]
 
@@ -152,32 +142,18 @@ def _setting(
     x: Any, budget: Any, alpha: float, k: float, R: float, scale: float, constants: str
 ) -> _Setting:
     budget = parse_budget(budget)
-    alpha, scale, bound = positive(alpha=alpha), positive(scale=scale), number(R=R)
-    if bound <= 0:
-        raise ParameterError(f"R={R!r} is not positive: write R > 0 for a mean in [-R, R].")
-    if math.isinf(bound) and not isinstance(budget, Approx):
-        raise ParameterError(
-            "R=inf needs a budget with a delta: write approx(epsilon, delta), or give a finite R."
-        )
-    if budget.strength < _LEAST_STRENGTH:
-        raise ParameterError(f"{budget} is too small for any noise that fits: write a larger one.")
-    constants = one_of(("tight", "paper"), constants=constants)
-    radius = _radius(alpha, number(k=k), scale, constants)
+    bound = parse_bound(R, budget, "in [-R, R]")
+    check_strength([budget], budget)
+    alpha, order, scale = positive(alpha=alpha), number(k=k), positive(scale=scale)
+    words: Any = one_of(("tight", "paper"), constants=constants)
+    radius = length_that_fits(
+        lambda: clip_radius(alpha, order, scale=scale, constants=words),
+        alpha=alpha,
+        k=order,
+        scale=scale,
+    )
     from tametail.engines.opening import open_column  # brings in pyarrow and narwhals
 
     engine = open_column(x, None)
     ask = Ask(Data(engine), budget, Unit.REPLACE_ONE)
     return _Setting(ask, budget, engine.size, radius, bound)
-
-
-def _radius(alpha: float, k: float, scale: float, constants: Any) -> float:
-    radius = math.inf
-    if 1 / _LARGEST <= alpha / scale <= _LARGEST:
-        with suppress(OverflowError, ZeroDivisionError):
-            radius = clip_radius(alpha, k, scale=scale, constants=constants)
-    if not 1 / _LARGEST <= radius <= _LARGEST:
-        raise ParameterError(
-            f"alpha={alpha!r}, k={k!r} and scale={scale!r} ask for an interval that doubles "
-            "cannot hold: write an alpha closer to the scale, or other units for the records."
-        )
-    return radius

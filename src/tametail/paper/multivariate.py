@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tametail._validate import number, one_of, positive, probability
 from tametail.ask import Ask, Data
-from tametail.budget import Approx, Budget, Pure, parse_budget
+from tametail.budget import Budget, Pure, parse_budget
 from tametail.errors import ParameterError
+from tametail.paper._arguments import Constants, check_strength, length_that_fits, parse_bound
 from tametail.paper.ball import (
     LEAST_DIMENSION,
     Coordinates,
@@ -27,14 +27,7 @@ from tametail.theory import clip_radius, median_of_means_blocks
 from tametail.theory.multivariate import ball_radius, tournament
 from tametail.unit import Unit
 
-Constants = Literal["paper", "tight"]
 Vector = npt.NDArray[np.float64]
-
-#: Lengths up to here and down to its inverse leave room for the noise within the doubles.
-_LARGEST = 1e250
-
-#: Noise for less than this would not fit in 64 bits, not even on the coarsest lattice.
-_LEAST_STRENGTH = 1e-12
 
 #: Beyond three columns a tournament has too many pairs of points.
 _MOST_COLUMNS = 3
@@ -206,10 +199,7 @@ class _Given(NamedTuple):
     def coordinates(self, alpha: float, beta: float) -> Coordinates:
         """Return the numbers of one-dimensional estimates within alpha, each up to beta."""
         costs = coordinate_costs(self.budget, self.dim)
-        if min(cost.strength for cost in costs) < _LEAST_STRENGTH:
-            raise ParameterError(
-                f"{self.budget} is too small for any noise that fits: write a larger one."
-            )
+        check_strength(costs, self.budget)
         radius = self.length(
             lambda: clip_radius(alpha, self.k, scale=self.scale, constants=self.constants)
         )
@@ -218,29 +208,14 @@ class _Given(NamedTuple):
 
     def length(self, compute: Callable[[], float]) -> float:
         """Return a length that doubles can hold with room for the noise, or refuse."""
-        length = math.inf
-        with suppress(OverflowError, ZeroDivisionError):
-            length = compute()
-        if not 1 / _LARGEST <= length <= _LARGEST:
-            raise ParameterError(
-                f"alpha={self.alpha!r}, k={self.k!r} and scale={self.scale!r} ask for lengths that "
-                "doubles cannot hold: write an alpha closer to the scale, or other units for the "
-                "records."
-            )
-        return length
+        return length_that_fits(compute, alpha=self.alpha, k=self.k, scale=self.scale)
 
 
 def _given(
     X: Any, budget: Any, alpha: float, k: float, R: float, scale: float, constants: str
 ) -> _Given:
     budget = parse_budget(budget)
-    bound, order = number(R=R), number(k=k)
-    if bound <= 0:
-        raise ParameterError(f"R={R!r} is not positive: write R > 0 for a mean of norm at most R.")
-    if math.isinf(bound) and not isinstance(budget, Approx):
-        raise ParameterError(
-            "R=inf needs a budget with a delta: write approx(epsilon, delta), or give a finite R."
-        )
+    bound, order = parse_bound(R, budget, "of norm at most R"), number(k=k)
     if not 2 <= order < math.inf:
         raise ParameterError(f"k={k!r} is not known in many dimensions: write a finite k >= 2.")
     from tametail.engines.matrices import open_matrix  # brings pyarrow: not at import
