@@ -3,13 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+SITE_READY := $(VENV)/.site-ready
 
-.PHONY: help demo test lint types layers unit audit theorems accuracy coverage speed pins clean
+.PHONY: help demo test lint types layers unit audit mutants coverage-privacy theorems accuracy coverage speed peers pictures site pins clean
 
 help:  ## show this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
 
-$(READY): pyproject.toml constraints.txt
+$(READY): pyproject.toml constraints.txt hatch_build.py src/tametail/engines/_native.c
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,plots,spark]'
@@ -36,6 +37,19 @@ unit: $(READY)
 audit: $(READY)  ## long privacy audits (tens of minutes)
 	$(BIN)/python benchmarks/audit.py
 
+mutants: $(READY)  ## deliberate bugs, and the test that notices each (minutes)
+	$(BIN)/python -m tests.mutants.run
+
+# What privacy rests on, line by line and branch by branch.
+PRIVACY := */mechanisms/*,*/queries.py,*/vector_queries.py,*/column_queries.py,*/tametail/ask.py,*/budget.py,*/_notions.py,*/_accounting.py
+PRIVACY_TESTS := tests/mechanisms tests/vectors/test_kernel.py tests/vectors/test_mechanisms.py \
+	tests/engines/test_vector_kernel.py tests/privacy/test_mutants_ask.py tests/test_accounting.py \
+	tests/test_ask.py tests/test_budget.py tests/test_guarantee.py tests/test_queries.py
+
+coverage-privacy: $(READY)  ## lines and branches of what privacy rests on: all, or it fails
+	COVERAGE_FILE=$(VENV)/.coverage $(BIN)/pytest -n auto --cov --cov-branch --cov-report= $(PRIVACY_TESTS)
+	COVERAGE_FILE=$(VENV)/.coverage $(BIN)/coverage report --include='$(PRIVACY)' --show-missing --fail-under=100
+
 theorems: $(READY)  ## the paper's theorems, checked at the n that they ask for
 	$(BIN)/python benchmarks/theorems.py
 
@@ -48,8 +62,23 @@ coverage: $(READY)  ## how often the intervals cover, and how wide they are
 speed: $(READY)  ## CPU time over numpy.mean, memory, import time
 	$(BIN)/python benchmarks/speed.py
 
+peers: $(READY)  ## beside other libraries and papers (ten minutes); DATA=folder as above
+	$(BIN)/python benchmarks/peers.py --jobs 2 $(if $(DATA),--data $(DATA))
+
+pictures: $(READY)  ## draw the pictures of README and site again
+	$(BIN)/python benchmarks/bounds_picture.py
+	$(BIN)/python benchmarks/site_pictures.py
+
+$(SITE_READY): $(READY)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	touch $@
+
+site: $(SITE_READY)  ## the documentation as pages, in docs/_build/html
+	$(BIN)/sphinx-build --fail-on-warning --nitpicky --fresh-env --quiet \
+		--doctree-dir docs/_build/doctrees docs docs/_build/html
+
 pins: $(READY)  ## pin the proofs to the code: only after reading them again
 	$(BIN)/python tools/pin_proofs.py --write
 
 clean:  ## remove what the targets above made
-	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .peers .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache docs/_build

@@ -17,13 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from tametail.doubles import to_key
+from tametail.engines import native
 from tametail.engines.sampling import Sampler
 from tametail.queries import (
     SOFT_ONE,
     Buckets,
     ClippedSum,
     Count,
-    Lattice,
     Median,
     ProfileQuery,
     Query,
@@ -84,44 +84,39 @@ class _CountKernel:
         return (self.count,)
 
 
-class _Quantiser:
-    """q - centre for every value of a chunk, in one buffer; a missing record stays NaN."""
-
-    def __init__(self, lattice: Lattice) -> None:
-        self.lattice = lattice
-        self.inverse_tick = 2.0**-lattice.exponent
-        self.buffer = np.empty(CHUNK)
-
-    def __call__(self, chunk: Floats) -> Floats:
-        ticks = self.buffer[: chunk.size]
-        with np.errstate(all="ignore"):  # an overflow is an infinity, which the clip brings back
-            np.multiply(chunk, self.inverse_tick, out=ticks)
-        np.clip(ticks, float(self.lattice.low), float(self.lattice.high), out=ticks)
-        np.floor(ticks, out=ticks)
-        if self.lattice.centre:
-            np.subtract(ticks, float(self.lattice.centre), out=ticks)
-        return ticks
-
-
-def _sum_and_count(terms: Floats) -> tuple[int, int]:
-    """Sum and number of the terms that are not NaN; exact, since the terms are integers."""
-    total = terms.sum()
-    if np.isnan(total):
-        terms = terms[~np.isnan(terms)]
-        total = terms.sum()
-    return int(total), terms.size
-
-
 class _ClippedSumKernel:
+    """Sums of floor(clip(x * inverse tick, low, high)) - centre, in one buffer."""
+
     def __init__(self, query: ClippedSum) -> None:
-        self.quantise = _Quantiser(query.lattice)
+        lattice = query.lattice
+        self.inverse_tick = 2.0**-lattice.exponent
+        self.ends = float(lattice.low), float(lattice.centre), float(lattice.high)
         self.weight = query.count_weight
         self.sum = self.count = 0
+        self.loops = native.library()
+        self.buffer = np.empty(CHUNK)
 
     def add(self, chunk: Floats) -> None:
-        total, present = _sum_and_count(self.quantise(chunk))
+        if self.loops is None:
+            total, present = self._sum_and_count(chunk)
+        else:
+            total, present = native.clipped_sum(self.loops, chunk, self.inverse_tick, self.ends)
         self.sum += total
         self.count += present
+
+    def _sum_and_count(self, chunk: Floats) -> tuple[int, int]:
+        ticks, (low, centre, high) = self.buffer[: chunk.size], self.ends
+        with np.errstate(all="ignore"):  # an overflow is an infinity, which the clip brings back
+            np.multiply(chunk, self.inverse_tick, out=ticks)
+        np.clip(ticks, low, high, out=ticks)
+        np.floor(ticks, out=ticks)
+        if centre:
+            np.subtract(ticks, centre, out=ticks)
+        total = ticks.sum()  # exact: the terms are integers, or NaN for a missing record
+        if np.isnan(total):
+            ticks = ticks[~np.isnan(ticks)]
+            total = ticks.sum()
+        return int(total), ticks.size
 
     def result(self) -> tuple[int, ...]:
         return (self.sum, self.weight * self.count) if self.weight else (self.sum,)
@@ -153,24 +148,27 @@ class _ProfileKernel:
 
     def __init__(self, query: ProfileQuery) -> None:
         self.centre = query.centre
-        self.counts = np.zeros(1 << 16, dtype=np.int64)
+        self.counts = np.zeros((2, native.BINS), dtype=np.int64)
+        self.loops = native.library()
         self.buffer = np.empty(CHUNK)
         self.index = np.empty(CHUNK, dtype=np.int64)
 
     def add(self, chunk: Floats) -> None:
+        if self.loops is not None:
+            native.add_to_profile(self.loops, chunk, self.centre, self.counts)
+            return
         distance, index = self.buffer[: chunk.size], self.index[: chunk.size]
         with np.errstate(all="ignore"):
             np.subtract(chunk, self.centre, out=distance)
-        np.right_shift(distance.view(np.int64), 48, out=index)
-        np.bitwise_and(index, (1 << 16) - 1, out=index)
-        self.counts += np.bincount(index, minlength=1 << 16)
+        np.right_shift(distance.view(np.uint64), 48, out=index.view(np.uint64))
+        self.counts[0] += np.bincount(index, minlength=native.BINS)
 
     def result(self) -> Counts:
         """Counts by side (above, below), exponent field 0..2047 and sixteenth.
 
         Field 0 holds distances below 2**-1022: records that count as being at the centre.
         """
-        counts = self.counts.reshape(2, _EXPONENTS, 16)
+        counts: Counts = self.counts.sum(axis=0).reshape(2, _EXPONENTS, 16)
         counts[:, -1, 1:] = 0  # NaN: missing records
         return counts
 
@@ -215,14 +213,14 @@ def _squares(query: Squares, profile: Counts) -> tuple[int, ...]:
 class _MedianKernel:
     def __init__(self, query: Median) -> None:
         self.sampler = Sampler(query.halvings)
-        self.keys: list[npt.NDArray[np.int64]] = [np.empty(0, dtype=np.int64)]
+        self.samples: list[Floats] = [np.empty(0)]
 
     def add(self, chunk: Floats) -> None:
-        sample = chunk[self.sampler.pick(chunk.size)]
-        self.keys.append(to_key(sample[~np.isnan(sample)]))
+        self.samples.append(chunk[self.sampler.pick(chunk.size)])
 
     def result(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        keys, counts = np.unique(np.concatenate(self.keys), return_counts=True)
+        sample = np.concatenate(self.samples)
+        keys, counts = np.unique(to_key(sample[~np.isnan(sample)]), return_counts=True)
         return keys, counts.astype(np.int64)
 
 

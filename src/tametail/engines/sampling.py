@@ -2,7 +2,7 @@
 
 Instead of one coin per record, the gaps between sampled records are drawn. A gap is geometric,
 and the binary digits of a geometric variable are independent coins, so it costs a few words of
-randomness, whatever its size. Every coin is exact: a 64-bit word decides, and if the word alone
+randomness, whatever its size. Every coin is exact: a 16-bit word decides, and if the word alone
 cannot decide, more bits are appended to it.
 """
 
@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
-#: Gaps that are drawn at a time.
+#: Gaps that are drawn at a time, unless said otherwise.
 _BATCH = 512
 
 #: Lower and upper bounds of a probability, as integers in units of 2**-bits.
@@ -28,23 +28,23 @@ class Sampler:
     [0, 1, 2]
     """
 
-    def __init__(self, halvings: int) -> None:
+    def __init__(self, halvings: int, batch: int = _BATCH) -> None:
         self.halvings = halvings
-        self._gaps = np.empty(0, dtype=np.int64)
-        self._offset = 0  # records of earlier chunks that the first gap has already passed
+        self._batch = batch  # gaps that are drawn at a time
+        self._ends = np.empty(0, dtype=np.int64)  # positions after the sampled ones, from here on
 
     def pick(self, size: int) -> npt.NDArray[np.int64]:
         """Return the sampled positions among the next ``size`` records."""
         if self.halvings == 0:
             return np.arange(size)
-        while self._gaps.size == 0 or int(self._gaps.sum()) - self._offset < size:
-            fresh = 1 + geometric(self.halvings, _BATCH)
-            self._gaps = np.concatenate([self._gaps, fresh])
-        ends = np.cumsum(self._gaps) - self._offset
-        used = int(np.searchsorted(ends, size, side="right"))
-        passed = int(ends[used - 1]) if used else -self._offset
-        self._gaps, self._offset = self._gaps[used:], size - passed
-        return ends[:used] - 1
+        while self._ends.size == 0 or self._ends[-1] < size:
+            last = self._ends[-1] if self._ends.size else 0
+            fresh = 1 + geometric(self.halvings, self._batch)
+            self._ends = np.concatenate([self._ends, last + np.cumsum(fresh)])
+        used = int(np.searchsorted(self._ends, size, side="right"))
+        picked = self._ends[:used] - 1
+        self._ends = self._ends[used:] - size
+        return picked
 
 
 def geometric(halvings: int, size: int) -> npt.NDArray[np.int64]:
@@ -67,12 +67,12 @@ def geometric(halvings: int, size: int) -> npt.NDArray[np.int64]:
 
 def bernoulli(bounds: Bounds, size: int) -> npt.NDArray[np.bool_]:
     """Draw exact coins whose probability of True is known through ever tighter bounds."""
-    words = np.frombuffer(secrets.token_bytes(8 * size), dtype="<u8")
-    low, high = bounds(64)
-    # low and high are below 2**64: a coin that is certain is never tossed here.
-    true = words < np.uint64(low)
-    for index in np.flatnonzero(~true & (words <= np.uint64(high))):
-        true[index] = _decide(bounds, int(words[index]), 64, secrets.randbits)
+    words = np.frombuffer(secrets.token_bytes(2 * size), dtype="<u2")
+    low, high = bounds(16)
+    # low and high are below 2**16: a coin that is certain is never tossed here.
+    true = words < np.uint16(low)
+    for index in np.flatnonzero(~true & (words <= np.uint16(high))):
+        true[index] = _decide(bounds, int(words[index]), 16, secrets.randbits)
     return true
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -148,6 +149,7 @@ class Tails:
         return self.scale * (THRESHOLD + 128 / 12)
 
 
+@lru_cache(maxsize=1024)
 def sum_quantile(noise: Noise, risk: float, terms: int) -> float:
     """Return a bound that the sum of some independent noises exceeds with probability <= risk.
 
