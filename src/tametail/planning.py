@@ -167,7 +167,7 @@ class Plan:
 
     @property
     def spending(self) -> Budget:
-        """What all steps cost together: what a release states, whichever way its answers went."""
+        """What all steps cost together; a release states it, whichever way its answers went."""
         costs = [step.cost for step in self.steps]
         total = compose(costs, type(costs[0]))
         if total is None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 import json
 import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import FrozenInstanceError, dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tametail.budget import Guarantee
 
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from tametail.planning import Plan
+
+Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +44,33 @@ class Estimate:
     notes: tuple[str, ...] = ()
 
 
+def sealed(kind: type[Kind]) -> type[Kind]:
+    """Make a class refuse every assignment to its instances with AttributeError.
+
+    In Python 3.11 a frozen dataclass with slots raises TypeError for a name that is no field. That
+    matters to OpenDP, which tries to hang the arguments of a call, so the records, on its output.
+    """
+
+    def refuse(_self: Kind, name: str, _value: object) -> None:
+        raise FrozenInstanceError(f"cannot assign to {name!r}: a release never changes")
+
+    kind.__setattr__ = refuse  # type: ignore[assignment]
+    return kind
+
+
+@sealed
 @dataclass(frozen=True, slots=True)
 class Release:
     """A private mean. Everything here is a function of public numbers and noisy answers.
 
     Attributes
     ----------
-    value, low, high
-        The estimate and its interval; low and high are None with ``confidence=None``.
+    value
+        The estimate.
+    low
+        The lower end of the interval; None with ``confidence=None``.
+    high
+        The upper end of the interval; None with ``confidence=None``.
     interval_for
         What the interval covers with probability ``confidence``: "mean" or "winsorised mean".
     guarantee

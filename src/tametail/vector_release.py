@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from tametail.budget import Guarantee
 from tametail.release import _plain as plain
+from tametail.release import sealed
 
 if TYPE_CHECKING:
     from tametail.vector_planning import VectorPlan
@@ -30,6 +31,7 @@ class VectorEstimate:
     notes: tuple[str, ...] = ()
 
 
+@sealed
 @dataclass(frozen=True, slots=True, eq=False)
 class VectorRelease:
     """Private means of several columns; a function of public numbers and noisy answers.
@@ -38,9 +40,13 @@ class VectorRelease:
     ----------
     columns
         The names of the columns, in the order of the values.
-    value, low, high
-        One number per column. With probability ``confidence`` *all* intervals hold at once;
-        low and high are None with ``confidence=None``.
+    value
+        The means, one number per column.
+    low
+        The lower ends; None with ``confidence=None``. With probability ``confidence`` *all*
+        intervals hold at once.
+    high
+        The upper ends; None with ``confidence=None``.
     interval_for
         What the intervals are for: "mean" or "winsorised mean".
     guarantee

@@ -59,7 +59,9 @@ def range_estimate(
 
     Returns
     -------
-    (a, b)
+    tuple
+        The ends (a, b).
+
         **Formal guarantee**: ``budget`` under replace-one; see docs/proofs/paper.md.
 
     Examples
