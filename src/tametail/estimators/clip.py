@@ -25,6 +25,9 @@ THIN_SIDE = 0.03
 #: by RAISE_COST for every factor e by which believing it would enlarge the error.
 RAISE, RAISE_COST = 8.0, 2.0
 
+#: A side on which nothing stands out is not clipped any wider than it has to be.
+_NOTHING = Judgement(np.zeros(1), np.zeros(1), np.zeros(1))
+
 #: Octaves beyond the anchor that are searched for such a group.
 RAISE_OCTAVES = 8
 
@@ -136,34 +139,39 @@ def _balance(
     plan: Plan, tails: Tails, anchors: list[int | None]
 ) -> tuple[list[float], list[float]]:
     """Return the clip distances of both sides, which share one noise, and the excess beyond."""
-    judged = {
-        side: judge(
-            _around(tails.sides[side], anchor),
-            tails.scale,
-            _deviation(plan.budget),
-        )
+    depth = _depth((plan.n or 1) * plan.budget.strength)
+    sides = [
+        _NOTHING
+        if anchor is None
+        else judge(
+            _around(tails.sides[side], anchor), tails.scale, _deviation(plan.budget), depth
+        ).scaled(float(tails.distances[anchor]))
         for side, anchor in enumerate(anchors)
-        if anchor is not None
-    }
-    noise = _deviation(plan.cost("sum"))
-    distances, excess = [0.0, 0.0], [0.0, 0.0]
-    for _ in range(3):
-        for side, judgement in judged.items():
-            scale = float(tails.distances[anchors[side] or 0])
-            other = max(distances[1 - side], THIN_SIDE * distances[side]) / scale
-            best = _best(plan, judgement, other, noise)
-            distances[side] = float(judgement.distances[best]) * scale
-            excess[side] = float(judgement.excess[best]) * scale
-    return distances, excess
+    ]
+    below, above = sides[0].distances[:, None], sides[1].distances[None, :]
+    wider = np.maximum(below, above)
+    sensitivity = (
+        np.maximum(below, THIN_SIDE * wider) + np.maximum(above, THIN_SIDE * wider)
+        if plan.unit is Unit.REPLACE_ONE
+        else wider
+    )
+    risk = sides[0].risk[:, None] + sides[1].risk[None, :]
+    risk += (_deviation(plan.cost("sum")) * sensitivity) ** 2
+    best = np.unravel_index(np.argmin(risk), risk.shape)
+    chosen = list(zip(sides, best, strict=True))
+    return (
+        [float(judgement.distances[index]) for judgement, index in chosen],
+        [float(judgement.excess[index]) for judgement, index in chosen],
+    )
 
 
-def _best(plan: Plan, judgement: Judgement, other: float, noise: float) -> int:
-    """Return the clip point with the least risk, if the other side is clipped at ``other``."""
-    if plan.unit is Unit.REPLACE_ONE:
-        sensitivity = judgement.distances + other
-    else:
-        sensitivity = np.maximum(judgement.distances, other)
-    return int(np.argmin(judgement.risk + (noise * sensitivity) ** 2))
+def _depth(strength: float) -> float:
+    """Return how much steeper than usual the tail is expected to be where the counts end.
+
+    They end at a rank of about 100/epsilon: in the body of the data if n epsilon is 1,000, deep in
+    the tail if it is 10,000 or more, and most tails grow steeper.
+    """
+    return min(max(0.8 * math.log10(max(strength, 1.0)) - 2.8, -0.4), 0.4)
 
 
 def _around(counts: Array, anchor: int) -> Array:

@@ -18,6 +18,9 @@ Floats = npt.NDArray[np.float64]
 #: in steps of one STEPS-th. All of them are valid, the best is taken.
 _BELOW, _ABOVE, _STEPS = 4, 12, 8
 
+#: If the two-point law is rare, hinges up to so many of its points matter too.
+_RARE = 1.5
+
 #: Noise is looked at up to here, in standard deviations of the mean of the records.
 _NOISE_REACH = 16.0
 
@@ -64,7 +67,8 @@ def mean_deviation(
     p, unit = ratio**2 / (1 + ratio**2), (1 + ratio**2) / n  # in units of reach
     step = math.sqrt(n * p * (1 - p)) / _STEPS
     cells = math.ceil(usual / reach / (unit * step))
-    t = step * np.arange(-_BELOW * _STEPS - cells, _ABOVE * _STEPS + cells + 1, dtype=np.float64)
+    above = max(_ABOVE * _STEPS, math.ceil(_RARE / step) if n * p > risk else 0)
+    t = step * np.arange(-_BELOW * _STEPS - cells, above + cells + 1, dtype=np.float64)
     hinge = _binomial_hinge(n, p, t)
     if noise is not None and cells:
         risk *= 1 - _UNUSUAL

@@ -1,14 +1,30 @@
-"""How a plan divides its budget between the steps, from public numbers alone.
+"""How a plan divides its budget between the steps: by the least predicted error.
 
-The rules follow from what each step needs. The centre must find one double among all: about 100
-to 200 divided by n epsilon, and no more, since its error hardly matters after that. The tail and
-the sum divide the rest; around the shares below the error is flat (benchmarks/accuracy.py).
+The prediction is about a reference law, lognormal with sigma = 1.5, between light and heavy tails,
+and uses public numbers alone. With shares f1, f2, f3 of centre, tail and sum,
+
+    error^2 = (bias/2)^2 + noise^2 + failure:
+
+* the octave counts show the tail down to a rank of about their noise, which f2 decides: records are
+  clipped where as many are expected beyond, and half of the bias is corrected;
+* noise: that on the sum at this clip point, with f3;
+* failure: a median must stand out among all doubles by as many nats as its digits take. f1 pays for
+  some; the share of columns that need more is taken to fall by a factor e every four nats.
 """
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
 from tametail.budget import Budget, Zcdp
 from tametail.unit import Unit
+
+Array = npt.NDArray[np.float64]
 
 #: The private count of add-remove, when the caller gives no n.
 COUNT_SHARE = 0.015
@@ -16,11 +32,20 @@ COUNT_SHARE = 0.015
 #: The second moment for the interval.
 SPREAD_SHARE = 0.03
 
-#: Octave counts: pure, and zCDP, where the sum profits more.
-TAIL_SHARE, CONCENTRATED_TAIL_SHARE = 0.3, 0.25
+#: The reference law is lognormal with this sigma and median 1.
+SIGMA = 1.5
 
-#: n * epsilon at which the centre is safe, and at which it is still likely.
-CENTRE_SAFE, CENTRE_LIKELY = 200.0, 120.0
+#: Records are clipped at the rank of so many standard deviations of the noise on a count: of
+#: Laplace noise, and of Gaussian noise, which is far smaller.
+CLIP_RANK, GAUSSIAN_CLIP_RANK = 0.8, 1.4
+
+#: Squared error when the centre fails, in squared medians, and nats per factor e.
+FAILURE, NATS = 1.0, 4.0
+
+#: The shares that are tried.
+LEAST_CENTRE, MOST_CENTRE = 0.01, 0.3
+_CENTRES = np.geomspace(LEAST_CENTRE, MOST_CENTRE, 60)[:, None]
+_TAILS = np.arange(0.1, 0.5, 0.01)[None, :]
 
 #: Records that the centre looks at; more are sampled down to between this and twice this.
 CENTRE_SAMPLE = 1024
@@ -39,20 +64,45 @@ def halvings(n: int) -> int:
 
 
 def shares(budget: Budget, unit: Unit, n: int) -> dict[str, float]:
-    """Return the shares of centre, tail and sum; they add up to 1.
+    """Return the shares of centre, tail and sum with the least predicted error.
+
+    They add up to 1.
 
     >>> from tametail.budget import pure
-    >>> shares(pure(1.0), Unit.REPLACE_ONE, 10_000)["centre"]
-    0.02
+    >>> {name: round(share, 2) for name, share in shares(pure(1.0), Unit.ADD_REMOVE, 900).items()}
+    {'centre': 0.08, 'tail': 0.21, 'sum': 0.71}
     """
-    strength = max(n, 1) * budget.strength
-    if isinstance(budget, Zcdp):
-        # The exponential mechanism of range e costs e^2/8; on a sample it counts as pure, e^2/2.
-        needed = CENTRE_SAFE if halvings(n) else CENTRE_SAFE / 2
-        centre, tail = min(max((needed / strength) ** 2, 0.005), 0.15), CONCENTRATED_TAIL_SHARE
-    else:
-        # Under add-remove the score of a median falls twice as fast.
-        strength *= 2 if unit is Unit.ADD_REMOVE else 1
-        wanted = min(CENTRE_SAFE / strength, max(0.12, CENTRE_LIKELY / strength))
-        centre, tail = min(max(wanted, 0.01), 0.3), TAIL_SHARE
+    centre, tail = _least(isinstance(budget, Zcdp), budget.strength, unit, max(n, 1))
     return {"centre": centre, "tail": tail, "sum": 1.0 - centre - tail}
+
+
+@lru_cache(maxsize=256)
+def _least(concentrated: bool, strength: float, unit: Unit, n: int) -> tuple[float, float]:
+    replaced = 2 if unit is Unit.REPLACE_ONE else 1
+    if concentrated:
+        # Gaussian noise; the exponential mechanism of range e costs e^2/8, on a sample e^2/2.
+        power, deviation, rank = 0.5, 1.0, GAUSSIAN_CLIP_RANK * math.sqrt(replaced)
+        evidence = n * strength * (0.25 if halvings(n) else 0.5) * np.sqrt(_CENTRES)
+    else:
+        power, deviation, rank = 1.0, math.sqrt(2), CLIP_RANK * math.sqrt(2) * replaced
+        evidence = n * strength * _CENTRES / 4
+    evidence = evidence * 2 / replaced  # under add-remove a score falls twice as fast
+    clip, bias = _reference(np.minimum(rank / (n * strength * _TAILS**power), 0.25))
+    rest = 1.0 - _CENTRES - _TAILS
+    noise = deviation * clip / (n * strength * rest**power)
+    error = (bias / 2) ** 2 + noise**2 + FAILURE * np.exp(-evidence / NATS)
+    row, column = np.unravel_index(np.argmin(error), error.shape)
+    return float(_CENTRES[row, 0]), float(_TAILS[0, column])
+
+
+def _reference(beyond: Array) -> tuple[Array, Array]:
+    """Return the clip points beyond which these shares of the reference law lie, and the biases.
+
+    With z the normal quantile: clip at t = e^(sigma z), E(X - t)+ = e^(sigma^2/2) Phi(sigma - z)
+    - t Phi(-z).
+    """
+    normal = NormalDist()
+    z = np.array([normal.inv_cdf(1 - share) for share in beyond.ravel()]).reshape(beyond.shape)
+    upper = np.array([normal.cdf(SIGMA - point) for point in z.ravel()]).reshape(z.shape)
+    clip = np.exp(SIGMA * z)
+    return clip, math.exp(SIGMA**2 / 2) * upper - clip * beyond

@@ -55,15 +55,20 @@ class Judgement:
     risk: Array
     excess: Array
 
+    def scaled(self, unit: float) -> Judgement:
+        """Return the same in other units of distance."""
+        return Judgement(self.distances * unit, self.risk * unit**2, self.excess * unit)
 
-def judge(counts: Array, noise: float, final_noise: float) -> Judgement:
+
+def judge(counts: Array, noise: float, final_noise: float, depth: float = 0.0) -> Judgement:
     """Judge all clip points by the noisy counts at the nodes around the anchor.
 
     ``noise`` is the scale of the noise on a count (for Gaussian noise its standard deviation over
     sqrt 2), ``final_noise`` the standard deviation of the noise on a sum of records up to 1, were
-    the whole budget spent on it.
+    the whole budget spent on it. ``depth`` says how steep a tail is expected to be: a curve with
+    this start slope has the prior weight slope**depth.
     """
-    curves, costs = _curves(), _costs(noise, final_noise)
+    curves, costs = _curves(), _costs(noise, final_noise, depth)
     log_likelihood = costs.log_prior - (
         np.abs(counts / noise - curves.soft) * costs.inverse_width
     ).sum(axis=1)
@@ -88,14 +93,14 @@ class _Costs:
 
 
 @lru_cache(maxsize=4)
-def _costs(noise: float, final_noise: float) -> _Costs:
+def _costs(noise: float, final_noise: float, depth: float) -> _Costs:
     """Return all that does not depend on the counts: the same for both sides and every release."""
     curves = _curves()
     excess = curves.excess * noise
     square = excess**2 + curves.square * noise
     best = (square + (final_noise * curves.distances) ** 2).min(axis=1)
     width = np.sqrt(1 + curves.soft / (2 * noise) + (MISFIT * curves.soft) ** 2 / 2)
-    log_prior = curves.log_prior - np.log(width).sum(axis=1)
+    log_prior = curves.log_prior + depth * np.log(curves.start) - np.log(width).sum(axis=1)
     return _Costs(excess, square, best**-FAIRNESS, 1 / width, log_prior)
 
 
@@ -108,6 +113,7 @@ class _Curves:
     excess: Array
     square: Array
     log_prior: Array
+    start: Array
 
 
 @lru_cache(maxsize=1)
@@ -144,6 +150,7 @@ def _curves() -> _Curves:
         excess=at_all_levels((area[:, -1:] - area)[:, clip_points]),
         square=at_all_levels(square[:, clip_points]),
         log_prior=np.tile(np.log(prior / prior.sum()), len(_LEVELS)),
+        start=np.tile([start for start, *_ in shapes], len(_LEVELS)),
     )
 
 
