@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tametail.budget import Budget, noise_for
+from tametail.estimators.reference import Reference
 from tametail.estimators.tail_fit import NODES_ABOVE, NODES_BELOW, Array, Judgement, judge
 from tametail.estimators.tails import Tails, windows
 from tametail.tail import Bounded, Moment
@@ -24,6 +25,9 @@ THIN_SIDE = 0.03
 #: Noise scales at which a group of records beyond the anchor, across a gap, is believed; more,
 #: by RAISE_COST for every factor e by which believing it would enlarge the error.
 RAISE, RAISE_COST = 8.0, 2.0
+
+#: Noise of this part of the variance of the sum is worth a narrower interval.
+AFFORDABLE = 0.03
 
 #: A side on which nothing stands out is not clipped any wider than it has to be.
 _NOTHING = Judgement(np.zeros(1), np.zeros(1), np.zeros(1))
@@ -74,6 +78,10 @@ def choose_clip(plan: Plan, centre: float, tails: Tails, size: int) -> Clip:
         distances[side] = max(distances[side], thin)
         if distances[side] > limit:  # the caller's knowledge clips first: no curve applies there
             distances[side], excess[side] = limit, 0.0
+    if plan.confidence is not None and plan.tail is not None:
+        for side, far in enumerate(_affordable(plan, tails, anchors, centre)):
+            if far > distances[side]:
+                distances[side], excess[side] = min(far, limits[side]), 0.0
     below, above = distances
     offset, doubt = tails.offset(anchors, distances)
     offset = min(max(offset / size, -below / 2), above / 2)
@@ -101,6 +109,32 @@ def caps(plan: Plan, centre: float) -> tuple[float, float]:
     return math.inf, math.inf
 
 
+def _affordable(
+    plan: Plan, tails: Tails, anchors: list[int | None], centre: float
+) -> tuple[float, float]:
+    """Return distances up to where an interval wants records unclipped; 0 if that costs too much.
+
+    Clip points at the interval's reference leave nothing to doubt but its bias. They are worth it
+    where their noise is far below the sampling error.
+    """
+    reference = Reference.of(plan, (centre, centre), tails.noise)
+    middle = 0.0 if reference.moves else centre
+    reach = middle - reference.low, reference.high - middle
+    noise = _deviation(plan.cost("sum")) * sum(reach)
+    if not noise**2 <= AFFORDABLE * _variance(tails, anchors):
+        return 0.0, 0.0
+    return reach
+
+
+def _variance(tails: Tails, anchors: list[int | None]) -> float:
+    """Estimate the sum of the squared distances from the centre."""
+    return sum(
+        float((counts[: anchor + 2] * tails.distances[: anchor + 2] ** 2).sum())
+        for counts, anchor in zip(tails.sides, anchors, strict=True)
+        if anchor is not None
+    )
+
+
 def _deviation(cost: Budget) -> float:
     """Return the standard deviation of the noise on a query of sensitivity 1."""
     return math.sqrt(noise_for(cost, 1, 1).variance)
@@ -116,12 +150,9 @@ def _raise(
     distances = tails.distances
     noise = _deviation(plan.cost("sum"))
     highest = max(distances[anchor] for anchor in anchors if anchor is not None)
-    variance = sum(
-        float((counts[: anchor + 2] * distances[: anchor + 2] ** 2).sum())
-        for counts, anchor in zip(tails.sides, anchors, strict=True)
-        if anchor is not None
+    variance = (
+        max(_variance(tails, anchors), 20 * tails.scale * highest**2) + (noise * highest) ** 2
     )
-    variance = max(variance, 20 * tails.scale * highest**2) + (noise * highest) ** 2
     raised = list(anchors)
     for side, (anchor, limit) in enumerate(zip(anchors, limits, strict=True)):
         if anchor is None:
