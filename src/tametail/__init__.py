@@ -3,12 +3,14 @@
 from tametail import mechanisms, paper, theory
 from tametail.api import epsilon_for, mean, plan, replay, sample_size
 from tametail.budget import approx, pure, zcdp
+from tametail.interop import as_opendp
 from tametail.tail import Bounded, Moment
 
 __all__ = [
     "Bounded",
     "Moment",
     "approx",
+    "as_opendp",
     "epsilon_for",
     "mean",
     "mechanisms",

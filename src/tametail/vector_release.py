@@ -52,7 +52,7 @@ class VectorRelease:
     guarantee
         What was spent, computed from the asks, with its unit of protection.
     answers
-        The noisy answers, in order: ``replay_vector(plan, columns, answers)`` gives this again.
+        The noisy answers, in order: ``tametail.replay(plan, answers)`` gives this again.
     """
 
     columns: tuple[str, ...]
@@ -129,7 +129,12 @@ class VectorRelease:
         )
 
     def __str__(self) -> str:
-        lines = ["  ".join(cells) for cells in (self.header(), *self.rows())]
+        table = [self.header(), *self.rows()]
+        widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
+        lines = []
+        for name, *numbers in table:
+            right = (cell.rjust(width) for cell, width in zip(numbers, widths[1:], strict=True))
+            lines.append("  ".join([name.ljust(widths[0]), *right]))
         return "\n".join([*lines, self.caption(), *self.notes])
 
     def to_dict(self) -> dict[str, Any]:

@@ -35,7 +35,7 @@ def cell_to_float(cell: Any) -> float:
             return float(cell)
         except OverflowError:
             return math.inf if cell > 0 else -math.inf
-        except (TypeError, ValueError):  # spans of time and signalling decimals
+        except Exception:  # spans of time, signalling decimals, classes with a will of their own
             return math.nan
     return math.nan
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from tametail.budget import Noise, noise_for
 from tametail.estimators.concentration import mean_deviation, second_moment_bound
 from tametail.estimators.reference import EXPECTED_BEYOND, EXPECTED_NODES, split_risk
-from tametail.estimators.shares import SPREAD_SHARE
+from tametail.estimators.shares import spread_share
 from tametail.estimators.tails import sum_quantile
 from tametail.queries import SOFT_ONE, TailNodes
 from tametail.tail import Bounded, Moment
@@ -82,7 +82,11 @@ def half_width(plan: Plan, confidence: float) -> float | None:
     beyond = sum_quantile(_tail_noise(plan), 0.001, EXPECTED_NODES) / SOFT_ONE
     share = (beyond + EXPECTED_BEYOND / plan.budget.strength) / n
 
-    spread = plan.cost("spread") if plan.has("spread") else plan.budget.share(SPREAD_SHARE)
+    spread = (
+        plan.cost("spread")
+        if plan.has("spread")
+        else plan.budget.share(spread_share(plan.budget, n))
+    )
 
     def half(setting: Setting) -> float:
         clipped = setting.bias if plan.tail is None else setting.bias + share * setting.side

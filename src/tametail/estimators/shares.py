@@ -29,8 +29,8 @@ Array = npt.NDArray[np.float64]
 #: The private count of add-remove, when the caller gives no n.
 COUNT_SHARE = 0.015
 
-#: The second moment for the interval.
-SPREAD_SHARE = 0.03
+#: The second moment for the interval: more where its noise makes the interval wide.
+LEAST_SPREAD, MOST_SPREAD = 0.02, 0.06
 
 #: The reference law is lognormal with this sigma and median 1.
 SIGMA = 1.5
@@ -61,6 +61,17 @@ def halvings(n: int) -> int:
     (0, 6)
     """
     return min(max(0, (n // CENTRE_SAMPLE).bit_length() - 1), MOST_HALVINGS)
+
+
+def spread_share(budget: Budget, n: int) -> float:
+    """Return the share of the second moment, which an interval needs, beside the others.
+
+    >>> from tametail.budget import pure
+    >>> [round(spread_share(pure(1.0), n), 2) for n in (1_000, 100_000, 10**7)]
+    [0.06, 0.03, 0.02]
+    """
+    strength = max(n, 1) * budget.strength
+    return min(max(MOST_SPREAD * (1e4 / strength) ** 0.3, LEAST_SPREAD), MOST_SPREAD)
 
 
 def shares(budget: Budget, unit: Unit, n: int) -> dict[str, float]:

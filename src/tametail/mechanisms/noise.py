@@ -10,12 +10,12 @@ OpenDP is imported on the first draw, not when tametail is imported.
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from tametail._opendp import features
 from tametail._validate import positive
 from tametail.errors import InternalError
 
@@ -24,8 +24,6 @@ GREATEST_SCALE = 2.0**56
 
 LEAST_SCALE = 2.0**-10
 """Noise of this scale is 0 except with probability below e^-1000: less would gain nothing."""
-
-_features_lock = threading.Lock()
 
 
 def add_laplace(values: Sequence[int], l1: int, epsilon: float) -> list[int]:
@@ -180,13 +178,6 @@ def _gaussian(sigma: float) -> Any:
 def _build(make: Callable[..., Any], metric: Any, scale: float) -> Any:
     """Make a measurement on vectors of 64-bit integers, and leave OpenDP's features as found."""
     from opendp.domains import atom_domain, vector_domain
-    from opendp.mod import GLOBAL_FEATURES, disable_features, enable_features
 
-    with _features_lock:
-        was_enabled = "contrib" in GLOBAL_FEATURES
-        enable_features("contrib")
-        try:
-            return make(vector_domain(atom_domain(T="i64")), metric, scale=scale)
-        finally:
-            if not was_enabled:
-                disable_features("contrib")
+    with features("contrib"):
+        return make(vector_domain(atom_domain(T="i64")), metric, scale=scale)

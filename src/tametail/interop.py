@@ -1,0 +1,182 @@
+"""A release as a measurement of OpenDP, which composes there with everything else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from tametail._accounting import round_up
+from tametail._opendp import features
+from tametail.api import mean
+from tametail.budget import Approx, Budget, Pure, Zcdp
+from tametail.errors import ParameterError
+from tametail.planning import Plan
+from tametail.unit import Unit
+
+if TYPE_CHECKING:
+    from opendp.mod import Measure, Measurement
+
+    from tametail.vector_planning import VectorPlan
+
+#: All measurements share one domain, so that they compose: it is any data, of any columns.
+_DOMAIN = "tametail.records"
+
+
+def as_opendp(
+    plan: Plan | VectorPlan, column: str | list[str] | tuple[str, ...] | None = None
+) -> Measurement:
+    r"""Return the release that ``plan`` describes as a measurement of OpenDP.
+
+    It takes the data that :func:`tametail.mean` takes, gives out a release, and can be used
+    wherever OpenDP takes a measurement: in compositions, odometers and filters, beside OpenDP's
+    own. ``docs/opendp.md`` has an example.
+
+    Parameters
+    ----------
+    plan
+        From :func:`tametail.plan`, or the plan of a vector mean.
+    column
+        The column of a frame or a file; a list of columns for a vector mean.
+
+    Returns
+    -------
+    opendp.mod.Measurement
+        Its input metric counts records: ``symmetric_distance()`` for add-remove,
+        ``change_one_distance()`` for replace-one. Its output measure follows the budget:
+        ``max_divergence()``, ``zero_concentrated_divergence()`` or, with a delta,
+        ``approximate(max_divergence())``.
+
+    Notes
+    -----
+    **Formal guarantee**: data that differ in k records give releases that are ``map(k)``-close,
+    with map(k) = k epsilon; k\ :sup:`2` rho; or (k epsilon, delta (1 + e^epsilon + ... +
+    e^((k-1) epsilon))), each rounded up. A k for which delta would reach 1 is refused. See
+    ``docs/proofs/interop.md``.
+
+    OpenDP's set of enabled features is left as it was found.
+
+    Examples
+    --------
+    >>> import tametail as tt
+    >>> measurement = tt.as_opendp(tt.plan(n=3_000, epsilon=0.5))
+    >>> measurement.map(1), measurement.map(2)
+    (0.5, 1.0)
+    >>> type(measurement([1.0, 2.0, 4.0] * 1_000)).__name__
+    'Release'
+    """
+    from opendp.domains import user_domain
+    from opendp.measurements import make_user_measurement
+    from opendp.metrics import change_one_distance, symmetric_distance
+
+    release, stated = _release_of(plan, column)
+    metric = symmetric_distance if plan.unit is Unit.ADD_REMOVE else change_one_distance
+    with features("contrib", "honest-but-curious"):
+        return make_user_measurement(
+            user_domain(_DOMAIN, _can_be_read_again),
+            metric(),
+            _measure(plan.budget),
+            release,
+            _privacy_map(plan.budget, stated),
+        )
+
+
+def _release_of(plan: Any, column: Any) -> tuple[Callable[[Any], Any], Budget]:
+    """Return the function that releases along the plan, and what it costs for one record."""
+    from tametail.vector_api import vector_mean
+    from tametail.vector_planning import VectorPlan
+
+    if not isinstance(plan, Plan | VectorPlan):
+        raise ParameterError(f"plan={plan!r} is not a plan: write as_opendp(tametail.plan(...)).")
+    several = isinstance(plan, VectorPlan)
+    if column is not None and isinstance(column, list | tuple) is not several:
+        wanted = "a list of columns" if several else "one column"
+        raise ParameterError(f"column={column!r} does not fit the plan, which is for {wanted}.")
+    if isinstance(plan, VectorPlan):
+        return lambda data: vector_mean(_with_schema(data), column, plan=plan), plan.budget
+    # The steps of one column are pure, and its release states their epsilon without a delta.
+    stated = Pure(plan.budget.epsilon) if isinstance(plan.budget, Approx) else plan.budget
+    return lambda data: mean(_checked(data), column, plan=plan), stated
+
+
+def _can_be_read_again(data: Any) -> bool:
+    """Say whether data are in the domain; an iterator is not, for it is empty the next time."""
+    return not isinstance(data, Iterator)
+
+
+def _checked(data: Any) -> Any:
+    if not _can_be_read_again(data):
+        raise ParameterError("an iterator can be read only once: pass list(data).")
+    return data
+
+
+def _with_schema(data: Any) -> Any:
+    """Refuse rows in a plain sequence: how many columns they have, only records could say."""
+    if isinstance(data, Sequence) and not isinstance(data, str):
+        raise ParameterError(
+            "a list of rows declares no columns: pass a matrix, numpy.array(data)."
+        )
+    return _checked(data)
+
+
+def _measure(budget: Budget) -> Measure:
+    from opendp.measures import approximate, max_divergence, zero_concentrated_divergence
+
+    if isinstance(budget, Zcdp):
+        return zero_concentrated_divergence()
+    return approximate(max_divergence()) if isinstance(budget, Approx) else max_divergence()
+
+
+def _privacy_map(budget: Budget, stated: Budget) -> Callable[[int], float | tuple[float, float]]:
+    """Return the map in the form of the measure: a pair for an approximate budget."""
+
+    def privacy_map(records: int) -> float | tuple[float, float]:
+        first, *rest = group_cost(stated, records)
+        return (first, rest[0] if rest else 0.0) if isinstance(budget, Approx) else first
+
+    return privacy_map
+
+
+def group_cost(cost: Budget, records: int) -> tuple[float, ...]:
+    """Return the numbers of ``cost`` for a group of so many records, rounded up.
+
+    Formal guarantee: a mechanism that costs ``cost`` for one record costs at most this for any
+    ``records`` of them, one after the other.
+
+    >>> group_cost(Pure(0.5), 3), group_cost(Zcdp(0.5), 3)
+    ((1.5,), (4.5,))
+    >>> epsilon, delta = group_cost(Approx(1.0, 1e-6), 2)  # delta (1 + e)
+    >>> epsilon, round(delta * 1e6, 4)
+    (2.0, 3.7183)
+    """
+    if isinstance(cost, Zcdp):
+        return (round_up(records**2 * Fraction(cost.rho)),)
+    if not isinstance(cost, Approx):
+        return (round_up(records * Fraction(cost.strength)),)
+    epsilon = round_up(records * Fraction(cost.epsilon))
+    try:
+        delta = round_up(Fraction(cost.delta) * _geometric_sum(cost.epsilon, records))
+    except OverflowError:
+        delta = math.inf
+    if delta >= 1:
+        raise ParameterError(
+            f"{cost} says nothing about {records} records together: ask for fewer, or plan with a "
+            "smaller delta."
+        )
+    return epsilon, delta
+
+
+def _geometric_sum(epsilon: float, terms: int) -> Fraction:
+    """Return at least 1 + e^epsilon + ... + e^((terms - 1) epsilon)."""
+    if terms <= 1:
+        return Fraction(terms)
+    # math.exp is good to an ulp, and 2^-51 of a double is two of its ulps or more.
+    growth = Fraction(math.exp(epsilon)) * (1 + Fraction(1, 2**51))
+    total, power = Fraction(0), Fraction(1)  # of m terms, and e^(m epsilon), for m = 0
+    for bit in bin(terms)[2:]:
+        total, power = total * (1 + power), power**2  # twice as many
+        if bit == "1":
+            total, power = total + power, power * growth  # one more
+        total, power = Fraction(round_up(total)), Fraction(round_up(power))
+    return total
