@@ -290,3 +290,23 @@ def test_a_quantile_whose_closed_form_falls_short_is_raised():
 def test_a_quantile_needs_a_probability(p):
     with pytest.raises(ParameterError, match="p="):
         Noise("laplace", 1.0).quantile(p)
+
+
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+@pytest.mark.parametrize("terms", [1, 3, 8])
+@pytest.mark.parametrize("p", [0.2, 1e-3])
+def test_sums_of_noises_seldom_exceed_their_quantile(kind, terms, p):
+    scale, points = 2.5, np.arange(-120, 121)
+    power = np.abs(points) / scale if kind == "laplace" else points**2 / (2 * scale**2)
+    law = np.exp(-power) / np.exp(-power).sum()
+    total = law
+    for _ in range(terms - 1):
+        total = np.convolve(total, law)
+    sums = np.arange(-120 * terms, 120 * terms + 1)
+    bound = Noise(kind, scale).sum_quantile(p, terms)
+    assert p / 50 < total[sums > bound].sum() <= p
+
+
+def test_the_strength_of_a_budget_is_one_over_the_scale_of_its_noise():
+    for budget in (pure(0.3), approx(0.3, 1e-6), zcdp(0.02)):
+        assert noise_for(budget, 1, 1).scale == pytest.approx(1 / budget.strength)

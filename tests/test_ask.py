@@ -2,13 +2,17 @@
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tametail.ask import Account, Ask, Data, Replay
-from tametail.budget import Approx, Pure, Zcdp, fits
+from tametail.ask import Account, Ask, Data, Replay, _larger
+from tametail.budget import Approx, Pure, Zcdp, compose, fits
+from tametail.column_queries import ColumnMedians, Distances
 from tametail.engines.arrays import MemoryEngine
+from tametail.engines.matrices import MatrixEngine
+from tametail.engines.tables import open_table
 from tametail.errors import BudgetError, DataError, InternalError
 from tametail.queries import Buckets, ClippedSum, Count, Lattice, Median
 from tametail.unit import Unit
@@ -238,3 +242,38 @@ def test_what_is_spent_is_never_less_than_the_exact_sum(epsilons):
         ask.noisy(Count(), Pure(epsilon))
     assert Fraction(ask.spent.epsilon) >= sum(map(Fraction, epsilons))
     assert fits(ask.spent, Pure(1.0))
+
+
+# --- what is asked about several columns
+
+
+def test_columns_of_a_matrix_add_up_and_replay():
+    ask = Ask(Data(MatrixEngine(np.array([[1.0, 2.0], [3.0, None]]))), Pure(1e4), Unit.REPLACE_ONE)
+    counts = [ask.column(index, Pure(4e3)).noisy(Count(), Pure(4e3)) for index in (0, 1)]
+    assert (counts, ask.spent) == ([(2,), (1,)], Pure(8e3))
+    again = Ask(Replay(ask.answers), Pure(1e4), Unit.REPLACE_ONE)
+    assert again.column(1, Pure(4e3)).noisy(Count(), Pure(4e3)) == (2,)
+    with pytest.raises(InternalError, match="only a matrix has columns"):
+        ask_about(RECORDS, Pure(1.0)).column(0, Pure(0.5))
+
+
+def test_choices_in_every_column_with_a_huge_budget_are_exact():
+    ask = Ask(Data(open_table([[1.0, 7.0]] * 9)), Pure(1e6), Unit.ADD_REMOVE)
+    assert ask.medians(ColumnMedians(0, ((0, 9),) * 2), Pure(1e5)) == (1.0, 7.0)
+    ranks = Distances((0.0, 0.0), ((0.5, 4.0, 8.0),) * 2, target=5, weights=(1,) * 4)
+    assert ask.choose(ranks, Pure(1e5)) == (1, 2)
+
+
+# --- accounts of several kinds
+
+
+def test_many_pure_costs_fit_an_approximate_budget_by_way_of_zcdp():
+    account = Account(Approx(2.0, 1e-6))
+    for _ in range(1000):
+        account.charge(Pure(0.01))
+    assert account.spent() == compose([Pure(0.01)] * 1000, Approx, 1e-6)
+
+
+def test_parts_whose_costs_cannot_be_compared_are_refused():
+    with pytest.raises(InternalError, match="not comparable"):
+        _larger(Zcdp(0.5), Pure(1.0))

@@ -26,6 +26,7 @@ from tametail.budget import (
     exponential_rate,
     fits,
     in_parallel,
+    parse_budget,
     pure,
     zcdp,
     zcdp_to_approx,
@@ -293,3 +294,33 @@ def test_fits_compares_exactly():
         (approx(1e-9, 1e-9), zcdp(9)),
     ]:
         assert not fits(spent, budget)
+
+
+# --- what a caller writes ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "budget"),
+    [
+        ({"epsilon": 1}, pure(1)),
+        ({"epsilon": 1, "delta": 1e-6}, approx(1, 1e-6)),
+        ({"rho": 0.5}, zcdp(0.5)),
+        ({"budget": zcdp(0.5)}, zcdp(0.5)),
+    ],
+)
+def test_one_budget_is_read(arguments, budget):
+    assert parse_budget(**arguments) == budget
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "there is no privacy budget: write epsilon=1"),
+        ({"epsilon": 1, "rho": 1}, "epsilon and rho are given together"),
+        ({"rho": 1, "delta": 1e-6}, "rho and delta are given together"),
+        ({"budget": 1}, "budget=1 is not a budget"),
+    ],
+)
+def test_none_or_several_budgets_are_refused(arguments, message):
+    with pytest.raises(ParameterError, match=message):
+        parse_budget(**arguments)

@@ -1,11 +1,14 @@
 """Every proof is pinned to the code that it proves, and every query and mechanism has one."""
 
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
 
 from tametail import queries
+
+from .mutants.catalogue import MUTANTS
 
 ROOT = Path(__file__).parents[1]
 spec = importlib.util.spec_from_file_location("pin_proofs", ROOT / "tools" / "pin_proofs.py")
@@ -50,6 +53,23 @@ def test_every_query_has_a_proof(query):
 )
 def test_every_mechanism_and_estimator_has_a_proof(name):
     assert any(found == name or found.startswith(f"{name}.") for found in proved())
+
+
+KILLED = re.compile(
+    r"^killed by: `(?P<test>[^`]+)` \(mutant `(?P<mutant>[^`]+)`\) *$", re.MULTILINE
+)
+
+
+@pytest.mark.parametrize("path", sorted(pin_proofs.PROOFS.glob("*.md")), ids=lambda path: path.name)
+def test_every_proof_names_tests_that_fail_when_its_sensitivity_is_lowered(path):
+    """``make mutants`` shows that they do, and tests/test_mutants.py that they exist."""
+    text = path.read_text(encoding="utf-8")
+    named = [(match["mutant"], match["test"]) for match in KILLED.finditer(text)]
+    assert named
+    assert len(named) == text.count("killed by:")  # a line that is not understood shows nothing
+    tests = {mutant.name: mutant.tests for mutant in MUTANTS}
+    for mutant, test in named:
+        assert test in tests[mutant]
 
 
 def test_a_hash_sees_arithmetic_and_not_words(tmp_path, monkeypatch):

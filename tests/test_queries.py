@@ -176,3 +176,17 @@ def test_a_value_beyond_the_doubles_is_the_largest():
 def test_a_lattice_keeps_its_limits(wrong):
     with pytest.raises(AssertionError, match="within its limits"):
         Lattice(*wrong)
+
+
+@given(st.floats(1e-6, 1e6), st.floats(0, 1e6), st.floats(1e-6, 1e3), st.floats(1, 1e12))
+def test_a_tick_is_far_below_the_noise_unless_bits_run_out(below, above, strength, records):
+    lattice = Lattice.below_noise(0.0, below, above, strength=strength, records=records)
+    noise = max(below, above) / max(records * strength, 1.0)
+    assert lattice.tick <= noise / 128 or lattice.side >= 2**29 or strength < 2.0**-16
+    assert lattice.side / min(strength, 1.0) <= 2.0**52
+
+
+def test_a_square_counts_in_its_unit():
+    query = Squares(centre=0.0, octave=3, cap=16)
+    (answer,) = kernel.answer(query, [np.array([8.0, -8.0])])
+    assert 2 * 64 <= answer * query.unit <= 2 * 64 * (17 / 16) ** 2

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from tametail.budget import Approx, Pure, Zcdp
-from tametail.errors import ParameterError
+from tametail.budget import Approx, Budget, Pure, Zcdp
+from tametail.errors import InternalError, ParameterError
 from tametail.mechanisms import histograms as module
 from tametail.mechanisms import sparse
 from tametail.mechanisms.noise import gaussian_scale, laplace_scale
@@ -134,6 +134,17 @@ def test_a_geometric_draw_between_the_bounds_takes_more_digits(monkeypatch, appe
     digits = Digits(between, appended)
     monkeypatch.setattr(sparse.secrets, "randbelow", digits)
     assert sparse.draw_geometric(Fraction(1)) == answer
+    assert digits.numbers == []
+
+
+@pytest.mark.parametrize("first", [0, 10**40 - 1])
+def test_a_geometric_draw_at_an_end_of_the_unit_interval_takes_more_digits(monkeypatch, first):
+    """u = 0.00...0 has no logarithm yet, and that of u = 0.99...9 may be 0."""
+    digits = Digits(first, 5 * 10**39)
+    monkeypatch.setattr(sparse.secrets, "randbelow", digits)
+    u = Fraction(first * 10**40 + 5 * 10**39, 10**80)
+    expected = math.floor(-math.log(u)) if first == 0 else 0
+    assert sparse.draw_geometric(Fraction(1)) == expected
     assert digits.numbers == []
 
 
@@ -405,3 +416,14 @@ def test_ties_go_to_the_least_key_and_the_text_shows_no_record():
     assert repr(result) == (
         "<Histogram: 3 buckets with noisy counts >= 4; epsilon = 1 (pure), replace-one>"
     )
+
+
+def test_a_fourth_notion_has_no_noise():
+    class Renyi(Budget):
+        strength = 1.0
+
+        def __str__(self):
+            return "renyi"
+
+    with pytest.raises(InternalError, match="no noise"):
+        module.noisy_histogram({1: 5}, Renyi(), Unit.ADD_REMOVE, (0, 9))

@@ -311,3 +311,9 @@ def test_no_public_function_takes_a_source_of_randomness():
         name for f in (choose_median, to_key, from_key) for name in inspect.signature(f).parameters
     }
     assert names == {"keys", "counts", "rate", "unit", "low", "high", "values", "key"}
+
+
+def test_a_draw_beyond_the_masses_is_noticed(monkeypatch):
+    monkeypatch.setattr(module, "uniform_integer", lambda low, high: high + 1)
+    with pytest.raises(InternalError, match="do not add up"):
+        choose_median(NO_KEYS, NO_KEYS, 0.1, unit=Unit.ADD_REMOVE)

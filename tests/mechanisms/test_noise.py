@@ -166,3 +166,27 @@ def test_importing_the_mechanisms_does_not_import_opendp():
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(
+    ("scale_of", "built"), [(laplace_scale, "_laplace"), (gaussian_scale, "_gaussian")]
+)
+def test_a_map_that_claims_too_little_is_not_believed(monkeypatch, scale_of, built):
+    """Whatever OpenDP's map says, the scale is checked in exact fractions."""
+
+    class Careless:
+        def map(self, sensitivity):
+            return 0.0
+
+    monkeypatch.setattr(noise, built, lambda scale: Careless())
+
+    def find_scales():
+        for cost in np.linspace(0.1, 0.9, 50).tolist():  # half of these scales are rounded down
+            scale_of.__wrapped__(1, cost)
+
+    with pytest.raises(InternalError, match="disagrees"):
+        find_scales()
+
+
+def test_no_values_get_no_noise():
+    assert add_laplace([], 1, 1.0) == add_gaussian([], 1, 1.0) == []

@@ -289,3 +289,9 @@ def test_an_empty_range_is_an_internal_error():
 def test_no_public_function_takes_a_source_of_randomness():
     assert list(inspect.signature(select).parameters) == ["scores", "weights", "rate"]
     assert list(inspect.signature(uniform_integer).parameters) == ["low", "high"]
+
+
+def test_a_draw_beyond_the_masses_is_noticed(monkeypatch):
+    monkeypatch.setattr(module, "uniform_integer", lambda low, high: high + 1)
+    with pytest.raises(InternalError, match="do not add up"):
+        select([1, 1], [2, 3], 1)

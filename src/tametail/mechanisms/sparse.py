@@ -182,7 +182,8 @@ def _draw_binomial(law: NoiseLaw, number: int, point: int) -> int:
         chance = law.envelope(point, digits + GUARD_DIGITS)
         rounded = Rounded(digits + GUARD_DIGITS)
         total = Enclosure(Decimal(0), Decimal(0))
-        for successes, term in enumerate(_binomial_terms(number, chance, rounded)):
+        terms = _binomial_terms(number, chance, rounded)
+        for successes, term in enumerate(terms):  # pragma: no branch - there is no last term
             total = rounded.plus(total, term)
             if high <= total.low:
                 return successes
@@ -198,7 +199,7 @@ def _binomial_terms(number: int, chance: Enclosure, rounded: Rounded) -> Iterato
     odds = rounded.over(chance, rounded.one_minus(chance))
     exponent = rounded.times(rounded.exact(Fraction(number)), _minus_log_failure(chance, rounded))
     term = rounded.exp_negative(exponent)
-    for successes in count():
+    for successes in count():  # pragma: no branch - there is no last number
         yield term
         ways = rounded.exact(Fraction(number - successes, successes + 1))
         term = rounded.times(term, rounded.times(odds, ways))

@@ -1,0 +1,12 @@
+"""All mutants. Each is in the file of its theme, with the reason why it is a bug."""
+
+from __future__ import annotations
+
+from .accounts import ACCOUNTS
+from .engines import ENGINES
+from .estimators import ESTIMATORS
+from .mechanisms import MECHANISMS
+from .mutant import Mutant
+from .sensitivities import SENSITIVITIES
+
+MUTANTS: tuple[Mutant, ...] = (*SENSITIVITIES, *MECHANISMS, *ACCOUNTS, *ENGINES, *ESTIMATORS)

@@ -1,0 +1,140 @@
+"""Estimators that cut the records wrongly, ask once more, or let something exact out."""
+
+from __future__ import annotations
+
+from .mutant import Mutant
+
+MEAN = "tests/paper/test_mean_1d.py"
+RANGE = "tests/paper/test_range.py"
+BALL = "tests/paper/test_ball.py"
+TOURNAMENT = "tests/paper/test_tournament.py"
+
+ESTIMATORS: tuple[Mutant, ...] = (
+    Mutant(
+        name="blocks-overlap",
+        why="A record in two blocks would pay twice.",
+        file="paper/univariate.py",
+        old="for edge in (block, block + 1))",
+        new="for edge in (block, block + 2))",
+        tests=(f"{MEAN}::test_parts_are_disjoint_equal_and_in_order",),
+    ),
+    Mutant(
+        name="halves-overlap",
+        why="The records that find the range would be averaged as well, each at the full budget.",
+        file="paper/univariate.py",
+        old="for start in (0, half)",
+        new="for start in (0, 0)",
+        tests=(f"{MEAN}::test_parts_are_disjoint_equal_and_in_order",),
+    ),
+    Mutant(
+        name="n-of-the-whole",
+        why="A half has n // 2 records, so that a block of n // m would not be full.",
+        file="paper/univariate.py",
+        old="per_block = max(half // blocks, 1)",
+        new="per_block = max(size // blocks, 1)",
+        tests=(f"{MEAN}::test_a_block_mean_divides_by_the_block_and_not_by_n",),
+    ),
+    Mutant(
+        name="mean-of-noisy-means",
+        why="One block with an unlucky range would move the estimate without bound.",
+        file="paper/univariate.py",
+        old="return median(means)",
+        new="return sum(means) / len(means)",
+        tests=(f"{MEAN}::test_the_median_is_taken_of_noisy_means",),
+    ),
+    Mutant(
+        name="interval-width-in-floats",
+        why=(
+            "Far from 0 the ends of the range round to one float, the sensitivity to 0, and the "
+            "mean leaves without noise (P5)."
+        ),
+        file="paper/univariate.py",
+        old="side = 3 * interval.radius",
+        new="side = (interval.ends[1] - interval.ends[0]) / 2",
+        tests=(f"{MEAN}::test_a_range_far_from_zero_keeps_its_width",),
+    ),
+    Mutant(
+        name="retry-on-a-bad-range",
+        why="A second try costs a second time, and whether there was one shows.",
+        file="paper/range.py",
+        old="key = ask.largest(buckets, cost)",
+        new="key = ask.largest(buckets, cost)\n    if key is None:\n"
+        "        key = ask.largest(buckets, cost)",
+        tests=(f"{RANGE}::test_no_bucket_above_the_threshold_gives_a_fixed_interval",),
+    ),
+    Mutant(
+        name="range-outside-of-what-was-asked",
+        why="Buckets must cover [-R - r, R + r], or a mean near R is lost.",
+        file="paper/range.py",
+        old="low=-last - 1, high=last)",
+        new="low=-last + 1, high=last)",
+        tests=(f"{RANGE}::test_the_buckets_are_those_of_the_theory",),
+    ),
+    Mutant(
+        name="ball-centred-by-its-own-rows",
+        why="A ball that is chosen by the rows that it averages costs twice.",
+        file="paper/ball.py",
+        old="ask.parts([(0, half), (half, 2 * half)])",
+        new="(ask, ask)",
+        tests=(f"{BALL}::test_all_of_the_budget_is_spent_and_the_answers_replay",),
+    ),
+    Mutant(
+        name="every-coordinate-spends-everything",
+        why="All coordinates are of the same rows, so their costs add up.",
+        file="paper/ball.py",
+        old="equal: list[Budget] = list(budget.split(*[1 / dim] * dim))",
+        new="equal: list[Budget] = [budget] * dim",
+        tests=(f"{BALL}::test_coordinate_costs_fill_the_budget_and_no_more",),
+    ),
+    Mutant(
+        name="tournament-on-all-rows",
+        why="The first half has paid for the centre already.",
+        file="paper/tournament.py",
+        old="return play(ask_z, budget, centre, grid)",
+        new="return play(ask, budget, centre, grid)",
+        tests=(f"{TOURNAMENT}::test_all_of_the_budget_is_spent_and_the_answers_replay",),
+    ),
+    Mutant(
+        name="plan-forgets-its-count",
+        why="The steps after the private count share what it has left.",
+        file="planning.py",
+        old='return self._again(self.cost("rest"), max(noisy_count, 1))',
+        new="return self._again(self.budget, max(noisy_count, 1))",
+        tests=("tests/test_api.py::test_a_budget_may_be_given_in_numbers",),
+    ),
+    Mutant(
+        name="exact-n-under-add-remove",
+        why="The number of records is protected: it must not be in the plan of the release.",
+        file="api.py",
+        old="if plan.unit is Unit.REPLACE_ONE:  # the size",
+        new="if plan.unit is not None:  # the size",
+        tests=("tests/test_api.py::test_release_follows_the_plan",),
+    ),
+    Mutant(
+        name="release-not-a-function-of-its-answers",
+        why="Whatever leaves follows from public numbers and answers: a replay must give it again.",
+        file="estimators/winsorised.py",
+        old="value = min(max(total.mean + clip.excess / total.count, low), high)",
+        new=(
+            "value = min(max(total.mean + clip.excess / total.count, low), high)\n"
+            "    value += getattr(ask._responder, '_engine', None) is not None"
+        ),
+        tests=("tests/test_api.py::test_replay_is_bit_for_bit",),
+    ),
+    Mutant(
+        name="value-leaves-where-it-cannot-be",
+        why="The caller's knowledge about the mean restricts what is released.",
+        file="estimators/winsorised.py",
+        old="value = min(max(total.mean + clip.excess / total.count, low), high)",
+        new="value = total.mean + clip.excess / total.count",
+        tests=("tests/test_api.py::test_value_and_interval_stay_within",),
+    ),
+    Mutant(
+        name="tail-question-costs-the-whole-budget",
+        why="Every step has a share of its own.",
+        file="estimators/winsorised.py",
+        old='tails = Tails.ask(ask, plan.unit, centre, plan.cost("tail"))',
+        new="tails = Tails.ask(ask, plan.unit, centre, plan.budget)",
+        tests=("tests/test_api.py::test_a_budget_may_be_given_in_numbers",),
+    ),
+)

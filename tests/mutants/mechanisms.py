@@ -1,0 +1,226 @@
+"""Mechanisms with too little noise, the wrong law, or randomness that comes twice."""
+
+from __future__ import annotations
+
+from .mutant import Mutant
+
+NOISE = "tests/mechanisms/test_noise.py"
+SELECT = "tests/mechanisms/test_select.py"
+MEDIAN = "tests/mechanisms/test_median.py"
+HISTOGRAMS = "tests/mechanisms/test_histograms.py"
+THRESHOLD = "tests/mechanisms/test_threshold.py"
+MANY = "tests/vectors/test_mechanisms.py"
+
+MECHANISMS: tuple[Mutant, ...] = (
+    Mutant(
+        name="laplace-for-sensitivity-one",
+        why="Noise must grow with the sensitivity.",
+        file="mechanisms/noise.py",
+        old="scale = laplace_scale(l1, epsilon)",
+        new="scale = laplace_scale(min(l1, 1), epsilon)",
+        tests=(f"{NOISE}::test_laplace_noise_follows_its_law",),
+    ),
+    Mutant(
+        name="laplace-lowered-by-one",
+        why="A sensitivity of 3 that is taken for 2 makes the release cost 1.5 epsilon.",
+        file="mechanisms/noise.py",
+        old="scale = laplace_scale(l1, epsilon)",
+        new="scale = laplace_scale(max(l1 - 1, 0), epsilon)",
+        tests=(f"{NOISE}::test_laplace_noise_follows_its_law",),
+    ),
+    Mutant(
+        name="gaussian-lowered-by-one",
+        why="A squared sensitivity that is taken for one less makes the release cost more.",
+        file="mechanisms/noise.py",
+        old="sigma = gaussian_scale(l2_squared, rho)",
+        new="sigma = gaussian_scale(max(l2_squared - 1, 0), rho)",
+        tests=(f"{NOISE}::test_gaussian_noise_follows_its_law",),
+    ),
+    Mutant(
+        name="one-noise-for-all-coordinates",
+        why="Differences of coordinates that share a noise are exact: a seed reused.",
+        file="mechanisms/noise.py",
+        old="noise: list[int] = build(scale)([0] * len(values))",
+        new="noise: list[int] = build(scale)([0]) * len(values)",
+        tests=(f"{NOISE}::test_laplace_noise_follows_its_law",),
+    ),
+    Mutant(
+        name="noise-repeats-after-fork",
+        why="Two children of one process would publish the same noise: a state reused after fork.",
+        file="mechanisms/noise.py",
+        old="noise: list[int] = build(scale)([0] * len(values))",
+        new=(
+            "from numpy import random as shared\n\n"
+            "    p = -math.expm1(-1 / scale)\n"
+            "    draws = shared.geometric(p, (2, len(values)))\n"
+            "    noise: list[int] = (draws[0] - draws[1]).tolist()"
+        ),
+        tests=(f"{NOISE}::test_forked_children_do_not_repeat_the_noise_of_their_parent",),
+    ),
+    Mutant(
+        name="select-repeats-its-draws",
+        why="A choice whose bits come from a fixed seed is no choice.",
+        file="mechanisms/select.py",
+        old="_draw_level(levels, Fraction(rate), secrets.randbits)",
+        new="_draw_level(levels, Fraction(rate), __import__('random').Random(7).getrandbits)",
+        tests=(f"{SELECT}::test_draws_follow_the_distribution",),
+    ),
+    Mutant(
+        name="select-draws-afresh",
+        why="If an open draw is replaced and not refined, levels near a border are too rare.",
+        file="mechanisms/select.py",
+        old="draw = draw << bits | randbits(bits)",
+        new="draw = randbits(bits) << bits | randbits(bits)",
+        tests=(f"{SELECT}::test_an_open_draw_gets_more_bits_and_not_a_new_draw",),
+    ),
+    Mutant(
+        name="select-weights-rounded",
+        why="Weights in doubles make the probability of far candidates 0 on one side only.",
+        file="mechanisms/select.py",
+        old="return a * b >> bits, a_error + b_error + (a_error * b_error >> bits) + 2",
+        new="return a * b >> bits, 0",
+        tests=(f"{SELECT}::test_every_level_weight_is_enclosed",),
+    ),
+    Mutant(
+        name="exponential-rate-of-monotone-scores-for-all",
+        why="Scores that move both ways cost twice as much: the rate is epsilon / 2.",
+        file="budget.py",
+        old="half_range = _epsilon(cost) / 2",
+        new="half_range = _epsilon(cost)",
+        tests=("tests/test_accounting.py::test_exponential_rates",),
+    ),
+    Mutant(
+        name="exponential-rate-of-zcdp-doubled",
+        why="Bounded range gives (2 rate)^2 / 8, so the rate is sqrt(2 rho) and not sqrt(8 rho).",
+        file="budget.py",
+        old="half_range = Fraction(square_root_down(2 * _rho(cost)))",
+        new="half_range = Fraction(square_root_down(8 * _rho(cost)))",
+        tests=(
+            "tests/test_accounting.py::test_the_exponential_mechanism_at_this_rate_is_rho_zcdp",
+        ),
+    ),
+    Mutant(
+        name="score-of-the-median-of-the-other-unit",
+        why="-|below - above| moves by 2 under a replacement.",
+        file="mechanisms/median.py",
+        old="if unit is Unit.REPLACE_ONE:\n        return edges, -np.maximum(below, above)",
+        new="if unit is None:\n        return edges, -np.maximum(below, above)",
+        tests=(f"{MEDIAN}::test_one_record_changed_moves_a_replace_one_score_by_at_most_one",),
+    ),
+    Mutant(
+        name="median-forgets-records-outside",
+        why="Records beyond the public range still count: else the score jumps as one moves in.",
+        file="mechanisms/median.py",
+        old="below, above = twice[:-1], smaller[-1] - twice[1:]",
+        new="below, above = twice[:-1] - smaller[start], smaller[stop] - twice[1:]",
+        tests=(f"{MEDIAN}::test_runs_cover_the_range_with_the_scores_of_the_definition",),
+    ),
+    Mutant(
+        name="median-only-among-the-records",
+        why="A choice among the values that occur releases a record's value as it is.",
+        file="mechanisms/median.py",
+        old="run = select(scores, np.diff(_base_cumulative(edges)), rate)",
+        new=(
+            "masses = np.diff(_base_cumulative(edges))\n"
+            "    masses[::2] = 0 if len(masses) > 1 else masses[::2]\n"
+            "    run = select(scores, masses, rate)"
+        ),
+        tests=(f"{MEDIAN}::test_choices_among_nine_doubles_follow_the_distribution",),
+    ),
+    Mutant(
+        name="histogram-sensitivity-one",
+        why="A replacement moves two counts: noise of scale 1 / epsilon costs 2 epsilon.",
+        file="mechanisms/histograms.py",
+        old="MOVED_COUNTS = {Unit.REPLACE_ONE: 2,",
+        new="MOVED_COUNTS = {Unit.REPLACE_ONE: 1,",
+        tests=(f"{HISTOGRAMS}::test_a_small_universe_has_the_law_of_noise_on_every_bucket",),
+    ),
+    Mutant(
+        name="histogram-without-empty-buckets",
+        why="If only buckets with records can show, a bucket that shows is known to have one.",
+        file="mechanisms/histograms.py",
+        old="noises = sparse.draw_reaching(law, _size(universe) - len(occupied), least)",
+        new="noises = sparse.draw_reaching(law, 0, least)",
+        tests=(f"{HISTOGRAMS}::test_a_small_universe_has_the_law_of_noise_on_every_bucket",),
+    ),
+    Mutant(
+        name="stability-threshold-one-too-low",
+        why="A key that occurs once would be released with more than delta.",
+        file="mechanisms/histograms.py",
+        old="return 1 + sparse.reach(law, Fraction(budget.delta))",
+        new="return sparse.reach(law, Fraction(budget.delta))",
+        tests=(f"{HISTOGRAMS}::test_the_stability_threshold_is_the_least_that_keeps_delta",),
+    ),
+    Mutant(
+        name="stability-threshold-at-the-wrong-noise",
+        why="The threshold must be computed for the noise that is added.",
+        file="mechanisms/histograms.py",
+        old="return 1 + sparse.reach(law, Fraction(budget.delta))",
+        new="return 1 + sparse.reach(law, 10 * Fraction(budget.delta))",
+        tests=(f"{HISTOGRAMS}::test_stability_satisfies_epsilon_delta_by_summation",),
+    ),
+    Mutant(
+        name="largest-bucket-as-if-monotone",
+        why="Under a replacement one count falls and another rises: the rate is epsilon / 2.",
+        file="mechanisms/histograms.py",
+        old="monotone=unit is Unit.ADD_REMOVE)\n    index = select",
+        new="monotone=True)\n    index = select",
+        tests=(f"{HISTOGRAMS}::test_the_largest_bucket_is_chosen_with_its_probability",),
+    ),
+    Mutant(
+        name="empty-keys-hit-occupied-ones",
+        why="A key drawn for an empty bucket must not be one that has records.",
+        file="mechanisms/sparse.py",
+        old="return [low + rank + bisect_right(empty_before, rank) for rank in ranks]",
+        new="return [low + rank for rank in ranks]",
+        tests=(f"{HISTOGRAMS}::test_ranks_of_empty_keys_skip_the_occupied_ones",),
+    ),
+    Mutant(
+        name="above-threshold-without-its-noise",
+        why="The price of one question for all steps is paid by the noise on the threshold.",
+        file="mechanisms/threshold.py",
+        old="(noisy_threshold,) = add_laplace([threshold], 1, e1.epsilon)",
+        new="noisy_threshold = threshold",
+        tests=(f"{THRESHOLD}::test_answers_follow_the_law",),
+    ),
+    Mutant(
+        name="above-threshold-pays-twice",
+        why="Threshold and counts share epsilon; each cannot have all of it.",
+        file="mechanisms/threshold.py",
+        old="noises = _noises(e2.epsilon)",
+        new="noises = _noises(epsilon)",
+        tests=(f"{THRESHOLD}::test_answers_follow_the_law",),
+    ),
+    Mutant(
+        name="above-threshold-lowered-by-one",
+        why="Counts move by 1: with noise for less the answer costs more than epsilon.",
+        file="mechanisms/threshold.py",
+        old="yield from add_laplace([0] * BATCH, 1, epsilon)",
+        new="yield from add_laplace([0] * BATCH, 0, epsilon)",
+        tests=(f"{THRESHOLD}::test_answers_follow_the_law",),
+    ),
+    Mutant(
+        name="every-column-spends-everything",
+        why="A row has a cell in every column, so the costs of all choices add up.",
+        file="choices.py",
+        old="on_sample(one_of_many(cost, choices), halvings)",
+        new="on_sample(cost, halvings)",
+        tests=(f"{MANY}::test_choices_have_the_law_of_the_exponential_mechanism",),
+    ),
+    Mutant(
+        name="rank-scores-move-by-two",
+        why="The rate is for scores that one row moves by 1.",
+        file="mechanisms/columns.py",
+        old="scores: Counts = -np.maximum(worse, 0)",
+        new="scores: Counts = -2 * np.maximum(worse, 0)",
+        tests=(f"{MANY}::test_scores_move_by_at_most_one",),
+    ),
+    Mutant(
+        name="quick-median-draws-afresh",
+        why="A draw in doubt must be refined, or levels near a border are too rare.",
+        file="mechanisms/medians.py",
+        old="known: Any = [draw]",
+        new="known: Any = []",
+        tests=(f"{MANY}::test_a_draw_in_doubt_is_continued_and_not_replaced",),
+    ),
+)

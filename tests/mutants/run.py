@@ -1,0 +1,192 @@
+"""Put each bug of the catalogue into a copy of the project, and see which test notices it.
+
+    python -m tests.mutants.run                    all of them, in two processes
+    python -m tests.mutants.run clipped buckets    those whose name contains one of these
+    python -m tests.mutants.run --write FILE       and write the table as Markdown
+
+The tests that a mutant names are first run on a copy without any bug, where they must pass. Copies
+leave the compiled loops out, so that NumPy's are tested; a mutant of the C file is compiled. The
+exit code is 1 if a mutant survives or was not run, or if the copy without a bug fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import track
+from rich.table import Table
+
+from .catalogue import MUTANTS
+from .mutant import ROOT, Mutant
+
+#: What the tests need of the project.
+COPIED = ("src", "tests", "pyproject.toml")
+
+NOT_COPIED = shutil.ignore_patterns("__pycache__", "*.so")
+
+#: Ids of tests may hold numbers of 400 digits.
+LONGEST = 150
+
+#: Seconds after which a run of tests is given up; the narrow tests named here take a few.
+PATIENCE = 600
+
+FAILED = re.compile(r"^FAILED (.+?)(?: - .*)?$", re.MULTILINE)
+TESTS_PASSED, TESTS_FAILED = 0, 1  # exit codes of pytest; all others are mistakes of the catalogue
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a mutant."""
+
+    mutant: Mutant
+    killer: str | None
+    remark: str = ""
+
+    @property
+    def text(self) -> str:
+        """The killer's name, or what happened instead."""
+        text = self.killer or self.remark
+        return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table of mutants and killers; return 1 if one survives."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", help="run those whose name contains one of these")
+    parser.add_argument("--workers", type=int, default=2, help="processes at a time")
+    parser.add_argument("--write", type=Path, help="write the table to this Markdown file")
+    options = parser.parse_args(arguments)
+    texts = options.names or [""]
+    chosen = [mutant for mutant in MUTANTS if any(text in mutant.name for text in texts)]
+    if not chosen:
+        parser.error(f"no mutant has one of {texts} in its name.")
+
+    console = Console()
+    stale = [mutant.name for mutant in chosen if mutant.occurrences() != 1]
+    if stale:
+        console.print(f"[red]The code has moved; mend the mutants {', '.join(stale)}.")
+        return 1
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        code, output = run_tests(copy_project(Path(folder) / "healthy"), _all_tests(chosen))
+        if code != TESTS_PASSED:
+            console.print(output, markup=False)
+            console.print("[red]The named tests do not pass without a bug.")
+            return 1
+        with ThreadPoolExecutor(options.workers) as pool:
+            waiting = pool.map(lambda mutant: try_mutant(mutant, Path(folder)), chosen)
+            verdicts = list(track(waiting, "mutants", total=len(chosen), console=console))
+    console.print(_table(verdicts))
+    survivors = [verdict for verdict in verdicts if verdict.killer is None]
+    console.print(f"{len(verdicts) - len(survivors)} of {len(verdicts)} mutants were killed.")
+    if options.write:
+        options.write.write_text(_markdown(verdicts), encoding="utf-8")
+    return 1 if survivors else 0
+
+
+def try_mutant(mutant: Mutant, folder: Path) -> Verdict:
+    """Run the mutant's tests on a copy of the project that has the bug."""
+    root = copy_project(folder / mutant.name)
+    mutant.apply(root)
+    if mutant.file.endswith(".c") and not compile_loops(root / "src" / "tametail" / mutant.file):
+        return Verdict(mutant, None, "not run: there is no C compiler")
+    code, output = run_tests(root, mutant.tests)
+    shutil.rmtree(root)
+    killer = FAILED.search(output)
+    if code == TESTS_FAILED and killer:
+        return Verdict(mutant, killer[1])
+    if code == TESTS_PASSED:
+        skipped = " passed" not in output
+        return Verdict(mutant, None, "not run: its tests were skipped" if skipped else "SURVIVED")
+    return Verdict(mutant, None, f"pytest ended with {code}: {output.strip()[-300:]}")
+
+
+def copy_project(root: Path) -> Path:
+    """Copy what the tests need."""
+    root.mkdir()
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, root / name, ignore=NOT_COPIED)
+        else:
+            shutil.copy(source, root / name)
+    return root
+
+
+def compile_loops(source: Path) -> bool:
+    """Compile a C file beside itself, where the package looks for it; say whether that worked."""
+    compiler = shutil.which(os.environ.get("CC", "cc"))
+    if compiler is None:
+        return False
+    flags = ["-O1", "-std=c11", "-fPIC", "-shared", "-ffp-contract=off"]
+    command = [compiler, *flags, str(source), "-o", str(source.with_suffix(".so")), "-lm"]
+    return subprocess.run(command, check=False, capture_output=True).returncode == 0
+
+
+def run_tests(root: Path, tests: Iterable[str]) -> tuple[int, str]:
+    """Run pytest on the copy at ``root``; return its exit code and what it printed."""
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-p", "no:cacheprovider"]
+    command += ["-p", "tests.mutants.quick", "--hypothesis-seed=0", *tests]
+    environment = os.environ | {
+        "PYTHONPATH": str(root / "src"),  # in front of the installed package
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "OMP_NUM_THREADS": "1",
+        "COLUMNS": "1000",
+    }
+    try:
+        done = subprocess.run(
+            command,
+            cwd=root,
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=PATIENCE,
+        )
+    except subprocess.TimeoutExpired:
+        return -1, f"no end within {PATIENCE} seconds"
+    return done.returncode, done.stdout + done.stderr
+
+
+def _all_tests(mutants: Iterable[Mutant]) -> list[str]:
+    return sorted({test for mutant in mutants for test in mutant.tests})
+
+
+def _table(verdicts: Iterable[Verdict]) -> Table:
+    table = Table("mutant", "file", "killed by", title="Mutants")
+    for verdict in verdicts:
+        style = "" if verdict.killer else "red"
+        cells = (verdict.mutant.name, verdict.mutant.file, verdict.text)
+        table.add_row(*map(escape, cells), style=style)  # [replace-one] is no markup
+    return table
+
+
+def _markdown(verdicts: Iterable[Verdict]) -> str:
+    lines = [
+        "# Mutants",
+        "",
+        "Deliberate bugs (`tests/mutants`) and the test that noticed each; `make mutants` repeats",
+        "this.",
+        "",
+        "| mutant | why it is a bug | killed by |",
+        "|---|---|---|",
+    ]
+    for verdict in verdicts:
+        cells = (verdict.mutant.name, verdict.mutant.why, f"`{verdict.text}`")
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join([*lines, ""])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

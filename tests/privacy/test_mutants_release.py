@@ -1,0 +1,37 @@
+"""What only a broken release would do: state a cost that depends on the answers.
+
+These tests kill mutants (``tests/mutants``) for which the other tests looked too weak.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tametail as tt
+from tametail.ask import Ask, Replay
+from tametail.budget import Guarantee, fits
+from tametail.estimators.winsorised import winsorised_mean
+
+SPREAD = np.random.default_rng(1).lognormal(2, 1, 3000)
+CONSTANT = np.full(3000, 7.0)
+
+
+@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("budget", [tt.pure(1.0), tt.zcdp(0.5)], ids=str)
+def test_the_guarantee_is_that_of_the_plan(budget, unit):
+    """A constant column has no spread to ask for; that it costs less must not be seen."""
+    releases = [tt.mean(data, budget=budget, unit=unit, n=3000) for data in (SPREAD, CONSTANT)]
+    for release in releases:
+        plan = release.plan
+        assert release.guarantee == Guarantee.from_budget(plan.spending, plan.unit)
+        assert fits(plan.spending, budget)
+    assert releases[0].guarantee == releases[1].guarantee
+    spent = [_spent(release) for release in releases]
+    assert spent[1].strength < spent[0].strength  # or this test has no teeth
+
+
+def _spent(release):
+    ask = Ask(Replay(release.answers), release.plan.budget, release.plan.unit)
+    winsorised_mean(release.plan, ask)
+    return ask.spent

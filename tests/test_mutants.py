@@ -1,0 +1,50 @@
+"""The catalogue of mutants keeps up with the code; ``make mutants`` runs it."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from .mutants.catalogue import MUTANTS
+from .mutants.mutant import ROOT
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_a_mutant_can_still_be_made(mutant, tmp_path):
+    copied = tmp_path / "src" / "tametail" / mutant.file
+    copied.parent.mkdir(parents=True)
+    copied.write_text((ROOT / "src" / "tametail" / mutant.file).read_text(encoding="utf-8"))
+    mutant.apply(tmp_path)
+    text = copied.read_text(encoding="utf-8")
+    assert mutant.new in text
+    if mutant.file.endswith(".py"):
+        ast.parse(text)
+
+
+def test_a_text_that_does_not_occur_once_is_noticed(tmp_path):
+    copied = tmp_path / "src" / "tametail" / MUTANTS[0].file
+    copied.parent.mkdir(parents=True)
+    for text in ("", 2 * MUTANTS[0].old):
+        copied.write_text(text)
+        with pytest.raises(LookupError, match="occurs"):
+            MUTANTS[0].apply(tmp_path)
+
+
+def test_mutants_have_names_reasons_and_tests():
+    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS) >= 28
+    for mutant in MUTANTS:
+        assert mutant.why
+        assert mutant.tests
+        assert mutant.old != mutant.new
+
+
+@pytest.mark.parametrize("test", sorted({test for mutant in MUTANTS for test in mutant.tests}))
+def test_the_named_tests_exist(test):
+    path, *names = test.split("::")
+    module = ast.parse((ROOT / path).read_text(encoding="utf-8"))
+    defined = {node.name for node in ast.walk(module) if isinstance(node, DEFINITIONS)}
+    assert set(names) <= defined
+
+
+DEFINITIONS = ast.FunctionDef | ast.ClassDef
