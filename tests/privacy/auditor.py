@@ -13,23 +13,26 @@ with probability at most ``1 - confidence``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import betaincinv
 
-from tametail.engines import Engine
-from tametail.queries import Query
-
-Draw = Callable[[int], Iterable[Hashable]]
-"""Runs the mechanism that many times and returns its outputs: numbers, None, or labels."""
+Draw = Callable[[int], Iterable[Any]]
+"""Runs the mechanism that many times and returns its outputs: numbers, None, labels, or Seen."""
 
 Array = np.ndarray
 
 # Enough outputs in a bin that the best bins are chosen for their ratio and not for their luck.
 _MOST_BINS, _PER_BIN = 64, 100
+
+
+class Seen(tuple[Any, ...]):
+    """Several statistics of one output; the auditor chooses the one that shows most."""
+
+    __slots__ = ()
 
 
 def audit(
@@ -42,32 +45,70 @@ def audit(
 ) -> float:
     """Return a lower bound on epsilon at ``delta``, valid with probability ``confidence``.
 
-    ``runs`` is the number of runs on each neighbour. An event is a union of bins of the output:
+    ``runs`` is the number of runs on each neighbour. An event is a union of bins of a statistic:
     values that occur often stand alone, other numbers are binned by their order. By the lemma of
     Neyman and Pearson the best events hold the bins with the largest ratio of probabilities.
 
     >>> audit(lambda n: [0] * n, lambda n: [1] * n, 2000) > 4
     True
     """
+    (bound,) = audit_at((delta,), draw_first, draw_second, runs, confidence=confidence)
+    return bound
+
+
+def audit_at(
+    deltas: Sequence[float],
+    draw_first: Draw,
+    draw_second: Draw,
+    runs: int,
+    *,
+    confidence: float = 0.999,
+) -> list[float]:
+    """Return a lower bound on epsilon at each of ``deltas``, each with this confidence."""
     half = runs // 2
-    outputs = [_plain(draw(2 * half)) for draw in (draw_first, draw_second)]
-    binning = _Binning.of(outputs[0][:half] + outputs[1][:half])
-    chosen, tested = (
-        [binning.counts(values[rows]) for values in outputs]
-        for rows in (slice(None, half), slice(half, None))
+    columns = list(
+        zip(_columns(draw_first(2 * half)), _columns(draw_second(2 * half)), strict=True)
     )
+    counted = [_Counted.of(outputs, half) for outputs in columns]
     level = (1 - confidence) / 2  # one half for each of the two probabilities
-    bounds = []
-    for first, second in ((0, 1), (1, 0)):
-        event, guess = _best_event(chosen[first], chosen[second], half, delta, level)
-        hits, false_hits = (tested[side][event].sum() for side in (first, second))
-        bounds.append((guess, float(_epsilons(hits, false_hits, half, delta, level))))
-    # The direction is part of the choice, so it is decided by the first half, too.
-    return max(bounds)[1]
+    found = []
+    for delta in deltas:
+        # The statistic and the direction are part of the choice: the first half decides them, too.
+        bounds = [one.bound(*pair, delta, level) for one in counted for pair in ((0, 1), (1, 0))]
+        found.append(max(bounds)[1])
+    return found
 
 
-def _plain(outputs: Iterable[Hashable]) -> list[Hashable]:
-    return outputs.tolist() if isinstance(outputs, np.ndarray) else list(outputs)
+def _columns(outputs: Iterable[Any]) -> list[list[Hashable]]:
+    """Return the statistics one by one."""
+    plain = outputs.tolist() if isinstance(outputs, np.ndarray) else list(outputs)
+    if plain and isinstance(plain[0], Seen):
+        return [list(column) for column in zip(*plain, strict=True)]
+    return [plain]
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """One statistic: how often it fell into each bin, by neighbour, in either half of the runs."""
+
+    chosen: list[Array]
+    tested: list[Array]
+    runs: int
+
+    @classmethod
+    def of(cls, outputs: tuple[list[Hashable], list[Hashable]], half: int) -> _Counted:
+        binning = _Binning.of(outputs[0][:half] + outputs[1][:half])
+        chosen, tested = (
+            [binning.counts(values[rows]) for values in outputs]
+            for rows in (slice(None, half), slice(half, None))
+        )
+        return cls(chosen, tested, half)
+
+    def bound(self, first: int, second: int, delta: float, level: float) -> tuple[float, float]:
+        """Return what the best event of the first half promises, and what it shows on the other."""
+        event, guess = _best_event(self.chosen[first], self.chosen[second], self.runs, delta, level)
+        hits, false_hits = (self.tested[side][event].sum() for side in (first, second))
+        return guess, float(_epsilons(hits, false_hits, self.runs, delta, level))
 
 
 @dataclass(frozen=True)
@@ -137,29 +178,3 @@ def _epsilons(
     most = np.where(hits_second < runs, betaincinv(hits_second + 1, misses, 1 - level), 1.0)
     ratio = np.maximum(least - delta, 0.0) / most
     return np.log(np.maximum(ratio, 1.0))
-
-
-class CachedEngine:
-    """An engine that remembers its exact answers, so that a thousand runs cost only the noise."""
-
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
-        self._answers: dict[Query, Any] = {}
-        self._parts: dict[tuple[int, int], CachedEngine] = {}
-
-    @property
-    def size(self) -> int:
-        """The number of records."""
-        return self._engine.size
-
-    def answer(self, query: Query) -> Any:
-        """Return the exact answer, computed once."""
-        if query not in self._answers:
-            self._answers[query] = self._engine.answer(query)
-        return self._answers[query]
-
-    def rows(self, start: int, stop: int) -> CachedEngine:
-        """Return the rows, cut out once."""
-        if (start, stop) not in self._parts:
-            self._parts[start, stop] = CachedEngine(self._engine.rows(start, stop))
-        return self._parts[start, stop]

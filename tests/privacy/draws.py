@@ -1,0 +1,67 @@
+"""Every source of secret randomness, drawn once: what another process or thread must not repeat.
+
+Each draw holds more than sixty bits, so that two equal ones mean a shared state and not chance.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable
+from fractions import Fraction
+
+import numpy as np
+
+import tametail as tt
+from tametail.engines.sampling import Sampler
+from tametail.mechanisms.median import choose_median
+from tametail.mechanisms.medians import choose_many_medians
+from tametail.mechanisms.noise import add_gaussian, add_laplace
+from tametail.mechanisms.select import select, uniform_integer
+from tametail.mechanisms.sparse import draw_empty_keys, draw_geometric
+from tametail.mechanisms.threshold import above_threshold
+from tametail.unit import Unit
+
+_NOTHING = np.empty(0, dtype=np.int64)
+_KEYS = list(range(30)) * 300
+_RECORDS = [2.0, 3.0, 5.0, 7.0] * 5
+_ROWS = np.array([[2.0, 3.0], [5.0, 7.0]] * 5)
+
+
+def _vector_release() -> Hashable:
+    answers: Hashable = tt.mean(_ROWS, rho=1e-3, n=10).answers
+    return answers
+
+
+SOURCES: dict[str, Callable[[], Hashable]] = {
+    "laplace": lambda: tuple(add_laplace([0] * 20, 1, 0.01)),
+    "gaussian": lambda: tuple(add_gaussian([0] * 20, 1, 1e-4)),
+    "select": lambda: tuple(select([0] * 256, [1] * 256, Fraction(1)) for _ in range(10)),
+    "uniform": lambda: uniform_integer(0, 2**80),
+    "geometric": lambda: draw_geometric(Fraction(1, 10**25)),
+    "empty keys": lambda: tuple(draw_empty_keys([], 0, 10**25, 2)),
+    "threshold": lambda: tuple(
+        above_threshold([0] * 100, threshold=20, epsilon=0.1) for _ in range(40)
+    ),
+    "sample": lambda: tuple(Sampler(1).pick(100).tolist()),
+    "median": lambda: tuple(
+        choose_median(_NOTHING, _NOTHING, 1, unit=Unit.ADD_REMOVE, low=1.0) for _ in range(8)
+    ),
+    "medians": lambda: tuple(
+        choose_many_medians(
+            [(_NOTHING, _NOTHING)] * 8, [(1.0, 9.0)] * 8, Fraction(1), Unit.ADD_REMOVE
+        )
+    ),
+    "histogram": lambda: tuple(
+        tt.mechanisms.histogram(_KEYS, tt.pure(0.1), universe=(0, 29)).counts.items()
+    ),
+    "mean_1d": lambda: tuple(
+        tt.paper.mean_1d(_RECORDS, tt.pure(0.01), alpha=0.5, beta=0.1, k=2, R=9.0) for _ in range(4)
+    ),
+    "release": lambda: tt.mean(_RECORDS, epsilon=0.1, n=20).answers,
+    "vector release": _vector_release,
+}
+
+
+def draw_everything(_: object = None) -> tuple[int, dict[str, Hashable]]:
+    """Return the process and a draw from every source."""
+    return os.getpid(), {name: source() for name, source in SOURCES.items()}

@@ -1,0 +1,130 @@
+"""The means that users release, on worst neighbours for both units."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import tametail as tt
+from tametail.api import _conclude
+from tametail.ask import Ask
+from tametail.budget import Budget
+from tametail.engines.tables import open_table
+from tametail.estimators.vector import vector_mean
+from tametail.planning import Plan
+from tametail.unit import Unit
+from tametail.vector_planning import VectorPlan
+
+from .cases import APPROX, ESTIMATOR_DRAWS, NOTIONS, PURE, ZCDP, Case, Records, estimator_case
+
+#: Enough records that a spread shows, and so few that it does not.
+MANY, FEW = [3.0, 4.0, 5.0] * 40, [3.0, 4.0, 5.0]
+
+#: Under add-remove a public guess of n; under replace-one n is what it is.
+GUESS = len(MANY)
+
+#: The first pair of each estimator gets most of its runs.
+MAIN, OTHERS = 0.6, 0.4
+
+REPLACED: dict[str, tuple[Records, Any, Any]] = {
+    "a far outlier moves": (MANY, 1e9, -1e9),
+    "a record crosses the end of an octave": (FEW, math.nextafter(8.0, 0), 8.0),
+    "a record leaves its octave empty": (FEW, 64.0, 4.0),
+    "NaN against a value": (FEW, math.nan, 4.0),
+    "None against infinity": (MANY, None, math.inf),
+}
+ADDED: dict[str, tuple[Records, Any]] = {
+    "a far outlier comes": (MANY, 1e9),
+    "a record at the end of an octave comes": (FEW, 8.0),
+    "one record or none": ([], 4.0),
+    "NaN comes": (FEW, math.nan),
+    "infinity comes": (MANY, math.inf),
+}
+
+
+def release_cases() -> Iterator[Case]:
+    """tametail.mean: each notion and unit, without and with knowledge."""
+    for cost in NOTIONS:
+        for unit in Unit:
+            yield from _pairs("mean", unit, budget=cost, n=GUESS, confidence=None)
+    add, replace = Unit.ADD_REMOVE, Unit.REPLACE_ONE
+    yield from _pairs("mean with an interval", add, 0.2, budget=PURE, n=GUESS)
+    for cost, unit, tail in (
+        (ZCDP, add, tt.Moment(2, 2.0)),
+        (PURE, replace, tt.Moment(2, 2.0)),
+        (PURE, add, tt.Bounded(0.0, 10.0)),
+        (ZCDP, replace, tt.Bounded(0.0, 10.0)),
+    ):
+        name = f"mean with {type(tail).__name__}"
+        yield from _pairs(name, unit, 0.4, budget=cost, tail=tail, n=GUESS, confidence=None)
+    # A guess of n that makes the median look at a sample only.
+    yield from _pairs("mean, n = 5000", add, 0.4, budget=PURE, n=5000, confidence=None)
+    # Slow: every noisy count leads to another plan, and so to other questions.
+    yield from _pairs("mean, n unknown", add, 0.1, budget=PURE, confidence=None)
+
+
+def _pairs(name: str, unit: Unit, part: float = 1.0, **request: Any) -> Iterator[Case]:
+    if unit is Unit.REPLACE_ONE:
+        request.pop("n", None)
+    plan = tt.plan(unit=unit.value, **request)
+    table: dict[str, Any] = ADDED if unit is Unit.ADD_REMOVE else REPLACED
+    for number, (pair, (records, *changed)) in enumerate(table.items()):
+        share = OTHERS / (len(table) - 1) if number else MAIN
+        neighbours = [[*records, record] for record in changed]
+        if unit is Unit.ADD_REMOVE:
+            neighbours.append(list(records))
+        fixed = plan.with_size(len(neighbours[0])) if unit is Unit.REPLACE_ONE else plan
+        yield estimator_case(
+            f"{name}: {pair}",
+            neighbours,
+            plan.budget,
+            unit,
+            partial(_release, fixed),
+            claimed=fixed.spending,
+            draws=int(ESTIMATOR_DRAWS * part * share),
+        )
+
+
+def _release(plan: Plan, ask: Ask) -> tuple[float, ...]:
+    release = _conclude(plan, ask)
+    low, high = release.low or 0.0, release.high or 0.0
+    return release.value, high - low if math.isfinite(high - low) else -1.0
+
+
+def vector_cases() -> Iterator[Case]:
+    """The vector mean: own and common scales."""
+    settings: tuple[tuple[str, Budget, Unit, bool], ...] = (
+        ("vector mean", PURE, Unit.ADD_REMOVE, False),
+        ("vector mean", PURE, Unit.REPLACE_ONE, False),
+        ("vector mean", ZCDP, Unit.ADD_REMOVE, False),
+        ("vector mean", ZCDP, Unit.REPLACE_ONE, False),
+        ("vector mean", APPROX, Unit.REPLACE_ONE, False),
+        ("vector mean, one scale", ZCDP, Unit.ADD_REMOVE, True),
+    )
+    rows = np.array([[3.0, 4.0], [4.0, 4.0], [5.0, 4.5]] * 20)
+    pairs = {
+        "a far outlier": ((1e9, 1e9), (-1e9, -1e9)),
+        "cells that are no numbers": ((math.nan, math.inf), (3.0, 4.0)),
+    }
+    for name, cost, unit, common in settings:
+        added = unit is Unit.ADD_REMOVE
+        plan = VectorPlan.parse(budget=cost, dim=2, unit=unit, n=61, common=common, confidence=None)
+        for pair, (row, other) in pairs.items():
+            neighbours = np.vstack([rows, [row]]), rows if added else np.vstack([rows, [other]])
+            yield estimator_case(
+                f"{name}: {pair} {'more' if added else 'replaced'}",
+                neighbours,
+                cost,
+                unit,
+                partial(_vector, plan),
+                engine=open_table,
+                draws=ESTIMATOR_DRAWS // 10,
+            )
+
+
+def _vector(plan: VectorPlan, ask: Ask) -> tuple[float, ...]:
+    return tuple(vector_mean(plan, ask).value.tolist())

@@ -1,0 +1,244 @@
+"""The mechanisms themselves, on exact answers one record apart, and every verb of Ask."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Iterator
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tametail.ask import Ask
+from tametail.budget import Approx, Budget, exponential_rate
+from tametail.column_queries import (
+    Ball,
+    BallLevels,
+    BallSquares,
+    BallSum,
+    ColumnMedians,
+    Distances,
+    Rows,
+)
+from tametail.doubles import to_key
+from tametail.engines.arrays import MemoryEngine
+from tametail.engines.matrices import MatrixEngine
+from tametail.engines.tables import open_table
+from tametail.mechanisms.columns import choose_ranks
+from tametail.mechanisms.histograms import histogram, largest_bucket
+from tametail.mechanisms.median import choose_median
+from tametail.mechanisms.medians import choose_many_medians
+from tametail.mechanisms.noise import add_gaussian, add_laplace
+from tametail.mechanisms.select import select
+from tametail.mechanisms.sparse import DiscreteGaussian, DiscreteLaplace, draw_reaching
+from tametail.mechanisms.threshold import above_threshold
+from tametail.queries import Buckets, ClippedSum, Count, Lattice, Median, Squares, TailNodes
+from tametail.unit import Unit
+from tametail.vector_queries import BallMean, Scores
+
+from .cases import (
+    APPROX,
+    MECHANISM_DRAWS,
+    NOTIONS,
+    PURE,
+    QUERY_DRAWS,
+    ZCDP,
+    Case,
+    estimator_case,
+    simple_case,
+)
+
+REPLACE, ADD = Unit.REPLACE_ONE, Unit.ADD_REMOVE
+
+
+def mechanism_cases() -> Iterator[Case]:
+    """Noise, choices, histograms and AboveThreshold; the cases of a mechanism share its runs."""
+    noises: tuple[tuple[Budget, Callable[[int, int], list[int]]], ...]
+    noises = (PURE, _laplace), (ZCDP, _gaussian)
+    for budget, add in noises:
+        name = f"add{add.__name__}"
+        yield Case(name, ADD, budget, partial(add, 0), partial(add, 1), MECHANISM_DRAWS)
+    half, quarter, sixth = (MECHANISM_DRAWS // cases for cases in (2, 4, 6))
+    for cost in NOTIONS[:2]:
+        yield simple_case("select", REPLACE, cost, half, partial(_select, cost))
+        yield simple_case("empty buckets", ADD, cost, half, partial(_reaching, cost))
+        for unit in Unit:
+            yield simple_case("choose_median", unit, cost, quarter, partial(_median, cost, unit))
+            medians = partial(_medians, cost, unit)
+            yield simple_case("choose_many_medians", unit, cost, quarter, medians)
+    for cost in NOTIONS:
+        for unit in Unit:
+            yield simple_case("largest_bucket", unit, cost, sixth, partial(_largest, cost, unit))
+            yield simple_case("histogram", unit, cost, sixth, partial(_histogram, cost, unit))
+    yield simple_case("choose_ranks", ADD, PURE, MECHANISM_DRAWS, _ranks)
+    yield simple_case("above_threshold", ADD, PURE, MECHANISM_DRAWS, _crossing)
+
+
+def _laplace(exact: int, count: int) -> list[int]:
+    return add_laplace([exact] * count, 1, PURE.epsilon)
+
+
+def _gaussian(exact: int, count: int) -> list[int]:
+    return add_gaussian([exact] * count, 1, ZCDP.rho)
+
+
+_SCORES = ([2, 1], [3, 0])
+_COUNTS = {
+    REPLACE: ({0: 2, 1: 1}, {0: 3}),
+    ADD: ({0: 2, 1: 1}, {0: 2}),
+}
+#: Keys and counts of three records, the first of which goes to 0 or away.
+_KEYS = {
+    REPLACE: ((to_key([-9.0, 0.0]), np.array([1, 2])), (to_key([0.0]), np.array([3]))),
+    ADD: ((to_key([-9.0, 0.0]), np.array([1, 2])), (to_key([0.0]), np.array([2]))),
+}
+
+
+def _select(cost: Budget, side: int) -> int:
+    return select(_SCORES[side], [1, 1], exponential_rate(cost))
+
+
+def _median(cost: Budget, unit: Unit, side: int) -> float:
+    keys, counts = _KEYS[unit][side]
+    return choose_median(keys, counts, exponential_rate(cost), unit=unit, low=-8.0, high=8.0)
+
+
+def _medians(cost: Budget, unit: Unit, side: int) -> float:
+    rate = exponential_rate(cost)
+    (chosen,) = choose_many_medians([_KEYS[unit][side]], [(-8.0, 8.0)], rate, unit)
+    return chosen
+
+
+def _largest(cost: Budget, unit: Unit, side: int) -> int | None:
+    return largest_bucket(_COUNTS[unit][side], cost, low=0, high=1, unit=unit)
+
+
+def _histogram(cost: Budget, unit: Unit, side: int) -> Hashable:
+    keys = [key for key, count in _COUNTS[unit][side].items() for _ in range(count)]
+    universe = None if isinstance(cost, Approx) else (0, 1)
+    counts = histogram(keys, cost, universe=universe, unit=unit).counts
+    # Beyond the exact counts of the two neighbours, a noisy count says nothing more.
+    return min(max(counts.get(0, 0), 2), 3), min(counts.get(1, -1), 1)
+
+
+def _reaching(cost: Budget, side: int) -> Hashable:
+    """One bucket among four: with a record it gets OpenDP's noise, empty it gets our own."""
+    law: Any
+    if cost is PURE:
+        law, noisy = DiscreteLaplace(Fraction(1) / Fraction(PURE.epsilon)), _laplace(1, 1)
+    else:
+        law, noisy = DiscreteGaussian(Fraction(1)), _gaussian(1, 1)
+    found = draw_reaching(law, 4 - side, 1) + [y for y in noisy[:side] if y >= 1]
+    return tuple(sorted(min(noise, 4) for noise in found))
+
+
+def _ranks(side: int) -> Hashable:
+    counts = [np.array(([3, 2, 1], [3, 3, 1])[side])]
+    query = Distances((0.0,), ((1.0, 2.0, 4.0),), target=2, weights=(1, 1, 1, 1))
+    return choose_ranks(counts, query, PURE, ADD)[0]
+
+
+def _crossing(side: int) -> int | None:
+    counts = ([0, 0, 0, 0, 1], [1, 1, 1, 1, 1])[side]
+    return above_threshold(counts, threshold=1, epsilon=PURE.epsilon, share=0.5)
+
+
+def query_cases() -> Iterator[Case]:
+    """Every query with its noise, and every verb of Ask, on records that move it furthest."""
+    yield from _sum_cases()
+    yield from _choice_cases()
+    yield from _row_cases()
+    yield from _table_cases()
+
+
+def _sum_cases() -> Iterator[Case]:
+    lattice = Lattice(exponent=-4, low=-48, centre=0, high=64)
+    sums: tuple[tuple[Any, float, float], ...] = (
+        (Count(), 1.0, math.nan),
+        (ClippedSum(lattice), math.inf, -math.inf),
+        (ClippedSum(lattice, count_weight=48), math.inf, math.nan),
+        (Squares(centre=0.0, octave=2, cap=16), math.inf, 0.0),
+        (TailNodes(centre=0.0, first=-2, last=3), 2.0, -2.0),
+        (TailNodes(centre=0.0, first=-2, last=3, counted=True), 2.0, math.nan),
+    )
+    for query, old, new in sums:
+        for cost in NOTIONS[:2]:
+            yield _verb_case("noisy", query, cost, REPLACE, [old], [new])
+            yield _verb_case("noisy", query, cost, ADD, [old], [])
+
+
+def _choice_cases() -> Iterator[Case]:
+    data = [-9.0, 0.0, 0.0]
+    for halvings in (0, 1):
+        query = Median(halvings, -8.0, 8.0)
+        for cost in NOTIONS[:2]:
+            yield _verb_case("median", query, cost, REPLACE, data, [0.0, *data[1:]])
+            yield _verb_case("median", query, cost, ADD, data, data[1:])
+    buckets, data = Buckets(inverse_width=1.0, low=0, high=1), [1.5, 0.5, 0.5]
+    for cost in NOTIONS:
+        yield _verb_case("largest", buckets, cost, REPLACE, data, [0.5, *data[1:]])
+        yield _verb_case("largest", buckets, cost, ADD, data, data[1:])
+
+
+def _row_cases() -> Iterator[Case]:
+    """Queries over rows of a public number: the ball of the paper and its tournament."""
+    first, second = np.array([[3.0, 4.0], [0.0, 0.0]]), np.array([[-3.0, -4.0], [0.0, 0.0]])
+    ball = BallMean((0.0, 0.0), exponent=-4, radius=80, size=2, factor=512)
+    verbs: tuple[tuple[str, Budget], ...] = ("noisy", PURE), ("noisy", ZCDP), ("gaussian", APPROX)
+    for verb, cost in verbs:
+        yield _verb_case(verb, ball, cost, REPLACE, first, second, MatrixEngine)
+    grid = Scores((0.0, 0.0), -4, 16, 2, 1, 64, 1, 2, 2)
+    for cost in NOTIONS[:2]:
+        yield _verb_case("winner", grid, cost, REPLACE, first, second, MatrixEngine)
+
+
+def _table_cases() -> Iterator[Case]:
+    """Queries of the vector mean."""
+    rows = np.array([[3.0, 4.0], [0.0, 0.0], [0.0, 0.0]])
+    moved = np.array([[-3.0, -4.0], [0.0, 0.0], [0.0, 0.0]])
+    far = np.array([[math.inf, -math.inf], [0.0, 0.0], [0.0, 0.0]])
+    for order, cost in ((1, PURE), (2, ZCDP)):
+        ball = Ball((0.0, 0.0), (16.0, 16.0), (20, 80), order)
+        for unit, other in ((REPLACE, moved), (ADD, rows[1:])):
+            weight = 20 if unit is ADD else 0
+            yield _table_case("noisy", BallSum(ball, 1, weight), cost, unit, rows, other)
+            yield _table_case("noisy", BallSquares(ball, 0), cost, unit, far, other)
+            levels = BallLevels(ball, 1, (1, 1, 1))
+            yield _table_case("choose", levels, cost, unit, far, rows[1:] if unit is ADD else rows)
+            for halvings in (0, 1):
+                medians = ColumnMedians(halvings, ((-8.0, 8.0), (-8.0, 8.0)))
+                yield _table_case("medians", medians, cost, unit, far, other)
+                distances = Distances(
+                    (0.0, 0.0), ((1.0, 2.0),) * 2, 1, (1, 1, 1), halvings, least=1
+                )
+                yield _table_case("choose", distances, cost, unit, rows, _none_of(rows, unit))
+        yield _table_case("noisy", Rows(), cost, ADD, rows, rows[1:])
+
+
+def _none_of(rows: Any, unit: Unit) -> Any:
+    """Return the rows with the first one at 0, or without it."""
+    return rows[1:] if unit is ADD else np.zeros_like(rows)
+
+
+def _table_case(verb: str, query: Any, cost: Budget, unit: Unit, first: Any, second: Any) -> Case:
+    return _verb_case(verb, query, cost, unit, first, second, open_table)
+
+
+def _verb_case(
+    verb: str,
+    query: Any,
+    cost: Budget,
+    unit: Unit,
+    first: Any,
+    second: Any,
+    engine: Callable[[Any], Any] = MemoryEngine,
+) -> Case:
+    def estimate(ask: Ask) -> tuple[Any, ...]:
+        answer = getattr(ask, verb)(query, cost)
+        return answer if isinstance(answer, tuple) else (answer,)
+
+    name, draws = f"{verb} {type(query).__name__}", QUERY_DRAWS
+    if getattr(query, "halvings", 0):  # the records are read in every run
+        name, draws = f"{name} of a sample", QUERY_DRAWS // 4
+    return estimator_case(name, (first, second), cost, unit, estimate, engine=engine, draws=draws)

@@ -1,0 +1,103 @@
+"""Captures all that leaves a call besides its noise, and finds numbers in whatever it is given."""
+
+from __future__ import annotations
+
+import logging
+import pickle
+import pickletools
+import re
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What an onlooker sees of a call, apart from noisy numbers."""
+
+    raised: str | None
+    warned: tuple[str, ...]
+    logged: tuple[str, ...]
+    printed: tuple[str, str]
+    shape: Any
+
+
+class _Recorder(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__(level=0)
+        self.said: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.said.append(f"{record.name} {record.levelname} {record.getMessage()}")
+
+
+def observe(call: Callable[[], Any], capfd: Any) -> Observed:
+    """Run ``call`` and note everything that comes out of it."""
+    recorder, root = _Recorder(), logging.getLogger()
+    level = root.level
+    capfd.readouterr()
+    root.addHandler(recorder)
+    root.setLevel(1)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            raised, result = None, None
+            try:
+                result = call()
+            except Exception as error:
+                raised = f"{type(error).__name__}: {error}"
+    finally:
+        root.setLevel(level)
+        root.removeHandler(recorder)
+    return Observed(
+        raised,
+        tuple(f"{one.category.__name__}: {one.message}" for one in caught),
+        tuple(recorder.said),
+        tuple(capfd.readouterr()),
+        shape_of(result),
+    )
+
+
+def shape_of(value: Any) -> Any:
+    """Return the types of a value and of all that it holds, and its words, without numbers.
+
+    How many answers there are follows from the answers, and ``assumption_doubtful`` and the ends
+    of an interval are answers too: of these only the type is noted.
+    """
+    if is_dataclass(value) and not isinstance(value, type):
+        held = {field.name: getattr(value, field.name) for field in fields(value)}
+        held.pop("answers", None)
+        return type(value).__name__, {name: shape_of(item) for name, item in held.items()}
+    if isinstance(value, dict):
+        return {key: shape_of(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return type(value).__name__, [shape_of(item) for item in value]
+    if isinstance(value, np.ndarray):
+        return "array", str(value.dtype), value.shape
+    return value if isinstance(value, str) else type(value).__name__
+
+
+def numbers_in(value: Any) -> set[float]:
+    """Return all numbers in the pickle of a value, and in the texts that it makes of itself."""
+    texts = [repr(value), str(value)]
+    for name in ("to_json", "_repr_html_", "to_dict"):
+        made = getattr(value, name, None)
+        if made is not None:
+            texts.append(str(made()))
+    found = {float(number) for text in texts for number in _NUMBER.findall(text)}
+    return found | set(_pickled(value))
+
+
+def _pickled(value: Any) -> Iterator[float]:
+    for _, argument, _ in pickletools.genops(pickle.dumps(value)):
+        if isinstance(argument, int | float) and abs(argument) < 1e300:
+            yield float(argument)
+        elif isinstance(argument, str):
+            yield from (float(number) for number in _NUMBER.findall(argument))
+        elif isinstance(argument, bytes) and len(argument) % 8 == 0:  # the cells of an array
+            yield from np.frombuffer(argument, dtype=np.float64).tolist()

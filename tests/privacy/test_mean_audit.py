@@ -1,0 +1,42 @@
+"""No audit finds more than a release states, and an overspending estimator is found out.
+
+Short runs of some cases; ``make audit`` runs all of them for long.
+"""
+
+import pytest
+
+from tametail.ask import _MECHANISMS
+from tametail.budget import Pure
+
+from .auditor import audit_at
+from .bulk import in_bulk
+from .estimator_cases import release_cases, vector_cases
+
+RUNS = 800  # enough to prove an epsilon of 2.9 where the outputs do not overlap
+CERTAIN = 1 - 1e-8
+
+RELEASES, VECTORS = [*release_cases()], [*vector_cases()]
+SHORT = [*(RELEASES[place] for place in (7, 12, 17)), VECTORS[6]]
+
+
+def found(case, runs=RUNS):
+    with in_bulk():
+        deltas = [delta for _, delta in case.claims]
+        return audit_at(deltas, case.first, case.second, runs, confidence=CERTAIN)
+
+
+@pytest.mark.parametrize("case", SHORT, ids=str)
+def test_no_more_is_found_than_is_stated(case):
+    for bound, (claimed, _) in zip(found(case), case.claims, strict=True):
+        assert bound <= claimed
+
+
+def test_sums_with_a_twentieth_of_their_noise_are_found(monkeypatch):
+    """The same audit has teeth: the evidence of all answers shows it."""
+    case, honest = RELEASES[5], _MECHANISMS["noisy"]
+
+    def too_quiet(exact, query, cost, unit):
+        return honest(exact, query, Pure(20 * cost.strength), unit)
+
+    monkeypatch.setitem(_MECHANISMS, "noisy", too_quiet)
+    assert found(case)[0] > case.claims[0][0]

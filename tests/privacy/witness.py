@@ -1,0 +1,253 @@
+"""Runs an estimator on one of two neighbours and weighs what its answers say about which one.
+
+All answers of a release are public (``release.answers``), so the sharpest statistic is the
+log-ratio of their probabilities under the two neighbours; by the lemma of Neyman and Pearson no
+event separates the neighbours better. It is computed here, answer by answer, from the exact
+answers of both. Were a scale or a sensitivity wrong, it would still be a function of the outputs,
+and so a valid statistic.
+
+Most of the noises of a release lie on octave nodes that no record of either neighbour moves. An
+entry that is the same for both neighbours needs no noise to protect them, so its noise may be
+given to the attacker: such entries take theirs from a stock of some hundred rows, drawn once by
+the same mechanism and shared by both neighbours. Given the stock, runs are independent and the
+claim is the same. All other entries get fresh noise in every run.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from tametail.ask import _MECHANISMS, Verb, lone_gaussian_rho
+from tametail.budget import Approx, Budget, Zcdp, exponential_rate, noise_for, on_sample
+from tametail.choices import choice_rate
+from tametail.doubles import to_key
+from tametail.mechanisms.columns import _scores
+from tametail.unit import Unit
+
+Open = Callable[[], Any]
+"""Opens an engine over the records of one neighbour."""
+
+#: The most rows of noise for the entries that both neighbours share.
+_MOST_ROWS = 256
+
+#: Vectors up to this length get fresh noise on every entry.
+_SHORT = 16
+
+#: The weight of an answer that is impossible under one neighbour: far beyond every claim.
+IMPOSSIBLE = 60.0
+
+
+class CachedEngine:
+    """Remembers exact answers, so that a million runs cost only the noise; samples fall anew.
+
+    An engine keeps a profile for every centre that it was asked about, so each question that is
+    not remembered goes to an engine that is opened for it.
+    """
+
+    def __init__(self, open_engine: Open, remembered: int = 512) -> None:
+        self._open = open_engine
+        self._answer = lru_cache(maxsize=remembered)(lambda query: open_engine().answer(query))
+        self._part = lru_cache(maxsize=None)(self._opened)
+
+    @property
+    def size(self) -> int:
+        """The number of records."""
+        return int(self._open().size)
+
+    def answer(self, query: Any) -> Any:
+        """Return the exact answer, computed once; a question about a sample draws a new sample."""
+        if getattr(query, "halvings", 0):
+            return self._open().answer(query)
+        return self._answer(query)
+
+    def rows(self, start: int, stop: int) -> CachedEngine:
+        """Return the rows, cut out once."""
+        return self._part("rows", start, stop)
+
+    def column(self, index: int) -> CachedEngine:
+        """Return a column, cut out once."""
+        return self._part("column", index)
+
+    def _opened(self, method: str, *place: int) -> CachedEngine:
+        return CachedEngine(lambda: getattr(self._open(), method)(*place))
+
+
+class Stock:
+    """Noise for entries that do not tell the neighbours apart: filled once, then only read.
+
+    ``runs`` is the number of runs that it is to serve; fewer need fewer rows.
+    """
+
+    def __init__(self, runs: int) -> None:
+        self.warm_up = min(max(runs // 50, 5), 100)
+        self._size = min(max(runs // 50, 8), _MOST_ROWS)
+        self._asked: Counter[Any] = Counter()
+        self._rows: dict[Any, Any] = {}
+        self._filled = False
+
+    def fill(self) -> None:
+        """Draw rows for every question that came in half of the runs while warming up."""
+        for place, times in self._asked.items():
+            if times >= self.warm_up:
+                length, _, sensitivity, cost, unit = place
+                rows = [
+                    _MECHANISMS["noisy"]((0,) * length, _Stated(sensitivity), cost, unit)
+                    for _ in range(self._size)
+                ]
+                self._rows[place] = np.array(rows, dtype=np.int64)
+        self._filled = True
+
+    def row(self, length: int, query: Any, cost: Budget, unit: Unit) -> Any:
+        """Return a row for this question, or None if there is none."""
+        place = length, type(query), query.sensitivity(unit), cost, unit
+        if not self._filled:
+            self._asked[place] += 1
+            return None
+        rows = self._rows.get(place)
+        return None if rows is None else rows[random.randrange(self._size)]
+
+
+class _Stated:
+    """A query of which only the sensitivity matters."""
+
+    def __init__(self, sensitivity: Any) -> None:
+        self._sensitivity = sensitivity
+
+    def sensitivity(self, unit: Unit) -> Any:
+        return self._sensitivity
+
+
+class Witness:
+    """Answers as ``Data`` does for the neighbour ``side``; ``evidence`` favours the first."""
+
+    def __init__(self, engines: Sequence[CachedEngine], side: int, stock: Stock) -> None:
+        self.evidence = 0.0
+        self._engines, self._side, self._stock = tuple(engines), side, stock
+        self._above: Witness = self
+
+    def respond(self, verb: Verb, query: Any, cost: Budget, unit: Unit) -> Any:
+        """Ask the engine of this side, make the answer private, and weigh it."""
+        both = [engine.answer(_whole(query)) for engine in self._engines]
+        if verb in ("noisy", "gaussian"):
+            answer = self._noisy(verb, both, query, cost, unit)
+            weight = _weigh_noise(verb, both, answer, query, cost, unit)
+        else:
+            exact = both[self._side]
+            if getattr(query, "halvings", 0):
+                exact = self._engines[self._side].answer(query)
+            answer = _MECHANISMS[verb](exact, query, cost, unit)
+            weight = _WEIGH[verb](both, answer, query, cost, unit)
+        self._above.evidence += weight
+        return answer
+
+    def rows(self, start: int, stop: int) -> Witness:
+        """Return a witness for these rows, whose evidence counts here."""
+        return self._part([engine.rows(start, stop) for engine in self._engines])
+
+    def column(self, index: int) -> Witness:
+        """Return a witness for this column, whose evidence counts here."""
+        return self._part([engine.column(index) for engine in self._engines])
+
+    def _part(self, engines: Sequence[CachedEngine]) -> Witness:
+        part = Witness(engines, self._side, self._stock)
+        part._above = self._above
+        return part
+
+    def _noisy(self, verb: Verb, both: list[Any], query: Any, cost: Budget, unit: Unit) -> Any:
+        exact = both[self._side]
+        row = None
+        if verb == "noisy" and len(exact) > _SHORT:
+            row = self._stock.row(len(exact), query, cost, unit)
+        if row is None:
+            return _MECHANISMS[verb](exact, query, cost, unit)
+        mine, places = _differing(tuple(both[0]), tuple(both[1]), self._side)
+        answer = (mine + row).tolist()
+        fresh = _MECHANISMS[verb](tuple(exact[place] for place in places), query, cost, unit)
+        for place, value in zip(places, fresh, strict=True):
+            answer[place] = value
+        return tuple(answer)
+
+
+def _whole(query: Any) -> Any:
+    return replace(query, halvings=0) if getattr(query, "halvings", 0) else query
+
+
+@lru_cache(maxsize=512)
+def _differing(first: tuple[int, ...], second: tuple[int, ...], side: int) -> tuple[Any, list[int]]:
+    arrays = np.array(first, dtype=np.int64), np.array(second, dtype=np.int64)
+    return arrays[side], np.flatnonzero(arrays[0] != arrays[1]).tolist()
+
+
+def _weigh_noise(
+    verb: Verb, both: Sequence[Any], answer: Any, query: Any, cost: Budget, unit: Unit
+) -> float:
+    sensitivity = query.sensitivity(unit)
+    l1, l2_squared = max(sensitivity.l1, 1), max(sensitivity.l2_squared, 1)
+    if verb == "gaussian" and isinstance(cost, Approx):
+        cost = Zcdp(lone_gaussian_rho(l2_squared, cost))
+    scale = noise_for(cost, l1, l2_squared).scale
+    triples = [(a, b, y) for a, b, y in zip(*both, answer, strict=True) if a != b]
+    if isinstance(cost, Zcdp):
+        squares: int = sum((a - b) * (2 * y - a - b) for a, b, y in triples)
+        return squares / (2 * scale * scale)
+    distances: int = sum(abs(y - b) - abs(y - a) for a, b, y in triples)
+    return distances / scale
+
+
+def _weigh_median(both: Any, answer: float, query: Any, cost: Budget, unit: Unit) -> float:
+    rate = exponential_rate(on_sample(cost, query.halvings))
+    return float(rate) * _score_gain(both, answer, unit)
+
+
+def _weigh_medians(both: Any, answer: Any, query: Any, cost: Budget, unit: Unit) -> float:
+    gains = (_score_gain(pair, y, unit) for *pair, y in zip(*both, answer, strict=True))
+    return float(choice_rate(cost, query.choices, query.halvings)) * sum(gains)
+
+
+def _score_gain(both: Any, answer: float, unit: Unit) -> int:
+    """Return the score of a median under the first neighbour less that under the second."""
+    key = int(to_key([answer])[0])
+    scores = []
+    for keys, counts in both:
+        below, above = int(counts[keys < key].sum()), int(counts[keys > key].sum())
+        replaced = unit is Unit.REPLACE_ONE
+        scores.append(-max(below, above) if replaced else -abs(below - above))
+    return scores[0] - scores[1]
+
+
+def _weigh_bucket(both: Any, answer: int | None, _: Any, cost: Budget, unit: Unit) -> float:
+    if answer is None:
+        return 0.0
+    first, second = (counts.get(answer, 0) for counts in both)
+    if isinstance(cost, Approx) and 0 in (first, second) and first != second:
+        return math.copysign(IMPOSSIBLE, first - second)
+    return float(exponential_rate(cost, monotone=unit is Unit.ADD_REMOVE)) * int(first - second)
+
+
+def _weigh_winner(both: Any, answer: int, query: Any, cost: Budget, unit: Unit) -> float:
+    rate = exponential_rate(cost) / query.score_sensitivity(unit)
+    return float(rate) * int(both[0][answer] - both[1][answer])
+
+
+def _weigh_ranks(both: Any, answer: Any, query: Any, cost: Budget, _: Unit) -> float:
+    first, second = (_scores(np.array(table), query) for table in both)
+    lists = range(len(first))
+    gain = sum(int(first[i][answer[i]] - second[i][answer[i]]) for i in lists)
+    return float(choice_rate(cost, query.choices, query.halvings)) * gain
+
+
+_WEIGH: dict[str, Callable[..., float]] = {
+    "median": _weigh_median,
+    "medians": _weigh_medians,
+    "largest": _weigh_bucket,
+    "winner": _weigh_winner,
+    "choose": _weigh_ranks,
+}
