@@ -7,6 +7,7 @@ import pytest
 
 from tametail.errors import ParameterError
 from tametail.theory import (
+    OneHot,
     Packing,
     binary_code,
     hard_instance,
@@ -142,3 +143,30 @@ def test_moments_that_do_not_exist_are_infinite():
 def test_mistakes_are_named(call, message):
     with pytest.raises(ParameterError, match=message):
         call()
+
+
+def test_one_hot_family_is_that_of_the_bound():
+    rng = np.random.default_rng(3)
+    signs = (1, -1, -1, 1, 1)
+    made = hard_instance("one-hot", n=2_000, k=2, rho=0.1, signs=signs, scale=3.0)
+    assert made.kth_moment(2) <= 9.0
+    rows = made.sample(200_000, rng)
+    assert rows.shape == (200_000, 5)
+    assert ((rows != 0).sum(axis=1) <= 1).all()
+    assert (np.sign(rows.sum(axis=0)) == signs).all()
+    spread = made.tau * math.sqrt(made.p / 200_000)
+    assert np.abs(rows.mean(axis=0) - made.mean).max() < 6 * spread
+    # Nobody does worse than answering 0 there, so the norm of the mean is above the bound.
+    bound = lower_bound(2_000, k=2, rho=0.1, d=5, scale=3.0)
+    assert bound < np.linalg.norm(made.mean) < 3 * bound
+
+
+@pytest.mark.parametrize("signs", [(1,), (), (1, 0), (2, 1)])
+def test_one_hot_needs_signs(signs):
+    with pytest.raises(ParameterError, match="signs="):
+        hard_instance("one-hot", n=100, k=2, rho=0.1, signs=signs)
+
+
+def test_one_hot_mass_is_a_probability():
+    with pytest.raises(ParameterError, match="p="):
+        OneHot(0.6, 1.0, (1, 1))

@@ -50,7 +50,7 @@ def test_by_brute_force(k):
         return 1 - (delta_h(h) + (1 - delta_h(h)) * np.tanh(eps * h / 2) ** 2)
 
     def concentrated(h):
-        return 1 - np.minimum(np.sqrt(rho * h**2 / 2), np.sqrt(-np.expm1(-rho * h**2)))
+        return np.exp(-rho * h**2.0)
 
     for privacy, confusion in (
         ({"epsilon": eps}, pure),
@@ -162,7 +162,21 @@ def test_zcdp_divergence_covers_the_gaussian():
         both = f + h
         quotient = np.divide((f - h) ** 2, both, out=np.zeros_like(x), where=both > 0)
         divergence = 0.5 * np.trapezoid(quotient, x)
-        assert divergence <= min(math.sqrt(rho / 2), math.sqrt(-math.expm1(-rho)))
+        assert divergence <= -math.expm1(-rho)
+
+
+@pytest.mark.parametrize("rho", [0.01, 0.5, 4.0])
+def test_zcdp_divergence_covers_randomised_response(rho):
+    """Pure epsilon = sqrt(2 rho) is rho-zCDP, so the bound for zCDP must let it through."""
+    assert math.tanh(math.sqrt(2 * rho) / 2) ** 2 <= -math.expm1(-rho)
+
+
+def test_the_zcdp_bound_is_below_the_pure_one():
+    """What holds for all rho-zCDP algorithms holds for those of epsilon = sqrt(2 rho)."""
+    for k, epsilon in ((2, 1.0), (3, 0.1), (8, 0.01)):
+        concentrated = lower_bound(10_000, k=k, rho=epsilon**2 / 2)
+        assert 0.5 * lower_bound(10_000, k=k, epsilon=epsilon) < concentrated
+        assert concentrated < lower_bound(10_000, k=k, epsilon=epsilon)
 
 
 def test_location_bound():

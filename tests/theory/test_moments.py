@@ -8,7 +8,12 @@ from scipy import stats
 from scipy.integrate import quad
 
 from tametail.errors import ParameterError
-from tametail.theory import bias_constant, radius_for_bias, truncation_bias
+from tametail.theory import (
+    bias_constant,
+    discarding_bias,
+    radius_for_bias,
+    truncation_bias,
+)
 from tametail.theory.moments import (
     lognormal_moment,
     normal_moment,
@@ -43,6 +48,16 @@ def test_no_law_exceeds_the_truncation_bias(name):
         T = multiple * scale
         excess, _ = quad(law.sf, law.mean() + T, np.inf)
         assert excess <= truncation_bias(T, k, scale)
+
+
+@pytest.mark.parametrize("k", [1.5, 2, 4])
+def test_discarding_bias_is_attained_just_beyond_the_end(k):
+    T, scale = 50.0, 2.0
+    mass = (scale / T) ** k
+    assert discarding_bias(T, k, scale) == pytest.approx(mass * T)
+    assert discarding_bias(T, k, scale) * bias_constant(k) == pytest.approx(
+        truncation_bias(T, k, scale)
+    )
 
 
 def test_radius_inverts_the_bias():

@@ -6,7 +6,7 @@ in ``laws``. Nothing here reads data or spends budget.
 """
 
 from tametail.theory.codes import binary_code
-from tametail.theory.hard_instances import Packing, PointMass, TwoPoint, hard_instance
+from tametail.theory.hard_instances import OneHot, Packing, PointMass, TwoPoint, hard_instance
 from tametail.theory.laws import Law, law
 from tametail.theory.lower_bounds import (
     hardest_mass,
@@ -14,7 +14,12 @@ from tametail.theory.lower_bounds import (
     lower_bound,
     packing_lower_bound,
 )
-from tametail.theory.moments import bias_constant, radius_for_bias, truncation_bias
+from tametail.theory.moments import (
+    bias_constant,
+    discarding_bias,
+    radius_for_bias,
+    truncation_bias,
+)
 from tametail.theory.multivariate import (
     Tournament,
     ball_radius,
@@ -33,6 +38,7 @@ from tametail.theory.univariate import (
 
 __all__ = [
     "Law",
+    "OneHot",
     "Packing",
     "PointMass",
     "Tournament",
@@ -43,6 +49,7 @@ __all__ = [
     "binary_code",
     "bucket_count",
     "clip_radius",
+    "discarding_bias",
     "hard_instance",
     "hardest_mass",
     "law",

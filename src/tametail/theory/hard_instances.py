@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from inspect import signature
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from tametail.errors import ParameterError
 from tametail.theory._checks import moment_order, positive, probability
 from tametail.theory.codes import binary_code
 from tametail.theory.lower_bounds import hardest_mass
-from tametail.theory.moments import two_point_atom, two_point_moment
+from tametail.theory.moments import one_hot_atom, two_point_atom, two_point_moment
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -102,7 +102,41 @@ class Packing:
         return np.where(hit & (np.array(self.codeword) == 1), self.atom.tau, 0.0)
 
 
-HardInstance = PointMass | TwoPoint | Packing
+@dataclass(frozen=True)
+class OneHot:
+    """The two-point family in d dimensions: ``tau S_j`` on coordinate j with probability p each.
+
+    A record falls on at most one coordinate, and is 0 with probability ``1 - d p``.
+    """
+
+    p: float
+    tau: float
+    signs: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if not 0 < self.p * len(self.signs) <= 1:
+            raise ParameterError(f"Expected p={self.p!r} to be above 0 and at most 1/d.")
+
+    @property
+    def mean(self) -> Floats:
+        """The mean vector, ``p tau S``."""
+        return self.p * self.tau * np.array(self.signs, dtype=np.float64)
+
+    def kth_moment(self, k: float) -> float:
+        """Return the largest ``E|X_j - mu_j|^k`` over coordinates; it is the same for all."""
+        return two_point_moment(self.p, self.tau, k)
+
+    def sample(self, n: int, rng: Generator) -> Floats:
+        """Return n independent rows."""
+        rows = np.zeros((n, len(self.signs)))
+        place = np.floor(rng.random(n) / self.p)
+        hit = np.flatnonzero(place < len(self.signs))
+        column = place[hit].astype(np.int64)
+        rows[hit, column] = self.tau * np.array(self.signs)[column]
+        return rows
+
+
+HardInstance = PointMass | TwoPoint | Packing | OneHot
 
 
 def _d1() -> PointMass:
@@ -147,11 +181,31 @@ def _packing(*, d: int, alpha: float, index: int = 1, scale: float = 1.0) -> Pac
     return Packing(tuple(int(bit) for bit in code[index]), alpha, scale)
 
 
+def _one_hot(
+    *,
+    n: int,
+    k: float,
+    signs: Sequence[int],
+    epsilon: float | None = None,
+    delta: float | None = None,
+    rho: float | None = None,
+    unit: str = "replace-one",
+    scale: float = 1.0,
+) -> OneHot:
+    positive(scale=scale)
+    if len(signs) < 2 or not set(signs) <= {1, -1}:
+        raise ParameterError(f"Expected signs={signs!r} to be two or more of 1 and -1.")
+    d = len(signs)
+    p = hardest_mass(n, k=k, epsilon=epsilon, delta=delta, rho=rho, unit=unit, d=d)
+    return OneHot(p, scale * one_hot_atom(p, k, d), tuple(signs))
+
+
 _KINDS: dict[str, Callable[..., HardInstance]] = {
     "D1": _d1,
     "D2": _d2,
     "two-point": _two_point,
     "packing": _packing,
+    "one-hot": _one_hot,
 }
 
 
@@ -169,6 +223,8 @@ def hard_instance(kind: str, **parameters: object) -> HardInstance:
           ``unit="replace-one"``, ``scale=1``, ``sign=1``.
         * ``"packing"``: P_c for a word c of :func:`~tametail.theory.binary_code`. Theorem
           ``high-d-lb``, k = 2. Takes ``d``, ``alpha``, ``index=1``, ``scale=1``.
+        * ``"one-hot"``: the family that gives the bound in ``d = len(signs) >= 2`` dimensions,
+          for ``k >= 2``. Takes ``signs`` and what ``"two-point"`` takes.
     **parameters
         The numbers that the kind takes.
 

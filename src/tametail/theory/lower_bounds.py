@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tametail.theory._checks import Privacy, moment_order, positive, probability, whole
-from tametail.theory.moments import normal_moment, two_point_atom
+from tametail.theory.moments import normal_moment, one_hot_atom, two_point_atom
 
 Floats = NDArray[np.float64]
 
@@ -43,16 +43,17 @@ def lower_bound(
     * pure: ``g = tanh^2(eps H/2)``;
     * approximate: ``g = delta_H + (1 - delta_H) tanh^2(eps H/2)``, where
       ``delta_H = min(1, delta (e^(H eps) - 1)/(e^eps - 1))``;
-    * zCDP: ``g = min(sqrt(rho H^2/2), sqrt(1 - e^(-rho H^2)))``.
+    * zCDP: ``g = 1 - e^(-rho H^2)``.
 
     Proof. Draw a sign S = +-1 and records ``X_i = tau S B_i`` with B_i ~ Bernoulli(p). The mean is
     sS, so the squared error averages at least ``s^2 (1 - E E[S|M]^2)`` given the output M, and
     ``E E[S|M]^2 = (1/2) int (f - h)^2/(f + h)`` for the densities f, h of M given S. This
     divergence is jointly convex, hence at most its average over B; given B, the two data sets
     differ in ``H = sum B_i`` records. There ``|f - h|/(f + h) <= tanh(eps H/2)`` pointwise
-    (pure; with group privacy's delta_H, outside an event of that probability); under zCDP the
-    divergence is at most the total variation, which Pinsker and Bretagnolle-Huber bound. The
-    worst of S is no better than the average.
+    (pure; with group privacy's delta_H, outside an event of that probability). Under zCDP write
+    ``1 - g = 2 int f h/(f + h)``; by Cauchy-Schwarz this is at least ``(int sqrt(f h))^2``, by
+    Jensen at least ``e^(-KL(f, h))``, and KL is at most ``rho H^2``. The worst of S is no better
+    than the average.
 
     Under ``unit="add-remove"`` a replaced record is two steps: epsilon doubles, rho is multiplied
     by 4 and delta by ``1 + e^eps``. With neither epsilon nor rho it is the floor without
@@ -86,15 +87,16 @@ def hardest_mass(
     delta: float | None = None,
     rho: float | None = None,
     unit: str = "replace-one",
+    d: int = 1,
 ) -> float:
-    """Return the mass p at which the two-point family gives :func:`lower_bound`, d = 1.
+    """Return the mass p, of each coordinate, at which the family gives :func:`lower_bound`.
 
     >>> round(hardest_mass(10_000, k=2, epsilon=1.0) * 10_000, 1)
     2.2
     """
-    whole(n=n)
-    moment_order(k)
-    return _hardest(n, k, _privacy(epsilon, delta, rho, unit), 1)[0]
+    whole(n=n, d=d)
+    moment_order(k, at_least=1 if d == 1 else 2)
+    return _hardest(n, k, _privacy(epsilon, delta, rho, unit), d)[0]
 
 
 def _privacy(
@@ -113,7 +115,7 @@ def _hardest(n: int, k: float, privacy: Privacy | None, d: int) -> tuple[float, 
 
     def bound(log_p: float) -> float:
         p = math.exp(log_p)
-        tau = two_point_atom(p, k) if d == 1 else 1 / (p ** (1 / k) + p * math.sqrt(d))
+        tau = two_point_atom(p, k) if d == 1 else one_hot_atom(p, k, d)
         return p * tau * math.sqrt(d * _expect_binomial(confusion, n, p, reach))
 
     # Beyond 1/2 the means leave [-1, 1]: that is the location problem, with a bound of its own.
@@ -134,12 +136,7 @@ def _confusion(privacy: Privacy | None) -> tuple[Callable[[Floats], Floats], flo
     if privacy.rho is not None:
         rho = privacy.rho
 
-        def zcdp(differing: Floats) -> Floats:
-            divergence = rho * differing**2
-            variation = np.minimum(np.sqrt(divergence / 2), np.sqrt(-np.expm1(-divergence)))
-            return np.asarray(1 - variation)
-
-        return zcdp, math.sqrt(_NEGLIGIBLE / rho)
+        return lambda differing: np.exp(-rho * differing**2), math.sqrt(_NEGLIGIBLE / rho)
     assert privacy.epsilon is not None  # noqa: S101  rho is not given
     epsilon, delta = privacy.epsilon, privacy.delta or 0.0
 

@@ -87,7 +87,7 @@ def ball_sample_size(
     * the coarse step: d one-dimensional means within 1 of mu_j (never within alpha, as the
       radius does not need it), at rho/d and failure 0.1/d each.
 
-    For (epsilon, delta) the estimate uses :func:`zcdp_within` ``(epsilon, delta)`` and the coarse
+    For (epsilon, delta) the estimate uses ``zcdp_within(epsilon, delta)`` and the coarse
     calls are (eps0, delta/(2d))-DP with ``eps0^2/2 = zcdp_within(epsilon, delta/2)/d``.
 
     >>> ball_sample_size(0.5, k=2, R=100, d=10, rho=0.5)

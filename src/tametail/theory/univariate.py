@@ -98,7 +98,7 @@ def range_sample_size(
     * zCDP, Gaussian counts: ``(N - 3) e^(-rho g^2/4) + e^(-rho (g-h)^2/4) <= 0.05`` where
       ``g = (b-h)/2``;
     * approximate, stability: ``g >= max(t, h + l) + l`` with ``l = (2/eps) ln(20 (h+1))`` and t
-      of :func:`stability_threshold`.
+      of ``stability_threshold``.
 
     The last two use tails that hold for continuous and for discrete noise alike.
 

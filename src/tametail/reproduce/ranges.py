@@ -1,0 +1,136 @@
+"""How many records the range step needs as R grows: log R, sqrt(log R), and none.
+
+Theorems ``one-d-range-pdp`` and ``one-d-range-adp-cdp``. The mean lies on the border of two
+buckets, which is the worst place, and away from 0, where the answer is if nothing is found.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from tametail.budget import Budget, approx, pure, zcdp
+from tametail.paper import range_estimate
+from tametail.reproduce.report import Chart, Check, Line, Section, Table
+from tametail.reproduce.slopes import fit_slope
+from tametail.reproduce.trials import Cell, Effort, Experiment, Floats, Measured, mean_absolute
+from tametail.theory import clip_radius, law, range_sample_size
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+EPSILON, DELTA, ALPHA, K = 0.1, 1e-6, 0.1, 2
+TOLERANCE = 0.15
+
+#: Notion: budget, its numbers, the power of log R that theory has, and its name.
+NOTIONS: dict[str, tuple[Budget, dict[str, Any], float, str]] = {
+    "pure": (pure(EPSILON), {"epsilon": EPSILON}, 1.0, "log R"),
+    "zCDP": (zcdp(EPSILON**2 / 2), {"rho": EPSILON**2 / 2}, 0.5, "sqrt(log R)"),
+    "approximate": (
+        approx(EPSILON, DELTA),
+        {"epsilon": EPSILON, "delta": DELTA},
+        0.0,
+        "no R",
+    ),
+}
+
+#: The mean is this many buckets from 0.
+_BORDER = 10
+
+#: Logarithms of R, repetitions, and trials at each n that is tried.
+_SIZES: dict[Effort, tuple[tuple[int, ...], int, int]] = {
+    "tiny": ((10, 300), 2, 4),
+    "quick": ((3, 30, 100, 300), 3, 30),
+    "full": ((3, 10, 30, 100, 200, 300), 8, 100),
+}
+
+
+def experiment(effort: Effort) -> Experiment:
+    """Return the cells (notion, logarithm of R)."""
+    exponents, repeats, trials = _SIZES[effort]
+    cells = {
+        (notion, exponent): Cell(
+            partial(_least_records, notion=notion, R=10.0**exponent, trials=trials), repeats
+        )
+        for notion in NOTIONS
+        for exponent in exponents
+    }
+    return Experiment("Dependence on R", cells, conclude)
+
+
+def _least_records(rng: Generator, *, notion: str, R: float, trials: int) -> Sequence[float]:
+    """Bisect, in logarithms, for the n at which one of ten trials fails."""
+    budget, numbers, _, _ = NOTIONS[notion]
+    radius = clip_radius(ALPHA, K)
+    centre = _BORDER * 2 * radius
+    records = law("t", nu=3, k=K, mean=centre)
+    enough = range_sample_size(ALPHA, K, R, **numbers)
+    low, high = enough / 16, 2.0 * enough
+    while high / low > 1.03:
+        n = round(math.sqrt(low * high))
+        failures = 0
+        for _ in range(trials):
+            a, b = range_estimate(records.sample(n, rng), budget, alpha=ALPHA, k=K, R=R)
+            failures += not (a <= centre - radius and b >= centre + radius)
+        low, high = (low, n) if failures <= trials / 10 else (n, high)
+    return [math.sqrt(low * high)]
+
+
+def conclude(errors: Mapping[Any, Floats]) -> Section:
+    """Fit the power of log R."""
+    measured = {key: mean_absolute(rows) for key, rows in errors.items()}
+    exponents = sorted({exponent for _, exponent in measured})
+    rows, fits, lines, checks = [], [], [], []
+    for colour, (notion, (_, numbers, theory, name)) in enumerate(NOTIONS.items()):
+        found = [measured[notion, exponent] for exponent in exponents]
+        proved = [range_sample_size(ALPHA, K, 10.0**exponent, **numbers) for exponent in exponents]
+        # The largest R tell: constants weigh against a small logarithm.
+        power = fit_slope(exponents[-2:], found[-2:])
+        predicted = fit_slope(exponents[-2:], [Measured(n, 0.0) for n in proved[-2:]])
+        fits.append([notion, name, f"{theory:g}", f"{predicted.value:.2f}", str(power)])
+        rows += [
+            [notion, f"1e{exponent}", f"{point.value:.0f} ± {point.deviation:.0f}", f"{n:,}"]
+            for exponent, point, n in zip(exponents, found, proved, strict=True)
+        ]
+        lines += [
+            Line(f"{notion}, measured", exponents, [point.value for point in found], "o-", colour),
+            Line(f"{notion}, enough by the theorem", exponents, proved, ":", colour),
+        ]
+        checks.append(
+            Check(
+                f"{notion}: records grow as {name} (power of log R {power.value:.2f}, theory "
+                f"{theory:g}, within {TOLERANCE})",
+                abs(power.value - theory) <= TOLERANCE,
+            )
+        )
+        checks.append(
+            Check(
+                f"{notion}: the theorem's records are enough for every R",
+                all(point.value <= n for point, n in zip(found, proved, strict=True)),
+            )
+        )
+    return Section(
+        "Dependence on R for the three notions",
+        [
+            "Records that paper.range_estimate needs to find the mean in [-R, R] with probability "
+            f"0.9, epsilon = {EPSILON} (rho = epsilon^2/2, delta = {DELTA:g}), beside the number "
+            "that the theorem asks for. Pure DP pays log R, zCDP its square root, approximate DP "
+            "nothing. Powers are fitted to the two largest R.",
+        ],
+        checks,
+        [
+            Table(["budget", "theory", "power of log R", "theorem's fit", "measured fit"], fits),
+            Table(["budget", "R", "records needed", "enough by the theorem"], rows),
+        ],
+        [
+            Chart(
+                "ranges",
+                f"Records for locating a mean in [-R, R], epsilon = {EPSILON}",
+                "log10 R",
+                "records",
+                lines,
+            )
+        ],
+    )

@@ -1,0 +1,36 @@
+"""Releases of the default estimator as the theorems have them: replace-one, a known moment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tametail.api import mean
+from tametail.tail import Moment
+
+
+def moment_releases(
+    records: Any,
+    count: int,
+    *,
+    k: float,
+    scale: float = 1.0,
+    unit: str = "replace-one",
+    **budget: Any,
+) -> list[float]:
+    """Release the mean ``count`` times, told a moment and that the mean is within one scale.
+
+    >>> moment_releases([2.0] * 1000, 2, k=2, scale=5.0, epsilon=1.0)
+    [2.0, 2.0]
+    """
+    return [
+        mean(
+            records,
+            tail=Moment(k, scale),
+            within=scale,
+            unit=unit,
+            missing="none",
+            confidence=None,
+            **budget,
+        ).value
+        for _ in range(count)
+    ]

@@ -1,0 +1,220 @@
+"""The laboratory: small runs of every experiment, the report's files, and the fits."""
+
+import math
+import sys
+from functools import partial
+
+import numpy as np
+import pytest
+
+import tametail.reproduce
+from tametail import cli
+from tametail.errors import MissingExtraError, ParameterError
+from tametail.reproduce import EXPERIMENTS, family, hard, phases, reproduce, slopes
+from tametail.reproduce.report import Chart, Check, Line, Report, Section, Table, html, markdown
+from tametail.reproduce.trials import (
+    Cell,
+    Experiment,
+    Measured,
+    mean_absolute,
+    root_mean_square,
+    run_cells,
+)
+from tametail.theory import lower_bound, optimal_clip
+
+NAMES = {
+    "slopes",
+    "visible",
+    "phases",
+    "price",
+    "hard",
+    "family",
+    "ranges",
+    "dimensions",
+    "tournament",
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A run with the least of everything, in this process."""
+    folder = tmp_path_factory.mktemp("laboratory") / "new" / "folder"
+    parts = []
+    checks = reproduce(folder, effort="tiny", workers=1, advance=parts.append)
+    return folder, checks, parts
+
+
+def test_files_are_written(made):
+    folder, _, _ = made
+    pictures = {path.stem for path in folder.glob("*.png")}
+    assert pictures == NAMES
+    assert {path.name for path in folder.iterdir()} - {f"{name}.png" for name in NAMES} == {
+        "report.md",
+        "report.html",
+    }
+    for path in folder.glob("*.png"):
+        assert path.read_bytes().startswith(b"\x89PNG")
+
+
+def test_report_shows_every_experiment(made):
+    folder, checks, _ = made
+    text, page = ((folder / name).read_text("utf-8") for name in ("report.md", "report.html"))
+    assert text.count("\n## ") == page.count("<h2>") == len(EXPERIMENTS)
+    for name in NAMES:
+        assert f"({name}.png)" in text
+        assert f'src="{name}.png"' in page
+    assert all(str(check) in text for check in checks)
+    assert "seed 20200221" in text
+    assert page.count("<table>") == text.count("| ---: |\n")
+
+
+def test_progress_goes_from_start_to_end(made):
+    _, _, parts = made
+    assert parts == sorted(parts)
+    assert parts[-1] == 1.0
+
+
+def test_nobody_is_below_the_bound_even_in_a_small_run(made):
+    _, checks, _ = made
+    below = [check for check in checks if "below the" in check.statement]
+    assert len(below) >= 4
+    assert all(check.holds for check in below)
+    # Two repetitions say little about a factor: only that it was looked at.
+    assert sum("at most 2 times" in check.statement for check in checks) == 1
+
+
+def _constant(rng, *, value):
+    return [value, float(rng.integers(1000))]
+
+
+def test_every_repetition_has_its_own_records():
+    def made():
+        cells = {value: Cell(partial(_constant, value=value), 3) for value in (1.0, 2.0)}
+        return [Experiment("", cells, lambda _: Section("", []))]
+
+    (found,) = run_cells(made(), 1, lambda _: None)
+    assert found[1.0].shape == (3, 2)
+    assert (found[1.0][:, 0] == 1).all()
+    assert (found[2.0][:, 0] == 2).all()
+    assert len({*found[1.0][:, 1], *found[2.0][:, 1]}) > 3
+    (again,) = run_cells(made(), 1, lambda _: None)
+    assert all((again[key] == rows).all() for key, rows in found.items())
+
+
+def test_two_processes_find_the_same():
+    # A function that another process can import, unlike those of a test.
+    cells = {1: Cell(partial(np.random.Generator.standard_normal, size=3), 4)}
+    experiment = Experiment("", cells, lambda _: Section("", []))
+    (one,), (two,) = (run_cells([experiment], workers, lambda _: None) for workers in (1, 2))
+    assert (one[1] == two[1]).all()
+
+
+def test_measures():
+    rows = np.array([[3.0, -3.0], [5.0, -5.0]])
+    assert mean_absolute(rows) == Measured(4.0, 1.0)
+    found = root_mean_square(rows)
+    assert found.value == pytest.approx(math.sqrt(17))
+    # The squares are 9 and 25: 17 +- 8, and d sqrt(x) = dx/(2 sqrt(x)).
+    assert found.deviation == pytest.approx(8 / (2 * math.sqrt(17)))
+    assert Measured(0.9, 0.05).may_be_at_least(1.0)
+    assert not Measured(0.9, 0.02).may_be_at_least(1.0)
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 8])
+def test_slope_of_exact_power_laws(k):
+    sizes = [100, 1000, 30_000]
+    power = -(k - 1) / k
+    exact = [Measured(7 * n**power, 0.0) for n in sizes]
+    assert slopes.fit_slope(sizes, exact) == Measured(pytest.approx(power), 0.0)
+    known = [Measured(point.value, 0.01 * point.value) for point in exact]
+    fitted = slopes.fit_slope(sizes, known)
+    assert fitted.value == pytest.approx(power)
+    spread = np.log(sizes) - np.mean(np.log(sizes))
+    assert fitted.deviation == pytest.approx(0.01 / math.sqrt((spread**2).sum()))
+
+
+def test_slope_trusts_precise_points():
+    points = [Measured(1.0, 1e-4), Measured(0.1, 1e-5), Measured(5.0, 5.0)]
+    assert slopes.fit_slope([1, 10, 100], points).value == pytest.approx(-1, abs=1e-3)
+
+
+def test_slope_checks_can_fail():
+    """Errors that fall as 1/n are no privacy term for k = 2."""
+    cells = slopes.experiment("tiny").cells
+    for power, holds in ((-0.5, True), (-1.0, False)):
+        errors = {key: np.full((3, 2), 5e3 * key[2] ** power) for key in cells}
+        verdicts = slopes.conclude(errors).checks
+        assert [check.holds for check in verdicts if "k = 2" in check.statement] == [holds] * 2
+
+
+def test_bound_checks_can_fail():
+    cells = hard.experiment("tiny").cells
+    for factor, expected in ((0.9, [False, True]), (1.5, [True, True]), (3.0, [True, False])):
+        errors = {key: np.full((3, 2), factor * key.bound) for key in cells}
+        assert [check.holds for check in hard.conclude(errors).checks] == expected
+
+
+def test_settings_carry_their_own_bound():
+    setting = hard.Setting("tametail.mean", 2, 1.0, 1000, notion="zCDP")
+    assert setting.bound == lower_bound(1000, k=2, rho=0.5)
+    unit = hard.Setting("tametail.mean", 2, 1.0, 1000, unit="add-remove")
+    assert unit.bound == lower_bound(1000, k=2, epsilon=2.0)
+    assert setting.instance().kth_moment(2) == pytest.approx(1)
+    assert setting.instance(1e9).p == 0.5
+
+
+def test_fixed_clip_by_simulation():
+    setting = hard.Setting("tametail.mean", 2, 1.0, 1000)
+    law, rng = setting.instance(3.0), np.random.default_rng(4)
+    clip = optimal_clip(1000, k=2, epsilon=1.0)
+    hits = rng.binomial(1000, law.p, 400_000)
+    released = (hits * min(law.tau, clip) + rng.laplace(0, 2 * clip, hits.size)) / 1000
+    simulated = math.sqrt(np.mean((released - law.mean) ** 2))
+    exact = family.fixed_clip_error(law, n=1000, k=2, epsilon=1.0)
+    assert simulated == pytest.approx(exact, rel=0.02)
+
+
+def test_no_crossing():
+    assert phases.crossing([10, 100], [Measured(3.0, 0), Measured(2.0, 0)]) is None
+
+
+def test_text_is_escaped_and_tables_are_shown():
+    chart = Chart("name", "a < b", "x", "y", [Line("line", [1, 2], [1, 2])])
+    section = Section("R & D", ["1 < 2"], [Check("x > 0", False)], [Table(["h"], [["&"]])], [chart])
+    report = Report("T", ["<p>"], [section])
+    page = html(report)
+    for shown in ("R &amp; D", "1 &lt; 2", "FAILS: x &gt; 0", "<td>&amp;</td>", "a &lt; b"):
+        assert shown in page
+    assert "&lt;p&gt;" in page
+    assert "- FAILS: x > 0" in markdown(report)
+
+
+def test_pictures_are_refused_before_any_work(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtraError, match="tametail\\[plots\\]"):
+        reproduce(tmp_path / "folder", effort="tiny")
+    assert not (tmp_path / "folder").exists()
+
+
+def test_a_file_is_no_folder(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ParameterError, match="cannot be made"):
+        reproduce(tmp_path / "file", effort="tiny")
+
+
+@pytest.mark.parametrize(("arguments", "effort"), [(["--quick"], "quick"), ([], "full")])
+@pytest.mark.parametrize("holds", [True, False])
+def test_command_line(monkeypatch, tmp_path, capsys, arguments, effort, holds):
+    seen = {}
+
+    def stub(folder, **settings):
+        seen.update(settings, folder=folder)
+        return [Check("the theory", holds)]
+
+    monkeypatch.setattr(tametail.reproduce, "reproduce", stub)
+    folder = str(tmp_path / "out")
+    assert cli.main(["reproduce", *arguments, "--output", folder]) == (0 if holds else 1)
+    assert (seen["folder"], seen["effort"]) == (folder, effort)
+    shown = capsys.readouterr().out
+    assert ("holds: the theory" if holds else "FAILS: the theory") in shown
+    assert "report.html" in shown
