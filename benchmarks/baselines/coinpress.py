@@ -29,10 +29,24 @@ def coinpress_mean(
     The last step spends 3/4 of rho, the steps before it share the rest.
     """
     centre = np.zeros(rows.shape[1])
-    early = [0.25 / (steps - 1)] * (steps - 1)
-    for share in [*early, 0.75] if early else [1.0]:
+    shares = [1.0] if steps == 1 else [0.25 / (steps - 1)] * (steps - 1) + [0.75]
+    for share in shares:
         centre, radius = _step(rows, centre, radius, share * rho, failure * share, rng)
     return centre
+
+
+def coinpress_mean_1d(
+    records: Floats,
+    rho: float,
+    radius: float,
+    deviation: float,
+    rng: np.random.Generator,
+    *,
+    steps: int = 4,
+) -> float:
+    """Return the rho-zCDP mean of numbers with a standard deviation of at most ``deviation``."""
+    rows = (records / deviation)[:, np.newaxis]
+    return float(deviation * coinpress_mean(rows, rho, radius / deviation, rng, steps=steps)[0])
 
 
 def _step(

@@ -1,0 +1,6 @@
+"""The baselines live beside the benchmarks, outside the package."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
