@@ -75,6 +75,11 @@ INTEGER_HOLDERS = {
     "duckdb": lambda x: (duckdb.from_arrow(pa.table({"v": x})), "v"),
     "decimals": lambda x: ([Decimal(y) for y in x], None),
     "arrow decimals": lambda x: (pa.array(map(Decimal, x), pa.decimal128(38, 2)), None),
+    "polars decimals": lambda x: (pl.Series(map(Decimal, x), dtype=pl.Decimal(38, 2)), None),
+    "duckdb decimals": lambda x: (
+        duckdb.from_arrow(pa.table({"v": x})).project("v::decimal(38, 2) as v"),
+        "v",
+    ),
     "huge integers": lambda x: (
         duckdb.from_arrow(pa.table({"v": x})).project("v::hugeint as v"),
         "v",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 from decimal import Decimal
 
 import numpy as np
@@ -13,30 +12,21 @@ import pytest
 from scipy import stats
 
 import tametail as tt
-from tametail.engines import kernel, sampling, spark
+from tametail.engines import kernel, sampling, spark, spark_rows
 from tametail.engines.opening import open_column
+from tametail.engines.spark_rows import Shape, _Table
 from tametail.errors import ColumnError, DataError, InternalError
 from tametail.queries import Buckets, ClippedSum, Count, Lattice, Median, TailNodes
 
 from .conftest import QUERIES
+from .spark_session import local_session, needs_java
 
-pytestmark = pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17")
+pytestmark = needs_java
 
 
 @pytest.fixture(scope="module")
 def session():
-    from pyspark.sql import SparkSession
-
-    session = (
-        SparkSession.builder.master("local[2]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .config("spark.driver.bindAddress", "127.0.0.1")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.sql.shuffle.partitions", "1")
-        .getOrCreate()
-    )
-    session.sparkContext.setLogLevel("OFF")
+    session = local_session()
     yield session
     session.stop()
 
@@ -157,7 +147,7 @@ class TestSample:
         )
 
     def test_equals_memory_under_the_same_coins(self, session, gaps, doubles, doubles_file):
-        query = Median(2, -math.inf, math.inf)
+        query = Median(8, -math.inf, math.inf)
         frame = session.read.parquet(doubles_file).coalesce(1)
         expected = kernel.answer(query, _chunks(doubles))
         for found, wanted in zip(open_column(frame).answer(query), expected, strict=True):
@@ -165,7 +155,7 @@ class TestSample:
 
     @pytest.mark.parametrize("waste", [64, 0], ids=["one width", "counted"])
     def test_every_slot_has_a_coin_of_its_own(self, session, gaps, monkeypatch, waste):
-        monkeypatch.setattr(spark, "_LARGEST_WASTE", waste)
+        monkeypatch.setattr(spark_rows, "_LARGEST_WASTE", waste)
         frame = session.range(0, 1000, 1, 4).selectExpr("cast(id as double) as v")
         keys, counts = open_column(frame).answer(Median(2, -math.inf, math.inf))
         assert keys.view(np.float64).tolist() == list(range(4, 1000, 5))
@@ -177,7 +167,7 @@ class TestSample:
         frame = session.createDataFrame([(float(p),) for p in layout], "v double")
         frame = frame.repartitionByRange(6, "v").persist()
         for waste in (64, 0):
-            monkeypatch.setattr(spark, "_LARGEST_WASTE", waste)
+            monkeypatch.setattr(spark_rows, "_LARGEST_WASTE", waste)
             _, counts = open_column(frame).answer(Median(1, 0.0, 9.0))
             assert stats.binomtest(int(counts.sum()), sum(sizes)).pvalue > 1e-7
 
@@ -186,6 +176,47 @@ class TestSample:
         engine = open_column(frame)
         first, second = (engine.answer(Median(1, 0.0, 1.0))[0] for _ in range(2))
         assert not np.array_equal(first, second)
+
+    @pytest.mark.parametrize("most", [1 << 14, 0], ids=["few missing", "many missing"])
+    def test_one_job_counts_and_samples(self, session, monkeypatch, most):
+        monkeypatch.setattr(spark_rows, "_MOST_MISSING", most)
+        frame = session.range(0, 90_000, 1, 3).selectExpr("if(id % 1000 = 7, null, id) as v")
+        engine = open_column(frame)
+        assert engine.answer(Count()) == (90_000 - 90,)
+        jobs = []
+        monkeypatch.setattr(spark_rows, "collect", jobs.append)
+        # 90,000 rows were halved five times; halved seven times, some 700 are left.
+        keys, counts = engine.answer(Median(7, -math.inf, math.inf))
+        assert jobs == []
+        assert stats.binomtest(int(counts.sum()), 90_000 - 90, 2.0**-7).pvalue > 1e-7
+        assert set(counts.tolist()) == {1}
+        assert not (keys.view(np.float64) % 1000 == 7).any()
+        monkeypatch.undo()
+        again, _ = engine.answer(Median(7, -math.inf, math.inf))
+        assert not np.array_equal(keys, again)
+
+    def test_what_was_halved_too_often_is_drawn_again(self, session):
+        engine = open_column(session.range(20_000).selectExpr("double(id) as v"))
+        assert engine.answer(Count()) == (20_000,)
+        _, counts = engine.answer(Median(1, -math.inf, math.inf))
+        assert stats.binomtest(int(counts.sum()), 20_000).pvalue > 1e-7
+
+    def test_rows_that_were_not_counted_are_noticed(self, session, gaps, monkeypatch):
+        frame = session.range(0, 1000, 1, 4).selectExpr("cast(id as double) as v")
+        rows = open_column(frame)._rows
+        for shape in (Shape(600, 4, 150), Shape(500, 2, 250)):  # shorter partitions, and fewer
+            rows.__dict__["shape"] = shape
+            assert rows.draw(2).numbers.tolist() == list(range(4, 1000, 5))
+        monkeypatch.setattr(rows, "_measured_in_full", lambda: shape)
+        with pytest.raises(DataError, match="write it to a table"):
+            rows.draw(2)
+
+    def test_many_slots_in_a_block(self):
+        slots = np.array([0, 1, 2, 3, 4, 900, (1 << 33) + 5])
+        table = _Table(slots, np.array([1000, 7]), halvings=8)
+        # Five slots in a row: blocks of 16 rows would hold too many.
+        assert table.bits < 4
+        assert np.diff(np.append(table.first, len(table.words))).min() >= 1
 
 
 class TestMean:
@@ -213,8 +244,8 @@ class TestMean:
         jobs = session.sparkContext.statusTracker()
         session.sparkContext.setJobGroup("mean", "")
         tt.mean(frame, "v", epsilon=1)
-        # count, broadcast of the slots, sample, profile, sum; a shuffle is a job of its own
-        assert 5 <= len(jobs.getJobIdsForGroup("mean")) <= 9
+        # rows, sample and missing, profile, sum; a shuffle is a job of its own
+        assert 4 <= len(jobs.getJobIdsForGroup("mean")) <= 7
         plan = spark.SparkEngine(frame)._numbers._jdf.queryExecution().toString()
         assert "Python" not in plan
 

@@ -20,7 +20,7 @@ from .conftest import QUERIES
 pytestmark = pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17")
 
 #: Seconds until master, workers and executors must have found each other.
-PATIENCE = 60
+PATIENCE = 180
 
 
 def _free_port():

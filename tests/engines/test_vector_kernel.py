@@ -98,6 +98,18 @@ def test_the_sensitivity_of_the_ball_is_tight_and_holds_where_the_count_crosses(
         assert largest >= bound - 3
 
 
+def test_rounding_down_moves_a_ball_mean_further_than_the_mean_moves():
+    """From a little above 0 to a little below, in every column at once."""
+    query = BallMean((0.0,) * 4, exponent=0, radius=2, size=8, factor=1)
+    rows = np.full((8, 4), np.inf)
+    answers = []
+    for cell in (1.0, -1.0):
+        rows[0] = cell
+        answers.append(MatrixEngine(rows).answer(query))
+    assert answers == [(0,) * 4, (-1,) * 4]
+    assert query.sensitivity(REPLACE).l2_squared >= 4
+
+
 def test_ball_means_need_replace_one():
     with pytest.raises(InternalError, match="for replace-one only"):
         BallMean((0.0,), 0, 1, 1, 1).sensitivity(ADD)
@@ -304,3 +316,14 @@ def test_every_matrix_is_read_alike(data):
 def test_what_is_no_matrix_is_refused(data, error, message):
     with pytest.raises(error, match=message):
         open_matrix(data)
+
+
+def test_a_noisy_ball_mean_is_a_point_around_the_centre():
+    query = BallMean((10.0, -3.0), exponent=1, radius=9, size=3, factor=4)
+    assert query.value([6, -4]) == [10.0 + 2 * 6 / 4, -3.0 - 2 * 4 / 4]
+
+
+def test_a_tournament_fits_in_64_bits_or_says_so():
+    assert grid(2, 1000).fits()
+    assert not grid(2, 1000, xi=2**44).fits()  # cells are clamped at that
+    assert not grid(2, 2**56).fits()  # sums of so many rows

@@ -15,8 +15,9 @@ from typing import Any
 from tametail.engines import kernel
 from tametail.engines.cells import Floats
 from tametail.engines.sources import SOURCES, Source, ending
+from tametail.engines.survey import Held, Survey
 from tametail.errors import DataError
-from tametail.queries import Query
+from tametail.queries import Count, Median, Query
 
 #: Called with the fraction of the files that a pass has done, between 0 and 1; never with rows.
 Progress = Callable[[float], None]
@@ -26,7 +27,8 @@ class FileEngine:
     """Answers queries over one column of a file, a folder of Parquet files, or a glob.
 
     An answer is one pass over the files in the order of their names, or none if an earlier pass
-    already counted what it needs.
+    already saw what it needs: the count and the sample for the centre share one, the tail and the
+    spread another.
     """
 
     def __init__(
@@ -40,6 +42,7 @@ class FileEngine:
         self._progress = progress
         self._window = slice(0, None)
         self._profiles: dict[float, kernel.Counts] = {}
+        self._held: Held | None = None
 
     @property
     def size(self) -> int:
@@ -48,14 +51,30 @@ class FileEngine:
 
     def answer(self, query: Query) -> Any:
         """Return the exact answer to ``query``, in at most one pass."""
+        match query:
+            case Count():
+                return (self._survey(),)
+            case Median():
+                # A sample is used once: every answer has coins of its own.
+                held, self._held = self._held, None
+                sample = held.take(query.halvings) if held else None
+                if sample is not None:
+                    return kernel.answer(Median(0, query.low, query.high), [sample])
         return kernel.answer(query, self._chunks(), self._profiles)
+
+    def _survey(self) -> int:
+        survey = Survey()
+        for chunk in self._chunks():
+            survey.add(chunk)
+        self._held = survey.held
+        return survey.present
 
     def rows(self, start: int, stop: int) -> FileEngine:
         """Return an engine over the rows ``start..stop-1``; rows before them are still read."""
         window = range(self.size)[start:stop]
         offset = self._window.start
         part = copy.copy(self)
-        part._profiles = {}
+        part._profiles, part._held = {}, None
         part._window = slice(offset + window.start, offset + window.stop)
         return part
 

@@ -25,6 +25,12 @@ def is_frame(data: Any) -> bool:
     return True
 
 
+def is_spark(data: Any) -> bool:
+    """Say whether ``data`` is a Spark frame, of a classic session or of Spark Connect."""
+    kind = type(data)
+    return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
+
+
 def column_of(data: Any, column: str | None) -> Any:
     """Return the column as a NumPy array or an Arrow chunked array."""
     native = _known(data)

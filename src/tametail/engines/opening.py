@@ -13,7 +13,7 @@ import pyarrow as pa
 from tametail.engines import Engine
 from tametail.engines.arrays import MemoryEngine
 from tametail.engines.files import FileEngine, Progress
-from tametail.engines.frames import column_of, is_frame
+from tametail.engines.frames import column_of, is_frame, is_spark
 from tametail.errors import ParameterError
 
 _ADVICE = (
@@ -29,7 +29,7 @@ def open_column(data: Any, column: str | None = None, progress: Progress | None 
     """
     if isinstance(data, str | os.PathLike):
         return FileEngine(data, column, progress)
-    if type(data).__name__ == "DataFrame" and type(data).__module__.startswith("pyspark.sql."):
+    if is_spark(data):
         from tametail.engines.spark import SparkEngine
 
         return SparkEngine(data, column)

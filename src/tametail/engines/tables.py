@@ -25,7 +25,7 @@ from tametail.engines.column_kernel import Chunks, ColumnKernel
 from tametail.engines.files import Progress, find_files
 from tametail.engines.frames import _computed as computed
 from tametail.engines.frames import _known as known_frame
-from tametail.engines.frames import column_of, is_frame, pick_column
+from tametail.engines.frames import column_of, is_frame, is_spark, pick_column
 from tametail.engines.sources import (
     SOURCES,
     CsvSource,
@@ -86,6 +86,10 @@ def open_table(
     names = None if columns is None else _distinct(columns)
     if isinstance(data, str | os.PathLike):
         return _open_files(data, _needed(names), progress)
+    if is_spark(data):
+        from tametail.engines.spark_table import SparkTableEngine
+
+        return SparkTableEngine(data, _needed(names))
     if is_frame(data):
         return _open_frame(data, _needed(names))
     if names is not None:
@@ -97,7 +101,7 @@ def open_table(
 
 
 def _distinct(columns: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(columns, str) or not columns:
+    if isinstance(columns, str) or not columns or not all(isinstance(x, str) for x in columns):
         raise ParameterError(f"columns={columns!r} is no list of names: write columns=['a', 'b'].")
     if len(set(columns)) < len(columns):
         raise ParameterError(f"columns={list(columns)!r} names a column twice: name each once.")
