@@ -199,3 +199,12 @@ def test_more_records_than_anyone_has_are_refused():
 
 def test_the_sampler_never_halves_more_than_it_can_count():
     assert halvings(10**30) == 40
+
+
+def test_pure_steps_that_would_fit_an_approximate_budget_by_detour_only_are_refused():
+    plan = tt.plan(n=1000, budget=tt.approx(0.2, 0.9), unit="replace-one")
+    record = plan.to_dict()
+    for step in record["steps"]:
+        step["cost"]["epsilon"] *= 1.2
+    with pytest.raises(BudgetError, match="beyond its"):
+        Plan.from_dict(record)

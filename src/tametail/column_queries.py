@@ -4,7 +4,7 @@ As in :mod:`tametail.queries`, a query holds public numbers and earlier private 
 how far one row can move its exact answer, for either unit of protection. The proofs are in
 ``docs/proofs/vectors.md``.
 
-A missing cell counts as the centre of its column: it adds nothing, and the row stays.
+A missing cell adds nothing to a sum, and the row stays; missing cells are counted by column.
 """
 
 from __future__ import annotations
@@ -50,8 +50,9 @@ class Distances:
 
     ``distances[j]`` ascends. A cell x of column j is at least ``distances[j][i]`` away if
     ``|x - centres[j]|`` is, in one rounded subtraction. A cell is looked at with probability
-    ``2**-halvings``. With ``by_row`` there is one list of distances, for the largest
-    ``|x - centres[j]|`` of a row, and every row is looked at.
+    ``2**-halvings``. With ``columns`` the lists are for these columns only. With ``by_row`` there
+    is one list of distances, for the largest ``|x - centres[j]|`` of a row, and every row is
+    looked at.
 
     The ``target``-th largest distance lies between two neighbours of the list, or below the
     first, or beyond the last: these are the candidates of the choice, with base masses
@@ -70,6 +71,7 @@ class Distances:
     by_row: bool = False
     window: int = 1
     least: int = 0
+    columns: tuple[int, ...] | None = None
 
     @property
     def choices(self) -> int:
@@ -85,17 +87,19 @@ class Distances:
 class Ball:
     """Integer balls around a centre, and the map of rows into them.
 
-    A row x becomes ``q_j = rint((x_j - centres[j]) * inverse_ticks[j])``; missing cells become 0.
-    With the norm of ``order`` 1 or 2 (a sum of integers, or of their squares), the map into the
-    ball of radius R keeps q if its norm is at most R. Otherwise cells beyond -R..R are set to
-    these ends, and then, if the norm is still above R, the row is shrunk onto the ball and rounded
-    towards 0. An ``inverse_tick`` of 0 leaves a column out.
+    A cell x of column j becomes ``rint((x - centres[j]) * inverse_ticks[j])``, clipped to
+    ``-limits[j]..limits[j]`` if there are limits; a missing cell becomes 0. With the norm of
+    ``order`` 1 or 2 (a sum of integers, or of their squares), the map into the ball of radius R
+    keeps the row q if its norm is at most R. Otherwise cells beyond -R..R are set to these ends,
+    and then, if the norm is still above R, the row is shrunk onto the ball and rounded towards 0.
+    An ``inverse_tick`` of 0 leaves a column out.
     """
 
     centres: tuple[float, ...]
     inverse_ticks: tuple[float, ...]
     radii: tuple[int, ...]
     order: int
+    limits: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         ascending = list(self.radii) == sorted(set(self.radii))
@@ -106,6 +110,11 @@ class Ball:
     def dim(self) -> int:
         """The number of columns."""
         return len(self.centres)
+
+    @property
+    def live(self) -> int:
+        """The number of columns that are not left out."""
+        return sum(inverse > 0 for inverse in self.inverse_ticks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +141,11 @@ class BallLevels:
 
 @dataclass(frozen=True, slots=True)
 class BallSum:
-    """Sum of the rows, mapped into one of the balls, and their weighted number.
+    """Sum of the rows, mapped into one of the balls, their weighted number, and missing cells.
 
-    Answer: ``(sums of the columns..., count_weight * rows)``, the last only if the weight is not 0.
+    Answer: ``(sums of the columns...)``, then ``count_weight * rows`` if that weight is not 0, then
+    ``missing_weight * missing cells`` of every column if that weight is not 0 (0 for a column that
+    is left out).
 
     >>> ball = Ball((0.0, 0.0), (1.0, 1.0), (3, 5), order=2)
     >>> BallSum(ball, 1).sensitivity(Unit.REPLACE_ONE).l2_squared  # (2 * 5)**2
@@ -144,6 +155,7 @@ class BallSum:
     ball: Ball
     level: int
     count_weight: int = 0
+    missing_weight: int = 0
 
     @property
     def radius(self) -> int:
@@ -151,13 +163,15 @@ class BallSum:
         return self.ball.radii[self.level]
 
     def sensitivity(self, unit: Unit) -> Sensitivity:
-        """Two points of the ball are at most 2 R apart; a point and nothing R, and the count."""
-        radius, weight, dim = self.radius, self.count_weight, self.ball.dim
-        spread = 1 if self.ball.order == 1 else math.isqrt(dim - 1) + 1
-        l1, l2_squared = spread * radius + weight, radius**2 + weight**2
+        """Two points of the ball are at most 2 R apart; a point and nothing R, and the counts."""
+        radius, live = self.radius, self.ball.live
+        spread = 1 if self.ball.order == 1 else math.isqrt(max(live, 1) - 1) + 1
+        l1, l2_squared = spread * radius + self.count_weight, radius**2 + self.count_weight**2
         if unit is Unit.REPLACE_ONE:  # the number of rows does not change
             l1, l2_squared = 2 * spread * radius, 4 * radius**2
-        return Sensitivity(l1, l2_squared)
+        return Sensitivity(
+            l1 + live * self.missing_weight, l2_squared + live * self.missing_weight**2
+        )
 
 
 @dataclass(frozen=True, slots=True)

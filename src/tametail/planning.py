@@ -6,15 +6,15 @@ error of the release that follows it.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tametail._validate import count, one_of, probability
-from tametail.budget import Approx, Budget, Pure, compose, fits
-from tametail.errors import BudgetError, InternalError, ParameterError
+from tametail.budget import Approx, Budget, Pure
+from tametail.errors import ParameterError
 from tametail.estimators import prediction
-from tametail.estimators.shares import COUNT_SHARE, SPREAD_SHARE, shares
+from tametail.estimators.shares import COUNT_SHARE, shares, spread_share
+from tametail.steps import Step, Stepped
 from tametail.tail import Bounded, Tail, parse_tail, parse_within, tail_from_dict
 from tametail.unit import Unit
 
@@ -34,28 +34,15 @@ PURPOSES = {
 #: More records than anyone has.
 MOST_RECORDS = 10**15
 
-_FORMAT = 1
-
 #: Weaker budgets cannot answer anything: a billion records would still be below the noise.
 LEAST_STRENGTH = 1e-6
 
 #: Stronger budgets protect nothing.
 GREATEST_STRENGTH = 1e6
 
-#: Noise for a step that may spend less than this does not fit in 64 bits.
-_LEAST_STEP = 1e-9
-
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """One question to the data and what it costs."""
-
-    name: str
-    cost: Budget
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Stepped):
     """How a mean will be released.
 
     ``n`` is the public number of records (replace-one) or the caller's guess (add-remove). If it
@@ -94,7 +81,7 @@ class Plan:
         target: Any,
     ) -> Plan:
         """Check the public arguments of a request, and plan it."""
-        _check_strength(budget)
+        check_strength(budget)
         made = cls.make(
             budget=budget,
             unit=Unit.parse(unit),
@@ -157,23 +144,6 @@ class Plan:
             target=self.target,
         )
 
-    def cost(self, name: str) -> Budget:
-        """Return what the step called ``name`` may spend."""
-        return next(step.cost for step in self.steps if step.name == name)
-
-    def has(self, name: str) -> bool:
-        """Say whether there is a step called ``name``."""
-        return any(step.name == name for step in self.steps)
-
-    @property
-    def spending(self) -> Budget:
-        """What all steps cost together; a release states it, whichever way its answers went."""
-        costs = [step.cost for step in self.steps]
-        total = compose(costs, type(costs[0]))
-        if total is None:
-            raise InternalError("a plan without a step")
-        return total
-
     @property
     def possible(self) -> tuple[float, float]:
         """Where the mean can be, by ``within`` and by bounds on the records."""
@@ -228,10 +198,8 @@ class Plan:
             )
         return "\n".join([*lines, *(f"  advice: {text}" for text in self.advice)])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, ready for JSON."""
+    def _request(self) -> dict[str, Any]:
         return {
-            "format": _FORMAT,
             "method": self.method,
             "budget": self.budget.to_dict(),
             "unit": self.unit.value,
@@ -241,65 +209,27 @@ class Plan:
             "missing": self.missing,
             "confidence": self.confidence,
             "target": self.target,
-            "steps": [{"name": step.name, "cost": step.cost.to_dict()} for step in self.steps],
         }
 
-    def to_json(self, indent: int | None = None) -> str:
-        """Return the plan as JSON; :meth:`from_json` gives it back."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
-
     @classmethod
-    def from_dict(cls, record: dict[str, Any]) -> Plan:
-        """Undo :meth:`to_dict`; a plan that was changed to cost more than its budget is refused."""
-        if not isinstance(record, dict) or record.get("format") != _FORMAT:
-            raise ParameterError(_NO_PLAN)
-        try:
-            made = cls.parse(
-                budget=Budget.from_dict(record["budget"]),
-                unit=record["unit"],
-                n=record["n"],
-                tail=tail_from_dict(record["tail"]),
-                within=tuple(map(float, record["within"])),
-                missing=record["missing"],
-                confidence=record["confidence"],
-                target=record["target"],
-            )
-            steps = [Step(step["name"], Budget.from_dict(step["cost"])) for step in record["steps"]]
-        except (KeyError, TypeError, AttributeError) as error:
-            raise ParameterError(f"{_NO_PLAN} {error} is missing or not as it should be.") from None
-        made._check_steps(steps)
-        return replace(made, steps=tuple(steps))
+    def _planned(cls, record: dict[str, Any]) -> Plan:
+        return cls.parse(
+            budget=Budget.from_dict(record["budget"]),
+            unit=record["unit"],
+            n=record["n"],
+            tail=tail_from_dict(record["tail"]),
+            within=tuple(map(float, record["within"])),
+            missing=record["missing"],
+            confidence=record["confidence"],
+            target=record["target"],
+        )
 
-    @classmethod
-    def from_json(cls, text: str) -> Plan:
-        """Undo :meth:`to_json`."""
-        try:
-            record = json.loads(text)
-        except (TypeError, ValueError):
-            raise ParameterError(_NO_PLAN) from None
-        return cls.from_dict(record)
-
-    def _check_steps(self, steps: list[Step]) -> None:
-        """Refuse steps that are not this plan's, or that cost more than its budget together."""
-        if [_kind(step) for step in steps] != [_kind(step) for step in self.steps]:
-            names = [step.name for step in self.steps]
-            raise ParameterError(f"the steps of the plan were changed: it has the steps {names}.")
-        if any(step.cost.strength < _LEAST_STEP for step in steps):
-            raise ParameterError("a step of the plan costs next to nothing: give it more.")
-        delta = self.budget.delta if isinstance(self.budget, Approx) else None
-        total = compose([step.cost for step in steps], type(self.budget), delta)
-        if total is None or not fits(total, self.budget):
-            raise BudgetError(f"the steps of the plan cost {total}, beyond its {self.budget}.")
+    def _with_steps(self, steps: tuple[Step, ...]) -> Plan:
+        return replace(self, steps=steps)
 
 
-_NO_PLAN = "this is not a plan: write what Plan.to_json() or Plan.to_dict() gave."
-
-
-def _kind(step: Step) -> tuple[str, type[Budget]]:
-    return step.name, type(step.cost)
-
-
-def _check_strength(budget: Budget) -> None:
+def check_strength(budget: Budget) -> None:
+    """Refuse a budget that cannot answer anything, or protects nothing."""
     if not LEAST_STRENGTH <= budget.strength <= GREATEST_STRENGTH:
         weak = budget.strength < LEAST_STRENGTH
         raise ParameterError(
@@ -319,8 +249,9 @@ def _size(n: Any) -> int:
 def _divide(budget: Budget, unit: Unit, n: int, *, needs_spread: bool) -> tuple[Step, ...]:
     parts = shares(budget, unit, n)
     if needs_spread:
-        parts = {name: share * (1 - SPREAD_SHARE) for name, share in parts.items()}
-        parts["spread"] = SPREAD_SHARE
+        spread = spread_share(budget, n)
+        parts = {name: share * (1 - spread) for name, share in parts.items()}
+        parts["spread"] = spread
     return tuple(
         Step(name, cost) for name, cost in zip(parts, budget.split(*parts.values()), strict=True)
     )

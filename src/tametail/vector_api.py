@@ -9,6 +9,7 @@ from tametail.ask import Ask, Data, Replay
 from tametail.budget import Budget, Guarantee, fits, parse_budget
 from tametail.errors import DataError, InternalError, ParameterError
 from tametail.estimators.vector import vector_mean as estimate_mean
+from tametail.planning import Plan
 from tametail.tail import Tail
 from tametail.unit import Unit
 from tametail.vector_planning import VectorPlan
@@ -33,7 +34,7 @@ def vector_mean(
     confidence: float | None = 0.95,
     target: str = "population",
     common: bool = False,
-    plan: VectorPlan | None = None,
+    plan: Plan | VectorPlan | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> VectorRelease:
     """Release the means of several columns together, under differential privacy.
@@ -48,8 +49,9 @@ def vector_mean(
     tail, within
         As for :func:`tametail.mean`: one for all columns, or a list with one for each.
     missing
-        A missing cell counts as the centre of its column in either case, and no row is left out;
-        "none" is your promise that there are none.
+        "skip": a missing cell is left out of the mean of its column, and the rest of its row
+        counts; how many are missing is private. "none": your promise that there are none; a
+        missing cell would count as the centre of its column.
     common
         The columns share a unit (pixels, embeddings, returns): use one centre and one scale.
     epsilon, delta, rho, budget, unit, n, confidence, target, plan
@@ -90,6 +92,7 @@ def vector_mean(
         raise ParameterError(f"plan={plan!r} is not a plan for several columns: leave it out.")
     elif plan.dim != dim:
         raise ParameterError(f"the plan is for {plan.dim} columns, and the data have {dim}.")
+    plan = plan.with_columns(engine.columns)
     if plan.unit is Unit.REPLACE_ONE:
         plan = plan.with_size(engine.size)
     return _conclude(plan, engine.columns, Ask(Data(engine), plan.budget, plan.unit))

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from tametail._validate import count, one_of, probability
-from tametail.budget import Approx, Budget, compose, fits
-from tametail.errors import BudgetError, ParameterError
+from tametail.budget import Budget
+from tametail.errors import ParameterError
+from tametail.estimators import vector_prediction
 from tametail.estimators.shares import COUNT_SHARE
 from tametail.estimators.vector_shares import SPREAD_SHARE, common_shares, shares, working
-from tametail.planning import Step
-from tametail.planning import _check_strength as check_strength
+from tametail.planning import check_strength
+from tametail.steps import Step, Stepped
 from tametail.tail import Bounded, Moment, Tail, parse_tail, parse_within, tail_from_dict
 from tametail.unit import Unit
 
@@ -24,22 +24,18 @@ Range = tuple[float, float]
 PURPOSES = {
     "count": "roughly how many records there are",
     "centre": "a private median of every column",
-    "scale": "how far records lie from it, to an octave",
-    "tail": "beyond which distance there are few records",
+    "scale": "beyond which distance from it there are few records",
     "radius": "how long a record is, over all columns",
     "spread": "second moments of the records in the ball, for the intervals",
     "sum": "sum of the records, pulled into the ball",
     "rest": "the other steps; their shares follow from the count",
 }
 
-#: Formats of the JSON text.
-_FORMAT = 1
-
 OWN, COMMON = "mean in a weighted ball", "mean in a ball, one scale for all columns"
 
 
 @dataclass(frozen=True, slots=True)
-class VectorPlan:
+class VectorPlan(Stepped):
     """How the means of ``dim`` columns will be released together.
 
     ``common`` is what was asked for. The plan goes over to one common scale by itself if n
@@ -49,7 +45,7 @@ class VectorPlan:
     >>> from tametail.budget import zcdp
     >>> plan = VectorPlan.parse(budget=zcdp(0.5), dim=50, n=1000, unit="replace-one")
     >>> [step.name for step in plan.steps]
-    ['centre', 'scale', 'tail', 'radius', 'spread', 'sum']
+    ['centre', 'scale', 'radius', 'spread', 'sum']
     >>> VectorPlan.from_json(plan.to_json()) == plan
     True
     >>> VectorPlan.parse(budget=zcdp(0.5), dim=50, n=100).method
@@ -67,6 +63,8 @@ class VectorPlan:
     common: bool
     steps: tuple[Step, ...]
     method: str
+    columns: tuple[str, ...] = ()
+    """The names of the columns, once data are there; before, their numbers."""
 
     @classmethod
     def parse(
@@ -98,6 +96,7 @@ class VectorPlan:
             confidence=None if confidence is None else probability(confidence=confidence),
             target=one_of(("population", "data"), target=target),
             common=bool(common),
+            columns=tuple(map(str, range(dim))),
         )
         if any(low > high for low, high in made.possible):
             raise ParameterError("within and tail exclude each other in a column.")
@@ -122,6 +121,10 @@ class VectorPlan:
         found = tuple(tail.scale for tail in self.tails if isinstance(tail, Moment))
         return found if len(found) == self.dim else None
 
+    def with_columns(self, columns: Sequence[str]) -> VectorPlan:
+        """Return the plan for columns of these names."""
+        return replace(self, columns=tuple(columns))
+
     def with_count(self, noisy_count: int) -> VectorPlan:
         """Return the plan for the other steps, once the private count is known."""
         return self._again(self.cost("rest"), max(noisy_count, 1))
@@ -131,16 +134,28 @@ class VectorPlan:
         return self._again(self.budget, size) if self.n is None else replace(self, n=size)
 
     def _again(self, spend: Budget, n: int) -> VectorPlan:
-        names = ("unit", "tails", "ranges", "missing", "confidence", "target", "common")
+        names = (*_SHARED, "unit", "tails", "ranges", "columns")
         return _make(self.budget, spend, n=n, **{name: getattr(self, name) for name in names})
 
-    def cost(self, name: str) -> Budget:
-        """Return what the step called ``name`` may spend."""
-        return next(step.cost for step in self.steps if step.name == name)
+    @property
+    def relative_rmse(self) -> float | None:
+        """The root mean squared error of a column, in standard deviations of the reference law.
 
-    def has(self, name: str) -> bool:
-        """Say whether there is a step called ``name``."""
-        return any(step.name == name for step in self.steps)
+        The reference has independent columns, all lognormal with sigma = 1; None if n is unknown.
+        """
+        return vector_prediction.reference_rmse(self)
+
+    @property
+    def rmse(self) -> tuple[float, ...] | None:
+        """What ``relative_rmse`` is in the scales that were told; None if one was not."""
+        relative = self.relative_rmse
+        if self.scales is None or relative is None:
+            return None
+        return tuple(relative * scale for scale in self.scales)
+
+    def half_width(self, confidence: float = 0.95) -> float | None:
+        """The expected half-width of the intervals, in standard deviations of the reference law."""
+        return vector_prediction.half_width(self, probability(confidence=confidence))
 
     @property
     def advice(self) -> tuple[str, ...]:
@@ -153,8 +168,11 @@ class VectorPlan:
                 "numbers drown in the noise of large ones. More records or budget, fewer columns, "
                 "within= and tail=Moment(2, scale) for every column, or columns in one unit help"
             )
-        if self.missing == "skip":
-            texts.append("a missing cell counts as the centre of its column; no row is left out")
+        if (self.relative_rmse or 0.0) > 1:
+            texts.append(
+                "the error is expected to exceed the standard deviation of the records: more "
+                "records, more budget or fewer columns help"
+            )
         return tuple(texts)
 
     def __str__(self) -> str:
@@ -164,72 +182,43 @@ class VectorPlan:
         for step in self.steps:
             part = 100 * step.cost.values()[0] / whole
             lines.append(f"  {step.name:<8} {part:5.1f}%  {PURPOSES[step.name.split()[0]]}")
+        if self.relative_rmse is not None:
+            lines.append(
+                f"  error about {self.relative_rmse:.3g} standard deviations in every column "
+                "(if all were independent and lognormal with sigma 1)"
+            )
         return "\n".join([*lines, *(f"  advice: {text}" for text in self.advice)])
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, ready for JSON."""
+    def _request(self) -> dict[str, Any]:
         return {
-            "format": _FORMAT,
             "method": self.method,
             "dim": self.dim,
+            "columns": list(self.columns),
             "budget": self.budget.to_dict(),
             "unit": self.unit.value,
             "n": self.n,
             "tail": [None if tail is None else tail.to_dict() for tail in self.tails],
             "within": [[str(low), str(high)] for low, high in self.ranges],
-            "missing": self.missing,
-            "confidence": self.confidence,
-            "target": self.target,
-            "common": self.common,
-            "steps": [{"name": step.name, "cost": step.cost.to_dict()} for step in self.steps],
+            **{name: getattr(self, name) for name in _SHARED},
         }
 
-    def to_json(self, indent: int | None = None) -> str:
-        """Return the plan as JSON; :meth:`from_json` gives it back."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
-
     @classmethod
-    def from_dict(cls, record: dict[str, Any]) -> VectorPlan:
-        """Undo :meth:`to_dict`; a plan that was changed to cost more than its budget is refused."""
-        if not isinstance(record, dict) or record.get("format") != _FORMAT:
-            raise ParameterError(_NO_PLAN)
-        try:
-            made = cls.parse(
-                budget=Budget.from_dict(record["budget"]),
-                tail=[tail_from_dict(tail) for tail in record["tail"]],
-                within=[(float(low), float(high)) for low, high in record["within"]],
-                **{name: record[name] for name in _PLAIN},
-            )
-            steps = [Step(step["name"], Budget.from_dict(step["cost"])) for step in record["steps"]]
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise ParameterError(f"{_NO_PLAN} {error} is missing or not as it should be.") from None
-        made._check_steps(steps)
-        return replace(made, steps=tuple(steps))
+    def _planned(cls, record: dict[str, Any]) -> VectorPlan:
+        made = cls.parse(
+            budget=Budget.from_dict(record["budget"]),
+            tail=[tail_from_dict(tail) for tail in record["tail"]],
+            within=[(float(low), float(high)) for low, high in record["within"]],
+            **{name: record[name] for name in (*_SHARED, "dim", "n", "unit")},
+        )
+        names = [str(name) for name in record["columns"]]
+        return made.with_columns(names) if len(names) == made.dim else made
 
-    @classmethod
-    def from_json(cls, text: str) -> VectorPlan:
-        """Undo :meth:`to_json`."""
-        try:
-            record = json.loads(text)
-        except (TypeError, ValueError):
-            raise ParameterError(_NO_PLAN) from None
-        return cls.from_dict(record)
-
-    def _check_steps(self, steps: list[Step]) -> None:
-        """Refuse steps that are not this plan's, or that cost more than its budget together."""
-        kinds = [(step.name, type(step.cost)) for step in self.steps]
-        if [(step.name, type(step.cost)) for step in steps] != kinds:
-            names = [step.name for step in self.steps]
-            raise ParameterError(f"the steps of the plan were changed: it has the steps {names}.")
-        delta = self.budget.delta if isinstance(self.budget, Approx) else None
-        total = compose([step.cost for step in steps], type(self.budget), delta)
-        if total is None or not fits(total, self.budget):
-            raise BudgetError(f"the steps of the plan cost {total}, beyond its {self.budget}.")
+    def _with_steps(self, steps: tuple[Step, ...]) -> VectorPlan:
+        return replace(self, steps=steps)
 
 
-_NO_PLAN = "this is not a vector plan: write what VectorPlan.to_json() or .to_dict() gave."
-
-_PLAIN = ("dim", "n", "unit", "missing", "confidence", "target", "common")
+#: What a plan, its JSON and a request call by the same name.
+_SHARED = ("missing", "confidence", "target", "common")
 
 
 def _for_columns(value: Any, dim: int, parse: Any) -> tuple[Any, ...]:
@@ -250,7 +239,8 @@ def _make(budget: Budget, spend: Budget, *, n: int | None, **rest: Any) -> Vecto
     if n is None:
         first, left = whole.split(COUNT_SHARE, 1 - COUNT_SHARE)
         steps: tuple[Step, ...] = (Step("count", first), Step("rest", left))
-        return VectorPlan(budget=budget, n=n, steps=steps, method=OWN, **rest)
+        method = COMMON if rest["common"] else OWN
+        return VectorPlan(budget=budget, n=n, steps=steps, method=method, **rest)
     parts = None
     if not rest["common"]:
         tails: Sequence[Tail] = rest["tails"]

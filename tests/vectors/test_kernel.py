@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from tametail.column_queries import (
     Ball,
@@ -87,6 +88,45 @@ def test_the_sensitivity_of_a_sum_is_reached():
     assert (one - other) ** 2 == BallSum(geometry, 0).sensitivity(Unit.REPLACE_ONE).l2_squared
 
 
+def moves(query, first, second):
+    answers = [open_table(np.array(rows).reshape(-1, query.ball.dim)) for rows in (first, second)]
+    one, other = (table.answer(query) for table in answers)
+    return [abs(a - b) for a, b in zip(one, other, strict=True)]
+
+
+@pytest.mark.parametrize(("order", "corner"), [(1, [6.0, 0, 0, 0]), (2, [3.0] * 4)])
+def test_sensitivities_of_sums_are_reached(order, corner):
+    """By the row of the ball that has the largest norms, against its opposite or against none."""
+    geometry = Ball((0.0,) * 4, (1.0,) * 4, (6,), order)
+    opposite = [-x for x in corner]
+    for unit, weight, other in ((Unit.REPLACE_ONE, 0, [opposite]), (Unit.ADD_REMOVE, 3, [])):
+        query = BallSum(geometry, 0, weight)
+        moved, bound = moves(query, [corner], other), query.sensitivity(unit)
+        assert (sum(moved), sum(move**2 for move in moved)) == (bound.l1, bound.l2_squared)
+
+
+@pytest.mark.parametrize("order", [1, 2])
+def test_sensitivities_of_sums_cover_missing_cells(order):
+    """A row of missing cells against none, or against a row on the border of the ball."""
+    query = BallSum(Ball((0.0,) * 4, (1.0,) * 4, (2,), order), 0, 3, missing_weight=5)
+    gaps, border = [math.nan] * 4, [2.0, 0.0, 0.0, 0.0]
+    for unit, other in ((Unit.ADD_REMOVE, []), (Unit.REPLACE_ONE, [border])):
+        moved, bound = moves(query, [gaps], other), query.sensitivity(unit)
+        assert moved[-4:] == [5] * 4
+        assert sum(moved) <= bound.l1
+        assert sum(move**2 for move in moved) <= bound.l2_squared
+
+
+def test_sensitivities_of_squares_cover_the_rows_cut():
+    query = BallSquares(Ball((0.0, 0.0), (1.0, 1.0), (20,), 2), 0)
+    along, across = [1e9, 0.0], [0.0, 1e9]
+    for unit, other in ((Unit.REPLACE_ONE, [across]), (Unit.ADD_REMOVE, [])):
+        moved, bound = moves(query, [along], other), query.sensitivity(unit)
+        assert sum(moved) <= bound.l1
+        assert sum(move**2 for move in moved) <= bound.l2_squared
+    assert moved == [400, 0, query.cut_weight]
+
+
 @settings(max_examples=50)
 @given(rows=ROWS)
 def test_what_becomes_of_a_row_does_not_depend_on_its_place(rows):
@@ -136,6 +176,14 @@ def test_a_sample_of_cells_has_its_rate():
     for column, (keys, counts) in enumerate(answer):
         assert keys.tolist() == to_key([column + 1.0]).tolist()
         assert abs(int(counts[0]) - 2500) < 6 * math.sqrt(2500)
+
+
+def test_every_cell_of_a_row_has_a_coin_of_its_own():
+    """One coin per row would show the same rows to the choices of all columns."""
+    rows = np.tile(np.arange(1.0, 2001.0)[:, np.newaxis], (1, 2))
+    (first, _), (second, _) = open_table(rows).answer(ColumnMedians(1, ((0, 9),) * 2))
+    in_both = len(np.intersect1d(first, second))
+    assert stats.binomtest(in_both, 2000, 0.25).pvalue > 1e-7
 
 
 def test_a_ball_refuses_radii_beyond_its_limits():

@@ -10,11 +10,12 @@ from scipy import stats
 
 from tametail.budget import Pure, Zcdp, compose, fits, pure, zcdp
 from tametail.choices import choice_rate, one_of_many
-from tametail.column_queries import Distances
+from tametail.column_queries import Ball, BallLevels, ColumnMedians, Distances
 from tametail.doubles import to_key
+from tametail.engines.tables import open_table
 from tametail.mechanisms import medians as medians_module
 from tametail.mechanisms.columns import _scores, choose_ranks
-from tametail.mechanisms.median import _base_cumulative, choose_median
+from tametail.mechanisms.median import _base_cumulative, _median_runs, choose_median
 from tametail.mechanisms.medians import choose_many_medians
 from tametail.unit import Unit
 
@@ -58,11 +59,15 @@ def test_scores_move_by_at_most_one():
 
         here = scores(values)
         changed = np.append(values[:-1], rng.integers(0, 8))
-        assert np.abs(here - scores(changed)).max() <= 1
-        assert np.abs(here - scores(values[:-1])).max() <= 1
+        bound = asked.score_sensitivity(Unit.REPLACE_ONE)
+        assert np.abs(here - scores(changed)).max() <= bound
+        assert np.abs(here - scores(values[:-1])).max() <= bound
 
 
-def test_choices_have_the_law_of_the_exponential_mechanism():
+@pytest.mark.parametrize("doubt", [medians_module.DOUBT, 1.0])
+def test_choices_have_the_law_of_the_exponential_mechanism(doubt, monkeypatch):
+    # With doubt 1 every draw is decided in integers.
+    monkeypatch.setattr(medians_module, "DOUBT", doubt)
     counts = np.array([5, 3, 3, 1])
     asked = Distances((0.0,) * 3000, ((1.0,),) * 3000, 3, (4, 1, 2, 3, 0), 0)
     cost = pure(3000 * 0.8)
@@ -111,17 +116,97 @@ def test_masses_in_floating_point_are_close():
 
 
 def test_a_draw_is_clear_only_away_from_the_ends():
-    sums = np.array([1.0, 3.0, 4.0])
-    assert medians_module._clear_level(sums, 0) == 0
-    assert medians_module._clear_level(sums, 2**62) is None  # a quarter: the end of level 0
-    assert medians_module._clear_level(sums, 2**63) == 1
-    assert medians_module._clear_level(sums, 2**64 - 2**60) == 2
+    weights, starts = np.array([1.0, 2.0, 1.0, 5.0, 0.0, 5.0]), np.array([0, 3])
+    for first, second, places in (
+        (0, 0, [0, 3]),
+        (2**62, 2**63, [None, None]),  # a quarter and a half: ends
+        (2**63, 2**62, [1, 3]),
+        (2**64 - 1, 2**64 - 1, [2, 5]),
+    ):
+        draws = np.array([first, second], dtype=np.uint64)
+        assert medians_module.clear_places(weights, starts, draws) == places
 
 
-def test_an_empty_gap_between_neighbours_is_never_chosen():
+def test_sums_of_too_many_weights_decide_nothing(monkeypatch):
+    monkeypatch.setattr(medians_module, "_MOST_WEIGHTS", 2)
+    draws = np.array([2**63], dtype=np.uint64)
+    assert medians_module.clear_places(np.ones(3), np.array([0]), draws) == [None]
+
+
+@pytest.mark.parametrize("doubt", [medians_module.DOUBT, 1.0])
+def test_an_empty_gap_between_neighbours_is_never_chosen(doubt, monkeypatch):
+    monkeypatch.setattr(medians_module, "DOUBT", doubt)
     keys = to_key([1.0, np.nextafter(1.0, 2.0)])
     column = keys, np.array([50, 50])
     chosen = set(
         choose_many_medians([column] * 50, [(0, 9)] * 50, Fraction(5000), Unit.REPLACE_ONE)
     )
     assert chosen <= {1.0, float(np.nextafter(1.0, 2.0))}
+
+
+def test_a_draw_in_doubt_is_continued_and_not_replaced():
+    keys, counts = np.unique(to_key(DATA), return_counts=True)
+    edges, scores = _median_runs(keys, counts, Unit.REPLACE_ONE, *to_key([-10.0, 1e9]).tolist())
+
+    def decided(draw):
+        found = (medians_module._exact_score(edges, scores, Fraction(1, 9), draw) for _ in range(9))
+        return set(found)
+
+    assert decided(0) == {scores.max()}
+    assert decided(2**64 - 1) == {scores.min()}
+
+
+def test_a_draw_between_the_bounds_takes_more_bits(monkeypatch):
+    """Without a rate the border between two levels is the quotient of their masses."""
+    edges, scores = _median_runs(*one_value(3.0), Unit.REPLACE_ONE, *to_key([1.0, 9.0]).tolist())
+    masses = np.diff(_base_cumulative(edges))
+    best = int(masses[scores == scores.max()].sum())
+    border = Fraction(best, int(masses.sum()))
+    for appended, score in ((0, scores.max()), (-1, scores.min())):
+        asked = []
+
+        def randbits(bits, asked=asked, appended=appended):
+            asked.append(bits)
+            first = int(border * 2**bits)
+            return first if len(asked) == 1 else appended % 2**bits
+
+        monkeypatch.setattr(medians_module.secrets, "randbits", randbits)
+        draw = int(border * 2**64)
+        assert medians_module._exact_score(edges, scores, Fraction(0), draw) == score
+        assert len(asked) == 2
+
+
+def one_value(value):
+    return to_key([value]), np.array([5])
+
+
+def test_columns_are_worked_on_in_turns(monkeypatch):
+    monkeypatch.setattr(medians_module, "_MOST_EDGES", 3)
+    columns = [one_value(value) for value in (2.0, 3.0, 5.0)]
+    for part in (columns, columns[:2], []):
+        chosen = choose_many_medians(part, [(1.0, 9.0)] * len(part), Fraction(100), Unit.ADD_REMOVE)
+        assert list(chosen) == [2.0, 3.0, 5.0][: len(part)]
+
+
+def test_a_draw_beyond_the_masses_is_noticed(monkeypatch):
+    monkeypatch.setattr(medians_module, "uniform_integer", lambda low, high: high + 1)
+    with pytest.raises(AssertionError, match="do not add up"):
+        list(choose_many_medians([one_value(2.0)], [(1, 9)], Fraction(1), Unit.ADD_REMOVE))
+
+
+@pytest.mark.parametrize("unit", list(Unit))
+def test_scores_of_radii_and_of_columns_reach_their_sensitivity(unit):
+    """One row outside of every ball, or beyond a median, against one at the centre."""
+    ball = Ball((0.0,), (1.0,), (5, 20), 2)
+    levels = BallLevels(ball, 1, (1,) * 3)
+    counts = [open_table([[x], [0.0]]).answer(levels) for x in (99.0, 0.0)]
+    moved = np.abs(_scores(np.array(counts[0]), levels) - _scores(np.array(counts[1]), levels))
+    assert moved.max() == levels.score_sensitivity(unit)
+
+    medians = ColumnMedians(0, ((-9, 9),))
+    scores = []
+    for data in ([1.0, 2.0, 2.0], [2.0, 2.0]):
+        ((keys, numbers),) = open_table([[x] for x in data]).answer(medians)
+        edges, found = _median_runs(keys, numbers, unit, *to_key([2.0, 2.0]).tolist())
+        scores.append(found[np.diff(edges) > 0])
+    assert np.abs(scores[0] - scores[1]).max() == medians.score_sensitivity(unit)

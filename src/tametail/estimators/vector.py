@@ -1,8 +1,8 @@
 """The default vector mean: pull the rows into a private ball, and add noise once.
 
 1. *centre*: a private median of every column;
-2. *scale*, *tail*: how far the records of every column lie from it. From them follow weights
-   between the columns. (Left out where a ``Moment`` tells the scales.)
+2. *scale*: a distance from it that few records of the column exceed. From the scales follow clip
+   points and weights between the columns. (Left out where a ``Moment`` tells the scales.)
 3. *radius*: the norm of a weighted row that few rows exceed;
 4. *spread* (for the intervals): second moments in the ball;
 5. *sum*: the sum of the rows in the ball, with noise for its radius.
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 
-#: The weight of the count beside the sum, in radii: it raises the noise by 3%.
-COUNT_WEIGHT = 4
-
 
 def vector_mean(plan: VectorPlan, ask: Ask) -> VectorEstimate:
     """Run the plan: ask, and conclude from the answers."""
@@ -46,14 +43,16 @@ def vector_mean(plan: VectorPlan, ask: Ask) -> VectorEstimate:
     if plan.has("centre"):
         weighing = steps.find_weights(plan, ask, size)
         first = steps.FIRST_RADIUS_TOLD if plan.scales else steps.FIRST_RADIUS
-        measure = _measure(plan, ask, weighing, size, first, steps.LAST_RADIUS, "")
+        clipped = np.isfinite(weighing.limits).all()
+        largest = steps.LAST_CLIPPED_RADIUS if clipped else steps.LAST_RADIUS
+        measure = _measure(plan, ask, weighing, size, first, largest, "")
     else:
         centres = np.array([_middle(low, high) for low, high in plan.possible])
         for number in (1, 2):
             weighing, last = _common_scale(plan, ask, centres, size, f" {number}")
             measure = _measure(plan, ask, weighing, size, -2, last, f" {number}")
             centres = measure.value
-    return conclude(plan, measure, size)
+    return conclude(plan, measure)
 
 
 def _middle(low: float, high: float) -> float:
@@ -84,7 +83,11 @@ def _common_scale(
     order = steps.norm_order(plan.cost("sum" + number))
     # The norm is at most dim^(1/order) times the largest cell.
     last = 4 + np.ceil(np.log2(plan.dim) / order)
-    return steps.Weighing(centres, np.full(plan.dim, factor)), float(last)
+    everything = np.full(plan.dim, np.inf)
+    weighing = steps.Weighing(
+        centres, np.full(plan.dim, factor), everything, plan.cost("sum" + number)
+    )
+    return weighing, float(last)
 
 
 def _measure(
@@ -97,8 +100,7 @@ def _measure(
     number: str,
 ) -> BallMeasure:
     """Choose the radius and ask for the sum in the ball."""
-    final = plan.cost("sum" + number)
-    live = int(weighing.live.sum())
+    final, live = weighing.final, int(weighing.live.sum())
     if not live:  # every column looks constant: the centres are the answer
         return BallMeasure.constant(weighing.centres)
     weakest = min(step.cost.strength for step in plan.steps)
@@ -131,10 +133,8 @@ def _ask_sum(
     size: int,
     squares: tuple[int, ...] | None,
 ) -> BallMeasure:
-    counted = plan.unit is Unit.ADD_REMOVE
-    weight = max(ball.radii[level] // COUNT_WEIGHT, 1) if counted else 0
-    query = BallSum(ball, level, weight)
-    answer = ask.noisy(query, cost)
-    count = max(answer[-1] / weight, 1.0) if counted else float(size)
-    sums = np.array([float(part) for part in answer[: ball.dim]])
-    return BallMeasure.of(query, cost, plan.unit, sums, count, squares)
+    rows, missing = steps.count_weights(
+        ball, level, rows=plan.unit is Unit.ADD_REMOVE, missing=plan.missing == "skip"
+    )
+    query = BallSum(ball, level, rows, missing)
+    return BallMeasure.of(query, cost, plan.unit, ask.noisy(query, cost), size, squares)

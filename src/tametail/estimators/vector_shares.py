@@ -31,6 +31,10 @@ SAMPLED_FROM = 1 << 14
 SAMPLE_COSTS = {Pure: 1.25, Zcdp: 6.0}
 CHEAP, AFFORDABLE, MANY_CELLS = 0.1, 0.3, 1 << 24
 
+#: Cells that are enough to choose distances, and the largest exponent per record of the choice:
+#: beyond it a smaller sample puts them where more records are.
+CHOICE_CELLS, CHOICE_RATE = 1 << 16, 1.75
+
 #: The second moments for the interval.
 SPREAD_SHARE = 0.03
 
@@ -58,7 +62,7 @@ def shares(
 
     >>> from tametail.budget import zcdp
     >>> [name for name in shares(zcdp(0.5), 1000, 50, scale_known=False, ranges_known=False)]
-    ['centre', 'scale', 'tail', 'radius', 'sum']
+    ['centre', 'scale', 'radius', 'sum']
     >>> shares(zcdp(0.5), 100, 50, scale_known=False, ranges_known=False) is None
     True
     """
@@ -71,9 +75,8 @@ def shares(
     parts = {"centre": max(factor * centre, 0.03)}
     if not scale_known:
         # Columns that are mostly constant need a scale of high rank; it is had where it is cheap.
-        parts["scale"] = max(factor * scale, 0.1 if parts["centre"] < 0.1 else 0.05)
-        if factor == 1.0:  # from a sample the scale itself lies far out
-            parts["tail"] = 0.05 if centre > 0.2 else 0.1
+        cheap = factor == 1.0 and parts["centre"] < 0.1
+        parts["scale"] = max(factor * scale, 0.18 if cheap else 0.13)
     parts["radius"] = 0.05
     return parts | {"sum": 1.0 - sum(parts.values())}
 
@@ -90,26 +93,35 @@ def common_shares(budget: Budget, n: int) -> dict[str, float]:
     return parts
 
 
-def halvings(cost: Budget, n: int, dim: int, wanted: float) -> int:
-    """Return how often to halve the n cells of a column before ``dim`` choices at ``cost``.
+def centre_halvings(cost: Budget, n: int, dim: int) -> int:
+    """Return how often to halve the n cells of a column before ``dim`` medians are chosen.
 
-    As often as leaves ``wanted`` nats, that is records times rate / 2; if none does, as often as
-    leaves enough for a centre.
+    As often as leaves the nats that a centre needs, that is records times rate / 2, with a margin;
+    if none does, without one.
     """
     if n < SAMPLED_FROM:
         return 0
     times = range(1, max(n // SAMPLE, 1).bit_length())
     found = {h: (n >> h) * choice_rate(cost, dim, h) / 2 for h in times}
-    for nats in (wanted, CENTRE_NEEDS + math.log(dim)):
+    for nats in (MARGIN * (CENTRE_NEEDS + math.log(dim)), CENTRE_NEEDS + math.log(dim)):
         enough = [h for h in times if found[h] >= nats]
         if enough:
             return max(enough)
     return 0
 
 
-def centre_wants(dim: int) -> float:
-    """Return the nats with which a centre is found with a margin."""
-    return MARGIN * (CENTRE_NEEDS + math.log(dim))
+def choice_halvings(cost: Budget, n: int, choices: int) -> int:
+    """Return how often to halve the cells before distances are chosen in so many columns.
+
+    As long as the rate of a choice is below CHOICE_RATE, halving the sample nearly doubles it, so
+    that the number of records beyond the distance hardly grows.
+    """
+    if n * choices < MANY_CELLS:
+        return 0
+    most = (n * choices // CHOICE_CELLS).bit_length() - 1
+    while most > 1 and choice_rate(cost, choices, most) > CHOICE_RATE:
+        most -= 1
+    return most
 
 
 def _sample_factor(budget: Budget, n: int, dim: int, need: float) -> float:

@@ -12,7 +12,11 @@ import numpy.typing as npt
 from tametail.budget import Budget, Zcdp
 from tametail.choices import choice_rate
 from tametail.column_queries import WIDEST_RADIUS, Ball, BallLevels, ColumnMedians, Distances
-from tametail.estimators.vector_shares import centre_wants, halvings, scale_rank
+from tametail.estimators.vector_shares import (
+    centre_halvings,
+    choice_halvings,
+    scale_rank,
+)
 from tametail.tail import Bounded, Moment
 
 if TYPE_CHECKING:
@@ -37,17 +41,14 @@ def _taper(step: int) -> int:
 #: Base masses of scales; that of a constant column comes first.
 SCALE_WEIGHTS = (1 << 48, *(1 << 48 - _taper(step) for step in range(-256, 256)))
 
-#: Tail points are up to 16 octaves above the scale, and weigh 1 / T^2; none is at 0.
-TAIL_STEPS = tuple(2.0 ** (step / 2) for step in range(-1, 33))
-TAIL_WEIGHTS = (0, *(1 << 54 - step for step in range(34)))
+#: Cells are clipped at so many scales.
+CLIP = 4.0
 
-#: Rank of a tail point, times the rate of its choice.
-TAIL_RANK = 9.0
+#: The part of the last step that goes to a second look if all columns seem constant; if one in k
+#: does, a part less by sqrt(k).
+SECOND_LOOK = 0.35
 
-#: A sample is large enough if at most this part of it lies beyond the distance that is chosen.
-SAMPLED_PART = 0.08
-
-#: Part of the weights that all columns share alike; the rest goes to columns of wide tails.
+#: Part of the weights that all columns share alike; the rest goes to columns of large scales.
 EVEN = 2 / 3
 
 #: Rows that are cut, in units of the noise on their sum; half of it for Laplace noise.
@@ -56,8 +57,16 @@ FEW_ROWS = 5.0
 #: Radii per octave.
 FINENESS = 8
 
-#: Radii are between these powers of two, where a row at its tail points has norm 1.
-FIRST_RADIUS, LAST_RADIUS = -5, 7
+#: Radii are between these powers of two, where a row at its scales has norm 1. If all cells
+#: are clipped, no row is longer than CLIP.
+FIRST_RADIUS, LAST_RADIUS, LAST_CLIPPED_RADIUS = -5, 7, 2
+
+#: How far a mean usually is from the centre, in scales: it decides the weight of the count.
+OFFSET = 0.25
+
+#: Weight of the missing cells of all columns together, in radii, for the norms 2 and 1: it raises
+#: the noise by 3% and 6%, or half as much under replace-one.
+MISSING_WEIGHT = {2: 1 / 4, 1: 1 / 16}
 
 #: With a scale that was told the records may be much narrower.
 FIRST_RADIUS_TOLD = -10
@@ -65,13 +74,15 @@ FIRST_RADIUS_TOLD = -10
 
 @dataclass(frozen=True, slots=True)
 class Weighing:
-    """Centres and weights: a row becomes ``z = factors * (x - centres)``.
+    """Centres and weights: a row becomes ``z = factors * (x - centres)``, clipped to +-limits.
 
-    A factor of 0 means that the column looks constant.
+    A factor of 0 means that the column looks constant. ``final`` is what the sum may cost.
     """
 
     centres: Floats
     factors: Floats
+    limits: Floats
+    final: Budget
 
     @property
     def live(self) -> npt.NDArray[np.bool_]:
@@ -80,75 +91,77 @@ class Weighing:
 
 
 def find_weights(plan: VectorPlan, ask: Ask, size: int) -> Weighing:
-    """Ask for centres, scales and tail points, and weigh the columns."""
-    times = halvings(plan.cost("centre"), size, plan.dim, centre_wants(plan.dim))
+    """Ask for centres and scales, and weigh the columns."""
+    times = centre_halvings(plan.cost("centre"), size, plan.dim)
     centres = ask.medians(ColumnMedians(times, plan.possible), plan.cost("centre"))
-    told = plan.scales
-    tails = np.array(told if told else _find_tails(plan, ask, centres, size))
-    for column, tail in enumerate(plan.tails):
-        if isinstance(tail, Moment) and not told:
-            tails[column] = tail.scale
-        elif isinstance(tail, Bounded):
-            reach = max(centres[column] - tail.low, tail.high - centres[column])
-            tails[column] = min(tails[column], reach)
-    order = norm_order(plan.cost("sum"))
-    return Weighing(np.array(centres), weigh(tails, order))
-
-
-def _find_tails(plan: VectorPlan, ask: Ask, centres: tuple[float, ...], size: int) -> Floats:
-    """Return a distance per column beyond which there are few records; 0 if it looks constant."""
-    scales = _choose_distances(
-        ask,
-        plan.cost("scale"),
-        centres,
-        (HALF_OCTAVES,) * plan.dim,
-        SCALE_WEIGHTS,
-        size,
-        scale_rank(plan.dim),
+    told, final = plan.scales, plan.cost("sum")
+    if told:
+        scales = np.array(told)
+    else:
+        scales, final = _find_scales(plan, ask, centres, size)
+        for column, (centre, tail) in enumerate(zip(centres, plan.tails, strict=True)):
+            if isinstance(tail, Moment):
+                scales[column] = min(scales[column], tail.scale)
+            elif isinstance(tail, Bounded):
+                scales[column] = min(scales[column], max(centre - tail.low, tail.high - centre))
+    factors = weigh(scales, norm_order(final))
+    # What is assumed about a column bounds the bias of a ball; nothing bounds that of clipping.
+    free = np.array([tail is not None for tail in plan.tails])
+    return Weighing(
+        np.array(centres), factors, np.where(free, np.inf, CLIP * factors * scales), final
     )
-    if not plan.has("tail"):
-        return scales
-    # The scale lies where many records are; a cheaper choice of few candidates goes farther out.
-    steps = tuple(tuple(scale * step for step in TAIL_STEPS) for scale in scales.tolist())
-    return _choose_distances(ask, plan.cost("tail"), centres, steps, TAIL_WEIGHTS, size, TAIL_RANK)
 
 
-def _choose_distances(
-    ask: Ask,
+def _find_scales(
+    plan: VectorPlan, ask: Ask, centres: tuple[float, ...], size: int
+) -> tuple[Floats, Budget]:
+    """Return a distance per column that many records exceed, and what is left for the sum.
+
+    Columns that seem constant are looked at again, at the cost of a part of the sum's: the fewer
+    they are, the more it shows.
+    """
+    scales = _choose_scales(plan.cost("scale"), ask, centres, size)
+    final, still = plan.cost("sum"), np.flatnonzero(scales == 0)
+    if not still.size:
+        return scales, final
+    part = SECOND_LOOK * math.sqrt(still.size / plan.dim)
+    again, final = final.split(part, 1 - part)
+    scales[still] = _choose_scales(again, ask, tuple(centres[j] for j in still), size, still)
+    return scales, final
+
+
+def _choose_scales(
     cost: Budget,
+    ask: Ask,
     centres: tuple[float, ...],
-    distances: tuple[tuple[float, ...], ...],
-    weights: tuple[int, ...],
     size: int,
-    rank: float,
+    columns: npt.NDArray[np.int64] | None = None,
 ) -> Floats:
-    """Choose a distance per column that about ``rank / rate`` records exceed; 0 if none does."""
-    times = halvings(cost, size, len(centres), rank / (2 * SAMPLED_PART))
-    target = _rank(rank / choice_rate(cost, len(centres), times), (size >> times) / 2)
+    choices = len(centres)
+    rank = scale_rank(choices)
+    times = choice_halvings(cost, size, choices)
+    target = _rank(rank / choice_rate(cost, choices, times), (size >> times) / 2)
     query = Distances(
         centres,
-        distances,
+        (HALF_OCTAVES,) * choices,
         target,
-        weights,
+        SCALE_WEIGHTS,
         times,
         window=WINDOW,
-        least=2 * target // 3 if weights[0] else 0,
+        least=2 * target // 3,
+        columns=None if columns is None else tuple(columns.tolist()),
     )
     chosen = ask.choose(query, cost)
-    return np.array(
-        [
-            steps[min(index, len(steps) - 1)] if index else 0.0
-            for steps, index in zip(distances, chosen, strict=True)
-        ]
-    )
+    steps = (0.0, *HALF_OCTAVES[1:], HALF_OCTAVES[-1])
+    return np.array([steps[index] for index in chosen])
 
 
 def _rank(wanted: float, most: float) -> int:
     return max(1, math.ceil(min(wanted, most)))
 
 
-def weigh(tails: Floats, order: int) -> Floats:
-    """Return factors such that a row at its tail points has norm 1.
+def weigh(scales: Floats, order: int) -> Floats:
+    """Return factors such that a row at its scales has norm 1.
 
     With shares a that add up to 1, the factors are sqrt(a) / T for norm 2 and a / T for norm 1.
     For one unit T would be best in place of even shares (norm 1: T^(2/3)); a mixture of both costs
@@ -157,13 +170,13 @@ def weigh(tails: Floats, order: int) -> Floats:
     >>> weigh(np.array([1.0, 1.0, 0.0]), 1)
     array([0.5, 0.5, 0. ])
     """
-    live = tails > 0
+    live = scales > 0
     if not live.any():
-        return np.zeros_like(tails)
-    relative = (tails / tails.max()) ** (1.0 if order == 2 else 2 / 3)
+        return np.zeros_like(scales)
+    relative = (scales / scales.max()) ** (1.0 if order == 2 else 2 / 3)
     parts = np.where(live, (1 - EVEN) * relative / relative.sum() + EVEN / live.sum(), 0.0)
     root = np.sqrt(parts) if order == 2 else parts
-    return np.where(live, root / np.where(live, tails, 1.0), 0.0)
+    return np.where(live, root / np.where(live, scales, 1.0), 0.0)
 
 
 def norm_order(cost: Budget) -> int:
@@ -183,21 +196,40 @@ def make_ball(
     steps = np.arange(round(FINENESS * (last - first)) + 1) / FINENESS
     radii = sorted({max(1, math.floor(2.0 ** (first + step) * unit)) for step in steps.tolist()})
     inverse = weighing.factors * unit
+    limits = None
+    if np.isfinite(weighing.limits).any():
+        most = np.minimum(np.floor(weighing.limits * unit), radii[-1])
+        limits = tuple(most.astype(np.int64).tolist())
     return Ball(
-        tuple(weighing.centres.tolist()),
-        tuple(inverse.tolist()),
-        tuple(radii),
-        order,
+        tuple(weighing.centres.tolist()), tuple(inverse.tolist()), tuple(radii), order, limits
     )
+
+
+def count_weights(ball: Ball, level: int, *, rows: bool, missing: bool) -> tuple[int, int]:
+    """Return the weights of the numbers of rows and of missing cells beside the sum; 0 for none.
+
+    The noise on sum / rows is that on sum - offset * rows, with the offset of the mean from the
+    centre: Delta^2 (1 + (offset / weight)^2), where Delta is R + weight, or its square is
+    R^2 + weight^2. The weight makes that small.
+    """
+    radius, live = float(ball.radii[level]), max(ball.live, 1)
+    each = live if ball.order == 1 else math.sqrt(live)
+    offset = OFFSET * radius / each
+    best = math.cbrt(radius * offset**2) if ball.order == 1 else math.sqrt(radius * offset)
+    of_cells = MISSING_WEIGHT[ball.order] * radius / each
+    return max(round(best), 1) if rows else 0, max(round(of_cells), 1) if missing else 0
+
+
+def few_rows(final: Budget, live: int) -> float:
+    """Return how many rows of so many columns may be outside of the ball."""
+    if isinstance(final, Zcdp):
+        return FEW_ROWS * math.sqrt(live / (2 * final.rho))
+    return FEW_ROWS / 2 * live / final.strength
 
 
 def find_radius(ask: Ask, ball: Ball, live: int, size: int, cost: Budget, final: Budget) -> int:
     """Choose a radius that few rows exceed: the bias of cutting them is about the noise's size."""
-    if isinstance(final, Zcdp):
-        few = FEW_ROWS * math.sqrt(live / (2 * final.rho))
-    else:
-        few = FEW_ROWS / 2 * live / final.strength
-    target = _rank(1.5 / choice_rate(cost, 1) + few, size / 4)
+    target = _rank(1.5 / choice_rate(cost, 1) + few_rows(final, live), size / 4)
     count = len(ball.radii)
     weights = tuple(1 << max(54 - 3 * step // FINENESS, 0) for step in range(count + 1))
     (chosen,) = ask.choose(BallLevels(ball, target, weights), cost)

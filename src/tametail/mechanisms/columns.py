@@ -11,8 +11,12 @@ from numpy.typing import NDArray
 from tametail.budget import Budget
 from tametail.choices import choice_rate
 from tametail.column_queries import ChoiceQuery, ColumnMedians
-from tametail.mechanisms.medians import choose_many_medians
-from tametail.mechanisms.select import select, uniform_integer
+from tametail.mechanisms.medians import (
+    MOST_COLUMNS,
+    choose_many_medians,
+    clear_choices,
+    exact_level,
+)
 from tametail.unit import Unit
 
 Counts = NDArray[np.int64]
@@ -52,17 +56,36 @@ def choose_ranks(
     del unit  # one row moves a count by at most 1, under both
     rate = choice_rate(cost, query.choices, query.halvings)
     weights = np.array(query.weights, dtype=np.int64)
-    return tuple(_select(scores, weights, rate) for scores in _scores(np.array(table), query))
+    present = np.flatnonzero(weights)
+    scores = _scores(np.array(table), query)[:, present]
+    turns = range(0, len(scores), MOST_COLUMNS)
+    chosen = [_select_many(scores[i : i + MOST_COLUMNS], weights[present], rate) for i in turns]
+    return tuple(present[np.concatenate(chosen)].tolist())
 
 
-def _select(scores: Counts, weights: Counts, rate: Fraction) -> int:
-    """Choose as :func:`select` does, with candidates of equal score gathered by NumPy."""
-    levels, level_of = np.unique(scores, return_inverse=True)
-    masses = np.zeros(len(levels), dtype=np.int64)
-    np.add.at(masses, level_of, weights)
-    level = select(levels, masses, rate)
-    ends = np.cumsum(np.where(level_of == level, weights, 0))
-    return int(np.searchsorted(ends, uniform_integer(0, int(ends[-1]) - 1), side="right"))
+def _select_many(scores: Counts, weights: Counts, rate: Fraction) -> Counts:
+    """Choose a candidate from every line, as :func:`tametail.mechanisms.select.select` does.
+
+    The candidates of a line are ordered best first, and the first 64 bits of a draw are compared
+    with their cumulative weights in floating point; where they do not decide for certain, exact
+    weights and more bits of the same draw do.
+    """
+    distances = scores.max(axis=1, keepdims=True) - scores
+    # NumPy sorts 16-bit numbers in linear time.
+    small = distances.max() < 1 << 16
+    order = np.argsort(distances.astype(np.uint16) if small else distances, axis=1, kind="stable")
+    distances = np.take_along_axis(distances, order, axis=1)
+    masses = weights[order]
+    sizes = np.ravel(masses * np.exp(-float(rate) * distances)).astype(np.float64)
+    starts = np.arange(len(scores)) * len(weights)
+    chosen = np.empty(len(scores), dtype=np.int64)
+    for line, (place, draw) in enumerate(clear_choices(sizes, starts)):
+        if place is not None:
+            chosen[line] = order.flat[place]
+        else:
+            levels = list(zip(distances[line].tolist(), masses[line].tolist(), strict=True))
+            chosen[line] = order[line, exact_level(levels, rate, draw)]
+    return chosen
 
 
 def _scores(table: Counts, query: ChoiceQuery) -> Counts:

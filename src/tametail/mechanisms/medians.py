@@ -1,10 +1,10 @@
 """Private medians of many columns, with the law of :mod:`tametail.mechanisms.median` and quicker.
 
 Most of the time of an exact choice goes into big integers that do not decide it. Here the first
-64 bits of the draw are compared with weights in floating point, whose relative error is below
-2^-30. If they lie clearly inside of a level, more exact weights and more bits could not change the
-answer; if they do not (about once in 10^7 draws), exact weights decide, with more bits appended
-*to the same draw*. So the law is exactly that of ``choose_median``.
+64 bits of the draw are compared with weights in floating point, whose error is below 2^-20 of
+their sum. If they lie clearly inside of a level, more exact weights and more bits could not change
+the answer; if they do not (about once in 10^4 draws), exact weights decide, with more bits
+appended *to the same draw*. So the law is exactly that of ``choose_median``.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from tametail.doubles import from_key, to_key
 from tametail.mechanisms.median import (
     _COMPONENTS,
+    _Atom,
     _base_cumulative,
     _Lattice,
     _median_runs,
@@ -31,11 +32,14 @@ Keys = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 #: How close to the end of a level a draw must not be, as a part of all weights: far above what
-#: floating point can err, which is a few 10^-12.
-DOUBT = 2.0**-30
+#: floating point can err, which is below 2^-23.
+DOUBT = 2.0**-20
 
-#: Edges of runs that are worked on at a time.
-_MOST_EDGES = 1 << 18
+#: Edges of runs, and columns, that are worked on at a time.
+_MOST_EDGES, MOST_COLUMNS = 1 << 18, 1 << 8
+
+#: Sums of more weights may err by more; then exact weights decide.
+_MOST_WEIGHTS = 1 << 22
 
 _LATTICES = [part for part in _COMPONENTS if isinstance(part, _Lattice)]
 _FLOAT_WEIGHTS = [np.array(part.weights.tolist(), dtype=np.float64) for part in _LATTICES]
@@ -78,11 +82,11 @@ def choose_many_medians(
     """
     waiting: list[_Column] = []
     size = 0
-    for (keys, counts), limits in zip(columns, ranges, strict=True):
-        first, last = to_key(limits).tolist()
+    limits = to_key(np.array(ranges, dtype=np.float64).ravel()).reshape(-1, 2).tolist()
+    for (keys, counts), (first, last) in zip(columns, limits, strict=True):
         waiting.append(_Column(*_median_runs(keys, counts, unit, first, last)))
         size += len(waiting[-1].edges)
-        if size > _MOST_EDGES:
+        if size > _MOST_EDGES or len(waiting) == MOST_COLUMNS:
             yield from _choose(waiting, rate)
             waiting, size = [], 0
     yield from _choose(waiting, rate)
@@ -91,12 +95,11 @@ def choose_many_medians(
 def _choose(columns: list[_Column], rate: Fraction) -> Iterator[float]:
     if not columns:
         return
-    masses = _approximate_masses(np.concatenate([column.edges for column in columns]))
-    start = 0
-    for edges, scores in columns:
-        score = _choose_score(edges, scores, masses[start : start + len(scores)], rate)
-        yield from_key(_draw_key(edges, np.flatnonzero(scores == score)))
-        start += len(edges)
+    levels = []
+    for (edges, scores), score in zip(columns, _choose_scores(columns, rate), strict=True):
+        runs = np.flatnonzero(scores == score)
+        levels.append((edges[runs], edges[runs + 1]))
+    yield from map(from_key, _draw_keys(levels))
 
 
 def _approximate_masses(edges: Keys) -> Floats:
@@ -121,45 +124,85 @@ def _approximate_masses(edges: Keys) -> Floats:
     return masses
 
 
-def _choose_score(edges: Keys, scores: Keys, masses: Floats, rate: Fraction) -> int:
-    """Choose a level, that is a score, with probability proportional to its weight."""
+def _choose_scores(columns: list[_Column], rate: Fraction) -> list[int]:
+    """Choose a level, that is a score, of every column with probability proportional to its weight.
+
+    All columns are worked on together: one array holds their levels, best first, in turn.
+    """
+    sizes = [len(column.edges) for column in columns]
+    masses = _approximate_masses(np.concatenate([column.edges for column in columns]))
+    masses = np.delete(masses, np.cumsum(sizes)[:-1] - 1)  # between two columns there is no run
+    owners = np.repeat(np.arange(len(columns)), np.array(sizes) - 1)
+    scores = np.concatenate([column.scores for column in columns])
     present = np.flatnonzero(masses)  # a gap between neighbouring doubles is empty
-    best_first = present[np.argsort(-scores[present], kind="stable")]
-    ordered = scores[best_first]
-    weights = masses[best_first] * np.exp(-float(rate) * (ordered[0] - ordered))
-    last_of_level = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))
-    draw = secrets.randbits(64)
-    level = _clear_level(np.cumsum(weights)[last_of_level], draw)
-    if level is None:
-        return _exact_score(edges, scores, rate, draw)
-    return int(ordered[last_of_level[level]])
+    order = present[np.lexsort((-scores[present], owners[present]))]
+    owners, scores, masses = owners[order], scores[order], masses[order]
+    best = scores[np.searchsorted(owners, np.arange(len(columns)))]
+    weights = masses * np.exp(-float(rate) * (best[owners] - scores))
+    is_new = (owners[1:] != owners[:-1]) | (scores[1:] != scores[:-1])
+    levels = np.flatnonzero(np.append(True, is_new))
+    starts = np.searchsorted(owners[levels], np.arange(len(columns)))
+    chosen = []
+    for column, (level, draw) in enumerate(clear_choices(np.add.reduceat(weights, levels), starts)):
+        known = None if level is None else int(scores[levels[level]])
+        chosen.append(_exact_score(*columns[column], rate, draw) if known is None else known)
+    return chosen
 
 
-def _draw_key(edges: Keys, runs: Keys) -> int:
-    """Draw a key from the runs of one level in proportion to the base measure, exactly."""
-    ends = np.concatenate([edges[runs], edges[runs + 1]])
-    spans = []
-    for component in _COMPONENTS:
-        sums = component.cumulative(ends).tolist()
-        starts, stops = sums[: len(runs)], sums[len(runs) :]
-        spans += [(component, start, stop) for start, stop in zip(starts, stops, strict=True)]
+def clear_choices(weights: Floats, starts: Keys) -> Iterator[tuple[int | None, int]]:
+    """Draw 64 bits for every group of weights, and say which weight they choose for certain.
+
+    The groups begin at ``starts``. Yields the place of the weight, or None if the draw is too near
+    to its ends, and the draw.
+    """
+    draws = np.frombuffer(secrets.token_bytes(8 * len(starts)), dtype="<u8")
+    return zip(clear_places(weights, starts, draws), draws.tolist(), strict=True)
+
+
+def clear_places(weights: Floats, starts: Keys, draws: NDArray[np.uint64]) -> list[int | None]:
+    """Return the weight of each group in which its draw lies for certain; None near an end."""
+    if len(weights) > _MOST_WEIGHTS:
+        return [None] * len(starts)
+    last = np.append(starts[1:], len(weights)) - 1
+    shares = weights / np.repeat(np.add.reduceat(weights, starts), last - starts + 1)
+    ends = np.cumsum(shares)  # group g is between g and g + 1
+    targets = np.arange(len(starts)) + draws / 2.0**64
+    found = np.clip(np.searchsorted(ends, targets, side="right"), starts, last)
+    before = np.where(found == starts, -np.inf, ends[found - 1])
+    # u < 1, so that the last weight has no end to be near to.
+    after = np.where(found == last, np.inf, ends[found])
+    clear = (before + DOUBT <= targets) & (targets <= after - DOUBT)
+    return [int(place) if sure else None for place, sure in zip(found, clear, strict=True)]
+
+
+def _draw_keys(levels: list[tuple[Keys, Keys]]) -> Iterator[int]:
+    """Draw a key from the runs of each level in proportion to the base measure, exactly.
+
+    A level is given by the edges before its runs and at their ends.
+    """
+    befores, ends = (np.concatenate(edges) for edges in zip(*levels, strict=True))
+    starts = [component.cumulative(befores).tolist() for component in _COMPONENTS]
+    stops = [component.cumulative(ends).tolist() for component in _COMPONENTS]
+    first = 0
+    for before, _ in levels:
+        last = first + len(before)
+        spans = [
+            (component, start[run], stop[run])
+            for component, start, stop in zip(_COMPONENTS, starts, stops, strict=True)
+            for run in range(first, last)
+        ]
+        yield _draw_key(spans)
+        first = last
+
+
+def _draw_key(spans: list[tuple[_Atom | _Lattice, int, int]]) -> int:
+    """Draw a key from parts of components, each from one cumulative mass to another."""
     position = uniform_integer(0, sum(stop - start for _, start, stop in spans) - 1)
     for component, start, stop in spans:
         if position < stop - start:
             return component.key_at(start + position)
         position -= stop - start
     raise AssertionError("the masses of a level do not add up")
-
-
-def _clear_level(sums: Floats, draw: int) -> int | None:
-    """Return the level in which the draw lies for certain; None if it is near an end."""
-    place = draw / 2.0**64 * sums[-1]
-    doubt = DOUBT * sums[-1]
-    level = int(np.searchsorted(sums, place, side="right"))
-    before = sums[level - 1] if level else -np.inf
-    # u < 1, so that the last level has no end to be near to.
-    after = sums[level] if level < len(sums) - 1 else np.inf
-    return level if before + doubt <= place <= after - doubt else None
 
 
 def _exact_score(edges: Keys, scores: Keys, rate: Fraction, draw: int) -> int:
@@ -170,6 +213,14 @@ def _exact_score(edges: Keys, scores: Keys, rate: Fraction, draw: int) -> int:
             masses[score] = masses.get(score, 0) + int(mass)
     best_first = sorted(masses, reverse=True)
     levels = [(best_first[0] - score, masses[score]) for score in best_first]
+    return best_first[exact_level(levels, rate, draw)]
+
+
+def exact_level(levels: list[tuple[int, int]], rate: Fraction, draw: int) -> int:
+    """Decide as the exact exponential mechanism does, for a draw that begins with these 64 bits.
+
+    The levels (t, mass) ascend in t from t = 0.
+    """
     known: Any = [draw]
 
     def randbits(bits: int) -> int:
@@ -179,4 +230,4 @@ def _exact_score(edges: Keys, scores: Keys, rate: Fraction, draw: int) -> int:
             return int(known.pop()) << rest | fresh & (1 << rest) - 1
         return fresh
 
-    return best_first[_draw_level(levels, rate, randbits)]
+    return _draw_level(levels, rate, randbits)
