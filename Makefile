@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SITE_READY := $(VENV)/.site-ready
 
-.PHONY: help demo test lint types layers unit audit mutants coverage-privacy theorems accuracy coverage speed peers pictures site pins clean
+.PHONY: help demo test lint types layers unit audit timing mutants coverage-privacy theorems reproduce accuracy coverage speed peers pictures site pins clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -34,8 +34,11 @@ layers: $(READY)
 unit: $(READY)
 	$(BIN)/pytest -n auto
 
-audit: $(READY)  ## long privacy audits (tens of minutes)
-	$(BIN)/python benchmarks/audit.py
+audit: $(READY)  ## privacy audits of all there is, written to docs/audit.md (tens of minutes)
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/audit.py --write docs/audit.md
+
+timing: $(READY)  ## what running time says about the records
+	$(BIN)/python benchmarks/timing.py
 
 mutants: $(READY)  ## deliberate bugs, and the test that notices each (minutes)
 	$(BIN)/python -m tests.mutants.run
@@ -52,6 +55,9 @@ coverage-privacy: $(READY)  ## lines and branches of what privacy rests on: all,
 
 theorems: $(READY)  ## the paper's theorems, checked at the n that they ask for
 	$(BIN)/python benchmarks/theorems.py
+
+reproduce: $(READY)  ## the paper as an experiment, with a report (a quarter of an hour); QUICK=1
+	$(BIN)/tametail reproduce $(if $(QUICK),--quick) --output reproduction
 
 accuracy: $(READY)  ## error over an oracle's; DATA=folder adds its one-column files
 	$(BIN)/python benchmarks/accuracy.py $(if $(DATA),--data $(DATA))
@@ -81,4 +87,4 @@ pins: $(READY)  ## pin the proofs to the code: only after reading them again
 	$(BIN)/python tools/pin_proofs.py --write
 
 clean:  ## remove what the targets above made
-	rm -rf $(VENV) .peers .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache docs/_build
+	rm -rf $(VENV) .peers .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache docs/_build reproduction

@@ -191,9 +191,11 @@ def test_what_is_no_plan(plan):
         tt.replay(plan, [])
 
 
-def test_only_one_dimension_yet():
-    with pytest.raises(ParameterError, match="dim=2 is not available"):
-        tt.plan(n=10, epsilon=1, dim=2)
+def test_common_is_for_several_columns():
+    with pytest.raises(ParameterError, match="for several columns"):
+        tt.plan(n=10, epsilon=1, common=True)
+    with pytest.raises(ParameterError, match="for several columns"):
+        tt.mean([1.0, 2.0], epsilon=1, common=True)
 
 
 @pytest.mark.parametrize("error", [0, -1, math.nan, math.inf, None])

@@ -18,11 +18,12 @@ SIGNATURES = {
     "mean": (
         "(data, column=None, *, epsilon=None, delta=None, rho=None, budget=None, tail=None, "
         "within=None, unit='add-remove', missing='skip', n=None, confidence=0.95, "
-        "target='population', plan=None)"
+        "target='population', plan=None, common=False)"
     ),
     "plan": (
         "(n=None, *, epsilon=None, delta=None, rho=None, budget=None, tail=None, within=None, "
-        "unit='add-remove', missing='skip', confidence=0.95, target='population', dim=1)"
+        "unit='add-remove', missing='skip', confidence=0.95, target='population', dim=1, "
+        "common=False)"
     ),
     "sample_size": (
         "(error, *, epsilon=None, delta=None, rho=None, budget=None, tail=None, confidence=0.95, "

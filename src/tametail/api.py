@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from tametail._validate import count, positive
 from tametail.ask import Ask, Data, Replay
@@ -16,6 +16,9 @@ from tametail.planning import GREATEST_STRENGTH, LEAST_STRENGTH, Plan
 from tametail.release import Release
 from tametail.tail import Tail
 from tametail.unit import Unit
+
+if TYPE_CHECKING:
+    from tametail.vector_planning import VectorPlan
 
 
 def mean(
@@ -33,7 +36,8 @@ def mean(
     n: int | None = None,
     confidence: float | None = 0.95,
     target: str = "population",
-    plan: Plan | None = None,
+    plan: Plan | VectorPlan | None = None,
+    common: bool = False,
 ) -> Release:
     """Release the mean of a column under differential privacy.
 
@@ -70,7 +74,10 @@ def mean(
         "population": an interval for the mean of the law that the records come from; "data": for
         the mean of these records.
     plan
-        A plan made before; then the arguments above (but data and column) stay at their defaults.
+        A plan made before; then the other arguments (but data and column) stay at their defaults.
+    common
+        For a vector mean: the columns share a unit and a size (pixels, embeddings, returns), so
+        use one centre and one scale for all of them.
 
     Returns
     -------
@@ -90,20 +97,18 @@ def mean(
     request: dict[str, Any] = {
         "epsilon": epsilon, "delta": delta, "rho": rho, "budget": budget, "tail": tail,
         "within": within, "unit": unit, "missing": missing, "n": n, "confidence": confidence,
-        "target": target,
+        "target": target, "common": common,
     }  # fmt: skip
+    if plan is not None:
+        _check_left_alone(request)
     if wants_vector(data, column):
         from tametail.vector_api import vector_mean
 
-        if plan is not None:
-            _check_left_alone(request)
-        vector: Any = vector_mean(data, column, **request, plan=plan)  # type: ignore[arg-type]
+        vector: Any = vector_mean(data, column, **request, plan=plan)
         return vector  # type: ignore[no-any-return]
     name = None if column is None else str(column)
-    if plan is None:
-        return carry_out(_plan(**request), data, name)
-    _check_left_alone(request)
-    return carry_out(plan, data, name)
+    release: Release = carry_out(_plan(dim=1, **request) if plan is None else plan, data, name)
+    return release
 
 
 def plan(
@@ -120,11 +125,13 @@ def plan(
     confidence: float | None = 0.95,
     target: str = "population",
     dim: int = 1,
+    common: bool = False,
 ) -> Plan:
     """Plan a release from public numbers, before any data is read.
 
     The arguments are those of :func:`mean`. The plan predicts its error (``rmse`` with a tail
-    assumption, ``relative_rmse`` without), prints its steps and says what would help.
+    assumption, ``relative_rmse`` without), prints its steps and says what would help. With
+    ``dim`` > 1 it is a ``VectorPlan``, for that many columns.
 
     >>> import tametail as tt
     >>> plan = tt.plan(n=10_000, epsilon=1, tail=tt.Moment(2, 100.0))
@@ -132,12 +139,12 @@ def plan(
     True
     >>> tt.plan(n=100, epsilon=0.1).advice != ()
     True
+    >>> tt.plan(n=100, rho=0.5, dim=50).method  # too few records for a scale of every column
+    'mean in a ball, one scale for all columns'
     """
-    if count(dim=dim) != 1:
-        raise ParameterError(f"dim={dim!r} is not available yet: write dim=1.")
     return _plan(
         epsilon=epsilon, delta=delta, rho=rho, budget=budget, tail=tail, within=within, unit=unit,
-        missing=missing, n=n, confidence=confidence, target=target,
+        missing=missing, n=n, confidence=confidence, target=target, dim=dim, common=common,
     )  # fmt: skip
 
 
@@ -199,7 +206,7 @@ def epsilon_for(
     return _least(is_enough, most, refusal) / steps_of_one
 
 
-def replay(plan: Plan, answers: Iterable[Any]) -> Release:
+def replay(plan: Plan | VectorPlan, answers: Iterable[Any]) -> Release:
     """Return the release that follows from a plan and its noisy answers, bit for bit.
 
     No data are read: a release is a function of public numbers and of what was answered.
@@ -209,17 +216,35 @@ def replay(plan: Plan, answers: Iterable[Any]) -> Release:
     >>> tt.replay(release.plan, release.answers) == release
     True
     """
+    if _is_vector(plan):
+        from tametail.vector_api import replay_vector
+
+        again: Any = replay_vector(plan, plan.columns, answers)
+        return again  # type: ignore[no-any-return]
     plan = _checked(plan)
     return _conclude(plan, Ask(Replay(answers), plan.budget, plan.unit))
 
 
+def _is_vector(plan: Any) -> TypeGuard[VectorPlan]:
+    from tametail.vector_planning import VectorPlan
+
+    return isinstance(plan, VectorPlan)
+
+
 def carry_out(
-    plan: Plan, data: Any, column: str | None, progress: Callable[[float], None] | None = None
-) -> Release:
+    plan: Plan | VectorPlan,
+    data: Any,
+    column: str | list[str] | None,
+    progress: Callable[[float], None] | None = None,
+) -> Any:
     """Release the mean that was planned; the command line comes in here, for its progress bar.
 
     ``progress`` is called with the part of a file that a pass has read, never with rows.
     """
+    if isinstance(column, list):
+        from tametail.vector_api import vector_mean
+
+        return vector_mean(data, column, plan=plan, progress=progress)
     # Imported here because it brings in pyarrow and narwhals, which planning does not need.
     from tametail.engines.opening import open_column
 
@@ -236,6 +261,11 @@ def carry_out(
 def _checked(plan: Any) -> Plan:
     if isinstance(plan, Plan):
         return plan
+    if _is_vector(plan):
+        raise ParameterError(
+            f"the plan is for {plan.dim} columns, and the data are one: write column=[...], or a "
+            "plan with dim=1."
+        )
     raise ParameterError(
         f"plan={plan!r} is not a plan: write plan=tametail.plan(...), or "
         "plan=Plan.from_json(text) for one that was saved."
@@ -263,12 +293,24 @@ def _conclude(plan: Plan, ask: Ask) -> Release:
     return Release.of(estimate, Guarantee.from_budget(stated, plan.unit), plan, ask.answers)
 
 
-def _plan(*, epsilon: Any, delta: Any, rho: Any, budget: Any, **request: Any) -> Plan:
+def _plan(
+    *, dim: Any, common: Any, epsilon: Any, delta: Any, rho: Any, budget: Any, **request: Any
+) -> Plan:
     whole = parse_budget(budget, epsilon=epsilon, delta=delta, rho=rho)
+    if count(dim=dim) != 1:
+        from tametail.vector_planning import VectorPlan
+
+        vector: Any = VectorPlan.parse(budget=whole, dim=dim, common=common, **request)
+        return vector  # type: ignore[no-any-return]
+    if common:
+        raise ParameterError("common=True is for several columns: leave it out.")
     return Plan.parse(budget=whole, **request)
 
 
-_DEFAULTS = {"unit": "add-remove", "missing": "skip", "confidence": 0.95, "target": "population"}
+_DEFAULTS = {
+    "unit": "add-remove", "missing": "skip", "confidence": 0.95, "target": "population",
+    "common": False,
+}  # fmt: skip
 
 
 def _check_left_alone(request: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""The command line: ``tametail mean`` and ``tametail plan``.
+"""The command line: ``tametail mean``, ``tametail plan`` and ``tametail reproduce``.
 
 Results go to stdout; errors, progress and advice to act go to stderr. Exit codes: 0 done, 1
 failure, 2 usage, 3 budget refused, 4 data unreadable, 130 and 143 interrupted.
@@ -17,11 +17,12 @@ from typing import Any, Final, NoReturn
 
 import click
 
-from tametail.api import carry_out, epsilon_for, mean, plan, sample_size
+from tametail.api import carry_out, epsilon_for, plan, sample_size
 from tametail.errors import ParameterError, TametailError
 from tametail.planning import Plan
 from tametail.release import Release
 from tametail.tail import Bounded, Moment, Tail
+from tametail.vector_planning import VectorPlan
 
 _SPENT: Final = "if the data had been opened, the budget of this release counts as spent."
 
@@ -101,6 +102,7 @@ _REQUEST = (
         show_default=True,
         help="Whose mean the interval is for.",
     ),
+    click.option("--common", is_flag=True, help="Several columns share one unit and one size."),
     click.option("--json", "as_json", is_flag=True, help="Print JSON."),
 )
 
@@ -141,23 +143,20 @@ def _mean(
     as_json: bool,
     **request: Any,
 ) -> None:
-    """Release the mean of a column of FILE (Parquet or CSV)."""
-    if len(columns) > 1:
-        if plan_file is not None:
-            raise click.UsageError("--plan is for one column: leave it out, or name one column.")
-        tail = _tail(request.pop("moment"), request.pop("bounds"))
-        vector = mean(file, list(columns), tail=tail, **request)
-        click.echo(vector.to_json(indent=2) if as_json else vector)
-        return
-    column = columns[0] if columns else None
+    """Release the mean of a column, or of several columns, of FILE (Parquet or CSV)."""
+    several = len(columns) > 1
     if plan_file is None:
-        planned = _plan_of(**request)
+        planned = _plan_of(dim=len(columns) or 1, **request)
     else:
         _check_left_alone(ctx, request)
-        planned = Plan.from_json(_text(plan_file))
+        planned = (VectorPlan if several else Plan).from_json(_text(plan_file))
+    column = list(columns) if several else (columns[0] if columns else None)
     with _progress() as progress:
         release = carry_out(planned, file, column, progress)
-    click.echo(release.to_json(indent=2) if as_json else "\n".join(_explain(release)))
+    if as_json:
+        click.echo(release.to_json(indent=2))
+    else:
+        click.echo(release if several else "\n".join(_explain(release)))
 
 
 @_commands.command("plan")
@@ -166,12 +165,15 @@ def _mean(
     "--error", type=float, help="Ask which n, or with -n which epsilon, this error needs."
 )
 @click.option("--plot", "picture", metavar="FILE.png", help="Draw the error against n.")
+@click.option("--dim", type=int, default=1, show_default=True, help="Number of columns.")
 def _plan(error: float | None, picture: str | None, as_json: bool, **request: Any) -> None:
     """Plan a release from public numbers; no data are read and nothing is spent.
 
     With --error and a budget, the least n is found whose interval has a half-width of at most
     that; with --error and -n, the least epsilon.
     """
+    if request["dim"] != 1 and not (error is None and picture is None):
+        raise click.UsageError("--error and --plot are for one column: leave out --dim.")
     if error is not None:
         request |= _answer(error, **request)
     elif request["n"] is None:
@@ -192,9 +194,34 @@ def _plan(error: float | None, picture: str | None, as_json: bool, **request: An
         return
     if error is not None:
         click.echo(f"An error of {error:g} needs n = {planned.n:,} and {planned.budget}.")
-    unit = " standard deviations" if planned.tail is None else ""
+    unit = " standard deviations" if getattr(planned, "tail", None) is None else ""
     click.echo(planned)
     click.echo(f"  {100 * confidence:g}% interval of about ±{half_width:.4g}{unit}")
+
+
+@_commands.command("reproduce")
+@click.option("--quick", is_flag=True, help="Fewer trials: two minutes instead of fifteen.")
+@click.option(
+    "--output",
+    "folder",
+    metavar="FOLDER",
+    default="reproduction",
+    show_default=True,
+    help="Where the report and its pictures go.",
+)
+def _reproduce(quick: bool, folder: str) -> int:
+    """Run the paper's theorems as experiments on drawn records, and write a report.
+
+    The exit code is 1 if a measurement disagrees with the theory.
+    """
+    from tametail.reproduce import reproduce
+
+    with _progress("measuring") as progress:
+        checks = reproduce(folder, effort="quick" if quick else "full", advance=progress)
+    for check in checks:
+        click.echo(check)
+    click.echo(f"wrote {Path(folder, 'report.html')} and {Path(folder, 'report.md')}")
+    return 0 if all(check.holds for check in checks) else 1
 
 
 def _answer(error: float, **request: Any) -> dict[str, Any]:
@@ -213,7 +240,7 @@ def _answer(error: float, **request: Any) -> dict[str, Any]:
     return {"epsilon": epsilon_for(error, n=request["n"], tail=tail, **common)}
 
 
-def _plan_of(*, moment: Any, bounds: Any, **request: Any) -> Plan:
+def _plan_of(*, moment: Any, bounds: Any, **request: Any) -> Any:
     if all(request[name] is None for name in ("epsilon", "delta", "rho")):
         raise click.UsageError(
             "there is no privacy budget: write --epsilon 1, or --epsilon 1 --delta 1e-6, or "
@@ -279,17 +306,17 @@ def _clipping(low: float, high: float) -> str:
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[float], None] | None]:
-    """Show how much of a file is read, in percent and only on a terminal."""
+def _progress(doing: str = "reading") -> Iterator[Callable[[float], None] | None]:
+    """Show how much is done, in percent and only on a terminal."""
     if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-    columns = TextColumn("reading"), BarColumn(), TaskProgressColumn()
+    columns = TextColumn(doing), BarColumn(), TaskProgressColumn()
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("reading", total=1.0)
+        task = bar.add_task(doing, total=1.0)
         yield lambda fraction: bar.update(task, completed=fraction)
 
 

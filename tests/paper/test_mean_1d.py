@@ -130,6 +130,16 @@ def test_the_clip_width_is_public():
                 assert lattice.low * lattice.tick == 8 * keys[0] - 8
 
 
+def test_a_range_far_from_zero_keeps_its_width():
+    """Where r is below the last digit of the centre, the ends as floats would be one number."""
+    probe = Probe(MemoryEngine([0.0] * 6), [10**280])
+    ask = Ask(probe, Pure(1.0), Unit.REPLACE_ONE)
+    mean_estimator(ask, Pure(1.0), size=6, blocks=1, radius=RADIUS, R=1e300)
+    (lattice,) = [query.lattice for _, query, _ in probe.log if isinstance(query, ClippedSum)]
+    assert lattice.value(lattice.centre) > 1e280
+    assert lattice.width * lattice.tick >= 6 * RADIUS
+
+
 # --- the estimate
 
 
