@@ -153,6 +153,14 @@ class Plan(Stepped):
         return low, high
 
     @property
+    def passes(self) -> int:
+        """How often a file or a Spark frame is read: count and sample, distances, sum.
+
+        Nothing else reads the data: the spread and a second look come out of the distances.
+        """
+        return 3
+
+    @property
     def rmse(self) -> float | None:
         """A bound on the root mean squared error, from the tail's scale; None without one."""
         return prediction.rmse(self)

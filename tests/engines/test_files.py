@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import tametail as tt
 from tametail.engines import kernel, sources
 from tametail.engines.files import FileEngine
 from tametail.engines.opening import open_column
@@ -327,3 +328,20 @@ def test_a_quoted_cell_across_a_block_border_stays_one_record(tmp_path, monkeypa
     (tmp_path / "x.csv").write_bytes(b"v,w\n" + b"5,x\n" * 5 + b'6,"x\n7,9\n8,8"')
     assert _values(tmp_path / "x.csv") == [5.0] * 5 + [6.0]
     assert FileEngine(tmp_path / "x.csv", "v").size == 6
+
+
+@pytest.mark.parametrize("options", [{}, {"n": 5000}, {"confidence": None}])
+def test_a_plan_knows_how_often_a_file_is_read(tmp_path, monkeypatch, options):
+    data = np.random.default_rng(1).lognormal(size=5000)
+    path = tmp_path / "data.parquet"
+    pq.write_table(pa.table({"x": data}), path)
+    source = type(FileEngine(path, "x")._source)
+    passes, batches = [], source.batches
+
+    def counted(file):
+        passes.append(file)
+        return batches(file)
+
+    monkeypatch.setattr(source, "batches", counted)
+    release = tt.mean(path, "x", epsilon=1, **options)
+    assert len(passes) == release.plan.passes
