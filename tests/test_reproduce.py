@@ -74,13 +74,25 @@ def test_progress_goes_from_start_to_end(made):
     assert parts[-1] == 1.0
 
 
-def test_nobody_is_below_the_bound_even_in_a_small_run(made):
+def test_a_small_run_looks_at_every_bound(made):
+    """Two repetitions say little about an error: only that it was compared."""
     _, checks, _ = made
-    below = [check for check in checks if "below the" in check.statement]
-    assert len(below) >= 4
-    assert all(check.holds for check in below)
-    # Two repetitions say little about a factor: only that it was looked at.
+    assert sum("below the" in check.statement for check in checks) >= 4
     assert sum("at most 2 times" in check.statement for check in checks) == 1
+
+
+@pytest.mark.parametrize(
+    ("ratio", "above_the_bound", "within_the_factor"),
+    [(0.9, False, True), (1.1, True, True), (1.9, True, True), (2.1, True, False)],
+)
+def test_errors_are_compared_with_the_bound_and_with_twice_the_bound(
+    ratio, above_the_bound, within_the_factor
+):
+    settings = hard.experiment("tiny").cells
+    errors = {setting: np.full((30, 2), ratio * setting.bound) for setting in settings}
+    below, factor = hard.conclude(errors).checks
+    assert below.holds is above_the_bound
+    assert factor.holds is within_the_factor
 
 
 def _constant(rng, *, value):

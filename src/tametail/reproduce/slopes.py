@@ -133,9 +133,8 @@ def conclude(errors: Mapping[Any, Floats]) -> Section:
         [
             f"Mean absolute error of tametail.mean with Moment(k, scale) and within, epsilon = "
             f"{EPSILON}, replace-one, on the hard instances for each n. D± is the instance of the "
-            "lower bound: too few records carry the mean to be seen. Where no ± is shown, every "
-            "answer was the centre and every error the mean itself: the slope is then that of the "
-            f"instance, not of any noise. On D2 with n p epsilon = {VISIBLE:g} the atoms are seen, "
+            "lower bound: too few records carry the mean to be seen, and records are clipped where "
+            f"the moment says. On D2 with n p epsilon = {VISIBLE:g} the atoms are seen, "
             "and what is measured is the noise that a clip point out there costs; sampling makes "
             "up about a third of the squared error.",
         ],
