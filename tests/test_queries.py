@@ -18,11 +18,14 @@ from tametail.queries import (
     Buckets,
     ClippedSum,
     Count,
+    DistanceSum,
     Lattice,
     Median,
     Sensitivity,
     Squares,
     TailNodes,
+    edge_above,
+    edge_below,
 )
 from tametail.unit import Unit
 
@@ -37,10 +40,19 @@ def lattices(draw, widest=WIDEST_SIDE):
     return Lattice(exponent, centre - below, centre, centre + above)
 
 
+@st.composite
+def edges(draw):
+    """Lattices of distances: their ends have five significant bits."""
+    below, above = (draw(st.integers(0, 31)) << draw(st.integers(0, 30)) for _ in range(2))
+    exponent = draw(st.one_of(st.integers(-30, 6), st.integers(-1022, 980)))
+    return Lattice(exponent, -below, draw(st.integers(-below, above)), above)
+
+
 CENTRES = st.one_of(st.just(0.0), st.floats(allow_nan=False, allow_infinity=False))
 SUM_QUERIES = st.one_of(
     st.just(Count()),
     st.builds(ClippedSum, lattices(), st.one_of(st.integers(0, 9), st.integers(0, 2**37))),
+    st.builds(DistanceSum, CENTRES, edges(), st.one_of(st.integers(0, 9), st.integers(0, 2**37))),
     st.builds(Squares, CENTRES, st.integers(-1000, 1023), st.integers(1, 16)),
     st.builds(TailNodes, CENTRES, st.integers(-60, 0), st.integers(0, 60), st.booleans()),
     st.builds(Buckets, st.sampled_from([1.0, 0.25, 3.7]), st.integers(-9, 0), st.integers(1, 9)),
@@ -65,6 +77,9 @@ def _borders(query):
     if isinstance(query, ClippedSum):
         lattice = query.lattice
         edges = [lattice.value(end) for end in (lattice.low, lattice.centre, lattice.high)]
+    elif isinstance(query, DistanceSum):
+        lattice = query.lattice
+        edges = [query.centre + lattice.value(end) for end in (lattice.low, 0, lattice.high)]
     elif isinstance(query, Buckets):
         edges = [key / query.inverse_width for key in (query.low, query.high, query.high + 1)]
     elif isinstance(query, TailNodes | Squares):
@@ -176,6 +191,40 @@ def test_a_value_beyond_the_doubles_is_the_largest():
 def test_a_lattice_keeps_its_limits(wrong):
     with pytest.raises(AssertionError, match="within its limits"):
         Lattice(*wrong)
+
+
+@pytest.mark.parametrize("end", [33, -33, 65 << 10])
+def test_distances_are_clipped_at_edges_only(end):
+    lattice = Lattice(0, min(end, 0), 0, max(end, 0))
+    with pytest.raises(AssertionError, match="edges of sixteenths"):
+        DistanceSum(0.0, lattice)
+
+
+DISTANCES = st.one_of(st.just(0.0), st.floats(0, 1e6), st.floats(0, sys.float_info.max))
+
+
+@given(st.floats(-1e6, 1e6), DISTANCES, DISTANCES, st.floats(1e-9, 1e3), st.floats(1, 1e12))
+def test_a_lattice_of_distances_clips_no_closer_than_it_is_told(
+    offset, below, above, strength, records
+):
+    lattice = Lattice.of_distances(offset, below, above, strength=strength, records=records)
+    DistanceSum(0.0, lattice)  # its ends are edges
+    widest, farthest = max(below, above), math.ldexp(31.0, 1019)
+    for told, ticks in ((below, -lattice.low), (above, lattice.high)):
+        applied = lattice.value(ticks)
+        assert applied >= min(told, farthest)
+        assert applied <= max(told * 17 / 16, told + widest / 512, 2.0**-1022)
+    assert lattice.side / min(strength, 1.0) <= 2.0**52
+
+
+@given(DISTANCES)
+def test_a_distance_lies_between_its_edges(distance):
+    below, above = edge_below(distance), edge_above(distance)
+    assert below <= distance
+    assert above >= min(distance, math.ldexp(31.0, 1019))
+    assert edge_below(below) == edge_above(below) == below
+    assert edge_below(above) == edge_above(above) == above
+    assert above <= below * 17 / 16 or distance < 2.0**-1000
 
 
 @given(st.floats(1e-6, 1e6), st.floats(0, 1e6), st.floats(1e-6, 1e3), st.floats(1, 1e12))

@@ -1,10 +1,19 @@
 """Means of heavy-tailed data under differential privacy, without guessing bounds."""
 
-from tametail import mechanisms, paper, theory
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from tametail import mechanisms, theory
 from tametail.api import epsilon_for, mean, plan, replay, sample_size
 from tametail.budget import approx, pure, zcdp
 from tametail.interop import as_opendp
 from tametail.tail import Bounded, Moment
+
+if TYPE_CHECKING:
+    from tametail import paper
+
+    __version__: str
 
 __all__ = [
     "Bounded",
@@ -22,3 +31,12 @@ __all__ = [
     "theory",
     "zcdp",
 ]
+
+
+def __getattr__(name: str) -> ModuleType | str:
+    """Load what few programs need when it is first asked for: importing tametail stays quick."""
+    if name == "paper":
+        return import_module("tametail.paper")
+    if name == "__version__":
+        return str(import_module("importlib.metadata").version("tametail"))
+    raise AttributeError(f"module 'tametail' has no attribute {name!r}")

@@ -154,11 +154,11 @@ class Plan(Stepped):
 
     @property
     def passes(self) -> int:
-        """How often a file or a Spark frame is read: count and sample, distances, sum.
+        """How often a file or a Spark frame is read: once for count and sample, once for distances.
 
-        Nothing else reads the data: the spread and a second look come out of the distances.
+        Nothing else reads the data: sum, spread and a second look come out of the distances.
         """
-        return 3
+        return 2
 
     @property
     def rmse(self) -> float | None:

@@ -25,6 +25,9 @@ LARGEST_TICK_EXPONENT = 1022
 #: A clipped record is at most this many ticks from the centre: 2**16 of them add up in float64.
 WIDEST_SIDE = 1 << 36
 
+#: The part of a distance that its rounding to 33 significant bits takes away at most.
+RELATIVE_ROUNDING = 2.0**-32
+
 #: Ends of a lattice in ticks: every integer up to here is a double.
 WIDEST_END = 1 << 53
 
@@ -84,9 +87,27 @@ class Lattice:
         ``strength`` is the epsilon of the noise: on the mean it is about a side divided by
         records * strength, and a tick is at most a 128th of that, as far as 64-bit noise allows.
         """
-        finest = 8 + math.ceil(math.log2(max(records * strength, 1.0)))
-        largest = 50 + math.floor(math.log2(min(strength, 1.0)))
-        return cls.around(centre, below, above, bits=max(4, min(finest, largest, 36)))
+        bits = _bits_below_noise(strength, records)
+        return cls.around(centre, below, above, bits=max(4, min(bits, 36)))
+
+    @classmethod
+    def of_distances(
+        cls, offset: float, below: float, above: float, *, strength: float, records: float
+    ) -> Lattice:
+        """Return the lattice for :class:`DistanceSum`: clip points on edges, at or beyond these.
+
+        The lattice's centre is ``offset``, or a clip point if that lies beyond. The tick is that of
+        :meth:`below_noise`, or finer.
+
+        >>> Lattice.of_distances(0.0, 1.0, 3.0, strength=1.0, records=1)
+        Lattice(exponent=-8, low=-256, centre=0, high=768)
+        """
+        bits = max(10, min(_bits_below_noise(strength, records), 35))
+        exponent = math.frexp(max(below, above))[1] - bits
+        exponent = min(max(exponent, SMALLEST_TICK_EXPONENT), LARGEST_TICK_EXPONENT)
+        low, high = (_edge_in_ticks(side, exponent) for side in (below, above))
+        middle = _ticks(min(max(offset, -below), above), exponent)
+        return cls(exponent, -low, min(max(middle, -low), high), high)
 
     @property
     def tick(self) -> float:
@@ -109,6 +130,45 @@ class Lattice:
             return math.ldexp(ticks, self.exponent)
         except OverflowError:
             return math.copysign(sys.float_info.max, ticks)
+
+
+def _bits_below_noise(strength: float, records: float) -> int:
+    finest = 8 + math.ceil(math.log2(max(records * strength, 1.0)))
+    largest = 50 + math.floor(math.log2(min(strength, 1.0)))
+    return min(finest, largest)
+
+
+def edge_above(distance: float) -> float:
+    """Return the least edge of a sixteenth of an octave at or above a distance, if there is one.
+
+    Edges are the numbers i * 2**j with i in 16..31. The largest one stands for what is beyond it.
+
+    >>> edge_above(1.0), edge_above(1.01), edge_above(33.0), edge_above(0.0)
+    (1.0, 1.0625, 34.0, 0.0)
+    """
+    fraction, exponent = math.frexp(min(distance, _LARGEST_EDGE))
+    return math.ldexp(math.ceil(32 * fraction), exponent - 5)
+
+
+def edge_below(distance: float) -> float:
+    """Return the largest edge of a sixteenth of an octave at or below a distance.
+
+    >>> edge_below(1.0), edge_below(0.99), edge_below(33.9)
+    (1.0, 0.96875, 32.0)
+    """
+    fraction, exponent = math.frexp(min(distance, _LARGEST_EDGE))
+    return math.ldexp(math.floor(32 * fraction), exponent - 5)
+
+
+_LARGEST_EDGE = math.ldexp(31.0, 1019)
+
+
+def _edge_in_ticks(distance: float, exponent: int) -> int:
+    """Return the least edge at or above a distance that is a whole number of ticks."""
+    # A distance far below a tick may underflow: it is above 0 all the same.
+    ticks = max(math.ceil(math.ldexp(min(distance, _LARGEST_EDGE), -exponent)), distance > 0)
+    spare = max(ticks.bit_length() - 5, 0)
+    return -(-ticks >> spare) << spare
 
 
 def _ticks(value: float, exponent: int) -> int:
@@ -150,6 +210,37 @@ class ClippedSum:
         if unit is Unit.REPLACE_ONE:
             l1, l2_squared = max(l1, width), max(l2_squared, width**2)
         return Sensitivity(l1, l2_squared)
+
+
+@dataclass(frozen=True, slots=True)
+class DistanceSum:
+    r"""Sum of the clipped distances from ``centre``, and their weighted count.
+
+    With y = x - centre, \|y\| is rounded down to 33 significant bits and clipped to the ends of the
+    ``lattice``, which must be edges of sixteenths of octaves: so the sum comes out of the same pass
+    as :class:`TailNodes` for that centre. The exact sum of these is rounded down to ticks.
+
+    Answer: ``(sum - lattice.centre * count,)``, followed by ``count_weight * count`` if that weight
+    is not 0. Sum and count share one sensitivity, as for :class:`ClippedSum`.
+
+    >>> query = DistanceSum(5.0, Lattice(exponent=0, low=-2, centre=0, high=10), count_weight=2)
+    >>> query.sensitivity(Unit.REPLACE_ONE).l1, query.sensitivity(Unit.ADD_REMOVE).l1
+    (12, 12)
+    """
+
+    centre: float
+    lattice: Lattice
+    count_weight: int = 0
+
+    def __post_init__(self) -> None:
+        for end in (self.lattice.low, self.lattice.high):
+            # At most five significant bits: i * 2**j with i below 32.
+            if end % (1 << max(end.bit_length() - 5, 0)):
+                raise AssertionError("distances are clipped at edges of sixteenths of octaves")
+
+    def sensitivity(self, unit: Unit) -> Sensitivity:
+        """That of the same sum with each record on the lattice; see the proof."""
+        return ClippedSum(self.lattice, self.count_weight).sensitivity(unit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +334,6 @@ class Median:
         return 1
 
 
-ProfileQuery = TailNodes | Squares
+ProfileQuery = TailNodes | Squares | DistanceSum
 SumQuery = Count | ClippedSum | ProfileQuery
 Query = SumQuery | Buckets | Median

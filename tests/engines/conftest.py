@@ -14,6 +14,7 @@ from tametail.queries import (
     Buckets,
     ClippedSum,
     Count,
+    DistanceSum,
     Lattice,
     Median,
     Squares,
@@ -65,6 +66,23 @@ def _squares(query: Squares, values: list[float]) -> int:
     return total
 
 
+def _distance_sum(query: DistanceSum, values: list[float]) -> tuple[int, ...]:
+    lattice, tick, total = query.lattice, Fraction(2) ** query.lattice.exponent, Fraction(0)
+    for value in values:
+        distance = value - query.centre
+        size = abs(distance)
+        if size < 2.0**-1022:
+            continue
+        kept = Fraction(2) ** 1024
+        if math.isfinite(size):
+            last_bit = Fraction(2) ** (math.frexp(size)[1] - 33)
+            kept = Fraction(size) // last_bit * last_bit
+        total += min(kept, lattice.high * tick) if distance > 0 else -min(kept, -lattice.low * tick)
+    answer = math.floor(total / tick) - lattice.centre * len(values)
+    weight = query.count_weight
+    return (answer, weight * len(values)) if weight else (answer,)
+
+
 def _buckets(query: Buckets, values: list[float]) -> dict[int, int]:
     scaled = [value * query.inverse_width for value in values]
     keys = Counter(math.floor(key) for key in scaled if math.isfinite(key))
@@ -77,7 +95,7 @@ def _key(value: float) -> int:
     return -magnitude if value < 0 else magnitude
 
 
-def _reference(query, records):
+def _reference(query, records):  # noqa: PLR0911 - one for each kind of query
     values = [x for x in records if x is not None and not math.isnan(x)]
     match query:
         case Count():
@@ -85,6 +103,8 @@ def _reference(query, records):
         case ClippedSum(lattice, weight):
             total = sum(_ticks(lattice, x) - lattice.centre for x in values)
             return (total, weight * len(values)) if weight else (total,)
+        case DistanceSum():
+            return _distance_sum(query, values)
         case Buckets():
             return _buckets(query, values)
         case Squares():
@@ -121,6 +141,11 @@ QUERIES = [
     ClippedSum(Lattice(exponent=1022, low=-5, centre=0, high=3), count_weight=1),
     ClippedSum(Lattice(exponent=-1022, low=-(2**36), centre=0, high=2**36)),
     ClippedSum(Lattice(exponent=0, low=2**53 - 9, centre=2**53 - 4, high=2**53)),
+    DistanceSum(0.0, Lattice(exponent=-3, low=-16, centre=-1, high=40)),
+    DistanceSum(-2.0, Lattice(exponent=-4, low=-17, centre=5, high=31 << 20), count_weight=7),
+    DistanceSum(1 / 3, Lattice(exponent=-30, low=-(17 << 25), centre=0, high=0), count_weight=1),
+    DistanceSum(0.0, Lattice(exponent=1000, low=-(1 << 23), centre=0, high=31 << 19)),
+    DistanceSum(0.0, Lattice(exponent=-1022, low=-(2**35), centre=2**34, high=2**35)),
     Buckets(inverse_width=0.5, low=-4, high=10**300),
     Buckets(inverse_width=2.0**-1000, low=-(2**60), high=2**60),
     TailNodes(centre=0.0, first=-4, last=6),

@@ -308,7 +308,7 @@ def test_progress_is_a_growing_fraction(tmp_path, monkeypatch, records, kind):
 def test_memory_does_not_grow_with_the_rows(tmp_path, query, groups):
     if isinstance(query, Median):
         return  # the sample is kept: its size is the plan's choice
-    size = 1 << 20
+    size = 1 << 21
     _parquet(tmp_path / "x.parquet", np.arange(size) % 97.0, row_group_size=size // groups)
     engine = FileEngine(tmp_path / "x.parquet", "v")
     engine.rows(0, 9).answer(query)
@@ -318,7 +318,7 @@ def test_memory_does_not_grow_with_the_rows(tmp_path, query, groups):
     engine.answer(query)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert peak < 6 << 20
+    assert peak < 9 << 20  # the column alone is 16 MB
     assert pool.bytes_allocated() - before < 1 << 20
 
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tametail.engines import kernel, native
 from tametail.engines.arrays import MemoryEngine
-from tametail.queries import ClippedSum, Lattice, Squares, TailNodes
+from tametail.queries import ClippedSum, DistanceSum, Lattice, Squares, TailNodes
 
 ROOT = Path(__file__).parents[2]
 SPECIAL = [0.0, -0.0, 5e-324, -5e-324, 2.0**-1022, 1.0, -1.0, 2.0**53 + 2, 1e308, -1e308, 0.1]
@@ -34,6 +34,7 @@ def both(monkeypatch, query, data):
 def queries(centre, exponent):
     yield ClippedSum(Lattice.around(centre, 2.0**exponent, 3.0 * 2.0**exponent), 3)
     yield ClippedSum(Lattice.around(centre, 0.0, 2.0**exponent, bits=4), 1)
+    yield DistanceSum(centre, Lattice(max(exponent - 20, -1022), -(3 << 19), 17, 1 << 20), 2)
     yield TailNodes(centre, -128, 127, counted=True)
     yield Squares(centre, exponent, 5)
 

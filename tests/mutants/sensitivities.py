@@ -42,6 +42,14 @@ SENSITIVITIES: tuple[Mutant, ...] = (
         tests=(f"{QUERIES}::test_the_sensitivity_is_attained",),
     ),
     Mutant(
+        name="distance-sum-without-the-count",
+        why="The weighted count is released beside the sum, and noise must cover its share.",
+        file="queries.py",
+        old="return ClippedSum(self.lattice, self.count_weight).sensitivity(unit)",
+        new="return ClippedSum(self.lattice).sensitivity(unit)",
+        tests=(f"{QUERIES}::test_the_sensitivity_is_attained",),
+    ),
+    Mutant(
         name="buckets-lowered-by-one",
         why="A replacement empties one bucket and fills another: 2, not 1.",
         file="queries.py",

@@ -33,7 +33,16 @@ from tametail.mechanisms.noise import add_gaussian, add_laplace
 from tametail.mechanisms.select import select
 from tametail.mechanisms.sparse import DiscreteGaussian, DiscreteLaplace, draw_reaching
 from tametail.mechanisms.threshold import above_threshold
-from tametail.queries import Buckets, ClippedSum, Count, Lattice, Median, Squares, TailNodes
+from tametail.queries import (
+    Buckets,
+    ClippedSum,
+    Count,
+    DistanceSum,
+    Lattice,
+    Median,
+    Squares,
+    TailNodes,
+)
 from tametail.unit import Unit
 from tametail.vector_queries import BallMean, Scores
 
@@ -158,6 +167,8 @@ def _sum_cases() -> Iterator[Case]:
         (Count(), 1.0, math.nan),
         (ClippedSum(lattice), math.inf, -math.inf),
         (ClippedSum(lattice, count_weight=48), math.inf, math.nan),
+        (DistanceSum(0.5, lattice), math.inf, -math.inf),
+        (DistanceSum(0.5, lattice, count_weight=48), math.inf, math.nan),
         (Squares(centre=0.0, octave=2, cap=16), math.inf, 0.0),
         (TailNodes(centre=0.0, first=-2, last=3), 2.0, -2.0),
         (TailNodes(centre=0.0, first=-2, last=3, counted=True), 2.0, math.nan),

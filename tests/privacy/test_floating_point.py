@@ -24,7 +24,7 @@ from tametail.engines.tables import open_table
 from tametail.mechanisms.median import MAX_KEY, _base_cumulative
 from tametail.mechanisms.select import _draw_level
 from tametail.paper.univariate import mean_estimator
-from tametail.queries import ClippedSum, Count, Lattice, Median, Squares, TailNodes
+from tametail.queries import ClippedSum, Count, DistanceSum, Lattice, Median, Squares, TailNodes
 from tametail.unit import Unit
 from tametail.vector_queries import BallMean
 
@@ -131,9 +131,15 @@ LATTICES = [
     Lattice.around(0.0, 1e308, 1e308),
     Lattice.around(0.0, 1e-323, 1e-323),
 ]
+EDGES = [
+    Lattice.of_distances(0.1 * side, side, side / 3, strength=1.0, records=1e9)
+    for side in (2.0**-1010, 2.0**-49, 8.0, 1e308)
+]
+CENTRES = (0.0, 1.0, 2.0**50 + 0.25, -1.7e308)
 SUMS = [
     Count(),
     *(ClippedSum(lattice, weight) for lattice in LATTICES for weight in (0, 7)),
+    *(DistanceSum(c, edges, weight) for c in CENTRES for edges in EDGES for weight in (0, 7)),
     *(TailNodes(centre, -256, 255, counted) for centre in (0.0, 2.0**50) for counted in (0, 1)),
     *(Squares(centre, octave, 5) for centre in (0.0, 1.0) for octave in (-40, 3, 900)),
 ]

@@ -13,18 +13,31 @@
 #define FAST
 #endif
 
-enum { BINS = 1 << 16 };
-
-/* Count the differences values[i] - centre by their top 16 bits, in two tables of BINS that are to
- * be added up: neighbours often fall into one bin, and then would wait for each other. */
-void tametail_profile(const double *values, int64_t size, double centre, int64_t *counts)
+/* Put the differences values[i] - centre into bins by their top 16 bits. A bin is a pair: how many
+ * there are, and the sum of the 28 bits that follow. Four tables of pairs, so many entries apart, are
+ * filled in turn and are to be added up: neighbours often fall into one bin, and then would wait for
+ * each other. With a distance of 0 they are one table. */
+static inline void add(double distance, uint64_t *table)
 {
-    for (int64_t i = 0; i < size; i++) {
-        double distance = values[i] - centre;
-        uint64_t bits;
-        memcpy(&bits, &distance, sizeof bits);
-        counts[(bits >> 48) + (i & 1) * BINS]++;
+    uint64_t bits;
+    memcpy(&bits, &distance, sizeof bits);
+    uint64_t *bin = table + 2 * (bits >> 48);
+    bin[0]++;
+    bin[1] += (bits >> 20) & 0xfffffff;
+}
+
+FAST void tametail_profile(const double *values, int64_t size, double centre, uint64_t *tables,
+                           int64_t apart)
+{
+    int64_t i = 0;
+    for (; i + 4 <= size; i += 4) {
+        add(values[i] - centre, tables);
+        add(values[i + 1] - centre, tables + apart);
+        add(values[i + 2] - centre, tables + 2 * apart);
+        add(values[i + 3] - centre, tables + 3 * apart);
     }
+    for (; i < size; i++)
+        add(values[i] - centre, tables);
 }
 
 /* Add up floor(clip(values[i] * inverse_tick, low, high)) - centre over the values that are not

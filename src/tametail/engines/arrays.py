@@ -33,7 +33,7 @@ class MemoryEngine:
 
     def __init__(self, column: Any) -> None:
         self._column = _as_column(column)
-        self._profiles: dict[float, kernel.Counts] = {}
+        self._profiles: dict[float, kernel.Profile] = {}
 
     @property
     def size(self) -> int:

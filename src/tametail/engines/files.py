@@ -27,7 +27,7 @@ class FileEngine:
     """Answers queries over one column of a file, a folder of Parquet files, or a glob.
 
     An answer is one pass over the files in the order of their names, or none if an earlier pass
-    already saw what it needs: the count and the sample for the centre share one, the tail and the
+    already saw what it needs: the count and the sample for the centre share one; tail, sum and
     spread another.
     """
 
@@ -41,7 +41,7 @@ class FileEngine:
         self._source: Source = SOURCES[ending(files[0])](files, column)
         self._progress = progress
         self._window = slice(0, None)
-        self._profiles: dict[float, kernel.Counts] = {}
+        self._profiles: dict[float, kernel.Profile] = {}
         self._held: Held | None = None
 
     @property

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from tametail.queries import (
     Buckets,
     ClippedSum,
     Count,
+    DistanceSum,
     Median,
     ProfileQuery,
     Query,
@@ -33,12 +34,35 @@ from tametail.queries import (
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
+Integers = npt.NDArray[Any]  # of Python's integers, or of 64 bits where that is enough
 
 #: Values per chunk: small enough for the cache and for exact float64 sums.
 CHUNK = 1 << 16
 
 _EXPONENTS = 1 << 11
 _BIAS = 1023
+
+#: Bits of a distance that are kept after the first five, and the exponent of the last of them in
+#: the smallest octave: sums of distances are integers in units of 2**-_UNIT.
+REST_BITS = 28
+_UNIT = 1022 + 4 + REST_BITS
+
+
+_FEW = 1 << 14
+
+#: Records after which the sums of a profile, of 28 bits each, are carried over: they fit 64 bits.
+_CARRY = 1 << 34
+
+
+class Profile(NamedTuple):
+    """Records by side (above, below), exponent field 0..2047 and sixteenth of their distance.
+
+    ``counts`` says how many there are, and ``rests`` adds up the 28 bits of their distances that
+    follow. Field 0 holds distances below 2**-1022: records that count as being at the centre.
+    """
+
+    counts: Counts
+    rests: Integers
 
 
 class Kernel(Protocol):
@@ -52,7 +76,7 @@ class Kernel(Protocol):
 
 
 def answer(
-    query: Query, chunks: Iterable[Floats], profiles: dict[float, Counts] | None = None
+    query: Query, chunks: Iterable[Floats], profiles: dict[float, Profile] | None = None
 ) -> Any:
     """Return the exact answer to ``query`` over all chunks, in one pass.
 
@@ -148,29 +172,44 @@ class _ProfileKernel:
 
     def __init__(self, query: ProfileQuery) -> None:
         self.centre = query.centre
-        self.counts = np.zeros((2, native.BINS), dtype=np.int64)
         self.loops = native.library()
+        self.tables = np.zeros((0, native.BINS, 2), dtype=np.int64)
+        self.carried: Integers | int = 0
+        self.records = 0
         self.buffer = np.empty(CHUNK)
-        self.index = np.empty(CHUNK, dtype=np.int64)
 
     def add(self, chunk: Floats) -> None:
+        if not len(self.tables):
+            # Of few records, adding up several tables would take longer than filling one.
+            tables = native.TABLES if self.loops is not None and chunk.size > _FEW else 1
+            self.tables = np.zeros((tables, native.BINS, 2), dtype=np.int64)
+        self.records += chunk.size
+        if self.records > _CARRY:
+            self.carried = self._total().astype(object)
+            self.tables[:] = 0
+            self.records = chunk.size
         if self.loops is not None:
-            native.add_to_profile(self.loops, chunk, self.centre, self.counts)
+            native.add_to_profile(self.loops, chunk, self.centre, self.tables)
             return
-        distance, index = self.buffer[: chunk.size], self.index[: chunk.size]
+        distance = self.buffer[: chunk.size]
         with np.errstate(all="ignore"):
             np.subtract(chunk, self.centre, out=distance)
-        np.right_shift(distance.view(np.uint64), 48, out=index.view(np.uint64))
-        self.counts[0] += np.bincount(index, minlength=native.BINS)
+        bits = distance.view(np.uint64)
+        index = (bits >> np.uint64(48)).astype(np.int64)
+        rest = (bits >> np.uint64(20)) & np.uint64((1 << REST_BITS) - 1)
+        # A chunk's sums are below 2**44: exact in float64.
+        sums = np.bincount(index, rest.astype(np.float64), native.BINS)
+        self.tables[0, :, 0] += np.bincount(index, minlength=native.BINS)
+        self.tables[0, :, 1] += sums.astype(np.int64)
 
-    def result(self) -> Counts:
-        """Counts by side (above, below), exponent field 0..2047 and sixteenth.
+    def _total(self) -> Integers:
+        total: Integers = self.tables.sum(axis=0) + self.carried
+        return total
 
-        Field 0 holds distances below 2**-1022: records that count as being at the centre.
-        """
-        counts: Counts = self.counts.sum(axis=0).reshape(2, _EXPONENTS, 16)
-        counts[:, -1, 1:] = 0  # NaN: missing records
-        return counts
+    def result(self) -> Profile:
+        total = self._total().reshape(2, _EXPONENTS, 16, 2)
+        total[:, -1, 1:] = 0  # NaN: missing records
+        return Profile(total[..., 0].astype(np.int64), total[..., 1])
 
 
 def _octaves(counts: Counts) -> list[int]:
@@ -178,9 +217,9 @@ def _octaves(counts: Counts) -> list[int]:
     return (1 + np.flatnonzero(counts[1:].any(axis=1))).tolist()
 
 
-def _tail_nodes(query: TailNodes, profile: Counts) -> tuple[int, ...]:
-    above, below = (_side_nodes(query, side) for side in profile)
-    count = [SOFT_ONE * int(profile.sum())] if query.counted else []
+def _tail_nodes(query: TailNodes, profile: Profile) -> tuple[int, ...]:
+    above, below = (_side_nodes(query, side) for side in profile.counts)
+    count = [SOFT_ONE * int(profile.counts.sum())] if query.counted else []
     return tuple(below + above + count)
 
 
@@ -197,9 +236,9 @@ def _side_nodes(query: TailNodes, counts: Counts) -> list[int]:
     return nodes
 
 
-def _squares(query: Squares, profile: Counts) -> tuple[int, ...]:
+def _squares(query: Squares, profile: Profile) -> tuple[int, ...]:
     total = 0
-    counts = profile.sum(axis=0)
+    counts = profile.counts.sum(axis=0)
     for field in _octaves(counts):
         shift = 2 * (field - _BIAS - query.octave + 8)
         for sixteenth, records in enumerate(counts[field].tolist()):
@@ -208,6 +247,30 @@ def _squares(query: Squares, profile: Counts) -> tuple[int, ...]:
             size = square << min(shift, 64) if shift >= 0 else square >> -shift
             total += records * min(size, query.largest)
     return (total,)
+
+
+def _distance_sum(query: DistanceSum, profile: Profile) -> tuple[int, ...]:
+    lattice = query.lattice
+    above, below = (
+        _clipped_distances(end << (lattice.exponent + _UNIT), counts, rests)
+        for end, counts, rests in zip((lattice.high, -lattice.low), *profile, strict=True)
+    )
+    count = int(profile.counts.sum())
+    ticks = (above - below) >> (lattice.exponent + _UNIT)  # rounds down
+    total = ticks - lattice.centre * count
+    return (total, query.count_weight * count) if query.count_weight else (total,)
+
+
+def _clipped_distances(end: int, counts: Counts, rests: Integers) -> int:
+    """Add up the distances of one side, each clipped at ``end``, in units of 2**-_UNIT."""
+    total = 0
+    bins = np.nonzero(counts[1:])
+    found = (part.tolist() for part in (*bins, counts[1:][bins], rests[1:][bins]))
+    for shift, sixteenth, count, rest in zip(*found, strict=True):
+        # An edge never divides a bin: its records are below the end, or at and beyond it.
+        start = (16 + sixteenth) << REST_BITS
+        total += (start * count + rest) << shift if start << shift < end else end * count
+    return total
 
 
 class _MedianKernel:
@@ -231,7 +294,8 @@ _KERNELS: dict[type[Query], Callable[[Any], Kernel]] = {
     Median: _MedianKernel,
 }
 
-_PROFILE_ANSWERS: dict[type[Query], Callable[[Any, Counts], tuple[int, ...]]] = {
+_PROFILE_ANSWERS: dict[type[Query], Callable[[Any, Profile], tuple[int, ...]]] = {
     TailNodes: _tail_nodes,
     Squares: _squares,
+    DistanceSum: _distance_sum,
 }

@@ -16,8 +16,9 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
-#: Bins of a profile: the top 16 bits of a double.
+#: Bins of a profile: the top 16 bits of a double. Tables of them that are filled in turn.
 BINS = 1 << 16
+TABLES = 4
 
 _LIBRARY = Path(__file__).with_name("_native.so")
 
@@ -30,17 +31,20 @@ def library() -> ctypes.CDLL | None:
     except OSError:
         return None
     address, number, real = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
-    loops.tametail_profile.argtypes = [address, number, real, address]
+    loops.tametail_profile.argtypes = [address, number, real, address, number]
     loops.tametail_profile.restype = None
     loops.tametail_clipped.argtypes = [address, number, real, real, real, real, address]
     loops.tametail_clipped.restype = None
     return loops
 
 
-def add_to_profile(loops: ctypes.CDLL, chunk: Floats, centre: float, counts: Counts) -> None:
-    """Count ``chunk - centre`` by the top 16 bits, into two tables that are to be added up."""
-    chunk = _plain(chunk)
-    loops.tametail_profile(_address(chunk), chunk.size, centre, _address(counts))
+def add_to_profile(loops: ctypes.CDLL, chunk: Floats, centre: float, tables: Counts) -> None:
+    """Count ``chunk - centre`` by the top 16 bits, and add up the 28 bits that follow.
+
+    ``tables`` has the shape (TABLES, BINS, 2), or (1, BINS, 2); its tables are to be added up.
+    """
+    chunk, apart = _plain(chunk), 2 * BINS if len(tables) == TABLES else 0
+    loops.tametail_profile(_address(chunk), chunk.size, centre, _address(tables), apart)
 
 
 def clipped_sum(

@@ -25,11 +25,11 @@ from tametail.engines.survey import Held, held_halvings
 from tametail.errors import InternalError
 from tametail.queries import Buckets, ClippedSum, Count, Median, Query
 
-#: Sums of high and low words are apart, so that up to 2**43 records stay within 64 bits.
+#: Bits of the low word of a sum.
 _WORD_BITS = 20
 
-#: Veltkamp's factor: a product with it carries over all but the first five bits of a double.
-_SPLIT = 2.0**48 + 1
+#: Veltkamp's factor: a product with it carries over all but the first bit of a double.
+_SPLIT = 2.0**52 + 1
 
 #: Beyond this distance, that product might overflow, and 2**-100 is a factor before.
 _FAR = 2.0**900
@@ -39,7 +39,7 @@ class SparkEngine:
     """Answers queries over one column of a Spark frame.
 
     Rows are counted without reading the column, where Spark can. The first job that reads it
-    counts the missing records and draws the sample for the centre; two more make a mean.
+    counts the missing records and draws the sample for the centre; one more makes a mean.
     """
 
     def __init__(self, frame: Any, column: str | None = None) -> None:
@@ -47,7 +47,7 @@ class SparkEngine:
         self._rows = SparkRows(self._numbers)
         self._present_count: int | None = None
         self._held: Held | None = None
-        self._profiles: dict[float, kernel.Counts] = {}
+        self._profiles: dict[float, kernel.Profile] = {}
 
     @property
     def size(self) -> int:
@@ -108,12 +108,7 @@ class SparkEngine:
         ticks = fn.col("x") * fn.col("inverse")
         clipped = fn.least(fn.greatest(ticks, fn.col("low")), fn.col("high"))
         terms = numbers.select((fn.floor(clipped) - fn.col("centre")).alias("term"))
-        words = terms.agg(
-            fn.sum(fn.shiftright("term", _WORD_BITS)),
-            fn.sum(fn.col("term").bitwiseAND((1 << _WORD_BITS) - 1)),
-            fn.count(fn.lit(1)),
-        )
-        ((high, low, count),) = collect(words)
+        ((high, low, count),) = collect(terms.agg(*_sum_of_words("term"), fn.count(fn.lit(1))))
         total = ((high or 0) << _WORD_BITS) + (low or 0)
         return (total, query.count_weight * count) if query.count_weight else (total,)
 
@@ -127,28 +122,53 @@ class SparkEngine:
         keys = ((int(key), count) for key, count in counts)
         return {key: count for key, count in keys if query.low <= key <= query.high}
 
-    def _profile(self, centre: float) -> kernel.Counts:
-        """Count the distances from ``centre`` by their top 16 bits.
+    def _profile(self, centre: float) -> kernel.Profile:
+        """Count the distances from ``centre`` by their top 16 bits, and add up the next 28.
 
-        Spark cannot see bits. But with r = |y| rounded to five bits, by Veltkamp's splitting, r
-        itself (if r <= |y|) or r less a 128th (if r > |y|) has the top 16 bits of |y|, and there
-        are few such doubles: they can be grouped by (docs/proofs/spark.md).
+        Spark cannot see bits. But |y| rounded to one bit, by Veltkamp's splitting, is the power of
+        two at or above it; with that the first 33 bits of |y| are an integer, and there are few
+        doubles of five bits: they can be grouped by (docs/proofs/spark.md).
         """
-        y, scale, product, rounded = map(fn.col, ("y", "scale", "product", "rounded"))
-        far = fn.when(fn.abs("y") < _FAR, fn.lit(1.0)).otherwise(fn.lit(2.0**-100))
-        too_large = fn.abs("rounded") > fn.abs(y * scale)
-        key = fn.when(too_large, rounded * fn.lit(1 - 2.0**-7)).otherwise(rounded) / scale
-        keys = (
+        y, size, rounded, octave, bits = map(fn.col, ("y", "size", "rounded", "octave", "bits"))
+        is_normal = (fn.abs(y) >= 2.0**-1022) & (fn.abs(y) < float("inf"))
+        scale = fn.when(fn.abs(y) < _FAR, fn.lit(1.0)).otherwise(fn.lit(2.0**-100))
+        start = fn.shiftright(bits, kernel.REST_BITS).cast("double") * fn.lit(2.0**-4)
+        key = fn.signum(y) * octave * start / scale
+        found = collect(
             with_constants(self._present, centre=centre)
             .select((fn.col("x") - fn.col("centre")).alias("y"))
-            .select("y", far.alias("scale"))
-            .select("y", "scale", (y * scale * fn.lit(_SPLIT)).alias("product"))
-            .select("y", "scale", (product - (product - y * scale)).alias("rounded"))
-            .select(fn.when(fn.abs("y") < float("inf"), key).otherwise(y).alias("key"))
+            .select("y", fn.when(is_normal, fn.abs(y) * scale).otherwise(fn.lit(1.0)).alias("size"))
+            .select("y", "size", _to_one_bit(size).alias("rounded"))
+            .select(
+                "y", "size", fn.when(rounded > size, rounded / 2).otherwise(rounded).alias("octave")
+            )
+            .select("y", "octave", fn.floor(size / octave * fn.lit(2.0**32)).alias("bits"))
+            .select(
+                fn.when(is_normal, key).when(fn.abs(y) < 1.0, 0.0).otherwise(y).alias("key"),
+                bits.bitwiseAND((1 << kernel.REST_BITS) - 1).alias("rest"),
+            )
+            # The hash adds no group; grouping by it too took about an eighth less time.
+            .groupBy("key", fn.hash("key"))
+            .agg(fn.count(fn.lit(1)), *_sum_of_words("rest"))
         )
-        # The hash adds no group; grouping by it too took about an eighth less time.
-        found = collect(keys.groupBy("key", fn.hash("key")).count())
-        bits = np.array([key for key, _, _ in found], dtype=np.float64).view(np.int64)
-        counts = np.zeros(1 << 16, dtype=np.int64)
-        np.add.at(counts, (bits >> 48) & 0xFFFF, [count for _, _, count in found])
-        return counts.reshape(2, -1, 16)
+        return _to_profile(found)
+
+
+def _to_one_bit(size: Any) -> Any:
+    product = size * fn.lit(_SPLIT)
+    return product - (product - size)
+
+
+def _sum_of_words(name: str) -> tuple[Any, Any]:
+    """Sum high and low words apart, so that up to 2**43 records stay within 64 bits."""
+    high = fn.shiftright(name, _WORD_BITS)
+    return fn.sum(high), fn.sum(fn.col(name).bitwiseAND((1 << _WORD_BITS) - 1))
+
+
+def _to_profile(found: list[Any]) -> kernel.Profile:
+    bins = np.array([key for key, *_ in found], dtype=np.float64).view(np.int64) >> 48 & 0xFFFF
+    counts, rests = np.zeros(1 << 16, dtype=np.int64), np.zeros(1 << 16, dtype=object)
+    for place, (_, _, count, high, low) in zip(bins.tolist(), found, strict=True):
+        counts[place] += count
+        rests[place] += (high << _WORD_BITS) + low
+    return kernel.Profile(counts.reshape(2, -1, 16), rests.reshape(2, -1, 16))

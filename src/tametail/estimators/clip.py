@@ -12,7 +12,8 @@ from tametail.budget import Budget, noise_for
 from tametail.estimators.reference import Reference
 from tametail.estimators.tail_fit import NODES_ABOVE, NODES_BELOW, Array, Judgement, judge
 from tametail.estimators.tails import Tails, windows
-from tametail.tail import Bounded, Moment
+from tametail.queries import edge_above, edge_below
+from tametail.tail import Bounded, Moment, Tail
 from tametail.theory import bias_constant
 from tametail.unit import Unit
 
@@ -25,6 +26,9 @@ THIN_SIDE = 0.03
 #: Noise scales at which a group of records beyond the anchor, across a gap, is believed; more,
 #: by RAISE_COST for every factor e by which believing it would enlarge the error.
 RAISE, RAISE_COST = 8.0, 2.0
+
+#: Where to clip if nothing stands out, over the distance where the worst bias and noise are least.
+HIDDEN = 0.8
 
 #: Noise of this part of the variance of the sum is worth a narrower interval.
 AFFORDABLE = 0.03
@@ -40,6 +44,8 @@ RAISE_OCTAVES = 8
 class Clip:
     """Records are clipped to [centre - below, centre + above]; both are 0 if nothing is seen.
 
+    Both are on edges of sixteenths of octaves, where ``DistanceSum`` can clip.
+
     ``excess`` is what to add to the sum for what clipping takes away, ``offset`` estimates the
     distance of the mean from the centre, give or take ``doubt``.
     """
@@ -51,10 +57,12 @@ class Clip:
     offset: float = 0.0
     doubt: float = 0.0
 
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The clip points."""
-        return self.centre - self.below, self.centre + self.above
+    def ends_within(self, tail: Tail) -> tuple[float, float]:
+        """The clip points; those beyond a bound of the records are as good as that bound."""
+        low, high = self.centre - self.below, self.centre + self.above
+        if isinstance(tail, Bounded):
+            return min(max(low, tail.low), tail.high), max(min(high, tail.high), tail.low)
+        return low, high
 
     @property
     def side(self) -> float:
@@ -71,12 +79,12 @@ def choose_clip(plan: Plan, centre: float, tails: Tails, size: int) -> Clip:
     if anchors == [None, None]:
         # A moment bounds what may hide in the noise, which is best clipped at about this distance.
         # The mean is close: nearly all records are at the centre.
-        side = 0.9 * (limits[0] - plan.tail.scale) if isinstance(plan.tail, Moment) else 0.0
-        return Clip(centre, side, side)
+        side = HIDDEN * (limits[0] - plan.tail.scale) if isinstance(plan.tail, Moment) else 0.0
+        return Clip(centre, edge_above(side), edge_above(side))
     anchors = _raise(plan, tails, anchors, limits)
     distances, excess = _balance(plan, tails, anchors)
 
-    thin = THIN_SIDE * max(distances)
+    thin = edge_above(THIN_SIDE * max(distances))
     for side, limit in enumerate(limits):
         distances[side] = max(distances[side], thin)
         if distances[side] > limit:  # the caller's knowledge clips first: no curve applies there
@@ -84,7 +92,7 @@ def choose_clip(plan: Plan, centre: float, tails: Tails, size: int) -> Clip:
     if plan.confidence is not None and plan.tail is not None:
         for side, far in enumerate(_affordable(plan, tails, anchors, centre)):
             if far > distances[side]:
-                distances[side], excess[side] = min(far, limits[side]), 0.0
+                distances[side], excess[side] = min(edge_above(far), limits[side]), 0.0
     below, above = distances
     offset, doubt = tails.offset(anchors, distances)
     offset = min(max(offset / size, -below / 2), above / 2)
@@ -92,23 +100,25 @@ def choose_clip(plan: Plan, centre: float, tails: Tails, size: int) -> Clip:
         # A record weighs by its distance from centre + offset, so both sides may be that wide.
         widest = max(below + offset, above - offset)
         below, above = (
-            min(wide, limit)
-            for wide, limit in zip((widest - offset, widest + offset), limits, strict=True)
+            max(side, min(edge_below(wide), limit))
+            for side, wide, limit in zip(
+                (below, above), (widest - offset, widest + offset), limits, strict=True
+            )
         )
     return Clip(centre, below, above, excess[1] - excess[0], offset, doubt / size)
 
 
 def caps(plan: Plan, centre: float) -> tuple[float, float]:
-    """Return the largest useful distances below and above the centre."""
+    """Return the largest useful distances below and above the centre, each on an edge."""
     tail = plan.tail
     if isinstance(tail, Bounded):
-        return max(centre - tail.low, 0.0), max(tail.high - centre, 0.0)
+        return edge_above(max(centre - tail.low, 0.0)), edge_above(max(tail.high - centre, 0.0))
     if isinstance(tail, Moment):
         # At this distance from the mean the worst squared bias and the noise are least; the
         # median is within one scale of the mean.
         k, noise = tail.k, _deviation(plan.cost("sum"))
         reach = (math.sqrt((k - 1) / 2) * bias_constant(k) * (plan.n or 1) / noise) ** (1 / k)
-        return tail.scale * (1 + reach), tail.scale * (1 + reach)
+        return edge_above(tail.scale * (1 + reach)), edge_above(tail.scale * (1 + reach))
     return math.inf, math.inf
 
 

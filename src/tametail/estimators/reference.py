@@ -46,8 +46,9 @@ def split_risk(total: float) -> Risk:
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """The noisy sum of the clipped records, in ticks from the centre, and their noisy count.
+    """The noisy sum of the clipped distances from the centre, and their noisy count.
 
+    The sum is in ticks and counts from the centre of the ``lattice``, that is of distances.
     The count is exact if ``count_weight`` is 0. Its noise is ``count_noise`` (or else that of the
     sum) over its weight.
     ``coarse`` bounds what a rounding of the records that is coarser than a tick does to their mean.
@@ -65,22 +66,21 @@ class Sum:
     @property
     def rounding(self) -> float:
         """What rounding to ticks, or coarser, can do to the mean."""
-        return max(self.lattice.tick, self.coarse)
+        return self.lattice.tick + self.coarse
 
     @property
     def mean(self) -> float:
         """The winsorised mean; it lies between the clip points, whatever the noise."""
         lattice = self.lattice
-        shift = min(
-            max(self.total / self.count, lattice.low - lattice.centre),
-            lattice.high - lattice.centre,
-        )
-        return min(max(self.centre + lattice.value(shift), -LARGEST), LARGEST)
+        distance = lattice.centre + self.total / self.count
+        distance = lattice.value(min(max(distance, lattice.low), lattice.high))
+        return min(max(self.centre + distance, -LARGEST), LARGEST)
 
     @property
     def ends(self) -> tuple[float, float]:
         """The clip points, as they were applied."""
-        return self.lattice.value(self.lattice.low), self.lattice.value(self.lattice.high)
+        below, above = (self.lattice.value(end) for end in (self.lattice.low, self.lattice.high))
+        return self.centre + below, self.centre + above
 
     def count_bound(self, risk: float) -> tuple[float, float]:
         """Return a bound of the error due to the noise on the count, and of the records from below.

@@ -43,7 +43,7 @@ def second_look(plan: Plan, ask: Ask, centre: float, first: Tails) -> tuple[Clip
         count_cost, cost = cost.split(COUNT_SHARE, 1 - COUNT_SHARE)
         (answer,) = ask.noisy(Count(), count_cost)
         count, weight, count_noise = max(float(answer), 1.0), 1, noise_for(count_cost, 1, 1)
-    tails = first.averaged_with(Tails.ask(ask, plan.unit, centre, cost))
+    tails = first.averaged_with(Tails.ask(ask, plan, centre, cost))
     if count_noise is None:
         (count, weight), count_noise = count_of(plan, tails, size), tails.noise
 
@@ -54,7 +54,7 @@ def second_look(plan: Plan, ask: Ask, centre: float, first: Tails) -> tuple[Clip
     last = len(tails.above) - 1
     tops = [None if anchor is None else min(anchor + WINDOW - 1, last) for anchor in anchors]
     below, above = (0.0 if top is None else float(tails.distances[top]) for top in tops)
-    clip, lattice = Clip(centre, below, above), Lattice.around(centre, below, above)
+    clip, lattice = Clip(centre, below, above), Lattice.around(0.0, below, above)
     total, scale, coarse = 0.0, LEAST_SCALE, 0.0
     if clip.side > 0:
         total = sum(

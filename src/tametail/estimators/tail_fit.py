@@ -12,7 +12,6 @@ best clip point would have for it: a choice that is never far from the best, wha
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -24,7 +23,7 @@ Array = npt.NDArray[np.float64]
 #: Nodes that are looked at, relative to the anchor.
 NODES_BELOW, NODES_ABOVE = 2, 8
 
-#: Clip points per octave.
+#: Clip points per octave, at equal distances: all on edges of sixteenths.
 FINE = 8
 
 #: The part of the expected excess beyond the clip point that is added back.
@@ -127,8 +126,9 @@ def _curves() -> _Curves:
     # All integrals are trapezoidal sums over 4 * FINE points per octave.
     steps = 4 * FINE
     anchor = (NODES_BELOW + 2) * steps
-    log_t = np.arange(-anchor, (NODES_ABOVE + 1) * steps + 1) / steps * math.log(2)
-    t = np.exp(log_t)
+    octave, part = np.divmod(np.arange(-anchor, (NODES_ABOVE + 1) * steps + 1), steps)
+    t = (1 + part / steps) * 2.0**octave
+    log_t = np.log(t)
     slope = np.array([np.maximum(start + bend * log_t, 0.0) for start, bend, _ in shapes])
     fall = _running((slope[:, 1:] + slope[:, :-1]) / 2 * np.diff(log_t))
     beyond = np.exp(np.clip(fall[:, anchor : anchor + 1] - fall, -60.0, 8.0))

@@ -17,11 +17,14 @@ from tametail.unit import Unit
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
+    from tametail.planning import Plan
 
 Array = npt.NDArray[np.float64]
 
-#: Octaves of distances that are told apart; what lies beyond counts at the end nodes.
+#: Octaves of distances that are told apart; what lies beyond counts at the end nodes. If the caller
+#: says how far records are spread, some octaves beyond that are enough, and some below.
 FIRST_OCTAVE, LAST_OCTAVE = -128, 127
+OCTAVES_BEYOND, OCTAVES_TOLD = 16, 80
 
 #: Nodes that are looked at together, and the noise scales at which they stand out: with
 #: THRESHOLD + (octaves from 2**5) / 12 the chance of a false alarm in all octaves is 1.4e-5.
@@ -44,16 +47,16 @@ class Tails:
     count: float | None = None
 
     @classmethod
-    def ask(cls, ask: Ask, unit: Unit, centre: float, cost: Budget) -> Tails:
+    def ask(cls, ask: Ask, plan: Plan, centre: float, cost: Budget) -> Tails:
         """Ask for the counts around ``centre``."""
+        first, last = _octaves(plan.tail)
         # Under replace-one the number of records comes for free.
-        query = TailNodes(centre, FIRST_OCTAVE, LAST_OCTAVE, counted=unit is Unit.REPLACE_ONE)
+        query = TailNodes(centre, first, last, counted=plan.unit is Unit.REPLACE_ONE)
         answer = np.array(ask.noisy(query, cost), dtype=np.float64) / SOFT_ONE
-        sensitivity = query.sensitivity(unit)
+        sensitivity = query.sensitivity(plan.unit)
         noise = noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
-        nodes = 2 * (LAST_OCTAVE - FIRST_OCTAVE + 1)
-        below, above = answer[:nodes].reshape(2, -1)
-        return cls(below, above, FIRST_OCTAVE, noise, float(answer[-1]) if query.counted else None)
+        below, above = answer[: 2 * (last - first + 1)].reshape(2, -1)
+        return cls(below, above, first, noise, float(answer[-1]) if query.counted else None)
 
     def averaged_with(self, other: Tails) -> Tails:
         """Join two answers to the same question, each in proportion to its precision."""
@@ -147,6 +150,17 @@ class Tails:
     @property
     def _alarm(self) -> float:
         return self.scale * (THRESHOLD + 128 / 12)
+
+
+def _octaves(tail: Tail) -> tuple[int, int]:
+    """Return the first and the last octave that is worth a node."""
+    if tail is None:
+        return FIRST_OCTAVE, LAST_OCTAVE
+    # Half of a range never overflows.
+    spread = tail.high / 2 - tail.low / 2 if isinstance(tail, Bounded) else tail.scale
+    farthest = math.frexp(spread)[1] + OCTAVES_BEYOND
+    last = min(max(farthest, FIRST_OCTAVE + OCTAVES_TOLD - 1), LAST_OCTAVE)
+    return last - OCTAVES_TOLD + 1, last
 
 
 @lru_cache(maxsize=1024)

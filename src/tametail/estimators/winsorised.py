@@ -21,7 +21,7 @@ from tametail.estimators.reference import Sum, split_risk
 from tametail.estimators.second_look import count_of, second_look
 from tametail.estimators.shares import halvings
 from tametail.estimators.tails import Tails
-from tametail.queries import ClippedSum, Count, Lattice, Median, Squares
+from tametail.queries import RELATIVE_ROUNDING, Count, DistanceSum, Lattice, Median, Squares
 from tametail.release import Estimate
 from tametail.unit import Unit
 
@@ -39,7 +39,7 @@ def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:
 
     low, high = plan.possible
     centre = ask.median(Median(halvings(size), low, high), plan.cost("centre"))
-    tails = Tails.ask(ask, plan.unit, centre, plan.cost("tail"))
+    tails = Tails.ask(ask, plan, centre, plan.cost("tail"))
     clip = choose_clip(plan, centre, tails, size)
     if clip.side == 0:
         clip, tails, total = second_look(plan, ask, centre, tails)
@@ -52,31 +52,28 @@ def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:
     return Estimate(
         value,
         interval_around(plan, value, clip, tails, total, squares) if wants_interval else None,
-        clip=clip.ends,
+        clip=clip.ends_within(plan.tail),
         assumption_doubtful=tails.contradicts(plan.tail, centre, value, total.count),
     )
 
 
 def _ask_sum(plan: Plan, ask: Ask, clip: Clip, tails: Tails, size: int) -> Sum:
-    """Ask for the sum, centred where the mean is expected: then the count matters least."""
-    cost, middle = plan.cost("sum"), clip.centre + clip.offset
-    lattice = Lattice.below_noise(
-        middle,
-        clip.below + clip.offset,
-        clip.above - clip.offset,
-        strength=cost.strength,
-        records=size,
+    """Ask for the sum, told from where the mean is expected: then the count matters least."""
+    cost = plan.cost("sum")
+    lattice = Lattice.of_distances(
+        clip.offset, clip.below, clip.above, strength=cost.strength, records=size
     )
     weight = _count_weight(plan, lattice, clip) if plan.unit is Unit.ADD_REMOVE else 0
-    query = ClippedSum(lattice, weight)
+    query = DistanceSum(clip.centre, lattice, weight)
     answer = ask.noisy(query, cost)
     sensitivity = query.sensitivity(plan.unit)
     noise = noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
     if weight:
-        count = max(answer[1] / weight, noise.scale / weight, 1.0)
-        return Sum(middle, lattice, float(answer[0]), count, weight, noise)
-    count, weight = count_of(plan, tails, size)
-    return Sum(middle, lattice, float(answer[0]), count, weight, noise, count_noise=tails.noise)
+        count, count_noise = max(answer[1] / weight, noise.scale / weight, 1.0), noise
+    else:
+        (count, weight), count_noise = count_of(plan, tails, size), tails.noise
+    total, cut = float(answer[0]), clip.side * RELATIVE_ROUNDING
+    return Sum(clip.centre, lattice, total, count, weight, noise, cut, count_noise)
 
 
 def _ask_squares(plan: Plan, ask: Ask, clip: Clip) -> float:
