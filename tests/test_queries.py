@@ -193,10 +193,10 @@ def test_a_lattice_keeps_its_limits(wrong):
         Lattice(*wrong)
 
 
-@pytest.mark.parametrize("end", [33, -33, 65 << 10])
-def test_distances_are_clipped_at_edges_only(end):
-    lattice = Lattice(0, min(end, 0), 0, max(end, 0))
-    with pytest.raises(AssertionError, match="edges of sixteenths"):
+@pytest.mark.parametrize("ends", [(0, 33), (-33, 0), (0, 65 << 10), (8, 10), (-10, -8)])
+def test_distances_are_clipped_at_edges_only(ends):
+    lattice = Lattice(0, ends[0], ends[1], ends[1])
+    with pytest.raises(AssertionError, match="on edges of sixteenths"):
         DistanceSum(0.0, lattice)
 
 

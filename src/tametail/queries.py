@@ -96,8 +96,8 @@ class Lattice:
     ) -> Lattice:
         """Return the lattice for :class:`DistanceSum`: clip points on edges, at or beyond these.
 
-        The lattice's centre is ``offset``, or a clip point if that lies beyond. The tick is that of
-        :meth:`below_noise`, or finer.
+        The lattice's centre is ``offset``, or a clip point if that lies beyond. A side has 2**9 to
+        2**35 ticks, as many as :meth:`below_noise` would take within these limits.
 
         >>> Lattice.of_distances(0.0, 1.0, 3.0, strength=1.0, records=1)
         Lattice(exponent=-8, low=-256, centre=0, high=768)
@@ -233,10 +233,11 @@ class DistanceSum:
     count_weight: int = 0
 
     def __post_init__(self) -> None:
-        for end in (self.lattice.low, self.lattice.high):
-            # At most five significant bits: i * 2**j with i below 32.
-            if end % (1 << max(end.bit_length() - 5, 0)):
-                raise AssertionError("distances are clipped at edges of sixteenths of octaves")
+        low, high = self.lattice.low, self.lattice.high
+        # At most five significant bits: i * 2**j with i below 32.
+        on_edges = not any(end % (1 << max(end.bit_length() - 5, 0)) for end in (low, high))
+        if not (on_edges and low <= 0 <= high):
+            raise AssertionError("distances are clipped around 0, on edges of sixteenths")
 
     def sensitivity(self, unit: Unit) -> Sensitivity:
         """That of the same sum with each record on the lattice; see the proof."""

@@ -148,12 +148,14 @@ def test_sums_of_distances_are_carried_before_they_overflow(monkeypatch, query, 
 def test_a_carried_sum_is_wider_than_64_bits():
     profile = kernel._ProfileKernel(DistanceSum(0.0, Lattice(0, 0, 0, 16)))
     profile.add(np.array([15.0 + 2.0**-20] * 4))
-    profile.tables[:] *= 1 << 40
-    profile.records = kernel._CARRY
-    profile.add(np.empty(1))
-    rests = profile.result().rests
-    assert int(rests.sum()) >= 4 << 40
-    assert type(rests.ravel()[0]) is int
+    once = int(profile.result().rests.sum())
+    profile.tables[:] *= (1 << 63) // (2 * once)
+    for _ in range(4):  # each time as many again, and more than 64 bits hold in all
+        held = profile.tables.copy()
+        profile.records = kernel._CARRY
+        profile.add(np.array([0.0]))
+        profile.tables += held
+    assert int(profile.result().rests.sum()) == 5 * (once * ((1 << 63) // (2 * once))) > 1 << 63
 
 
 @pytest.mark.parametrize("bits", [0x7FF0000000000001, 0xFFF0000000000001, 0x7FF8000000000000])

@@ -69,7 +69,8 @@ def test_within_keeps_the_value_and_does_not_clip_records():
 def test_what_the_caller_knows_caps_the_clip_points():
     data = np.random.default_rng(5).pareto(1.1, 20_000)
     bounded = estimate(np.minimum(data, 30.0), tail=tt.Bounded(0.0, 30.0))
-    assert 0.0 <= bounded.clip[0] < bounded.clip[1] <= 30.0
+    width = bounded.clip[1] - bounded.clip[0]  # clip points are at edges, a 16th apart
+    assert -width / 16 <= bounded.clip[0] < bounded.clip[1] <= 30.0 + width / 16
     narrow = estimate(data, tail=tt.Moment(2, 0.5))
     free = estimate(data)
     assert narrow.clip[1] - narrow.clip[0] < free.clip[1] - free.clip[0]
@@ -104,3 +105,23 @@ def test_two_values_and_zeros_are_seen():
     assert estimate(coins, missing="none").value == pytest.approx(0.3, abs=0.01)
     claims = np.repeat([0.0, 100.0], [19_000, 1000])
     assert estimate(claims, missing="none").value == pytest.approx(5.0, abs=0.3)
+
+
+@pytest.mark.parametrize("tail", [None, tt.Bounded(2.0**60 - 2560, 2.0**60 + 2560)])
+@pytest.mark.parametrize("target", ["population", "data"])
+def test_an_interval_far_from_zero_is_not_finer_than_doubles(tail, target):
+    """Doubles near 2^60 are 256 apart, and the mean lies between two of them."""
+    data = 2.0**60 + 256 * np.random.default_rng(8).permutation(np.repeat([0.0, 1.0], 20_000))
+    found = estimate(data, tail=tail, target=target, confidence=0.95).interval
+    assert found.low < 2.0**60 + 1 < 2.0**60 + 255 < found.high
+
+
+@pytest.mark.parametrize("tail", [tt.Bounded(-1e38, 1e38), tt.Moment(4, 1e30)])
+def test_an_assumption_that_is_far_too_loose_costs_no_sight(tail):
+    data = np.random.default_rng(9).lognormal(size=50_000)
+    assert estimate(data, tail=tail).value == pytest.approx(data.mean(), rel=0.1)
+
+
+def test_an_assumption_that_is_far_too_tight_is_doubtful():
+    data = np.random.default_rng(9).lognormal(size=50_000)
+    assert estimate(data, tail=tt.Moment(2, 1e-30)).assumption_doubtful

@@ -126,7 +126,7 @@ class SparkEngine:
         """Count the distances from ``centre`` by their top 16 bits, and add up the next 28.
 
         Spark cannot see bits. But |y| rounded to one bit, by Veltkamp's splitting, is the power of
-        two at or above it; with that the first 33 bits of |y| are an integer, and there are few
+        two below it or above; with the former the first 33 bits of |y| are an integer. There are few
         doubles of five bits: they can be grouped by (docs/proofs/spark.md).
         """
         y, size, rounded, octave, bits = map(fn.col, ("y", "size", "rounded", "octave", "bits"))

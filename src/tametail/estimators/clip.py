@@ -13,7 +13,7 @@ from tametail.estimators.reference import Reference
 from tametail.estimators.tail_fit import NODES_ABOVE, NODES_BELOW, Array, Judgement, judge
 from tametail.estimators.tails import Tails, windows
 from tametail.queries import edge_above, edge_below
-from tametail.tail import Bounded, Moment, Tail
+from tametail.tail import Bounded, Moment
 from tametail.theory import bias_constant
 from tametail.unit import Unit
 
@@ -56,13 +56,6 @@ class Clip:
     excess: float = 0.0
     offset: float = 0.0
     doubt: float = 0.0
-
-    def ends_within(self, tail: Tail) -> tuple[float, float]:
-        """The clip points; those beyond a bound of the records are as good as that bound."""
-        low, high = self.centre - self.below, self.centre + self.above
-        if isinstance(tail, Bounded):
-            return min(max(low, tail.low), tail.high), max(min(high, tail.high), tail.low)
-        return low, high
 
     @property
     def side(self) -> float:

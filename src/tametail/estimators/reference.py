@@ -66,7 +66,9 @@ class Sum:
     @property
     def rounding(self) -> float:
         """What rounding to ticks, or coarser, can do to the mean."""
-        return self.lattice.tick + self.coarse
+        # Adding distances to the centre rounds to doubles near it.
+        ulp = math.ulp(abs(self.centre) + self.lattice.value(self.lattice.side))
+        return self.lattice.tick + self.coarse + 2 * ulp
 
     @property
     def mean(self) -> float:
@@ -128,6 +130,8 @@ class Reference:
         tail = plan.tail
         if not isinstance(tail, Moment):
             low, high = clip if tail is None else (tail.low, tail.high)
+            if tail is None:  # the clip points are rounded to doubles
+                low, high = math.nextafter(low, -LARGEST), math.nextafter(high, LARGEST)
             return cls(low, high, deviation=(high - low) / 2)
         k, n, strength = tail.k, max(plan.n or 1, 1), plan.budget.strength
         constant = bias_constant(k)

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 
 #: Octaves of distances that are told apart; what lies beyond counts at the end nodes. If the caller
-#: says how far records are spread, some octaves beyond that are enough, and some below.
+#: says how far records are spread, so many octaves beyond that are enough for any n.
 FIRST_OCTAVE, LAST_OCTAVE = -128, 127
-OCTAVES_BEYOND, OCTAVES_TOLD = 16, 80
+OCTAVES_BEYOND = 64
 
 #: Nodes that are looked at together, and the noise scales at which they stand out: with
 #: THRESHOLD + (octaves from 2**5) / 12 the chance of a false alarm in all octaves is 1.4e-5.
@@ -156,11 +156,9 @@ def _octaves(tail: Tail) -> tuple[int, int]:
     """Return the first and the last octave that is worth a node."""
     if tail is None:
         return FIRST_OCTAVE, LAST_OCTAVE
-    # Half of a range never overflows.
-    spread = tail.high / 2 - tail.low / 2 if isinstance(tail, Bounded) else tail.scale
-    farthest = math.frexp(spread)[1] + OCTAVES_BEYOND
-    last = min(max(farthest, FIRST_OCTAVE + OCTAVES_TOLD - 1), LAST_OCTAVE)
-    return last - OCTAVES_TOLD + 1, last
+    spread = tail.high - tail.low if isinstance(tail, Bounded) else tail.scale
+    last = min(max(math.frexp(spread)[1], FIRST_OCTAVE) + OCTAVES_BEYOND, LAST_OCTAVE)
+    return FIRST_OCTAVE, last
 
 
 @lru_cache(maxsize=1024)

@@ -52,7 +52,7 @@ def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:
     return Estimate(
         value,
         interval_around(plan, value, clip, tails, total, squares) if wants_interval else None,
-        clip=clip.ends_within(plan.tail),
+        clip=total.ends,
         assumption_doubtful=tails.contradicts(plan.tail, centre, value, total.count),
     )
 
