@@ -126,8 +126,8 @@ class SparkEngine:
         """Count the distances from ``centre`` by their top 16 bits, and add up the next 28.
 
         Spark cannot see bits. But |y| rounded to one bit, by Veltkamp's splitting, is the power of
-        two below it or above; with the former the first 33 bits of |y| are an integer. There are few
-        doubles of five bits: they can be grouped by (docs/proofs/spark.md).
+        two below or above it. With the former the first 33 bits of |y| are an integer, and there
+        are few doubles of five bits: they can be grouped by (docs/proofs/spark.md).
         """
         y, size, rounded, octave, bits = map(fn.col, ("y", "size", "rounded", "octave", "bits"))
         is_normal = (fn.abs(y) >= 2.0**-1022) & (fn.abs(y) < float("inf"))
