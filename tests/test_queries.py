@@ -79,7 +79,9 @@ def _borders(query):
         edges = [lattice.value(end) for end in (lattice.low, lattice.centre, lattice.high)]
     elif isinstance(query, DistanceSum):
         lattice = query.lattice
-        edges = [query.centre + lattice.value(end) for end in (lattice.low, 0, lattice.high)]
+        ends = (lattice.low, 0, lattice.high)
+        # Beyond a clip point, but in the bin that begins there.
+        edges = [query.centre + f * lattice.value(end) for end in ends for f in (1, 1 + 1 / 40)]
     elif isinstance(query, Buckets):
         edges = [key / query.inverse_width for key in (query.low, query.high, query.high + 1)]
     elif isinstance(query, TailNodes | Squares):

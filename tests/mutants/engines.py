@@ -99,7 +99,7 @@ ENGINES: tuple[Mutant, ...] = (
         file="engines/kernel.py",
         old="if start << shift < end else end * count",
         new="if start << shift <= end else end * count",
-        tests=("tests/test_queries.py::test_no_neighbour_moves_a_query_further",),
+        tests=("tests/test_queries.py::test_the_sensitivity_is_attained",),
     ),
     Mutant(
         name="sums-of-distances-overflow",
