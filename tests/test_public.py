@@ -4,6 +4,7 @@ import inspect
 import subprocess
 import sys
 import types
+from importlib.metadata import version
 
 import pytest
 
@@ -137,3 +138,19 @@ def test_a_list_needs_neither_pandas_nor_polars_nor_matplotlib():
         "print([name for name in ('pandas', 'polars', 'matplotlib') if name in sys.modules])"
     )
     assert run(code) == "[]"
+
+
+def test_the_paper_is_loaded_when_it_is_first_used():
+    loaded = "'tametail.paper' in sys.modules"
+    code = f"import sys, tametail; print({loaded}); tametail.paper.mean_1d; print({loaded})"
+    assert run(code).split() == ["False", "True"]
+
+
+def test_the_version_is_that_of_the_installed_package():
+    assert tt.__version__ == version("tametail")
+
+
+def test_a_name_that_is_not_there():
+    assert all(getattr(tt, name) is not None for name in tt.__all__)
+    with pytest.raises(AttributeError, match="no attribute 'median'"):
+        _ = tt.median
