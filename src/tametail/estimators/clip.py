@@ -73,7 +73,7 @@ def choose_clip(plan: Plan, centre: float, tails: Tails, size: int) -> Clip:
         # A moment bounds what may hide in the noise, which is best clipped at about this distance.
         # The mean is close: nearly all records are at the centre.
         side = HIDDEN * (limits[0] - plan.tail.scale) if isinstance(plan.tail, Moment) else 0.0
-        return Clip(centre, edge_above(side), edge_above(side))
+        return Clip(centre, edge_below(side), edge_below(side))
     anchors = _raise(plan, tails, anchors, limits)
     distances, excess = _balance(plan, tails, anchors)
 
