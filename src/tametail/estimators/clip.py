@@ -28,7 +28,7 @@ THIN_SIDE = 0.03
 RAISE, RAISE_COST = 8.0, 2.0
 
 #: Where to clip if nothing stands out, over the distance where the worst bias and noise are least.
-HIDDEN = 0.8
+HIDDEN = 0.75
 
 #: Noise of this part of the variance of the sum is worth a narrower interval.
 AFFORDABLE = 0.03
