@@ -68,7 +68,7 @@ def mechanism_cases() -> Iterator[Case]:
     for budget, add in noises:
         name = f"add{add.__name__}"
         yield Case(name, ADD, budget, partial(add, 0), partial(add, 1), MECHANISM_DRAWS)
-    half, quarter, sixth = (MECHANISM_DRAWS // cases for cases in (2, 4, 6))
+    half, quarter, sixth = (-(-MECHANISM_DRAWS // cases) for cases in (2, 4, 6))
     for cost in NOTIONS[:2]:
         yield simple_case("select", REPLACE, cost, half, partial(_select, cost))
         yield simple_case("empty buckets", ADD, cost, half, partial(_reaching, cost))
