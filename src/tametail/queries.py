@@ -44,7 +44,8 @@ class Sensitivity:
 class Lattice:
     """Clip points and centre as integer multiples of a tick, itself a power of two.
 
-    A record x becomes ``q = floor(clip(x * 2**-exponent, low, high))``.
+    A record x becomes ``q = floor(clip(x * 2**-exponent, low, high))`` in :class:`ClippedSum`. A
+    lattice of :class:`DistanceSum` is one of distances: 0 is where they are told from.
     """
 
     exponent: int

@@ -47,7 +47,7 @@ _BIAS = 1023
 REST_BITS = 28
 _UNIT = 1022 + 4 + REST_BITS
 
-
+#: Of so few records, adding up several tables would take longer than filling one.
 _FEW = 1 << 14
 
 #: Records after which the sums of a profile, of 28 bits each, are carried over: they fit 64 bits.
@@ -166,8 +166,9 @@ class _BucketsKernel:
 class _ProfileKernel:
     """Counts by the top 16 bits of x - centre: sign, 11 bits of exponent, sixteenth of the octave.
 
-    A NaN shows as the largest exponent with a fraction (a difference is never a signalling NaN);
-    an infinity has that exponent and no fraction.
+    Beside each count stands the sum of the 28 bits that follow. A NaN shows as the largest exponent
+    with a fraction (a difference is never a signalling NaN); an infinity has that exponent and no
+    fraction.
     """
 
     def __init__(self, query: ProfileQuery) -> None:
@@ -180,7 +181,6 @@ class _ProfileKernel:
 
     def add(self, chunk: Floats) -> None:
         if not len(self.tables):
-            # Of few records, adding up several tables would take longer than filling one.
             tables = native.TABLES if self.loops is not None and chunk.size > _FEW else 1
             self.tables = np.zeros((tables, native.BINS, 2), dtype=np.int64)
         self.records += chunk.size

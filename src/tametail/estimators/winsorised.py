@@ -5,8 +5,8 @@ Three questions to the data (four with an interval), and arithmetic on noisy num
 1. *centre*: a private median, over all doubles;
 2. *tail*: noisy counts of the distances from it, by octaves, on either side. From them alone
    follow the clip points;
-3. *spread* (for the interval): second moment of the clipped records;
-4. *sum*: noisy sum and count of the clipped, centred records.
+3. *sum*: noisy sum and count of the clipped distances from it;
+4. *spread* (for the interval): second moment of the clipped distances.
 """
 
 from __future__ import annotations
