@@ -156,7 +156,8 @@ class Plan(Stepped):
     def passes(self) -> int:
         """How often a file or a Spark frame is read: once for count and sample, once for distances.
 
-        Nothing else reads the data: sum, spread and a second look come out of the distances.
+        Nothing else reads the data: sum, spread and a second look come out of the distances. Only
+        the public number of rows, under replace-one, takes one more pass over a CSV file.
         """
         return 2
 

@@ -136,6 +136,13 @@ def test_the_widest_lattice_adds_up_exactly(sign):
     assert total == (sign * expected,)
 
 
+def test_a_profile_knows_the_number_of_records(query, records, reference):
+    if isinstance(query, ProfileQuery):
+        engine = MemoryEngine(records)
+        engine.answer(query)
+        assert engine.answer(Count()) == reference(Count(), records)
+
+
 def test_sums_of_distances_are_carried_before_they_overflow(monkeypatch, query, records):
     """As after 2^34 records: 28 bits each would add up to more than 64."""
     if isinstance(query, ProfileQuery):

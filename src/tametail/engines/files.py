@@ -52,7 +52,7 @@ class FileEngine:
     def answer(self, query: Query) -> Any:
         """Return the exact answer to ``query``, in at most one pass."""
         match query:
-            case Count():
+            case Count() if not self._profiles:
                 return (self._survey(),)
             case Median():
                 # A sample is used once: every answer has coins of its own.

@@ -81,13 +81,15 @@ def answer(
     """Return the exact answer to ``query`` over all chunks, in one pass.
 
     Queries about distances from a centre need only the profile around it, so they share one pass
-    if the engine keeps ``profiles``.
+    if the engine keeps ``profiles``. Any profile knows the number of records, too.
     """
     if isinstance(query, ProfileQuery):
         profiles = {} if profiles is None else profiles
         if query.centre not in profiles:
             profiles[query.centre] = _run(_ProfileKernel(query), chunks)
         return _PROFILE_ANSWERS[type(query)](query, profiles[query.centre])
+    if isinstance(query, Count) and profiles:
+        return (int(next(iter(profiles.values())).counts.sum()),)
     return _run(_KERNELS[type(query)](query), chunks)
 
 
