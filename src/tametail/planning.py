@@ -13,7 +13,7 @@ from tametail._validate import count, one_of, probability
 from tametail.budget import Approx, Budget, Pure
 from tametail.errors import ParameterError
 from tametail.estimators import prediction
-from tametail.estimators.shares import COUNT_SHARE, shares, spread_share
+from tametail.estimators.shares import COUNT_SHARE, NEW_CENTRE, shares, spread_share
 from tametail.steps import Step, Stepped
 from tametail.tail import Bounded, Tail, parse_tail, parse_within, tail_from_dict
 from tametail.unit import Unit
@@ -131,6 +131,15 @@ class Plan(Stepped):
     def with_size(self, size: int) -> Plan:
         """Return the plan for data of this public size; steps that were fixed stay as they are."""
         return self._again(self.budget, size) if self.n is None else replace(self, n=size)
+
+    def with_new_centre(self) -> Plan:
+        """Return the plan that divides the sum's budget anew, if the centre was misplaced."""
+        costs = self.cost("sum").split(*NEW_CENTRE.values())
+        anew = dict(zip(NEW_CENTRE, costs, strict=True))
+        return replace(
+            self,
+            steps=tuple(Step(step.name, anew.get(step.name, step.cost)) for step in self.steps),
+        )
 
     def _again(self, budget: Budget, n: int) -> Plan:
         return Plan.make(

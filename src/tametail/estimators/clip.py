@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from tametail.budget import Budget, noise_for
 from tametail.estimators.reference import Reference
@@ -23,9 +24,15 @@ if TYPE_CHECKING:
 #: Under replace-one the thin side is at least this part of the other: nearly free, and safer.
 THIN_SIDE = 0.03
 
-#: Noise scales at which a group of records beyond the anchor, across a gap, is believed; more,
-#: by RAISE_COST for every factor e by which believing it would enlarge the error.
-RAISE, RAISE_COST = 8.0, 2.0
+#: An anchor moves up by less than GAP octaves if records stand out there by so many noise scales:
+#: from where the tail is seen less clearly, but nearer to its end. While that is in the body of the
+#: data (up to n epsilon = CLOSER_UNTIL) it is worth it; with ever more records, ever less.
+CLOSER, CLOSER_COST = 8.0, 2.0
+CLOSER_UNTIL, CLOSER_POWER = 1e4, 0.4
+
+#: From GAP to RAISE_OCTAVES above, records would be a group across a gap, which few nodes hold.
+RAISE, RAISE_COST = 5.0, 2.5
+GAP, RAISE_OCTAVES, GROUP = 4, 8, 2
 
 #: Where to clip if nothing stands out, over the distance where the worst bias and noise are least.
 HIDDEN = 0.75
@@ -35,9 +42,6 @@ AFFORDABLE = 0.03
 
 #: A side on which nothing stands out is not clipped any wider than it has to be.
 _NOTHING = Judgement(np.zeros(1), np.zeros(1), np.zeros(1))
-
-#: Octaves beyond the anchor that are searched for such a group.
-RAISE_OCTAVES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +127,7 @@ def _affordable(
     Clip points at the interval's reference leave nothing to doubt but its bias. They are worth it
     where their noise is far below the sampling error.
     """
-    reference = Reference.of(plan, (centre, centre), tails.noise)
+    reference = Reference.of(plan, (centre, centre))
     middle = 0.0 if reference.moves else centre
     reach = middle - reference.low, reference.high - middle
     noise = _deviation(plan.cost("sum")) * sum(reach)
@@ -149,9 +153,10 @@ def _deviation(cost: Budget) -> float:
 def _raise(
     plan: Plan, tails: Tails, anchors: list[int | None], limits: tuple[float, float]
 ) -> list[int | None]:
-    """Move an anchor up to a group of records across a gap, where a false alarm would cost little.
+    """Move an anchor up to records that stand out less, where a false alarm would cost little.
 
-    The cost is the noise of a clip point there, against the variance that the sum has anyway.
+    The cost is the noise of a clip point there, against the variance that the sum has anyway. For
+    every factor e by which it would enlarge the error, more noise scales are needed.
     """
     distances = tails.distances
     noise = _deviation(plan.cost("sum"))
@@ -159,16 +164,27 @@ def _raise(
     variance = (
         max(_variance(tails, anchors), 20 * tails.scale * highest**2) + (noise * highest) ** 2
     )
-    raised = list(anchors)
-    for side, (anchor, limit) in enumerate(zip(anchors, limits, strict=True)):
+    enlarged = np.log1p((noise * distances) ** 2 / variance)
+    strength = (plan.n or 1) * plan.budget.strength
+    closer = CLOSER * max(strength / CLOSER_UNTIL, 1.0) ** CLOSER_POWER + CLOSER_COST * enlarged
+    group = RAISE + RAISE_COST * enlarged
+
+    def highest_of(found: npt.NDArray[np.bool_], start: int, stop: int) -> int | None:
+        inside = np.flatnonzero(found[start:stop])
+        return start + int(inside[-1]) if len(inside) else None
+
+    raised: list[int | None] = []
+    for counts, anchor, limit in zip(tails.sides, anchors, limits, strict=True):
         if anchor is None:
+            raised.append(None)
             continue
-        seen = windows(tails.sides[side]) / tails.scale
-        needed = RAISE + RAISE_COST * np.log1p((noise * distances) ** 2 / variance)
-        beyond = slice(anchor + 1, anchor + 1 + RAISE_OCTAVES)
-        found = np.flatnonzero(((seen >= needed) & (distances <= limit))[beyond])
-        if len(found):
-            raised[side] = anchor + 1 + int(found[-1])
+        near = (windows(counts) >= closer * tails.scale) & (distances <= limit)
+        far = (windows(counts, GROUP) >= group * tails.scale) & (distances <= limit)
+        candidates = (
+            highest_of(far, anchor + GAP, anchor + 1 + RAISE_OCTAVES),
+            highest_of(near, anchor + 1, anchor + GAP),
+        )
+        raised.append(next((found for found in candidates if found is not None), anchor))
     return raised
 
 

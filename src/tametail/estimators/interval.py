@@ -6,12 +6,13 @@ mu -+ R for ``Moment`` (R from the plan, mu unknown), [low, high] for ``Bounded`
 records clipped to [L, U] and r for the records clipped to [A, B], with probability ``confidence``
 all of these hold at once (proofs: docs/interval.md):
 
-* noise on the count: \|v - mean(y)\| is at most the noise on the sum, whose law is public, and
-  a quantile of that on the count;
+* noise: \|v - mean(y)\| is at most a quantile of the noise on the sum, whose law is public, and
+  one of that on the count;
 * clipping: mean(r) - mean(y) <= (B - U)+ (share of records above U)
   + (A - L)+ (share below A), and its mirror image; the shares come from the noisy counts;
-* sampling and noise on the sum: together by the best inequality for bounded records whose
-  variance is bounded, the variance from the private sum of squares (and from the moment);
+* sampling: \|mean(r) - E r\| by the best inequality for bounded records whose variance is
+  bounded, the variance from the private sum of squares (and from the moment). If noise is small
+  by the plan, it is bounded together with sampling;
 * bias: \|mu - E r\| <= C_k R (scale/R)^k for ``Moment``, 0 for ``Bounded``.
 
 Without a tail assumption the reference is [L, U] itself, taken as if it had been fixed, and the
@@ -24,6 +25,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from tametail.budget import Noise
 from tametail.estimators.clipping import Side
 from tametail.estimators.concentration import mean_deviation, second_moment_bound
 from tametail.estimators.reference import Answers, Reference, Sum, split_risk
@@ -83,16 +85,25 @@ class Evidence:
         return low, high, {**parts, "truncation": max(truncation, 0.0)}
 
     def _together(self, deviation: float, reach: float) -> dict[str, float]:
-        """Bound the sampling error and the noise, and say how much of it the noise adds."""
-        answers, risk = self.answers, self.answers.risk.sampling / 2
-        noise = answers.total.noise_on_mean(answers.fewest)
-        sampling = mean_deviation(deviation, reach, answers.fewest, risk)
-        together = mean_deviation(deviation, reach, answers.fewest, risk, noise)
-        rest = answers.miscounted + answers.total.lattice.tick / answers.fewest
+        """Bound the sampling error and the noise, and say how much of it the noise adds.
+
+        The records choose how much noise there is, with the clip points. So only noise of a fixed
+        scale may be bounded together with sampling: what is beyond has a quantile of its own.
+        """
+        answers, total = self.answers, self.answers.total
+        fewest, risk = answers.fewest, answers.risk.sampling / 2
+        scale = total.lattice.value(total.noise.scale)
+        fixed = answers.reference.noise if answers.plan.tail is not None else scale
+        sampling = mean_deviation(deviation, reach, fewest, risk)
+        together = mean_deviation(
+            deviation, reach, fewest, risk, Noise(total.noise.kind, fixed / fewest)
+        )
+        beyond = max(1 - fixed / scale, 0.0) * answers.noise_on_sum
+        rest = answers.miscounted + total.lattice.tick / fewest
         return {
             "sampling": sampling,
-            "noise": max(together - sampling, 0.0) + rest,
-            "rounding": answers.total.rounding,
+            "noise": max(together - sampling, 0.0) + beyond + rest,
+            "rounding": total.rounding,
         }
 
     def _deviation(self, low: float, high: float, sampling: float) -> float:
@@ -144,7 +155,7 @@ def interval_around(
     if math.isinf(miscounted):  # the count may be noise alone: nothing is known
         parts = {"sampling": 0.0, "noise": math.inf, "rounding": total.rounding, "truncation": 0.0}
         return Interval(*plan.possible, confidence, describes, parts)
-    reference = Reference.of(plan, total.ends, tails.noise)
+    reference = Reference.of(plan, total.ends)
     below, above = (
         Side.of(Answers(plan, clip, total, reference, risk, sign, miscounted, fewest), tails)
         for sign in (-1, 1)

@@ -16,8 +16,8 @@ from tametail.budget import Noise, noise_for
 from tametail.estimators.concentration import mean_deviation, second_moment_bound
 from tametail.estimators.reference import EXPECTED_BEYOND, EXPECTED_NODES, split_risk
 from tametail.estimators.shares import spread_share
-from tametail.estimators.tails import sum_quantile
-from tametail.queries import SOFT_ONE, TailNodes
+from tametail.estimators.tails import noise_of_counts, sum_quantile
+from tametail.queries import SOFT_ONE
 from tametail.tail import Bounded, Moment
 from tametail.theory import bias_constant
 from tametail.unit import Unit
@@ -57,7 +57,8 @@ def rmse(plan: Plan) -> float | None:
     """
     if plan.n is None or plan.tail is None:
         return None
-    unseen = min(UNSEEN * math.sqrt(_tail_noise(plan).variance / 2) / SOFT_ONE / _size(plan), 1.0)
+    noise = math.sqrt(noise_of_counts(plan, plan.cost("tail")).variance / 2) / SOFT_ONE
+    unseen = min(UNSEEN * noise / _size(plan), 1.0)
     if isinstance(plan.tail, Bounded):
         width = plan.tail.high - plan.tail.low
         return _error(plan, Setting(width, width, unseen * width, width / 2))
@@ -79,7 +80,8 @@ def half_width(plan: Plan, confidence: float) -> float | None:
     if plan.n is None:
         return None
     n, risk = _size(plan), split_risk(1 - confidence)
-    beyond = sum_quantile(_tail_noise(plan), 0.001, EXPECTED_NODES) / SOFT_ONE
+    counts = noise_of_counts(plan, plan.cost("tail"))
+    beyond = sum_quantile(counts, 0.001, EXPECTED_NODES) / SOFT_ONE
     share = (beyond + EXPECTED_BEYOND / plan.budget.strength) / n
 
     spread = (
@@ -138,12 +140,6 @@ def _noise(plan: Plan, setting: Setting) -> Noise:
     cost = plan.cost("sum")
     scale = (1 + COUNT_NOISE) * sensitivity / (_size(plan) * cost.strength)
     return Noise(noise_for(cost, 1, 1).kind, scale)
-
-
-def _tail_noise(plan: Plan) -> Noise:
-    """Return the noise on the octave counts, in their units."""
-    sensitivity = TailNodes(0.0, 0, 1).sensitivity(plan.unit)
-    return noise_for(plan.cost("tail"), sensitivity.l1, sensitivity.l2_squared)
 
 
 def _worst(tail: Moment | Bounded) -> Iterable[Setting]:

@@ -9,13 +9,14 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tametail.budget import Noise
+from tametail.budget import Noise, noise_for
 from tametail.doubles import LARGEST
 from tametail.estimators.concentration import count_bound
-from tametail.estimators.tails import sum_quantile
+from tametail.estimators.tails import noise_of_counts, sum_quantile
 from tametail.queries import SOFT_ONE, Lattice
 from tametail.tail import Moment
 from tametail.theory import bias_constant
+from tametail.unit import Unit
 
 if TYPE_CHECKING:
     from tametail.estimators.clip import Clip
@@ -27,6 +28,9 @@ EXPECTED_BEYOND, EXPECTED_NODES = 9.0, 5
 #: The reference is this much wider than what would be best if that came true: a clip point
 #: beyond the reference costs more than one that is closer.
 WIDER = 1.4
+
+#: Noise up to this part of the standard error, by assumption, is bounded together with sampling.
+SMALL_NOISE = 0.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +104,6 @@ class Sum:
             return math.inf, 1.0
         return self.lattice.value(abs(self.total / self.count) * missed / fewest), fewest
 
-    def noise_on_mean(self, fewest: float) -> Noise:
-        """Return the law of z/n, as a continuous one; z itself is within a tick of it."""
-        return Noise(self.noise.kind, self.lattice.value(self.noise.scale / fewest))
-
 
 @dataclass(frozen=True, slots=True)
 class Reference:
@@ -112,7 +112,8 @@ class Reference:
     If it ``moves``, A and B are mu + low and mu + high. ``bias`` bounds the distance of E r from
     mu; ``deviation`` and ``fourth`` are what the assumption alone says about the standard deviation
     of r and about E(r - mu)^4. At most these ``shares`` of the law lie outside the reference, and
-    further than ``far`` from mu.
+    further than ``far`` from mu. Sampling is bounded together with noise on the sum of the scale
+    ``noise``, which is fixed in advance too.
     """
 
     low: float
@@ -123,9 +124,10 @@ class Reference:
     bias: float = 0.0
     far: float = 0.0
     shares: tuple[float, float] = (0.0, 0.0)
+    noise: float = 0.0
 
     @classmethod
-    def of(cls, plan: Plan, clip: tuple[float, float], noise: Noise) -> Reference:
+    def of(cls, plan: Plan, clip: tuple[float, float]) -> Reference:
         """Return the reference of a plan; without a tail assumption, the clip points."""
         tail = plan.tail
         if not isinstance(tail, Moment):
@@ -137,9 +139,16 @@ class Reference:
         constant = bias_constant(k)
         # Bias C_k R^-(k-1) against an excess of R N/n if N records, mostly noise, may lie beyond
         # the clip point: best where (k-1) C_k R^-k = N/n.
+        noise = noise_of_counts(plan, plan.cost("tail"))
         beyond = sum_quantile(noise, 0.001, EXPECTED_NODES) / SOFT_ONE + EXPECTED_BEYOND / strength
         reach = max(WIDER * ((k - 1) * constant * n / beyond) ** (1 / k), 2.0)
         far = max((n * min(strength, 1.0) / 4) ** (1 / k), reach)
+        # The noise if records were clipped at the reference; next to sampling it must be small, or
+        # else what the records choose is better.
+        width = (2 if plan.unit is Unit.REPLACE_ONE else 1) * (1 + 1 / 16) * reach
+        allowed = noise_for(plan.cost("sum"), 1, 1).scale * width
+        if allowed > SMALL_NOISE * math.sqrt(n):
+            allowed = 0.0
         return cls(
             low=-reach * tail.scale,
             high=reach * tail.scale,
@@ -150,6 +159,7 @@ class Reference:
             bias=constant * tail.scale * reach ** (1 - k),
             far=far * tail.scale,
             shares=(reach**-k, far**-k),
+            noise=allowed * tail.scale,
         )
 
     def reach(self, low: float, high: float) -> float:
@@ -175,8 +185,13 @@ class Answers:
     @property
     def noise(self) -> float:
         """A bound of the error due to all noise on sum and count."""
+        return self.noise_on_sum + self.miscounted
+
+    @property
+    def noise_on_sum(self) -> float:
+        """A bound of the error due to the noise on the sum."""
         ticks = self.total.noise.quantile(self.risk.noise / 2) / self.fewest
-        return self.total.lattice.value(ticks) + self.miscounted
+        return self.total.lattice.value(ticks)
 
     @property
     def ends(self) -> tuple[float, float]:

@@ -32,6 +32,9 @@ WINDOW = 4
 THRESHOLD = 20.0
 GAUSSIAN_THRESHOLD = 16.0
 
+#: If this part of the records lies at the same distance, on one side, the centre is misplaced.
+NEARLY_ALL = 0.9
+
 #: Up to here the law of a sum of Laplace noises is worth its exact form.
 MOST_EXACT_TERMS = 40
 
@@ -49,14 +52,11 @@ class Tails:
     @classmethod
     def ask(cls, ask: Ask, plan: Plan, centre: float, cost: Budget) -> Tails:
         """Ask for the counts around ``centre``."""
-        first, last = _octaves(plan.tail)
-        # Under replace-one the number of records comes for free.
-        query = TailNodes(centre, first, last, counted=plan.unit is Unit.REPLACE_ONE)
+        query = _nodes(plan, centre)
         answer = np.array(ask.noisy(query, cost), dtype=np.float64) / SOFT_ONE
-        sensitivity = query.sensitivity(plan.unit)
-        noise = noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
-        below, above = answer[: 2 * (last - first + 1)].reshape(2, -1)
-        return cls(below, above, first, noise, float(answer[-1]) if query.counted else None)
+        below, above = answer[: 2 * (query.last - query.first + 1)].reshape(2, -1)
+        count = float(answer[-1]) if query.counted else None
+        return cls(below, above, query.first, noise_of_counts(plan, cost), count)
 
     def averaged_with(self, other: Tails) -> Tails:
         """Join two answers to the same question, each in proportion to its precision."""
@@ -98,6 +98,23 @@ class Tails:
         needed = threshold - lower + np.abs(octaves - 5) / 12
         found = np.flatnonzero((windows(counts) / self.scale >= needed) & (self.distances <= limit))
         return int(found[-1]) if len(found) else None
+
+    def misplaced(self, size: float) -> tuple[float, float] | None:
+        """Return between which distances nearly all records lie, if all on one side; below 0 first.
+
+        Around a median there would be half of them on either side, whatever the law.
+        """
+        most = NEARLY_ALL * (size if self.count is None else self.count)
+        for sign, counts in zip((-1.0, 1.0), self.sides, strict=True):
+            pairs, anchor = windows(counts, 2), self.anchor(counts)
+            node = int(np.argmax(pairs))
+            if anchor is not None and 1 < node < len(counts) - 1 and pairs[node] >= most:
+                # The weight of a record in this octave is on its two nodes, so as to keep the sum
+                # of the distances to within a 32nd; their noise is small beside nearly all records.
+                middle = self.distances[node] * (1 + counts[node + 1] / pairs[node])
+                near, far = sign * (middle + self.distances[node] * np.array([-0.125, 0.125]))
+                return float(min(near, far)), float(max(near, far))
+        return None
 
     def offset(self, anchors: list[int | None], clips: list[float]) -> tuple[float, float]:
         """Estimate the sum of the clipped distances from the centre, and its standard error."""
@@ -152,6 +169,18 @@ class Tails:
         return self.scale * (THRESHOLD + 128 / 12)
 
 
+def noise_of_counts(plan: Plan, cost: Budget) -> Noise:
+    """Return the noise on every soft count if the tail step may spend ``cost``."""
+    sensitivity = _nodes(plan, 0.0).sensitivity(plan.unit)
+    return noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
+
+
+def _nodes(plan: Plan, centre: float) -> TailNodes:
+    """Return the query. Under replace-one the number of records comes for free."""
+    first, last = _octaves(plan.tail)
+    return TailNodes(centre, first, last, counted=plan.unit is Unit.REPLACE_ONE)
+
+
 def _octaves(tail: Tail) -> tuple[int, int]:
     """Return the first and the last octave that is worth a node."""
     if tail is None:
@@ -186,7 +215,7 @@ def sum_quantile(noise: Noise, risk: float, terms: int) -> float:
     return min(high * noise.scale + terms, chernoff)
 
 
-def windows(counts: Array) -> Array:
-    """Sum of each node and the WINDOW - 1 nodes above it."""
-    sums: Array = np.concatenate([[0.0], np.cumsum(np.concatenate([counts, np.zeros(WINDOW)]))])
-    return sums[WINDOW : WINDOW + len(counts)] - sums[: len(counts)]
+def windows(counts: Array, width: int = WINDOW) -> Array:
+    """Sum of each node and the width - 1 nodes above it."""
+    sums: Array = np.concatenate([[0.0], np.cumsum(np.concatenate([counts, np.zeros(width)]))])
+    return sums[width : width + len(counts)] - sums[: len(counts)]
