@@ -166,7 +166,8 @@ class Plan(Stepped):
         """How often a file or a Spark frame is read: once for count and sample, once for distances.
 
         Nothing else reads the data: sum, spread and a second look come out of the distances. Only
-        the public number of rows, under replace-one, takes one more pass over a CSV file.
+        the public number of rows, under replace-one, takes one more pass over a CSV file, and a
+        centre that has to be looked for again takes two.
         """
         return 2
 

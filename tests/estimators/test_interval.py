@@ -20,6 +20,7 @@ from tametail.engines.arrays import MemoryEngine
 from tametail.estimators.clipping import per_count
 from tametail.estimators.concentration import count_bound, mean_deviation, second_moment_bound
 from tametail.estimators.interval import Sum, split_risk
+from tametail.estimators.reference import Reference
 from tametail.queries import SOFT_ONE, Lattice, TailNodes
 
 # A law on 0, 1, ..., with these weights; its sums have exact laws by convolution.
@@ -34,6 +35,10 @@ def _sums(law: np.ndarray, n: int) -> np.ndarray:
     return total
 
 
+def _laplace_above(bound: np.ndarray, scale: float) -> np.ndarray:
+    return stats.laplace.sf(np.maximum(bound, 0.0), scale=scale)
+
+
 @given(weights, st.integers(1, 30), risks, st.floats(0.0, 3.0))
 def test_no_law_of_bounded_records_deviates_more_often(weights, n, risk, noise_scale):
     law = np.array(weights) / sum(weights)
@@ -46,7 +51,8 @@ def test_no_law_of_bounded_records_deviates_more_often(weights, n, risk, noise_s
     bound = mean_deviation(deviation, reach, n, risk, noise)
     sums = _sums(law, n)
     above = bound - (np.arange(len(sums)) / n - mean) + 1e-12
-    chance = above < 0 if noise is None else stats.laplace.sf(above, scale=noise_scale)
+    # The records may choose less noise, and do so where their mean alone is beyond the bound.
+    chance = np.where(above < 0, 1.0, 0.0 if noise is None else _laplace_above(above, noise_scale))
     assert sums @ chance <= risk * (1 + 1e-9)
 
 
@@ -117,6 +123,25 @@ def test_a_count_that_may_be_noise_alone_says_nothing():
     assert noisy.count_bound(0.01) == (math.inf, 1.0)
     public = Sum(0.0, lattice, 5.0, 3.0, 0, Noise("laplace", 10.0))
     assert public.count_bound(0.01) == (0.0, 3.0)
+
+
+@pytest.mark.parametrize(("k", "n", "small"), [(4, 100_000, True), (4, 100, False)])
+@pytest.mark.parametrize("unit", ["replace-one", "add-remove"])
+def test_what_an_interval_is_measured_by_is_fixed_by_the_plan_alone(k, n, small, unit):
+    plan = tt.plan(n=n, epsilon=1.0, tail=tt.Moment(k, 2.0), unit=unit)
+    reference = Reference.of(plan, (-1.0, 1.0))
+    assert reference == Reference.of(plan, (-1e6, 3.0))
+    assert (reference.noise > 0) == small  # only noise of a fixed scale may go with sampling
+
+
+def test_noise_that_the_records_choose_has_a_quantile_of_its_own():
+    data = np.random.default_rng(8).exponential(size=500)
+    tail, unit = tt.Moment(2, 1.0), "replace-one"
+    plan = tt.plan(n=len(data), epsilon=1.0, tail=tail, unit=unit)
+    result = estimate(data, tail=tail, unit=unit)
+    width = result.clip[1] - result.clip[0]
+    quantile = math.log(2 / split_risk(0.05).noise) / plan.cost("sum").strength
+    assert result.interval.parts["noise"] >= 0.99 * width * quantile / len(data)
 
 
 def test_the_risk_is_divided():

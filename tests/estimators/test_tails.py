@@ -79,3 +79,24 @@ def test_records_at_the_very_bound_raise_no_doubt(end):
 
 def test_windows_add_up_four_nodes():
     assert windows(np.arange(6.0)).tolist() == [6.0, 10.0, 14.0, 12.0, 9.0, 5.0]
+
+
+@given(st.lists(st.floats(-1e5, 1e5), min_size=1, max_size=12))
+def test_no_median_is_misplaced(records):
+    data = np.tile(np.sort(records), 500)
+    centre = float(np.sort(data)[(len(data) - 1) // 2])
+    assert _tails(data - centre).misplaced(len(data)) is None
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+@given(st.floats(0.01, 1e4), st.floats(0.0, 1e-3))
+def test_records_away_from_the_centre_are_found_where_they_are(sign, distance, spread):
+    data = sign * distance * (1 + spread * np.linspace(-1, 1, 1000))
+    low, high = _tails(data).misplaced(len(data))
+    assert low <= data.min() <= data.max() <= high
+    assert high - low <= distance / 2
+
+
+def test_a_tenth_of_the_records_elsewhere_is_no_reason_to_look_there():
+    data = np.concatenate([np.full(850, 100.0), np.zeros(150)])
+    assert _tails(data).misplaced(len(data)) is None

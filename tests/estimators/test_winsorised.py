@@ -8,10 +8,13 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from exact import estimate
+from exact import Exact, estimate
 
 import tametail as tt
+from tametail.ask import Ask
+from tametail.budget import Pure, compose
 from tametail.estimators.tail_fit import FINE
+from tametail.estimators.winsorised import winsorised_mean
 
 UNITS = pytest.mark.parametrize("unit", ["replace-one", "add-remove"])
 
@@ -125,3 +128,49 @@ def test_an_assumption_that_is_far_too_loose_costs_no_sight(tail):
 def test_an_assumption_that_is_far_too_tight_is_doubtful():
     data = np.random.default_rng(9).lognormal(size=50_000)
     assert estimate(data, tail=tt.Moment(2, 1e-30)).assumption_doubtful
+
+
+class Misled(Exact):
+    """Answers exactly, but its first median is wrong."""
+
+    def __init__(self, data, wrong):
+        super().__init__(data)
+        self.wrong, self.asked = [wrong], []
+
+    def respond(self, verb, query, cost, unit):
+        self.asked.append((verb, query, cost))
+        if verb == "median" and self.wrong:
+            return self.wrong.pop()
+        return super().respond(verb, query, cost, unit)
+
+
+@UNITS
+@pytest.mark.parametrize("tail", [None, tt.Moment(2, 5.0)])
+@pytest.mark.parametrize("wrong", [0.0, 1e6 - 300, 1e6 + 40, -3e9])
+def test_a_centre_away_from_all_records_is_looked_for_again(unit, tail, wrong):
+    data = 1e6 + np.random.default_rng(4).exponential(size=4000)
+    plan = tt.plan(n=len(data), epsilon=1.0, unit=unit, tail=tail)
+    responder = Misled(data, wrong)
+    result = winsorised_mean(plan, Ask(responder, plan.budget, plan.unit))
+    assert result.value == pytest.approx(data.mean(), abs=0.1)
+    assert result.clip[1] - result.clip[0] < 100
+    second = [query for verb, query, _ in responder.asked if verb == "median"][1]
+    assert second.low <= np.median(data) <= second.high
+    assert compose([cost for *_, cost in responder.asked], Pure) == plan.spending
+
+
+@UNITS
+def test_a_new_centre_costs_what_the_sum_would_have_cost(unit):
+    for budget in (tt.pure(0.7), tt.zcdp(0.3)):
+        plan = tt.plan(n=5000, budget=budget, unit=unit)
+        anew = plan.with_new_centre()
+        costs = [anew.cost(name) for name in ("centre", "tail", "sum")]
+        assert compose(costs, type(budget)) == plan.cost("sum")
+        assert anew.cost("spread") == plan.cost("spread")
+
+
+def test_many_digits_in_common_cost_accuracy_but_not_the_answer():
+    rng = np.random.default_rng(5)
+    for _ in range(5):
+        data = 1e9 + rng.exponential(size=2000)
+        assert abs(float(tt.mean(data, epsilon=1, confidence=None)) - 1e9 - 1) < 1

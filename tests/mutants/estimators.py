@@ -137,4 +137,26 @@ ESTIMATORS: tuple[Mutant, ...] = (
         new="tails = Tails.ask(ask, plan, centre, plan.budget)",
         tests=("tests/test_api.py::test_a_budget_may_be_given_in_numbers",),
     ),
+    Mutant(
+        name="new-centre-for-free",
+        why="What is asked again must come out of the sum's share.",
+        file="planning.py",
+        old='costs = self.cost("sum").split(*NEW_CENTRE.values())',
+        new="costs = [self.cost(name) for name in NEW_CENTRE]",
+        tests=(
+            "tests/estimators/test_winsorised.py"
+            "::test_a_new_centre_costs_what_the_sum_would_have_cost",
+        ),
+    ),
+    Mutant(
+        name="noise-that-the-records-choose-taken-as-fixed",
+        why="The clip points, and so the noise, are chosen by the records that are summed.",
+        file="estimators/interval.py",
+        old="fixed = answers.reference.noise if answers.plan.tail is not None else scale",
+        new="fixed = scale",
+        tests=(
+            "tests/estimators/test_interval.py"
+            "::test_noise_that_the_records_choose_has_a_quantile_of_its_own",
+        ),
+    ),
 )

@@ -78,7 +78,7 @@ def choose_clip(plan: Plan, centre: float, tails: Tails, size: int) -> Clip:
         # The mean is close: nearly all records are at the centre.
         side = HIDDEN * (limits[0] - plan.tail.scale) if isinstance(plan.tail, Moment) else 0.0
         return Clip(centre, edge_below(side), edge_below(side))
-    anchors = _raise(plan, tails, anchors, limits)
+    anchors = raise_anchors(plan, tails, anchors, limits)
     distances, excess = _balance(plan, tails, anchors)
 
     thin = edge_above(THIN_SIDE * max(distances))
@@ -150,7 +150,7 @@ def _deviation(cost: Budget) -> float:
     return math.sqrt(noise_for(cost, 1, 1).variance)
 
 
-def _raise(
+def raise_anchors(
     plan: Plan, tails: Tails, anchors: list[int | None], limits: tuple[float, float]
 ) -> list[int | None]:
     """Move an anchor up to records that stand out less, where a false alarm would cost little.

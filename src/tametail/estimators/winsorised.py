@@ -7,6 +7,8 @@ Three questions to the data (four with an interval), and arithmetic on noisy num
    follow the clip points;
 3. *sum*: noisy sum and count of the clipped distances from it;
 4. *spread* (for the interval): second moment of the clipped distances.
+
+If the counts show that the centre lies away from the records, 1 and 2 are asked once more, closer.
 """
 
 from __future__ import annotations
