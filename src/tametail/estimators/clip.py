@@ -224,7 +224,8 @@ def _depth(strength: float) -> float:
     They end at a rank of about 100/epsilon: in the body of the data if n epsilon is 1,000, deep in
     the tail if it is 10,000 or more, and most tails grow steeper.
     """
-    return min(max(0.8 * math.log10(max(strength, 1.0)) - 2.8, -0.4), 0.4)
+    depth = min(max(0.8 * math.log10(max(strength, 1.0)) - 2.8, -0.4), 0.4)
+    return round(depth, 1)  # what follows from it is kept for the next release
 
 
 def _around(counts: Array, anchor: int) -> Array:

@@ -51,8 +51,10 @@ _TAILS = np.arange(0.25, 0.5, 0.01)[None, :]
 #: How the sum's budget is divided if the first centre was misplaced: then digits are what it takes.
 NEW_CENTRE = {"centre": 0.3, "tail": 0.28, "sum": 0.42}
 
-#: Records that the centre looks at; more are sampled down to between this and twice this.
+#: Records that the centre looks at; more are sampled down to between this and twice this. Of many
+#: records half as many will do: their sample may spend far more.
 CENTRE_SAMPLE = 1024
+MANY = 1 << 17
 
 #: Far beyond any data, and far within what the sampler can count.
 MOST_HALVINGS = 40
@@ -64,7 +66,8 @@ def halvings(n: int) -> int:
     >>> halvings(1_000), halvings(100_000)
     (0, 6)
     """
-    return min(max(0, (n // CENTRE_SAMPLE).bit_length() - 1), MOST_HALVINGS)
+    least = CENTRE_SAMPLE if n < MANY else CENTRE_SAMPLE // 2
+    return min(max(0, (n // least).bit_length() - 1), MOST_HALVINGS)
 
 
 def spread_share(budget: Budget, n: int) -> float:

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 
 #: Octaves of distances that are told apart; what lies beyond counts at the end nodes. If the caller
-#: says how far records are spread, so many octaves beyond that are enough for any n.
+#: says how far records are spread, one in four billion at most lies beyond so many more octaves.
 FIRST_OCTAVE, LAST_OCTAVE = -128, 127
-OCTAVES_BEYOND = 64
+OCTAVES_BEYOND = 32
 
 #: Nodes that are looked at together, and the noise scales at which they stand out: with
 #: THRESHOLD + (octaves from 2**5) / 12 the chance of a false alarm in all octaves is 1.4e-5.
