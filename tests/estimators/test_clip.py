@@ -5,6 +5,7 @@ import pytest
 
 import tametail as tt
 from tametail.estimators.clip import GAP, choose_clip, raise_anchors
+from tametail.estimators.tail_fit import Fit
 from tametail.estimators.tails import Tails, noise_of_counts
 
 FIRST, LAST = -128, 127
@@ -65,3 +66,26 @@ def test_a_group_that_is_seen_is_not_clipped_away():
         for count in (0.0, 8.0)
     )
     assert without < 2.0**5 < with_group
+
+
+def test_sides_that_look_alike_may_be_clipped_closer():
+    plan = _plan(10_000)
+    tail = {0: 800.0, 1: 300.0, 2: 100.0, 3: 35.0, 4: 12.0, 5: 4.0}
+    alike, unlike = _tails(plan, tail), _tails(plan, tail)
+    alike.below[:] = alike.above
+    unlike.below[-FIRST : 2 - FIRST] = unlike.above[-FIRST : 2 - FIRST]
+    clips = [choose_clip(plan, 0.0, tails, 10_000) for tails in (alike, unlike)]
+    assert clips[0].above == clips[0].below < clips[1].above
+    assert clips[0].excess == 0.0 < clips[1].excess
+
+
+def test_likeness_is_a_matter_of_the_counts():
+    counts = np.array([0, 0, 4000.0, 1500.0, 500.0, 180.0, 60.0, 20.0, 0, 0, 0])
+    steeper = np.array([0, 0, 4000.0, 10.0, 0, 0, 0, 0, 0, 0, 0])
+    one, same, other = (Fit.of(side, 7.0, 2.0) for side in (counts, counts + 3.0, steeper))
+    alike, risk, excess = one.judge_alike(same)
+    assert alike > 0.5
+    assert one.judge_alike(other)[0] < 0.01
+    assert risk.shape == (len(excess), len(excess))
+    # Clip points that are equally far cost less than the same clip point on one side alone.
+    assert np.all(np.diag(risk) <= risk[:, -1] + risk[-1, :])

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tametail.budget import Budget, noise_for
 from tametail.estimators.reference import Reference
-from tametail.estimators.tail_fit import NODES_ABOVE, NODES_BELOW, Array, Judgement, judge
+from tametail.estimators.tail_fit import NODES_ABOVE, NODES_BELOW, Array, Fit, Judgement
 from tametail.estimators.tails import Tails, windows
 from tametail.queries import edge_above, edge_below
 from tametail.tail import Bounded, Moment
@@ -30,9 +30,11 @@ THIN_SIDE = 0.03
 CLOSER, CLOSER_COST = 8.0, 2.0
 CLOSER_UNTIL, CLOSER_POWER = 1e4, 0.4
 
-#: From GAP to RAISE_OCTAVES above, records would be a group across a gap, which few nodes hold.
+#: From GAP to RAISE_OCTAVES above, records would be a group across a gap, which few nodes hold. One
+#: that could be seen below n epsilon = RARE_FROM would be a large part of the data, for a group so
+#: far away, and is believed the less: by one more noise scale for every factor 10.
 RAISE, RAISE_COST = 5.0, 2.5
-GAP, RAISE_OCTAVES, GROUP = 4, 8, 2
+GAP, RAISE_OCTAVES, GROUP, RARE_FROM = 4, 8, 2, 1e5
 
 #: Where to clip if nothing stands out, over the distance where the worst bias and noise are least.
 HIDDEN = 0.75
@@ -165,9 +167,9 @@ def raise_anchors(
         max(_variance(tails, anchors), 20 * tails.scale * highest**2) + (noise * highest) ** 2
     )
     enlarged = np.log1p((noise * distances) ** 2 / variance)
-    strength = (plan.n or 1) * plan.budget.strength
+    strength = max(plan.n or 1, 1) * plan.budget.strength
     closer = CLOSER * max(strength / CLOSER_UNTIL, 1.0) ** CLOSER_POWER + CLOSER_COST * enlarged
-    group = RAISE + RAISE_COST * enlarged
+    group = RAISE + max(math.log10(RARE_FROM / strength), 0.0) + RAISE_COST * enlarged
 
     def highest_of(found: npt.NDArray[np.bool_], start: int, stop: int) -> int | None:
         inside = np.flatnonzero(found[start:stop])
@@ -193,14 +195,24 @@ def _balance(
 ) -> tuple[list[float], list[float]]:
     """Return the clip distances of both sides, which share one noise, and the excess beyond."""
     depth = _depth((plan.n or 1) * plan.budget.strength)
-    sides = [
-        _NOTHING
-        if anchor is None
-        else judge(
-            _around(tails.sides[side], anchor), tails.scale, _deviation(plan.budget), depth
-        ).scaled(float(tails.distances[anchor]))
-        for side, anchor in enumerate(anchors)
-    ]
+    low, high = anchors
+    if low is not None and high is not None and abs(low - high) <= 1:
+        low = high = max(low, high)  # so that the sides can be compared
+    fits, sides = [], []
+    for counts, anchor in zip(tails.sides, (low, high), strict=True):
+        if anchor is None:
+            sides.append(_NOTHING)
+            continue
+        fit = Fit.of(_around(counts, anchor), tails.scale, _deviation(plan.budget), depth)
+        fits.append(fit)
+        sides.append(fit.judge().scaled(float(tails.distances[anchor])))
+    risk = sides[0].risk[:, None] + sides[1].risk[None, :]
+    excess = [side.excess for side in sides]
+    if low is not None and low == high:
+        unit = float(tails.distances[low])
+        alike, both, added = fits[0].judge_alike(fits[1])
+        risk = (1 - alike) * risk + alike * unit**2 * both
+        excess = [(1 - alike) * one + alike * unit * added for one in excess]
     below, above = sides[0].distances[:, None], sides[1].distances[None, :]
     wider = np.maximum(below, above)
     sensitivity = (
@@ -208,13 +220,11 @@ def _balance(
         if plan.unit is Unit.REPLACE_ONE
         else wider
     )
-    risk = sides[0].risk[:, None] + sides[1].risk[None, :]
-    risk += (_deviation(plan.cost("sum")) * sensitivity) ** 2
+    risk = risk + (_deviation(plan.cost("sum")) * sensitivity) ** 2
     best = np.unravel_index(np.argmin(risk), risk.shape)
-    chosen = list(zip(sides, best, strict=True))
     return (
-        [float(judgement.distances[index]) for judgement, index in chosen],
-        [float(judgement.excess[index]) for judgement, index in chosen],
+        [float(side.distances[index]) for side, index in zip(sides, best, strict=True)],
+        [float(one[index]) for one, index in zip(excess, best, strict=True)],
     )
 
 

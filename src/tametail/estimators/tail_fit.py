@@ -8,10 +8,14 @@ power laws (no curvature), lognormal-like and exponential tails, and sudden ends
 predicts the soft counts at the nodes; the noisy counts give it a likelihood. A clip point is then
 judged by its squared bias and variance, averaged over the curves, each in proportion to what the
 best clip point would have for it: a choice that is never far from the best, whatever the tail.
+
+If the counts of both sides look alike, the sides may have one curve in common. What clipping takes
+away then nearly cancels, and clip points closer to the centre are better.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -36,6 +40,13 @@ MISFIT = 0.27
 #: more than 1, so that nearly free precautions against heavy tails are taken.
 FAIRNESS = 1.15
 
+#: How probable it is beforehand that both sides have the same tail; then what is clipped away on
+#: one side differs from that on the other by about this part of it.
+ALIKE, ASYMMETRY = 0.05, 0.6
+
+#: Curves of less than this part of the largest weight are left out where it costs time.
+NEGLIGIBLE = 1e-7
+
 _START_SLOPES = (0.45, 0.7, 0.95, 1.2, 1.6, 2.0, 2.6, 3.5, 5.0, 8.0)
 _CURVATURES = {0: 0.3, 0.3: 0.2, 0.7: 0.15, 1.5: 0.1, 3: 0.08, 7: 0.07, 15: 0.05, 40: 0.05}
 #: Records beyond the anchor, in units of the noise: 2^-3 to 2^32, coarser where it is clear.
@@ -59,25 +70,65 @@ class Judgement:
         return Judgement(self.distances * unit, self.risk * unit**2, self.excess * unit)
 
 
-def judge(counts: Array, noise: float, final_noise: float, depth: float = 0.0) -> Judgement:
-    """Judge all clip points by the noisy counts at the nodes around the anchor.
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How well every curve fits the noisy counts of one side."""
 
-    ``noise`` is the scale of the noise on a count (for Gaussian noise its standard deviation over
-    sqrt 2), ``final_noise`` the standard deviation of the noise on a sum of records up to 1, were
-    the whole budget spent on it. ``depth`` says how steep a tail is expected to be: a curve with
-    this start slope has the prior weight slope**depth.
-    """
-    curves, costs = _curves(), _costs(noise, final_noise, depth)
-    log_likelihood = costs.log_prior - (
-        np.abs(counts / noise - curves.soft) * costs.inverse_width
-    ).sum(axis=1)
-    weight = np.exp(log_likelihood - log_likelihood.max()) * costs.fairness
-    weight /= weight.sum()
-    excess, square = costs.excess, costs.square
-    expected = weight @ excess
-    # Adding back a part c of the expected excess e changes e^2 to (1 - c)^2 e^2 on average.
-    risk = weight @ square - CORRECTION * (2 - CORRECTION) * expected**2
-    return Judgement(curves.distances, risk, CORRECTION * expected)
+    costs: _Costs
+    log_likelihood: Array
+
+    @classmethod
+    def of(cls, counts: Array, noise: float, final_noise: float, depth: float = 0.0) -> Fit:
+        """Compare the noisy counts at the nodes around the anchor with all curves.
+
+        ``noise`` is the scale of the noise on a count (for Gaussian noise its standard deviation
+        over sqrt 2), ``final_noise`` the standard deviation of the noise on a sum of records up to
+        1, were the whole budget spent on it. ``depth`` says how steep a tail is expected to be: a
+        curve with this start slope has the prior weight slope**depth.
+        """
+        costs = _costs(noise, final_noise, depth)
+        misfit = (np.abs(counts / noise - _curves().soft) * costs.inverse_width).sum(axis=1)
+        return cls(costs, costs.log_normaliser - misfit)
+
+    def judge(self) -> Judgement:
+        """Judge all clip points of this side."""
+        costs, weight = self.costs, self._weights(self.costs.log_prior + self.log_likelihood)
+        expected = weight @ costs.excess
+        # Adding back a part c of the expected excess e changes e^2 to (1 - c)^2 e^2 on average.
+        risk = weight @ costs.square - CORRECTION * (2 - CORRECTION) * expected**2
+        return Judgement(_curves().distances, risk, CORRECTION * expected)
+
+    def judge_alike(self, other: Fit) -> tuple[float, Array, Array]:
+        """Judge all pairs of clip points (other side, this side) if both sides have the same tail.
+
+        Then what clipping takes away on either side nearly cancels. Return how probable that is,
+        the risk of each pair, and what to add back on each side.
+        """
+        costs = self.costs
+        prior = costs.log_prior - _log_sum(costs.log_prior)
+        one, two = self.log_likelihood, other.log_likelihood
+        log_odds = _log_sum(prior + one + two) - _log_sum(prior + one) - _log_sum(prior + two)
+        alike = 1 / (1 + (1 - ALIKE) / ALIKE * math.exp(-max(log_odds, -500.0)))
+        weight = self._weights(prior + one + two)
+        matter = weight > NEGLIGIBLE * weight.max()
+        weight, excess = weight[matter], costs.excess[matter]
+        variance = weight @ (costs.square[matter] - excess**2)
+        products = (excess.T * weight) @ excess
+        # E(e_i - e_j)^2, and what an asymmetry of this size would add to it.
+        single = (1 + ASYMMETRY**2 / 2) * np.diag(products) + variance
+        risk = single[:, None] + single[None, :] - 2 * products
+        return alike, risk, CORRECTION * (weight @ excess)
+
+    def _weights(self, log_posterior: Array) -> Array:
+        weight: Array = np.exp(log_posterior - log_posterior.max()) * self.costs.fairness
+        weight /= weight.sum()
+        return weight
+
+
+def _log_sum(logarithms: Array) -> float:
+    """Return the logarithm of the sum."""
+    largest = float(logarithms.max())
+    return largest + math.log(float(np.exp(logarithms - largest).sum()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +139,7 @@ class _Costs:
     square: Array
     fairness: Array
     inverse_width: Array
+    log_normaliser: Array
     log_prior: Array
 
 
@@ -99,8 +151,9 @@ def _costs(noise: float, final_noise: float, depth: float) -> _Costs:
     square = excess**2 + curves.square * noise
     best = (square + (final_noise * curves.distances) ** 2).min(axis=1)
     width = np.sqrt(1 + curves.soft / (2 * noise) + (MISFIT * curves.soft) ** 2 / 2)
-    log_prior = curves.log_prior + depth * np.log(curves.start) - np.log(width).sum(axis=1)
-    return _Costs(excess, square, best**-FAIRNESS, 1 / width, log_prior)
+    log_prior = curves.log_prior + depth * np.log(curves.start)
+    log_normaliser = -np.log(width).sum(axis=1)
+    return _Costs(excess, square, best**-FAIRNESS, 1 / width, log_normaliser, log_prior)
 
 
 @dataclass(frozen=True, slots=True)
