@@ -100,3 +100,8 @@ def test_records_away_from_the_centre_are_found_where_they_are(sign, distance, s
 def test_a_tenth_of_the_records_elsewhere_is_no_reason_to_look_there():
     data = np.concatenate([np.full(850, 100.0), np.zeros(150)])
     assert _tails(data).misplaced(len(data)) is None
+
+
+def test_a_guess_of_the_size_that_is_too_small_misplaces_no_centre():
+    data = np.concatenate([np.full(1000, 3.0), np.full(1000, -3.0)])
+    assert _tails(data).misplaced(500) is None

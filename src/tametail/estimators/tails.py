@@ -100,15 +100,19 @@ class Tails:
         return int(found[-1]) if len(found) else None
 
     def misplaced(self, size: float) -> tuple[float, float] | None:
-        """Return between which distances nearly all records lie, if all on one side; below 0 first.
+        """Return between which distances nearly all records lie, if all on one side.
 
-        Around a median there would be half of them on either side, whatever the law.
+        Those below the centre are negative. Around a median there would be half of the records on
+        either side, whatever the law.
         """
         most = NEARLY_ALL * (size if self.count is None else self.count)
-        for sign, counts in zip((-1.0, 1.0), self.sides, strict=True):
-            pairs, anchor = windows(counts, 2), self.anchor(counts)
+        for sign, counts, others in ((-1.0, self.below, self.above), (1.0, self.above, self.below)):
+            pairs = windows(counts, 2)
             node = int(np.argmax(pairs))
-            if anchor is not None and 1 < node < len(counts) - 1 and pairs[node] >= most:
+            # The size may be a guess that is too small: then there are as many on the other side.
+            few_others = windows(others).max() <= (1 - NEARLY_ALL) * pairs[node]
+            seen = self.anchor(counts) is not None and 1 < node < len(counts) - 1
+            if seen and few_others and pairs[node] >= most:
                 # The weight of a record in this octave is on its two nodes, so as to keep the sum
                 # of the distances to within a 32nd; their noise is small beside nearly all records.
                 middle = self.distances[node] * (1 + counts[node + 1] / pairs[node])
