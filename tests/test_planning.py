@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 import tametail as tt
 from tametail.budget import Approx, compose, fits
 from tametail.errors import BudgetError, ParameterError
-from tametail.estimators.shares import halvings
+from tametail.estimators.shares import halvings, shares
 from tametail.planning import Plan
+from tametail.unit import Unit
 
 BUDGETS = [tt.pure(1), tt.pure(0.01), tt.zcdp(0.5), tt.zcdp(1e-4), tt.approx(1, 1e-6)]
 TAILS = [None, tt.Moment(2, 50), tt.Moment(1.3, 50), tt.Bounded(-5, 1e4)]
@@ -208,3 +209,20 @@ def test_pure_steps_that_would_fit_an_approximate_budget_by_detour_only_are_refu
         step["cost"]["epsilon"] *= 1.2
     with pytest.raises(BudgetError, match="beyond its"):
         Plan.from_dict(record)
+
+
+@pytest.mark.parametrize("n", [1, 30, 300, 10**4, 10**12])
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 10.0])
+@pytest.mark.parametrize("unit", ["replace-one", "add-remove"])
+def test_every_step_gets_a_share(n, epsilon, unit):
+    for budget in (tt.pure(epsilon), tt.zcdp(epsilon**2 / 2)):
+        parts = shares(budget, Unit.parse(unit), n)
+        assert sum(parts.values()) == pytest.approx(1.0)
+        assert min(parts.values()) > 0.009
+        assert parts["sum"] > 0.1
+
+
+def test_the_fewer_the_records_the_more_goes_to_the_centre():
+    parts = [shares(tt.pure(1.0), Unit.ADD_REMOVE, n)["centre"] for n in (30, 100, 1000, 10**4)]
+    assert parts == sorted(parts, reverse=True)
+    assert parts[0] > 0.5 > 0.05 > parts[-1]  # noqa: PLR0133 - a chain reads best

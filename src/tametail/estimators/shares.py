@@ -39,12 +39,14 @@ SIGMA = 1.5
 #: Laplace noise, and of Gaussian noise, which is far smaller.
 CLIP_RANK, GAUSSIAN_CLIP_RANK = 0.8, 1.4
 
-#: Squared error when the centre fails, in squared medians, and nats per factor e.
+#: Squared error when the centre fails, in squared medians, and nats per factor e. Below an n epsilon
+#: of HOPELESS a failure is not noticed in time, and costs more.
 FAILURE, NATS = 0.3, 4.0
+HOPELESS = 500.0
 
 #: The shares that are tried. With less than a quarter for the tail, real columns did worse than
 #: predicted, and so did intervals.
-LEAST_CENTRE, MOST_CENTRE = 0.01, 0.3
+LEAST_CENTRE, MOST_CENTRE, LEAST_SUM = 0.01, 0.6, 0.1
 _CENTRES = np.geomspace(LEAST_CENTRE, MOST_CENTRE, 60)[:, None]
 _TAILS = np.arange(0.25, 0.5, 0.01)[None, :]
 
@@ -106,9 +108,11 @@ def _least(concentrated: bool, strength: float, unit: Unit, n: int) -> tuple[flo
         evidence = n * strength * _CENTRES / 4
     evidence = evidence * 2 / replaced  # under add-remove a score falls twice as fast
     clip, bias = _reference(np.minimum(rank / (n * strength * _TAILS**power), 0.25))
-    rest = 1.0 - _CENTRES - _TAILS
+    rest = np.maximum(1.0 - _CENTRES - _TAILS, LEAST_SUM)
     noise = deviation * clip / (n * strength * rest**power)
-    error = (bias / 2) ** 2 + noise**2 + FAILURE * np.exp(-evidence / NATS)
+    failure = FAILURE * max(HOPELESS / (n * strength), 1.0) ** 2
+    error = (bias / 2) ** 2 + noise**2 + failure * np.exp(-evidence / NATS)
+    error[rest <= LEAST_SUM] = np.inf
     row, column = np.unravel_index(np.argmin(error), error.shape)
     return float(_CENTRES[row, 0]), float(_TAILS[0, column])
 
