@@ -69,8 +69,13 @@ class Clip:
         return max(self.below, self.above)
 
 
-def choose_clip(plan: Plan, centre: float, tails: Tails, size: int) -> Clip:
-    """Return the clip points that the counts suggest, within what the caller knows."""
+def choose_clip(
+    plan: Plan, centre: float, tails: Tails, size: int, reference: Reference | None = None
+) -> Clip:
+    """Return the clip points that the counts suggest, within what the caller knows.
+
+    If an interval is to be measured by a ``reference``, they may be as wide as that.
+    """
     limits = caps(plan, centre)
     anchors = [
         tails.anchor(counts, limit) for counts, limit in zip(tails.sides, limits, strict=True)
@@ -88,8 +93,8 @@ def choose_clip(plan: Plan, centre: float, tails: Tails, size: int) -> Clip:
         distances[side] = max(distances[side], thin)
         if distances[side] > limit:  # the caller's knowledge clips first: no curve applies there
             distances[side], excess[side] = limit, 0.0
-    if plan.confidence is not None and plan.tail is not None:
-        for side, far in enumerate(_affordable(plan, tails, anchors, centre)):
+    if plan.confidence is not None and plan.tail is not None and reference is not None:
+        for side, far in enumerate(_affordable(plan, tails, anchors, centre, reference)):
             if far > distances[side]:
                 distances[side], excess[side] = min(edge_above(far), limits[side]), 0.0
     below, above = distances
@@ -122,14 +127,13 @@ def caps(plan: Plan, centre: float) -> tuple[float, float]:
 
 
 def _affordable(
-    plan: Plan, tails: Tails, anchors: list[int | None], centre: float
+    plan: Plan, tails: Tails, anchors: list[int | None], centre: float, reference: Reference
 ) -> tuple[float, float]:
     """Return distances up to where an interval wants records unclipped; 0 if that costs too much.
 
     Clip points at the interval's reference leave nothing to doubt but its bias. They are worth it
     where their noise is far below the sampling error.
     """
-    reference = Reference.of(plan, (centre, centre))
     middle = 0.0 if reference.moves else centre
     reach = middle - reference.low, reference.high - middle
     noise = _deviation(plan.cost("sum")) * sum(reach)
@@ -235,7 +239,7 @@ def _depth(strength: float) -> float:
     the tail if it is 10,000 or more, and most tails grow steeper.
     """
     depth = min(max(0.8 * math.log10(max(strength, 1.0)) - 2.8, -0.4), 0.4)
-    return round(depth, 1)  # what follows from it is kept for the next release
+    return round(depth, 1)  # so that the next release finds in memory what follows from it
 
 
 def _around(counts: Array, anchor: int) -> Array:

@@ -95,9 +95,8 @@ class Evidence:
         scale = total.lattice.value(total.noise.scale)
         fixed = answers.reference.noise if answers.plan.tail is not None else scale
         sampling = mean_deviation(deviation, reach, fewest, risk)
-        together = mean_deviation(
-            deviation, reach, fewest, risk, Noise(total.noise.kind, fixed / fewest)
-        )
+        noise = Noise(total.noise.kind, fixed / fewest) if fixed else None
+        together = mean_deviation(deviation, reach, fewest, risk, noise)
         beyond = max(1 - fixed / scale, 0.0) * answers.noise_on_sum
         rest = answers.miscounted + total.lattice.tick / fewest
         return {

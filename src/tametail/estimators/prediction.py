@@ -14,7 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tametail.budget import Noise, noise_for
 from tametail.estimators.concentration import mean_deviation, second_moment_bound
-from tametail.estimators.reference import EXPECTED_BEYOND, EXPECTED_NODES, split_risk
+from tametail.estimators.reference import (
+    EXPECTED_BEYOND,
+    EXPECTED_NODES,
+    Reference,
+    split_risk,
+)
 from tametail.estimators.shares import spread_share
 from tametail.estimators.tails import noise_of_counts, sum_quantile
 from tametail.queries import SOFT_ONE
@@ -90,11 +95,14 @@ def half_width(plan: Plan, confidence: float) -> float | None:
         else plan.budget.share(spread_share(plan.budget, n))
     )
 
+    # As the interval does it: docs/interval.md.
+    together = plan.tail is None or Reference.of(plan, (0.0, 0.0)).noise > 0
+
     def half(setting: Setting) -> float:
         clipped = setting.bias if plan.tail is None else setting.bias + share * setting.side
         noise = _noise(plan, setting)
         if plan.target == "data":
-            return clipped + noise.scale * math.log(1 / risk.noise)
+            return clipped + _quantile(noise, risk.noise / 2)
         deviation = setting.deviation
         if plan.tail is None:  # then the variance comes from the records, with noise on it
             square = deviation**2 + setting.side**2 * math.log(4 / risk.spread) / (
@@ -102,7 +110,10 @@ def half_width(plan: Plan, confidence: float) -> float | None:
             )
             bound = second_moment_bound(square, setting.side, n, risk.spread)
             deviation = math.sqrt(bound)
-        return clipped + mean_deviation(deviation, setting.side, n, risk.sampling / 2, noise)
+        if together:
+            return clipped + mean_deviation(deviation, setting.side, n, risk.sampling / 2, noise)
+        sampling = mean_deviation(deviation, setting.side, n, risk.sampling / 2)
+        return clipped + sampling + _quantile(noise, risk.noise / 2)
 
     if plan.tail is None:
         return min(map(half, _reference()))
@@ -140,6 +151,13 @@ def _noise(plan: Plan, setting: Setting) -> Noise:
     cost = plan.cost("sum")
     scale = (1 + COUNT_NOISE) * sensitivity / (_size(plan) * cost.strength)
     return Noise(noise_for(cost, 1, 1).kind, scale)
+
+
+def _quantile(noise: Noise, risk: float) -> float:
+    """Return what the absolute value of the continuous noise exceeds with this probability."""
+    if noise.kind == "laplace":
+        return noise.scale * math.log(1 / risk)
+    return -noise.scale * NormalDist().inv_cdf(risk / 2)
 
 
 def _worst(tail: Moment | Bounded) -> Iterable[Setting]:

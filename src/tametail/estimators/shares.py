@@ -39,8 +39,8 @@ SIGMA = 1.5
 #: Laplace noise, and of Gaussian noise, which is far smaller.
 CLIP_RANK, GAUSSIAN_CLIP_RANK = 0.8, 1.4
 
-#: Squared error when the centre fails, in squared medians, and nats per factor e. Below an n epsilon
-#: of HOPELESS a failure is not noticed in time, and costs more.
+#: Squared error when the centre fails, in squared medians, and nats per factor e. Below an
+#: n epsilon of HOPELESS a failure is seldom noticed, or cannot be made good, and costs more.
 FAILURE, NATS = 0.3, 4.0
 HOPELESS = 500.0
 

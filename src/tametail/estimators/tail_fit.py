@@ -27,8 +27,10 @@ Array = npt.NDArray[np.float64]
 #: Nodes that are looked at, relative to the anchor.
 NODES_BELOW, NODES_ABOVE = 2, 8
 
-#: Clip points per octave, at equal distances: all on edges of sixteenths.
+#: Clip points per octave, at equal distances: all on edges of sixteenths; and how many octaves
+#: above the anchor they may lie, whatever the curves promise.
 FINE = 8
+FARTHEST = 6
 
 #: The part of the expected excess beyond the clip point that is added back.
 CORRECTION = 0.65
@@ -96,10 +98,10 @@ class Fit:
         expected = weight @ costs.excess
         # Adding back a part c of the expected excess e changes e^2 to (1 - c)^2 e^2 on average.
         risk = weight @ costs.square - CORRECTION * (2 - CORRECTION) * expected**2
-        return Judgement(_curves().distances, risk, CORRECTION * expected)
+        return Judgement(costs.distances, risk, CORRECTION * expected)
 
     def judge_alike(self, other: Fit) -> tuple[float, Array, Array]:
-        """Judge all pairs of clip points (other side, this side) if both sides have the same tail.
+        """Judge all pairs of clip points, one on each side, if both sides have the same tail.
 
         Then what clipping takes away on either side nearly cancels. Return how probable that is,
         the risk of each pair, and what to add back on each side.
@@ -135,6 +137,7 @@ def _log_sum(logarithms: Array) -> float:
 class _Costs:
     """What the curves cost at a given noise: one row per curve, one column per clip point."""
 
+    distances: Array
     excess: Array
     square: Array
     fairness: Array
@@ -153,7 +156,16 @@ def _costs(noise: float, final_noise: float, depth: float) -> _Costs:
     width = np.sqrt(1 + curves.soft / (2 * noise) + (MISFIT * curves.soft) ** 2 / 2)
     log_prior = curves.log_prior + depth * np.log(curves.start)
     log_normaliser = -np.log(width).sum(axis=1)
-    return _Costs(excess, square, best**-FAIRNESS, 1 / width, log_normaliser, log_prior)
+    near = curves.distances <= 2.0**FARTHEST
+    return _Costs(
+        curves.distances[near],
+        excess[:, near].copy(),
+        square[:, near].copy(),
+        best**-FAIRNESS,
+        1 / width,
+        log_normaliser,
+        log_prior,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,13 +27,16 @@ FIRST_OCTAVE, LAST_OCTAVE = -128, 127
 OCTAVES_BEYOND = 32
 
 #: Nodes that are looked at together, and the noise scales at which they stand out: with
-#: THRESHOLD + (octaves from 2**5) / 12 the chance of a false alarm in all octaves is 1.4e-5.
+#: THRESHOLD + (octaves from 2**5) / 12 the chance of a false alarm in all octaves is 3e-6.
 WINDOW = 4
-THRESHOLD = 20.0
+THRESHOLD = 22.0
 GAUSSIAN_THRESHOLD = 16.0
 
 #: If this part of the records lies at the same distance, on one side, the centre is misplaced.
 NEARLY_ALL = 0.9
+
+#: Noise scales that a window seldom exceeds where there are no records, among hundreds of nodes.
+USUAL_NOISE = 14.0
 
 #: Up to here the law of a sum of Laplace noises is worth its exact form.
 MOST_EXACT_TERMS = 40
@@ -110,11 +113,13 @@ class Tails:
             pairs = windows(counts, 2)
             node = int(np.argmax(pairs))
             # The size may be a guess that is too small: then there are as many on the other side.
-            few_others = windows(others).max() <= (1 - NEARLY_ALL) * pairs[node]
-            seen = self.anchor(counts) is not None and 1 < node < len(counts) - 1
+            noise = USUAL_NOISE * self.scale
+            few_others = windows(others).max() <= max((1 - NEARLY_ALL) * pairs[node], noise)
+            # What lies beyond the end nodes counts there, wherever it is.
+            seen = self.anchor(counts) is not None and 0 < node < len(counts) - 2
             if seen and few_others and pairs[node] >= most:
                 # The weight of a record in this octave is on its two nodes, so as to keep the sum
-                # of the distances to within a 32nd; their noise is small beside nearly all records.
+                # of the distances to within a 32nd.
                 middle = self.distances[node] * (1 + counts[node + 1] / pairs[node])
                 near, far = sign * (middle + self.distances[node] * np.array([-0.125, 0.125]))
                 return float(min(near, far)), float(max(near, far))

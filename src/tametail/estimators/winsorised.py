@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from tametail.budget import Zcdp, noise_for
 from tametail.estimators.clip import Clip, choose_clip
 from tametail.estimators.interval import interval_around
-from tametail.estimators.reference import Sum, split_risk
+from tametail.estimators.reference import Reference, Sum, split_risk
 from tametail.estimators.second_look import count_of, second_look
 from tametail.estimators.shares import halvings
 from tametail.estimators.tails import Tails
@@ -47,7 +47,7 @@ def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:
         rest = plan.with_new_centre()
         centre = ask.median(Median(halvings(size), *elsewhere), rest.cost("centre"))
         tails = Tails.ask(ask, rest, centre, rest.cost("tail"))
-    clip = choose_clip(rest, centre, tails, size)
+    clip = choose_clip(rest, centre, tails, size, Reference.of(plan, (centre, centre)))
     if clip.side == 0:
         clip, tails, total = second_look(rest, ask, centre, tails)
     else:
