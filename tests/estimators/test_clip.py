@@ -5,7 +5,7 @@ import pytest
 
 import tametail as tt
 from tametail.estimators.clip import GAP, choose_clip, raise_anchors
-from tametail.estimators.tail_fit import Fit
+from tametail.estimators.tail_fit import FARTHEST, Fit
 from tametail.estimators.tails import Tails, noise_of_counts
 
 FIRST, LAST = -128, 127
@@ -89,3 +89,13 @@ def test_likeness_is_a_matter_of_the_counts():
     assert risk.shape == (len(excess), len(excess))
     # Clip points that are equally far cost less than the same clip point on one side alone.
     assert np.all(np.diag(risk) <= risk[:, -1] + risk[-1, :])
+
+
+def test_an_anchor_that_was_raised_carries_the_clip_point_no_further():
+    plan = _plan(10_000)
+    tails = _tails(plan, {0: 3000.0, 3: 6.0, **dict.fromkeys(range(4, 13), 4.5)})
+    anchor = tails.anchor(tails.above)
+    raised = raise_anchors(plan, tails, [None, anchor], LIMITS)[1]
+    assert raised > anchor
+    farthest = 2.0 ** (FIRST + max(anchor + FARTHEST, raised + 2))
+    assert choose_clip(plan, 0.0, tails, 10_000).above == farthest  # the curves want to go further

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tametail.budget import Budget, noise_for
 from tametail.estimators.reference import Reference
-from tametail.estimators.tail_fit import NODES_ABOVE, NODES_BELOW, Array, Fit, Judgement
+from tametail.estimators.tail_fit import FARTHEST, NODES_ABOVE, NODES_BELOW, Array, Fit, Judgement
 from tametail.estimators.tails import Tails, windows
 from tametail.queries import edge_above, edge_below
 from tametail.tail import Bounded, Moment
@@ -85,8 +85,10 @@ def choose_clip(
         # The mean is close: nearly all records are at the centre.
         side = HIDDEN * (limits[0] - plan.tail.scale) if isinstance(plan.tail, Moment) else 0.0
         return Clip(centre, edge_below(side), edge_below(side))
-    anchors = raise_anchors(plan, tails, anchors, limits)
-    distances, excess = _balance(plan, tails, anchors)
+    raised = raise_anchors(plan, tails, anchors, limits)
+    farthest = [_farthest(tails, *pair) for pair in zip(anchors, raised, strict=True)]
+    anchors = raised
+    distances, excess = _balance(plan, tails, anchors, farthest)
 
     thin = edge_above(THIN_SIDE * max(distances))
     for side, limit in enumerate(limits):
@@ -194,8 +196,18 @@ def raise_anchors(
     return raised
 
 
+def _farthest(tails: Tails, anchor: int | None, raised: int | None) -> float:
+    """Return how far away a clip point may be, whatever the curves say.
+
+    An anchor that was raised may be a false alarm: it must not carry the clip point any further.
+    """
+    if anchor is None or raised is None:
+        return math.inf
+    return math.ldexp(1.0, tails.first + max(anchor + FARTHEST, raised + GROUP))
+
+
 def _balance(
-    plan: Plan, tails: Tails, anchors: list[int | None]
+    plan: Plan, tails: Tails, anchors: list[int | None], farthest: list[float]
 ) -> tuple[list[float], list[float]]:
     """Return the clip distances of both sides, which share one noise, and the excess beyond."""
     depth = _depth((plan.n or 1) * plan.budget.strength)
@@ -225,6 +237,7 @@ def _balance(
         else wider
     )
     risk = risk + (_deviation(plan.cost("sum")) * sensitivity) ** 2
+    risk[(below > farthest[0]) | (above > farthest[1])] = math.inf
     best = np.unravel_index(np.argmin(risk), risk.shape)
     return (
         [float(side.distances[index]) for side, index in zip(sides, best, strict=True)],
