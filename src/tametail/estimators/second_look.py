@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 COUNT_SHARE = 0.03
 
 #: Two averaged Laplace noises have lighter tails: as safe at a lower threshold.
-LOWER_THRESHOLD = 2.0
+LOWER_THRESHOLD = 4.0
 
 #: Noises at octave nodes, weighted by their distances, and on two sides: the moment generating
 #: function of their sum is below that of 16/3 noises of the top node, and so the tail of the sum
