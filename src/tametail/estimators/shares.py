@@ -90,7 +90,7 @@ def shares(budget: Budget, unit: Unit, n: int) -> dict[str, float]:
 
     >>> from tametail.budget import pure
     >>> {name: round(share, 2) for name, share in shares(pure(1.0), Unit.ADD_REMOVE, 900).items()}
-    {'centre': 0.07, 'tail': 0.25, 'sum': 0.68}
+    {'centre': 0.06, 'tail': 0.25, 'sum': 0.69}
     """
     centre, tail = _least(isinstance(budget, Zcdp), budget.strength, unit, max(n, 1))
     return {"centre": centre, "tail": tail, "sum": 1.0 - centre - tail}
