@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import tametail as tt
-from tametail.estimators.clip import GAP, choose_clip, raise_anchors
+from tametail.estimators.clip import GAP, Clip, choose_clip, raise_anchors
+from tametail.estimators.reference import Reference
 from tametail.estimators.tail_fit import FARTHEST, Fit
 from tametail.estimators.tails import Tails, noise_of_counts
 
@@ -24,6 +25,10 @@ def _tails(plan: tt.Plan, above: dict[int, float]) -> Tails:
     for octave, count in above.items():
         tails.above[octave - FIRST] = count * tails.scale
     return tails
+
+
+def _clip(plan: tt.Plan, tails: Tails) -> Clip:
+    return choose_clip(plan, 0.0, tails, plan.n, Reference.of(plan, (0.0, 0.0)))
 
 
 def _plan(n: int) -> tt.Plan:
@@ -62,8 +67,7 @@ def test_an_anchor_moves_closer_to_the_end_while_it_is_in_the_body(n, moves):
 def test_a_group_that_is_seen_is_not_clipped_away():
     plan = _plan(100_000)
     without, with_group = (
-        choose_clip(plan, 0.0, _tails(plan, {0: 2000.0, 6: count}), 100_000).above
-        for count in (0.0, 8.0)
+        _clip(plan, _tails(plan, {0: 2000.0, 6: count})).above for count in (0.0, 8.0)
     )
     assert without < 2.0**5 < with_group
 
@@ -74,7 +78,7 @@ def test_sides_that_look_alike_may_be_clipped_closer():
     alike, unlike = _tails(plan, tail), _tails(plan, tail)
     alike.below[:] = alike.above
     unlike.below[-FIRST : 2 - FIRST] = unlike.above[-FIRST : 2 - FIRST]
-    clips = [choose_clip(plan, 0.0, tails, 10_000) for tails in (alike, unlike)]
+    clips = [_clip(plan, tails) for tails in (alike, unlike)]
     assert clips[0].above == clips[0].below < clips[1].above
     assert clips[0].excess == 0.0 < clips[1].excess
 
@@ -98,4 +102,4 @@ def test_an_anchor_that_was_raised_carries_the_clip_point_no_further():
     raised = raise_anchors(plan, tails, [None, anchor], LIMITS)[1]
     assert raised > anchor
     farthest = 2.0 ** (FIRST + max(anchor + FARTHEST, raised + 2))
-    assert choose_clip(plan, 0.0, tails, 10_000).above == farthest  # the curves want to go further
+    assert _clip(plan, tails).above == farthest  # the curves want to go further

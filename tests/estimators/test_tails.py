@@ -105,3 +105,15 @@ def test_a_tenth_of_the_records_elsewhere_is_no_reason_to_look_there():
 def test_a_guess_of_the_size_that_is_too_small_misplaces_no_centre():
     data = np.concatenate([np.full(1000, 3.0), np.full(1000, -3.0)])
     assert _tails(data).misplaced(500) is None
+
+
+def test_nobody_knows_where_records_beyond_the_last_node_are():
+    assert _tails(np.full(1000, 2.0 ** (LAST + 3))).misplaced(1000) is None
+
+
+def test_noise_on_the_other_side_does_not_hide_a_misplaced_centre():
+    tails = _tails(np.full(300, 100.0), Noise("laplace", 5.0 * SOFT_ONE))  # five records
+    tails.below[3:6] += 20.0  # twelve noise scales: usual somewhere among hundreds of nodes
+    assert tails.misplaced(300) is not None
+    tails.below[3:6] += 100.0  # records
+    assert tails.misplaced(300) is None

@@ -13,6 +13,7 @@ from exact import Exact, estimate
 import tametail as tt
 from tametail.ask import Ask
 from tametail.budget import Pure, compose
+from tametail.estimators.reference import Reference
 from tametail.estimators.tail_fit import FINE
 from tametail.estimators.winsorised import winsorised_mean
 
@@ -174,3 +175,12 @@ def test_many_digits_in_common_cost_accuracy_but_not_the_answer():
     for _ in range(5):
         data = 1e9 + rng.exponential(size=2000)
         assert abs(float(tt.mean(data, epsilon=1, confidence=None)) - 1e9 - 1) < 1
+
+
+def test_after_a_new_centre_clip_points_follow_the_reference_of_the_plan_as_made():
+    data = 1e6 + np.random.default_rng(6).standard_normal(100_000)
+    plan = tt.plan(n=len(data), epsilon=8.0, unit="replace-one", tail=tt.Moment(4, 1.5))
+    result = winsorised_mean(plan, Ask(Misled(data, 0.0), plan.budget, plan.unit))
+    reach = Reference.of(plan, (0.0, 0.0)).high
+    assert reach <= (result.clip[1] - result.clip[0]) / 2 <= (1 + 1 / 16) * reach + 1e-6
+    assert reach != Reference.of(plan.with_new_centre(), (0.0, 0.0)).high

@@ -69,12 +69,10 @@ class Clip:
         return max(self.below, self.above)
 
 
-def choose_clip(
-    plan: Plan, centre: float, tails: Tails, size: int, reference: Reference | None = None
-) -> Clip:
+def choose_clip(plan: Plan, centre: float, tails: Tails, size: int, reference: Reference) -> Clip:
     """Return the clip points that the counts suggest, within what the caller knows.
 
-    If an interval is to be measured by a ``reference``, they may be as wide as that.
+    If an interval for the mean is to be measured by the ``reference``, they may be as wide as that.
     """
     limits = caps(plan, centre)
     anchors = [
@@ -95,7 +93,7 @@ def choose_clip(
         distances[side] = max(distances[side], thin)
         if distances[side] > limit:  # the caller's knowledge clips first: no curve applies there
             distances[side], excess[side] = limit, 0.0
-    if plan.confidence is not None and plan.tail is not None and reference is not None:
+    if plan.confidence is not None and plan.tail is not None:
         for side, far in enumerate(_affordable(plan, tails, anchors, centre, reference)):
             if far > distances[side]:
                 distances[side], excess[side] = min(edge_above(far), limits[side]), 0.0
@@ -210,6 +208,31 @@ def _balance(
     plan: Plan, tails: Tails, anchors: list[int | None], farthest: list[float]
 ) -> tuple[list[float], list[float]]:
     """Return the clip distances of both sides, which share one noise, and the excess beyond."""
+    sides, risk, excess = _judge(plan, tails, anchors)
+    below, above = sides[0].distances[:, None], sides[1].distances[None, :]
+    wider = np.maximum(below, above)
+    sensitivity = (
+        np.maximum(below, THIN_SIDE * wider) + np.maximum(above, THIN_SIDE * wider)
+        if plan.unit is Unit.REPLACE_ONE
+        else wider
+    )
+    risk = risk + (_deviation(plan.cost("sum")) * sensitivity) ** 2
+    risk[(below > farthest[0]) | (above > farthest[1])] = math.inf
+    best = np.unravel_index(np.argmin(risk), risk.shape)
+    return (
+        [float(side.distances[index]) for side, index in zip(sides, best, strict=True)],
+        [float(one[index]) for one, index in zip(excess, best, strict=True)],
+    )
+
+
+def _judge(
+    plan: Plan, tails: Tails, anchors: list[int | None]
+) -> tuple[list[Judgement], Array, list[Array]]:
+    """Judge both sides, all pairs of their clip points, and what to add back on either side.
+
+    Sides may have nothing to do with each other, or one tail in common; the counts say how likely
+    the latter is.
+    """
     depth = _depth((plan.n or 1) * plan.budget.strength)
     low, high = anchors
     if low is not None and high is not None and abs(low - high) <= 1:
@@ -229,20 +252,7 @@ def _balance(
         alike, both, added = fits[0].judge_alike(fits[1])
         risk = (1 - alike) * risk + alike * unit**2 * both
         excess = [(1 - alike) * one + alike * unit * added for one in excess]
-    below, above = sides[0].distances[:, None], sides[1].distances[None, :]
-    wider = np.maximum(below, above)
-    sensitivity = (
-        np.maximum(below, THIN_SIDE * wider) + np.maximum(above, THIN_SIDE * wider)
-        if plan.unit is Unit.REPLACE_ONE
-        else wider
-    )
-    risk = risk + (_deviation(plan.cost("sum")) * sensitivity) ** 2
-    risk[(below > farthest[0]) | (above > farthest[1])] = math.inf
-    best = np.unravel_index(np.argmin(risk), risk.shape)
-    return (
-        [float(side.distances[index]) for side, index in zip(sides, best, strict=True)],
-        [float(one[index]) for one, index in zip(excess, best, strict=True)],
-    )
+    return sides, risk, excess
 
 
 def _depth(strength: float) -> float:
