@@ -39,7 +39,7 @@ def test_every_query_has_a_proof(query):
         "tametail.mechanisms.noise.add_laplace",
         "tametail.mechanisms.noise.add_gaussian",
         "tametail.mechanisms.select.select",
-        "tametail.mechanisms.median.choose_median",
+        "tametail.mechanisms.medians.choose_median",
         "tametail.mechanisms.histograms.noisy_histogram",
         "tametail.mechanisms.histograms.largest_bucket",
         "tametail.mechanisms.threshold.above_threshold",

@@ -7,6 +7,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+import numpy as np
+
 from tametail._validate import count, positive
 from tametail.ask import Ask, Data, Replay
 from tametail.budget import Budget, Guarantee, Pure, fits, parse_budget
@@ -284,6 +286,7 @@ def wants_vector(data: Any, column: Any) -> bool:
     return not hasattr(data, "columns") and len(shape) == 2 and shape[1] > 1
 
 
+@np.errstate(all="ignore")  # noisy answers may be anything
 def _conclude(plan: Plan, ask: Ask) -> Release:
     estimate = winsorised_mean(plan, ask)
     # Which questions were asked depends on answers; what is stated must hold for every way.

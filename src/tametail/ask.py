@@ -14,6 +14,8 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
+import numpy as np
+
 from tametail._accounting import round_down, square_root_up
 from tametail.budget import (
     Approx,
@@ -27,21 +29,21 @@ from tametail.budget import (
     in_parallel,
     on_sample,
 )
-from tametail.column_queries import ChoiceQuery, ColumnMedians, ColumnSumQuery
 from tametail.engines import Engine
 from tametail.errors import DataError, InternalError
 from tametail.mechanisms.columns import choose_medians, choose_ranks
 from tametail.mechanisms.histograms import largest_bucket
-from tametail.mechanisms.median import choose_median
+from tametail.mechanisms.medians import choose_median
 from tametail.mechanisms.noise import add_gaussian, add_laplace
 from tametail.mechanisms.select import select
-from tametail.queries import Buckets, Median, SumQuery
 from tametail.unit import Unit
-from tametail.vector_queries import BallMean, Scores
 
 if TYPE_CHECKING:
+    from tametail.column_queries import ChoiceQuery, ColumnMedians, ColumnSumQuery
     from tametail.engines.matrices import MatrixEngine
     from tametail.engines.tables import TableEngine
+    from tametail.queries import Buckets, Median, SumQuery
+    from tametail.vector_queries import BallMean, Scores
 
 Verb = Literal["noisy", "gaussian", "median", "largest", "winner", "medians", "choose"]
 
@@ -122,6 +124,8 @@ class Data:
     def __init__(self, engine: Engine | MatrixEngine | TableEngine) -> None:
         self._engine = engine
 
+    # Whoever calls may have told NumPy to warn or to raise, which would depend on records.
+    @np.errstate(all="ignore")
     def respond(self, verb: Verb, query: Any, cost: Budget, unit: Unit) -> Any:
         """Ask the engine, then make the answer private."""
         try:

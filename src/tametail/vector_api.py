@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+import numpy as np
+
 from tametail.ask import Ask, Data, Replay
 from tametail.budget import Budget, Guarantee, fits, parse_budget
 from tametail.errors import DataError, InternalError, ParameterError
@@ -105,6 +107,7 @@ def replay_vector(
     return _conclude(plan, tuple(columns), Ask(Replay(answers), plan.budget, plan.unit))
 
 
+@np.errstate(all="ignore")  # noisy answers may be anything
 def _conclude(plan: VectorPlan, columns: tuple[str, ...], ask: Ask) -> VectorRelease:
     estimate = estimate_mean(plan, ask)
     # Which questions were asked depends on answers; what is stated must hold for every way.

@@ -16,12 +16,14 @@ from scipy import stats
 from tametail.doubles import from_key, to_key
 from tametail.errors import InternalError
 from tametail.mechanisms import median as module
-from tametail.mechanisms.median import MAX_KEY, choose_median
+from tametail.mechanisms import medians
+from tametail.mechanisms.median import MAX_KEY
+from tametail.mechanisms.medians import choose_median
 from tametail.unit import Unit
 
 FALSE_ALARM = 1e-7
 NO_KEYS = np.array([], dtype=np.int64)
-ATOM, ALL_DOUBLES, SHORT_DOUBLES, INTEGERS, HUNDREDTHS = module._COMPONENTS
+ATOM, ALL_DOUBLES, SHORT_DOUBLES, INTEGERS, HUNDREDTHS = module.components()
 LATTICES = [ALL_DOUBLES, SHORT_DOUBLES, INTEGERS, HUNDREDTHS]
 UNITS = pytest.mark.parametrize("unit", list(Unit))
 
@@ -134,7 +136,7 @@ def test_lattices_end_where_they_should():
 
 
 def test_components_have_equal_mass_and_are_symmetric():
-    for component in module._COMPONENTS:
+    for component in module.components():
         total = mass(component, -MAX_KEY, MAX_KEY)
         assert total <= 2 * module.COMPONENT_MASS
         assert total * 1024 >= 2 * module.COMPONENT_MASS * 1023
@@ -155,7 +157,7 @@ def test_positions_and_keys_are_inverse(component, share):
 def test_draws_from_the_base_measure_follow_it():
     cuts = [-2.5, -1.0, -0.3, 0.0, 0.5, 1.0, 1.5, 2.0, 2.5]
     edges = np.unique([place for cut in cuts for place in (key(cut) - 1, key(cut))])
-    draws = [module._base_draw(int(edges[0]), int(edges[-1])) for _ in range(8000)]
+    draws = list(medians._draw_keys([(edges[:1], edges[-1:])] * 8000))
     observed = np.bincount(np.searchsorted(edges, draws) - 1, minlength=len(edges) - 1)
     assert_fits(observed, shares(np.diff(module._base_cumulative(edges)), np.zeros(len(observed))))
 
@@ -314,6 +316,6 @@ def test_no_public_function_takes_a_source_of_randomness():
 
 
 def test_a_draw_beyond_the_masses_is_noticed(monkeypatch):
-    monkeypatch.setattr(module, "uniform_integer", lambda low, high: high + 1)
+    monkeypatch.setattr(medians, "uniform_integer", lambda low, high: high + 1)
     with pytest.raises(InternalError, match="do not add up"):
         choose_median(NO_KEYS, NO_KEYS, 0.1, unit=Unit.ADD_REMOVE)

@@ -118,12 +118,11 @@ MECHANISMS: tuple[Mutant, ...] = (
     Mutant(
         name="median-only-among-the-records",
         why="A choice among the values that occur releases a record's value as it is.",
-        file="mechanisms/median.py",
-        old="run = select(scores, np.diff(_base_cumulative(edges)), rate)",
+        file="mechanisms/medians.py",
+        old="masses = np.delete(masses, np.cumsum(sizes)[:-1] - 1)",
         new=(
-            "masses = np.diff(_base_cumulative(edges))\n"
-            "    masses[::2] = 0 if len(masses) > 1 else masses[::2]\n"
-            "    run = select(scores, masses, rate)"
+            "masses = np.delete(masses, np.cumsum(sizes)[:-1] - 1)\n"
+            "    masses[::2] = 0 if len(masses) > 1 else masses[::2]"
         ),
         tests=(f"{MEDIAN}::test_choices_among_nine_doubles_follow_the_distribution",),
     ),

@@ -13,8 +13,7 @@ import numpy as np
 
 import tametail as tt
 from tametail.engines.sampling import Sampler
-from tametail.mechanisms.median import choose_median
-from tametail.mechanisms.medians import choose_many_medians
+from tametail.mechanisms.medians import choose_many_medians, choose_median
 from tametail.mechanisms.noise import add_gaussian, add_laplace
 from tametail.mechanisms.select import select, uniform_integer
 from tametail.mechanisms.sparse import draw_empty_keys, draw_geometric

@@ -27,8 +27,7 @@ from tametail.engines.matrices import MatrixEngine
 from tametail.engines.tables import open_table
 from tametail.mechanisms.columns import choose_ranks
 from tametail.mechanisms.histograms import histogram, largest_bucket
-from tametail.mechanisms.median import choose_median
-from tametail.mechanisms.medians import choose_many_medians
+from tametail.mechanisms.medians import choose_many_medians, choose_median
 from tametail.mechanisms.noise import add_gaussian, add_laplace
 from tametail.mechanisms.select import select
 from tametail.mechanisms.sparse import DiscreteGaussian, DiscreteLaplace, draw_reaching

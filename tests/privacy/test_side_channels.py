@@ -64,6 +64,20 @@ def assert_all_alike(calls, capfd):
 
 
 @pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("settings", ["warn", "raise"])
+def test_what_the_caller_tells_numpy_about_rounding_changes_nothing(settings, unit, capfd):
+    """Under these settings an overflow or an underflow on the way would speak of the records."""
+    spread = np.exp(30 * np.random.default_rng(5).normal(size=500))
+    data = [spread, np.append(spread[1:], 1e308), np.append(spread[1:], 5e-324)]
+    with np.errstate(all=settings):
+        for request in (*REQUESTS, {"epsilon": 1000}):
+            calls = [lambda x=x, r=request: tt.mean(x, unit=unit, **r) for x in data]
+            calls += [lambda x=x: tt.mean(np.stack([x, x], axis=1), epsilon=3) for x in data]
+            for seen in (observe(call, capfd) for call in calls):
+                assert (seen.raised, seen.warned) == (None, ())
+
+
+@pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("number", range(len(REQUESTS)))
 def test_lists_look_alike(number, unit, capfd):
     request = REQUESTS[number]

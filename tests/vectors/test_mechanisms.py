@@ -11,12 +11,13 @@ from scipy import stats
 from tametail.budget import Pure, Zcdp, compose, fits, pure, zcdp
 from tametail.choices import choice_rate, one_of_many
 from tametail.column_queries import Ball, BallLevels, ColumnMedians, Distances
-from tametail.doubles import to_key
+from tametail.doubles import from_key, to_key
 from tametail.engines.tables import open_table
 from tametail.mechanisms import medians as medians_module
 from tametail.mechanisms.columns import _scores, choose_ranks
-from tametail.mechanisms.median import _base_cumulative, _median_runs, choose_median
+from tametail.mechanisms.median import _base_cumulative, _median_runs
 from tametail.mechanisms.medians import choose_many_medians
+from tametail.mechanisms.select import select
 from tametail.unit import Unit
 
 
@@ -88,13 +89,16 @@ def medians(draws, unit):
     column = keys, counts.astype(np.int64)
     rate = Fraction(2)
     many = list(choose_many_medians([column] * draws, [(-10, 1e9)] * draws, rate, unit))
-    alone = [choose_median(*column, rate, unit=unit, low=-10, high=1e9) for _ in range(draws)]
-    return np.array(many), np.array(alone)
+    edges, scores = _median_runs(*column, unit, *to_key([-10.0, 1e9]).tolist())
+    masses = np.diff(_base_cumulative(edges))
+    runs = [select(scores, masses, rate) for _ in range(draws)]
+    keys = medians_module._draw_keys([(edges[[run]], edges[[run + 1]]) for run in runs])
+    return np.array(many), np.array(list(map(from_key, keys)))
 
 
 @pytest.mark.parametrize("unit", list(Unit))
 @pytest.mark.parametrize("doubt", [medians_module.DOUBT, 1.0])
-def test_many_medians_have_the_law_of_one(unit, doubt, monkeypatch):
+def test_medians_have_the_law_of_the_exact_choice(unit, doubt, monkeypatch):
     # With doubt 1 every draw is decided in integers.
     monkeypatch.setattr(medians_module, "DOUBT", doubt)
     cells = np.unique(DATA)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tametail.budget import Budget
 from tametail.choices import choice_rate
-from tametail.column_queries import ChoiceQuery, ColumnMedians
 from tametail.mechanisms.medians import (
     MOST_COLUMNS,
     choose_many_medians,
@@ -18,6 +18,9 @@ from tametail.mechanisms.medians import (
     exact_level,
 )
 from tametail.unit import Unit
+
+if TYPE_CHECKING:
+    from tametail.column_queries import ChoiceQuery, ColumnMedians
 
 Counts = NDArray[np.int64]
 

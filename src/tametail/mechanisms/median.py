@@ -1,8 +1,8 @@
-"""A private median over all finite doubles.
+"""What a private median chooses from: all finite doubles, their base measure and their scores.
 
 The finite doubles in ascending order are the integers -MAX_KEY..MAX_KEY, their keys
 (:mod:`tametail.doubles`). So a choice among all doubles is a choice among integers, and nothing is
-rounded.
+rounded. The choice itself is in :mod:`tametail.mechanisms.medians`.
 
 The exponential mechanism needs a base measure on the keys, chosen without the data. A flat one is
 a poor choice: most doubles are astronomically large or small, and a value that many records share
@@ -21,19 +21,16 @@ that a choice that the data do not determine stays within reason.
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tametail.doubles import from_key, to_key
-from tametail.errors import InternalError
-from tametail.mechanisms.select import select, uniform_integer
+from tametail.doubles import to_key
 from tametail.unit import Unit
 
 Keys = NDArray[np.int64]
@@ -45,58 +42,6 @@ OCTAVES = 2047
 """Octaves of the finite doubles of one sign; the first holds the subnormal numbers."""
 MAX_KEY = (OCTAVES << MANTISSA_BITS) - 1
 EXPONENT_BIAS = 1023
-
-
-def choose_median(
-    keys: Keys,
-    counts: NDArray[np.int64],
-    rate: Fraction | float,
-    *,
-    unit: Unit,
-    low: float = -math.inf,
-    high: float = math.inf,
-) -> float:
-    """Choose a median among all finite doubles in [low, high] by the exponential mechanism.
-
-    A double t has weight base(t) exp(rate score(t)), where, with the numbers of records below and
-    above t, score(t) = -max(below, above) under replace-one and -abs(below - above) under
-    add-remove. Records outside [low, high] count as below or above.
-
-    Parameters
-    ----------
-    keys
-        The distinct keys of the records, ascending.
-    counts
-        The number of records at each key.
-    rate
-        Weight of one unit of score, at least 0; a float stands for its exact value.
-    unit
-        The unit of protection; it decides the score.
-    low, high
-        Public bounds of the answer.
-
-    Returns
-    -------
-    float
-        A finite double in [low, high]; without records, a draw from the base measure.
-
-    Notes
-    -----
-    **Formal guarantee**: (2 rate)-DP and (rate^2 / 2)-zCDP under ``unit``, since both scores have
-    sensitivity 1. See ``docs/proofs/selection.md``.
-
-    Examples
-    --------
-    >>> keys = to_key([18.5, 19.99, 24.0])
-    >>> choose_median(keys, np.array([200, 9000, 800]), rate=0.5, unit=Unit.REPLACE_ONE)
-    19.99
-    """
-    if not low <= high:
-        raise InternalError("A median needs low <= high.")
-    first, last = (int(key) for key in to_key([low, high]))
-    edges, scores = _median_runs(keys, counts, unit, first, last)
-    run = select(scores, np.diff(_base_cumulative(edges)), rate)
-    return from_key(_base_draw(int(edges[run]), int(edges[run + 1])))
 
 
 def _median_runs(
@@ -257,29 +202,21 @@ def _count_hundredths(keys: Keys) -> Keys:
     return count.astype(np.int64)
 
 
-_COMPONENTS: tuple[_Atom | _Lattice, ...] = (
-    _Atom(2 * COMPONENT_MASS),
-    _doubles(mantissa_bits=MANTISSA_BITS),
-    _doubles(mantissa_bits=16),
-    _integers(),
-    _hundredths(),
-)
+@lru_cache(maxsize=1)
+def components() -> tuple[_Atom | _Lattice, ...]:
+    """Return the components of the base measure; the tables of octaves are built once."""
+    return (
+        _Atom(2 * COMPONENT_MASS),
+        _doubles(mantissa_bits=MANTISSA_BITS),
+        _doubles(mantissa_bits=16),
+        _integers(),
+        _hundredths(),
+    )
 
 
 def _base_cumulative(keys: Keys) -> Masses:
     """Return F such that the base measure of the keys in (a, b] is F(b) - F(a)."""
     total: Masses = np.zeros(keys.shape, dtype=object)
-    for component in _COMPONENTS:
+    for component in components():
         total += component.cumulative(keys)
     return total
-
-
-def _base_draw(before: int, last: int) -> int:
-    """Draw a key from (before, last] with probability proportional to the base measure."""
-    spans = [component.cumulative(np.array([before, last])) for component in _COMPONENTS]
-    position = uniform_integer(0, sum(end - start for start, end in spans) - 1)
-    for component, (start, end) in zip(_COMPONENTS, spans, strict=True):
-        if position < end - start:
-            return component.key_at(start + position)
-        position -= end - start
-    raise InternalError("The masses of the components do not add up.")

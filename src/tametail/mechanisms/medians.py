@@ -1,29 +1,32 @@
-"""Private medians of many columns, with the law of :mod:`tametail.mechanisms.median` and quicker.
+"""Private medians over all finite doubles, of one column or of many, by the exponential mechanism.
 
-Most of the time of an exact choice goes into big integers that do not decide it. Here the first
+Most of the time of an exact choice would go into big integers that do not decide it. Here the first
 64 bits of the draw are compared with weights in floating point, whose error is below 2^-20 of
 their sum. If they lie clearly inside of a level, more exact weights and more bits could not change
 the answer; if they do not (about once in 10^4 draws), exact weights decide, with more bits
-appended *to the same draw*. So the law is exactly that of ``choose_median``.
+appended *to the same draw*. So the law is exactly that of :mod:`tametail.mechanisms.select`.
 """
 
 from __future__ import annotations
 
+import math
 import secrets
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tametail.doubles import from_key, to_key
+from tametail.errors import InternalError
 from tametail.mechanisms.median import (
-    _COMPONENTS,
     _Atom,
     _base_cumulative,
     _Lattice,
     _median_runs,
+    components,
 )
 from tametail.mechanisms.select import _draw_level, uniform_integer
 from tametail.unit import Unit
@@ -41,13 +44,60 @@ _MOST_EDGES, MOST_COLUMNS = 1 << 18, 1 << 8
 #: Sums of more weights may err by more; then exact weights decide.
 _MOST_WEIGHTS = 1 << 22
 
-_LATTICES = [part for part in _COMPONENTS if isinstance(part, _Lattice)]
-_FLOAT_WEIGHTS = [np.array(part.weights.tolist(), dtype=np.float64) for part in _LATTICES]
-
 
 class _Column(NamedTuple):
     edges: Keys
     scores: Keys
+
+
+def choose_median(
+    keys: Keys,
+    counts: Keys,
+    rate: Fraction | float,
+    *,
+    unit: Unit,
+    low: float = -math.inf,
+    high: float = math.inf,
+) -> float:
+    """Choose a median among all finite doubles in [low, high] by the exponential mechanism.
+
+    A double t has weight base(t) exp(rate score(t)), where, with the numbers of records below and
+    above t, score(t) = -max(below, above) under replace-one and -abs(below - above) under
+    add-remove. Records outside [low, high] count as below or above.
+
+    Parameters
+    ----------
+    keys
+        The distinct keys of the records, ascending.
+    counts
+        The number of records at each key.
+    rate
+        Weight of one unit of score, at least 0; a float stands for its exact value.
+    unit
+        The unit of protection; it decides the score.
+    low, high
+        Public bounds of the answer.
+
+    Returns
+    -------
+    float
+        A finite double in [low, high]; without records, a draw from the base measure.
+
+    Notes
+    -----
+    **Formal guarantee**: (2 rate)-DP and (rate^2 / 2)-zCDP under ``unit``, since both scores have
+    sensitivity 1. See ``docs/proofs/selection.md``.
+
+    Examples
+    --------
+    >>> keys = to_key([18.5, 19.99, 24.0])
+    >>> choose_median(keys, np.array([200, 9000, 800]), rate=0.5, unit=Unit.REPLACE_ONE)
+    19.99
+    """
+    if not low <= high:
+        raise InternalError("A median needs low <= high.")
+    (value,) = choose_many_medians([(keys, counts)], [(low, high)], Fraction(rate), unit)
+    return value
 
 
 def choose_many_medians(
@@ -113,15 +163,22 @@ def _approximate_masses(edges: Keys) -> Floats:
     negative = edges < 0
     across |= negative[1:] != negative[:-1]
     magnitudes = np.where(negative, ~edges, edges)
-    for lattice, weights in zip(_LATTICES, _FLOAT_WEIGHTS, strict=True):
+    for lattice, weights in _lattices():
         points = lattice.count_to(magnitudes)
         block = np.searchsorted(lattice.starts, points, side="right") - 1
         across |= block[1:] != block[:-1]
         masses += weights[block[1:]] * np.abs(np.diff(points)).astype(np.float64)
     crossing = np.flatnonzero(across)
-    ends, begins = _base_cumulative(edges[crossing + 1]), _base_cumulative(edges[crossing])
-    masses[crossing] = [float(end - begin) for end, begin in zip(ends, begins, strict=True)]
+    begins, ends = _base_cumulative(edges[np.array([crossing, crossing + 1])])
+    masses[crossing] = (ends - begins).astype(np.float64)
     return masses
+
+
+@lru_cache(maxsize=1)
+def _lattices() -> list[tuple[_Lattice, Floats]]:
+    """Return the components with many points, and their weights in floating point."""
+    parts = [part for part in components() if isinstance(part, _Lattice)]
+    return [(part, np.array(part.weights.tolist(), dtype=np.float64)) for part in parts]
 
 
 def _choose_scores(columns: list[_Column], rate: Fraction) -> list[int]:
@@ -180,15 +237,14 @@ def _draw_keys(levels: list[tuple[Keys, Keys]]) -> Iterator[int]:
 
     A level is given by the edges before its runs and at their ends.
     """
-    befores, ends = (np.concatenate(edges) for edges in zip(*levels, strict=True))
-    starts = [component.cumulative(befores).tolist() for component in _COMPONENTS]
-    stops = [component.cumulative(ends).tolist() for component in _COMPONENTS]
+    edges = np.concatenate([np.array(level) for level in levels], axis=1)
+    masses = [component.cumulative(edges).tolist() for component in components()]
     first = 0
     for before, _ in levels:
         last = first + len(before)
         spans = [
-            (component, start[run], stop[run])
-            for component, start, stop in zip(_COMPONENTS, starts, stops, strict=True)
+            (component, starts[run], stops[run])
+            for component, (starts, stops) in zip(components(), masses, strict=True)
             for run in range(first, last)
         ]
         yield _draw_key(spans)
@@ -202,7 +258,7 @@ def _draw_key(spans: list[tuple[_Atom | _Lattice, int, int]]) -> int:
         if position < stop - start:
             return component.key_at(start + position)
         position -= stop - start
-    raise AssertionError("the masses of a level do not add up")
+    raise InternalError("The masses of a level do not add up.")
 
 
 def _exact_score(edges: Keys, scores: Keys, rate: Fraction, draw: int) -> int:
