@@ -140,9 +140,10 @@ def test_a_list_needs_neither_pandas_nor_polars_nor_matplotlib():
     assert run(code) == "[]"
 
 
-def test_the_paper_is_loaded_when_it_is_first_used():
-    loaded = "'tametail.paper' in sys.modules"
-    code = f"import sys, tametail; print({loaded}); tametail.paper.mean_1d; print({loaded})"
+@pytest.mark.parametrize("name", ["paper.mean_1d", "theory.lower_bound"])
+def test_paper_and_theory_are_loaded_when_they_are_first_used(name):
+    loaded = f"'tametail.{name.split('.')[0]}' in sys.modules"
+    code = f"import sys, tametail; print({loaded}); tametail.{name}; print({loaded})"
     assert run(code).split() == ["False", "True"]
 
 

@@ -4,9 +4,9 @@ import math
 
 import pytest
 
-from tametail import Bounded, Moment
+from tametail import Bounded, Moment, theory
 from tametail.errors import ParameterError
-from tametail.tail import parse_tail, parse_within, tail_from_dict
+from tametail.tail import bias_constant, parse_tail, parse_within, tail_from_dict
 
 
 @pytest.mark.parametrize("tail", [None, Moment(2, 5), Moment(1.5, 1e-9), Bounded(-3, 8)])
@@ -74,3 +74,8 @@ def test_within(within, expected):
 def test_within_mistakes(within, message):
     with pytest.raises(ParameterError, match=message):
         parse_within(within)
+
+
+@pytest.mark.parametrize("k", [1.01, 2, 3.5, 100])
+def test_the_constant_of_the_bias_is_that_of_the_theory(k):
+    assert bias_constant(k) == theory.bias_constant(k)

@@ -4,14 +4,14 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from tametail import mechanisms, theory
+from tametail import mechanisms
 from tametail.api import epsilon_for, mean, plan, replay, sample_size
 from tametail.budget import approx, pure, zcdp
 from tametail.interop import as_opendp
 from tametail.tail import Bounded, Moment
 
 if TYPE_CHECKING:
-    from tametail import paper
+    from tametail import paper, theory
 
     __version__: str
 
@@ -35,8 +35,8 @@ __all__ = [
 
 def __getattr__(name: str) -> ModuleType | str:
     """Load what few programs need when it is first asked for: importing tametail stays quick."""
-    if name == "paper":
-        return import_module("tametail.paper")
+    if name in ("paper", "theory"):
+        return import_module(f"tametail.{name}")
     if name == "__version__":
         return str(import_module("importlib.metadata").version("tametail"))
     raise AttributeError(f"module 'tametail' has no attribute {name!r}")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from tametail.engines import kernel, native
 from tametail.engines.arrays import MemoryEngine
-from tametail.queries import ClippedSum, DistanceSum, Lattice, Squares, TailNodes
+from tametail.queries import ClippedSum, Count, DistanceSum, Lattice, Median, Squares, TailNodes
 
 ROOT = Path(__file__).parents[2]
 SPECIAL = [0.0, -0.0, 5e-324, -5e-324, 2.0**-1022, 1.0, -1.0, 2.0**53 + 2, 1e308, -1e308, 0.1]
@@ -37,6 +37,7 @@ def queries(centre, exponent):
     yield DistanceSum(centre, Lattice(max(exponent - 20, -1022), -(3 << 19), 17, 1 << 20), 2)
     yield TailNodes(centre, -128, 127, counted=True)
     yield Squares(centre, exponent, 5)
+    yield Count()
 
 
 @needs_loops
@@ -60,6 +61,26 @@ def test_same_integers_for_any_values(data, centre, exponent):
         with pytest.MonkeyPatch.context() as patch:
             one, other = both(patch, query, np.array(data, dtype=np.float64))
         assert one == other
+
+
+@needs_loops
+def test_long_chunks_change_nothing(monkeypatch):
+    data = np.random.default_rng(1).standard_t(2, 10_000)
+    data[::7] = np.nan
+    asked = [*queries(0.5, 3), Median(0, -1.0, 1.0)]
+    long = [MemoryEngine(data).answer(query) for query in asked]
+    monkeypatch.setattr(kernel, "LONG_CHUNK", 999)
+    short = [MemoryEngine(data).answer(query) for query in asked]
+    assert kernel.longest_chunk(Count()) == 999
+    for one, other in zip(long, short, strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_without_the_loops_only_samples_come_in_long_chunks(monkeypatch):
+    monkeypatch.setattr(native, "library", lambda: None)
+    sizes = {type(query): kernel.longest_chunk(query) for query in queries(0.5, 3)}
+    assert set(sizes.values()) == {kernel.CHUNK}
+    assert kernel.longest_chunk(Median(0, -1.0, 1.0)) == kernel.LONG_CHUNK
 
 
 @needs_loops

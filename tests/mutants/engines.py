@@ -121,7 +121,7 @@ ENGINES: tuple[Mutant, ...] = (
         name="squares-without-a-cap",
         why="One far record would add any number.",
         file="engines/kernel.py",
-        old="total += records * min(size, query.largest)",
+        old="total += records * min(size, largest)",
         new="total += records * size",
         tests=("tests/test_queries.py::test_no_neighbour_moves_a_query_further",),
     ),

@@ -1,4 +1,4 @@
-/* The two inner loops of kernel.py, for speed: the same IEEE operations, the same integers.
+/* The inner loops of kernel.py, for speed: the same IEEE operations, the same integers.
  *
  * Nothing here allocates, branches on a record in a way that another kernel would not, or keeps
  * state. tests/engines/test_native.py compares both kernels value by value.
@@ -38,6 +38,15 @@ FAST void tametail_profile(const double *values, int64_t size, double centre, ui
     }
     for (; i < size; i++)
         add(values[i] - centre, tables);
+}
+
+/* Count the values that are NaN. */
+FAST int64_t tametail_missing(const double *values, int64_t size)
+{
+    int64_t missing = 0;
+    for (int64_t i = 0; i < size; i++)
+        missing += values[i] != values[i];
+    return missing;
 }
 
 /* Add up floor(clip(values[i] * inverse_tick, low, high)) - centre over the values that are not

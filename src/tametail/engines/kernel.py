@@ -1,7 +1,7 @@
 """The integer kernel: exact answers to queries from chunks of float64 values.
 
 Every engine that sees records as arrays (memory, frames, files) uses this one kernel; NaN is
-the one mark of a missing record. A chunk has at most ``CHUNK`` values, so that float64 sums of
+the one mark of a missing record. A chunk has at most ``longest_chunk`` values, so that sums of
 integers up to 2**36 are exact; sums across chunks are Python integers. All arithmetic here is
 IEEE double arithmetic, one operation at a time, so that other engines can return the same
 integers (``docs/specification.md``).
@@ -36,8 +36,9 @@ Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 Integers = npt.NDArray[Any]  # of Python's integers, or of 64 bits where that is enough
 
-#: Values per chunk: small enough for the cache and for exact float64 sums.
-CHUNK = 1 << 16
+#: Values per chunk: small enough for the cache and for exact float64 sums. A chunk may be longer
+#: where the compiled loops do the work, which add up integers, or only a sample is looked at.
+CHUNK, LONG_CHUNK = 1 << 16, 1 << 20
 
 _EXPONENTS = 1 << 11
 _BIAS = 1023
@@ -93,6 +94,12 @@ def answer(
     return _run(_KERNELS[type(query)](query), chunks)
 
 
+def longest_chunk(query: Query) -> int:
+    """Return how many values a chunk may have that needs no conversion."""
+    compiled = native.library() is not None and isinstance(query, Count | ClippedSum | ProfileQuery)
+    return LONG_CHUNK if compiled or isinstance(query, Median) else CHUNK
+
+
 def _run(kernel: Kernel, chunks: Iterable[Floats]) -> Any:
     for chunk in chunks:
         kernel.add(chunk)
@@ -102,9 +109,13 @@ def _run(kernel: Kernel, chunks: Iterable[Floats]) -> Any:
 class _CountKernel:
     def __init__(self, query: Count) -> None:  # noqa: ARG002 - one signature for all kernels
         self.count = 0
+        self.loops = native.library()
 
     def add(self, chunk: Floats) -> None:
-        self.count += chunk.size - int(np.count_nonzero(np.isnan(chunk)))
+        if self.loops is None:
+            self.count += chunk.size - int(np.count_nonzero(np.isnan(chunk)))
+        else:
+            self.count += native.count_present(self.loops, chunk)
 
     def result(self) -> tuple[int, ...]:
         return (self.count,)
@@ -239,7 +250,7 @@ def _side_nodes(query: TailNodes, counts: Counts) -> list[int]:
 
 
 def _squares(query: Squares, profile: Profile) -> tuple[int, ...]:
-    total = 0
+    total, largest = 0, query.largest
     counts = profile.counts.sum(axis=0)
     for field in _octaves(counts):
         shift = 2 * (field - _BIAS - query.octave + 8)
@@ -247,7 +258,7 @@ def _squares(query: Squares, profile: Profile) -> tuple[int, ...]:
             square = (17 + sixteenth) ** 2
             # Far above the cap the exact size does not matter, only that it is above.
             size = square << min(shift, 64) if shift >= 0 else square >> -shift
-            total += records * min(size, query.largest)
+            total += records * min(size, largest)
     return (total,)
 
 

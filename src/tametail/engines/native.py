@@ -31,11 +31,19 @@ def library() -> ctypes.CDLL | None:
     except OSError:
         return None
     address, number, real = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
+    loops.tametail_missing.argtypes = [address, number]
+    loops.tametail_missing.restype = number
     loops.tametail_profile.argtypes = [address, number, real, address, number]
     loops.tametail_profile.restype = None
     loops.tametail_clipped.argtypes = [address, number, real, real, real, real, address]
     loops.tametail_clipped.restype = None
     return loops
+
+
+def count_present(loops: ctypes.CDLL, chunk: Floats) -> int:
+    """Count the values that are not NaN."""
+    chunk = _plain(chunk)
+    return chunk.size - int(loops.tametail_missing(_address(chunk), chunk.size))
 
 
 def add_to_profile(loops: ctypes.CDLL, chunk: Floats, centre: float, tables: Counts) -> None:

@@ -14,8 +14,7 @@ from tametail.estimators.reference import Reference
 from tametail.estimators.tail_fit import FARTHEST, NODES_ABOVE, NODES_BELOW, Array, Fit, Judgement
 from tametail.estimators.tails import Tails, windows
 from tametail.queries import edge_above, edge_below
-from tametail.tail import Bounded, Moment
-from tametail.theory import bias_constant
+from tametail.tail import Bounded, Moment, bias_constant
 from tametail.unit import Unit
 
 if TYPE_CHECKING:

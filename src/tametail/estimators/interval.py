@@ -63,15 +63,14 @@ class Evidence:
         """
         answers, total, reference = self.answers, self.answers.total, self.answers.reference
         low, high = -self.below.first, self.above.first
-        deviation = reference.deviation
-        parts = {"sampling": 0.0, "noise": answers.noise, "rounding": total.rounding}
+        deviation, error, sample = reference.deviation, answers.noise, None
         for _ in range(ROUNDS):
             width = high - low
             if answers.plan.target == "population":
-                reach = reference.reach(low, high) + reference.bias
-                parts = self._together(deviation, reach)
-                deviation = min(deviation, self._deviation(low, high, sum(parts.values())))
-            margin = sum(parts.values()) + reference.bias
+                sample = deviation, reference.reach(low, high) + reference.bias
+                error = self._together(*sample)
+                deviation = min(deviation, self._deviation(low, high, error + total.rounding))
+            margin = error + total.rounding + reference.bias
             below = self.below.clipped(-low) + self.above.wide(low)
             above = self.above.clipped(high) + self.below.wide(-high)
             low, high = (
@@ -80,30 +79,31 @@ class Evidence:
             )
             if high - low > ENOUGH * width:
                 break
+        # What sampling alone would take; the rest of the error is the noise's.
+        alone = 0.0 if sample is None else min(self._sampling(*sample), error)
+        noise = error - alone if alone < math.inf else answers.noise
+        parts = {"sampling": alone, "noise": noise, "rounding": total.rounding}
         widest = max(high - total.mean, total.mean - low)
         truncation = widest - sum(parts.values()) if widest < math.inf else math.inf
         return low, high, {**parts, "truncation": max(truncation, 0.0)}
 
-    def _together(self, deviation: float, reach: float) -> dict[str, float]:
-        """Bound the sampling error and the noise, and say how much of it the noise adds.
+    def _together(self, deviation: float, reach: float) -> float:
+        """Bound the sampling error and the noise.
 
         The records choose how much noise there is, with the clip points. So only noise of a fixed
         scale may be bounded together with sampling: what is beyond has a quantile of its own.
         """
         answers, total = self.answers, self.answers.total
-        fewest, risk = answers.fewest, answers.risk.sampling / 2
         scale = total.lattice.value(total.noise.scale)
         fixed = answers.reference.noise if answers.plan.tail is not None else scale
-        sampling = mean_deviation(deviation, reach, fewest, risk)
-        noise = Noise(total.noise.kind, fixed / fewest) if fixed else None
-        together = mean_deviation(deviation, reach, fewest, risk, noise)
+        noise = Noise(total.noise.kind, fixed / answers.fewest) if fixed else None
         beyond = max(1 - fixed / scale, 0.0) * answers.noise_on_sum
-        rest = answers.miscounted + total.lattice.tick / fewest
-        return {
-            "sampling": sampling,
-            "noise": max(together - sampling, 0.0) + beyond + rest,
-            "rounding": total.rounding,
-        }
+        rest = answers.miscounted + total.lattice.tick / answers.fewest
+        return self._sampling(deviation, reach, noise) + beyond + rest
+
+    def _sampling(self, deviation: float, reach: float, noise: Noise | None = None) -> float:
+        answers = self.answers
+        return mean_deviation(deviation, reach, answers.fewest, answers.risk.sampling / 2, noise)
 
     def _deviation(self, low: float, high: float, sampling: float) -> float:
         """Bound the standard deviation of r, where mu is in [low, high].

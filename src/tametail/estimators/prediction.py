@@ -23,8 +23,7 @@ from tametail.estimators.reference import (
 from tametail.estimators.shares import spread_share
 from tametail.estimators.tails import noise_of_counts, sum_quantile
 from tametail.queries import SOFT_ONE
-from tametail.tail import Bounded, Moment
-from tametail.theory import bias_constant
+from tametail.tail import Bounded, Moment, bias_constant
 from tametail.unit import Unit
 
 if TYPE_CHECKING:

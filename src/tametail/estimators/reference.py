@@ -14,8 +14,7 @@ from tametail.doubles import LARGEST
 from tametail.estimators.concentration import count_bound
 from tametail.estimators.tails import noise_of_counts, sum_quantile
 from tametail.queries import SOFT_ONE, Lattice
-from tametail.tail import Moment
-from tametail.theory import bias_constant
+from tametail.tail import Moment, bias_constant
 from tametail.unit import Unit
 
 if TYPE_CHECKING:

@@ -22,9 +22,10 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 
 #: Octaves of distances that are told apart; what lies beyond counts at the end nodes. If the caller
-#: says how far records are spread, one in four billion at most lies beyond so many more octaves.
+#: says how far records are spread, one in four billion at most lies beyond so many more octaves,
+#: and what is so many octaves closer matters to nobody.
 FIRST_OCTAVE, LAST_OCTAVE = -128, 127
-OCTAVES_BEYOND = 32
+OCTAVES_BEYOND, OCTAVES_CLOSER = 32, 64
 
 #: Nodes that are looked at together, and the noise scales at which they stand out: with
 #: THRESHOLD + (octaves from 2**5) / 12 the chance of a false alarm in all octaves is 3e-6.
@@ -195,8 +196,10 @@ def _octaves(tail: Tail) -> tuple[int, int]:
     if tail is None:
         return FIRST_OCTAVE, LAST_OCTAVE
     spread = tail.high - tail.low if isinstance(tail, Bounded) else tail.scale
-    last = min(max(math.frexp(spread)[1], FIRST_OCTAVE) + OCTAVES_BEYOND, LAST_OCTAVE)
-    return FIRST_OCTAVE, last
+    octave = max(math.frexp(spread)[1], FIRST_OCTAVE)
+    # A large spread may be said out of caution: then records may still be as close as usual.
+    first = max(min(octave, 0) - OCTAVES_CLOSER, FIRST_OCTAVE)
+    return first, min(octave + OCTAVES_BEYOND, LAST_OCTAVE)
 
 
 @lru_cache(maxsize=1024)
@@ -216,10 +219,14 @@ def sum_quantile(noise: Noise, risk: float, terms: int) -> float:
         return chernoff
     chances = [math.comb(terms - 1 + k, k) / 2.0 ** (terms + k) for k in range(terms)]
     low, high = 0.0, chernoff / noise.scale
-    for _ in range(40):
+    for _ in range(24):
         middle = (low + high) / 2
-        powers = [math.exp(-middle) * middle**i / math.factorial(i) for i in range(terms)]
-        tail = sum(sum(powers[: terms - k]) * chances[k] for k in range(terms))
+        power = below = math.exp(-middle)
+        tail = below * chances[terms - 1]
+        for i in range(1, terms):
+            power *= middle / i
+            below += power
+            tail += below * chances[terms - 1 - i]
         low, high = (middle, high) if tail > risk else (low, middle)
     return min(high * noise.scale + terms, chernoff)
 
