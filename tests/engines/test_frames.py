@@ -17,6 +17,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+import tametail as tt
 from tametail.engines.frames import is_frame
 from tametail.engines.opening import open_column
 from tametail.errors import ColumnError, DataError, ParameterError
@@ -226,3 +227,16 @@ def test_categories_of_any_type_are_refused_whatever_they_hold(cells):
     series = series.cat.set_categories(pd.Index(series.cat.categories, dtype=object))
     with pytest.raises(ColumnError, match="categories of any type: convert it to float64"):
         open_column(series)
+
+
+def test_columns_that_pandas_numbers_can_be_chosen():
+    frame = pd.DataFrame(np.tile([[1.0, 20.0], [3.0, 40.0]], (5_000, 1)))
+    for column in (1, "1"):
+        assert abs(float(tt.mean(frame, column, epsilon=10)) - 30.0) < 1.0
+    release = tt.mean(frame, [0, "1"], epsilon=10)
+    assert release.columns == ("0", "1")
+    assert np.abs(release.value - [2.0, 30.0]).max() < 1.0
+    with pytest.raises(ColumnError, match=r"there is no column '7': there are \[0, 1\]"):
+        tt.mean(frame, 7, epsilon=1)
+    with pytest.raises(ParameterError, match="names a column twice"):
+        tt.mean(frame, [0, "0"], epsilon=1)

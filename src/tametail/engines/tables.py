@@ -101,11 +101,13 @@ def open_table(
 
 
 def _distinct(columns: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(columns, str) or not columns or not all(isinstance(x, str) for x in columns):
+    are_names = not isinstance(columns, str) and all(isinstance(x, str | int) for x in columns)
+    if not columns or not are_names:
         raise ParameterError(f"columns={columns!r} is no list of names: write columns=['a', 'b'].")
-    if len(set(columns)) < len(columns):
+    names = tuple(map(str, columns))  # pandas numbers columns that have no name
+    if len(set(names)) < len(names):
         raise ParameterError(f"columns={list(columns)!r} names a column twice: name each once.")
-    return tuple(columns)
+    return names
 
 
 def _needed(names: tuple[str, ...] | None) -> tuple[str, ...]:
