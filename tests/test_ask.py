@@ -1,5 +1,6 @@
 """Ask: the account adds up and refuses in time, parts are disjoint, transcripts replay."""
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -277,3 +278,11 @@ def test_many_pure_costs_fit_an_approximate_budget_by_way_of_zcdp():
 def test_parts_whose_costs_cannot_be_compared_are_refused():
     with pytest.raises(InternalError, match="not comparable"):
         _larger(Zcdp(0.5), Pure(1.0))
+
+
+def test_an_answer_does_not_hear_what_numpy_was_told():
+    """An underflow in a weight would otherwise raise, for some records and not for others."""
+    records = np.exp(30 * np.random.default_rng(5).normal(size=500))
+    with np.errstate(all="raise"):
+        data, query = Data(MemoryEngine(records)), Median(0, -math.inf, math.inf)
+        assert math.isfinite(data.respond("median", query, Pure(1000.0), Unit.REPLACE_ONE))

@@ -33,6 +33,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> ModuleType | str:
     """Load what few programs need when it is first asked for: importing tametail stays quick."""
     if name in ("paper", "theory"):

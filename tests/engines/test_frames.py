@@ -233,10 +233,14 @@ def test_columns_that_pandas_numbers_can_be_chosen():
     frame = pd.DataFrame(np.tile([[1.0, 20.0], [3.0, 40.0]], (5_000, 1)))
     for column in (1, "1"):
         assert abs(float(tt.mean(frame, column, epsilon=10)) - 30.0) < 1.0
-    release = tt.mean(frame, [0, "1"], epsilon=10)
+    release = tt.mean(frame, [np.int64(0), "1"], epsilon=10)
     assert release.columns == ("0", "1")
     assert np.abs(release.value - [2.0, 30.0]).max() < 1.0
     with pytest.raises(ColumnError, match=r"there is no column '7': there are \[0, 1\]"):
         tt.mean(frame, 7, epsilon=1)
     with pytest.raises(ParameterError, match="names a column twice"):
         tt.mean(frame, [0, "0"], epsilon=1)
+    frame.columns = [1, "1"]
+    for column in (1, "1", [1]):
+        with pytest.raises(ColumnError, match="several columns are called '1'"):
+            tt.mean(frame, column, epsilon=1)

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import tametail as tt
-from tametail.estimators.clip import GAP, Clip, choose_clip, raise_anchors
+from tametail.estimators.anchors import GAP, raise_anchors
+from tametail.estimators.balance import _centre_variance
+from tametail.estimators.clip import Clip, choose_clip
 from tametail.estimators.reference import Reference
 from tametail.estimators.tail_fit import FARTHEST, Fit
 from tametail.estimators.tails import Tails, noise_of_counts
@@ -87,9 +89,14 @@ def test_likeness_is_a_matter_of_the_counts():
     counts = np.array([0, 0, 4000.0, 1500.0, 500.0, 180.0, 60.0, 20.0, 0, 0, 0])
     steeper = np.array([0, 0, 4000.0, 10.0, 0, 0, 0, 0, 0, 0, 0])
     one, same, other = (Fit.of(side, 7.0, 2.0) for side in (counts, counts + 3.0, steeper))
-    alike, risk, excess = one.judge_alike(same)
+    alike, risk, excess, beyond = one.judge_alike(same, 0.1)
     assert alike > 0.5
-    assert one.judge_alike(other)[0] < 0.01
+    assert one.judge_alike(other, 0.1)[0] < 0.01
+    assert np.all(np.diff(beyond) <= 0)
+    # Sides that differ more are the riskier, and most if they are clipped most.
+    added = np.diag(one.judge_alike(same, 0.6)[1] - risk)
+    assert np.all(added > 0)
+    assert np.all(np.diff(added) <= 0)
     assert risk.shape == (len(excess), len(excess))
     # Clip points that are equally far cost less than the same clip point on one side alone.
     assert np.all(np.diag(risk) <= risk[:, -1] + risk[-1, :])
@@ -103,3 +110,32 @@ def test_an_anchor_that_was_raised_carries_the_clip_point_no_further():
     assert raised > anchor
     farthest = 2.0 ** (FIRST + max(anchor + FARTHEST, raised + 2))
     assert _clip(plan, tails).above == farthest  # the curves want to go further
+
+
+def test_sides_whose_bodies_differ_are_not_clipped_closer():
+    """The same tails; but below them lie 30% more records on one side than on the other."""
+    plan = _plan(10_000)
+    tail = {2: 100.0, 3: 35.0, 4: 12.0, 5: 4.0}
+    alike, unlike = (_tails(plan, {0: above, 1: 300.0, **tail}) for above in (800.0, 1100.0))
+    for tails in (alike, unlike):
+        tails.below[:] = _tails(plan, {0: 800.0, 1: 300.0, **tail}).above
+    assert alike.difference(5 - FIRST) < 0.1 < unlike.difference(5 - FIRST)
+    assert _clip(plan, alike).side <= _clip(plan, unlike).side
+
+
+def test_an_even_law_is_not_clipped_where_its_centre_would_decide():
+    """On uniform records the centre is poor, and the records beyond a clip point follow it."""
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        release = tt.mean(rng.random(10_000), epsilon=1, unit="replace-one", confidence=None)
+        assert release.clip[0] < 0.1
+        assert release.clip[1] > 0.9
+
+
+@pytest.mark.parametrize("n", [900, 20_000])
+def test_the_variance_of_the_centre_is_about_as_predicted(n):
+    rng = np.random.default_rng(n)
+    plan = _plan(n)
+    centres = [tt.mean(rng.normal(777.7, 60.0, n), plan=plan).answers[0] for _ in range(60)]
+    predicted = _centre_variance(plan, n * 60.0**2)
+    assert 0.3 < np.var(centres) / predicted < 4

@@ -19,6 +19,14 @@ ACCOUNTS: tuple[Mutant, ...] = (
         tests=(f"{ASK}::test_the_account_is_sums_of_maxima",),
     ),
     Mutant(
+        name="answers-hear-what-numpy-was-told",
+        why="A caller's numpy.seterr would turn an underflow into an error that tells of records.",
+        file="ask.py",
+        old='@np.errstate(all="ignore")',
+        new="@np.errstate()",
+        tests=(f"{ASK}::test_an_answer_does_not_hear_what_numpy_was_told",),
+    ),
+    Mutant(
         name="groups-of-parts-as-if-disjoint",
         why="Two ways to cut the same records, or two columns of one row, add up.",
         file="ask.py",

@@ -215,6 +215,14 @@ MECHANISMS: tuple[Mutant, ...] = (
         tests=(f"{MANY}::test_scores_move_by_at_most_one",),
     ),
     Mutant(
+        name="quick-median-trusts-a-draw-just-below-a-border",
+        why="Floating point may err there: the level may be the next one.",
+        file="mechanisms/medians.py",
+        old="clear = (before + DOUBT <= targets) & (targets <= after - DOUBT)",
+        new="clear = before + DOUBT <= targets",
+        tests=(f"{MANY}::test_a_draw_is_clear_only_away_from_the_ends",),
+    ),
+    Mutant(
         name="quick-median-draws-afresh",
         why="A draw in doubt must be refined, or levels near a border are too rare.",
         file="mechanisms/medians.py",

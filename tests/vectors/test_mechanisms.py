@@ -15,7 +15,7 @@ from tametail.doubles import from_key, to_key
 from tametail.engines.tables import open_table
 from tametail.mechanisms import medians as medians_module
 from tametail.mechanisms.columns import _scores, choose_ranks
-from tametail.mechanisms.median import _base_cumulative, _median_runs
+from tametail.mechanisms.median import MAX_KEY, _base_cumulative, _median_runs
 from tametail.mechanisms.medians import choose_many_medians
 from tametail.mechanisms.select import select
 from tametail.unit import Unit
@@ -124,11 +124,58 @@ def test_a_draw_is_clear_only_away_from_the_ends():
     for first, second, places in (
         (0, 0, [0, 3]),
         (2**62, 2**63, [None, None]),  # a quarter and a half: ends
+        (2**62 - 2**40, 2**63 - 2**40, [None, None]),  # just below
+        (2**62 + 2**40, 2**63 + 2**40, [None, None]),  # just above
         (2**63, 2**62, [1, 3]),
         (2**64 - 1, 2**64 - 1, [2, 5]),
     ):
         draws = np.array([first, second], dtype=np.uint64)
         assert medians_module.clear_places(weights, starts, draws) == places
+
+
+def hard_columns(unit):
+    """Runs and scores of columns at the ends of the doubles, with ties and neighbours."""
+    rng = np.random.default_rng(31)
+    for values in (
+        [], [0.0], [1e300] * 40, [5e-324] * 9 + [-1e308], [1.0, np.nextafter(1.0, 2.0)] * 20,
+        rng.normal(size=200), np.exp(40 * rng.normal(size=200)), rng.integers(0, 9, 300) / 100,
+    ):  # fmt: skip
+        keys, counts = np.unique(to_key(np.array(values, dtype=float)), return_counts=True)
+        yield medians_module._Column(*_median_runs(keys, counts, unit, -MAX_KEY, MAX_KEY))
+
+
+def draws_near_borders(column, rate):
+    """Draws of 64 bits on both sides of where one level ends and the next begins."""
+    masses = medians_module._approximate_masses(column.edges)
+    weights = masses * np.exp(float(rate) * (column.scores - column.scores.max()))
+    best_first = weights[np.argsort(-column.scores, kind="stable")]
+    borders = np.unique(np.cumsum(best_first) / best_first.sum())
+    for border in borders[:: len(borders) // 8 + 1]:
+        for away in (2**40, 2**43, 2**45, 2**50):  # in doubt up to 2**44
+            for draw in (int(border * 2.0**64) - away, int(border * 2.0**64) + away):
+                yield min(max(draw, 0), 2**64 - 1)
+
+
+@pytest.mark.parametrize("unit", list(Unit))
+@pytest.mark.parametrize("rate", [Fraction(0), Fraction(1, 10**9), Fraction(1, 50), Fraction(3, 2)])
+def test_quick_and_exact_choices_agree_for_the_same_bits(unit, rate, monkeypatch):
+    exact, in_doubt, clear = medians_module._exact_score, [], 0
+
+    def counted(*given):
+        in_doubt.append(given)
+        return exact(*given)
+
+    monkeypatch.setattr(medians_module, "_exact_score", counted)
+    for column in hard_columns(unit):
+        for draw in draws_near_borders(column, rate):
+            bits, before = draw.to_bytes(8, "little"), len(in_doubt)
+            monkeypatch.setattr(medians_module.secrets, "token_bytes", lambda _, bits=bits: bits)
+            quick = medians_module._choose_scores([column], rate)
+            if len(in_doubt) == before:  # whatever bits follow
+                assert quick == [exact(*column, rate, draw)]
+                clear += 1
+    assert in_doubt
+    assert clear > 50
 
 
 def test_sums_of_too_many_weights_decide_nothing(monkeypatch):

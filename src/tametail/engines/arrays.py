@@ -43,8 +43,7 @@ class MemoryEngine:
     def answer(self, query: Query) -> Any:
         """Return the exact answer to ``query``."""
         # An array of doubles is read where it is: then longer chunks are quicker.
-        is_plain = isinstance(self._column, np.ndarray) and self._column.dtype == np.float64
-        size = kernel.longest_chunk(query) if is_plain else kernel.CHUNK
+        size = kernel.longest_chunk(query) if _is_plain(self._column) else kernel.CHUNK
         return kernel.answer(query, self._chunks(size), self._profiles)
 
     def rows(self, start: int, stop: int) -> MemoryEngine:
@@ -60,6 +59,11 @@ class MemoryEngine:
             return
         for start in range(0, len(column), size):
             yield array_to_floats(column[start : start + size])
+
+
+def _is_plain(column: Any) -> bool:
+    is_array = isinstance(column, np.ndarray) and not isinstance(column, np.ma.MaskedArray)
+    return is_array and column.dtype == np.float64 and bool(column.flags.c_contiguous)
 
 
 def _as_column(data: Any) -> Any:

@@ -54,15 +54,14 @@ def pick_column(names: Sequence[str], column: str | None) -> str:
         raise ColumnError(
             f"the data have {len(names)} columns: write column=..., one of {list(names)}."
         )
-    if column not in names:
-        # pandas numbers columns that have no name.
-        same = [name for name in names if str(name) == column]
-        if len(same) == 1:
-            return same[0]
+    same = [name for name in names if str(name) == str(column)]  # pandas may number its columns
+    if len(same) > 1:
+        raise ColumnError(f"several columns are called {column!r}: rename all but one.")
+    if not same:
         close = difflib.get_close_matches(str(column), [str(name) for name in names], n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"there are {list(names)}."
         raise ColumnError(f"there is no column {column!r}: {hint}")
-    return column
+    return same[0]
 
 
 def _known(data: Any) -> Any:

@@ -2,9 +2,9 @@
 
 Every engine that sees records as arrays (memory, frames, files) uses this one kernel; NaN is
 the one mark of a missing record. A chunk has at most ``longest_chunk`` values, so that sums of
-integers up to 2**36 are exact; sums across chunks are Python integers. All arithmetic here is
-IEEE double arithmetic, one operation at a time, so that other engines can return the same
-integers (``docs/specification.md``).
+integers up to 2**36 are exact in float64, or in the 64-bit integers of the compiled loops; sums
+across chunks are Python integers. All arithmetic here is IEEE double arithmetic, one operation at a
+time, so that other engines can return the same integers (``docs/specification.md``).
 """
 
 from __future__ import annotations

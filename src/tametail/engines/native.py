@@ -28,8 +28,13 @@ def library() -> ctypes.CDLL | None:
     """Return the compiled loops, or None where they were not built."""
     try:
         loops = ctypes.CDLL(str(_LIBRARY))
-    except OSError:
+        _declare(loops)
+    except (OSError, AttributeError):  # not there, or of another version
         return None
+    return loops
+
+
+def _declare(loops: ctypes.CDLL) -> None:
     address, number, real = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
     loops.tametail_missing.argtypes = [address, number]
     loops.tametail_missing.restype = number
@@ -37,7 +42,6 @@ def library() -> ctypes.CDLL | None:
     loops.tametail_profile.restype = None
     loops.tametail_clipped.argtypes = [address, number, real, real, real, real, address]
     loops.tametail_clipped.restype = None
-    return loops
 
 
 def count_present(loops: ctypes.CDLL, chunk: Floats) -> int:

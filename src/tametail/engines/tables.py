@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from numbers import Integral
 from typing import Any, cast
 
 import narwhals as nw
@@ -101,7 +102,7 @@ def open_table(
 
 
 def _distinct(columns: Sequence[str]) -> tuple[str, ...]:
-    are_names = not isinstance(columns, str) and all(isinstance(x, str | int) for x in columns)
+    are_names = not isinstance(columns, str) and all(isinstance(x, str | Integral) for x in columns)
     if not columns or not are_names:
         raise ParameterError(f"columns={columns!r} is no list of names: write columns=['a', 'b'].")
     names = tuple(map(str, columns))  # pandas numbers columns that have no name

@@ -31,6 +31,7 @@ _MOST_RECORDS = 2.0**40
 _UNUSUAL = 0.02
 
 
+@np.errstate(under="ignore")
 def mean_deviation(
     deviation: float, reach: float, n: float, risk: float, noise: Noise | None = None
 ) -> float:

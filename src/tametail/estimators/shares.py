@@ -97,7 +97,7 @@ def shares(budget: Budget, unit: Unit, n: int) -> dict[str, float]:
 
 
 def _rounded(n: int) -> int:
-    """Keep the first four bits: a noisy count then finds in memory what the last one led to.
+    """Round down to four bits: a noisy count then finds in memory what the last one led to.
 
     >>> [_rounded(n) for n in (9, 1000, 1030)]
     [9, 960, 1024]
@@ -107,6 +107,7 @@ def _rounded(n: int) -> int:
 
 
 @lru_cache(maxsize=256)
+@np.errstate(under="ignore")
 def _least(concentrated: bool, strength: float, unit: Unit, n: int) -> tuple[float, float]:
     replaced = 2 if unit is Unit.REPLACE_ONE else 1
     if concentrated:
@@ -121,7 +122,7 @@ def _least(concentrated: bool, strength: float, unit: Unit, n: int) -> tuple[flo
     rest = np.maximum(1.0 - _CENTRES - _TAILS, LEAST_SUM)
     noise = deviation * clip / (n * strength * rest**power)
     failure = FAILURE * max(HOPELESS / (n * strength), 1.0) ** 2
-    error = (bias / 2) ** 2 + noise**2 + failure * np.exp(-np.minimum(evidence / NATS, 500.0))
+    error = (bias / 2) ** 2 + noise**2 + failure * np.exp(-evidence / NATS)
     error[rest <= LEAST_SUM] = np.inf
     row, column = np.unravel_index(np.argmin(error), error.shape)
     return float(_CENTRES[row, 0]), float(_TAILS[0, column])
@@ -134,7 +135,7 @@ def _reference(beyond: Array) -> tuple[Array, Array]:
     - t Phi(-z).
     """
     normal = NormalDist()
-    z = np.array([normal.inv_cdf(1 - share) for share in beyond.ravel()]).reshape(beyond.shape)
+    z = -np.array([normal.inv_cdf(share) for share in beyond.ravel()]).reshape(beyond.shape)
     upper = np.array([normal.cdf(SIGMA - point) for point in z.ravel()]).reshape(z.shape)
     clip = np.exp(SIGMA * z)
     return clip, math.exp(SIGMA**2 / 2) * upper - clip * beyond

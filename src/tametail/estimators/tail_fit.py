@@ -42,9 +42,8 @@ MISFIT = 0.27
 #: more than 1, so that nearly free precautions against heavy tails are taken.
 FAIRNESS = 1.15
 
-#: How probable it is beforehand that both sides have the same tail; then what is clipped away on
-#: one side differs from that on the other by about this part of it.
-ALIKE, ASYMMETRY = 0.05, 0.6
+#: How probable it is beforehand that both sides have the same tail.
+ALIKE = 0.05
 
 #: Curves of less than this part of the largest weight are left out where it costs time.
 NEGLIGIBLE = 1e-7
@@ -100,11 +99,12 @@ class Fit:
         risk = weight @ costs.square - CORRECTION * (2 - CORRECTION) * expected**2
         return Judgement(costs.distances, risk, CORRECTION * expected)
 
-    def judge_alike(self, other: Fit) -> tuple[float, Array, Array]:
+    def judge_alike(self, other: Fit, asymmetry: float) -> tuple[float, Array, Array, Array]:
         """Judge all pairs of clip points, one on each side, if both sides have the same tail.
 
-        Then what clipping takes away on either side nearly cancels. Return how probable that is,
-        the risk of each pair, and what to add back on each side.
+        Then what clipping takes away on either side nearly cancels: it differs by about the part
+        ``asymmetry`` of it. Return how probable that is, the risk of each pair, what to add back on
+        each side, and how many records lie beyond each clip point.
         """
         costs = self.costs
         prior = costs.log_prior - _log_sum(costs.log_prior)
@@ -117,9 +117,9 @@ class Fit:
         variance = weight @ (costs.square[matter] - excess**2)
         products = (excess.T * weight) @ excess
         # E(e_i - e_j)^2, and what an asymmetry of this size would add to it.
-        single = (1 + ASYMMETRY**2 / 2) * np.diag(products) + variance
+        single = (1 + asymmetry**2 / 2) * np.diag(products) + variance
         risk = single[:, None] + single[None, :] - 2 * products
-        return alike, risk, CORRECTION * (weight @ excess)
+        return alike, risk, CORRECTION * (weight @ excess), weight @ costs.beyond[matter]
 
     def _weights(self, log_posterior: Array) -> Array:
         weight: Array = np.exp(log_posterior - log_posterior.max()) * self.costs.fairness
@@ -140,6 +140,7 @@ class _Costs:
     distances: Array
     excess: Array
     square: Array
+    beyond: Array
     fairness: Array
     inverse_width: Array
     log_normaliser: Array
@@ -161,6 +162,7 @@ def _costs(noise: float, final_noise: float, depth: float) -> _Costs:
         curves.distances[near],
         excess[:, near].copy(),
         square[:, near].copy(),
+        curves.beyond[:, near] * noise,
         best**-FAIRNESS,
         1 / width,
         log_normaliser,
@@ -176,6 +178,7 @@ class _Curves:
     soft: Array
     excess: Array
     square: Array
+    beyond: Array
     log_prior: Array
     start: Array
 
@@ -214,6 +217,7 @@ def _curves() -> _Curves:
         soft=at_all_levels(np.maximum(average[:, :-1] - average[:, 1:], 0.0)),
         excess=at_all_levels((area[:, -1:] - area)[:, clip_points]),
         square=at_all_levels(square[:, clip_points]),
+        beyond=at_all_levels(beyond[:, clip_points]),
         log_prior=np.tile(np.log(prior / prior.sum()), len(_LEVELS)),
         start=np.tile([start for start, *_ in shapes], len(_LEVELS)),
     )

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tametail.budget import Budget, Noise, noise_for
+from tametail.errors import InternalError
 from tametail.queries import SOFT_ONE, TailNodes
 from tametail.tail import Bounded, Tail
 from tametail.unit import Unit
@@ -22,16 +23,18 @@ if TYPE_CHECKING:
 Array = npt.NDArray[np.float64]
 
 #: Octaves of distances that are told apart; what lies beyond counts at the end nodes. If the caller
-#: says how far records are spread, one in four billion at most lies beyond so many more octaves,
-#: and what is so many octaves closer matters to nobody.
+#: says how far records are spread, one in four billion at most lies beyond so many more octaves.
 FIRST_OCTAVE, LAST_OCTAVE = -128, 127
-OCTAVES_BEYOND, OCTAVES_CLOSER = 32, 64
+OCTAVES_BEYOND = 32
 
 #: Nodes that are looked at together, and the noise scales at which they stand out: with
 #: THRESHOLD + (octaves from 2**5) / 12 the chance of a false alarm in all octaves is 3e-6.
 WINDOW = 4
 THRESHOLD = 22.0
 GAUSSIAN_THRESHOLD = 16.0
+
+#: Nodes below the anchor that show whether both sides are alike.
+BODY = 8
 
 #: If this part of the records lies at the same distance, on one side, the centre is misplaced.
 NEARLY_ALL = 0.9
@@ -58,7 +61,10 @@ class Tails:
         """Ask for the counts around ``centre``."""
         query = _nodes(plan, centre)
         answer = np.array(ask.noisy(query, cost), dtype=np.float64) / SOFT_ONE
-        below, above = answer[: 2 * (query.last - query.first + 1)].reshape(2, -1)
+        nodes = query.last - query.first + 1
+        if len(answer) != 2 * nodes + query.counted:
+            raise InternalError("the transcript comes from another version: it has other nodes.")
+        below, above = answer[: 2 * nodes].reshape(2, -1)
         count = float(answer[-1]) if query.counted else None
         return cls(below, above, query.first, noise_of_counts(plan, cost), count)
 
@@ -125,6 +131,18 @@ class Tails:
                 near, far = sign * (middle + self.distances[node] * np.array([-0.125, 0.125]))
                 return float(min(near, far)), float(max(near, far))
         return None
+
+    def difference(self, anchor: int) -> float:
+        """Bound, but for noise of unusual size, by which part the counts of both sides differ.
+
+        The nodes up to the anchor are compared. Two noises differ by 1.5 scales on average, give or
+        take 1.4.
+        """
+        nodes = slice(max(anchor + 1 - BODY, 0), anchor + 1)
+        below, above = self.below[nodes], self.above[nodes]
+        seen = float(np.abs(above - below).sum()) - 1.5 * self.scale * len(above)
+        spread = 1.4 * self.scale * math.sqrt(len(above))
+        return (max(seen, 0.0) + spread) / max(float((below + above).sum()), self.scale)
 
     def offset(self, anchors: list[int | None], clips: list[float]) -> tuple[float, float]:
         """Estimate the sum of the clipped distances from the centre, and its standard error."""
@@ -196,10 +214,8 @@ def _octaves(tail: Tail) -> tuple[int, int]:
     if tail is None:
         return FIRST_OCTAVE, LAST_OCTAVE
     spread = tail.high - tail.low if isinstance(tail, Bounded) else tail.scale
-    octave = max(math.frexp(spread)[1], FIRST_OCTAVE)
-    # A large spread may be said out of caution: then records may still be as close as usual.
-    first = max(min(octave, 0) - OCTAVES_CLOSER, FIRST_OCTAVE)
-    return first, min(octave + OCTAVES_BEYOND, LAST_OCTAVE)
+    last = min(max(math.frexp(spread)[1], FIRST_OCTAVE) + OCTAVES_BEYOND, LAST_OCTAVE)
+    return FIRST_OCTAVE, last
 
 
 @lru_cache(maxsize=1024)

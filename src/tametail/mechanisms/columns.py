@@ -28,7 +28,7 @@ Counts = NDArray[np.int64]
 def choose_medians(
     columns: Sequence[tuple[Counts, Counts]], query: ColumnMedians, cost: Budget, unit: Unit
 ) -> tuple[float, ...]:
-    """Choose a median for every column, as :func:`tametail.mechanisms.median.choose_median` does.
+    """Choose a median for every column, as :func:`tametail.mechanisms.medians.choose_median` does.
 
     Notes
     -----

@@ -1,7 +1,7 @@
 """Private medians over all finite doubles, of one column or of many, by the exponential mechanism.
 
 Most of the time of an exact choice would go into big integers that do not decide it. Here the first
-64 bits of the draw are compared with weights in floating point, whose error is below 2^-20 of
+64 bits of the draw are compared with weights in floating point, whose error is below 2^-21 of
 their sum. If they lie clearly inside of a level, more exact weights and more bits could not change
 the answer; if they do not (about once in 10^4 draws), exact weights decide, with more bits
 appended *to the same draw*. So the law is exactly that of :mod:`tametail.mechanisms.select`.
@@ -34,8 +34,8 @@ from tametail.unit import Unit
 Keys = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
-#: How close to the end of a level a draw must not be, as a part of all weights: far above what
-#: floating point can err, which is below 2^-23.
+#: How close to the end of a level a draw must not be, as a part of all weights: above what floating
+#: point can err, which is below 2^-21.
 DOUBT = 2.0**-20
 
 #: Edges of runs, and columns, that are worked on at a time.
@@ -94,8 +94,6 @@ def choose_median(
     >>> choose_median(keys, np.array([200, 9000, 800]), rate=0.5, unit=Unit.REPLACE_ONE)
     19.99
     """
-    if not low <= high:
-        raise InternalError("A median needs low <= high.")
     (value,) = choose_many_medians([(keys, counts)], [(low, high)], Fraction(rate), unit)
     return value
 
@@ -130,6 +128,10 @@ def choose_many_medians(
     >>> list(choose_many_medians([column], [(0, 100)], Fraction(1, 2), Unit.REPLACE_ONE))
     [19.99]
     """
+    if not rate >= 0:
+        raise InternalError("The rate of a median must be at least 0.")
+    if not all(low <= high for low, high in ranges):
+        raise InternalError("A median needs low <= high.")
     waiting: list[_Column] = []
     size = 0
     limits = to_key(np.array(ranges, dtype=np.float64).ravel()).reshape(-1, 2).tolist()
