@@ -23,7 +23,7 @@ CLOSER_UNTIL, CLOSER_POWER = 1e4, 0.4
 
 #: From GAP to RAISE_OCTAVES above, records would be a group across a gap, which few nodes hold. One
 #: that could be seen below n epsilon = RARE_FROM would be a large part of the data, for a group so
-#: far away, and is believed the less: by some more noise scales for every factor 10.
+#: far away, and is believed the less: by up to so many more noise scales, a tenth of that n on.
 RAISE, RAISE_COST, RAISE_RARE = 5.0, 2.5, 3.0
 GAP, RAISE_OCTAVES, GROUP, RARE_FROM = 4, 8, 2, 1e5
 
@@ -45,7 +45,7 @@ def raise_anchors(
     enlarged = np.log1p((noise * distances) ** 2 / variance)
     strength = max(plan.n or 1, 1) * plan.budget.strength
     closer = CLOSER * max(strength / CLOSER_UNTIL, 1.0) ** CLOSER_POWER + CLOSER_COST * enlarged
-    rare = max(math.log10(RARE_FROM / strength), 0.0)
+    rare = min(max(math.log10(RARE_FROM / strength), 0.0), 1.0)
     group = RAISE + RAISE_RARE * rare + RAISE_COST * enlarged
 
     def highest_of(found: npt.NDArray[np.bool_], start: int, stop: int) -> int | None:

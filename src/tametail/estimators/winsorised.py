@@ -31,19 +31,26 @@ if TYPE_CHECKING:
     from tametail.ask import Ask
     from tametail.planning import Plan
 
+#: A noisy count is that much too large with this probability; but it is not believed to be less
+#: than this part of what it says.
+UNUSUAL, CERTAIN = 0.001, 0.75
+
 
 def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:
     """Run the plan: ask, and conclude from the answers."""
+    too_many = 0.0
     if plan.n is None:
-        (count,) = ask.noisy(Count(), plan.cost("count"))
-        plan = plan.with_count(count)
+        cost = plan.cost("count")
+        (count,) = ask.noisy(Count(), cost)
+        plan, too_many = plan.with_count(count), noise_for(cost, 1, 1).quantile(UNUSUAL)
     size = max(plan.n or 0, 1)
 
     low, high = plan.possible
     centre = ask.median(Median(halvings(size), low, high), plan.cost("centre"))
     tails = Tails.ask(ask, plan, centre, plan.cost("tail"))
     rest = plan
-    if (elsewhere := _elsewhere(plan, centre, tails, size)) is not None:
+    fewest = max(size - too_many, CERTAIN * size)
+    if (elsewhere := _elsewhere(plan, centre, tails, fewest)) is not None:
         rest = plan.with_new_centre()
         centre = ask.median(Median(halvings(size), *elsewhere), rest.cost("centre"))
         tails = Tails.ask(ask, rest, centre, rest.cost("tail"))
@@ -64,7 +71,7 @@ def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:
     )
 
 
-def _elsewhere(plan: Plan, centre: float, tails: Tails, size: int) -> tuple[float, float] | None:
+def _elsewhere(plan: Plan, centre: float, tails: Tails, size: float) -> tuple[float, float] | None:
     """Return where to look for a new centre, if the counts show that this one is misplaced.
 
     That happens if records agree in more digits than the first median could pay for, such as a
