@@ -211,7 +211,8 @@ def epsilon_for(
 def replay(plan: Plan | VectorPlan, answers: Iterable[Any]) -> Release:
     """Return the release that follows from a plan and its noisy answers, bit for bit.
 
-    No data are read: a release is a function of public numbers and of what was answered.
+    No data are read: a release is a function of public numbers and of what was answered. Plan and
+    answers must come from this version of tametail.
 
     >>> import tametail as tt
     >>> release = tt.mean([1.0, 2.0, 4.0] * 1000, epsilon=1)

@@ -24,7 +24,7 @@ CLOSER_UNTIL, CLOSER_POWER = 1e4, 0.4
 #: From GAP to RAISE_OCTAVES above, records would be a group across a gap, which few nodes hold. One
 #: that could be seen below n epsilon = RARE_FROM would be a large part of the data, for a group so
 #: far away, and is believed the less: by up to so many more noise scales, a tenth of that n on.
-RAISE, RAISE_COST, RAISE_RARE = 5.0, 2.5, 3.0
+RAISE, RAISE_COST, RAISE_RARE = 4.0, 3.0, 4.0
 GAP, RAISE_OCTAVES, GROUP, RARE_FROM = 4, 8, 2, 1e5
 
 
