@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 CLOSER, CLOSER_COST = 8.0, 2.0
 CLOSER_UNTIL, CLOSER_POWER = 1e4, 0.4
 
-#: From GAP to RAISE_OCTAVES above, records would be a group across a gap, which few nodes hold. One
-#: that could be seen below n epsilon = RARE_FROM would be a large part of the data, for a group so
-#: far away, and is believed the less: by up to so many more noise scales, a tenth of that n on.
-RAISE, RAISE_COST, RAISE_RARE = 4.0, 3.0, 4.0
+#: From GAP to RAISE_OCTAVES above, records would be a group across a gap, which few nodes hold. It
+#: must stand out by RAISE noise scales, and by RAISE_COST for every factor e by which a clip point
+#: at its far end, RAISE_REACH times as far, would enlarge the variance. One that could be seen below
+#: n epsilon = RARE_FROM would be a large part of the data, for a group so far away, and is believed
+#: the less: by up to RAISE_RARE more, a tenth of that n on.
+RAISE, RAISE_COST, RAISE_RARE, RAISE_REACH = 5.0, 3.6, 3.0, 2.0
 GAP, RAISE_OCTAVES, GROUP, RARE_FROM = 4, 8, 2, 1e5
 
 
@@ -33,8 +35,8 @@ def raise_anchors(
 ) -> list[int | None]:
     """Move an anchor up to records that stand out less, where a false alarm would cost little.
 
-    The cost is the noise of a clip point there, against the variance that the sum has anyway. For
-    every factor e by which it would enlarge the error, more noise scales are needed.
+    The cost is the noise of a clip point there, against the variance that the sum has anyway. The
+    more it would enlarge that, the more noise scales are needed.
     """
     distances = tails.distances
     noise = deviation(plan.cost("sum"))
@@ -42,11 +44,13 @@ def raise_anchors(
     variance = (
         max(squares_of(tails, anchors), 20 * tails.scale * highest**2) + (noise * highest) ** 2
     )
-    enlarged = np.log1p((noise * distances) ** 2 / variance)
+    enlarged, much_enlarged = (
+        np.log1p((reach * noise * distances) ** 2 / variance) for reach in (1.0, RAISE_REACH)
+    )
     strength = max(plan.n or 1, 1) * plan.budget.strength
     closer = CLOSER * max(strength / CLOSER_UNTIL, 1.0) ** CLOSER_POWER + CLOSER_COST * enlarged
     rare = min(max(math.log10(RARE_FROM / strength), 0.0), 1.0)
-    group = RAISE + RAISE_RARE * rare + RAISE_COST * enlarged
+    group = np.maximum(RAISE, RAISE_COST * much_enlarged) + RAISE_RARE * rare
 
     def highest_of(found: npt.NDArray[np.bool_], start: int, stop: int) -> int | None:
         inside = np.flatnonzero(found[start:stop])
@@ -70,11 +74,12 @@ def raise_anchors(
 def farthest_of(tails: Tails, anchor: int | None, raised: int | None) -> float:
     """Return how far away a clip point may be, whatever the curves say.
 
-    An anchor that was raised may be a false alarm: it must not carry the clip point any further.
+    A group across a gap may be a false alarm: it must not carry the clip point beyond itself.
     """
     if anchor is None or raised is None:
         return math.inf
-    return math.ldexp(1.0, tails.first + max(anchor + FARTHEST, raised + GROUP))
+    end = raised + GROUP - 1 if raised >= anchor + GAP else anchor + FARTHEST
+    return math.ldexp(1.0, tails.first + end)
 
 
 def squares_of(tails: Tails, anchors: list[int | None]) -> float:
