@@ -23,9 +23,9 @@ CLOSER_UNTIL, CLOSER_POWER = 1e4, 0.4
 
 #: From GAP to RAISE_OCTAVES above, records would be a group across a gap, which few nodes hold. It
 #: must stand out by RAISE noise scales, and by RAISE_COST for every factor e by which a clip point
-#: at its far end, RAISE_REACH times as far, would enlarge the variance. One that could be seen below
-#: n epsilon = RARE_FROM would be a large part of the data, for a group so far away, and is believed
-#: the less: by up to RAISE_RARE more, a tenth of that n on.
+#: at its far end, RAISE_REACH times as far, would enlarge the variance. One that could be seen
+#: below n epsilon = RARE_FROM would be a large part of the data, for a group so far away, and is
+#: believed the less: by up to RAISE_RARE more, a tenth of that n on.
 RAISE, RAISE_COST, RAISE_RARE, RAISE_REACH = 5.0, 3.6, 3.0, 2.0
 GAP, RAISE_OCTAVES, GROUP, RARE_FROM = 4, 8, 2, 1e5
 
