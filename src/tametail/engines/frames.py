@@ -54,7 +54,8 @@ def pick_column(names: Sequence[str], column: str | None) -> str:
         raise ColumnError(
             f"the data have {len(names)} columns: write column=..., one of {list(names)}."
         )
-    same = [name for name in names if str(name) == str(column)]  # pandas may number its columns
+    # pandas may number its columns. Names that are the same twice are the engine's to refuse.
+    same = list({name for name in names if str(name) == str(column)})
     if len(same) > 1:
         raise ColumnError(f"several columns are called {column!r}: rename all but one.")
     if not same:
