@@ -10,7 +10,7 @@ SITE_READY := $(VENV)/.site-ready
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
 
-$(READY): pyproject.toml constraints.txt hatch_build.py src/tametail/engines/_native.c
+$(READY): pyproject.toml constraints.txt hatch_build.py src/tametail/engines/kernels/_native.c
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,plots,spark]'
@@ -44,7 +44,7 @@ mutants: $(READY)  ## deliberate bugs, and the test that notices each (minutes)
 	$(BIN)/python -m tests.mutants.run
 
 # What privacy rests on, line by line and branch by branch.
-PRIVACY := */mechanisms/*,*/queries.py,*/vector_queries.py,*/column_queries.py,*/tametail/ask.py,*/budget.py,*/_notions.py,*/_accounting.py
+PRIVACY := */mechanisms/*,*/queries/column.py,*/queries/paper.py,*/queries/rows.py,*/tametail/ask.py,*/privacy/budget.py,*/privacy/notions.py,*/privacy/accounting.py
 PRIVACY_TESTS := tests/mechanisms tests/vectors/test_kernel.py tests/vectors/test_mechanisms.py \
 	tests/engines/test_vector_kernel.py tests/privacy/test_mutants_ask.py tests/test_accounting.py \
 	tests/test_ask.py tests/test_budget.py tests/test_guarantee.py tests/test_queries.py

@@ -1,7 +1,7 @@
 """Compiles the optional inner loops when tametail is installed.
 
-Without a C compiler the package is the same, and slower: ``tametail.engines.native`` then leaves
-the work to NumPy.
+Without a C compiler the package is the same, and slower:
+``tametail.engines.kernels.native`` then leaves the work to NumPy.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-FOLDER = Path("src", "tametail", "engines")
+FOLDER = Path("src", "tametail", "engines", "kernels")
 # No -ffast-math and no contraction: every operation must be the IEEE one. Traps and errno are of
 # no use here, and without them loops become vectors.
 FLAGS = (

@@ -215,8 +215,8 @@ def spark_mean(path: str, repeats: int) -> dict[str, float]:
 
 def private_spark(path: str, repeats: int) -> dict[str, float]:
     import tametail as tt
-    from tametail.engines import spark as engine
-    from tametail.engines import spark_rows
+    from tametail.engines.spark import column as engine
+    from tametail.engines.spark import rows as spark_rows
 
     spark, jobs, collect = Spark(path), [], spark_rows.collect
     for module in (engine, spark_rows):

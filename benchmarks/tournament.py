@@ -16,11 +16,11 @@ from collections.abc import Callable
 import numpy as np
 
 from tametail.ask import Ask, Data
-from tametail.budget import Pure
-from tametail.engines.matrices import MatrixEngine
+from tametail.engines.tables.matrix import MatrixEngine
 from tametail.paper.tournament import grid_for, play
+from tametail.privacy.budget import Pure
+from tametail.privacy.unit import Unit
 from tametail.theory.multivariate import Tournament
-from tametail.unit import Unit
 
 RECORDS, EPSILON, SPREAD, GENEROUS, TUNED = 1000, 0.5, 0.1, 4.5, 0.4
 

@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tametail._accounting import round_down, round_up, square_root_down, square_root_up
-from tametail.budget import (
+from tametail.errors import InternalError, ParameterError
+from tametail.privacy.accounting import round_down, round_up, square_root_down, square_root_up
+from tametail.privacy.budget import (
     Approx,
     Noise,
     Pure,
@@ -31,7 +32,6 @@ from tametail.budget import (
     zcdp,
     zcdp_to_approx,
 )
-from tametail.errors import InternalError, ParameterError
 
 FIGURES = json.loads(
     Path(__file__).with_name("oracles").joinpath("dp_accounting_figures.json").read_text()

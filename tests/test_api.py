@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 
 import tametail as tt
-from tametail.budget import fits
 from tametail.errors import ColumnError, DataError, InternalError, ParameterError
 from tametail.planning import Plan
+from tametail.privacy.budget import fits
 
 RECORDS = np.random.default_rng(11).lognormal(2, 1, 3000)
 UNITS = ["add-remove", "replace-one"]

@@ -9,14 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tametail.ask import Account, Ask, Data, Replay, _larger
-from tametail.budget import Approx, Pure, Zcdp, compose, fits
-from tametail.column_queries import ColumnMedians, Distances
-from tametail.engines.arrays import MemoryEngine
-from tametail.engines.matrices import MatrixEngine
-from tametail.engines.tables import open_table
+from tametail.engines.local import open_table
+from tametail.engines.tables.matrix import MatrixEngine
+from tametail.engines.tables.memory import MemoryEngine
 from tametail.errors import BudgetError, DataError, InternalError
-from tametail.queries import Buckets, ClippedSum, Count, Lattice, Median
-from tametail.unit import Unit
+from tametail.privacy.budget import Approx, Pure, Zcdp, compose, fits
+from tametail.privacy.unit import Unit
+from tametail.queries.column import Buckets, ClippedSum, Count, Lattice, Median
+from tametail.queries.rows import ColumnMedians, Distances
 
 BUCKETS = Buckets(inverse_width=1.0, low=-5, high=5)
 LATTICE = Lattice(exponent=-4, low=-48, centre=0, high=64)

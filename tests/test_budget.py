@@ -14,8 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tametail._accounting import round_up
-from tametail.budget import (
+from tametail.errors import BudgetError, InternalError, ParameterError
+from tametail.privacy.accounting import round_up
+from tametail.privacy.budget import (
     Approx,
     Budget,
     Pure,
@@ -31,7 +32,6 @@ from tametail.budget import (
     zcdp,
     zcdp_to_approx,
 )
-from tametail.errors import BudgetError, InternalError, ParameterError
 
 amounts = st.floats(1e-6, 1e6)
 deltas = st.floats(1e-12, 0.5)
@@ -122,7 +122,7 @@ def test_a_fourth_notion_has_no_price():
 
 
 def test_scipy_is_imported_only_when_needed():
-    code = "import sys, tametail.budget; sys.exit('scipy' in sys.modules)"
+    code = "import sys, tametail.privacy.budget; sys.exit('scipy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tametail.budget import Guarantee, approx, pure, zcdp, zcdp_to_approx
 from tametail.errors import InternalError, ParameterError
-from tametail.unit import Unit
+from tametail.privacy.budget import Guarantee, approx, pure, zcdp, zcdp_to_approx
+from tametail.privacy.unit import Unit
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,9 @@ import pytest
 from opendp.mod import GLOBAL_FEATURES
 
 import tametail as tt
-from tametail import _opendp, interop
+from tametail import interop
 from tametail.errors import ParameterError
+from tametail.privacy import opendp as _opendp
 from tametail.release import Release
 from tametail.vector_planning import VectorPlan
 from tametail.vector_release import VectorRelease

@@ -79,7 +79,7 @@ def test_features_survive_threads():
 FORK = """
 import os, threading
 from opendp.mod import GLOBAL_FEATURES
-from tametail._opendp import features
+from tametail.privacy.opendp import features
 from tametail.mechanisms.noise import add_laplace
 
 inside, forking = threading.Event(), threading.Event()

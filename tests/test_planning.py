@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tametail as tt
-from tametail.budget import Approx, compose, fits
 from tametail.errors import BudgetError, ParameterError
-from tametail.estimators.shares import halvings, shares
+from tametail.methods.winsorised.shares import halvings, shares
 from tametail.planning import Plan
-from tametail.unit import Unit
+from tametail.privacy.budget import Approx, compose, fits
+from tametail.privacy.unit import Unit
 
 BUDGETS = [tt.pure(1), tt.pure(0.01), tt.zcdp(0.5), tt.zcdp(1e-4), tt.approx(1, 1e-6)]
 TAILS = [None, tt.Moment(2, 50), tt.Moment(1.3, 50), tt.Bounded(-5, 1e4)]

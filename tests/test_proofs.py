@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tametail import queries
+from tametail.queries import column as queries
 
 from .mutants.catalogue import MUTANTS
 
@@ -30,7 +30,7 @@ def test_no_code_has_moved_without_its_proof():
 
 @pytest.mark.parametrize("query", queries.Query.__args__, ids=lambda query: query.__name__)
 def test_every_query_has_a_proof(query):
-    assert any(name.startswith(f"tametail.queries.{query.__name__}") for name in proved())
+    assert any(name.startswith(f"tametail.queries.column.{query.__name__}") for name in proved())
 
 
 @pytest.mark.parametrize(
@@ -43,12 +43,12 @@ def test_every_query_has_a_proof(query):
         "tametail.mechanisms.histograms.noisy_histogram",
         "tametail.mechanisms.histograms.largest_bucket",
         "tametail.mechanisms.threshold.above_threshold",
-        "tametail.budget.compose",
-        "tametail.budget.on_sample",
+        "tametail.privacy.budget.compose",
+        "tametail.privacy.budget.on_sample",
         "tametail.ask.Account",
         "tametail.paper.range.range_estimator",
         "tametail.paper.univariate.mean_estimator",
-        "tametail.estimators.winsorised.winsorised_mean",
+        "tametail.methods.winsorised.estimate.winsorised_mean",
     ],
 )
 def test_every_mechanism_and_estimator_has_a_proof(name):

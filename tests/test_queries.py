@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tametail.engines import kernel
-from tametail.queries import (
+from tametail.engines.kernels import column as kernel
+from tametail.privacy.unit import Unit
+from tametail.queries.column import (
     SOFT_ONE,
     WIDEST_SIDE,
     Buckets,
@@ -27,7 +28,6 @@ from tametail.queries import (
     edge_above,
     edge_below,
 )
-from tametail.unit import Unit
 
 MISSING = math.nan
 

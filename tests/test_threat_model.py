@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import tametail as tt
-from tametail.column_queries import Ball, BallSquares
 from tametail.engines.cells import cell_to_float
-from tametail.engines.tables import open_table
-from tametail.unit import Unit
+from tametail.engines.local import open_table
+from tametail.privacy.unit import Unit
+from tametail.queries.rows import Ball, BallSquares
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "threat-model.md").read_text(encoding="utf-8")

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from tametail import mechanisms
 from tametail.api import epsilon_for, mean, plan, replay, sample_size
-from tametail.budget import approx, pure, zcdp
 from tametail.interop import as_opendp
+from tametail.privacy.budget import approx, pure, zcdp
 from tametail.tail import Bounded, Moment
 
 if TYPE_CHECKING:

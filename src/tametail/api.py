@@ -11,13 +11,13 @@ import numpy as np
 
 from tametail._validate import count, positive
 from tametail.ask import Ask, Data, Replay
-from tametail.budget import Budget, Guarantee, Pure, fits, parse_budget
 from tametail.errors import DataError, InternalError, ParameterError
-from tametail.estimators.winsorised import winsorised_mean
+from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.planning import GREATEST_STRENGTH, LEAST_STRENGTH, Plan
+from tametail.privacy.budget import Budget, Guarantee, Pure, fits, parse_budget
+from tametail.privacy.unit import Unit
 from tametail.release import Release
 from tametail.tail import Tail
-from tametail.unit import Unit
 
 if TYPE_CHECKING:
     from tametail.vector_planning import VectorPlan
@@ -249,7 +249,7 @@ def carry_out(
 
         return vector_mean(data, column, plan=plan, progress=progress)
     # Imported here because it brings in pyarrow and narwhals, which planning does not need.
-    from tametail.engines.opening import open_column
+    from tametail.engines.open import open_column
 
     plan = _checked(plan)
     try:

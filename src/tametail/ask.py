@@ -16,8 +16,15 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 import numpy as np
 
-from tametail._accounting import round_down, square_root_up
-from tametail.budget import (
+from tametail.engines import Engine
+from tametail.errors import DataError, InternalError
+from tametail.mechanisms.histograms import largest_bucket
+from tametail.mechanisms.medians import choose_median
+from tametail.mechanisms.noise import add_gaussian, add_laplace
+from tametail.mechanisms.ranks import choose_medians, choose_ranks
+from tametail.mechanisms.select import select
+from tametail.privacy.accounting import round_down, square_root_up
+from tametail.privacy.budget import (
     Approx,
     Budget,
     Pure,
@@ -29,21 +36,14 @@ from tametail.budget import (
     in_parallel,
     on_sample,
 )
-from tametail.engines import Engine
-from tametail.errors import DataError, InternalError
-from tametail.mechanisms.columns import choose_medians, choose_ranks
-from tametail.mechanisms.histograms import largest_bucket
-from tametail.mechanisms.medians import choose_median
-from tametail.mechanisms.noise import add_gaussian, add_laplace
-from tametail.mechanisms.select import select
-from tametail.unit import Unit
+from tametail.privacy.unit import Unit
 
 if TYPE_CHECKING:
-    from tametail.column_queries import ChoiceQuery, ColumnMedians, ColumnSumQuery
-    from tametail.engines.matrices import MatrixEngine
-    from tametail.engines.tables import TableEngine
-    from tametail.queries import Buckets, Median, SumQuery
-    from tametail.vector_queries import BallMean, Scores
+    from tametail.engines.local import TableEngine
+    from tametail.engines.tables.matrix import MatrixEngine
+    from tametail.queries.column import Buckets, Median, SumQuery
+    from tametail.queries.paper import BallMean, Scores
+    from tametail.queries.rows import ChoiceQuery, ColumnMedians, ColumnSumQuery
 
 Verb = Literal["noisy", "gaussian", "median", "largest", "winner", "medians", "choose"]
 

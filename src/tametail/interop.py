@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from tametail._accounting import round_up
-from tametail._opendp import features
 from tametail.api import mean
-from tametail.budget import Approx, Budget, Pure, Zcdp
 from tametail.errors import ParameterError
 from tametail.planning import Plan
-from tametail.unit import Unit
+from tametail.privacy.accounting import round_up
+from tametail.privacy.budget import Approx, Budget, Pure, Zcdp
+from tametail.privacy.opendp import features
+from tametail.privacy.unit import Unit
 
 if TYPE_CHECKING:
     from opendp.mod import Measure, Measurement

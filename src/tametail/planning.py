@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tametail._validate import count, one_of, probability
-from tametail.budget import Approx, Budget, Pure
 from tametail.errors import ParameterError
-from tametail.estimators import prediction
-from tametail.estimators.shares import COUNT_SHARE, NEW_CENTRE, shares, spread_share
+from tametail.methods.winsorised import predict as prediction
+from tametail.methods.winsorised.shares import COUNT_SHARE, NEW_CENTRE, shares, spread_share
+from tametail.privacy.budget import Approx, Budget, Pure
+from tametail.privacy.unit import Unit
 from tametail.steps import Step, Stepped
 from tametail.tail import Bounded, Tail, parse_tail, parse_within, tail_from_dict
-from tametail.unit import Unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ import math
 from dataclasses import FrozenInstanceError, dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tametail.budget import Guarantee
+from tametail.privacy.budget import Guarantee
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

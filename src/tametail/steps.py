@@ -6,8 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import Any, Self
 
-from tametail.budget import Approx, Budget, Pure, compose, fits
 from tametail.errors import BudgetError, InternalError, ParameterError, TametailError
+from tametail.privacy.budget import Approx, Budget, Pure, compose, fits
 
 #: Format of the JSON text.
 _FORMAT = 1

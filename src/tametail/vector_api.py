@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from tametail.ask import Ask, Data, Replay
-from tametail.budget import Budget, Guarantee, fits, parse_budget
 from tametail.errors import DataError, InternalError, ParameterError
-from tametail.estimators.vector import vector_mean as estimate_mean
+from tametail.methods.ball.estimate import vector_mean as estimate_mean
 from tametail.planning import Plan
+from tametail.privacy.budget import Budget, Guarantee, fits, parse_budget
+from tametail.privacy.unit import Unit
 from tametail.tail import Tail
-from tametail.unit import Unit
 from tametail.vector_planning import VectorPlan
 from tametail.vector_release import VectorRelease
 
@@ -77,7 +77,7 @@ def vector_mean(
     ('0', '1')
     """
     # Imported here because it brings in pyarrow and narwhals, which planning does not need.
-    from tametail.engines.tables import open_table
+    from tametail.engines.local import open_table
 
     try:
         engine = open_table(data, columns, progress)

@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tametail._validate import count, one_of, probability
-from tametail.budget import Budget
 from tametail.errors import ParameterError
-from tametail.estimators import vector_prediction
-from tametail.estimators.shares import COUNT_SHARE
-from tametail.estimators.vector_shares import SPREAD_SHARE, common_shares, shares, working
+from tametail.methods.ball import predict as vector_prediction
+from tametail.methods.ball.shares import SPREAD_SHARE, common_shares, shares, working
+from tametail.methods.winsorised.shares import COUNT_SHARE
 from tametail.planning import check_strength
+from tametail.privacy.budget import Budget
+from tametail.privacy.unit import Unit
 from tametail.steps import Step, Stepped
 from tametail.tail import Bounded, Moment, Tail, parse_tail, parse_within, tail_from_dict
-from tametail.unit import Unit
 
 Range = tuple[float, float]
 
@@ -42,7 +42,7 @@ class VectorPlan(Stepped):
     records and the budget cannot pay for a centre and a scale of every column; ``method`` and
     ``advice`` then say so. Only public numbers decide.
 
-    >>> from tametail.budget import zcdp
+    >>> from tametail.privacy.budget import zcdp
     >>> plan = VectorPlan.parse(budget=zcdp(0.5), dim=50, n=1000, unit="replace-one")
     >>> [step.name for step in plan.steps]
     ['centre', 'scale', 'radius', 'spread', 'sum']

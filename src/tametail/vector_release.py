@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from tametail.budget import Guarantee
+from tametail.privacy.budget import Guarantee
 from tametail.release import _plain as plain
 from tametail.release import sealed
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tametail.queries import (
+from tametail.queries.column import (
     Buckets,
     ClippedSum,
     Count,

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tametail.engines.arrays import MemoryEngine
 from tametail.engines.cells import (
     array_to_floats,
     arrow_to_floats,
@@ -21,8 +20,9 @@ from tametail.engines.cells import (
     cells_to_floats,
     text_to_floats,
 )
+from tametail.engines.tables.memory import MemoryEngine
 from tametail.errors import ColumnError
-from tametail.queries import Count
+from tametail.queries.column import Count
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 
 import tametail as tt
-from tametail.engines import kernel, sources
-from tametail.engines.files import FileEngine
-from tametail.engines.opening import open_column
+from tametail.engines.kernels import column as kernel
+from tametail.engines.open import open_column
+from tametail.engines.tables import sources
+from tametail.engines.tables.files import FileEngine
 from tametail.errors import ColumnError, DataError
-from tametail.queries import Count, Median
+from tametail.queries.column import Count, Median
 
 
 def _csv_text(records, delimiter=","):

@@ -18,10 +18,10 @@ import pyarrow as pa
 import pytest
 
 import tametail as tt
-from tametail.engines.frames import is_frame
-from tametail.engines.opening import open_column
+from tametail.engines.open import open_column
+from tametail.engines.tables.frames import is_frame
 from tametail.errors import ColumnError, DataError, ParameterError
-from tametail.queries import Count
+from tametail.queries.column import Count
 
 
 def _nan(records):
@@ -211,7 +211,7 @@ def test_what_a_frame_is():
 
 def test_nothing_is_imported_that_the_user_does_not_have():
     code = (
-        "import sys, tametail.engines.opening as opening\n"
+        "import sys, tametail.engines.open as opening\n"
         "heavy = {'pandas', 'polars', 'duckdb', 'pyspark', 'matplotlib'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
         "import polars\n"

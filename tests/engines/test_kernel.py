@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tametail.engines import kernel
-from tametail.engines.arrays import MemoryEngine
-from tametail.queries import (
+from tametail.engines.kernels import column as kernel
+from tametail.engines.tables.memory import MemoryEngine
+from tametail.queries.column import (
     WIDEST_SIDE,
     Buckets,
     ClippedSum,

@@ -13,9 +13,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tametail.engines import kernel, native
-from tametail.engines.arrays import MemoryEngine
-from tametail.queries import ClippedSum, Count, DistanceSum, Lattice, Median, Squares, TailNodes
+from tametail.engines.kernels import column as kernel
+from tametail.engines.kernels import native
+from tametail.engines.tables.memory import MemoryEngine
+from tametail.queries.column import (
+    ClippedSum,
+    Count,
+    DistanceSum,
+    Lattice,
+    Median,
+    Squares,
+    TailNodes,
+)
 
 ROOT = Path(__file__).parents[2]
 SPECIAL = [0.0, -0.0, 5e-324, -5e-324, 2.0**-1022, 1.0, -1.0, 2.0**53 + 2, 1e308, -1e308, 0.1]
@@ -114,7 +123,7 @@ def test_without_compiled_loops_numpy_does_the_work(monkeypatch, tmp_path):
 def test_the_source_compiles_without_a_warning(tmp_path):
     flags = (ROOT / "hatch_build.py").read_text().split("FLAGS = (")[1].split(")")[0]
     options = [part.strip().strip('"') for part in flags.split(",") if part.strip()]
-    source = ROOT / "src" / "tametail" / "engines" / "_native.c"
+    source = ROOT / "src" / "tametail" / "engines" / "kernels" / "_native.c"
     command = ["cc", *options, "-Wall", "-Wextra", "-Werror", str(source)]
     subprocess.run([*command, "-o", str(tmp_path / "loops.so"), "-lm"], check=True)
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tametail.engines import sampling
-from tametail.engines.arrays import MemoryEngine
 from tametail.engines.sampling import Sampler, _decide, _digit_bounds, _power_bounds, geometric
-from tametail.queries import Median
+from tametail.engines.tables.memory import MemoryEngine
+from tametail.queries.column import Median
 
 #: False alarms per test on real draws.
 LEVEL = 1e-7

@@ -12,11 +12,14 @@ import pytest
 from scipy import stats
 
 import tametail as tt
-from tametail.engines import kernel, sampling, spark, spark_rows
-from tametail.engines.opening import open_column
-from tametail.engines.spark_rows import Shape, _Table
+from tametail.engines import sampling
+from tametail.engines.kernels import column as kernel
+from tametail.engines.open import open_column
+from tametail.engines.spark import column as spark
+from tametail.engines.spark import rows as spark_rows
+from tametail.engines.spark.rows import Shape, _Table
 from tametail.errors import ColumnError, DataError, InternalError
-from tametail.queries import Buckets, ClippedSum, Count, Lattice, Median, TailNodes
+from tametail.queries.column import Buckets, ClippedSum, Count, Lattice, Median, TailNodes
 
 from .conftest import QUERIES
 from .spark_session import local_session, needs_java

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import tametail as tt
-from tametail.engines.opening import open_column
+from tametail.engines.open import open_column
 
 from .conftest import QUERIES
 

@@ -10,7 +10,11 @@ import numpy as np
 import pytest
 
 import tametail as tt
-from tametail.column_queries import (
+from tametail.engines.kernels.ball import Totals
+from tametail.engines.local import open_table
+from tametail.engines.spark.table import _added
+from tametail.errors import ColumnError, DataError
+from tametail.queries.rows import (
     Ball,
     BallLevels,
     BallSquares,
@@ -19,10 +23,6 @@ from tametail.column_queries import (
     Distances,
     Rows,
 )
-from tametail.engines.column_kernel import Totals
-from tametail.engines.spark_table import _added
-from tametail.engines.tables import open_table
-from tametail.errors import ColumnError, DataError
 
 from .spark_session import local_session, needs_java
 

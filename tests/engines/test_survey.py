@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
-from tametail.engines.files import FileEngine
 from tametail.engines.survey import Held, Survey, held_halvings
-from tametail.queries import Count, Median
+from tametail.engines.tables.files import FileEngine
+from tametail.queries.column import Count, Median
 
 ANY = -math.inf, math.inf
 

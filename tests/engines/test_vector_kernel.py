@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tametail.engines import vector_kernel
-from tametail.engines.matrices import CHUNK_VALUES, MatrixEngine, open_matrix
+from tametail.engines.kernels import paper as vector_kernel
+from tametail.engines.tables.matrix import CHUNK_VALUES, MatrixEngine, open_matrix
 from tametail.errors import ColumnError, InternalError, ParameterError
-from tametail.queries import Count
-from tametail.unit import Unit
-from tametail.vector_queries import FARTHEST, BallMean, Scores
+from tametail.privacy.unit import Unit
+from tametail.queries.column import Count
+from tametail.queries.paper import FARTHEST, BallMean, Scores
 
 REPLACE, ADD = Unit.REPLACE_ONE, Unit.ADD_REMOVE
 

@@ -10,8 +10,8 @@ import numpy as np
 from tametail.api import plan as make_plan
 from tametail.ask import Ask
 from tametail.doubles import from_key
-from tametail.engines.arrays import MemoryEngine
-from tametail.estimators.winsorised import winsorised_mean
+from tametail.engines.tables.memory import MemoryEngine
+from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.release import Estimate
 
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import tametail as tt
-from tametail.estimators.anchors import GAP, raise_anchors
-from tametail.estimators.balance import _centre_variance
-from tametail.estimators.clip import Clip, choose_clip
-from tametail.estimators.reference import Reference
-from tametail.estimators.tail_fit import Fit
-from tametail.estimators.tails import Tails, noise_of_counts
+from tametail.methods.winsorised.anchors import GAP, raise_anchors
+from tametail.methods.winsorised.balance import _centre_variance
+from tametail.methods.winsorised.clip import Clip, choose_clip
+from tametail.methods.winsorised.counts import Tails, noise_of_counts
+from tametail.methods.winsorised.curves import Fit
+from tametail.methods.winsorised.reference import Reference
 
 FIRST, LAST = -128, 127
 LIMITS = (np.inf, np.inf)

@@ -15,13 +15,13 @@ sys.path.insert(0, str(Path(__file__).parent))
 from exact import estimate
 
 import tametail as tt
-from tametail.budget import Noise
-from tametail.engines.arrays import MemoryEngine
-from tametail.estimators.clipping import per_count
-from tametail.estimators.concentration import count_bound, mean_deviation, second_moment_bound
-from tametail.estimators.interval import Sum, split_risk
-from tametail.estimators.reference import Reference
-from tametail.queries import SOFT_ONE, Lattice, TailNodes
+from tametail.engines.tables.memory import MemoryEngine
+from tametail.inequalities.concentration import count_bound, mean_deviation, second_moment_bound
+from tametail.methods.winsorised.beyond import per_count
+from tametail.methods.winsorised.interval import Sum, split_risk
+from tametail.methods.winsorised.reference import Reference
+from tametail.privacy.budget import Noise
+from tametail.queries.column import SOFT_ONE, Lattice, TailNodes
 
 # A law on 0, 1, ..., with these weights; its sums have exact laws by convolution.
 weights = st.lists(st.floats(0.0, 1.0), min_size=2, max_size=9).filter(lambda w: sum(w) > 0.01)

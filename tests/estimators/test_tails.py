@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tametail as tt
-from tametail.budget import Noise
-from tametail.engines.arrays import MemoryEngine
+from tametail.engines.tables.memory import MemoryEngine
 from tametail.errors import InternalError
-from tametail.estimators.tails import Tails, sum_quantile, windows
-from tametail.queries import SOFT_ONE, TailNodes
+from tametail.methods.winsorised.counts import Tails, sum_quantile, windows
+from tametail.privacy.budget import Noise
+from tametail.queries.column import SOFT_ONE, TailNodes
 
 FIRST, LAST = -20, 20
 SILENT = Noise("laplace", 1e-3)

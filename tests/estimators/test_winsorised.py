@@ -12,11 +12,11 @@ from exact import Exact, estimate
 
 import tametail as tt
 from tametail.ask import Ask
-from tametail.budget import Pure, compose
-from tametail.estimators.reference import Reference
-from tametail.estimators.tail_fit import FINE
-from tametail.estimators.winsorised import winsorised_mean
-from tametail.queries import Count
+from tametail.methods.winsorised.curves import FINE
+from tametail.methods.winsorised.estimate import winsorised_mean
+from tametail.methods.winsorised.reference import Reference
+from tametail.privacy.budget import Pure, compose
+from tametail.queries.column import Count
 
 UNITS = pytest.mark.parametrize("unit", ["replace-one", "add-remove"])
 

@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from tametail.budget import Approx, Budget, Pure, Zcdp
 from tametail.errors import InternalError, ParameterError
 from tametail.mechanisms import histograms as module
 from tametail.mechanisms import sparse
 from tametail.mechanisms.noise import gaussian_scale, laplace_scale
 from tametail.mechanisms.sparse import DiscreteGaussian, DiscreteLaplace, Enclosure, Rounded
-from tametail.unit import Unit
+from tametail.privacy.budget import Approx, Budget, Pure, Zcdp
+from tametail.privacy.unit import Unit
 
 UNITS = [Unit.REPLACE_ONE, Unit.ADD_REMOVE]
 LAWS = [

@@ -15,11 +15,11 @@ from scipy import stats
 
 from tametail.doubles import from_key, to_key
 from tametail.errors import InternalError
-from tametail.mechanisms import median as module
+from tametail.mechanisms import candidates as module
 from tametail.mechanisms import medians
-from tametail.mechanisms.median import MAX_KEY
+from tametail.mechanisms.candidates import MAX_KEY
 from tametail.mechanisms.medians import choose_median
-from tametail.unit import Unit
+from tametail.privacy.unit import Unit
 
 FALSE_ALARM = 1e-7
 NO_KEYS = np.array([], dtype=np.int64)

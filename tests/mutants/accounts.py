@@ -141,7 +141,7 @@ ACCOUNTS: tuple[Mutant, ...] = (
     Mutant(
         name="sample-pays-nothing-for-being-seen",
         why="A sample of half of the records allows ln(1 + 2 (e^eps - 1)), not 2 eps.",
-        file="budget.py",
+        file="privacy/budget.py",
         old="exact = math.log1p(math.ldexp(math.expm1(epsilon), halvings))",
         new="exact = math.ldexp(epsilon, halvings)",
         tests=(
@@ -151,7 +151,7 @@ ACCOUNTS: tuple[Mutant, ...] = (
     Mutant(
         name="sample-of-a-concentrated-budget-too-cheap",
         why="A pure cost within rho is sqrt(2 rho); sqrt(8 rho) holds for a choice without coins.",
-        file="budget.py",
+        file="privacy/budget.py",
         old="else square_root_down(2 * _rho(cost))\n    if epsilon",
         new="else square_root_down(8 * _rho(cost))\n    if epsilon",
         tests=(
@@ -179,7 +179,7 @@ ACCOUNTS: tuple[Mutant, ...] = (
     Mutant(
         name="disjoint-parts-cost-the-least",
         why="Whoever is in the dearest part paid that much.",
-        file="budget.py",
+        file="privacy/budget.py",
         old="return kinds.pop()(*map(max, numbers))",
         new="return kinds.pop()(*map(min, numbers))",
         tests=(f"{BUDGET}::test_disjoint_parts_cost_the_largest",),
@@ -187,7 +187,7 @@ ACCOUNTS: tuple[Mutant, ...] = (
     Mutant(
         name="pure-cost-as-an-eighth",
         why="epsilon^2 / 8 holds for the exponential mechanism; a pure cost is epsilon^2 / 2.",
-        file="budget.py",
+        file="privacy/budget.py",
         old="else _epsilon(cost) ** 2 / 2",
         new="else _epsilon(cost) ** 2 / 8",
         tests=(f"{BUDGET}::test_sums_are_exact_up_to_one_rounding_upwards",),
@@ -195,7 +195,7 @@ ACCOUNTS: tuple[Mutant, ...] = (
     Mutant(
         name="costs-rounded-to-nearest",
         why="A sum of costs that is rounded down claims more privacy than there is.",
-        file="budget.py",
+        file="privacy/budget.py",
         old="return Pure(round_up(sum(map(_epsilon, costs), Fraction(0))))",
         new="return Pure(sum(map(float, map(_epsilon, costs))))",
         tests=(f"{BUDGET}::test_sums_are_exact_up_to_one_rounding_upwards",),
@@ -203,7 +203,7 @@ ACCOUNTS: tuple[Mutant, ...] = (
     Mutant(
         name="deltas-forgotten",
         why="The deltas of the costs use up the delta of the guarantee.",
-        file="budget.py",
+        file="privacy/budget.py",
         old="left = Fraction(probability(delta=delta)) - deltas",
         new="left = Fraction(probability(delta=delta))",
         tests=(f"{BUDGET}::test_deltas_that_leave_too_little_are_refused",),
@@ -211,7 +211,7 @@ ACCOUNTS: tuple[Mutant, ...] = (
     Mutant(
         name="fits-forgets-delta",
         why="(1, 1e-5) is not within (1, 1e-6).",
-        file="budget.py",
+        file="privacy/budget.py",
         old="return spent.epsilon <= budget.epsilon and spent.delta <= budget.delta",
         new="return spent.epsilon <= budget.epsilon",
         tests=(f"{BUDGET}::test_fits_compares_exactly",),
@@ -219,7 +219,7 @@ ACCOUNTS: tuple[Mutant, ...] = (
     Mutant(
         name="pieces-exceed-the-whole",
         why="Pieces of a budget that are rounded up cost more than the budget.",
-        file="_notions.py",
+        file="privacy/notions.py",
         old="return [*pieces, round_down(whole - sum(map(Fraction, pieces)))]",
         new="return [*pieces, float(parts[-1] * whole)]",
         tests=(f"{BUDGET}::test_pieces_never_exceed_the_whole",),
@@ -227,7 +227,7 @@ ACCOUNTS: tuple[Mutant, ...] = (
     Mutant(
         name="conversion-below-the-truth",
         why="An epsilon below the exact one is not the epsilon of that delta.",
-        file="_accounting.py",
+        file="privacy/accounting.py",
         old="(log_inverse - log_order) / a - log_a",
         new="(log_inverse - 2 * log_order) / a - log_a",
         tests=(
@@ -237,7 +237,7 @@ ACCOUNTS: tuple[Mutant, ...] = (
     Mutant(
         name="noise-figures-lowered-by-one",
         why="An interval must be as wide as the noise that was added asks for.",
-        file="budget.py",
+        file="privacy/budget.py",
         old="round_up(l1 / _epsilon(cost))",
         new="round_up((l1 - 1) / _epsilon(cost))",
         tests=(f"{ACCOUNTING}::test_noise_is_laplace_or_gaussian",),
@@ -261,7 +261,7 @@ ACCOUNTS: tuple[Mutant, ...] = (
     Mutant(
         name="replacement-for-the-price-of-a-removal",
         why="A replacement is a removal and an addition: 2 epsilon.",
-        file="budget.py",
+        file="privacy/budget.py",
         old="return Guarantee(2 * epsilon, doubled",
         new="return Guarantee(epsilon, doubled",
         tests=(GUARANTEE,),
@@ -269,7 +269,7 @@ ACCOUNTS: tuple[Mutant, ...] = (
     Mutant(
         name="replacement-doubles-rho",
         why="Group privacy of zCDP is quadratic: two steps cost 4 rho.",
-        file="budget.py",
+        file="privacy/budget.py",
         old="return Guarantee(None, None, 4 * self.rho",
         new="return Guarantee(None, None, 2 * self.rho",
         tests=(GUARANTEE,),

@@ -16,7 +16,7 @@ ENGINES: tuple[Mutant, ...] = (
     Mutant(
         name="nan-counted-as-a-record",
         why="A missing record contributes nothing: the count and the sum must agree on that.",
-        file="engines/kernel.py",
+        file="engines/kernels/column.py",
         old="ticks = ticks[~np.isnan(ticks)]",
         new="ticks = np.nan_to_num(ticks)",
         tests=(BORDERS,),
@@ -24,7 +24,7 @@ ENGINES: tuple[Mutant, ...] = (
     Mutant(
         name="nan-kept-in-the-profile",
         why="A NaN would count as a record that lies far out.",
-        file="engines/kernel.py",
+        file="engines/kernels/column.py",
         old="total[:, -1, 1:] = 0  # NaN: missing records",
         new="",
         tests=(BORDERS,),
@@ -32,7 +32,7 @@ ENGINES: tuple[Mutant, ...] = (
     Mutant(
         name="memory-rounds-half-even",
         why="A tick at a clip point may be rounded beyond it, and engines would disagree.",
-        file="engines/kernel.py",
+        file="engines/kernels/column.py",
         old="np.floor(ticks, out=ticks)",
         new="np.rint(ticks, out=ticks)",
         tests=(BORDERS,),
@@ -40,7 +40,7 @@ ENGINES: tuple[Mutant, ...] = (
     Mutant(
         name="no-clamp-below",
         why="A record beyond a clip point must count as if it were there.",
-        file="engines/kernel.py",
+        file="engines/kernels/column.py",
         old="np.clip(ticks, low, high, out=ticks)",
         new="np.minimum(ticks, high, out=ticks)",
         tests=(BORDERS,),
@@ -48,7 +48,7 @@ ENGINES: tuple[Mutant, ...] = (
     Mutant(
         name="infinities-dropped",
         why="An infinity is a record: it is clipped, not left out.",
-        file="engines/kernel.py",
+        file="engines/kernels/column.py",
         old="total, present = self._sum_and_count(chunk)",
         new="total, present = self._sum_and_count(chunk[~np.isinf(chunk)])",
         tests=(BORDERS,),
@@ -56,7 +56,7 @@ ENGINES: tuple[Mutant, ...] = (
     Mutant(
         name="compiled-loop-rounds-half-even",
         why="The compiled loop and NumPy would answer two different queries.",
-        file="engines/_native.c",
+        file="engines/kernels/_native.c",
         old="(floor(ticks) - centre)",
         new="(rint(ticks) - centre)",
         tests=(BORDERS,),
@@ -64,7 +64,7 @@ ENGINES: tuple[Mutant, ...] = (
     Mutant(
         name="compiled-loop-clips-nan",
         why="With the comparison the other way round a NaN becomes the lower clip point.",
-        file="engines/_native.c",
+        file="engines/kernels/_native.c",
         old="ticks < low ? low : ticks;",
         new="ticks >= low ? ticks : low;",
         tests=(BORDERS,),
@@ -72,7 +72,7 @@ ENGINES: tuple[Mutant, ...] = (
     Mutant(
         name="compiled-profile-one-bit-short",
         why="Records would count at nodes where the proof does not have them.",
-        file="engines/_native.c",
+        file="engines/kernels/_native.c",
         old="2 * (bits >> 48);",
         new="2 * (bits >> 49);",
         tests=(BORDERS,),
@@ -80,7 +80,7 @@ ENGINES: tuple[Mutant, ...] = (
     Mutant(
         name="compiled-profile-with-other-bits-of-distances",
         why="Distances would add up to more than the sum may move.",
-        file="engines/_native.c",
+        file="engines/kernels/_native.c",
         old="(bits >> 20) & 0xfffffff;",
         new="(bits >> 16) & 0xffffffff;",
         tests=(BORDERS,),
@@ -88,7 +88,7 @@ ENGINES: tuple[Mutant, ...] = (
     Mutant(
         name="distances-without-a-clip",
         why="One far record would move the sum by any number.",
-        file="engines/kernel.py",
+        file="engines/kernels/column.py",
         old="if start << shift < end else end * count",
         new="",
         tests=("tests/test_queries.py::test_no_neighbour_moves_a_query_further",),
@@ -96,7 +96,7 @@ ENGINES: tuple[Mutant, ...] = (
     Mutant(
         name="distances-clipped-one-bin-late",
         why="Records between a clip point and the next edge would move the sum too far.",
-        file="engines/kernel.py",
+        file="engines/kernels/column.py",
         old="if start << shift < end else end * count",
         new="if start << shift <= end else end * count",
         tests=("tests/test_queries.py::test_the_sensitivity_is_attained",),
@@ -104,7 +104,7 @@ ENGINES: tuple[Mutant, ...] = (
     Mutant(
         name="sums-of-distances-overflow",
         why="A sum that wraps depends on records in a way that no proof covers.",
-        file="engines/kernel.py",
+        file="engines/kernels/column.py",
         old="if self.records > _CARRY:",
         new="if False:",
         tests=("tests/engines/test_kernel.py::test_a_carried_sum_is_wider_than_64_bits",),
@@ -112,7 +112,7 @@ ENGINES: tuple[Mutant, ...] = (
     Mutant(
         name="soft-counts-weigh-too-much",
         why="A record between two nodes would weigh up to 63 in place of 32.",
-        file="engines/kernel.py",
+        file="engines/kernels/column.py",
         old="- first] += SOFT_ONE * records - weight",
         new="- first] += SOFT_ONE * records",
         tests=("tests/test_queries.py::test_no_neighbour_moves_a_query_further",),
@@ -120,7 +120,7 @@ ENGINES: tuple[Mutant, ...] = (
     Mutant(
         name="squares-without-a-cap",
         why="One far record would add any number.",
-        file="engines/kernel.py",
+        file="engines/kernels/column.py",
         old="total += records * min(size, largest)",
         new="total += records * size",
         tests=("tests/test_queries.py::test_no_neighbour_moves_a_query_further",),
@@ -128,7 +128,7 @@ ENGINES: tuple[Mutant, ...] = (
     Mutant(
         name="sorted-parts",
         why="Parts by rank: one changed record shifts the ranks of others, so many parts change.",
-        file="engines/arrays.py",
+        file="engines/tables/memory.py",
         old="return MemoryEngine(self._column[start:stop])",
         new="return MemoryEngine(np.sort(self._column)[start:stop])",
         tests=("tests/paper/test_mean_1d.py::test_one_changed_record_moves_at_most_one_statistic",),
@@ -136,7 +136,7 @@ ENGINES: tuple[Mutant, ...] = (
     Mutant(
         name="rows-of-a-file-from-its-beginning",
         why="Every part of a file would read the same first rows, and each at the full budget.",
-        file="engines/files.py",
+        file="engines/tables/files.py",
         old="yield chunk[max(first - position, 0) : stop]",
         new="yield chunk[:stop]",
         tests=(f"{FILES}::test_floats",),
@@ -144,7 +144,7 @@ ENGINES: tuple[Mutant, ...] = (
     Mutant(
         name="quoted-line-ends-cut-rows",
         why="A cell with a line end would become several records, each protected on its own.",
-        file="engines/sources.py",
+        file="engines/tables/sources.py",
         old="odd = block.count(b'\"', 0, end) % 2",
         new="odd = 0",
         tests=(f"{FILES}::test_a_quoted_cell_across_a_block_border_stays_one_record",),
@@ -176,7 +176,7 @@ ENGINES: tuple[Mutant, ...] = (
     Mutant(
         name="every-record-sampled-twice-as-often",
         why="The sample is paid for at the rate of 2^-halvings.",
-        file="engines/kernel.py",
+        file="engines/kernels/column.py",
         old="self.sampler = Sampler(query.halvings)",
         new="self.sampler = Sampler(max(query.halvings - 1, 0))",
         tests=(f"{SAMPLING}::test_a_sample_is_a_part_of_the_records",),
@@ -187,7 +187,7 @@ ENGINES: tuple[Mutant, ...] = (
             "With one coin per row the choices of all columns look at one sample, and that has to "
             "be paid for with the sum of their costs: a seed reused between coordinates."
         ),
-        file="engines/column_kernel.py",
+        file="engines/kernels/ball.py",
         old="places = sampler.pick(chunk.size)",
         new=(
             "rows = sampler.pick(len(chunk))\n"
@@ -198,7 +198,7 @@ ENGINES: tuple[Mutant, ...] = (
     Mutant(
         name="rows-stay-outside-of-the-ball",
         why="A row that is not pulled into the ball moves the sum by more than two radii.",
-        file="engines/column_kernel.py",
+        file="engines/kernels/ball.py",
         old="rows[far] = shrunk",
         new="pass",
         tests=(f"{COLUMNS}::test_sums_squares_and_levels_are_those_of_the_definition",),
@@ -206,7 +206,7 @@ ENGINES: tuple[Mutant, ...] = (
     Mutant(
         name="euclidean-norm-for-an-l1-ball",
         why="Laplace noise for the radius of an L1 ball needs rows in that ball.",
-        file="engines/column_kernel.py",
+        file="engines/kernels/ball.py",
         old="np.abs(rows).sum(axis=1) if order == 1 else",
         new="np.abs(rows).max(axis=1) if order == 1 else",
         tests=(f"{COLUMNS}::test_sums_squares_and_levels_are_those_of_the_definition",),
@@ -214,7 +214,7 @@ ENGINES: tuple[Mutant, ...] = (
     Mutant(
         name="ball-mean-over-the-kept-rows-alone",
         why="With few rows in the ball the mean of these few moves without bound (P9).",
-        file="engines/vector_kernel.py",
+        file="engines/kernels/paper.py",
         old="divisor = max(4 * kept, 3 * query.size, 1)",
         new="divisor = max(4 * kept, 1)",
         tests=(f"{ROWS}::test_one_row_moves_the_ball_mean_by_at_most_its_sensitivity",),
@@ -222,7 +222,7 @@ ENGINES: tuple[Mutant, ...] = (
     Mutant(
         name="tournament-counts-a-minority",
         why="The median of the blocks moves when a majority of them does.",
-        file="engines/vector_kernel.py",
+        file="engines/kernels/paper.py",
         old="few[: self.query.blocks // 2 + 1].sum(axis=0)",
         new="few[: max(self.query.blocks // 2, 1)].sum(axis=0)",
         tests=(f"{ROWS}::test_a_score_is_the_distance_to_the_nearest_data_set_that_loses",),
@@ -230,7 +230,7 @@ ENGINES: tuple[Mutant, ...] = (
     Mutant(
         name="tournament-default-from-the-data",
         why="A score that jumps to the default when the data show no loss moves by more than 1.",
-        file="engines/vector_kernel.py",
+        file="engines/kernels/paper.py",
         old="return np.where(found == _UNBEATEN, query.default, found)",
         new="return np.where(found > 2, query.default, found)",
         tests=(f"{ROWS}::test_one_row_moves_no_score_by_more_than_one",),
@@ -238,7 +238,7 @@ ENGINES: tuple[Mutant, ...] = (
     Mutant(
         name="spark-rounds-half-even",
         why="One engine with another rounding answers another query than the one that was proved.",
-        file="engines/spark.py",
+        file="engines/spark/column.py",
         old="fn.floor(clipped)",
         new='fn.rint(clipped).cast("bigint")',
         tests=(f"{SPARK}::test_equals_the_reference_at_every_border",),
@@ -246,7 +246,7 @@ ENGINES: tuple[Mutant, ...] = (
     Mutant(
         name="spark-keeps-nan",
         why="In Spark NaN is larger than every number: it would count as the upper clip point.",
-        file="engines/spark_rows.py",
+        file="engines/spark/rows.py",
         old='return fn.col("x").isNotNull() & ~fn.isnan("x")',
         new='return fn.col("x").isNotNull()',
         tests=(f"{SPARK}::test_equals_the_reference_at_every_border",),
@@ -254,7 +254,7 @@ ENGINES: tuple[Mutant, ...] = (
     Mutant(
         name="spark-sums-in-64-bits",
         why="A sum that wraps, or raises, depends on records in a way that no proof covers.",
-        file="engines/spark.py",
+        file="engines/spark/column.py",
         old="_WORD_BITS = 20",
         new="_WORD_BITS = 0",
         tests=(f"{SPARK}::test_sums_beyond_64_bits",),
@@ -262,7 +262,7 @@ ENGINES: tuple[Mutant, ...] = (
     Mutant(
         name="spark-profile-one-sixteenth-off",
         why="A record would count at a node where the proof does not have it.",
-        file="engines/spark.py",
+        file="engines/spark/column.py",
         old="fn.lit(2.0**32)",
         new="fn.lit(2.0**31)",
         tests=(f"{SPARK}::test_equals_the_reference_at_every_border",),
@@ -270,7 +270,7 @@ ENGINES: tuple[Mutant, ...] = (
     Mutant(
         name="spark-slots-of-one-partition",
         why="Rows of all partitions would share the coins of the first.",
-        file="engines/spark_rows.py",
+        file="engines/spark/rows.py",
         old="return (partition << _ROW_BITS) + picked",
         new="return picked",
         tests=(f"{SPARK}::TestSample::test_every_slot_has_a_coin_of_its_own",),

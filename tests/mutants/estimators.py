@@ -113,7 +113,7 @@ ESTIMATORS: tuple[Mutant, ...] = (
     Mutant(
         name="release-not-a-function-of-its-answers",
         why="Whatever leaves follows from public numbers and answers: a replay must give it again.",
-        file="estimators/winsorised.py",
+        file="methods/winsorised/estimate.py",
         old="value = min(max(total.mean + clip.excess / total.count, low), high)",
         new=(
             "value = min(max(total.mean + clip.excess / total.count, low), high)\n"
@@ -124,7 +124,7 @@ ESTIMATORS: tuple[Mutant, ...] = (
     Mutant(
         name="value-leaves-where-it-cannot-be",
         why="The caller's knowledge about the mean restricts what is released.",
-        file="estimators/winsorised.py",
+        file="methods/winsorised/estimate.py",
         old="value = min(max(total.mean + clip.excess / total.count, low), high)",
         new="value = total.mean + clip.excess / total.count",
         tests=("tests/test_api.py::test_value_and_interval_stay_within",),
@@ -132,7 +132,7 @@ ESTIMATORS: tuple[Mutant, ...] = (
     Mutant(
         name="tail-question-costs-the-whole-budget",
         why="Every step has a share of its own.",
-        file="estimators/winsorised.py",
+        file="methods/winsorised/estimate.py",
         old='tails = Tails.ask(ask, plan, centre, plan.cost("tail"))',
         new="tails = Tails.ask(ask, plan, centre, plan.budget)",
         tests=("tests/test_api.py::test_a_budget_may_be_given_in_numbers",),
@@ -151,7 +151,7 @@ ESTIMATORS: tuple[Mutant, ...] = (
     Mutant(
         name="noise-that-the-records-choose-taken-as-fixed",
         why="The clip points, and so the noise, are chosen by the records that are summed.",
-        file="estimators/interval.py",
+        file="methods/winsorised/interval.py",
         old="fixed = answers.reference.noise if answers.plan.tail is not None else scale",
         new="fixed = scale",
         tests=(

@@ -84,7 +84,7 @@ MECHANISMS: tuple[Mutant, ...] = (
     Mutant(
         name="exponential-rate-of-monotone-scores-for-all",
         why="Scores that move both ways cost twice as much: the rate is epsilon / 2.",
-        file="budget.py",
+        file="privacy/budget.py",
         old="half_range = _epsilon(cost) / 2",
         new="half_range = _epsilon(cost)",
         tests=("tests/test_accounting.py::test_exponential_rates",),
@@ -92,7 +92,7 @@ MECHANISMS: tuple[Mutant, ...] = (
     Mutant(
         name="exponential-rate-of-zcdp-doubled",
         why="Bounded range gives (2 rate)^2 / 8, so the rate is sqrt(2 rho) and not sqrt(8 rho).",
-        file="budget.py",
+        file="privacy/budget.py",
         old="half_range = Fraction(square_root_down(2 * _rho(cost)))",
         new="half_range = Fraction(square_root_down(8 * _rho(cost)))",
         tests=(
@@ -102,7 +102,7 @@ MECHANISMS: tuple[Mutant, ...] = (
     Mutant(
         name="score-of-the-median-of-the-other-unit",
         why="-|below - above| moves by 2 under a replacement.",
-        file="mechanisms/median.py",
+        file="mechanisms/candidates.py",
         old="if unit is Unit.REPLACE_ONE:\n        return edges, -np.maximum(below, above)",
         new="if unit is None:\n        return edges, -np.maximum(below, above)",
         tests=(f"{MEDIAN}::test_one_record_changed_moves_a_replace_one_score_by_at_most_one",),
@@ -110,7 +110,7 @@ MECHANISMS: tuple[Mutant, ...] = (
     Mutant(
         name="median-forgets-records-outside",
         why="Records beyond the public range still count: else the score jumps as one moves in.",
-        file="mechanisms/median.py",
+        file="mechanisms/candidates.py",
         old="below, above = twice[:-1], smaller[-1] - twice[1:]",
         new="below, above = twice[:-1] - smaller[start], smaller[stop] - twice[1:]",
         tests=(f"{MEDIAN}::test_runs_cover_the_range_with_the_scores_of_the_definition",),
@@ -201,7 +201,7 @@ MECHANISMS: tuple[Mutant, ...] = (
     Mutant(
         name="every-column-spends-everything",
         why="A row has a cell in every column, so the costs of all choices add up.",
-        file="choices.py",
+        file="privacy/choices.py",
         old="on_sample(one_of_many(cost, choices), halvings)",
         new="on_sample(cost, halvings)",
         tests=(f"{MANY}::test_choices_have_the_law_of_the_exponential_mechanism",),
@@ -209,7 +209,7 @@ MECHANISMS: tuple[Mutant, ...] = (
     Mutant(
         name="rank-scores-move-by-two",
         why="The rate is for scores that one row moves by 1.",
-        file="mechanisms/columns.py",
+        file="mechanisms/ranks.py",
         old="scores: Counts = -np.maximum(worse, 0)",
         new="scores: Counts = -2 * np.maximum(worse, 0)",
         tests=(f"{MANY}::test_scores_move_by_at_most_one",),

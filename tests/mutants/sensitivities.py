@@ -12,7 +12,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
     Mutant(
         name="count-lowered-by-one",
         why="A record that becomes missing moves the count by 1, so a count without noise leaks.",
-        file="queries.py",
+        file="queries/column.py",
         old="return Sensitivity(1, 1)",
         new="return Sensitivity(0, 0)",
         tests=(f"{QUERIES}::test_the_sensitivity_is_attained",),
@@ -20,7 +20,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
     Mutant(
         name="clipped-sum-lowered-by-one",
         why="Noise for one tick less than a record can move the sum costs more than it says.",
-        file="queries.py",
+        file="queries/column.py",
         old="return Sensitivity(l1, l2_squared)",
         new="return Sensitivity(l1 - 1, l2_squared)",
         tests=(f"{QUERIES}::test_the_sensitivity_is_attained",),
@@ -28,7 +28,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
     Mutant(
         name="clipped-sum-without-the-count",
         why="The weighted count is released beside the sum, and noise must cover its share.",
-        file="queries.py",
+        file="queries/column.py",
         old="l1, l2_squared = side + weight, side**2 + weight**2",
         new="l1, l2_squared = side, side**2",
         tests=(f"{QUERIES}::test_the_sensitivity_is_attained",),
@@ -36,7 +36,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
     Mutant(
         name="clipped-sum-one-side-for-a-replacement",
         why="A replacement moves the sum from one clip point to the other, not from the centre.",
-        file="queries.py",
+        file="queries/column.py",
         old="l1, l2_squared = max(l1, width), max(l2_squared, width**2)",
         new="pass",
         tests=(f"{QUERIES}::test_the_sensitivity_is_attained",),
@@ -44,7 +44,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
     Mutant(
         name="distance-sum-without-the-count",
         why="The weighted count is released beside the sum, and noise must cover its share.",
-        file="queries.py",
+        file="queries/column.py",
         old="return ClippedSum(self.lattice, self.count_weight).sensitivity(unit)",
         new="return ClippedSum(self.lattice).sensitivity(unit)",
         tests=(f"{QUERIES}::test_the_sensitivity_is_attained",),
@@ -52,7 +52,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
     Mutant(
         name="buckets-lowered-by-one",
         why="A replacement empties one bucket and fills another: 2, not 1.",
-        file="queries.py",
+        file="queries/column.py",
         old="buckets = 2 if unit is Unit.REPLACE_ONE else 1",
         new="buckets = 1",
         tests=(f"{QUERIES}::test_the_sensitivity_is_attained",),
@@ -60,7 +60,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
     Mutant(
         name="tail-nodes-lowered-by-one",
         why="A record weighs 32 in the soft counts, on one node if it lies beyond the last.",
-        file="queries.py",
+        file="queries/column.py",
         old="Sensitivity(records * SOFT_ONE, records * SOFT_ONE**2)",
         new="Sensitivity(records * SOFT_ONE - 1, records * SOFT_ONE**2)",
         tests=(f"{QUERIES}::test_the_sensitivity_is_attained",),
@@ -68,7 +68,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
     Mutant(
         name="tail-nodes-count-for-free-under-add-remove",
         why="The count beside the nodes is free for a replacement only.",
-        file="queries.py",
+        file="queries/column.py",
         old="if unit is Unit.REPLACE_ONE or self.counted",
         new="if unit is Unit.REPLACE_ONE",
         tests=(f"{QUERIES}::test_the_sensitivity_is_attained",),
@@ -76,7 +76,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
     Mutant(
         name="squares-lowered-by-one",
         why="A record at the cap adds all of the largest contribution.",
-        file="queries.py",
+        file="queries/column.py",
         old="return Sensitivity(self.largest, self.largest**2)",
         new="return Sensitivity(self.largest - 1, self.largest**2)",
         tests=(f"{QUERIES}::test_the_sensitivity_is_attained",),
@@ -84,7 +84,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
     Mutant(
         name="median-score-lowered-by-one",
         why="A record below a candidate moves its score by 1; a score that cannot move is free.",
-        file="queries.py",
+        file="queries/column.py",
         old='docs/proofs/selection.md."""\n        return 1',
         new='docs/proofs/selection.md."""\n        return 0',
         tests=(f"{QUERIES}::test_no_neighbour_moves_a_score_of_the_median_further",),
@@ -92,7 +92,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
     Mutant(
         name="ball-mean-lowered",
         why="Two rows at opposite ends of the ball are two radii apart (P9).",
-        file="vector_queries.py",
+        file="queries/paper.py",
         old="mean = -(-8 * self.radius",
         new="mean = -(-4 * self.radius",
         tests=(
@@ -102,7 +102,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
     Mutant(
         name="ball-mean-without-rounding",
         why="Rounding each coordinate down may move each by one more.",
-        file="vector_queries.py",
+        file="queries/paper.py",
         old="l2_squared = (mean + math.isqrt(dim - 1) + 1) ** 2",
         new="l2_squared = mean**2",
         tests=(f"{ROWS}::test_rounding_down_moves_a_ball_mean_further_than_the_mean_moves",),
@@ -110,7 +110,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
     Mutant(
         name="tournament-score-lowered-by-one",
         why="A score is a number of rows: one row moves it by 1.",
-        file="vector_queries.py",
+        file="queries/paper.py",
         old="_replace_one_only(unit)\n        return 1",
         new="_replace_one_only(unit)\n        return 0",
         tests=(f"{ROWS}::test_one_row_moves_no_score_by_more_than_one",),
@@ -118,7 +118,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
     Mutant(
         name="ball-sum-radius-for-diameter",
         why="A replaced row may cross the whole ball.",
-        file="column_queries.py",
+        file="queries/rows.py",
         old="l1, l2_squared = 2 * spread * radius, 4 * radius**2",
         new="l1, l2_squared = spread * radius, radius**2",
         tests=(f"{COLUMNS}::test_sensitivities_of_sums_are_reached",),
@@ -126,7 +126,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
     Mutant(
         name="ball-sum-lowered-by-one",
         why="Two opposite points of the ball are two radii apart, exactly.",
-        file="column_queries.py",
+        file="queries/rows.py",
         old="l1, l2_squared = 2 * spread * radius, 4 * radius**2",
         new="l1, l2_squared = 2 * spread * radius - 1, 4 * radius**2 - 1",
         tests=(f"{COLUMNS}::test_sensitivities_of_sums_are_reached",),
@@ -134,7 +134,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
     Mutant(
         name="ball-sum-without-the-count",
         why="Under add-remove the number of rows is released beside the sum.",
-        file="column_queries.py",
+        file="queries/rows.py",
         old="spread * radius + self.count_weight, radius**2 + self.count_weight**2",
         new="spread * radius, radius**2",
         tests=(f"{COLUMNS}::test_sensitivities_of_sums_are_reached",),
@@ -142,7 +142,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
     Mutant(
         name="ball-sum-l2-ball-with-l1-noise",
         why="A row in a Euclidean ball may move sqrt(d) radii in L1, where Laplace noise counts.",
-        file="column_queries.py",
+        file="queries/rows.py",
         old="spread = 1 if self.ball.order == 1 else",
         new="spread = 1 if self.ball.order else",
         tests=(f"{COLUMNS}::test_sensitivities_of_sums_are_reached",),
@@ -150,7 +150,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
     Mutant(
         name="ball-sum-without-missing-cells",
         why="The missing cells of every column are released beside the sums.",
-        file="column_queries.py",
+        file="queries/rows.py",
         old="l1 + live * self.missing_weight, l2_squared + live * self.missing_weight**2",
         new="l1, l2_squared",
         tests=(f"{COLUMNS}::test_sensitivities_of_sums_cover_missing_cells",),
@@ -158,7 +158,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
     Mutant(
         name="ball-squares-without-the-rows-cut",
         why="The number of rows outside the ball is released beside the squares.",
-        file="column_queries.py",
+        file="queries/rows.py",
         old="return Sensitivity(l1 + dim + self.cut_weight,",
         new="return Sensitivity(l1 + dim,",
         tests=(f"{COLUMNS}::test_sensitivities_of_squares_cover_the_rows_cut",),
@@ -166,7 +166,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
     Mutant(
         name="ball-squares-one-row-for-two",
         why="A replacement takes the squares of one row away and adds those of another.",
-        file="column_queries.py",
+        file="queries/rows.py",
         old="l1, l2 = 2 * square, math.isqrt(2 * square**2) + 1",
         new="l1, l2 = square, square",
         tests=(f"{COLUMNS}::test_sensitivities_of_squares_cover_the_rows_cut",),
@@ -174,7 +174,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
     Mutant(
         name="rows-lowered-by-one",
         why="Under add-remove the number of rows is private.",
-        file="column_queries.py",
+        file="queries/rows.py",
         old="return Sensitivity(1, 1)",
         new="return Sensitivity(0, 0)",
         tests=(f"{COLUMNS}::test_no_row_moves_an_answer_by_more_than_its_sensitivity",),

@@ -10,15 +10,15 @@ import pytest
 
 import tametail as tt
 from tametail.ask import Ask, Data, Replay, lone_gaussian_rho
-from tametail.budget import Approx, Pure, Zcdp, analytic_gaussian_sigma, compose, fits
-from tametail.engines.matrices import MatrixEngine
+from tametail.engines.tables.matrix import MatrixEngine
 from tametail.errors import ColumnError, InternalError, ParameterError
 from tametail.mechanisms.noise import gaussian_scale
 from tametail.paper.ball import Coordinates, ball_estimator, coordinate_costs
-from tametail.queries import Count
+from tametail.privacy.budget import Approx, Pure, Zcdp, analytic_gaussian_sigma, compose, fits
+from tametail.privacy.unit import Unit
+from tametail.queries.column import Count
 from tametail.theory import median_of_means_blocks
 from tametail.theory.multivariate import ball_sample_size
-from tametail.unit import Unit
 
 BUDGETS = [Zcdp(0.5), Approx(1.0, 1e-6)]
 NUMBERS = {"alpha": 1.0, "k": 2, "R": 100.0}

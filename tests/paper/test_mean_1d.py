@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 import tametail as tt
 from tametail.ask import Ask, Data, Replay
-from tametail.budget import Approx, Pure, Zcdp
-from tametail.engines.arrays import MemoryEngine
+from tametail.engines.tables.memory import MemoryEngine
 from tametail.errors import ColumnError, ParameterError
 from tametail.paper import mean_1d
 from tametail.paper.univariate import mean_estimator
-from tametail.queries import Buckets, ClippedSum
-from tametail.unit import Unit
+from tametail.privacy.budget import Approx, Pure, Zcdp
+from tametail.privacy.unit import Unit
+from tametail.queries.column import Buckets, ClippedSum
 
 from .test_range import BAD_DATA, BUDGETS
 

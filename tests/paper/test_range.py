@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 import tametail as tt
 from tametail.ask import Ask, Replay
-from tametail.budget import Approx, Pure, Zcdp
 from tametail.errors import ColumnError, ParameterError
 from tametail.paper import range_estimate
 from tametail.paper.range import Range, range_estimator
-from tametail.queries import Buckets
+from tametail.privacy.budget import Approx, Pure, Zcdp
+from tametail.privacy.unit import Unit
+from tametail.queries.column import Buckets
 from tametail.theory import bucket_count
-from tametail.unit import Unit
 
 BUDGETS = (Pure(1.0), Zcdp(0.5), Approx(1.0, 1e-6))
 RADIUS = 4.0

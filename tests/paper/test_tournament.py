@@ -11,12 +11,12 @@ import pytest
 
 import tametail as tt
 from tametail.ask import Ask, Data, Replay
-from tametail.budget import Approx, Pure, Zcdp, fits
-from tametail.engines.matrices import MatrixEngine
+from tametail.engines.tables.matrix import MatrixEngine
 from tametail.errors import ColumnError, ParameterError
 from tametail.paper.tournament import grid_for, play
+from tametail.privacy.budget import Approx, Pure, Zcdp, fits
+from tametail.privacy.unit import Unit
 from tametail.theory.multivariate import Tournament, tournament, tournament_sample_size
-from tametail.unit import Unit
 
 NUMBERS = {"alpha": 1.0, "beta": 0.1, "k": 2, "R": 50.0}
 

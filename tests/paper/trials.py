@@ -8,12 +8,12 @@ from typing import Any, Literal
 import numpy as np
 
 from tametail.ask import Ask, Data
-from tametail.budget import Approx, Budget, Pure, Zcdp
-from tametail.engines.arrays import MemoryEngine
+from tametail.engines.tables.memory import MemoryEngine
 from tametail.paper import mean_1d, range_estimate
 from tametail.paper.univariate import mean_estimator
+from tametail.privacy.budget import Approx, Budget, Pure, Zcdp
+from tametail.privacy.unit import Unit
 from tametail.theory import Law, clip_radius, hard_instance, law
-from tametail.unit import Unit
 
 Constants = Literal["paper", "tight"]
 

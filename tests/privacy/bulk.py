@@ -19,7 +19,8 @@ from unittest.mock import patch
 
 import numpy as np
 
-from tametail.mechanisms import median, medians, noise, select, sparse, threshold
+from tametail.mechanisms import candidates as median
+from tametail.mechanisms import medians, noise, select, sparse, threshold
 
 _BULK = 4096
 _REMEMBERED = 1 << 12

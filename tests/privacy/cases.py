@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any, TypeVar
 
 from tametail.ask import Ask
-from tametail.budget import Approx, Budget, Pure, Zcdp, zcdp_to_approx
-from tametail.engines.arrays import MemoryEngine
-from tametail.unit import Unit
+from tametail.engines.tables.memory import MemoryEngine
+from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, zcdp_to_approx
+from tametail.privacy.unit import Unit
 
 from .auditor import Draw, Seen
 from .witness import CachedEngine, Open, Stock, Witness

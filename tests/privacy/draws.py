@@ -18,7 +18,7 @@ from tametail.mechanisms.noise import add_gaussian, add_laplace
 from tametail.mechanisms.select import select, uniform_integer
 from tametail.mechanisms.sparse import draw_empty_keys, draw_geometric
 from tametail.mechanisms.threshold import above_threshold
-from tametail.unit import Unit
+from tametail.privacy.unit import Unit
 
 _NOTHING = np.empty(0, dtype=np.int64)
 _KEYS = list(range(30)) * 300

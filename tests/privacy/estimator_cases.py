@@ -12,11 +12,11 @@ import numpy as np
 import tametail as tt
 from tametail.api import _conclude
 from tametail.ask import Ask
-from tametail.budget import Budget
-from tametail.engines.tables import open_table
-from tametail.estimators.vector import vector_mean
+from tametail.engines.local import open_table
+from tametail.methods.ball.estimate import vector_mean
 from tametail.planning import Plan
-from tametail.unit import Unit
+from tametail.privacy.budget import Budget
+from tametail.privacy.unit import Unit
 from tametail.vector_planning import VectorPlan
 
 from .cases import APPROX, ESTIMATOR_DRAWS, NOTIONS, PURE, ZCDP, Case, Records, estimator_case

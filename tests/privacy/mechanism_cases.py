@@ -11,28 +11,20 @@ from typing import Any
 import numpy as np
 
 from tametail.ask import Ask
-from tametail.budget import Approx, Budget, exponential_rate
-from tametail.column_queries import (
-    Ball,
-    BallLevels,
-    BallSquares,
-    BallSum,
-    ColumnMedians,
-    Distances,
-    Rows,
-)
 from tametail.doubles import to_key
-from tametail.engines.arrays import MemoryEngine
-from tametail.engines.matrices import MatrixEngine
-from tametail.engines.tables import open_table
-from tametail.mechanisms.columns import choose_ranks
+from tametail.engines.local import open_table
+from tametail.engines.tables.matrix import MatrixEngine
+from tametail.engines.tables.memory import MemoryEngine
 from tametail.mechanisms.histograms import histogram, largest_bucket
 from tametail.mechanisms.medians import choose_many_medians, choose_median
 from tametail.mechanisms.noise import add_gaussian, add_laplace
+from tametail.mechanisms.ranks import choose_ranks
 from tametail.mechanisms.select import select
 from tametail.mechanisms.sparse import DiscreteGaussian, DiscreteLaplace, draw_reaching
 from tametail.mechanisms.threshold import above_threshold
-from tametail.queries import (
+from tametail.privacy.budget import Approx, Budget, exponential_rate
+from tametail.privacy.unit import Unit
+from tametail.queries.column import (
     Buckets,
     ClippedSum,
     Count,
@@ -42,8 +34,16 @@ from tametail.queries import (
     Squares,
     TailNodes,
 )
-from tametail.unit import Unit
-from tametail.vector_queries import BallMean, Scores
+from tametail.queries.paper import BallMean, Scores
+from tametail.queries.rows import (
+    Ball,
+    BallLevels,
+    BallSquares,
+    BallSum,
+    ColumnMedians,
+    Distances,
+    Rows,
+)
 
 from .cases import (
     APPROX,

@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 
 from tametail.ask import Ask
-from tametail.budget import Budget, Pure
-from tametail.engines.matrices import MatrixEngine
+from tametail.engines.tables.matrix import MatrixEngine
 from tametail.paper.ball import Coordinates, ball_estimator, coordinate_costs
 from tametail.paper.range import range_estimator
 from tametail.paper.tournament import play, tournament_estimator
 from tametail.paper.univariate import mean_estimator
-from tametail.unit import Unit
-from tametail.vector_queries import Scores
+from tametail.privacy.budget import Budget, Pure
+from tametail.privacy.unit import Unit
+from tametail.queries.paper import Scores
 
 from .cases import APPROX, NOTIONS, PURE, ZCDP, Case, Records, estimator_case
 

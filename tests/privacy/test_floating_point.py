@@ -17,16 +17,24 @@ from hypothesis import strategies as st
 import tametail as tt
 from tametail.api import _conclude
 from tametail.ask import Ask, Data, Replay
-from tametail.column_queries import Ball, BallSquares, BallSum, Rows
-from tametail.engines.arrays import MemoryEngine
-from tametail.engines.matrices import MatrixEngine
-from tametail.engines.tables import open_table
-from tametail.mechanisms.median import MAX_KEY, _base_cumulative
+from tametail.engines.local import open_table
+from tametail.engines.tables.matrix import MatrixEngine
+from tametail.engines.tables.memory import MemoryEngine
+from tametail.mechanisms.candidates import MAX_KEY, _base_cumulative
 from tametail.mechanisms.select import _draw_level
 from tametail.paper.univariate import mean_estimator
-from tametail.queries import ClippedSum, Count, DistanceSum, Lattice, Median, Squares, TailNodes
-from tametail.unit import Unit
-from tametail.vector_queries import BallMean
+from tametail.privacy.unit import Unit
+from tametail.queries.column import (
+    ClippedSum,
+    Count,
+    DistanceSum,
+    Lattice,
+    Median,
+    Squares,
+    TailNodes,
+)
+from tametail.queries.paper import BallMean
+from tametail.queries.rows import Ball, BallSquares, BallSum, Rows
 
 rng = np.random.default_rng(7)
 

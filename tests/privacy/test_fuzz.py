@@ -22,10 +22,10 @@ from hypothesis import strategies as st
 import tametail as tt
 from tametail.api import _conclude
 from tametail.ask import Ask, Data
-from tametail.budget import Approx, Pure, Zcdp, compose, fits
-from tametail.engines.opening import open_column
+from tametail.engines.open import open_column
 from tametail.errors import TametailError
 from tametail.planning import Plan
+from tametail.privacy.budget import Approx, Pure, Zcdp, compose, fits
 from tametail.vector_api import replay_vector
 
 INF = math.inf

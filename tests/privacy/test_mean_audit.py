@@ -6,7 +6,7 @@ Short runs of some cases; ``make audit`` runs all of them for long.
 import pytest
 
 from tametail.ask import _MECHANISMS
-from tametail.budget import Pure
+from tametail.privacy.budget import Pure
 
 from .auditor import audit_at
 from .bulk import in_bulk

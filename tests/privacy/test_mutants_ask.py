@@ -12,11 +12,11 @@ import pytest
 from scipy import stats
 
 from tametail.ask import Ask, Data, lone_gaussian_rho
-from tametail.budget import Approx, Budget, Pure, Zcdp, on_sample
-from tametail.engines.arrays import MemoryEngine
-from tametail.queries import Buckets, Count, Median, TailNodes
-from tametail.unit import Unit
-from tametail.vector_queries import Scores
+from tametail.engines.tables.memory import MemoryEngine
+from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, on_sample
+from tametail.privacy.unit import Unit
+from tametail.queries.column import Buckets, Count, Median, TailNodes
+from tametail.queries.paper import Scores
 
 FALSE_ALARM = 1e-7
 
@@ -108,7 +108,7 @@ def test_a_sampled_median_is_chosen_at_the_rate_of_the_sample():
 def _base_masses(low: float, high: float) -> list[float]:
     """The base measure of two neighbouring doubles, relative to each other."""
     from tametail.doubles import to_key
-    from tametail.mechanisms.median import _base_cumulative
+    from tametail.mechanisms.candidates import _base_cumulative
 
     keys = to_key([low, high])
     masses = np.diff(_base_cumulative(np.array([keys[0] - 1, *keys])))

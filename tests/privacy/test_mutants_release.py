@@ -10,8 +10,8 @@ import pytest
 
 import tametail as tt
 from tametail.ask import Ask, Replay
-from tametail.budget import Guarantee, fits
-from tametail.estimators.winsorised import winsorised_mean
+from tametail.methods.winsorised.estimate import winsorised_mean
+from tametail.privacy.budget import Guarantee, fits
 
 SPREAD = np.random.default_rng(1).lognormal(2, 1, 3000)
 CONSTANT = np.full(3000, 7.0)

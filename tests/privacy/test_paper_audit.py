@@ -5,8 +5,8 @@ A selection of the cases, in short runs; ``make audit`` runs all of them for lon
 
 import pytest
 
-from tametail import queries
-from tametail.budget import Pure
+from tametail.privacy.budget import Pure
+from tametail.queries import column as queries
 
 from .auditor import audit_at
 from .bulk import in_bulk

@@ -26,11 +26,11 @@ from typing import Any
 import numpy as np
 
 from tametail.ask import _MECHANISMS, Verb, lone_gaussian_rho
-from tametail.budget import Approx, Budget, Zcdp, exponential_rate, noise_for, on_sample
-from tametail.choices import choice_rate
 from tametail.doubles import to_key
-from tametail.mechanisms.columns import _scores
-from tametail.unit import Unit
+from tametail.mechanisms.ranks import _scores
+from tametail.privacy.budget import Approx, Budget, Zcdp, exponential_rate, noise_for, on_sample
+from tametail.privacy.choices import choice_rate
+from tametail.privacy.unit import Unit
 
 Open = Callable[[], Any]
 """Opens an engine over the records of one neighbour."""

@@ -8,7 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from tametail.column_queries import (
+from tametail.doubles import to_key
+from tametail.engines.local import open_table
+from tametail.privacy.unit import Unit
+from tametail.queries.rows import (
     Ball,
     BallLevels,
     BallSquares,
@@ -17,9 +20,6 @@ from tametail.column_queries import (
     Distances,
     Rows,
 )
-from tametail.doubles import to_key
-from tametail.engines.tables import open_table
-from tametail.unit import Unit
 
 CELLS = st.one_of(
     st.floats(-20, 20),

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tametail.budget import Pure, Zcdp, compose, fits, pure, zcdp
-from tametail.choices import choice_rate, one_of_many
-from tametail.column_queries import Ball, BallLevels, ColumnMedians, Distances
 from tametail.doubles import from_key, to_key
-from tametail.engines.tables import open_table
+from tametail.engines.local import open_table
 from tametail.mechanisms import medians as medians_module
-from tametail.mechanisms.columns import _scores, choose_ranks
-from tametail.mechanisms.median import MAX_KEY, _base_cumulative, _median_runs
+from tametail.mechanisms.candidates import MAX_KEY, _base_cumulative, _median_runs
 from tametail.mechanisms.medians import choose_many_medians
+from tametail.mechanisms.ranks import _scores, choose_ranks
 from tametail.mechanisms.select import select
-from tametail.unit import Unit
+from tametail.privacy.budget import Pure, Zcdp, compose, fits, pure, zcdp
+from tametail.privacy.choices import choice_rate, one_of_many
+from tametail.privacy.unit import Unit
+from tametail.queries.rows import Ball, BallLevels, ColumnMedians, Distances
 
 
 @pytest.mark.parametrize("cost", [pure(0.1), pure(1 / 3), zcdp(0.7), zcdp(1e-5)])

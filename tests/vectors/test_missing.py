@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tametail as tt
-from tametail.column_queries import Ball, BallLevels, BallSquares, BallSum
-from tametail.engines.tables import open_table
-from tametail.unit import Unit
+from tametail.engines.local import open_table
+from tametail.privacy.unit import Unit
+from tametail.queries.rows import Ball, BallLevels, BallSquares, BallSum
 
 BUDGETS = [tt.pure(5.0), tt.zcdp(0.5)]
 

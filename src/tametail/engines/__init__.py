@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from tametail.queries import Query
+from tametail.queries.column import Query
 
 
 class Engine(Protocol):

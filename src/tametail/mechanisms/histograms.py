@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 
 from tametail._validate import probability
-from tametail.budget import Approx, Budget, Pure, Zcdp, exponential_rate
 from tametail.errors import InternalError, ParameterError
 from tametail.mechanisms import sparse
 from tametail.mechanisms.noise import add_gaussian, add_laplace, gaussian_scale, laplace_scale
 from tametail.mechanisms.select import select
-from tametail.unit import Unit
+from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, exponential_rate
+from tametail.privacy.unit import Unit
 
 Universe = tuple[int, int]  # the least and the greatest key that can occur
 
@@ -104,7 +104,7 @@ def histogram(
 
     Examples
     --------
-    >>> from tametail.budget import pure
+    >>> from tametail.privacy.budget import pure
     >>> result = histogram([7] * 500 + [8] * 300, pure(1000), universe=(-10**300, 10**300))
     >>> result.counts, result.largest(), result.threshold
     ({7: 500, 8: 300}, 7, 2)
@@ -147,7 +147,7 @@ def threshold(budget: Budget, unit: Unit, universe_size: int = 1) -> int:
 
     Examples
     --------
-    >>> from tametail.budget import approx, pure
+    >>> from tametail.privacy.budget import approx, pure
     >>> threshold(approx(1.0, 1e-6), Unit.REPLACE_ONE)  # 1 + 2 ln(10^6 / (1 + e^-0.5)), rounded up
     28
     >>> threshold(pure(1.0), Unit.REPLACE_ONE, 10**300)
@@ -177,7 +177,7 @@ def largest_bucket(
 
     Examples
     --------
-    >>> from tametail.budget import pure
+    >>> from tametail.privacy.budget import pure
     >>> largest_bucket({3: 40, 5: 60}, pure(1000), low=-10**300, high=10**300, unit=Unit.ADD_REMOVE)
     5
     """

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from tametail.doubles import from_key, to_key
 from tametail.errors import InternalError
-from tametail.mechanisms.median import (
+from tametail.mechanisms.candidates import (
     _Atom,
     _base_cumulative,
     _Lattice,
@@ -29,7 +29,7 @@ from tametail.mechanisms.median import (
     components,
 )
 from tametail.mechanisms.select import _draw_level, uniform_integer
-from tametail.unit import Unit
+from tametail.privacy.unit import Unit
 
 Keys = NDArray[np.int64]
 Floats = NDArray[np.float64]

@@ -15,9 +15,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
-from tametail._opendp import features
 from tametail._validate import positive
 from tametail.errors import InternalError
+from tametail.privacy.opendp import features
 
 GREATEST_SCALE = 2.0**56
 """Noise of this scale leaves the 64-bit integers with probability below 2^-180."""

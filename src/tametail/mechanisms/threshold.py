@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from typing import Literal, get_args
 
 from tametail._validate import one_of, probability
-from tametail.budget import Pure
 from tametail.mechanisms.noise import add_laplace
+from tametail.privacy.budget import Pure
 
 Direction = Literal["at-or-above", "below"]
 

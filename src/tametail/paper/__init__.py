@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 from tametail._validate import number, one_of, positive, probability
 from tametail.ask import Ask, Data
-from tametail.budget import Budget, parse_budget
 from tametail.paper._arguments import Constants, check_strength, length_that_fits, parse_bound
 from tametail.paper.multivariate import mean_ball, mean_tournament
 from tametail.paper.range import range_estimator
 from tametail.paper.univariate import mean_estimator
+from tametail.privacy.budget import Budget, parse_budget
+from tametail.privacy.unit import Unit
 from tametail.theory import clip_radius, median_of_means_blocks
-from tametail.unit import Unit
 
 __all__ = ["mean_1d", "mean_ball", "mean_tournament", "range_estimate"]
 
@@ -154,7 +154,7 @@ def _setting(
         k=order,
         scale=scale,
     )
-    from tametail.engines.opening import open_column  # brings in pyarrow and narwhals
+    from tametail.engines.open import open_column  # brings in pyarrow and narwhals
 
     engine = open_column(x, None)
     ask = Ask(Data(engine), budget, Unit.REPLACE_ONE)

@@ -8,8 +8,8 @@ from contextlib import suppress
 from typing import Any, Literal
 
 from tametail._validate import number
-from tametail.budget import Approx, Budget
 from tametail.errors import ParameterError
+from tametail.privacy.budget import Approx, Budget
 
 Constants = Literal["paper", "tight"]
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
-from tametail._accounting import square_root_down
-from tametail.budget import Approx, Budget, analytic_gaussian_sigma, approx_to_zcdp
 from tametail.paper.univariate import mean_estimator
-from tametail.vector_queries import BallMean
+from tametail.privacy.accounting import square_root_down
+from tametail.privacy.budget import Approx, Budget, analytic_gaussian_sigma, approx_to_zcdp
+from tametail.queries.paper import BallMean
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
@@ -75,7 +75,7 @@ def coordinate_costs(budget: Budget, dim: int) -> list[Budget]:
     ``delta0 = delta/(2d)``, hence delta0-approximate eps0^2/2-zCDP, and all of them together are
     converted at the other half of delta; or both numbers are shared out, if that gives more.
 
-    >>> from tametail.budget import zcdp
+    >>> from tametail.privacy.budget import zcdp
     >>> coordinate_costs(zcdp(0.5), 2)
     [Zcdp(rho=0.25), Zcdp(rho=0.25)]
     """

@@ -12,7 +12,6 @@ import numpy.typing as npt
 
 from tametail._validate import number, one_of, positive, probability
 from tametail.ask import Ask, Data
-from tametail.budget import Budget, Pure, parse_budget
 from tametail.errors import ParameterError
 from tametail.paper._arguments import Constants, check_strength, length_that_fits, parse_bound
 from tametail.paper.ball import (
@@ -23,9 +22,10 @@ from tametail.paper.ball import (
     coordinate_means,
 )
 from tametail.paper.tournament import grid_for, tournament_estimator
+from tametail.privacy.budget import Budget, Pure, parse_budget
+from tametail.privacy.unit import Unit
 from tametail.theory import clip_radius, median_of_means_blocks
 from tametail.theory.multivariate import ball_radius, tournament
-from tametail.unit import Unit
 
 Vector = npt.NDArray[np.float64]
 
@@ -218,7 +218,7 @@ def _given(
     bound, order = parse_bound(R, budget, "of norm at most R"), number(k=k)
     if not 2 <= order < math.inf:
         raise ParameterError(f"k={k!r} is not known in many dimensions: write a finite k >= 2.")
-    from tametail.engines.matrices import open_matrix  # brings pyarrow: not at import
+    from tametail.engines.tables.matrix import open_matrix  # brings pyarrow: not at import
 
     engine = open_matrix(X)
     return _Given(

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from tametail.budget import Budget
-from tametail.queries import Buckets
+from tametail.privacy.budget import Budget
+from tametail.queries.column import Buckets
 
 if TYPE_CHECKING:
     from tametail.ask import Ask

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tametail.budget import Budget
 from tametail.errors import ParameterError
 from tametail.paper.ball import Coordinates, coordinate_means
+from tametail.privacy.budget import Budget
+from tametail.queries.paper import Scores
 from tametail.theory.multivariate import Tournament
-from tametail.vector_queries import Scores
 
 if TYPE_CHECKING:
     from tametail.ask import Ask

@@ -9,9 +9,9 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING
 
-from tametail.budget import Approx, Budget, Pure
 from tametail.paper.range import Range, range_estimator
-from tametail.queries import ClippedSum, Lattice
+from tametail.privacy.budget import Approx, Budget, Pure
+from tametail.queries.column import ClippedSum, Lattice
 
 if TYPE_CHECKING:
     from tametail.ask import Ask

@@ -11,8 +11,8 @@ import numpy as np
 
 from tametail import theory
 from tametail.api import mean
-from tametail.budget import zcdp
 from tametail.paper import mean_ball
+from tametail.privacy.budget import zcdp
 from tametail.reproduce.report import Chart, Check, Line, Section, Table
 from tametail.reproduce.slopes import fit_slope
 from tametail.reproduce.trials import (

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tametail.budget import pure
 from tametail.paper import mean_1d
+from tametail.privacy.budget import pure
 from tametail.reproduce.releases import moment_releases
 from tametail.reproduce.report import Chart, Check, Line, Section, Table
 from tametail.reproduce.trials import (

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from tametail.budget import Budget, approx, pure, zcdp
 from tametail.paper import range_estimate
+from tametail.privacy.budget import Budget, approx, pure, zcdp
 from tametail.reproduce.report import Chart, Check, Line, Section, Table
 from tametail.reproduce.slopes import fit_slope
 from tametail.reproduce.trials import Cell, Effort, Experiment, Floats, Measured, mean_absolute

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tametail.budget import pure
 from tametail.paper import mean_tournament
+from tametail.privacy.budget import pure
 from tametail.reproduce.report import Chart, Check, Line, Section, Table
 from tametail.reproduce.trials import Cell, Effort, Experiment, Floats, root_mean_square
 from tametail.theory import law, tournament, tournament_sample_size

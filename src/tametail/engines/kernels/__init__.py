@@ -1,0 +1,1 @@
+"""Exact answers from chunks of records."""

@@ -1,0 +1,137 @@
+"""Several columns of a Spark frame: each partition answers in Python, the driver adds up.
+
+Rows go to the executors' own Python by ``mapInArrow``, through the kernel of every other engine;
+what a partition sends back are integers, written as text so that none is too large. The coins of
+a sample are drawn where the rows are, anew for every attempt at a partition
+(docs/proofs/spark.md). The executors need tametail installed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import functions as fn
+
+from tametail.engines.cells import Floats, arrow_to_floats
+from tametail.engines.kernels.ball import BallPass, ColumnKernel, Totals, from_totals
+from tametail.engines.local import TableEngine
+from tametail.engines.spark.rows import collect, to_numbers
+from tametail.queries.rows import BallSquares, BallSum, ColumnMedians, ColumnQuery, Rows
+
+#: What a partition answers: integers in lists.
+Partial = list[Any]
+
+_ADVICE = "compute it before, and see that the executors' Python has tametail installed"
+
+Batches = Iterator[pa.RecordBatch]
+
+
+class SparkTableEngine(TableEngine):
+    """Answers column queries over several columns of a Spark frame, in one job each.
+
+    The sums and the squares of one ball share a job.
+    """
+
+    def __init__(self, frame: Any, columns: Sequence[str]) -> None:
+        super().__init__(columns, self._count_rows, lambda _: iter(()))
+        self._numbers = to_numbers(frame, {f"x{j}": name for j, name in enumerate(columns)})
+        self._totals: tuple[Any, Totals] | None = None
+
+    def answer(self, query: ColumnQuery) -> Any:
+        """Return the exact answer to ``query``."""
+        match query:
+            case Rows():
+                return (self._count_rows(),)
+            case ColumnMedians():
+                return [_merged(columns) for columns in zip(*self._partials(query), strict=True)]
+            case BallSum() | BallSquares():
+                return from_totals(query, self._ball_totals(query))
+        tables = self._partials(query)
+        return [np.sum(counts, axis=0, dtype=np.int64) for counts in zip(*tables, strict=True)]
+
+    def _count_rows(self) -> int:
+        ((rows,),) = collect(self._numbers.agg(fn.count(fn.lit(1))))
+        return int(rows)
+
+    def _ball_totals(self, query: BallSum | BallSquares) -> Totals:
+        key = query.ball, query.level
+        if self._totals is None or self._totals[0] != key:
+            self._totals = key, _added([Totals(**part) for (part,) in self._partials(query)])
+        return self._totals[1]
+
+    def _partials(self, query: ColumnQuery) -> list[Partial]:
+        """Ask every partition."""
+        answers = self._numbers.mapInArrow(_answerer(query, len(self.columns)), "answer string")
+        # A frame may have no partitions at all: the answer over no rows stands in for them.
+        return [json.loads(text) for (text,) in collect(answers, _ADVICE)] or [
+            _partial(query, len(self.columns), iter(()))
+        ]
+
+
+def _answerer(query: ColumnQuery, dim: int) -> Callable[[Batches], Batches]:
+    """Return what runs on the executors."""
+
+    def answer(batches: Batches) -> Batches:
+        text = json.dumps(_partial(query, dim, batches))
+        yield pa.RecordBatch.from_pydict({"answer": [text]})
+
+    return answer
+
+
+def _partial(query: ColumnQuery, dim: int, batches: Batches) -> Partial:
+    """Return the answer over the rows of one partition, as integers in lists."""
+    if isinstance(query, BallSum | BallSquares):
+        empty = BallPass(query.ball).totals(query.level, lambda _: iter(()))
+        parts = (_block_totals(query, dim, _to_rows(batch)) for batch in batches)
+        return [asdict(_added([empty, *parts]))]
+
+    def chunks(rows: int) -> Iterator[Floats]:
+        for batch in batches:
+            yield from _pieces(_to_rows(batch), rows)
+
+    answer = ColumnKernel(chunks, dim).answer(query)
+    return [np.asarray(column).tolist() for column in answer]
+
+
+def _to_rows(batch: pa.RecordBatch) -> Floats:
+    return np.column_stack([arrow_to_floats(column) for column in batch.columns])
+
+
+def _pieces(block: Floats, rows: int) -> Iterator[Floats]:
+    for start in range(0, len(block), rows):
+        yield block[start : start + rows]
+
+
+def _block_totals(query: BallSum | BallSquares, dim: int, block: Floats) -> Totals:
+    """Return the sums over rows that can be read twice."""
+    return ColumnKernel(lambda rows: _pieces(block, rows), dim).totals(query)
+
+
+def _added(parts: list[Totals]) -> Totals:
+    """Add up Python integers, which never overflow."""
+
+    def columns(name: str) -> list[int]:
+        return [sum(cells) for cells in zip(*(getattr(part, name) for part in parts), strict=True)]
+
+    return Totals(
+        columns("sums"),
+        columns("squares"),
+        columns("missing"),
+        sum(part.outside for part in parts),
+        sum(part.rows for part in parts),
+    )
+
+
+def _merged(parts: Sequence[Partial]) -> tuple[Any, Any]:
+    """Return the distinct keys of one column over all partitions, with their counts."""
+    keys = np.concatenate([np.array(keys, dtype=np.int64) for keys, _ in parts])
+    counts = np.concatenate([np.array(counts, dtype=np.int64) for _, counts in parts])
+    distinct, place = np.unique(keys, return_inverse=True)
+    added = np.zeros(len(distinct), dtype=np.int64)
+    np.add.at(added, place, counts)
+    return distinct, added

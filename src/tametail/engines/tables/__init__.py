@@ -1,0 +1,1 @@
+"""Where columns come from: memory, frames and files."""

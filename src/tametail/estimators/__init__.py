@@ -1,1 +1,0 @@
-"""Estimators: functions of a plan and of what ``ask`` answers. They never see records."""

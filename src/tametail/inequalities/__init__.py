@@ -1,0 +1,1 @@
+"""Inequalities that methods, theory and predictions share."""

@@ -1,0 +1,1 @@
+"""Methods: functions of ``ask`` and public numbers that never see a record."""

@@ -1,0 +1,1 @@
+"""The means of several columns, pulled into a ball."""

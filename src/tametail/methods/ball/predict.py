@@ -1,0 +1,116 @@
+"""What the plan of a vector mean predicts before any record is read.
+
+The prediction is for a reference: independent columns, all lognormal with sigma = 1, in units of
+their standard deviation. It follows the steps of the method: where the scale of a column will lie,
+ how long a row is, what noise and clipping then cost. It is no bound.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from statistics import NormalDist
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tametail.methods.ball.interval import RISKS
+from tametail.methods.ball.shares import SPREAD_SHARE, choice_halvings, scale_rank
+from tametail.methods.ball.weigh import CLIP, few_rows
+from tametail.methods.winsorised.predict import REFERENCE_SD
+from tametail.privacy.budget import Noise, Zcdp, noise_for
+from tametail.privacy.choices import choice_rate
+from tametail.privacy.unit import Unit
+
+if TYPE_CHECKING:
+    from tametail.vector_planning import VectorPlan
+
+Floats = npt.NDArray[np.float64]
+
+#: Points of the reference law.
+_POINTS = 4001
+
+
+class Expectation(NamedTuple):
+    """What is expected of a column, in standard deviations of the reference law."""
+
+    noise: Noise
+    bias: float
+    largest: float
+    """What a row can be at most in this column, on a ball."""
+
+
+def reference_rmse(plan: VectorPlan) -> float | None:
+    """Predict the root mean squared error of a column, in standard deviations."""
+    if plan.n is None:
+        return None
+    expected = _expect(plan, max(plan.n, 1))
+    return math.sqrt(1 / max(plan.n, 1) + expected.noise.variance + expected.bias**2)
+
+
+def half_width(plan: VectorPlan, confidence: float) -> float | None:
+    """Predict the half-width of the intervals, in standard deviations."""
+    if plan.n is None:
+        return None
+    n, expected = max(plan.n, 1), _expect(plan, max(plan.n, 1))
+    risk = {name: part * (1 - confidence) for name, part in RISKS.items()}
+    width = _quantile(expected.noise, risk["noise"] / (2 * plan.dim + 1))
+    if plan.target == "population":
+        level, far = math.log(2 * plan.dim / risk["moments"]), expected.largest
+        slack = far**2 * level / (2 * n)
+        # A row moves sums of squares by up to sqrt(2) far^2, and the number of rows cut by more.
+        cost = plan.cost("spread") if plan.has("spread") else plan.budget.share(SPREAD_SHARE)
+        noise = Noise(expected.noise.kind, 1.5 * far**2 / (n * cost.strength))
+        square = 1 + _quantile(noise, risk["spread"] / (plan.dim + 1))
+        deviation = min(math.sqrt(square + slack) + math.sqrt(slack), far)
+        level = math.log(2 * plan.dim / risk["sampling"])
+        width += deviation * math.sqrt(2 * level / n) + 2 * far * level / (3 * n)
+    return width + expected.bias
+
+
+def _expect(plan: VectorPlan, n: int) -> Expectation:
+    final = next(step.cost for step in reversed(plan.steps) if step.name.startswith("sum"))
+    distances, dim = _distances(), plan.dim
+    scale, clip = 1.0, math.inf
+    if plan.has("scale"):
+        cost = plan.cost("scale")
+        times = choice_halvings(cost, n, dim)
+        beyond = 2**times * scale_rank(dim) / float(choice_rate(cost, dim, times))
+        # Half octaves are rounded up.
+        scale, clip = 2**0.25 * _beyond(beyond / n), CLIP
+    clipped = np.minimum(distances / scale, clip)
+    order = 2 if isinstance(final, Zcdp) else 1
+    # The power of the norm of a row is a mean over columns; few rows are beyond the radius.
+    share = min(few_rows(final, dim) / n, 0.25)
+    power = clipped**order
+    spread = -NormalDist().inv_cdf(share) * float(power.std()) / math.sqrt(dim)
+    radius = min(float(power.mean()) + spread, float(power.max())) ** (1 / order)
+    each = scale * (math.sqrt(dim) if order == 2 else dim)
+    moves = 2.0 if plan.unit is Unit.REPLACE_ONE else 1.0
+    noise = Noise(noise_for(final, 1, 1).kind, each * radius * moves / (n * final.strength))
+    bias = float(np.maximum(distances - clip * scale, 0.0).mean()) if clip < math.inf else 0.0
+    return Expectation(noise, bias, each * radius)
+
+
+def _quantile(noise: Noise, risk: float) -> float:
+    """Return what continuous noise of this kind exceeds, in absolute value, with this risk."""
+    if noise.kind == "laplace":
+        return noise.scale * math.log(1 / risk)
+    return -noise.scale * NormalDist().inv_cdf(risk / 2)
+
+
+@lru_cache(maxsize=1)
+def _distances() -> Floats:
+    """Return distances from the median, 1, that all have one chance, in standard deviations."""
+    normal = NormalDist()
+    law = [math.exp(normal.inv_cdf((i + 0.5) / _POINTS)) for i in range(_POINTS)]
+    distances: Floats = np.abs(np.array(law) - 1) / REFERENCE_SD
+    return distances
+
+
+def _beyond(share: float) -> float:
+    """Return the distance that this part of the records exceeds."""
+    if share >= 0.25:
+        return float(np.quantile(_distances(), 1 - min(share, 0.9)))
+    return (math.exp(-NormalDist().inv_cdf(share)) - 1) / REFERENCE_SD

@@ -1,0 +1,140 @@
+"""How the plan of a vector mean divides its budget, from public numbers alone."""
+
+from __future__ import annotations
+
+import math
+
+from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, approx_to_zcdp
+from tametail.privacy.choices import choice_rate
+
+#: Exponents (n times rate / 2) that a centre needs to be found among all doubles, or in a range.
+CENTRE_NEEDS, CENTRE_IN_RANGE_NEEDS = 30.0, 16.0
+
+#: Rank of the coarse scale, times the rate, less ln d: a false octave in any column has a chance
+#: of about 20 e^-12.
+SCALE_RANK = 12.0
+
+#: At most these shares go to centres and scales; if they need more, columns share one scale.
+MOST_FOR_CENTRES, MOST_FOR_SCALES = 0.35, 0.2
+
+#: Cells of a column that the steps before the radius look at, at least; more are sampled down.
+SAMPLE = 64
+
+#: How many times the needs of a centre a sample should serve, where there is a choice.
+MARGIN = 1.3
+
+#: Fewer records than this are not sampled.
+SAMPLED_FROM = 1 << 14
+
+#: How much more budget a choice needs from a sample. Under zCDP it counts as a pure one, so there
+#: it is taken only where it is cheap, or where time without it would be long.
+SAMPLE_COSTS = {Pure: 1.25, Zcdp: 6.0}
+CHEAP, AFFORDABLE, MANY_CELLS = 0.1, 0.3, 1 << 24
+
+#: Cells that are enough to choose distances, and the largest exponent per record of the choice:
+#: beyond it a smaller sample puts them where more records are.
+CHOICE_CELLS, CHOICE_RATE = 1 << 16, 1.75
+
+#: The second moments for the interval.
+SPREAD_SHARE = 0.03
+
+#: Shares of the two rounds with a common scale, and of the steps of a round.
+ROUNDS = (0.3, 0.7)
+ROUND_SCALE, ROUND_RADIUS = 0.05, 0.05
+
+
+def scale_rank(choices: int) -> float:
+    """Return the rank of a scale times the rate of its choice, if there are so many choices."""
+    return SCALE_RANK + math.log(choices)
+
+
+def working(budget: Budget) -> Budget:
+    """Return the notion in which the steps are paid: zCDP in place of approximate DP."""
+    if isinstance(budget, Approx):
+        return Zcdp(approx_to_zcdp(budget.epsilon, budget.delta))
+    return budget
+
+
+def shares(
+    budget: Budget, n: int, dim: int, *, scale_known: bool, ranges_known: bool
+) -> dict[str, float] | None:
+    """Return the share of each step, or None if n records cannot pay for their own scales.
+
+    >>> from tametail.privacy.budget import zcdp
+    >>> [name for name in shares(zcdp(0.5), 1000, 50, scale_known=False, ranges_known=False)]
+    ['centre', 'scale', 'radius', 'sum']
+    >>> shares(zcdp(0.5), 100, 50, scale_known=False, ranges_known=False) is None
+    True
+    """
+    nats = (CENTRE_IN_RANGE_NEEDS if ranges_known else CENTRE_NEEDS) + math.log(dim)
+    centre = _share_for(budget, dim, 2 * nats / max(n, 1))
+    scale = 0.0 if scale_known else _share_for(budget, dim, 2 * scale_rank(dim) / max(n, 1))
+    if centre > MOST_FOR_CENTRES or scale > MOST_FOR_SCALES:
+        return None
+    factor = _sample_factor(budget, n, dim, max(centre, scale))
+    parts = {"centre": max(factor * centre, 0.03)}
+    if not scale_known:
+        # Columns that are mostly constant need a scale of high rank; it is had where it is cheap.
+        cheap = factor == 1.0 and parts["centre"] < 0.1
+        parts["scale"] = max(factor * scale, 0.18 if cheap else 0.13)
+    parts["radius"] = 0.05
+    return parts | {"sum": 1.0 - sum(parts.values())}
+
+
+def common_shares(budget: Budget, n: int) -> dict[str, float]:
+    """Return the shares of two rounds around one centre with one scale."""
+    need = _share_for(budget, 1, 2 * scale_rank(1) / max(n, 1))
+    parts = {}
+    for number, whole in enumerate(ROUNDS, start=1):
+        scale = min(max(need, ROUND_SCALE * whole), MOST_FOR_CENTRES * whole)
+        parts[f"scale {number}"] = scale
+        parts[f"radius {number}"] = ROUND_RADIUS * whole
+        parts[f"sum {number}"] = whole - scale - ROUND_RADIUS * whole
+    return parts
+
+
+def centre_halvings(cost: Budget, n: int, dim: int) -> int:
+    """Return how often to halve the n cells of a column before ``dim`` medians are chosen.
+
+    As often as leaves the nats that a centre needs, that is records times rate / 2, with a margin;
+    if none does, without one.
+    """
+    if n < SAMPLED_FROM:
+        return 0
+    times = range(1, max(n // SAMPLE, 1).bit_length())
+    found = {h: (n >> h) * choice_rate(cost, dim, h) / 2 for h in times}
+    for nats in (MARGIN * (CENTRE_NEEDS + math.log(dim)), CENTRE_NEEDS + math.log(dim)):
+        enough = [h for h in times if found[h] >= nats]
+        if enough:
+            return max(enough)
+    return 0
+
+
+def choice_halvings(cost: Budget, n: int, choices: int) -> int:
+    """Return how often to halve the cells before distances are chosen in so many columns.
+
+    As long as the rate of a choice is below CHOICE_RATE, halving the sample nearly doubles it, so
+    that the number of records beyond the distance hardly grows.
+    """
+    if n * choices < MANY_CELLS:
+        return 0
+    most = (n * choices // CHOICE_CELLS).bit_length() - 1
+    while most > 1 and choice_rate(cost, choices, most) > CHOICE_RATE:
+        most -= 1
+    return most
+
+
+def _sample_factor(budget: Budget, n: int, dim: int, need: float) -> float:
+    """Return by what factor the needs of a sample exceed ``need``; 1 if none is taken."""
+    if n < SAMPLED_FROM:
+        return 1.0
+    factor = SAMPLE_COSTS[type(budget)]
+    most = AFFORDABLE if n * dim >= MANY_CELLS or isinstance(budget, Pure) else CHEAP
+    return factor if factor * need <= most else 1.0
+
+
+def _share_for(budget: Budget, choices: int, rate: float) -> float:
+    """Return the share with which each of some choices has this rate."""
+    if isinstance(budget, Zcdp):
+        return choices * rate**2 / 2 / budget.rho
+    return choices * 2 * rate / budget.strength

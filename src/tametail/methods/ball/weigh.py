@@ -1,0 +1,236 @@
+"""The steps of a vector mean: what is asked, and what follows from the answers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from tametail.methods.ball.shares import (
+    centre_halvings,
+    choice_halvings,
+    scale_rank,
+)
+from tametail.privacy.budget import Budget, Zcdp
+from tametail.privacy.choices import choice_rate
+from tametail.queries.rows import WIDEST_RADIUS, Ball, BallLevels, ColumnMedians, Distances
+from tametail.tail import Bounded, Moment
+
+if TYPE_CHECKING:
+    from tametail.ask import Ask
+    from tametail.vector_planning import VectorPlan
+
+Floats = npt.NDArray[np.float64]
+
+#: Distances that are told apart; what lies below the first is a constant column.
+HALF_OCTAVES = tuple(2.0 ** (step / 2) for step in range(-256, 256))
+
+#: Half octaves above a scale in which most of the records beyond it should lie.
+WINDOW = 6
+
+
+def _taper(step: int) -> int:
+    """Scales far from 1 weigh less: 3 log2(1 + |octave| / 8) bits, and more above 2**20."""
+    octave = abs(step) // 2
+    return ((8 + octave) ** 3).bit_length() - 10 + max(0, (step // 2 - 20) // 4)
+
+
+#: Base masses of scales; that of a constant column comes first.
+SCALE_WEIGHTS = (1 << 48, *(1 << 48 - _taper(step) for step in range(-256, 256)))
+
+#: Cells are clipped at so many scales.
+CLIP = 4.0
+
+#: The part of the last step that goes to a second look if all columns seem constant; if one in k
+#: does, a part less by sqrt(k).
+SECOND_LOOK = 0.35
+
+#: Part of the weights that all columns share alike; the rest goes to columns of large scales.
+EVEN = 2 / 3
+
+#: Rows that are cut, in units of the noise on their sum; half of it for Laplace noise.
+FEW_ROWS = 5.0
+
+#: Radii per octave.
+FINENESS = 8
+
+#: Radii are between these powers of two, where a row at its scales has norm 1. If all cells
+#: are clipped, no row is longer than CLIP.
+FIRST_RADIUS, LAST_RADIUS, LAST_CLIPPED_RADIUS = -5, 7, 2
+
+#: How far a mean usually is from the centre, in scales: it decides the weight of the count.
+OFFSET = 0.25
+
+#: Weight of the missing cells of all columns together, in radii, for the norms 2 and 1: it raises
+#: the noise by 3% and 6%, or half as much under replace-one.
+MISSING_WEIGHT = {2: 1 / 4, 1: 1 / 16}
+
+#: With a scale that was told the records may be much narrower.
+FIRST_RADIUS_TOLD = -10
+
+
+@dataclass(frozen=True, slots=True)
+class Weighing:
+    """Centres and weights: a row becomes ``z = factors * (x - centres)``, clipped to +-limits.
+
+    A factor of 0 means that the column looks constant. ``final`` is what the sum may cost.
+    """
+
+    centres: Floats
+    factors: Floats
+    limits: Floats
+    final: Budget
+
+    @property
+    def live(self) -> npt.NDArray[np.bool_]:
+        """Which columns do not look constant."""
+        return self.factors > 0
+
+
+def find_weights(plan: VectorPlan, ask: Ask, size: int) -> Weighing:
+    """Ask for centres and scales, and weigh the columns."""
+    times = centre_halvings(plan.cost("centre"), size, plan.dim)
+    centres = ask.medians(ColumnMedians(times, plan.possible), plan.cost("centre"))
+    told, final = plan.scales, plan.cost("sum")
+    if told:
+        scales = np.array(told)
+    else:
+        scales, final = _find_scales(plan, ask, centres, size)
+        for column, (centre, tail) in enumerate(zip(centres, plan.tails, strict=True)):
+            if isinstance(tail, Moment):
+                scales[column] = min(scales[column], tail.scale)
+            elif isinstance(tail, Bounded):
+                scales[column] = min(scales[column], max(centre - tail.low, tail.high - centre))
+    factors = weigh(scales, norm_order(final))
+    # What is assumed about a column bounds the bias of a ball; nothing bounds that of clipping.
+    free = np.array([tail is not None for tail in plan.tails])
+    return Weighing(
+        np.array(centres), factors, np.where(free, np.inf, CLIP * factors * scales), final
+    )
+
+
+def _find_scales(
+    plan: VectorPlan, ask: Ask, centres: tuple[float, ...], size: int
+) -> tuple[Floats, Budget]:
+    """Return a distance per column that many records exceed, and what is left for the sum.
+
+    Columns that seem constant are looked at again, at the cost of a part of the sum's: the fewer
+    they are, the more it shows.
+    """
+    scales = _choose_scales(plan.cost("scale"), ask, centres, size)
+    final, still = plan.cost("sum"), np.flatnonzero(scales == 0)
+    if not still.size:
+        return scales, final
+    part = SECOND_LOOK * math.sqrt(still.size / plan.dim)
+    again, final = final.split(part, 1 - part)
+    scales[still] = _choose_scales(again, ask, tuple(centres[j] for j in still), size, still)
+    return scales, final
+
+
+def _choose_scales(
+    cost: Budget,
+    ask: Ask,
+    centres: tuple[float, ...],
+    size: int,
+    columns: npt.NDArray[np.int64] | None = None,
+) -> Floats:
+    choices = len(centres)
+    rank = scale_rank(choices)
+    times = choice_halvings(cost, size, choices)
+    target = _rank(rank / choice_rate(cost, choices, times), (size >> times) / 2)
+    query = Distances(
+        centres,
+        (HALF_OCTAVES,) * choices,
+        target,
+        SCALE_WEIGHTS,
+        times,
+        window=WINDOW,
+        least=2 * target // 3,
+        columns=None if columns is None else tuple(columns.tolist()),
+    )
+    chosen = ask.choose(query, cost)
+    steps = (0.0, *HALF_OCTAVES[1:], HALF_OCTAVES[-1])
+    return np.array([steps[index] for index in chosen])
+
+
+def _rank(wanted: float, most: float) -> int:
+    return max(1, math.ceil(min(wanted, most)))
+
+
+def weigh(scales: Floats, order: int) -> Floats:
+    """Return factors such that a row at its scales has norm 1.
+
+    With shares a that add up to 1, the factors are sqrt(a) / T for norm 2 and a / T for norm 1.
+    For one unit T would be best in place of even shares (norm 1: T^(2/3)); a mixture of both costs
+    no column more than sqrt(1 / EVEN) times its even share.
+
+    >>> weigh(np.array([1.0, 1.0, 0.0]), 1)
+    array([0.5, 0.5, 0. ])
+    """
+    live = scales > 0
+    if not live.any():
+        return np.zeros_like(scales)
+    relative = (scales / scales.max()) ** (1.0 if order == 2 else 2 / 3)
+    parts = np.where(live, (1 - EVEN) * relative / relative.sum() + EVEN / live.sum(), 0.0)
+    root = np.sqrt(parts) if order == 2 else parts
+    return np.where(live, root / np.where(live, scales, 1.0), 0.0)
+
+
+def norm_order(cost: Budget) -> int:
+    """Return 2 where noise is Gaussian, 1 where it is Laplace."""
+    return 2 if isinstance(cost, Zcdp) else 1
+
+
+def make_ball(
+    weighing: Weighing, first: float, last: float, *, order: int, strength: float
+) -> Ball:
+    """Return balls of the radii 2**first ... 2**last in integers.
+
+    ``strength`` is that of the weakest step that adds noise: noise on squares must fit in 64 bits.
+    """
+    bits = min(WIDEST_RADIUS.bit_length() - 1, math.floor((52 + math.log2(min(strength, 1.0))) / 2))
+    unit = 2.0 ** (bits - last)
+    steps = np.arange(round(FINENESS * (last - first)) + 1) / FINENESS
+    radii = sorted({max(1, math.floor(2.0 ** (first + step) * unit)) for step in steps.tolist()})
+    inverse = weighing.factors * unit
+    limits = None
+    if np.isfinite(weighing.limits).any():
+        most = np.minimum(np.floor(weighing.limits * unit), radii[-1])
+        limits = tuple(most.astype(np.int64).tolist())
+    return Ball(
+        tuple(weighing.centres.tolist()), tuple(inverse.tolist()), tuple(radii), order, limits
+    )
+
+
+def count_weights(ball: Ball, level: int, *, rows: bool, missing: bool) -> tuple[int, int]:
+    """Return the weights of the numbers of rows and of missing cells beside the sum; 0 for none.
+
+    The noise on sum / rows is that on sum - offset * rows, with the offset of the mean from the
+    centre: Delta^2 (1 + (offset / weight)^2), where Delta is R + weight, or its square is
+    R^2 + weight^2. The weight makes that small.
+    """
+    radius, live = float(ball.radii[level]), max(ball.live, 1)
+    each = live if ball.order == 1 else math.sqrt(live)
+    offset = OFFSET * radius / each
+    best = math.cbrt(radius * offset**2) if ball.order == 1 else math.sqrt(radius * offset)
+    of_cells = MISSING_WEIGHT[ball.order] * radius / each
+    return max(round(best), 1) if rows else 0, max(round(of_cells), 1) if missing else 0
+
+
+def few_rows(final: Budget, live: int) -> float:
+    """Return how many rows of so many columns may be outside of the ball."""
+    if isinstance(final, Zcdp):
+        return FEW_ROWS * math.sqrt(live / (2 * final.rho))
+    return FEW_ROWS / 2 * live / final.strength
+
+
+def find_radius(ask: Ask, ball: Ball, live: int, size: int, cost: Budget, final: Budget) -> int:
+    """Choose a radius that few rows exceed: the bias of cutting them is about the noise's size."""
+    target = _rank(1.5 / choice_rate(cost, 1) + few_rows(final, live), size / 4)
+    count = len(ball.radii)
+    weights = tuple(1 << max(54 - 3 * step // FINENESS, 0) for step in range(count + 1))
+    (chosen,) = ask.choose(BallLevels(ball, target, weights), cost)
+    return min(chosen, count - 1)

@@ -1,0 +1,1 @@
+"""The winsorised mean of one column."""

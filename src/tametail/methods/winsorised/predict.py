@@ -1,0 +1,185 @@
+"""What a plan predicts before any record is read.
+
+With a tail assumption the prediction is for the worst law that it allows; without one it is for a
+reference law, the lognormal with sigma = 1, in units of its standard deviation. More records or a
+larger budget never make a prediction worse.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from statistics import NormalDist
+from typing import TYPE_CHECKING, NamedTuple
+
+from tametail.inequalities.concentration import mean_deviation, second_moment_bound
+from tametail.methods.winsorised.counts import noise_of_counts, sum_quantile
+from tametail.methods.winsorised.reference import (
+    EXPECTED_BEYOND,
+    EXPECTED_NODES,
+    Reference,
+    split_risk,
+)
+from tametail.methods.winsorised.shares import spread_share
+from tametail.privacy.budget import Noise, noise_for
+from tametail.privacy.unit import Unit
+from tametail.queries.column import SOFT_ONE
+from tametail.tail import Bounded, Moment, bias_constant
+
+if TYPE_CHECKING:
+    from tametail.planning import Plan
+
+#: Standard deviation of the reference law: sqrt((e - 1) e).
+REFERENCE_SD = math.sqrt((math.e - 1.0) * math.e)
+
+#: Below this n * epsilon the steps before the sum often fail.
+FEASIBLE = 500.0
+
+#: A group of far records that is this many noise scales of the octave counts may go unseen.
+UNSEEN = 9.0
+
+#: Noise on the count beside the sum, as a part of that on the sum.
+COUNT_NOISE = 0.1
+
+
+class Setting(NamedTuple):
+    """A clip interval, what the clipping may cost, and how the clipped records spread.
+
+    ``side`` is the larger distance of a clip point from the mean.
+    """
+
+    width: float
+    side: float
+    bias: float
+    deviation: float
+
+
+def rmse(plan: Plan) -> float | None:
+    """Bound the root mean squared error by the tail assumption; None without one.
+
+    The worst law has a group of far records, as many as can go unseen in the octave counts.
+    """
+    if plan.n is None or plan.tail is None:
+        return None
+    noise = math.sqrt(noise_of_counts(plan, plan.cost("tail")).variance / 2) / SOFT_ONE
+    unseen = min(UNSEEN * noise / _size(plan), 1.0)
+    if isinstance(plan.tail, Bounded):
+        width = plan.tail.high - plan.tail.low
+        return _error(plan, Setting(width, width, unseen * width, width / 2))
+    k, scale = plan.tail.k, plan.tail.scale
+    # Beyond this clip point, twice, even the worst bias is below the noise.
+    strength = _size(plan) * plan.cost("sum").strength
+    side = scale * (2 + (bias_constant(k) * strength) ** (1 / k))
+    deviation = scale * (side / scale) ** max(1 - k / 2, 0.0)
+    return _error(plan, Setting(2 * side, side, scale * unseen ** (1 - 1 / k), deviation))
+
+
+def reference_rmse(plan: Plan) -> float | None:
+    """Predict the root mean squared error for the reference law, in its standard deviations."""
+    return None if plan.n is None else min(_error(plan, setting) for setting in _reference())
+
+
+def half_width(plan: Plan, confidence: float) -> float | None:
+    """Predict the half-width of the interval; in reference standard deviations without a tail."""
+    if plan.n is None:
+        return None
+    n, risk = _size(plan), split_risk(1 - confidence)
+    counts = noise_of_counts(plan, plan.cost("tail"))
+    beyond = sum_quantile(counts, 0.001, EXPECTED_NODES) / SOFT_ONE
+    share = (beyond + EXPECTED_BEYOND / plan.budget.strength) / n
+
+    spread = (
+        plan.cost("spread")
+        if plan.has("spread")
+        else plan.budget.share(spread_share(plan.budget, n))
+    )
+
+    # As the interval does it: docs/interval.md.
+    together = plan.tail is None or Reference.of(plan, (0.0, 0.0)).noise > 0
+
+    def half(setting: Setting) -> float:
+        clipped = setting.bias if plan.tail is None else setting.bias + share * setting.side
+        noise = _noise(plan, setting)
+        if plan.target == "data":
+            return clipped + _quantile(noise, risk.noise / 2)
+        deviation = setting.deviation
+        if plan.tail is None:  # then the variance comes from the records, with noise on it
+            square = deviation**2 + setting.side**2 * math.log(4 / risk.spread) / (
+                n * spread.strength
+            )
+            bound = second_moment_bound(square, setting.side, n, risk.spread)
+            deviation = math.sqrt(bound)
+        if together:
+            return clipped + mean_deviation(deviation, setting.side, n, risk.sampling / 2, noise)
+        sampling = mean_deviation(deviation, setting.side, n, risk.sampling / 2)
+        return clipped + sampling + _quantile(noise, risk.noise / 2)
+
+    if plan.tail is None:
+        return min(map(half, _reference()))
+    return min(map(half, _worst(plan.tail)))
+
+
+def advice(plan: Plan) -> tuple[str, ...]:
+    """Say what would help, if trouble is expected."""
+    if plan.n is None or plan.n * plan.budget.strength >= FEASIBLE:
+        return ()
+    factor = FEASIBLE / max(plan.n * plan.budget.strength, 1e-9)
+    texts = [
+        f"n times epsilon is below {FEASIBLE:g}, so the answer may be far off: {factor:.2g} times "
+        "as many records or as much budget would do"
+    ]
+    if not any(math.isfinite(end) for end in plan.within) and plan.tail is None:
+        texts.append(
+            "saying where the mean can be (within=) or how the records spread (tail=) helps"
+        )
+    return tuple(texts)
+
+
+def _size(plan: Plan) -> int:
+    return max(plan.n or 1, 1)
+
+
+def _error(plan: Plan, setting: Setting) -> float:
+    noise = _noise(plan, setting).variance
+    return math.sqrt(setting.bias**2 + noise + setting.deviation**2 / _size(plan))
+
+
+def _noise(plan: Plan, setting: Setting) -> Noise:
+    """Return the noise on the mean: add-remove protects against one side of the width only."""
+    sensitivity = setting.width if plan.unit is Unit.REPLACE_ONE else setting.side
+    cost = plan.cost("sum")
+    scale = (1 + COUNT_NOISE) * sensitivity / (_size(plan) * cost.strength)
+    return Noise(noise_for(cost, 1, 1).kind, scale)
+
+
+def _quantile(noise: Noise, risk: float) -> float:
+    """Return what the absolute value of the continuous noise exceeds with this probability."""
+    if noise.kind == "laplace":
+        return noise.scale * math.log(1 / risk)
+    return -noise.scale * NormalDist().inv_cdf(risk / 2)
+
+
+def _worst(tail: Moment | Bounded) -> Iterable[Setting]:
+    """Yield the reference intervals that an interval could have used (docs/interval.md)."""
+    if isinstance(tail, Bounded):
+        width = tail.high - tail.low
+        yield Setting(width, width, 0.0, width / 2)
+        return
+    k, scale = tail.k, tail.scale
+    for step in range(30):
+        reach = 2 * 2 ** (step / 2)
+        bias = bias_constant(k) * scale * reach ** (1 - k)
+        deviation = scale * reach ** max(1 - k / 2, 0.0)
+        yield Setting(2 * reach * scale, reach * scale, bias, deviation)
+
+
+def _reference() -> Iterable[Setting]:
+    """Yield clip points for the lognormal law around its median 1, in standard deviations."""
+    normal, mean = NormalDist(), math.exp(0.5)
+    for step in range(36):
+        end = 1 + math.exp(step / 3)
+        # E(X - end)+ for the lognormal law
+        excess = mean * normal.cdf(1 - math.log(end)) - end * normal.cdf(-math.log(end))
+        yield Setting(
+            end / REFERENCE_SD, (end - mean + excess) / REFERENCE_SD, excess / REFERENCE_SD, 1.0
+        )

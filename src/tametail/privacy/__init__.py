@@ -1,0 +1,1 @@
+"""Privacy: notions, budgets, composition and the unit of protection."""

@@ -1,0 +1,341 @@
+"""Queries: what may be counted or summed over the records, in integers.
+
+A query holds public numbers only. It states by how much one record can move its exact answer
+(its sensitivity) for each unit of protection; the proofs are in ``docs/proofs/queries.md``.
+``docs/specification.md`` says, engine by engine, which integers a query returns.
+
+A missing record (None, NaN, a cell that is not a number) contributes nothing to any query.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+
+from tametail.privacy.unit import Unit
+
+#: One record weighs this much in a soft count.
+SOFT_ONE = 32
+
+#: Ticks are powers of two between 2**-1022 and 2**1022, so that their inverses are doubles too.
+SMALLEST_TICK_EXPONENT = -1022
+LARGEST_TICK_EXPONENT = 1022
+
+#: A clipped record is at most this many ticks from the centre: 2**16 of them add up in float64.
+WIDEST_SIDE = 1 << 36
+
+#: The part of a distance that its rounding to 33 significant bits takes away at most.
+RELATIVE_ROUNDING = 2.0**-32
+
+#: Ends of a lattice in ticks: every integer up to here is a double.
+WIDEST_END = 1 << 53
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """How far one record can move an answer: in L1, and in L2 (squared, to stay an integer)."""
+
+    l1: int
+    l2_squared: int
+
+
+@dataclass(frozen=True, slots=True)
+class Lattice:
+    """Clip points and centre as integer multiples of a tick, itself a power of two.
+
+    A record x becomes ``q = floor(clip(x * 2**-exponent, low, high))`` in :class:`ClippedSum`. A
+    lattice of :class:`DistanceSum` is one of distances: 0 is where they are told from.
+    """
+
+    exponent: int
+    low: int
+    centre: int
+    high: int
+
+    def __post_init__(self) -> None:
+        ordered = -WIDEST_END <= self.low <= self.centre <= self.high <= WIDEST_END
+        tick_fits = SMALLEST_TICK_EXPONENT <= self.exponent <= LARGEST_TICK_EXPONENT
+        if not (ordered and tick_fits and self.side <= WIDEST_SIDE):
+            raise AssertionError("a lattice needs low <= centre <= high within its limits")
+
+    @classmethod
+    def around(cls, centre: float, below: float, above: float, bits: int = 30) -> Lattice:
+        """Return the lattice for clipping to ``[centre - below, centre + above]``.
+
+        The tick is the power of two that cuts the wider side into 2**(bits-1) to 2**bits parts,
+        but not finer than the doubles near the centre.
+
+        >>> Lattice.around(0.0, 1.0, 3.0, bits=4)
+        Lattice(exponent=-2, low=-4, centre=0, high=12)
+        """
+        wider = max(below, above, 2.0**-1000)
+        exponent = math.frexp(wider)[1] - bits
+        if centre != 0.0:
+            exponent = max(exponent, math.frexp(centre)[1] - 52)
+        exponent = min(max(exponent, SMALLEST_TICK_EXPONENT), LARGEST_TICK_EXPONENT)
+        middle = _ticks(centre, exponent)
+        side = [min(math.ceil(math.ldexp(part, -exponent)), WIDEST_SIDE) for part in (below, above)]
+        low, high = max(middle - side[0], -WIDEST_END), min(middle + side[1], WIDEST_END)
+        return cls(exponent=exponent, low=low, centre=middle, high=high)
+
+    @classmethod
+    def below_noise(
+        cls, centre: float, below: float, above: float, *, strength: float, records: float
+    ) -> Lattice:
+        """Return :meth:`around` with a tick far below the noise on a mean of ``records``.
+
+        ``strength`` is the epsilon of the noise: on the mean it is about a side divided by
+        records * strength, and a tick is at most a 128th of that, as far as 64-bit noise allows.
+        """
+        bits = _bits_below_noise(strength, records)
+        return cls.around(centre, below, above, bits=max(4, min(bits, 36)))
+
+    @classmethod
+    def of_distances(
+        cls, offset: float, below: float, above: float, *, strength: float, records: float
+    ) -> Lattice:
+        """Return the lattice for :class:`DistanceSum`: clip points on edges, at or beyond these.
+
+        The lattice's centre is ``offset``, or a clip point if that lies beyond. A side has 2**9 to
+        2**35 ticks, as many as :meth:`below_noise` would take within these limits.
+
+        >>> Lattice.of_distances(0.0, 1.0, 3.0, strength=1.0, records=1)
+        Lattice(exponent=-8, low=-256, centre=0, high=768)
+        """
+        bits = max(10, min(_bits_below_noise(strength, records), 35))
+        exponent = math.frexp(max(below, above))[1] - bits
+        exponent = min(max(exponent, SMALLEST_TICK_EXPONENT), LARGEST_TICK_EXPONENT)
+        low, high = (_edge_in_ticks(side, exponent) for side in (below, above))
+        middle = _ticks(min(max(offset, -below), above), exponent)
+        return cls(exponent, -low, min(max(middle, -low), high), high)
+
+    @property
+    def tick(self) -> float:
+        """The tick as a float; exact."""
+        return math.ldexp(1.0, self.exponent)
+
+    @property
+    def width(self) -> int:
+        """Distance between the clip points, in ticks."""
+        return self.high - self.low
+
+    @property
+    def side(self) -> int:
+        """Largest distance of a clip point from the centre, in ticks."""
+        return max(self.high - self.centre, self.centre - self.low)
+
+    def value(self, ticks: float) -> float:
+        """Turn a (noisy) number of ticks into a value, at most the largest double in size."""
+        try:
+            return math.ldexp(ticks, self.exponent)
+        except OverflowError:
+            return math.copysign(sys.float_info.max, ticks)
+
+
+def _bits_below_noise(strength: float, records: float) -> int:
+    finest = 8 + math.ceil(math.log2(max(records * strength, 1.0)))
+    largest = 50 + math.floor(math.log2(min(strength, 1.0)))
+    return min(finest, largest)
+
+
+def edge_above(distance: float) -> float:
+    """Return the least edge of a sixteenth of an octave at or above a distance, if there is one.
+
+    Edges are the numbers i * 2**j with i in 16..31. The largest one stands for what is beyond it.
+
+    >>> edge_above(1.0), edge_above(1.01), edge_above(33.0), edge_above(0.0)
+    (1.0, 1.0625, 34.0, 0.0)
+    """
+    fraction, exponent = math.frexp(min(distance, _LARGEST_EDGE))
+    return math.ldexp(math.ceil(32 * fraction), exponent - 5)
+
+
+def edge_below(distance: float) -> float:
+    """Return the largest edge of a sixteenth of an octave at or below a distance.
+
+    >>> edge_below(1.0), edge_below(0.99), edge_below(33.9)
+    (1.0, 0.96875, 32.0)
+    """
+    fraction, exponent = math.frexp(min(distance, _LARGEST_EDGE))
+    return math.ldexp(math.floor(32 * fraction), exponent - 5)
+
+
+_LARGEST_EDGE = math.ldexp(31.0, 1019)
+
+
+def _edge_in_ticks(distance: float, exponent: int) -> int:
+    """Return the least edge at or above a distance that is a whole number of ticks."""
+    # A distance far below a tick may underflow: it is above 0 all the same.
+    ticks = max(math.ceil(math.ldexp(min(distance, _LARGEST_EDGE), -exponent)), distance > 0)
+    spare = max(ticks.bit_length() - 5, 0)
+    return -(-ticks >> spare) << spare
+
+
+def _ticks(value: float, exponent: int) -> int:
+    # Halving before scaling keeps the largest doubles finite; the result is below 2**53.
+    return round(math.ldexp(value / 2.0, 1 - exponent)) if value else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """The number of records that are not missing. Answer: ``(count,)``."""
+
+    def sensitivity(self, unit: Unit) -> Sensitivity:  # noqa: ARG002 - the same for both units
+        """1: a replacement can turn a missing record into one that is not."""
+        return Sensitivity(1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class ClippedSum:
+    """Sum of the clipped, centred records and, if ``count_weight`` > 0, their weighted count.
+
+    Answer: ``(sum of q - centre,)`` or ``(sum of q - centre, count_weight * count)``.
+
+    Sum and count share one sensitivity: a replacement that moves the sum by the whole width
+    leaves the count alone, and one that changes the count moves the sum by one side only.
+    So a count of weight up to the thinner side is free under replace-one.
+
+    >>> query = ClippedSum(Lattice(exponent=0, low=-2, centre=0, high=10), count_weight=2)
+    >>> query.sensitivity(Unit.REPLACE_ONE).l1, query.sensitivity(Unit.ADD_REMOVE).l1
+    (12, 12)
+    """
+
+    lattice: Lattice
+    count_weight: int = 0
+
+    def sensitivity(self, unit: Unit) -> Sensitivity:
+        """Bound the move for value to missing (either unit) and value to value (replace-one)."""
+        width, side, weight = self.lattice.width, self.lattice.side, self.count_weight
+        l1, l2_squared = side + weight, side**2 + weight**2
+        if unit is Unit.REPLACE_ONE:
+            l1, l2_squared = max(l1, width), max(l2_squared, width**2)
+        return Sensitivity(l1, l2_squared)
+
+
+@dataclass(frozen=True, slots=True)
+class DistanceSum:
+    r"""Sum of the clipped distances from ``centre``, and their weighted count.
+
+    With y = x - centre, \|y\| is rounded down to 33 significant bits and clipped to the ends of the
+    ``lattice``, which must be edges of sixteenths of octaves: so the sum comes out of the same pass
+    as :class:`TailNodes` for that centre. The exact sum of these is rounded down to ticks.
+
+    Answer: ``(sum - lattice.centre * count,)``, followed by ``count_weight * count`` if that weight
+    is not 0. Sum and count share one sensitivity, as for :class:`ClippedSum`.
+
+    >>> query = DistanceSum(5.0, Lattice(exponent=0, low=-2, centre=0, high=10), count_weight=2)
+    >>> query.sensitivity(Unit.REPLACE_ONE).l1, query.sensitivity(Unit.ADD_REMOVE).l1
+    (12, 12)
+    """
+
+    centre: float
+    lattice: Lattice
+    count_weight: int = 0
+
+    def __post_init__(self) -> None:
+        low, high = self.lattice.low, self.lattice.high
+        # At most five significant bits: i * 2**j with i below 32.
+        on_edges = not any(end % (1 << max(end.bit_length() - 5, 0)) for end in (low, high))
+        if not (on_edges and low <= 0 <= high):
+            raise AssertionError("distances are clipped around 0, on edges of sixteenths")
+
+    def sensitivity(self, unit: Unit) -> Sensitivity:
+        """That of the same sum with each record on the lattice; see the proof."""
+        return ClippedSum(self.lattice, self.count_weight).sensitivity(unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """Counts of ``floor(x * inverse_width)`` over the keys ``low..high``; other keys are dropped.
+
+    Answer: a mapping of the non-empty keys to their counts.
+    """
+
+    inverse_width: float
+    low: int
+    high: int
+
+    def sensitivity(self, unit: Unit) -> Sensitivity:
+        """One record is in one bucket: a replacement empties one and fills another."""
+        buckets = 2 if unit is Unit.REPLACE_ONE else 1
+        return Sensitivity(buckets, buckets)
+
+
+@dataclass(frozen=True, slots=True)
+class TailNodes:
+    r"""Soft counts of the distances from ``centre`` on octave nodes, below and above it.
+
+    With y = x - centre, let a record lie in the i-th sixteenth of the octave 2**j <= \|y\| <
+    2**(j+1). It counts w = 2i + 1 at node j+1 and ``SOFT_ONE - w`` at node j of its side, so that
+    sums of \|y\| are kept to within a 32nd. Nodes are ``first..last``; a distance beyond the last
+    node counts there in full, one below the first node likewise, and one below 2**-1022 nowhere.
+
+    Answer: the nodes below the centre, then those above, ``2 * (last - first + 1)`` integers, and,
+    if ``counted``, SOFT_ONE times the number of records. Under replace-one that count is free: it
+    changes only if a record becomes missing or ceases to be, and then its nodes change by half
+    of what a replacement can do.
+    """
+
+    centre: float
+    first: int
+    last: int
+    counted: bool = False
+
+    def sensitivity(self, unit: Unit) -> Sensitivity:
+        """A record is a non-negative vector of L1 norm SOFT_ONE (or 0), hence of L2 norm <= it."""
+        records = 2 if unit is Unit.REPLACE_ONE or self.counted else 1
+        return Sensitivity(records * SOFT_ONE, records * SOFT_ONE**2)
+
+
+@dataclass(frozen=True, slots=True)
+class Squares:
+    r"""Sum of squared distances from ``centre``, each rounded up and capped.
+
+    A distance \|y\| in the i-th sixteenth of octave j is rounded up to the end of that sixteenth,
+    e = (17 + i) 2**(j-4), and capped at ``(16 + cap) 2**(octave-4)``, cap in 1..16. Squares are
+    counted in units of 4**(octave-12), rounded down. So the answer is between the sum of the
+    capped squares less one unit per record, and (17/16)**2 times that sum.
+
+    Answer: ``(sum,)``. It comes out of the same counts as :class:`TailNodes` for that centre.
+    """
+
+    centre: float
+    octave: int
+    cap: int
+
+    @property
+    def unit(self) -> float:
+        """One unit of the answer, as a square."""
+        return math.ldexp(1.0, 2 * (self.octave - 12))
+
+    @property
+    def largest(self) -> int:
+        """The largest contribution of a record, in units."""
+        return (16 + self.cap) ** 2 << 16
+
+    def sensitivity(self, unit: Unit) -> Sensitivity:  # noqa: ARG002 - squares are not negative
+        """The largest contribution: every record adds between 0 and that."""
+        return Sensitivity(self.largest, self.largest**2)
+
+
+@dataclass(frozen=True, slots=True)
+class Median:
+    """The records as ordered integer keys, for a private choice of their median.
+
+    A record is looked at with probability ``2**-halvings``, by a secret coin of its own; the
+    candidates are all finite doubles in [low, high]. Answer: distinct keys and their counts.
+    """
+
+    halvings: int
+    low: float
+    high: float
+
+    def score_sensitivity(self, unit: Unit) -> int:  # noqa: ARG002 - the scores differ by unit
+        """1 for both scores of ``mechanisms.median``; see docs/proofs/selection.md."""
+        return 1
+
+
+ProfileQuery = TailNodes | Squares | DistanceSum
+SumQuery = Count | ClippedSum | ProfileQuery
+Query = SumQuery | Buckets | Median
