@@ -1,0 +1,185 @@
+"""What a recorded case says: requests from JSON, and plans and releases as plain values.
+
+Only public names are used here, those of the first version as well as of later ones, so that
+``tools/same_bytes.py`` can run the same file on two versions of the sources.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tametail as tt
+
+HERE = Path(__file__).parent
+RELEASES, ENGINES = HERE / "releases.jsonl.gz", HERE / "engines.jsonl.gz"
+
+#: Numbers on other processors may differ in the last bits: NumPy's exp and log do.
+CLOSE = 1e-12
+
+
+def load(path: Path) -> list[dict[str, Any]]:
+    """Return the recorded cases of a file, one JSON object in a line."""
+    with gzip.open(path, "rt", encoding="ascii") as file:
+        return [json.loads(line) for line in file]
+
+
+def save(path: Path, cases: list[dict[str, Any]]) -> None:
+    """Write cases; the same cases give the same bytes."""
+    lines = "".join(json.dumps(case, separators=(",", ":")) + "\n" for case in cases)
+    path.write_bytes(gzip.compress(lines.encode("ascii"), 9, mtime=0))
+
+
+def request_from(record: dict[str, Any]) -> dict[str, Any]:
+    """Return the keyword arguments of ``plan`` that a record describes."""
+    return {name: _argument(value) for name, value in record.items()}
+
+
+def _argument(value: Any) -> Any:
+    """Undo the marks {"Moment": [2, 1]}, {"range": [0, 1]}, {"pure": [1]} of tails and the like."""
+    if isinstance(value, list):
+        return [_argument(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    ((kind, numbers),) = value.items()
+    return tuple(numbers) if kind == "range" else getattr(tt, kind)(*numbers)
+
+
+def plan_fields(plan: Any) -> dict[str, Any]:
+    """Return what a plan decides and predicts."""
+    return plain(
+        {
+            "n": plan.n,
+            "method": plan.method,
+            "steps": [[step.name, step.cost.to_dict()] for step in plan.steps],
+            "rmse": plan.rmse,
+            "relative_rmse": plan.relative_rmse,
+            "half_width": plan.half_width(0.9),
+            "advice": plan.advice,
+            "text": str(plan),
+        }
+    )
+
+
+#: Fields that a release of several columns did not have when the net was made.
+_OF_ONE_COLUMN = ("parts", "clip", "assumption_doubtful")
+
+
+def release_fields(release: Any, several: bool) -> dict[str, Any]:
+    """Return what a release states."""
+    guarantee = release.guarantee
+    fields = {
+        "value": release.value,
+        "low": release.low,
+        "high": release.high,
+        "interval_for": release.interval_for,
+        "confidence": release.confidence,
+        "notes": release.notes,
+        "method": release.plan.method,
+        "steps": [[step.name, step.cost.to_dict()] for step in release.plan.steps],
+        "guarantee": {
+            "epsilon": guarantee.epsilon,
+            "delta": guarantee.delta,
+            "rho": guarantee.rho,
+            "unit": str(guarantee.unit.value),
+            "words": str(guarantee),
+        },
+        "answers": len(release.answers),
+        "text": str(release),
+    }
+    own = {"columns": release.columns} if several else _of_one_column(release)
+    return plain(fields | own)
+
+
+def _of_one_column(release: Any) -> dict[str, Any]:
+    return {name: getattr(release, name) for name in _OF_ONE_COLUMN}
+
+
+def answers_from(record: list[Any]) -> list[Any]:
+    """Return recorded answers as ``replay`` takes them: tuples and numbers."""
+    return [tuple(answer) if isinstance(answer, list) else answer for answer in record]
+
+
+def conclude(case: dict[str, Any]) -> dict[str, Any]:
+    """Run a recorded request, and its answers if there are any, through the public interface."""
+    plan = tt.plan(**request_from(case["request"]))
+    result = {"plan": plan_fields(plan)}
+    if case.get("answers") is not None:
+        release = tt.replay(plan, answers_from(case["answers"]))
+        several = case["request"].get("dim", 1) > 1
+        result["release"] = release_fields(release, several)
+    return result
+
+
+def plain(value: Any) -> Any:
+    """Return a value made of JSON's types; NumPy's numbers become Python's."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+def exact(value: Any) -> Any:
+    """Return a plain value with every float as its hexadecimal text: equal means bit for bit."""
+    if isinstance(value, float):
+        return value.hex()
+    if isinstance(value, dict):
+        return {key: exact(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [exact(item) for item in value]
+    return value
+
+
+def differences(expected: Any, found: Any, path: str = "", scale: float = 0.0) -> list[str]:
+    """Return where two plain values differ, as paths: all but floats must be equal.
+
+    What was recorded counts: a field that came later is no difference. A float may be off by
+    1e-12 of itself or of ``scale``.
+    """
+    if isinstance(expected, dict) and isinstance(found, dict):
+        known = scales(expected)
+        return [
+            where
+            for key, value in expected.items()
+            for where in (
+                differences(value, found[key], f"{path}.{key}", known.get(key, 0.0))
+                if key in found
+                else [f"{path}.{key}"]
+            )
+        ]
+    if isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
+        pairs = enumerate(zip(expected, found, strict=True))
+        return [
+            where
+            for index, (one, other) in pairs
+            for where in differences(one, other, f"{path}[{index}]", scale)
+        ]
+    if isinstance(expected, float) and isinstance(found, float):
+        return [] if _close(expected, found, scale) else [path]
+    return [] if type(expected) is type(found) and expected == found else [path]
+
+
+def _close(expected: float, found: float, scale: float) -> bool:
+    if not math.isfinite(expected):
+        return expected == found or (math.isnan(expected) and math.isnan(found))
+    return math.isclose(expected, found, rel_tol=CLOSE, abs_tol=CLOSE * scale)
+
+
+def scales(record: dict[str, Any]) -> dict[str, float]:
+    """Return the scale of a value and its interval: an end near 0 is a difference of the others.
+
+    For several columns the least scale of a column counts.
+    """
+    ends = ("value", "low", "high")
+    told = [np.atleast_1d(record[key]) for key in ends if record.get(key) is not None]
+    if "value" not in record or not all(np.isfinite(numbers).all() for numbers in told):
+        return {}
+    return dict.fromkeys(ends, float(np.abs(told).max(axis=0).min()))

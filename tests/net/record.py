@@ -1,0 +1,187 @@
+"""Record the net: requests, answers and what followed from them, with the code as it is.
+
+    python tests/net/record.py releases     plans, and releases on data of many laws
+    python tests/net/record.py engines      exact answers on hostile data
+
+Answers are noisy, so every run records other cases. Only a change that is meant, and written down
+in docs/decisions, is a reason to record anew; a change of few cases goes to deliberate.json.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tametail as tt
+from tametail.errors import ParameterError
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import adapters
+import fields
+import hostile
+
+RNG = np.random.default_rng(20_240_611)
+
+BUDGETS: list[dict[str, Any]] = [
+    {"epsilon": 1.0}, {"epsilon": 0.1}, {"epsilon": 5.0}, {"epsilon": 0.5},
+    {"epsilon": 1.0, "delta": 1e-6}, {"epsilon": 0.3, "delta": 1e-9},
+    {"rho": 0.5}, {"rho": 0.005}, {"rho": 2.0},
+    {"budget": {"pure": [0.7]}}, {"budget": {"zcdp": [0.05]}}, {"budget": {"approx": [2.0, 1e-5]}},
+]  # fmt: skip
+
+SIZES = (0, 1, 25, 300, 2_000, 2_000, 8_000, 8_000)
+
+
+def gap(size: int) -> Any:
+    return np.where(RNG.random(size) < 0.5, RNG.normal(-40, 1, size), RNG.normal(900, 3, size))
+
+
+#: Laws of one column: a sample, and a scale that is roughly theirs.
+LAWS: dict[str, tuple[Any, float]] = {
+    "normal": (lambda n: RNG.normal(3, 2, n), 2.0),
+    "t3": (lambda n: RNG.standard_t(3, n) * 10, 17.0),
+    "pareto": (lambda n: RNG.pareto(1.6, n) * 100, 400.0),
+    "lognormal": (lambda n: RNG.lognormal(5, 1.5, n), 1500.0),
+    "zeros": (lambda n: np.where(RNG.random(n) < 0.95, 0.0, RNG.lognormal(6, 1, n)), 300.0),
+    "rare": (lambda n: np.where(RNG.random(n) < 0.995, 0.0, 1000.0), 70.0),
+    "constant": (lambda n: np.full(n, 12.5), 1.0),
+    "million": (lambda n: RNG.normal(1e6, 0.1, n), 0.1),
+    "billions": (lambda n: RNG.normal(1e12, 1.0, n), 1.0),
+    "gap": (gap, 470.0),
+    "missing": (lambda n: np.full(n, np.nan), 1.0),
+    "half missing": (lambda n: np.where(RNG.random(n) < 0.5, np.nan, RNG.normal(50, 9, n)), 9.0),
+    "tiny": (lambda n: RNG.normal(0, 1e-250, n), 1e-50),
+    "infinite": (lambda n: np.where(RNG.random(n) < 0.01, np.inf, RNG.exponential(5, n)), 5.0),
+}
+
+
+def pick(*choices: Any) -> Any:
+    return choices[RNG.integers(len(choices))]
+
+
+def some_tail(scale: float) -> Any:
+    moment = {"Moment": [pick(2, 2.0, 1.5, 3, 4), scale * pick(0.3, 1.0, 4.0)]}
+    ends = pick([0.0, 20 * scale], [-10 * scale, 10 * scale], [-1e6, 2e12])
+    return pick(None, None, None, moment, moment, {"Bounded": ends})
+
+
+def some_within(scale: float) -> Any:
+    far = {"range": [-3e12, 3e12]}
+    return pick(None, None, None, None, 100 * scale, far, {"range": [0.0, float("inf")]})
+
+
+def some_request(scales: list[float], size: int) -> dict[str, Any]:
+    """Return a request as a record; n is the size under replace-one, where it is public."""
+    request = dict(pick(*BUDGETS))
+    unit, dim = pick("add-remove", "replace-one"), len(scales)
+    request |= {"unit": unit, "missing": pick("skip", "skip", "none")}
+    request |= {"confidence": pick(0.95, 0.95, 0.8, None)}
+    request |= {"target": pick("population", "population", "data")}
+    guesses = (None, None, size, 3 * size + 10, size // 3 + 1)
+    request["n"] = size if unit == "replace-one" else pick(*guesses)
+    if dim == 1:
+        return request | {"tail": some_tail(scales[0]), "within": some_within(scales[0])}
+    each = [some_tail(scale) for scale in scales]
+    moments = [{"Moment": [2, scale]} for scale in scales]
+    request |= {"dim": dim, "common": pick(False, False, True)}
+    request |= {"tail": pick(None, each, moments, some_tail(scales[0]))}
+    ends = [some_within(scale) for scale in scales]
+    return request | {"within": pick(None, None, ends, some_within(max(scales)))}
+
+
+def tags_of(request: dict[str, Any], law: str, kind: str) -> list[str]:
+    """Return words by which a deliberate change can name the cases that it concerns."""
+    budget = request.get("budget", {})
+    notion = "zcdp" if "rho" in request or "zcdp" in budget else "pure"
+    notion = "approx" if "delta" in request or "approx" in budget else notion
+    text = repr(request["tail"])
+    found = [kind, f"law:{law}", f"notion:{notion}", f"unit:{request['unit']}"]
+    found += [f"missing:{request['missing']}", f"target:{request['target']}"]
+    found.append("several" if request.get("dim", 1) > 1 else "one")
+    found += [name for name in ("Moment", "Bounded") if name in text]
+    told = {"within": request["within"], "n": request["n"], "confidence": request["confidence"]}
+    found += [name for name, value in told.items() if value is not None]
+    return found + [name for name in ("common",) if request.get(name)]
+
+
+def some_case(
+    number: int, law: str, lies: bool, dim: int, request: Any = None, sizes: Any = SIZES
+) -> dict[str, Any]:
+    """Release something, and return the case; a request that is refused is drawn anew."""
+    names = [law, *(pick(*LAWS) for _ in range(dim - 1))]
+    size = pick(*sizes)
+    columns = [LAWS[name][0](size) for name in names]
+    data = columns[0] if dim == 1 else np.column_stack(columns)
+    while True:
+        chosen = request or some_request([LAWS[name][1] for name in names], size)
+        if chosen["unit"] == "replace-one":
+            chosen = chosen | {"n": size}
+        try:
+            plan = tt.plan(**fields.request_from(chosen))
+            break
+        except ParameterError:
+            continue
+    change = hostile.liar(RNG) if lies else (lambda answer, _query: answer)
+    with adapters.changed(change):
+        answers = fields.plain(tt.mean(data, plan=plan).answers)
+    case = {"id": number, "tags": tags_of(chosen, law, "hostile" if lies else "honest")}
+    case |= {"request": chosen, "answers": answers}
+    with adapters.asked() as noted:
+        case |= fields.conclude(case)
+    case["asked"] = noted
+    asked = Counter(query["class"] for query, _ in noted)
+    case["tags"] += ["new centre"] if asked["Median"] > 1 else []
+    case["tags"] += ["second look"] if asked["TailNodes"] > asked["Median"] else []
+    return case
+
+
+def plan_alone(number: int) -> dict[str, Any]:
+    """Return a case without answers: what is planned and predicted for more records."""
+    dim = pick(1, 1, 2, 6, 30)
+    while True:
+        request = some_request([float(pick(1e-3, 1.0, 1e4)) for _ in range(dim)], 0)
+        request["n"] = pick(None, 100, 10_000, 1_000_000, 10**12)
+        try:
+            tt.plan(**fields.request_from(request))
+            break
+        except ParameterError:
+            continue
+    case = {"id": number, "tags": tags_of(request, "none", "plan"), "request": request}
+    return case | fields.conclude(case)
+
+
+def releases() -> list[dict[str, Any]]:
+    cases: list[dict[str, Any]] = []
+    for lies, dim, rounds in ((False, 1, 12), (True, 1, 9), (False, 0, 6), (True, 0, 5)):
+        for law in list(LAWS) * rounds:
+            columns = dim or pick(2, 2, 3, 4, 6)
+            cases.append(some_case(len(cases), law, lies, columns))
+    cases += without_knowledge(len(cases))
+    return cases + [plan_alone(len(cases) + index) for index in range(60)]
+
+
+def without_knowledge(first: int) -> list[dict[str, Any]]:
+    """Return cases in which the centre is looked for again, or nothing stands out at first."""
+    plainly = {"missing": "skip", "target": "population", "tail": None, "within": None, "n": None}
+    cases: list[dict[str, Any]] = []
+    for budget in ({"epsilon": 1.0}, {"rho": 0.5}, {"epsilon": 0.5}, {"epsilon": 1, "delta": 1e-6}):
+        for law in ("billions", "billions", "million", "zeros", "rare", "gap") * 3:
+            unit, confidence = pick("add-remove", "replace-one"), pick(0.95, None)
+            request = budget | plainly | {"unit": unit, "confidence": confidence}
+            number = first + len(cases)
+            cases.append(some_case(number, law, False, 1, request, sizes=(300, 1_000, 2_000)))
+    return cases
+
+
+if __name__ == "__main__":
+    if "engines" in sys.argv[1:]:
+        fields.save(fields.ENGINES, hostile.engine_cases())
+    if "releases" in sys.argv[1:]:
+        recorded = releases()
+        fields.save(fields.RELEASES, recorded)
+        print(len(recorded), Counter(tag for case in recorded for tag in case["tags"]))
