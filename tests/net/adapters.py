@@ -23,9 +23,15 @@ import tametail
 
 #: What answers queries over one column, over several, and over the rows of a matrix (the paper's).
 ENGINES = {
-    "column": ("tametail.engines.arrays.MemoryEngine",),
-    "table": ("tametail.engines.tables.open_table",),
-    "matrix": ("tametail.engines.matrices.MatrixEngine",),
+    "column": (
+        "tametail.engines.tables.memory.MemoryEngine",
+        "tametail.engines.arrays.MemoryEngine",
+    ),
+    "table": ("tametail.engines.local.open_table", "tametail.engines.tables.open_table"),
+    "matrix": (
+        "tametail.engines.tables.matrix.MatrixEngine",
+        "tametail.engines.matrices.MatrixEngine",
+    ),
 }
 
 #: What answers from a transcript, and what answers from records.
@@ -36,7 +42,7 @@ RECORDS = ("tametail.ask.Data.respond",)
 RENAMED: dict[str, tuple[str, dict[str, str]]] = {}
 
 #: Modules that are not looked through: they need packages that may not be there, or do things.
-_LEFT_OUT = ("spark", "cli", "__main__", "reproduce", "plots", "page", "ledger", "theory")
+_LEFT_OUT = ("cli", "__main__", "reproduce", "plots", "page", "ledger", "theory")
 
 
 def find(names: tuple[str, ...]) -> tuple[Any, str]:
@@ -71,7 +77,7 @@ def ask_engine(engine: Any, query: Any) -> Any:
 def _classes() -> dict[str, list[type]]:
     found: dict[str, list[type]] = {}
     for module in pkgutil.walk_packages(tametail.__path__, "tametail.", onerror=lambda _name: None):
-        if any(part in module.name.split(".", 1)[1] for part in _LEFT_OUT):
+        if any(part.startswith("spark") or part in _LEFT_OUT for part in module.name.split(".")):
             continue
         try:
             loaded = importlib.import_module(module.name)
