@@ -56,9 +56,9 @@ def _run(source: Path) -> dict[str, Any]:
 
 def _child(source: str) -> None:
     sys.path.insert(0, str(NET))
-    import adapters
     import fields
     import hostile
+    import outcome
 
     import tametail
 
@@ -67,21 +67,19 @@ def _child(source: str) -> None:
     found: dict[str, Any] = {}
     cases = fields.load(fields.RELEASES)
     for case in cases:
-        found[f"release {case['id']}"] = _outcome(adapters, fields, case)
+        found[f"release {case['id']}"] = fields.exact(_outcome(outcome, case))
     for case in fields.load(fields.ENGINES):
-        found[f"engine {case['id']}"] = {"answers": hostile.answer(case)}
+        found[f"engine {case['id']}"] = hostile.answer(case)
     tags = [{"id": f"release {case['id']}", "tags": case["tags"]} for case in cases]
     json.dump({"cases": found, "tags": tags}, sys.stdout)
 
 
-def _outcome(adapters: Any, fields: Any, case: dict[str, Any]) -> Any:
+def _outcome(outcome: Any, case: dict[str, Any]) -> Any:
     """Return the result of a case; an error is a result, too."""
     try:
-        with adapters.asked() as noted:
-            result = fields.conclude(case) | {"asked": noted}
+        return outcome.conclude(case)
     except Exception as error:
-        result = {"error": f"{type(error).__name__}: {error}"}
-    return fields.exact(result)
+        return {"error": f"{type(error).__name__}: {error}"}
 
 
 def _different(one: Any, other: Any, path: str = "") -> list[tuple[str, Any, Any]]:

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 import tametail
+import tametail.errors
 
 #: What answers queries over one column, over several, and over the rows of a matrix (the paper's).
 ENGINES = {
@@ -198,3 +199,34 @@ def changed(change: Callable[[Any, Any], Any]) -> Iterator[None]:
 
     with _patched(RECORDS, wrap):
         yield
+
+
+@contextmanager
+def answered(answers: list[Any]) -> Iterator[None]:
+    """Let these be the answers, in order, whatever the records are: the paper has no replay."""
+    remaining = iter(answers)
+
+    def wrap(_respond: Any) -> Any:
+        return lambda _self, *_arguments, **_named: next(remaining)
+
+    with _patched(RECORDS, wrap):
+        yield
+
+
+def sensitivities(query: Any) -> list[Any]:
+    """Return how far one record can move a query, for each unit; None if it is not for that unit.
+
+    ``[l1, l2_squared]`` of what noise is added to, one number for the score of a choice.
+    """
+    return [_moves(query, unit) for unit in ("add-remove", "replace-one")]
+
+
+def _moves(query: Any, name: str) -> Any:
+    unit = tametail.plan(n=10, epsilon=1.0, unit=name).unit
+    try:
+        if hasattr(query, "score_sensitivity"):
+            return query.score_sensitivity(unit)
+        found = query.sensitivity(unit)
+    except tametail.errors.InternalError:
+        return None
+    return [found.l1, found.l2_squared]

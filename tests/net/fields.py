@@ -150,7 +150,7 @@ def differences(expected: Any, found: Any, path: str = "", scale: float = 0.0) -
             where
             for key, value in expected.items()
             for where in (
-                differences(value, found[key], f"{path}.{key}", known.get(key, 0.0))
+                differences(value, found[key], f"{path}.{key}", known.get(key, scale))
                 if key in found
                 else [f"{path}.{key}"]
             )
@@ -174,12 +174,14 @@ def _close(expected: float, found: float, scale: float) -> bool:
 
 
 def scales(record: dict[str, Any]) -> dict[str, float]:
-    """Return the scale of a value and its interval: an end near 0 is a difference of the others.
+    """Return the scales of a release: an end near 0 is a difference of larger numbers.
 
-    For several columns the least scale of a column counts.
+    For several columns the least scale of a column counts. Parts are parts of a half-width.
     """
     ends = ("value", "low", "high")
     told = [np.atleast_1d(record[key]) for key in ends if record.get(key) is not None]
     if "value" not in record or not all(np.isfinite(numbers).all() for numbers in told):
         return {}
-    return dict.fromkeys(ends, float(np.abs(told).max(axis=0).min()))
+    width = max((record.get("parts") or {"none": 0.0}).values())
+    found = dict.fromkeys(ends[1:], float(np.abs(told).max(axis=0).min()))
+    return found | ({"parts": width} if math.isfinite(width) else {})

@@ -227,17 +227,16 @@ def engine_cases() -> list[dict[str, Any]]:
     for data in TABLES:
         queries = matrix_queries(data["shape"][1], data["shape"][0])
         cases.append({"engine": "matrix", "data": data, "queries": queries})
-    return [{"id": number, **case, "answers": answer(case)} for number, case in enumerate(cases)]
+    return [{"id": number, **case, **answer(case)} for number, case in enumerate(cases)]
 
 
-def answer(case: dict[str, Any]) -> list[Any]:
-    """Return the exact answers of a case; long ones as a hash."""
+def answer(case: dict[str, Any]) -> dict[str, list[Any]]:
+    """Return the exact answers of a case, long ones as a hash, and the queries' sensitivities."""
     engine = adapters.open_engine(case["engine"], data_from(case["data"]))
+    queries = [adapters.build(query) for query in case["queries"]]
     with np.errstate(all="ignore"):
-        return [
-            _short(canonical(adapters.ask_engine(engine, adapters.build(query))))
-            for query in case["queries"]
-        ]
+        answers = [_short(canonical(adapters.ask_engine(engine, query))) for query in queries]
+    return {"answers": answers, "moves": [adapters.sensitivities(query) for query in queries]}
 
 
 def canonical(found: Any) -> Any:

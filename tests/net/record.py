@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import adapters
 import fields
 import hostile
+import outcome
 
 RNG = np.random.default_rng(20_240_611)
 
@@ -131,10 +132,8 @@ def some_case(
         answers = fields.plain(tt.mean(data, plan=plan).answers)
     case = {"id": number, "tags": tags_of(chosen, law, "hostile" if lies else "honest")}
     case |= {"request": chosen, "answers": answers}
-    with adapters.asked() as noted:
-        case |= fields.conclude(case)
-    case["asked"] = noted
-    asked = Counter(query["class"] for query, _ in noted)
+    case |= outcome.conclude(case)
+    asked = Counter(query["class"] for query, _ in case["asked"])
     case["tags"] += ["new centre"] if asked["Median"] > 1 else []
     case["tags"] += ["second look"] if asked["TailNodes"] > asked["Median"] else []
     return case
@@ -155,6 +154,54 @@ def plan_alone(number: int) -> dict[str, Any]:
     return case | fields.conclude(case)
 
 
+#: Arguments of the paper's estimators, and on what data.
+TARGETS = {"alpha": 0.5, "k": 2, "R": 1e4}
+PAPER: list[tuple[str, list[int], dict[str, Any], list[str]]] = [
+    ("range_estimate", [500], TARGETS, ["pure", "zcdp", "approx"]),
+    ("mean_1d", [4_000], TARGETS | {"beta": 0.1}, ["pure", "zcdp", "approx"]),
+    ("mean_1d", [4_000], TARGETS | {"beta": 0.4, "constants": "paper"}, ["pure"]),
+    ("mean_ball", [4_000, 3], TARGETS, ["zcdp", "approx"]),
+    ("mean_ball", [4_000, 22], TARGETS | {"alpha": 2.0}, ["zcdp", "approx"]),
+    ("mean_tournament", [3_000, 2], TARGETS | {"alpha": 1.5, "beta": 0.2}, ["pure"]),
+]
+
+
+def others(first: int) -> list[dict[str, Any]]:
+    """Return cases of the paper's estimators, and of the sizes and budgets that a plan needs."""
+    found = []
+    for function, shape, request, notions in PAPER:
+        for notion in notions:
+            budget = {notion: [1.0, 1e-6] if notion == "approx" else [1.0]}
+            data = {"kind": "near", "seed": 11, "shape": shape}
+            case = {"function": function, "data": data, "request": request | {"budget": budget}}
+            found += [case | {"answers": answers_of(case, lies)} for lies in (False, True)]
+    for tail in (None, {"Moment": [2, 1.0]}):
+        for unit in ("add-remove", "replace-one"):
+            request = {"error": 0.1, "tail": tail, "unit": unit}
+            found.append({"function": "sample_size", "request": request | {"epsilon": 1.0}})
+            found.append({"function": "epsilon_for", "request": request | {"n": 10_000}})
+    numbered = [
+        {"id": first + i, "tags": [case["function"]]} | case for i, case in enumerate(found)
+    ]
+    return [case | outcome.conclude(case) for case in numbered]
+
+
+def answers_of(case: dict[str, Any], lies: bool) -> list[Any]:
+    """Run one of the paper's estimators with noise, and return the noisy answers."""
+    noted: list[Any] = []
+    lie = hostile.liar(RNG)
+
+    def note(answer: Any, query: Any) -> Any:
+        is_number = isinstance(answer, tuple)
+        noted.append(lie(answer, query) if lies and is_number else answer)
+        return noted[-1]
+
+    with adapters.changed(note):
+        arguments = fields.request_from(case["request"])
+        getattr(tt.paper, case["function"])(hostile.data_from(case["data"]), **arguments)
+    return fields.plain(noted)
+
+
 def releases() -> list[dict[str, Any]]:
     cases: list[dict[str, Any]] = []
     for lies, dim, rounds in ((False, 1, 12), (True, 1, 9), (False, 0, 6), (True, 0, 5)):
@@ -162,7 +209,8 @@ def releases() -> list[dict[str, Any]]:
             columns = dim or pick(2, 2, 3, 4, 6)
             cases.append(some_case(len(cases), law, lies, columns))
     cases += without_knowledge(len(cases))
-    return cases + [plan_alone(len(cases) + index) for index in range(60)]
+    cases += [plan_alone(len(cases) + index) for index in range(60)]
+    return cases + others(len(cases))
 
 
 def without_knowledge(first: int) -> list[dict[str, Any]]:
@@ -170,7 +218,7 @@ def without_knowledge(first: int) -> list[dict[str, Any]]:
     plainly = {"missing": "skip", "target": "population", "tail": None, "within": None, "n": None}
     cases: list[dict[str, Any]] = []
     for budget in ({"epsilon": 1.0}, {"rho": 0.5}, {"epsilon": 0.5}, {"epsilon": 1, "delta": 1e-6}):
-        for law in ("billions", "billions", "million", "zeros", "rare", "gap") * 3:
+        for law in ("billions", "billions", "billions", "million", "zeros", "rare", "gap") * 3:
             unit, confidence = pick("add-remove", "replace-one"), pick(0.95, None)
             request = budget | plainly | {"unit": unit, "confidence": confidence}
             number = first + len(cases)
