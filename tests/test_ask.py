@@ -63,7 +63,7 @@ def test_nothing_asked_is_nothing_spent():
 def test_costs_in_sequence_add_up(budget, costs, spent):
     ask = ask_about(RECORDS, budget)
     for cost in costs:
-        ask.noisy(Count(), cost)
+        ask(Count(), cost)
     assert ask.spent == spent
 
 
@@ -71,16 +71,16 @@ def test_costs_in_sequence_add_up(budget, costs, spent):
 def test_disjoint_parts_cost_one(budget):
     ask = ask_about(RECORDS, budget)
     for part in ask.parts([(0, 2), (2, 4), (4, 6)]):
-        part.largest(BUCKETS, budget)
+        part(BUCKETS, budget)
     assert ask.spent == budget
 
 
 def test_the_dearest_part_counts():
     ask = ask_about(RECORDS, Pure(1.0))
     first, second = ask.parts([(0, 3), (3, 6)])
-    first.noisy(Count(), Pure(0.25))
-    second.noisy(Count(), Pure(0.125))
-    second.noisy(Count(), Pure(0.5))
+    first(Count(), Pure(0.25))
+    second(Count(), Pure(0.125))
+    second(Count(), Pure(0.5))
     assert (first.spent, second.spent, ask.spent) == (Pure(0.25), Pure(0.625), Pure(0.625))
 
 
@@ -88,8 +88,8 @@ def test_a_part_without_delta_beside_one_with_delta():
     budget = Approx(1.0, 1e-6)
     ask = ask_about(RECORDS, budget)
     first, second = ask.parts([(0, 3), (3, 6)])
-    first.largest(BUCKETS, budget)
-    second.noisy(Count(), Pure(1.0))
+    first(BUCKETS, budget)
+    second(Count(), Pure(1.0))
     assert ask.spent == budget
 
 
@@ -97,18 +97,18 @@ def test_two_groups_of_parts_read_the_same_records_and_add_up():
     ask = ask_about(RECORDS, Pure(1.0))
     for spans in ([(0, 3), (3, 6)], [(0, 1), (1, 6)]):
         for part in ask.parts(spans):
-            part.noisy(Count(), Pure(0.5))
+            part(Count(), Pure(0.5))
     assert ask.spent == Pure(1.0)
     with pytest.raises(InternalError, match="beyond the budget"):
-        ask.noisy(Count(), Pure(1e-9))
+        ask(Count(), Pure(1e-9))
 
 
 def test_a_part_of_a_part_counts_at_the_top():
     ask = ask_about(RECORDS, Pure(1.0))
     (half,) = ask.parts([(0, 3)])
-    half.noisy(Count(), Pure(0.25))
+    half(Count(), Pure(0.25))
     for part in half.parts([(0, 1), (1, 2)]):
-        part.noisy(Count(), Pure(0.5))
+        part(Count(), Pure(0.5))
     assert ask.spent == Pure(0.75)
 
 
@@ -156,21 +156,21 @@ def test_overspending_is_refused_before_a_record_is_read(budget):
     dear = type(budget)(*(2 * value for value in budget.values()))
     ask = Ask(Data(Untouchable()), budget, Unit.REPLACE_ONE)
     with pytest.raises((InternalError, BudgetError)):
-        ask.noisy(Count(), dear)
+        ask(Count(), dear)
     part, _ = ask.parts([(0, 3), (3, 6)])
     with pytest.raises((InternalError, BudgetError)):
-        part.median(Median(0, -1.0, 1.0), dear)
+        part(Median(0, -1.0, 1.0), dear)
 
 
 def test_a_cost_that_cannot_make_the_guarantee_is_refused():
     with pytest.raises(InternalError, match="cannot make a Pure guarantee"):
-        Ask(Data(Untouchable()), Pure(1.0), Unit.REPLACE_ONE).noisy(Count(), Zcdp(0.01))
+        Ask(Data(Untouchable()), Pure(1.0), Unit.REPLACE_ONE)(Count(), Zcdp(0.01))
 
 
 def test_a_read_that_fails_has_spent_the_budget():
     ask = Ask(Data(Unreadable()), Pure(1.0), Unit.REPLACE_ONE)
     with pytest.raises(DataError, match=r"gone\. The budget of this release counts as spent\."):
-        ask.noisy(Count(), Pure(1.0))
+        ask(Count(), Pure(1.0))
     assert ask.spent == Pure(1.0)
 
 
@@ -186,7 +186,7 @@ def test_parts_that_overlap_are_refused(spans):
 
 def test_empty_parts_overlap_with_nothing():
     ask = ask_about(RECORDS, Pure(1000.0))
-    counts = [part.noisy(Count(), Pure(1000.0)) for part in ask.parts([(0, 6), (3, 3), (2, 2)])]
+    counts = [part(Count(), Pure(1000.0)) for part in ask.parts([(0, 6), (3, 3), (2, 2)])]
     assert counts == [(5,), (0,), (0,)]
 
 
@@ -201,20 +201,20 @@ def test_rows_by_position_need_replace_one():
 @pytest.mark.parametrize("cost", [Pure(1e4), Zcdp(1e8)])
 def test_with_a_huge_budget_the_answers_are_exact(cost):
     ask = ask_about(RECORDS, Pure(1e5) if isinstance(cost, Pure) else Zcdp(1e9))
-    assert ask.noisy(Count(), cost) == (5,)
-    assert ask.noisy(ClippedSum(LATTICE), cost) == (8 + 24 + 24 + 40 + 48,)
-    assert ask.largest(BUCKETS, cost) == 1
-    assert ask.median(Median(0, -10.0, 10.0), cost) == 1.5
+    assert ask(Count(), cost) == (5,)
+    assert ask(ClippedSum(LATTICE), cost) == (8 + 24 + 24 + 40 + 48,)
+    assert ask(BUCKETS, cost) == 1
+    assert ask(Median(0, -10.0, 10.0), cost) == 1.5
     assert ask.answers == ((5,), (144,), 1, 1.5)
 
 
 def estimator(ask):
     """Ask everything once, and let later questions depend on earlier answers."""
     first, second = ask.parts([(0, 3), (3, 6)])
-    key = first.largest(BUCKETS, Pure(0.5)) or 0
+    key = first(BUCKETS, Pure(0.5)) or 0
     lattice = Lattice(exponent=-4, low=16 * key - 48, centre=16 * key, high=16 * key + 64)
-    (total,) = second.noisy(ClippedSum(lattice), Pure(0.5))
-    return key, total, ask.median(Median(0, -10.0, 10.0), Pure(0.5)), ask.spent
+    (total,) = second(ClippedSum(lattice), Pure(0.5))
+    return key, total, ask(Median(0, -10.0, 10.0), Pure(0.5)), ask.spent
 
 
 def test_a_replay_gives_the_same_and_never_touches_data():
@@ -240,7 +240,7 @@ def test_a_transcript_that_is_too_short_is_noticed():
 def test_what_is_spent_is_never_less_than_the_exact_sum(epsilons):
     ask = Ask(Replay([(0,)] * len(epsilons)), Pure(1.0), Unit.REPLACE_ONE)
     for epsilon in epsilons:
-        ask.noisy(Count(), Pure(epsilon))
+        ask(Count(), Pure(epsilon))
     assert Fraction(ask.spent.epsilon) >= sum(map(Fraction, epsilons))
     assert fits(ask.spent, Pure(1.0))
 
@@ -250,19 +250,19 @@ def test_what_is_spent_is_never_less_than_the_exact_sum(epsilons):
 
 def test_columns_of_a_matrix_add_up_and_replay():
     ask = Ask(Data(MatrixEngine(np.array([[1.0, 2.0], [3.0, None]]))), Pure(1e4), Unit.REPLACE_ONE)
-    counts = [ask.column(index, Pure(4e3)).noisy(Count(), Pure(4e3)) for index in (0, 1)]
+    counts = [ask.column(index, Pure(4e3))(Count(), Pure(4e3)) for index in (0, 1)]
     assert (counts, ask.spent) == ([(2,), (1,)], Pure(8e3))
     again = Ask(Replay(ask.answers), Pure(1e4), Unit.REPLACE_ONE)
-    assert again.column(1, Pure(4e3)).noisy(Count(), Pure(4e3)) == (2,)
+    assert again.column(1, Pure(4e3))(Count(), Pure(4e3)) == (2,)
     with pytest.raises(InternalError, match="only a matrix has columns"):
         ask_about(RECORDS, Pure(1.0)).column(0, Pure(0.5))
 
 
 def test_choices_in_every_column_with_a_huge_budget_are_exact():
     ask = Ask(Data(open_table([[1.0, 7.0]] * 9)), Pure(1e6), Unit.ADD_REMOVE)
-    assert ask.medians(ColumnMedians(0, ((0, 9),) * 2), Pure(1e5)) == (1.0, 7.0)
+    assert ask(ColumnMedians(0, ((0, 9),) * 2), Pure(1e5)) == (1.0, 7.0)
     ranks = Distances((0.0, 0.0), ((0.5, 4.0, 8.0),) * 2, target=5, weights=(1,) * 4)
-    assert ask.choose(ranks, Pure(1e5)) == (1, 2)
+    assert ask(ranks, Pure(1e5)) == (1, 2)
 
 
 # --- accounts of several kinds
@@ -284,5 +284,5 @@ def test_an_answer_does_not_hear_what_numpy_was_told():
     """An underflow in a weight would otherwise raise, for some records and not for others."""
     records = np.exp(30 * np.random.default_rng(5).normal(size=500))
     with np.errstate(all="raise"):
-        data, query = Data(MemoryEngine(records)), Median(0, -math.inf, math.inf)
-        assert math.isfinite(data.respond("median", query, Pure(1000.0), Unit.REPLACE_ONE))
+        query = Median(0, -math.inf, math.inf)
+        assert math.isfinite(ask_about(records, Pure(1000.0))(query, Pure(1000.0)))

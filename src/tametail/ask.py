@@ -9,43 +9,23 @@ for bit (:class:`Replay`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from fractions import Fraction
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
+from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
 from tametail.engines import Engine
 from tametail.errors import DataError, InternalError
-from tametail.mechanisms.histograms import largest_bucket
-from tametail.mechanisms.medians import choose_median
-from tametail.mechanisms.noise import add_gaussian, add_laplace
-from tametail.mechanisms.ranks import choose_medians, choose_ranks
-from tametail.mechanisms.select import select
-from tametail.privacy.accounting import round_down, square_root_up
-from tametail.privacy.budget import (
-    Approx,
-    Budget,
-    Pure,
-    Zcdp,
-    analytic_gaussian_sigma,
-    compose,
-    exponential_rate,
-    fits,
-    in_parallel,
-    on_sample,
-)
+from tametail.mechanisms.dispatch import mechanism_for
+from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, compose, fits, in_parallel
 from tametail.privacy.unit import Unit
+from tametail.queries.query import Query
 
-if TYPE_CHECKING:
-    from tametail.engines.local import TableEngine
-    from tametail.engines.tables.matrix import MatrixEngine
-    from tametail.queries.column import Buckets, Median, SumQuery
-    from tametail.queries.paper import BallMean, Scores
-    from tametail.queries.rows import ChoiceQuery, ColumnMedians, ColumnSumQuery
+Answer = TypeVar("Answer")
 
-Verb = Literal["noisy", "gaussian", "median", "largest", "winner", "medians", "choose"]
+Way = tuple[Callable[[Query[Answer]], Any], Callable[[Any], Answer]]
+"""How a query is read, and how what was read becomes its private answer."""
 
 
 class Account:
@@ -106,10 +86,10 @@ def _larger(spent: Budget, other: Budget | None) -> Budget:
 
 
 class Responder(Protocol):
-    """Gives the answer to one ask."""
+    """Says how a question is answered."""
 
-    def respond(self, verb: Verb, query: Any, cost: Budget, unit: Unit) -> Any:
-        """Return a noisy answer."""
+    def prepare(self, query: Query[Answer], cost: Budget, unit: Unit) -> Way[Answer]:
+        """Return how the query is read and made private; nothing is read yet."""
 
     def rows(self, start: int, stop: int) -> Self:
         """Return a responder for these rows only."""
@@ -121,18 +101,12 @@ class Responder(Protocol):
 class Data:
     """Answers from records: exact integers from the engine, then a mechanism at its cost."""
 
-    def __init__(self, engine: Engine | MatrixEngine | TableEngine) -> None:
+    def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    # Whoever calls may have told NumPy to warn or to raise, which would depend on records.
-    @np.errstate(all="ignore")
-    def respond(self, verb: Verb, query: Any, cost: Budget, unit: Unit) -> Any:
-        """Ask the engine, then make the answer private."""
-        try:
-            exact = self._engine.answer(query)
-        except DataError as error:
-            raise DataError(f"{error} The budget of this release counts as spent.") from None
-        return _MECHANISMS[verb](exact, query, cost, unit)
+    def prepare(self, query: Query[Answer], cost: Budget, unit: Unit) -> Way[Answer]:
+        """Return the engine's answer, and the mechanism that the query's type names."""
+        return self._engine.answer, mechanism_for(query, cost, unit)
 
     def rows(self, start: int, stop: int) -> Data:
         """Return the same for these rows only."""
@@ -152,12 +126,9 @@ class Replay:
     def __init__(self, answers: Iterable[Any]) -> None:
         self._answers = iter(answers)
 
-    def respond(self, verb: Verb, query: Any, cost: Budget, unit: Unit) -> Any:  # noqa: ARG002
-        """Return the next recorded answer."""
-        answer = next(self._answers, _NOTHING)
-        if answer is _NOTHING:
-            raise InternalError("the transcript has fewer answers than the estimator asks for.")
-        return tuple(answer) if isinstance(answer, list) else answer
+    def prepare(self, query: Query[Answer], cost: Budget, unit: Unit) -> Way[Answer]:  # noqa: ARG002
+        """Return the next recorded answer, which is private already."""
+        return self._next, _as_it_is
 
     def rows(self, start: int, stop: int) -> Replay:  # noqa: ARG002 - answers come in order
         """Return itself: a transcript is one sequence."""
@@ -166,6 +137,16 @@ class Replay:
     def column(self, index: int) -> Replay:  # noqa: ARG002 - answers come in order
         """Return itself: a transcript is one sequence."""
         return self
+
+    def _next(self, query: Query[Any]) -> Any:  # noqa: ARG002 - answers come in order
+        answer = next(self._answers, _NOTHING)
+        if answer is _NOTHING:
+            raise InternalError("the transcript has fewer answers than the estimator asks for.")
+        return tuple(answer) if isinstance(answer, list) else answer
+
+
+def _as_it_is(answer: Any) -> Any:
+    return answer
 
 
 _NOTHING = object()
@@ -189,39 +170,22 @@ class Ask:
         self._account = Account(budget) if account is None else account
         self._transcript: list[Any] = [] if transcript is None else transcript
 
-    def noisy(self, query: SumQuery | BallMean | ColumnSumQuery, cost: Budget) -> tuple[int, ...]:
-        """Return the answer plus discrete noise: Laplace, or Gaussian for a zCDP cost."""
-        answer: tuple[int, ...] = self._respond("noisy", query, cost)
-        return answer
+    def __call__(self, query: Query[Answer], cost: Budget) -> Answer:
+        """Return a private answer to ``query`` that costs ``cost``.
 
-    def gaussian(self, query: SumQuery | BallMean, cost: Approx) -> tuple[int, ...]:
-        """Return the answer plus discrete Gaussian noise that by itself costs (epsilon, delta)."""
-        answer: tuple[int, ...] = self._respond("gaussian", query, cost)
-        return answer
-
-    def median(self, query: Median, cost: Budget) -> float:
-        """Return a private median, chosen among all doubles by the exponential mechanism."""
-        answer: float = self._respond("median", query, cost)
-        return answer
-
-    def largest(self, query: Buckets, cost: Budget) -> int | None:
-        """Return the key of a bucket that privately looks largest; None if none stands out."""
-        answer: int | None = self._respond("largest", query, cost)
-        return answer
-
-    def winner(self, query: Scores, cost: Budget) -> int:
-        """Return the index of a point with a high score, by the exponential mechanism."""
-        answer: int = self._respond("winner", query, cost)
-        return answer
-
-    def medians(self, query: ColumnMedians, cost: Budget) -> tuple[float, ...]:
-        """Return a private median of every column; together they cost ``cost``."""
-        answer: tuple[float, ...] = self._respond("medians", query, cost)
-        return answer
-
-    def choose(self, query: ChoiceQuery, cost: Budget) -> tuple[int, ...]:
-        """Return a private rank for every list of counts; together they cost ``cost``."""
-        answer: tuple[int, ...] = self._respond("choose", query, cost)
+        The query's type names the mechanism and the answer's type; see
+        :mod:`tametail.mechanisms.dispatch`.
+        """
+        self._account.charge(cost)
+        read, make_private = self._responder.prepare(query, cost, self.unit)
+        # Whoever calls may have told NumPy to warn or to raise, which would depend on records.
+        with np.errstate(all="ignore"):
+            try:
+                exact = read(query)
+            except DataError as error:
+                raise DataError(f"{error} The budget of this release counts as spent.") from None
+            answer = make_private(exact)
+        self._transcript.append(answer)
         return answer
 
     def column(self, index: int, budget: Budget) -> Ask:
@@ -265,63 +229,3 @@ class Ask:
     def spent(self) -> Budget | None:
         """What was asked so far composes to this."""
         return self._account.spent()
-
-    def _respond(self, verb: Verb, query: Any, cost: Budget) -> Any:
-        self._account.charge(cost)
-        answer = self._responder.respond(verb, query, cost, self.unit)
-        self._transcript.append(answer)
-        return answer
-
-
-def _add_noise(exact: tuple[int, ...], query: SumQuery, cost: Budget, unit: Unit) -> Any:
-    sensitivity = query.sensitivity(unit)
-    if isinstance(cost, Zcdp):
-        return tuple(add_gaussian(exact, sensitivity.l2_squared, cost.rho))
-    return tuple(add_laplace(exact, sensitivity.l1, cost.strength))
-
-
-def _add_lone_gaussian(exact: tuple[int, ...], query: Any, cost: Approx, unit: Unit) -> Any:
-    l2_squared = query.sensitivity(unit).l2_squared
-    return tuple(add_gaussian(exact, l2_squared, lone_gaussian_rho(max(l2_squared, 1), cost)))
-
-
-def lone_gaussian_rho(l2_squared: int, cost: Approx) -> float:
-    """Return the rho whose discrete Gaussian noise, used alone, costs (epsilon, delta).
-
-    If continuous noise of standard deviation s is enough, so is discrete noise with
-    ``sigma^2 = s^2 + 16``, up to a factor 1 - 2^-50 of epsilon and delta: see
-    ``docs/proofs/ball.md``. The rho is ``l2_squared / (2 sigma^2)``, rounded down.
-
-    >>> rho = lone_gaussian_rho(10**12, Approx(1.0, 1e-6))
-    >>> round((0.5 / rho) ** 0.5, 3)  # sigma over the sensitivity, as for continuous noise
-    4.225
-    """
-    epsilon, delta = (number * (1 - 2.0**-50) for number in cost.values())
-    s = analytic_gaussian_sigma(square_root_up(Fraction(l2_squared)), epsilon, delta)
-    return round_down(Fraction(l2_squared) / (2 * (Fraction(s) ** 2 + 16)))
-
-
-def _choose_winner(exact: Any, query: Scores, cost: Budget, unit: Unit) -> int:
-    rate = exponential_rate(cost) / query.score_sensitivity(unit)
-    return select(exact, [1] * query.points, rate)
-
-
-def _choose_median(exact: Any, query: Median, cost: Budget, unit: Unit) -> float:
-    keys, counts = exact
-    rate = exponential_rate(on_sample(cost, query.halvings))
-    return choose_median(keys, counts, rate, unit=unit, low=query.low, high=query.high)
-
-
-def _choose_bucket(exact: dict[int, int], query: Buckets, cost: Budget, unit: Unit) -> Any:
-    return largest_bucket(exact, cost, low=query.low, high=query.high, unit=unit)
-
-
-_MECHANISMS: dict[Verb, Any] = {
-    "noisy": _add_noise,
-    "gaussian": _add_lone_gaussian,
-    "median": _choose_median,
-    "largest": _choose_bucket,
-    "winner": _choose_winner,
-    "medians": choose_medians,
-    "choose": choose_ranks,
-}

@@ -12,6 +12,7 @@ from tametail.ask import Ask
 from tametail.doubles import from_key
 from tametail.engines.tables.memory import MemoryEngine
 from tametail.methods.winsorised.estimate import winsorised_mean
+from tametail.queries.column import Median
 from tametail.release import Estimate
 
 
@@ -21,8 +22,11 @@ class Exact:
     def __init__(self, data: Any) -> None:
         self.engine = MemoryEngine(np.asarray(data, dtype=np.float64))
 
-    def respond(self, verb: str, query: Any, cost: Any, unit: Any) -> Any:
-        if verb != "median":
+    def prepare(self, query: Any, cost: Any, unit: Any) -> Any:
+        return self.respond, lambda answer: answer
+
+    def respond(self, query: Any) -> Any:
+        if not isinstance(query, Median):
             return self.engine.answer(query)
         keys, counts = self.engine.answer(replace(query, halvings=0))
         if not len(keys):

@@ -22,8 +22,8 @@ ACCOUNTS: tuple[Mutant, ...] = (
         name="answers-hear-what-numpy-was-told",
         why="A caller's numpy.seterr would turn an underflow into an error that tells of records.",
         file="ask.py",
-        old='@np.errstate(all="ignore")',
-        new="@np.errstate()",
+        old='with np.errstate(all="ignore"):',
+        new="with np.errstate():",
         tests=(f"{ASK}::test_an_answer_does_not_hear_what_numpy_was_told",),
     ),
     Mutant(
@@ -56,10 +56,11 @@ ACCOUNTS: tuple[Mutant, ...] = (
         file="ask.py",
         old=(
             "self._account.charge(cost)\n"
-            "        answer = self._responder.respond(verb, query, cost, self.unit)"
+            "        read, make_private = self._responder.prepare(query, cost, self.unit)"
         ),
         new=(
-            "answer = self._responder.respond(verb, query, cost, self.unit)\n"
+            "read, make_private = self._responder.prepare(query, cost, self.unit)\n"
+            "        read(query)\n"
             "        self._account.charge(cost)"
         ),
         tests=(f"{ASK}::test_overspending_is_refused_before_a_record_is_read",),
@@ -70,9 +71,9 @@ ACCOUNTS: tuple[Mutant, ...] = (
             "An estimator sees answers only, so the median of un-noised means has no closer "
             "relative here than an ask that adds nothing."
         ),
-        file="ask.py",
-        old="return tuple(add_laplace(exact, sensitivity.l1, cost.strength))",
-        new="return tuple(exact)",
+        file="mechanisms/dispatch.py",
+        old="return partial(add_laplace, l1=sensitivity.l1, epsilon=cost.strength)",
+        new="return tuple",
         tests=(
             "tests/privacy/test_mutants_ask.py::test_noise_has_the_scale_that_the_query_asks_for",
         ),
@@ -80,9 +81,9 @@ ACCOUNTS: tuple[Mutant, ...] = (
     Mutant(
         name="gaussian-noise-for-l1",
         why="Gaussian noise is for the squared L2 sensitivity; 64 is not 64 squared.",
-        file="ask.py",
-        old="return tuple(add_gaussian(exact, sensitivity.l2_squared, cost.rho))",
-        new="return tuple(add_gaussian(exact, sensitivity.l1, cost.rho))",
+        file="mechanisms/dispatch.py",
+        old="l2_squared=sensitivity.l2_squared, rho=cost.rho",
+        new="l2_squared=sensitivity.l1, rho=cost.rho",
         tests=(
             "tests/privacy/test_mutants_ask.py::test_noise_has_the_scale_that_the_query_asks_for",
         ),
@@ -90,9 +91,9 @@ ACCOUNTS: tuple[Mutant, ...] = (
     Mutant(
         name="laplace-noise-for-l2",
         why="Laplace noise on a vector is for its L1 sensitivity.",
-        file="ask.py",
-        old="return tuple(add_laplace(exact, sensitivity.l1, cost.strength))",
-        new="return tuple(add_laplace(exact, round(sensitivity.l2_squared**0.5), cost.strength))",
+        file="mechanisms/dispatch.py",
+        old="add_laplace, l1=sensitivity.l1, epsilon",
+        new="add_laplace, l1=round(sensitivity.l2_squared**0.5), epsilon",
         tests=(
             "tests/privacy/test_mutants_ask.py::test_noise_has_the_scale_that_the_query_asks_for",
         ),
@@ -100,7 +101,7 @@ ACCOUNTS: tuple[Mutant, ...] = (
     Mutant(
         name="noise-of-the-other-unit",
         why="Noise for one record more or less is too little for a replaced one.",
-        file="ask.py",
+        file="mechanisms/dispatch.py",
         old="    sensitivity = query.sensitivity(unit)\n",
         new="    sensitivity = query.sensitivity(Unit.ADD_REMOVE)\n",
         tests=(
@@ -113,10 +114,10 @@ ACCOUNTS: tuple[Mutant, ...] = (
             "Bounds must not come from the records. No estimator can see them, so this is R from "
             "the data in the one place that could: buckets from the least to the largest key."
         ),
-        file="ask.py",
-        old="largest_bucket(exact, cost, low=query.low, high=query.high, unit=unit)",
+        file="mechanisms/dispatch.py",
+        old="partial(largest_bucket, budget=cost, low=query.low, high=query.high, unit=unit)",
         new=(
-            "largest_bucket(\n"
+            "lambda exact: largest_bucket(\n"
             "        exact,\n"
             "        cost,\n"
             "        low=min(exact, default=query.low),\n"
@@ -131,7 +132,7 @@ ACCOUNTS: tuple[Mutant, ...] = (
     Mutant(
         name="winner-at-twice-its-rate",
         why="The scores of a tournament move both ways.",
-        file="ask.py",
+        file="mechanisms/dispatch.py",
         old="rate = exponential_rate(cost) / query.score_sensitivity(unit)",
         new="rate = exponential_rate(cost, monotone=True) / query.score_sensitivity(unit)",
         tests=(
@@ -161,7 +162,7 @@ ACCOUNTS: tuple[Mutant, ...] = (
     Mutant(
         name="lone-gaussian-as-if-continuous",
         why="Discrete noise needs a variance of 16 more for the exact (epsilon, delta).",
-        file="ask.py",
+        file="mechanisms/noise.py",
         old="(Fraction(s) ** 2 + 16)",
         new="(Fraction(s) ** 2)",
         tests=("tests/paper/test_ball.py::test_discrete_noise_alone_keeps_epsilon_and_delta",),
@@ -169,9 +170,9 @@ ACCOUNTS: tuple[Mutant, ...] = (
     Mutant(
         name="lone-gaussian-lowered-by-one",
         why="The noise is for the squared L2 sensitivity, not for one less.",
-        file="ask.py",
-        old="return tuple(add_gaussian(exact, l2_squared, lone_gaussian_rho(",
-        new="return tuple(add_gaussian(exact, l2_squared - 1, lone_gaussian_rho(",
+        file="mechanisms/dispatch.py",
+        old="return partial(add_gaussian, l2_squared=l2_squared, rho=rho)",
+        new="return partial(add_gaussian, l2_squared=l2_squared - 1, rho=rho)",
         tests=(
             "tests/privacy/test_mutants_ask.py::test_a_lone_gaussian_has_the_scale_of_its_cost",
         ),

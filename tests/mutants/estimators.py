@@ -57,9 +57,8 @@ ESTIMATORS: tuple[Mutant, ...] = (
         name="retry-on-a-bad-range",
         why="A second try costs a second time, and whether there was one shows.",
         file="paper/range.py",
-        old="key = ask.largest(buckets, cost)",
-        new="key = ask.largest(buckets, cost)\n    if key is None:\n"
-        "        key = ask.largest(buckets, cost)",
+        old="key = ask(buckets, cost)",
+        new="key = ask(buckets, cost)\n    if key is None:\n        key = ask(buckets, cost)",
         tests=(f"{RANGE}::test_no_bucket_above_the_threshold_gives_a_fixed_interval",),
     ),
     Mutant(

@@ -40,15 +40,15 @@ MECHANISMS: tuple[Mutant, ...] = (
         name="one-noise-for-all-coordinates",
         why="Differences of coordinates that share a noise are exact: a seed reused.",
         file="mechanisms/noise.py",
-        old="noise: list[int] = build(scale)([0] * len(values))",
-        new="noise: list[int] = build(scale)([0]) * len(values)",
+        old="noise: list[int] = _laplace(scale)([0] * len(values))",
+        new="noise: list[int] = _laplace(scale)([0]) * len(values)",
         tests=(f"{NOISE}::test_laplace_noise_follows_its_law",),
     ),
     Mutant(
         name="noise-repeats-after-fork",
         why="Two children of one process would publish the same noise: a state reused after fork.",
         file="mechanisms/noise.py",
-        old="noise: list[int] = build(scale)([0] * len(values))",
+        old="noise: list[int] = _laplace(scale)([0] * len(values))",
         new=(
             "from numpy import random as shared\n\n"
             "    p = -math.expm1(-1 / scale)\n"

@@ -36,8 +36,8 @@ ENGINES = {
 }
 
 #: What answers from a transcript, and what answers from records.
-REPLAY = ("tametail.ask.Replay.respond",)
-RECORDS = ("tametail.ask.Data.respond",)
+REPLAY = ("tametail.ask.Replay.prepare", "tametail.ask.Replay.respond")
+RECORDS = ("tametail.ask.Data.prepare", "tametail.ask.Data.respond")
 
 #: Old name of a class: its new name, and new names of its fields by the old ones.
 RENAMED: dict[str, tuple[str, dict[str, str]]] = {}
@@ -166,6 +166,11 @@ def _query_and_cost(arguments: tuple[Any, ...]) -> tuple[Any, Any]:
     return query, cost
 
 
+def _is_prepared(given: Any) -> bool:
+    """Say whether this is no answer yet, but how to read one and how to make it private."""
+    return isinstance(given, tuple) and len(given) == 2 and all(map(callable, given))
+
+
 @contextmanager
 def asked(names: tuple[str, ...] = REPLAY) -> Iterator[list[Any]]:
     """Note what is asked, and at what cost, while a transcript answers.
@@ -193,7 +198,11 @@ def changed(change: Callable[[Any, Any], Any]) -> Iterator[None]:
     def wrap(respond: Any) -> Any:
         def liar(self: Any, *arguments: Any, **named: Any) -> Any:
             query, _ = _query_and_cost((*arguments, *named.values()))
-            return change(respond(self, *arguments, **named), query)
+            given = respond(self, *arguments, **named)
+            if not _is_prepared(given):
+                return change(given, query)
+            read, make_private = given
+            return read, lambda exact: change(make_private(exact), query)
 
         return liar
 
@@ -206,7 +215,9 @@ def answered(answers: list[Any]) -> Iterator[None]:
     """Let these be the answers, in order, whatever the records are: the paper has no replay."""
     remaining = iter(answers)
 
-    def wrap(_respond: Any) -> Any:
+    def wrap(respond: Any) -> Any:
+        if respond.__name__ == "prepare":
+            return lambda _self, *_arguments, **_named: (lambda _: None, lambda _: next(remaining))
         return lambda _self, *_arguments, **_named: next(remaining)
 
     with _patched(RECORDS, wrap):

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 
 import tametail as tt
-from tametail.ask import Ask, Data, Replay, lone_gaussian_rho
+from tametail.ask import Ask, Data, Replay
 from tametail.engines.tables.matrix import MatrixEngine
 from tametail.errors import ColumnError, InternalError, ParameterError
-from tametail.mechanisms.noise import gaussian_scale
+from tametail.mechanisms.noise import gaussian_scale, lone_gaussian_rho
 from tametail.paper.ball import Coordinates, ball_estimator, coordinate_costs
 from tametail.privacy.budget import Approx, Pure, Zcdp, analytic_gaussian_sigma, compose, fits
 from tametail.privacy.unit import Unit
@@ -112,7 +112,7 @@ def test_only_a_matrix_has_columns():
     with pytest.raises(InternalError, match="only a matrix has columns"):
         ask.column(0, Pure(0.5)).column(0, Pure(0.5))
     with pytest.raises(InternalError, match="beyond the budget"):
-        ask.column(1, Pure(0.5)).noisy(Count(), Pure(0.6))
+        ask.column(1, Pure(0.5))(Count(), Pure(0.6))
 
 
 # --- one discrete Gaussian alone

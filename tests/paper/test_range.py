@@ -29,9 +29,9 @@ class Recorder(Replay):
         super().__init__(answers)
         self.asked = []
 
-    def respond(self, verb, query, cost, unit):
-        self.asked.append((verb, query, cost))
-        return super().respond(verb, query, cost, unit)
+    def prepare(self, query, cost, unit):
+        self.asked.append((query, cost))
+        return super().prepare(query, cost, unit)
 
 
 def located(answer, R=1000.0, budget=BUDGETS[0], radius=RADIUS):
@@ -47,12 +47,12 @@ def located(answer, R=1000.0, budget=BUDGETS[0], radius=RADIUS):
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 def test_one_question_is_asked_at_the_full_budget(budget):
     _, asked = located(0, budget=budget)
-    assert asked == [("largest", Buckets(1 / 8, low=-126, high=125), budget)]
+    assert asked == [(Buckets(1 / 8, low=-126, high=125), budget)]
 
 
 @pytest.mark.parametrize("R", [8.1, 16.0, 1000.0, 1e300])
 def test_the_buckets_are_those_of_the_theory(R):
-    _, [(_, buckets, _)] = located(0, R=R)
+    _, [(buckets, _)] = located(0, R=R)
     assert buckets.high - buckets.low + 1 == bucket_count(R, RADIUS)
     # They cover [-R - r, R + r]: wherever the mean is, what lies within r of it is counted.
     width = Fraction(2 * RADIUS)
@@ -81,7 +81,7 @@ def test_the_centre_stays_where_the_mean_may_be(key):
 
 
 def test_without_a_bound_every_double_has_its_bucket():
-    result, [(_, buckets, _)] = located(0, R=math.inf, budget=BUDGETS[2], radius=1e-250)
+    result, [(buckets, _)] = located(0, R=math.inf, budget=BUDGETS[2], radius=1e-250)
     assert buckets.low < -(10**560)
     assert buckets.high > 10**560
     assert result == Range(1e-250, 1e-250)

@@ -1,4 +1,4 @@
-"""The mechanisms themselves, on exact answers one record apart, and every verb of Ask."""
+"""The mechanisms themselves, on exact answers one record apart, and every query."""
 
 from __future__ import annotations
 
@@ -46,7 +46,6 @@ from tametail.queries.rows import (
 )
 
 from .cases import (
-    APPROX,
     MECHANISM_DRAWS,
     NOTIONS,
     PURE,
@@ -62,7 +61,7 @@ REPLACE, ADD = Unit.REPLACE_ONE, Unit.ADD_REMOVE
 
 def mechanism_cases() -> Iterator[Case]:
     """Noise, choices, histograms and AboveThreshold; the cases of a mechanism share its runs."""
-    noises: tuple[tuple[Budget, Callable[[int, int], list[int]]], ...]
+    noises: tuple[tuple[Budget, Callable[[int, int], tuple[int, ...]]], ...]
     noises = (PURE, _laplace), (ZCDP, _gaussian)
     for budget, add in noises:
         name = f"add{add.__name__}"
@@ -83,11 +82,11 @@ def mechanism_cases() -> Iterator[Case]:
     yield simple_case("above_threshold", ADD, PURE, MECHANISM_DRAWS, _crossing)
 
 
-def _laplace(exact: int, count: int) -> list[int]:
+def _laplace(exact: int, count: int) -> tuple[int, ...]:
     return add_laplace([exact] * count, 1, PURE.epsilon)
 
 
-def _gaussian(exact: int, count: int) -> list[int]:
+def _gaussian(exact: int, count: int) -> tuple[int, ...]:
     return add_gaussian([exact] * count, 1, ZCDP.rho)
 
 
@@ -153,7 +152,7 @@ def _crossing(side: int) -> int | None:
 
 
 def query_cases() -> Iterator[Case]:
-    """Every query with its noise, and every verb of Ask, on records that move it furthest."""
+    """Every query with its noise, and every choice, on records that move it furthest."""
     yield from _sum_cases()
     yield from _choice_cases()
     yield from _row_cases()
@@ -174,8 +173,8 @@ def _sum_cases() -> Iterator[Case]:
     )
     for query, old, new in sums:
         for cost in NOTIONS[:2]:
-            yield _verb_case("noisy", query, cost, REPLACE, [old], [new])
-            yield _verb_case("noisy", query, cost, ADD, [old], [])
+            yield _query_case(query, cost, REPLACE, [old], [new])
+            yield _query_case(query, cost, ADD, [old], [])
 
 
 def _choice_cases() -> Iterator[Case]:
@@ -183,24 +182,23 @@ def _choice_cases() -> Iterator[Case]:
     for halvings in (0, 1):
         query = Median(halvings, -8.0, 8.0)
         for cost in NOTIONS[:2]:
-            yield _verb_case("median", query, cost, REPLACE, data, [0.0, *data[1:]])
-            yield _verb_case("median", query, cost, ADD, data, data[1:])
+            yield _query_case(query, cost, REPLACE, data, [0.0, *data[1:]])
+            yield _query_case(query, cost, ADD, data, data[1:])
     buckets, data = Buckets(inverse_width=1.0, low=0, high=1), [1.5, 0.5, 0.5]
     for cost in NOTIONS:
-        yield _verb_case("largest", buckets, cost, REPLACE, data, [0.5, *data[1:]])
-        yield _verb_case("largest", buckets, cost, ADD, data, data[1:])
+        yield _query_case(buckets, cost, REPLACE, data, [0.5, *data[1:]])
+        yield _query_case(buckets, cost, ADD, data, data[1:])
 
 
 def _row_cases() -> Iterator[Case]:
     """Queries over rows of a public number: the ball of the paper and its tournament."""
     first, second = np.array([[3.0, 4.0], [0.0, 0.0]]), np.array([[-3.0, -4.0], [0.0, 0.0]])
     ball = BallMean((0.0, 0.0), exponent=-4, radius=80, size=2, factor=512)
-    verbs: tuple[tuple[str, Budget], ...] = ("noisy", PURE), ("noisy", ZCDP), ("gaussian", APPROX)
-    for verb, cost in verbs:
-        yield _verb_case(verb, ball, cost, REPLACE, first, second, MatrixEngine)
+    for cost in NOTIONS:
+        yield _query_case(ball, cost, REPLACE, first, second, MatrixEngine)
     grid = Scores((0.0, 0.0), -4, 16, 2, 1, 64, 1, 2, 2)
     for cost in NOTIONS[:2]:
-        yield _verb_case("winner", grid, cost, REPLACE, first, second, MatrixEngine)
+        yield _query_case(grid, cost, REPLACE, first, second, MatrixEngine)
 
 
 def _table_cases() -> Iterator[Case]:
@@ -212,18 +210,18 @@ def _table_cases() -> Iterator[Case]:
         ball = Ball((0.0, 0.0), (16.0, 16.0), (20, 80), order)
         for unit, other in ((REPLACE, moved), (ADD, rows[1:])):
             weight = 20 if unit is ADD else 0
-            yield _table_case("noisy", BallSum(ball, 1, weight), cost, unit, rows, other)
-            yield _table_case("noisy", BallSquares(ball, 0), cost, unit, far, other)
+            yield _table_case(BallSum(ball, 1, weight), cost, unit, rows, other)
+            yield _table_case(BallSquares(ball, 0), cost, unit, far, other)
             levels = BallLevels(ball, 1, (1, 1, 1))
-            yield _table_case("choose", levels, cost, unit, far, rows[1:] if unit is ADD else rows)
+            yield _table_case(levels, cost, unit, far, rows[1:] if unit is ADD else rows)
             for halvings in (0, 1):
                 medians = ColumnMedians(halvings, ((-8.0, 8.0), (-8.0, 8.0)))
-                yield _table_case("medians", medians, cost, unit, far, other)
+                yield _table_case(medians, cost, unit, far, other)
                 distances = Distances(
                     (0.0, 0.0), ((1.0, 2.0),) * 2, 1, (1, 1, 1), halvings, least=1
                 )
-                yield _table_case("choose", distances, cost, unit, rows, _none_of(rows, unit))
-        yield _table_case("noisy", Rows(), cost, ADD, rows, rows[1:])
+                yield _table_case(distances, cost, unit, rows, _none_of(rows, unit))
+        yield _table_case(Rows(), cost, ADD, rows, rows[1:])
 
 
 def _none_of(rows: Any, unit: Unit) -> Any:
@@ -231,12 +229,11 @@ def _none_of(rows: Any, unit: Unit) -> Any:
     return rows[1:] if unit is ADD else np.zeros_like(rows)
 
 
-def _table_case(verb: str, query: Any, cost: Budget, unit: Unit, first: Any, second: Any) -> Case:
-    return _verb_case(verb, query, cost, unit, first, second, open_table)
+def _table_case(query: Any, cost: Budget, unit: Unit, first: Any, second: Any) -> Case:
+    return _query_case(query, cost, unit, first, second, open_table)
 
 
-def _verb_case(
-    verb: str,
+def _query_case(
     query: Any,
     cost: Budget,
     unit: Unit,
@@ -245,10 +242,10 @@ def _verb_case(
     engine: Callable[[Any], Any] = MemoryEngine,
 ) -> Case:
     def estimate(ask: Ask) -> tuple[Any, ...]:
-        answer = getattr(ask, verb)(query, cost)
+        answer = ask(query, cost)
         return answer if isinstance(answer, tuple) else (answer,)
 
-    name, draws = f"{verb} {type(query).__name__}", QUERY_DRAWS
+    name, draws = type(query).__name__, QUERY_DRAWS
     if getattr(query, "halvings", 0):  # the records are read in every run
         name, draws = f"{name} of a sample", QUERY_DRAWS // 4
     return estimator_case(name, (first, second), cost, unit, estimate, engine=engine, draws=draws)

@@ -64,9 +64,9 @@ class Noting:
     def __init__(self, responder):
         self.asked, self._responder = [], responder
 
-    def respond(self, verb, query, cost, unit):
-        self.asked.append((verb, query, cost, unit))
-        return self._responder.respond(verb, query, cost, unit)
+    def prepare(self, query, cost, unit):
+        self.asked.append((query, cost, unit))
+        return self._responder.prepare(query, cost, unit)
 
 
 class Forced:
@@ -75,9 +75,11 @@ class Forced:
     def __init__(self, answers, engine):
         self._answers, self._data = iter(answers), Data(engine)
 
-    def respond(self, verb, query, cost, unit):
+    def prepare(self, query, cost, unit):
         answer = next(self._answers, None)
-        return self._data.respond(verb, query, cost, unit) if answer is None else answer
+        if answer is None:
+            return self._data.prepare(query, cost, unit)
+        return lambda query: answer, lambda answer: answer
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -204,9 +206,7 @@ def test_the_papers_mean_lies_on_a_public_lattice(name):
             asked.rows = lambda *_, asked=asked: asked
             ask = Ask(asked, tt.pure(1.0), Unit.REPLACE_ONE)
             value = mean_estimator(ask, tt.pure(1.0), size=2, blocks=1, radius=radius, R=8.0)
-            lattice = next(
-                query.lattice for _, query, *_ in asked.asked if hasattr(query, "lattice")
-            )
+            lattice = next(query.lattice for query, *_ in asked.asked if hasattr(query, "lattice"))
             assert (Fraction(value) / Fraction(2) ** lattice.exponent).denominator == 1
 
 

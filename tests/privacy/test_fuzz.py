@@ -234,9 +234,9 @@ def test_the_guarantee_is_at_least_what_was_paid_and_at_most_what_was_asked_for(
     costs = []
 
     class Paying(Data):
-        def respond(self, verb, query, cost, unit):
+        def prepare(self, query, cost, unit):
             costs.append(cost)
-            return super().respond(verb, query, cost, unit)
+            return super().prepare(query, cost, unit)
 
     engine = open_column(records)
     if plan.unit == "replace-one":

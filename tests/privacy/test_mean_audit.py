@@ -5,8 +5,9 @@ Short runs of some cases; ``make audit`` runs all of them for long.
 
 import pytest
 
-from tametail.ask import _MECHANISMS
+from tametail.mechanisms.dispatch import MECHANISMS
 from tametail.privacy.budget import Pure
+from tametail.queries.query import SumQuery
 
 from .auditor import audit_at
 from .bulk import in_bulk
@@ -33,10 +34,10 @@ def test_no_more_is_found_than_is_stated(case):
 
 def test_sums_with_a_twentieth_of_their_noise_are_found(monkeypatch):
     """The same audit has teeth: the evidence of all answers shows it."""
-    case, honest = RELEASES[5], _MECHANISMS["noisy"]
+    case, honest = RELEASES[5], MECHANISMS[SumQuery]
 
-    def too_quiet(exact, query, cost, unit):
-        return honest(exact, query, Pure(20 * cost.strength), unit)
+    def too_quiet(query, cost, unit):
+        return honest(query, Pure(20 * cost.strength), unit)
 
-    monkeypatch.setitem(_MECHANISMS, "noisy", too_quiet)
+    monkeypatch.setitem(MECHANISMS, SumQuery, too_quiet)
     assert found(case)[0] > case.claims[0][0]

@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from tametail.ask import Ask, Data, lone_gaussian_rho
+from tametail.ask import Ask, Data
+from tametail.engines.tables.matrix import MatrixEngine
 from tametail.engines.tables.memory import MemoryEngine
+from tametail.mechanisms.noise import lone_gaussian_rho
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, on_sample
 from tametail.privacy.unit import Unit
-from tametail.queries.column import Buckets, Count, Median, TailNodes
-from tametail.queries.paper import Scores
+from tametail.queries.column import Buckets, Median, TailNodes
+from tametail.queries.paper import BallMean, Scores
 
 FALSE_ALARM = 1e-7
 
@@ -31,7 +33,7 @@ def ask_about(records: list[float], budget: Budget, unit: Unit) -> Ask:
 @pytest.mark.parametrize(("unit", "records"), [(Unit.ADD_REMOVE, 1), (Unit.REPLACE_ONE, 2)])
 @pytest.mark.parametrize("cost", [Pure(0.5), Approx(0.5, 1e-6), Zcdp(0.02)], ids=str)
 def test_noise_has_the_scale_that_the_query_asks_for(cost, unit, records):
-    sizes = np.abs(ask_about([], cost, unit).noisy(NODES, cost))
+    sizes = np.abs(ask_about([], cost, unit)(NODES, cost))
     if isinstance(cost, Zcdp):
         expected = math.sqrt(2 / math.pi) * math.sqrt(records * 32**2 / (2 * cost.rho))
     else:
@@ -42,15 +44,18 @@ def test_noise_has_the_scale_that_the_query_asks_for(cost, unit, records):
 
 def test_a_lone_gaussian_has_the_scale_of_its_cost():
     cost = Approx(1.0, 1e-6)
-    sigma = math.sqrt(1 / (2 * lone_gaussian_rho(1, cost)))
-    drawn = [ask_about([], cost, Unit.REPLACE_ONE).gaussian(Count(), cost)[0] for _ in range(1000)]
+    query = BallMean((0.0,), exponent=0, radius=1, size=8, factor=1)  # moved by 2 at most
+    l2_squared = query.sensitivity(Unit.REPLACE_ONE).l2_squared
+    sigma = math.sqrt(l2_squared / (2 * lone_gaussian_rho(l2_squared, cost)))
+    engine = MatrixEngine(np.zeros((8, 1)))
+    drawn = [Ask(Data(engine), cost, Unit.REPLACE_ONE)(query, cost)[0] for _ in range(1000)]
     # A standard deviation of 1,000 draws is off by a 45th: 0.15 is more than six times that.
     assert 0.85 < np.std(drawn) / sigma < 1.15
 
 
 def test_a_bucket_may_be_chosen_that_no_record_is_in():
     cost, buckets = Pure(1e-3), Buckets(inverse_width=1.0, low=-5, high=5)
-    drawn = {ask_about([0.5], cost, Unit.REPLACE_ONE).largest(buckets, cost) for _ in range(200)}
+    drawn = {ask_about([0.5], cost, Unit.REPLACE_ONE)(buckets, cost) for _ in range(200)}
     assert drawn > {0}
     assert drawn <= set(range(-5, 6))
 
@@ -68,7 +73,7 @@ class FixedScores:
 @pytest.mark.parametrize("cost", [Pure(1.0), Zcdp(0.125)], ids=str)
 def test_a_winner_is_chosen_at_the_rate_of_its_cost(cost):
     drawn = [
-        Ask(Data(FixedScores()), cost, Unit.REPLACE_ONE).winner(FixedScores.query, cost)
+        Ask(Data(FixedScores()), cost, Unit.REPLACE_ONE)(FixedScores.query, cost)
         for _ in range(3000)
     ]
     weights = np.exp(0.5 * np.array([0, 2, 4]))
@@ -98,7 +103,7 @@ def test_a_sampled_median_is_chosen_at_the_rate_of_the_sample():
             return np.array([np.float64(low).view(np.int64)]), np.array([10])
 
     query = Median(1, low, high)
-    drawn = [Ask(Data(Sampled()), cost, Unit.ADD_REMOVE).median(query, cost) for _ in range(2000)]
+    drawn = [Ask(Data(Sampled()), cost, Unit.ADD_REMOVE)(query, cost) for _ in range(2000)]
     base = _base_masses(low, high)
     rate = math.log1p(2 * math.expm1(0.2)) / 2
     share = base[1] / (base[0] * math.exp(10 * rate) + base[1])

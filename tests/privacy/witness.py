@@ -25,12 +25,17 @@ from typing import Any
 
 import numpy as np
 
-from tametail.ask import _MECHANISMS, Verb, lone_gaussian_rho
 from tametail.doubles import to_key
+from tametail.mechanisms.dispatch import mechanism_for
+from tametail.mechanisms.noise import lone_gaussian_rho
 from tametail.mechanisms.ranks import _scores
 from tametail.privacy.budget import Approx, Budget, Zcdp, exponential_rate, noise_for, on_sample
 from tametail.privacy.choices import choice_rate
 from tametail.privacy.unit import Unit
+from tametail.queries.column import Buckets, Median
+from tametail.queries.paper import Scores
+from tametail.queries.query import GaussianQuery, SumQuery
+from tametail.queries.rows import BallLevels, ColumnMedians, Distances
 
 Open = Callable[[], Any]
 """Opens an engine over the records of one neighbour."""
@@ -98,10 +103,8 @@ class Stock:
         for place, times in self._asked.items():
             if times >= self.warm_up:
                 length, _, sensitivity, cost, unit = place
-                rows = [
-                    _MECHANISMS["noisy"]((0,) * length, _Stated(sensitivity), cost, unit)
-                    for _ in range(self._size)
-                ]
+                add_noise = mechanism_for(_Stated(sensitivity), cost, unit)
+                rows = [add_noise((0,) * length) for _ in range(self._size)]
                 self._rows[place] = np.array(rows, dtype=np.int64)
         self._filled = True
 
@@ -115,7 +118,7 @@ class Stock:
         return None if rows is None else rows[random.randrange(self._size)]
 
 
-class _Stated:
+class _Stated(SumQuery):
     """A query of which only the sensitivity matters."""
 
     def __init__(self, sensitivity: Any) -> None:
@@ -133,18 +136,22 @@ class Witness:
         self._engines, self._side, self._stock = tuple(engines), side, stock
         self._above: Witness = self
 
-    def respond(self, verb: Verb, query: Any, cost: Budget, unit: Unit) -> Any:
+    def prepare(self, query: Any, cost: Budget, unit: Unit) -> Any:
+        """Read nothing yet: the answer is made private, and weighed, in one step."""
+        return lambda query: self.respond(query, cost, unit), lambda answer: answer
+
+    def respond(self, query: Any, cost: Budget, unit: Unit) -> Any:
         """Ask the engine of this side, make the answer private, and weigh it."""
         both = [engine.answer(_whole(query)) for engine in self._engines]
-        if verb in ("noisy", "gaussian"):
-            answer = self._noisy(verb, both, query, cost, unit)
-            weight = _weigh_noise(verb, both, answer, query, cost, unit)
+        if isinstance(query, SumQuery):
+            answer = self._noisy(both, query, cost, unit)
+            weight = _weigh_noise(both, answer, query, cost, unit)
         else:
             exact = both[self._side]
             if getattr(query, "halvings", 0):
                 exact = self._engines[self._side].answer(query)
-            answer = _MECHANISMS[verb](exact, query, cost, unit)
-            weight = _WEIGH[verb](both, answer, query, cost, unit)
+            answer = mechanism_for(query, cost, unit)(exact)
+            weight = _WEIGH[type(query)](both, answer, query, cost, unit)
         self._above.evidence += weight
         return answer
 
@@ -161,16 +168,16 @@ class Witness:
         part._above = self._above
         return part
 
-    def _noisy(self, verb: Verb, both: list[Any], query: Any, cost: Budget, unit: Unit) -> Any:
-        exact = both[self._side]
+    def _noisy(self, both: list[Any], query: SumQuery, cost: Budget, unit: Unit) -> Any:
+        exact, add_noise = both[self._side], mechanism_for(query, cost, unit)
         row = None
-        if verb == "noisy" and len(exact) > _SHORT:
+        if not isinstance(query, GaussianQuery) and len(exact) > _SHORT:
             row = self._stock.row(len(exact), query, cost, unit)
         if row is None:
-            return _MECHANISMS[verb](exact, query, cost, unit)
+            return add_noise(exact)
         mine, places = _differing(tuple(both[0]), tuple(both[1]), self._side)
         answer = (mine + row).tolist()
-        fresh = _MECHANISMS[verb](tuple(exact[place] for place in places), query, cost, unit)
+        fresh = add_noise(tuple(exact[place] for place in places))
         for place, value in zip(places, fresh, strict=True):
             answer[place] = value
         return tuple(answer)
@@ -187,11 +194,11 @@ def _differing(first: tuple[int, ...], second: tuple[int, ...], side: int) -> tu
 
 
 def _weigh_noise(
-    verb: Verb, both: Sequence[Any], answer: Any, query: Any, cost: Budget, unit: Unit
+    both: Sequence[Any], answer: Any, query: SumQuery, cost: Budget, unit: Unit
 ) -> float:
     sensitivity = query.sensitivity(unit)
     l1, l2_squared = max(sensitivity.l1, 1), max(sensitivity.l2_squared, 1)
-    if verb == "gaussian" and isinstance(cost, Approx):
+    if isinstance(query, GaussianQuery) and isinstance(cost, Approx):
         cost = Zcdp(lone_gaussian_rho(l2_squared, cost))
     scale = noise_for(cost, l1, l2_squared).scale
     triples = [(a, b, y) for a, b, y in zip(*both, answer, strict=True) if a != b]
@@ -244,10 +251,11 @@ def _weigh_ranks(both: Any, answer: Any, query: Any, cost: Budget, _: Unit) -> f
     return float(choice_rate(cost, query.choices, query.halvings)) * gain
 
 
-_WEIGH: dict[str, Callable[..., float]] = {
-    "median": _weigh_median,
-    "medians": _weigh_medians,
-    "largest": _weigh_bucket,
-    "winner": _weigh_winner,
-    "choose": _weigh_ranks,
+_WEIGH: dict[type[Any], Callable[..., float]] = {
+    Median: _weigh_median,
+    ColumnMedians: _weigh_medians,
+    Buckets: _weigh_bucket,
+    Scores: _weigh_winner,
+    Distances: _weigh_ranks,
+    BallLevels: _weigh_ranks,
 }

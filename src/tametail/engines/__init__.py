@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from tametail.queries.column import Query
-
 
 class Engine(Protocol):
     """What ``ask`` needs of an engine: one verb, and rows by position where they are stable."""
@@ -14,7 +12,7 @@ class Engine(Protocol):
     def size(self) -> int:
         """The number of records, missing ones included. Public under replace-one only."""
 
-    def answer(self, query: Query) -> Any:
+    def answer(self, query: Any, /) -> Any:
         """Return the exact answer to ``query``."""
 
     def rows(self, start: int, stop: int) -> Engine:

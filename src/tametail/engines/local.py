@@ -38,7 +38,7 @@ from tametail.engines.tables.sources import (
     ending,
 )
 from tametail.errors import ColumnError, InternalError, ParameterError
-from tametail.queries.rows import ColumnQuery
+from tametail.queries.rows import RowQuery
 
 #: Rows of a Parquet file that are read at a time.
 _PARQUET_ROWS = 1 << 13
@@ -68,7 +68,7 @@ class TableEngine:
         """The number of rows. Public under replace-one only."""
         return self._size()
 
-    def answer(self, query: ColumnQuery) -> Any:
+    def answer(self, query: RowQuery) -> Any:
         """Return the exact answer to ``query``."""
         return self._kernel.answer(query)
 

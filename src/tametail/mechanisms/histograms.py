@@ -311,7 +311,7 @@ def _occupied(counts: Mapping[int, int], universe: Universe | None) -> list[int]
 
 def _noise(
     budget: Budget, unit: Unit
-) -> tuple[Callable[[Sequence[int]], list[int]], sparse.NoiseLaw]:
+) -> tuple[Callable[[Sequence[int]], tuple[int, ...]], sparse.NoiseLaw]:
     """Return the function that adds noise to counts, and the law of what it adds."""
     moved = MOVED_COUNTS[unit]
     match budget:

@@ -17,6 +17,8 @@ from typing import Any
 
 from tametail._validate import positive
 from tametail.errors import InternalError
+from tametail.privacy.accounting import analytic_gaussian_sigma, round_down, square_root_up
+from tametail.privacy.notions import Approx
 from tametail.privacy.opendp import features
 
 GREATEST_SCALE = 2.0**56
@@ -26,7 +28,7 @@ LEAST_SCALE = 2.0**-10
 """Noise of this scale is 0 except with probability below e^-1000: less would gain nothing."""
 
 
-def add_laplace(values: Sequence[int], l1: int, epsilon: float) -> list[int]:
+def add_laplace(values: Sequence[int], l1: int, epsilon: float) -> tuple[int, ...]:
     r"""Add independent discrete Laplace noise to each of some integers.
 
     The noise Z has P(Z = z) = (1 - p) / (1 + p) p^\|z\| with p = exp(-1 / scale) and the scale
@@ -50,13 +52,17 @@ def add_laplace(values: Sequence[int], l1: int, epsilon: float) -> list[int]:
     Examples
     --------
     >>> add_laplace([10**30, -7], l1=1, epsilon=1000.0)
-    [1000000000000000000000000000000, -7]
+    (1000000000000000000000000000000, -7)
     """
     scale = laplace_scale(l1, epsilon)
-    return _add(values, _laplace, scale)
+    # OpenDP cannot tell the type of an empty list.
+    if scale == 0.0 or len(values) == 0:
+        return tuple(int(value) for value in values)
+    noise: list[int] = _laplace(scale)([0] * len(values))
+    return tuple(int(value) + z for value, z in zip(values, noise, strict=True))
 
 
-def add_gaussian(values: Sequence[int], l2_squared: int, rho: float) -> list[int]:
+def add_gaussian(values: Sequence[int], l2_squared: int, rho: float) -> tuple[int, ...]:
     """Add independent discrete Gaussian noise to each of some integers.
 
     The noise Z has P(Z = z) proportional to exp(-z^2 / (2 sigma^2)) with the sigma of
@@ -80,10 +86,14 @@ def add_gaussian(values: Sequence[int], l2_squared: int, rho: float) -> list[int
     Examples
     --------
     >>> add_gaussian([10**30, -7], l2_squared=2, rho=1e6)
-    [1000000000000000000000000000000, -7]
+    (1000000000000000000000000000000, -7)
     """
     sigma = gaussian_scale(l2_squared, rho)
-    return _add(values, _gaussian, sigma)
+    # OpenDP cannot tell the type of an empty list.
+    if sigma == 0.0 or len(values) == 0:
+        return tuple(int(value) for value in values)
+    noise: list[int] = _gaussian(sigma)([0] * len(values))
+    return tuple(int(value) + z for value, z in zip(values, noise, strict=True))
 
 
 @lru_cache(maxsize=4096)
@@ -151,12 +161,20 @@ def _least_scale(
     return scale
 
 
-def _add(values: Sequence[int], build: Callable[[float], Any], scale: float) -> list[int]:
-    # OpenDP cannot tell the type of an empty list.
-    if scale == 0.0 or len(values) == 0:
-        return [int(value) for value in values]
-    noise: list[int] = build(scale)([0] * len(values))
-    return [int(value) + z for value, z in zip(values, noise, strict=True)]
+def lone_gaussian_rho(l2_squared: int, cost: Approx) -> float:
+    """Return the rho whose discrete Gaussian noise, used alone, costs (epsilon, delta).
+
+    If continuous noise of standard deviation s is enough, so is discrete noise with
+    ``sigma^2 = s^2 + 16``, up to a factor 1 - 2^-50 of epsilon and delta: see
+    ``docs/proofs/ball.md``. The rho is ``l2_squared / (2 sigma^2)``, rounded down.
+
+    >>> rho = lone_gaussian_rho(10**12, Approx(1.0, 1e-6))
+    >>> round((0.5 / rho) ** 0.5, 3)  # sigma over the sensitivity, as for continuous noise
+    4.225
+    """
+    epsilon, delta = (number * (1 - 2.0**-50) for number in cost.values())
+    s = analytic_gaussian_sigma(square_root_up(Fraction(l2_squared)), epsilon, delta)
+    return round_down(Fraction(l2_squared) / (2 * (Fraction(s) ** 2 + 16)))
 
 
 @lru_cache(maxsize=1024)

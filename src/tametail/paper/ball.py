@@ -45,10 +45,7 @@ def ball_estimator(
     query = BallMean.around(centre, radius, size=half, strength=_strength(budget))
 
     # "mu <- sum(Z') / l + N(0, 32 r^2 / (9 rho n^2))": 8r/(3n) in L2, by P13 for approximate DP.
-    if isinstance(budget, Approx):
-        noisy = ask_z.gaussian(query, budget)
-    else:
-        noisy = ask_z.noisy(query, budget)
+    noisy = ask_z(query, budget)
     # "return mu + c"
     return query.value(noisy)
 

@@ -49,7 +49,7 @@ def range_estimator(ask: Ask, cost: Budget, *, radius: float, R: float) -> Range
     buckets = Buckets(inverse_width=1.0 / width, low=-last - 1, high=last)
 
     # "Run the histogram; let [a, b] be the bucket with the maximum number of points" (P6, P7, P8).
-    key = ask.largest(buckets, cost)
+    key = ask(buckets, cost)
     if key is None:  # nothing above the stability threshold: a fixed answer, no second try (P8)
         return Range(0.0, radius)
 

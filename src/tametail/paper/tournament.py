@@ -42,7 +42,7 @@ def play(ask: Ask, budget: Budget, centre: Sequence[float], grid: Scores) -> lis
     """Run the exponential mechanism on the scores, computed on the records of ``ask`` alone."""
     query = replace(grid, centre=tuple(centre))
     # "Run Exponential Mechanism w.r.t. Score (sensitivity 1, privacy budget eps)"
-    return query.value(ask.winner(query, budget))
+    return query.value(ask(query, budget))
 
 
 def grid_for(game: Tournament, *, dim: int, size: int, scale: float, default: int = 0) -> Scores:

@@ -58,5 +58,5 @@ def _noisy_mean(ask: Ask, budget: Budget, interval: Range, per_block: int) -> fl
         interval.centre, side, side, strength=cost.strength, records=per_block
     )
     # A missing record counts as the centre, so the mean divides by the public block size.
-    (total,) = ask.noisy(ClippedSum(lattice), cost)
+    (total,) = ask(ClippedSum(lattice), cost)
     return lattice.value(lattice.centre + total / per_block)

@@ -14,6 +14,7 @@ import sys
 from dataclasses import dataclass
 
 from tametail.privacy.unit import Unit
+from tametail.queries.query import Query, Sensitivity, SumQuery
 
 #: One record weighs this much in a soft count.
 SOFT_ONE = 32
@@ -30,14 +31,6 @@ RELATIVE_ROUNDING = 2.0**-32
 
 #: Ends of a lattice in ticks: every integer up to here is a double.
 WIDEST_END = 1 << 53
-
-
-@dataclass(frozen=True, slots=True)
-class Sensitivity:
-    """How far one record can move an answer: in L1, and in L2 (squared, to stay an integer)."""
-
-    l1: int
-    l2_squared: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +171,7 @@ def _ticks(value: float, exponent: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class Count(SumQuery):
     """The number of records that are not missing. Answer: ``(count,)``."""
 
     def sensitivity(self, unit: Unit) -> Sensitivity:  # noqa: ARG002 - the same for both units
@@ -187,7 +180,7 @@ class Count:
 
 
 @dataclass(frozen=True, slots=True)
-class ClippedSum:
+class ClippedSum(SumQuery):
     """Sum of the clipped, centred records and, if ``count_weight`` > 0, their weighted count.
 
     Answer: ``(sum of q - centre,)`` or ``(sum of q - centre, count_weight * count)``.
@@ -214,7 +207,7 @@ class ClippedSum:
 
 
 @dataclass(frozen=True, slots=True)
-class DistanceSum:
+class DistanceSum(SumQuery):
     r"""Sum of the clipped distances from ``centre``, and their weighted count.
 
     With y = x - centre, \|y\| is rounded down to 33 significant bits and clipped to the ends of the
@@ -246,7 +239,7 @@ class DistanceSum:
 
 
 @dataclass(frozen=True, slots=True)
-class Buckets:
+class Buckets(Query[int | None]):
     """Counts of ``floor(x * inverse_width)`` over the keys ``low..high``; other keys are dropped.
 
     Answer: a mapping of the non-empty keys to their counts.
@@ -263,7 +256,7 @@ class Buckets:
 
 
 @dataclass(frozen=True, slots=True)
-class TailNodes:
+class TailNodes(SumQuery):
     r"""Soft counts of the distances from ``centre`` on octave nodes, below and above it.
 
     With y = x - centre, let a record lie in the i-th sixteenth of the octave 2**j <= \|y\| <
@@ -289,7 +282,7 @@ class TailNodes:
 
 
 @dataclass(frozen=True, slots=True)
-class Squares:
+class Squares(SumQuery):
     r"""Sum of squared distances from ``centre``, each rounded up and capped.
 
     A distance \|y\| in the i-th sixteenth of octave j is rounded up to the end of that sixteenth,
@@ -320,7 +313,7 @@ class Squares:
 
 
 @dataclass(frozen=True, slots=True)
-class Median:
+class Median(Query[float]):
     """The records as ordered integer keys, for a private choice of their median.
 
     A record is looked at with probability ``2**-halvings``, by a secret coin of its own; the
@@ -337,5 +330,4 @@ class Median:
 
 
 ProfileQuery = TailNodes | Squares | DistanceSum
-SumQuery = Count | ClippedSum | ProfileQuery
-Query = SumQuery | Buckets | Median
+ColumnQuery = Count | ClippedSum | ProfileQuery | Buckets | Median

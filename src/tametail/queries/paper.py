@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from tametail.errors import InternalError
 from tametail.privacy.unit import Unit
-from tametail.queries.column import Sensitivity
+from tametail.queries.query import GaussianQuery, Query, Sensitivity
 
 #: Sums of this many bits, with their sign, fit in 64.
 WIDEST_SUM = 62
@@ -31,7 +31,7 @@ def _replace_one_only(unit: Unit) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class BallMean:
+class BallMean(GaussianQuery):
     """The mean of the rows in a ball, over at least three quarters of the number of all rows.
 
     A row x becomes ``y_j = floor((x_j - centre_j) * 2**-exponent)`` and is kept if the integer
@@ -101,7 +101,7 @@ class Opponent(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Scores:
+class Scores(Query[int]):
     """How many rows must change before each point of a grid loses a match.
 
     A cell x_j becomes ``floor((x_j - centre_j) * 2**-exponent)`` ticks, at most ``FARTHEST`` in
@@ -201,4 +201,4 @@ def _squared(direction: Sequence[int]) -> int:
     return sum(part * part for part in direction)
 
 
-VectorQuery = BallMean | Scores
+PaperQuery = BallMean | Scores

@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass
 
 from tametail.privacy.unit import Unit
-from tametail.queries.column import Sensitivity
+from tametail.queries.query import Query, RankQuery, Sensitivity, SumQuery
 
 #: The largest radius of a ball in ticks, and the most rows of a chunk: sums of squares of a chunk
 #: stay below 2**53, so that float64 adds them up exactly.
@@ -22,7 +22,7 @@ MOST_ROWS = 1 << 11
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnMedians:
+class ColumnMedians(Query[tuple[float, ...]]):
     """The cells of every column as ordered keys, for a private choice of their medians.
 
     A cell is looked at with probability ``2**-halvings``, by a secret coin of its own. The
@@ -45,7 +45,7 @@ class ColumnMedians:
 
 
 @dataclass(frozen=True, slots=True)
-class Distances:
+class Distances(RankQuery):
     r"""How many cells lie at least so far from the centre of their column.
 
     ``distances[j]`` ascends. A cell x of column j is at least ``distances[j][i]`` away if
@@ -118,7 +118,7 @@ class Ball:
 
 
 @dataclass(frozen=True, slots=True)
-class BallLevels:
+class BallLevels(RankQuery):
     """How many rows lie outside each of the balls, for a choice of the radius.
 
     The choice is that of :class:`Distances`: the last candidate but one is the largest radius.
@@ -140,7 +140,7 @@ class BallLevels:
 
 
 @dataclass(frozen=True, slots=True)
-class BallSum:
+class BallSum(SumQuery):
     """Sum of the rows, mapped into one of the balls, their weighted number, and missing cells.
 
     Answer: ``(sums of the columns...)``, then ``count_weight * rows`` if that weight is not 0, then
@@ -175,7 +175,7 @@ class BallSum:
 
 
 @dataclass(frozen=True, slots=True)
-class BallSquares:
+class BallSquares(SumQuery):
     """Sums of squares of the columns, mapped into the ball, and the weighted number of rows cut.
 
     Squares are counted in units of ``2**shift`` square ticks, and their sums are rounded down.
@@ -215,7 +215,7 @@ class BallSquares:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(SumQuery):
     """The number of rows, whatever their cells hold. Answer: ``(count,)``."""
 
     def sensitivity(self, unit: Unit) -> Sensitivity:  # noqa: ARG002 - 0 under replace-one
@@ -224,5 +224,4 @@ class Rows:
 
 
 ChoiceQuery = Distances | BallLevels
-ColumnSumQuery = BallSum | BallSquares | Rows
-ColumnQuery = ColumnMedians | ChoiceQuery | ColumnSumQuery
+RowQuery = ColumnMedians | ChoiceQuery | BallSum | BallSquares | Rows

@@ -26,8 +26,8 @@ from tametail.queries.rows import (
     BallSquares,
     BallSum,
     ColumnMedians,
-    ColumnQuery,
     Distances,
+    RowQuery,
     Rows,
 )
 
@@ -66,7 +66,7 @@ class ColumnKernel:
         self._chunks = chunks
         self._pass: BallPass | None = None
 
-    def answer(self, query: ColumnQuery) -> Any:
+    def answer(self, query: RowQuery) -> Any:
         """Return the exact answer to ``query``."""
         match query:
             case ColumnMedians():

@@ -23,11 +23,11 @@ from tametail.queries.column import (
     SOFT_ONE,
     Buckets,
     ClippedSum,
+    ColumnQuery,
     Count,
     DistanceSum,
     Median,
     ProfileQuery,
-    Query,
     Squares,
     TailNodes,
 )
@@ -77,7 +77,7 @@ class Kernel(Protocol):
 
 
 def answer(
-    query: Query, chunks: Iterable[Floats], profiles: dict[float, Profile] | None = None
+    query: ColumnQuery, chunks: Iterable[Floats], profiles: dict[float, Profile] | None = None
 ) -> Any:
     """Return the exact answer to ``query`` over all chunks, in one pass.
 
@@ -94,7 +94,7 @@ def answer(
     return _run(_KERNELS[type(query)](query), chunks)
 
 
-def longest_chunk(query: Query) -> int:
+def longest_chunk(query: ColumnQuery) -> int:
     """Return how many values a chunk may have that needs no conversion."""
     compiled = native.library() is not None and isinstance(query, Count | ClippedSum | ProfileQuery)
     return LONG_CHUNK if compiled or isinstance(query, Median) else CHUNK
@@ -300,14 +300,14 @@ class _MedianKernel:
         return keys, counts.astype(np.int64)
 
 
-_KERNELS: dict[type[Query], Callable[[Any], Kernel]] = {
+_KERNELS: dict[type[ColumnQuery], Callable[[Any], Kernel]] = {
     Count: _CountKernel,
     ClippedSum: _ClippedSumKernel,
     Buckets: _BucketsKernel,
     Median: _MedianKernel,
 }
 
-_PROFILE_ANSWERS: dict[type[Query], Callable[[Any, Profile], tuple[int, ...]]] = {
+_PROFILE_ANSWERS: dict[type[ColumnQuery], Callable[[Any, Profile], tuple[int, ...]]] = {
     TailNodes: _tail_nodes,
     Squares: _squares,
     DistanceSum: _distance_sum,

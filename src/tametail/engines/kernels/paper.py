@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tametail.queries.paper import FARTHEST, BallMean, Scores, VectorQuery
+from tametail.queries.paper import FARTHEST, BallMean, PaperQuery, Scores
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -27,7 +27,7 @@ _UNBEATEN = np.iinfo(np.int64).max
 _NEAR = 1.3
 
 
-def answer(query: VectorQuery, chunks: Iterable[Floats]) -> Any:
+def answer(query: PaperQuery, chunks: Iterable[Floats]) -> Any:
     """Return the exact answer to ``query`` over all chunks of rows."""
     if isinstance(query, BallMean):
         return _ball_mean(query, chunks)
@@ -35,7 +35,7 @@ def answer(query: VectorQuery, chunks: Iterable[Floats]) -> Any:
     return scores(query, np.concatenate([np.empty((0, query.dim), dtype=np.int64), *rows]))
 
 
-def _ticks(query: VectorQuery, chunk: Floats) -> Floats:
+def _ticks(query: PaperQuery, chunk: Floats) -> Floats:
     with np.errstate(all="ignore"):  # an overflow is an infinity: far away
         ticks: Floats = np.floor((chunk - np.array(query.centre)) * 2.0**-query.exponent)
     return ticks

@@ -23,7 +23,7 @@ from tametail.engines.spark.rows import (
 )
 from tametail.engines.survey import Held, held_halvings
 from tametail.errors import InternalError
-from tametail.queries.column import Buckets, ClippedSum, Count, Median, Query
+from tametail.queries.column import Buckets, ClippedSum, ColumnQuery, Count, Median
 
 #: Bits of the low word of a sum.
 _WORD_BITS = 20
@@ -54,7 +54,7 @@ class SparkEngine:
         """The number of records, missing ones included."""
         return self._rows.shape.rows
 
-    def answer(self, query: Query) -> Any:
+    def answer(self, query: ColumnQuery) -> Any:
         """Return the exact answer to ``query``."""
         match query:
             case Count():

@@ -21,7 +21,7 @@ from tametail.engines.cells import Floats, arrow_to_floats
 from tametail.engines.kernels.ball import BallPass, ColumnKernel, Totals, from_totals
 from tametail.engines.local import TableEngine
 from tametail.engines.spark.rows import collect, to_numbers
-from tametail.queries.rows import BallSquares, BallSum, ColumnMedians, ColumnQuery, Rows
+from tametail.queries.rows import BallSquares, BallSum, ColumnMedians, RowQuery, Rows
 
 #: What a partition answers: integers in lists.
 Partial = list[Any]
@@ -42,7 +42,7 @@ class SparkTableEngine(TableEngine):
         self._numbers = to_numbers(frame, {f"x{j}": name for j, name in enumerate(columns)})
         self._totals: tuple[Any, Totals] | None = None
 
-    def answer(self, query: ColumnQuery) -> Any:
+    def answer(self, query: RowQuery) -> Any:
         """Return the exact answer to ``query``."""
         match query:
             case Rows():
@@ -64,7 +64,7 @@ class SparkTableEngine(TableEngine):
             self._totals = key, _added([Totals(**part) for (part,) in self._partials(query)])
         return self._totals[1]
 
-    def _partials(self, query: ColumnQuery) -> list[Partial]:
+    def _partials(self, query: RowQuery) -> list[Partial]:
         """Ask every partition."""
         answers = self._numbers.mapInArrow(_answerer(query, len(self.columns)), "answer string")
         # A frame may have no partitions at all: the answer over no rows stands in for them.
@@ -73,7 +73,7 @@ class SparkTableEngine(TableEngine):
         ]
 
 
-def _answerer(query: ColumnQuery, dim: int) -> Callable[[Batches], Batches]:
+def _answerer(query: RowQuery, dim: int) -> Callable[[Batches], Batches]:
     """Return what runs on the executors."""
 
     def answer(batches: Batches) -> Batches:
@@ -83,7 +83,7 @@ def _answerer(query: ColumnQuery, dim: int) -> Callable[[Batches], Batches]:
     return answer
 
 
-def _partial(query: ColumnQuery, dim: int, batches: Batches) -> Partial:
+def _partial(query: RowQuery, dim: int, batches: Batches) -> Partial:
     """Return the answer over the rows of one partition, as integers in lists."""
     if isinstance(query, BallSum | BallSquares):
         empty = BallPass(query.ball).totals(query.level, lambda _: iter(()))

@@ -17,7 +17,7 @@ from tametail.engines.kernels import column as kernel
 from tametail.engines.survey import Held, Survey
 from tametail.engines.tables.sources import SOURCES, Source, ending
 from tametail.errors import DataError
-from tametail.queries.column import Count, Median, Query
+from tametail.queries.column import ColumnQuery, Count, Median
 
 #: Called with the fraction of the files that a pass has done, between 0 and 1; never with rows.
 Progress = Callable[[float], None]
@@ -49,7 +49,7 @@ class FileEngine:
         """The number of records, missing ones included; a CSV file is read once to know it."""
         return len(range(self._source.size)[self._window])
 
-    def answer(self, query: Query) -> Any:
+    def answer(self, query: ColumnQuery) -> Any:
         """Return the exact answer to ``query``, in at most one pass."""
         match query:
             case Count() if not self._profiles:

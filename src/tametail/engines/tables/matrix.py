@@ -24,7 +24,7 @@ from tametail.engines.kernels import paper as vector_kernel
 from tametail.engines.tables.frames import column_of, is_frame
 from tametail.engines.tables.memory import MemoryEngine
 from tametail.errors import ColumnError, ParameterError
-from tametail.queries.paper import VectorQuery
+from tametail.queries.paper import PaperQuery
 
 #: Values per chunk of rows, over all columns.
 CHUNK_VALUES = 1 << 18
@@ -60,7 +60,7 @@ class MatrixEngine:
         """The number of columns."""
         return int(self._matrix.shape[1])
 
-    def answer(self, query: VectorQuery) -> Any:
+    def answer(self, query: PaperQuery) -> Any:
         """Return the exact answer to a vector query."""
         return vector_kernel.answer(query, self._chunks())
 

@@ -18,7 +18,7 @@ from tametail.engines.cells import (
 )
 from tametail.engines.kernels import column as kernel
 from tametail.errors import ColumnError
-from tametail.queries.column import Query
+from tametail.queries.column import ColumnQuery
 
 
 class MemoryEngine:
@@ -40,7 +40,7 @@ class MemoryEngine:
         """The number of records, missing ones included."""
         return len(self._column)
 
-    def answer(self, query: Query) -> Any:
+    def answer(self, query: ColumnQuery) -> Any:
         """Return the exact answer to ``query``."""
         # An array of doubles is read where it is: then longer chunks are quicker.
         size = kernel.longest_chunk(query) if _is_plain(self._column) else kernel.CHUNK

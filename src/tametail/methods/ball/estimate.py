@@ -37,7 +37,7 @@ Floats = npt.NDArray[np.float64]
 def vector_mean(plan: VectorPlan, ask: Ask) -> VectorEstimate:
     """Run the plan: ask, and conclude from the answers."""
     if plan.n is None:
-        (count,) = ask.noisy(Rows(), plan.cost("count"))
+        (count,) = ask(Rows(), plan.cost("count"))
         plan = plan.with_count(count)
     size = max(plan.n or 0, 1)
     if plan.has("centre"):
@@ -77,7 +77,7 @@ def _common_scale(
         window=steps.WINDOW,
         least=2 * target // 3,
     )
-    (octave,) = ask.choose(query, cost)
+    (octave,) = ask(query, cost)
     scale = steps.HALF_OCTAVES[octave - 1] if octave else 0.0
     factor = 1 / scale if scale else 0.0
     order = steps.norm_order(plan.cost("sum" + number))
@@ -121,7 +121,7 @@ def _is_last(plan: VectorPlan, number: str) -> bool:
 
 
 def _ask_squares(plan: VectorPlan, ask: Ask, ball: Ball, level: int) -> tuple[int, ...]:
-    return ask.noisy(BallSquares(ball, level), plan.cost("spread"))
+    return ask(BallSquares(ball, level), plan.cost("spread"))
 
 
 def _ask_sum(
@@ -137,4 +137,4 @@ def _ask_sum(
         ball, level, rows=plan.unit is Unit.ADD_REMOVE, missing=plan.missing == "skip"
     )
     query = BallSum(ball, level, rows, missing)
-    return BallMeasure.of(query, cost, plan.unit, ask.noisy(query, cost), size, squares)
+    return BallMeasure.of(query, cost, plan.unit, ask(query, cost), size, squares)

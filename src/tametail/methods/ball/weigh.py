@@ -93,7 +93,7 @@ class Weighing:
 def find_weights(plan: VectorPlan, ask: Ask, size: int) -> Weighing:
     """Ask for centres and scales, and weigh the columns."""
     times = centre_halvings(plan.cost("centre"), size, plan.dim)
-    centres = ask.medians(ColumnMedians(times, plan.possible), plan.cost("centre"))
+    centres = ask(ColumnMedians(times, plan.possible), plan.cost("centre"))
     told, final = plan.scales, plan.cost("sum")
     if told:
         scales = np.array(told)
@@ -151,7 +151,7 @@ def _choose_scales(
         least=2 * target // 3,
         columns=None if columns is None else tuple(columns.tolist()),
     )
-    chosen = ask.choose(query, cost)
+    chosen = ask(query, cost)
     steps = (0.0, *HALF_OCTAVES[1:], HALF_OCTAVES[-1])
     return np.array([steps[index] for index in chosen])
 
@@ -232,5 +232,5 @@ def find_radius(ask: Ask, ball: Ball, live: int, size: int, cost: Budget, final:
     target = _rank(1.5 / choice_rate(cost, 1) + few_rows(final, live), size / 4)
     count = len(ball.radii)
     weights = tuple(1 << max(54 - 3 * step // FINENESS, 0) for step in range(count + 1))
-    (chosen,) = ask.choose(BallLevels(ball, target, weights), cost)
+    (chosen,) = ask(BallLevels(ball, target, weights), cost)
     return min(chosen, count - 1)

@@ -60,7 +60,7 @@ class Tails:
     def ask(cls, ask: Ask, plan: Plan, centre: float, cost: Budget) -> Tails:
         """Ask for the counts around ``centre``."""
         query = _nodes(plan, centre)
-        answer = np.array(ask.noisy(query, cost), dtype=np.float64) / SOFT_ONE
+        answer = np.array(ask(query, cost), dtype=np.float64) / SOFT_ONE
         nodes = query.last - query.first + 1
         if len(answer) != 2 * nodes + query.counted:
             raise InternalError("the transcript comes from another version: it has other nodes.")

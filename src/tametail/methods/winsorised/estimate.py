@@ -41,18 +41,18 @@ def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:
     too_many = 0.0
     if plan.n is None:
         cost = plan.cost("count")
-        (count,) = ask.noisy(Count(), cost)
+        (count,) = ask(Count(), cost)
         plan, too_many = plan.with_count(count), noise_for(cost, 1, 1).quantile(UNUSUAL)
     size = max(plan.n or 0, 1)
 
     low, high = plan.possible
-    centre = ask.median(Median(halvings(size), low, high), plan.cost("centre"))
+    centre = ask(Median(halvings(size), low, high), plan.cost("centre"))
     tails = Tails.ask(ask, plan, centre, plan.cost("tail"))
     rest = plan
     fewest = max(size - too_many, CERTAIN * size)
     if (elsewhere := _elsewhere(plan, centre, tails, fewest)) is not None:
         rest = plan.with_new_centre()
-        centre = ask.median(Median(halvings(size), *elsewhere), rest.cost("centre"))
+        centre = ask(Median(halvings(size), *elsewhere), rest.cost("centre"))
         tails = Tails.ask(ask, rest, centre, rest.cost("tail"))
     clip = choose_clip(rest, centre, tails, size, Reference.of(plan, (centre, centre)))
     if clip.side == 0:
@@ -93,7 +93,7 @@ def _ask_sum(plan: Plan, ask: Ask, clip: Clip, tails: Tails, size: int) -> Sum:
     )
     weight = _count_weight(plan, lattice, clip) if plan.unit is Unit.ADD_REMOVE else 0
     query = DistanceSum(clip.centre, lattice, weight)
-    answer = ask.noisy(query, cost)
+    answer = ask(query, cost)
     sensitivity = query.sensitivity(plan.unit)
     noise = noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
     if weight:
@@ -111,7 +111,7 @@ def _ask_squares(plan: Plan, ask: Ask, clip: Clip) -> float:
     fraction, exponent = math.frexp(clip.side)
     query = Squares(clip.centre, exponent - 1, max(math.ceil(32 * fraction) - 16, 1))
     cost = plan.cost("spread")
-    (noisy,) = ask.noisy(query, cost)
+    (noisy,) = ask(query, cost)
     risk = split_risk(1 - (plan.confidence or 0.0)).spread
     noise = noise_for(cost, query.largest, query.largest**2).quantile(risk / 2)
     return (noisy + noise) * query.unit

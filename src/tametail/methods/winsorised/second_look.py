@@ -41,7 +41,7 @@ def second_look(plan: Plan, ask: Ask, centre: float, first: Tails) -> tuple[Clip
     size, cost, count_noise = max(plan.n or 0, 1), plan.cost("sum"), None
     if first.count is None:
         count_cost, cost = cost.split(COUNT_SHARE, 1 - COUNT_SHARE)
-        (answer,) = ask.noisy(Count(), count_cost)
+        (answer,) = ask(Count(), count_cost)
         count, weight, count_noise = max(float(answer), 1.0), 1, noise_for(count_cost, 1, 1)
     tails = first.averaged_with(Tails.ask(ask, plan, centre, cost))
     if count_noise is None:

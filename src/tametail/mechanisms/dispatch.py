@@ -1,0 +1,106 @@
+"""Which mechanism makes the answer of a query private: the query's type decides.
+
+Every entry of :data:`MECHANISMS` takes a query, what it may cost and the unit of protection: public
+numbers. It returns the mechanism, a function of the exact answer. The proof that each costs no more
+than it may is ``docs/proofs/ask.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
+
+from tametail.errors import InternalError
+from tametail.mechanisms.histograms import largest_bucket
+from tametail.mechanisms.medians import Keys, choose_median
+from tametail.mechanisms.noise import add_gaussian, add_laplace, lone_gaussian_rho
+from tametail.mechanisms.ranks import choose_medians, choose_ranks
+from tametail.mechanisms.select import select
+from tametail.privacy.budget import Approx, Budget, Zcdp, exponential_rate, on_sample
+from tametail.privacy.unit import Unit
+from tametail.queries.column import Buckets, Median
+from tametail.queries.paper import Scores
+from tametail.queries.query import GaussianQuery, Query, RankQuery, SumQuery
+from tametail.queries.rows import ChoiceQuery, ColumnMedians
+
+Answer = TypeVar("Answer")
+Integers = Callable[[Any], tuple[int, ...]]
+
+
+def mechanism_for(query: Query[Answer], cost: Budget, unit: Unit) -> Callable[[Any], Answer]:
+    """Return the function that turns the exact answer of ``query`` into a private one.
+
+    Notes
+    -----
+    **Formal guarantee**: what it returns costs at most ``cost`` under ``unit``. See
+    ``docs/proofs/ask.md``.
+
+    Examples
+    --------
+    >>> from tametail.privacy.budget import pure
+    >>> from tametail.queries.column import Count
+    >>> mechanism_for(Count(), pure(1000.0), Unit.ADD_REMOVE)((41,))
+    (41,)
+    """
+    for kind in type(query).__mro__:
+        if kind in MECHANISMS:
+            mechanism: Callable[[Any], Answer] = MECHANISMS[kind](query, cost, unit)
+            return mechanism
+    raise InternalError(f"there is no mechanism for {type(query).__name__}.")
+
+
+def _noise(query: SumQuery, cost: Budget, unit: Unit) -> Integers:
+    """Discrete Laplace noise, or Gaussian for a zCDP cost."""
+    sensitivity = query.sensitivity(unit)
+    if isinstance(cost, Zcdp):
+        return partial(add_gaussian, l2_squared=sensitivity.l2_squared, rho=cost.rho)
+    return partial(add_laplace, l1=sensitivity.l1, epsilon=cost.strength)
+
+
+def _gaussian(query: GaussianQuery, cost: Budget, unit: Unit) -> Integers:
+    """Discrete Gaussian noise; for (epsilon, delta) such that by itself it costs that."""
+    l2_squared = query.sensitivity(unit).l2_squared
+    if isinstance(cost, Approx):
+        rho = lone_gaussian_rho(max(l2_squared, 1), cost)
+        return partial(add_gaussian, l2_squared=l2_squared, rho=rho)
+    return _noise(query, cost, unit)
+
+
+def _median(query: Median, cost: Budget, unit: Unit) -> Callable[[tuple[Keys, Keys]], float]:
+    """A private median, chosen among all doubles by the exponential mechanism."""
+    rate = exponential_rate(on_sample(cost, query.halvings))
+    choose = partial(choose_median, rate=rate, unit=unit, low=query.low, high=query.high)
+    return lambda exact: choose(*exact)
+
+
+def _bucket(query: Buckets, cost: Budget, unit: Unit) -> Callable[[dict[int, int]], int | None]:
+    """The key of a bucket that privately looks largest; None if none stands out."""
+    return partial(largest_bucket, budget=cost, low=query.low, high=query.high, unit=unit)
+
+
+def _winner(query: Scores, cost: Budget, unit: Unit) -> Callable[[Any], int]:
+    """The index of a point with a high score, by the exponential mechanism."""
+    rate = exponential_rate(cost) / query.score_sensitivity(unit)
+    return partial(select, weights=[1] * query.points, rate=rate)
+
+
+def _medians(query: ColumnMedians, cost: Budget, unit: Unit) -> Callable[[Any], tuple[float, ...]]:
+    """A private median of every column; together they cost ``cost``."""
+    return partial(choose_medians, query=query, cost=cost, unit=unit)
+
+
+def _ranks(query: ChoiceQuery, cost: Budget, unit: Unit) -> Integers:
+    """A private rank for every list of counts; together they cost ``cost``."""
+    return partial(choose_ranks, query=query, cost=cost, unit=unit)
+
+
+MECHANISMS: dict[type[Any], Callable[[Any, Budget, Unit], Callable[[Any], Any]]] = {
+    SumQuery: _noise,
+    GaussianQuery: _gaussian,
+    Median: _median,
+    Buckets: _bucket,
+    Scores: _winner,
+    ColumnMedians: _medians,
+    RankQuery: _ranks,
+}

@@ -1,0 +1,52 @@
+"""What a query is: a question whose type names its mechanism and the type of its answer.
+
+A query holds public numbers and earlier private answers only. A :class:`SumQuery` says how far one
+record can move its exact answer and gets noise; the other kinds are answered by a private choice.
+:mod:`tametail.mechanisms.dispatch` has the mechanism of each kind.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from tametail.privacy.unit import Unit
+
+Answer_co = TypeVar("Answer_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """How far one record can move an answer: in L1, and in L2 (squared, to stay an integer)."""
+
+    l1: int
+    l2_squared: int
+
+
+class Query(ABC, Generic[Answer_co]):
+    """A question about the records; ``ask(query, cost)`` returns its private answer."""
+
+    __slots__ = ()
+
+
+class SumQuery(Query[tuple[int, ...]]):
+    """Integers that get discrete noise: Laplace, or Gaussian for a zCDP cost."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def sensitivity(self, unit: Unit) -> Sensitivity:
+        """Return how far one record can move the exact answer."""
+
+
+class GaussianQuery(SumQuery):
+    """Integers that get discrete Gaussian noise, which by itself may cost (epsilon, delta)."""
+
+    __slots__ = ()
+
+
+class RankQuery(Query[tuple[int, ...]]):
+    """Lists of counts; in each of them it is chosen where the counts pass a target."""
+
+    __slots__ = ()
