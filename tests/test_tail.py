@@ -6,7 +6,8 @@ import pytest
 
 from tametail import Bounded, Moment, theory
 from tametail.errors import ParameterError
-from tametail.tail import bias_constant, parse_tail, parse_within, tail_from_dict
+from tametail.inequalities.truncation import bias_constant
+from tametail.tail import parse_tail, parse_within, tail_from_dict
 
 
 @pytest.mark.parametrize("tail", [None, Moment(2, 5), Moment(1.5, 1e-9), Bounded(-3, 8)])

@@ -56,15 +56,6 @@ class Moment:
         return {"kind": "moment", "k": self.k, "scale": self.scale}
 
 
-def bias_constant(k: float) -> float:
-    """Return the best constant of the truncation bias, as :func:`tametail.theory.bias_constant`.
-
-    >>> bias_constant(2)
-    0.25
-    """
-    return math.exp((k - 1) * math.log(k - 1) - k * math.log(k))
-
-
 @dataclass(frozen=True, slots=True)
 class Bounded:
     """Every record lies in [low, high].

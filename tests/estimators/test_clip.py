@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import tametail as tt
-from tametail.methods.winsorised.anchors import GAP, raise_anchors
-from tametail.methods.winsorised.balance import _centre_variance
-from tametail.methods.winsorised.clip import Clip, choose_clip
+from tametail.methods.winsorised.clip import Clip, _centre_variance, choose_clip, raise_anchors
+from tametail.methods.winsorised.constants import GAP
 from tametail.methods.winsorised.counts import Tails, noise_of_counts
 from tametail.methods.winsorised.curves import Fit
 from tametail.methods.winsorised.reference import Reference

@@ -17,9 +17,10 @@ from exact import estimate
 import tametail as tt
 from tametail.engines.tables.memory import MemoryEngine
 from tametail.inequalities.concentration import count_bound, mean_deviation, second_moment_bound
+from tametail.inequalities.risk import split_risk
 from tametail.methods.winsorised.beyond import per_count
-from tametail.methods.winsorised.interval import Sum, split_risk
 from tametail.methods.winsorised.reference import Reference
+from tametail.methods.winsorised.sums import Sum
 from tametail.privacy.budget import Noise
 from tametail.queries.column import SOFT_ONE, Lattice, TailNodes
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 import tametail as tt
 from tametail.engines.tables.memory import MemoryEngine
 from tametail.errors import InternalError
-from tametail.methods.winsorised.counts import Tails, sum_quantile, windows
+from tametail.inequalities.quantiles import sum_quantile
+from tametail.methods.winsorised.counts import Tails, windows
 from tametail.privacy.budget import Noise
 from tametail.queries.column import SOFT_ONE, TailNodes
 

@@ -12,7 +12,7 @@ from exact import Exact, estimate
 
 import tametail as tt
 from tametail.ask import Ask
-from tametail.methods.winsorised.curves import FINE
+from tametail.methods.winsorised.constants import FINE
 from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.methods.winsorised.reference import Reference
 from tametail.privacy.budget import Pure, compose

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.counts import Array, Tails
 from tametail.methods.winsorised.reference import Answers
 from tametail.queries.column import SOFT_ONE
@@ -48,7 +49,7 @@ class Side:
         if answers.sign * answers.total.mean + margin < high - (high - low) * outside:
             # mu >= U + R would put all but a few records above U, and mean(y) near U.
             return replace(side, first=high + outer, located=True)
-        records = tails.beyond(side._counts, reference.far, answers.risk.beyond / 40)
+        records = tails.beyond(side._counts, reference.far, tuned.LOCATING * answers.risk.beyond)
         if records / answers.fewest + few < 1:
             # mu >= c + 2 far would put all but a few records beyond c + far.
             return replace(side, first=centre + 2 * reference.far)
@@ -93,9 +94,9 @@ class Side:
         if not answers.reference.moves:
             farthest = outer - answers.centre
         elif self.located:
-            farthest, risk = node + outer + far, 0.75 * risk
+            farthest, risk = node + outer + far, tuned.LOCATED * risk
         else:
-            farthest, risk = max(node, 2 * far) + far, 0.1 * risk
+            farthest, risk = max(node, 2 * far) + far, tuned.UNLOCATED * risk
         records = self.tails.beyond(self._counts, node, risk, farthest=farthest)
         return records / answers.fewest
 

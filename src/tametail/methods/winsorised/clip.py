@@ -1,27 +1,31 @@
-"""Where to clip: from the noisy octave counts and what the caller knows. No data here."""
+"""Where to clip: from the noisy octave counts and what the caller knows. No data here.
+
+A pipeline of functions: anchors (up to where records are seen), the pair of clip points that costs
+least, what the caller knows, and from where to tell distances.
+"""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tametail.methods.winsorised.anchors import deviation, farthest_of, raise_anchors, squares_of
-from tametail.methods.winsorised.balance import THIN_SIDE, balance
-from tametail.methods.winsorised.counts import Tails
+import numpy as np
+import numpy.typing as npt
+
+from tametail.inequalities.truncation import bias_constant
+from tametail.methods.winsorised import constants as tuned
+from tametail.methods.winsorised.counts import Anchors, Pair, Tails, windows
+from tametail.methods.winsorised.curves import Array, Fit, Judgement
 from tametail.methods.winsorised.reference import Reference
+from tametail.methods.winsorised.shares import halvings
+from tametail.privacy.budget import Budget, exponential_rate, noise_for, on_sample
 from tametail.privacy.unit import Unit
 from tametail.queries.column import edge_above, edge_below
-from tametail.tail import Bounded, Moment, bias_constant
+from tametail.tail import Bounded, Moment
 
 if TYPE_CHECKING:
     from tametail.planning import Plan
-
-#: Where to clip if nothing stands out, over the distance where the worst bias and noise are least.
-HIDDEN = 0.75
-
-#: Noise of this part of the variance of the sum is worth a narrower interval.
-AFFORDABLE = 0.03
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,50 +51,54 @@ class Clip:
         return max(self.below, self.above)
 
 
+@dataclass(frozen=True, slots=True)
+class End:
+    """The distance of a clip point from the centre, and what to add back for what lies beyond."""
+
+    distance: float
+    excess: float
+
+
 def choose_clip(plan: Plan, centre: float, tails: Tails, size: int, reference: Reference) -> Clip:
     """Return the clip points that the counts suggest, within what the caller knows.
 
     If an interval for the mean is to be measured by the ``reference``, they may be as wide as that.
     """
     limits = caps(plan, centre)
-    anchors = [
-        tails.anchor(counts, limit) for counts, limit in zip(tails.sides, limits, strict=True)
-    ]
-    if anchors == [None, None]:
-        # A moment bounds what may hide in the noise, which is best clipped at about this distance.
-        # The mean is close: nearly all records are at the centre.
-        side = HIDDEN * (limits[0] - plan.tail.scale) if isinstance(plan.tail, Moment) else 0.0
-        return Clip(centre, edge_below(side), edge_below(side))
-    raised = raise_anchors(plan, tails, anchors, limits)
-    farthest = [farthest_of(tails, *pair) for pair in zip(anchors, raised, strict=True)]
-    anchors = raised
-    distances, excess = balance(plan, tails, anchors, farthest)
-
-    thin = edge_above(THIN_SIDE * max(distances))
-    for side, limit in enumerate(limits):
-        distances[side] = max(distances[side], thin)
-        if distances[side] > limit:  # the caller's knowledge clips first: no curve applies there
-            distances[side], excess[side] = limit, 0.0
-    if plan.confidence is not None and plan.tail is not None:
-        for side, far in enumerate(_affordable(plan, tails, anchors, centre, reference)):
-            if far > distances[side]:
-                distances[side], excess[side] = min(edge_above(far), limits[side]), 0.0
-    below, above = distances
-    offset, doubt = tails.offset(anchors, distances)
-    offset = min(max(offset / size, -below / 2), above / 2)
-    if plan.unit is Unit.ADD_REMOVE:
-        # A record weighs by its distance from centre + offset, so both sides may be that wide.
-        widest = max(below + offset, above - offset)
-        below, above = (
-            max(side, min(edge_below(wide), limit))
-            for side, wide, limit in zip(
-                (below, above), (widest - offset, widest + offset), limits, strict=True
-            )
-        )
-    return Clip(centre, below, above, excess[1] - excess[0], offset, doubt / size)
+    seen = tails.anchors(limits)  # line 8
+    if seen == [None, None]:
+        return _unseen(plan, centre, limits)
+    anchors = raise_anchors(plan, tails, seen, limits)  # line 14
+    farthest = [farthest_of(tails, *pair) for pair in zip(seen, anchors, strict=True)]
+    ends = balance(plan, tails, anchors, farthest)
+    thin = edge_above(tuned.THIN_SIDE * max(end.distance for end in ends))
+    ends = [_capped(end, thin, limit) for end, limit in zip(ends, limits, strict=True)]  # line 18
+    wanted = _affordable(plan, tails, anchors, centre, reference)
+    below, above = map(_widened, ends, wanted, limits)
+    offset, doubt = tails.offset(anchors, (below.distance, above.distance))  # line 19
+    offset = min(max(offset / size, -below.distance / 2), above.distance / 2)
+    excess = above.excess - below.excess
+    clip = Clip(centre, below.distance, above.distance, excess, offset, doubt / size)
+    return _evened(plan, clip, limits)
 
 
-def caps(plan: Plan, centre: float) -> tuple[float, float]:
+def look_again(plan: Plan, centre: float, tails: Tails) -> Clip:
+    """Return the clip points of a second look: the top nodes of what stands out now, if anything.
+
+    Few records away from a common value, such as 5% claims among zeros, may hide in the noise of
+    the octave counts. Two noisy counts together are sharper.
+    """
+    lower = tuned.LOWER_THRESHOLD if tails.noise.kind == "laplace" else 0.0
+    anchors = tails.anchors(caps(plan, centre), lower)  # line 12
+    last = len(tails.above) - 1
+    below, above = (
+        0.0 if anchor is None else float(tails.distances[min(anchor + tuned.WINDOW - 1, last)])
+        for anchor in anchors
+    )
+    return Clip(centre, below, above)
+
+
+def caps(plan: Plan, centre: float) -> Pair:
     """Return the largest useful distances below and above the centre, each on an edge."""
     tail = plan.tail
     if isinstance(tail, Bounded):
@@ -104,17 +112,210 @@ def caps(plan: Plan, centre: float) -> tuple[float, float]:
     return math.inf, math.inf
 
 
+def _unseen(plan: Plan, centre: float, limits: Pair) -> Clip:
+    """A moment bounds what may hide in the noise, which is best clipped at about this distance.
+
+    The mean is close: nearly all records are at the centre.
+    """
+    side = tuned.HIDDEN * (limits[0] - plan.tail.scale) if isinstance(plan.tail, Moment) else 0.0
+    return Clip(centre, edge_below(side), edge_below(side))
+
+
+# --- anchors --------------------------------------------------------------------------------------
+
+
+def raise_anchors(plan: Plan, tails: Tails, anchors: Anchors, limits: Pair) -> Anchors:
+    """Move an anchor up to records that stand out less, where a false alarm would cost little.
+
+    The cost is the noise of a clip point there, against the variance that the sum has anyway. The
+    more it would enlarge that, the more noise scales are needed.
+    """
+    closer, group = _needed(plan, tails, anchors)
+
+    def highest_of(found: npt.NDArray[np.bool_], start: int, stop: int) -> int | None:
+        inside = np.flatnonzero(found[start:stop])
+        return start + int(inside[-1]) if len(inside) else None
+
+    raised: Anchors = []
+    for counts, anchor, limit in zip(tails.sides, anchors, limits, strict=True):
+        if anchor is None:
+            raised.append(None)
+            continue
+        within = tails.distances <= limit
+        near = (windows(counts) >= closer * tails.scale) & within
+        far = (windows(counts, tuned.GROUP) >= group * tails.scale) & within
+        candidates = (
+            highest_of(far, anchor + tuned.GAP, anchor + 1 + tuned.RAISE_OCTAVES),
+            highest_of(near, anchor + 1, anchor + tuned.GAP),
+        )
+        raised.append(next((found for found in candidates if found is not None), anchor))
+    return raised
+
+
+def _needed(plan: Plan, tails: Tails, anchors: Anchors) -> tuple[Array, Array]:
+    """Return, per node, the noise scales that move an anchor: closer, and across a gap."""
+    distances, noise = tails.distances, deviation(plan.cost("sum"))
+    highest = max(distances[anchor] for anchor in anchors if anchor is not None)
+    least = tuned.LEAST_RECORDS * tails.scale * highest**2
+    variance = max(tails.squares(anchors), least) + (noise * highest) ** 2
+    enlarged, much_enlarged = (
+        np.log1p((reach * noise * distances) ** 2 / variance) for reach in (1.0, tuned.RAISE_REACH)
+    )
+    strength = max(plan.n or 1, 1) * plan.budget.strength
+    body = max(strength / tuned.CLOSER_UNTIL, 1.0) ** tuned.CLOSER_POWER
+    closer = tuned.CLOSER * body + tuned.CLOSER_COST * enlarged
+    rare = min(max(math.log10(tuned.RARE_FROM / strength), 0.0), 1.0)
+    group = np.maximum(tuned.RAISE, tuned.RAISE_COST * much_enlarged) + tuned.RAISE_RARE * rare
+    return closer, group
+
+
+def farthest_of(tails: Tails, anchor: int | None, raised: int | None) -> float:
+    """Return how far away a clip point may be, whatever the curves say.
+
+    A group across a gap may be a false alarm: it must not carry the clip point beyond itself.
+    """
+    if anchor is None or raised is None:
+        return math.inf
+    across = raised >= anchor + tuned.GAP
+    end = raised + tuned.GROUP - 1 if across else anchor + tuned.FARTHEST
+    return math.ldexp(1.0, tails.first + end)
+
+
+def deviation(cost: Budget) -> float:
+    """Return the standard deviation of the noise on a query of sensitivity 1."""
+    return math.sqrt(noise_for(cost, 1, 1).variance)
+
+
+# --- bias and noise of both sides together --------------------------------------------------------
+
+#: A side on which nothing stands out is not clipped any wider than it has to be.
+_NOTHING = Judgement(np.zeros(1), np.zeros(1), np.zeros(1))
+
+
+def balance(plan: Plan, tails: Tails, anchors: Anchors, farthest: list[float]) -> list[End]:
+    """Return the pair of clip points with the least risk; both sides share one noise."""
+    sides, risk, excess = _judge(plan, tails, anchors)
+    below, above = sides[0].distances[:, None], sides[1].distances[None, :]
+    wider = np.maximum(below, above)
+    thin = tuned.THIN_SIDE * wider
+    replaced = plan.unit is Unit.REPLACE_ONE
+    sensitivity = np.maximum(below, thin) + np.maximum(above, thin) if replaced else wider
+    risk = risk + (deviation(plan.cost("sum")) * sensitivity) ** 2
+    risk[(below > farthest[0]) | (above > farthest[1])] = math.inf
+    i, j = np.unravel_index(np.argmin(risk), risk.shape)  # line 17
+    return [
+        End(float(sides[0].distances[i]), float(excess[0][i])),
+        End(float(sides[1].distances[j]), float(excess[1][j])),
+    ]
+
+
+def _judge(
+    plan: Plan, tails: Tails, anchors: Anchors
+) -> tuple[list[Judgement], Array, list[Array]]:
+    """Judge both sides, all pairs of their clip points, and what to add back on either side.
+
+    Sides may have nothing to do with each other, or one tail in common; the counts say how likely
+    the latter is.
+    """
+    low, high = anchors
+    if low is not None and high is not None and abs(low - high) <= 1:
+        low = high = max(low, high)  # so that the sides can be compared
+    fits, sides = [], []
+    for counts, anchor in zip(tails.sides, (low, high), strict=True):
+        if anchor is None:
+            sides.append(_NOTHING)
+            continue
+        around = _around(counts, anchor)
+        fit = Fit.of(around, tails.scale, deviation(plan.budget), _depth(plan))  # line 15
+        fits.append(fit)
+        sides.append(fit.judge().scaled(float(tails.distances[anchor])))
+    risk = sides[0].risk[:, None] + sides[1].risk[None, :]
+    excess = [side.excess for side in sides]
+    if low is not None and low == high:
+        unit = float(tails.distances[low])
+        differs = tuned.ASYMMETRY * tails.difference(low)
+        asymmetry = min(max(differs, tuned.LEAST_ASYMMETRY), tuned.MOST_ASYMMETRY)
+        alike, both, added, beyond = fits[0].judge_alike(fits[1], asymmetry)  # line 16
+        # The records beyond stay behind if the centre is off.
+        off = _centre_variance(plan, tails.squares(anchors))
+        both = unit**2 * both + off * (beyond[:, None] + beyond[None, :]) ** 2
+        risk = (1 - alike) * risk + alike * both
+        excess = [(1 - alike) * one + alike * unit * added for one in excess]
+    return sides, risk, excess
+
+
+def _centre_variance(plan: Plan, squares: float) -> float:
+    """Predict the variance of the centre: the median of a sample, privately chosen.
+
+    With s^2 the variance of a record, an error of r ranks is about 2 s r / n: 2.5 s r / n for a
+    normal law, 1.4 s r / n for Laplace's.
+    """
+    n = max(plan.n or 1, 1)
+    sampled = 2.0 ** -halvings(n)
+    rate = float(exponential_rate(on_sample(plan.cost("centre"), halvings(n))))
+    ranks = n / (4 * sampled) + (tuned.CHOICE / (rate * sampled)) ** 2
+    return max(squares, 0.0) / n * 4 * ranks / n**2
+
+
+def _depth(plan: Plan) -> float:
+    """Return how much steeper than usual the tail is expected to be where the counts end.
+
+    They end at a rank of about 100/epsilon: in the body of the data if n epsilon is 1,000, deep in
+    the tail if it is 10,000 or more, and most tails grow steeper.
+    """
+    strength = max((plan.n or 1) * plan.budget.strength, 1.0)
+    depth = tuned.DEPTH * math.log10(strength) - tuned.DEPTH_SHIFT
+    # Rounded, so that the next release finds in memory what follows from it.
+    return round(min(max(depth, -tuned.MOST_DEPTH), tuned.MOST_DEPTH), 1)
+
+
+def _around(counts: Array, anchor: int) -> Array:
+    """Return the counts at the nodes around the anchor; there is nothing beyond the last node."""
+    index = anchor + np.arange(-tuned.NODES_BELOW, tuned.NODES_ABOVE + 1)
+    inside = (index >= 0) & (index < len(counts))
+    return np.where(inside, counts[np.clip(index, 0, len(counts) - 1)], 0.0)
+
+
+# --- what else is known ---------------------------------------------------------------------------
+
+
+def _capped(end: End, thin: float, limit: float) -> End:
+    """Clip no thinner than is nearly free, and no wider than the caller's knowledge.
+
+    Where that clips first, no curve applies, and nothing is added back.
+    """
+    distance = max(end.distance, thin)
+    return End(limit, 0.0) if distance > limit else End(distance, end.excess)
+
+
+def _widened(end: End, wanted: float, limit: float) -> End:
+    """Clip as wide as an interval wants it, within the caller's knowledge."""
+    return End(min(edge_above(wanted), limit), 0.0) if wanted > end.distance else end
+
+
 def _affordable(
-    plan: Plan, tails: Tails, anchors: list[int | None], centre: float, reference: Reference
-) -> tuple[float, float]:
+    plan: Plan, tails: Tails, anchors: Anchors, centre: float, reference: Reference
+) -> Pair:
     """Return distances up to where an interval wants records unclipped; 0 if that costs too much.
 
     Clip points at the interval's reference leave nothing to doubt but its bias. They are worth it
     where their noise is far below the sampling error.
     """
+    if plan.confidence is None or plan.tail is None:
+        return 0.0, 0.0
     middle = 0.0 if reference.moves else centre
     reach = middle - reference.low, reference.high - middle
     noise = deviation(plan.cost("sum")) * sum(reach)
-    if not noise**2 <= AFFORDABLE * squares_of(tails, anchors):
+    if not noise**2 <= tuned.AFFORDABLE * tails.squares(anchors):
         return 0.0, 0.0
     return reach
+
+
+def _evened(plan: Plan, clip: Clip, limits: Pair) -> Clip:
+    """Under add-remove a record weighs by its distance from centre + offset: widen to both."""
+    if plan.unit is not Unit.ADD_REMOVE:
+        return clip
+    widest = max(clip.below + clip.offset, clip.above - clip.offset)
+    below = max(clip.below, min(edge_below(widest - clip.offset), limits[0]))
+    above = max(clip.above, min(edge_below(widest + clip.offset), limits[1]))
+    return replace(clip, below=below, above=above)

@@ -4,46 +4,29 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from tametail.errors import InternalError
+from tametail.inequalities.quantiles import sum_quantile
+from tametail.methods.winsorised import constants as tuned
 from tametail.privacy.budget import Budget, Noise, noise_for
 from tametail.privacy.unit import Unit
 from tametail.queries.column import SOFT_ONE, TailNodes
 from tametail.tail import Bounded, Tail
 
 if TYPE_CHECKING:
-    from tametail.ask import Ask
     from tametail.planning import Plan
 
 Array = npt.NDArray[np.float64]
 
-#: Octaves of distances that are told apart; what lies beyond counts at the end nodes. If the caller
-#: says how far records are spread, one in four billion at most lies beyond so many more octaves.
-FIRST_OCTAVE, LAST_OCTAVE = -128, 127
-OCTAVES_BEYOND = 32
+Pair = tuple[float, float]
+"""One number for the side below the centre and one for that above."""
 
-#: Nodes that are looked at together, and the noise scales at which they stand out: with
-#: THRESHOLD + (octaves from 2**5) / 12 the chance of a false alarm in all octaves is 3e-6.
-WINDOW = 4
-THRESHOLD = 22.0
-GAUSSIAN_THRESHOLD = 16.0
-
-#: Nodes below the anchor that show whether both sides are alike.
-BODY = 8
-
-#: If this part of the records lies at the same distance, on one side, the centre is misplaced.
-NEARLY_ALL = 0.9
-
-#: Noise scales that a window seldom exceeds where there are no records, among hundreds of nodes.
-USUAL_NOISE = 14.0
-
-#: Up to here the law of a sum of Laplace noises is worth its exact form.
-MOST_EXACT_TERMS = 40
+Anchors = list[int | None]
+"""The highest node of either side where records are seen; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +40,14 @@ class Tails:
     count: float | None = None
 
     @classmethod
-    def ask(cls, ask: Ask, plan: Plan, centre: float, cost: Budget) -> Tails:
-        """Ask for the counts around ``centre``."""
-        query = _nodes(plan, centre)
-        answer = np.array(ask(query, cost), dtype=np.float64) / SOFT_ONE
+    def read(cls, plan: Plan, query: TailNodes, answer: tuple[int, ...], cost: Budget) -> Tails:
+        """Read the noisy answer to :func:`octave_nodes`, which had this cost."""
         nodes = query.last - query.first + 1
         if len(answer) != 2 * nodes + query.counted:
             raise InternalError("the transcript comes from another version: it has other nodes.")
-        below, above = answer[: 2 * nodes].reshape(2, -1)
-        count = float(answer[-1]) if query.counted else None
+        counts = np.array(answer, dtype=np.float64) / SOFT_ONE
+        below, above = counts[: 2 * nodes].reshape(2, -1)
+        count = float(counts[-1]) if query.counted else None
         return cls(below, above, query.first, noise_of_counts(plan, cost), count)
 
     def averaged_with(self, other: Tails) -> Tails:
@@ -104,31 +86,49 @@ class Tails:
         ``lower`` noise scales are taken off the threshold.
         """
         octaves = np.arange(self.first, self.first + len(counts))
-        threshold = THRESHOLD if self.noise.kind == "laplace" else GAUSSIAN_THRESHOLD
-        needed = threshold - lower + np.abs(octaves - 5) / 12
+        laplace = self.noise.kind == "laplace"
+        threshold = tuned.THRESHOLD if laplace else tuned.GAUSSIAN_THRESHOLD
+        unlikely = np.abs(octaves - tuned.LIKELY_OCTAVE) / tuned.OCTAVES_PER_SCALE
+        needed = threshold - lower + unlikely
         found = np.flatnonzero((windows(counts) / self.scale >= needed) & (self.distances <= limit))
         return int(found[-1]) if len(found) else None
 
-    def misplaced(self, size: float) -> tuple[float, float] | None:
+    def anchors(self, limits: Pair, lower: float = 0.0) -> Anchors:
+        """Return the anchors of both sides."""
+        return [
+            self.anchor(counts, limit, lower)
+            for counts, limit in zip(self.sides, limits, strict=True)
+        ]
+
+    def squares(self, anchors: Anchors) -> float:
+        """Estimate the sum of the squared distances from the centre."""
+        return sum(
+            float((counts[: anchor + 2] * self.distances[: anchor + 2] ** 2).sum())
+            for counts, anchor in zip(self.sides, anchors, strict=True)
+            if anchor is not None
+        )
+
+    def misplaced(self, size: float) -> Pair | None:
         """Return between which distances nearly all records lie, if all on one side.
 
         Those below the centre are negative. Around a median there would be half of the records on
         either side, whatever the law.
         """
-        most = NEARLY_ALL * (size if self.count is None else self.count)
+        most = tuned.NEARLY_ALL * (size if self.count is None else self.count)
         for sign, counts, others in ((-1.0, self.below, self.above), (1.0, self.above, self.below)):
             pairs = windows(counts, 2)
             node = int(np.argmax(pairs))
             # The size may be a guess that is too small: then there are as many on the other side.
-            noise = USUAL_NOISE * self.scale
-            few_others = windows(others).max() <= max((1 - NEARLY_ALL) * pairs[node], noise)
+            noise = tuned.USUAL_NOISE * self.scale
+            few_others = windows(others).max() <= max((1 - tuned.NEARLY_ALL) * pairs[node], noise)
             # What lies beyond the end nodes counts there, wherever it is.
             seen = self.anchor(counts) is not None and 0 < node < len(counts) - 2
             if seen and few_others and pairs[node] >= most:
                 # The weight of a record in this octave is on its two nodes, so as to keep the sum
                 # of the distances to within a 32nd.
                 middle = self.distances[node] * (1 + counts[node + 1] / pairs[node])
-                near, far = sign * (middle + self.distances[node] * np.array([-0.125, 0.125]))
+                margin = tuned.ELSEWHERE * self.distances[node]
+                near, far = sign * (middle - margin), sign * (middle + margin)
                 return float(min(near, far)), float(max(near, far))
         return None
 
@@ -138,13 +138,13 @@ class Tails:
         The nodes up to the anchor are compared. Two noises differ by 1.5 scales on average, give or
         take 1.4.
         """
-        nodes = slice(max(anchor + 1 - BODY, 0), anchor + 1)
+        nodes = slice(max(anchor + 1 - tuned.BODY, 0), anchor + 1)
         below, above = self.below[nodes], self.above[nodes]
         seen = float(np.abs(above - below).sum()) - 1.5 * self.scale * len(above)
         spread = 1.4 * self.scale * math.sqrt(len(above))
         return (max(seen, 0.0) + spread) / max(float((below + above).sum()), self.scale)
 
-    def offset(self, anchors: list[int | None], clips: list[float]) -> tuple[float, float]:
+    def offset(self, anchors: Anchors, clips: Pair) -> Pair:
         """Estimate the sum of the clipped distances from the centre, and its standard error."""
         total = variance = 0.0
         for sign, counts, anchor, clip in zip((-1, 1), self.sides, anchors, clips, strict=True):
@@ -188,22 +188,22 @@ class Tails:
             )
         far = np.maximum(self.distances / 2 - abs(mean - centre), tail.scale)
         share = (tail.scale / far) ** tail.k
-        allowed = n * share + 5 * np.sqrt(n * share)
+        allowed = n * share + tuned.DOUBT * np.sqrt(n * share)
         seen = windows(self.below) + windows(self.above)
         return bool(np.any(seen >= allowed + 2 * self._alarm))
 
     @property
     def _alarm(self) -> float:
-        return self.scale * (THRESHOLD + 128 / 12)
+        return self.scale * (tuned.THRESHOLD + 128 / tuned.OCTAVES_PER_SCALE)
 
 
 def noise_of_counts(plan: Plan, cost: Budget) -> Noise:
     """Return the noise on every soft count if the tail step may spend ``cost``."""
-    sensitivity = _nodes(plan, 0.0).sensitivity(plan.unit)
+    sensitivity = octave_nodes(plan, 0.0).sensitivity(plan.unit)
     return noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
 
 
-def _nodes(plan: Plan, centre: float) -> TailNodes:
+def octave_nodes(plan: Plan, centre: float) -> TailNodes:
     """Return the query. Under replace-one the number of records comes for free."""
     first, last = _octaves(plan.tail)
     return TailNodes(centre, first, last, counted=plan.unit is Unit.REPLACE_ONE)
@@ -212,42 +212,13 @@ def _nodes(plan: Plan, centre: float) -> TailNodes:
 def _octaves(tail: Tail) -> tuple[int, int]:
     """Return the first and the last octave that is worth a node."""
     if tail is None:
-        return FIRST_OCTAVE, LAST_OCTAVE
+        return tuned.FIRST_OCTAVE, tuned.LAST_OCTAVE
     spread = tail.high - tail.low if isinstance(tail, Bounded) else tail.scale
-    last = min(max(math.frexp(spread)[1], FIRST_OCTAVE) + OCTAVES_BEYOND, LAST_OCTAVE)
-    return FIRST_OCTAVE, last
+    last = max(math.frexp(spread)[1], tuned.FIRST_OCTAVE) + tuned.OCTAVES_BEYOND
+    return tuned.FIRST_OCTAVE, min(last, tuned.LAST_OCTAVE)
 
 
-@lru_cache(maxsize=1024)
-def sum_quantile(noise: Noise, risk: float, terms: int) -> float:
-    """Return a bound that the sum of some independent noises exceeds with probability <= risk.
-
-    A discrete Laplace noise is the difference of two exponential variables, each rounded down, so
-    it exceeds a continuous one by less than 1. The sum of m continuous ones of scale 1 exceeds x
-    with probability sum over i < m, l <= i of  e^-x x^(i-l)/(i-l)! C(m-1+l, l) 2^-(m+l).
-    For Gaussian noise, and for many terms, Chernoff's bound is as good.
-
-    >>> round(sum_quantile(Noise("laplace", 1e6), 0.01, 1) / 1e6, 2)  # ln(50)
-    3.91
-    """
-    chernoff = noise.sum_quantile(risk, terms)
-    if noise.kind == "gaussian" or terms > MOST_EXACT_TERMS:
-        return chernoff
-    chances = [math.comb(terms - 1 + k, k) / 2.0 ** (terms + k) for k in range(terms)]
-    low, high = 0.0, chernoff / noise.scale
-    for _ in range(24):
-        middle = (low + high) / 2
-        power = below = math.exp(-middle)
-        tail = below * chances[terms - 1]
-        for i in range(1, terms):
-            power *= middle / i
-            below += power
-            tail += below * chances[terms - 1 - i]
-        low, high = (middle, high) if tail > risk else (low, middle)
-    return min(high * noise.scale + terms, chernoff)
-
-
-def windows(counts: Array, width: int = WINDOW) -> Array:
+def windows(counts: Array, width: int = tuned.WINDOW) -> Array:
     """Sum of each node and the width - 1 nodes above it."""
     sums: Array = np.concatenate([[0.0], np.cumsum(np.concatenate([counts, np.zeros(width)]))])
     return sums[width : width + len(counts)] - sums[: len(counts)]

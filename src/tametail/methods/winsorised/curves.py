@@ -22,36 +22,9 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from tametail.methods.winsorised import constants as tuned
+
 Array = npt.NDArray[np.float64]
-
-#: Nodes that are looked at, relative to the anchor.
-NODES_BELOW, NODES_ABOVE = 2, 8
-
-#: Clip points per octave, at equal distances: all on edges of sixteenths; and how many octaves
-#: above the anchor they may lie, whatever the curves promise.
-FINE = 8
-FARTHEST = 6
-
-#: The part of the expected excess beyond the clip point that is added back.
-CORRECTION = 0.65
-
-#: Misfit of the curves to real tails, relative to the predicted count.
-MISFIT = 0.27
-
-#: A curve weighs by its likelihood over (its best mean squared error) to this power: a little
-#: more than 1, so that nearly free precautions against heavy tails are taken.
-FAIRNESS = 1.15
-
-#: How probable it is beforehand that both sides have the same tail.
-ALIKE = 0.05
-
-#: Curves of less than this part of the largest weight are left out where it costs time.
-NEGLIGIBLE = 1e-7
-
-_START_SLOPES = (0.45, 0.7, 0.95, 1.2, 1.6, 2.0, 2.6, 3.5, 5.0, 8.0)
-_CURVATURES = {0: 0.3, 0.3: 0.2, 0.7: 0.15, 1.5: 0.1, 3: 0.08, 7: 0.07, 15: 0.05, 40: 0.05}
-#: Records beyond the anchor, in units of the noise: 2^-3 to 2^32, coarser where it is clear.
-_LEVELS = 2.0 ** np.concatenate([np.arange(-3, 7, 0.5), np.arange(7, 16), np.arange(16, 34, 2)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +69,8 @@ class Fit:
         costs, weight = self.costs, self._weights(self.costs.log_prior + self.log_likelihood)
         expected = weight @ costs.excess
         # Adding back a part c of the expected excess e changes e^2 to (1 - c)^2 e^2 on average.
-        risk = weight @ costs.square - CORRECTION * (2 - CORRECTION) * expected**2
-        return Judgement(costs.distances, risk, CORRECTION * expected)
+        risk = weight @ costs.square - tuned.CORRECTION * (2 - tuned.CORRECTION) * expected**2
+        return Judgement(costs.distances, risk, tuned.CORRECTION * expected)
 
     def judge_alike(self, other: Fit, asymmetry: float) -> tuple[float, Array, Array, Array]:
         """Judge all pairs of clip points, one on each side, if both sides have the same tail.
@@ -110,16 +83,16 @@ class Fit:
         prior = costs.log_prior - _log_sum(costs.log_prior)
         one, two = self.log_likelihood, other.log_likelihood
         log_odds = _log_sum(prior + one + two) - _log_sum(prior + one) - _log_sum(prior + two)
-        alike = 1 / (1 + (1 - ALIKE) / ALIKE * math.exp(-max(log_odds, -500.0)))
+        alike = 1 / (1 + (1 - tuned.ALIKE) / tuned.ALIKE * math.exp(-max(log_odds, -500.0)))
         weight = self._weights(prior + one + two)
-        matter = weight > NEGLIGIBLE * weight.max()
+        matter = weight > tuned.NEGLIGIBLE * weight.max()
         weight, excess = weight[matter], costs.excess[matter]
         variance = weight @ (costs.square[matter] - excess**2)
         products = (excess.T * weight) @ excess
         # E(e_i - e_j)^2, and what an asymmetry of this size would add to it.
         single = (1 + asymmetry**2 / 2) * np.diag(products) + variance
         risk = single[:, None] + single[None, :] - 2 * products
-        return alike, risk, CORRECTION * (weight @ excess), weight @ costs.beyond[matter]
+        return alike, risk, tuned.CORRECTION * (weight @ excess), weight @ costs.beyond[matter]
 
     def _weights(self, log_posterior: Array) -> Array:
         weight: Array = np.exp(log_posterior - log_posterior.max()) * self.costs.fairness
@@ -154,16 +127,16 @@ def _costs(noise: float, final_noise: float, depth: float) -> _Costs:
     excess = curves.excess * noise
     square = excess**2 + curves.square * noise
     best = (square + (final_noise * curves.distances) ** 2).min(axis=1)
-    width = np.sqrt(1 + curves.soft / (2 * noise) + (MISFIT * curves.soft) ** 2 / 2)
+    width = np.sqrt(1 + curves.soft / (2 * noise) + (tuned.MISFIT * curves.soft) ** 2 / 2)
     log_prior = curves.log_prior + depth * np.log(curves.start)
     log_normaliser = -np.log(width).sum(axis=1)
-    near = curves.distances <= 2.0**FARTHEST
+    near = curves.distances <= 2.0**tuned.FARTHEST
     return _Costs(
         curves.distances[near],
         excess[:, near].copy(),
         square[:, near].copy(),
         curves.beyond[:, near] * noise,
-        best**-FAIRNESS,
+        best**-tuned.FAIRNESS,
         1 / width,
         log_normaliser,
         log_prior,
@@ -187,14 +160,15 @@ class _Curves:
 def _curves() -> _Curves:
     shapes = [
         (start, curvature, prior)
-        for start in _START_SLOPES
-        for curvature, prior in _CURVATURES.items()
-        if start + 0.7 * curvature >= 0.65  # a flatter tail would have no mean at all
+        for start in tuned.START_SLOPES
+        for curvature, prior in tuned.CURVATURES.items()
+        if start + tuned.LEAST_SLOPE_AT * curvature >= tuned.LEAST_SLOPE
     ]
-    # All integrals are trapezoidal sums over 4 * FINE points per octave.
-    steps = 4 * FINE
-    anchor = (NODES_BELOW + 2) * steps
-    octave, part = np.divmod(np.arange(-anchor, (NODES_ABOVE + 1) * steps + 1), steps)
+    levels = 2.0 ** np.concatenate([np.arange(*span) for span in tuned.LEVELS])
+    # All integrals are trapezoidal sums over 4 FINE points per octave.
+    steps = 4 * tuned.FINE
+    anchor = (tuned.NODES_BELOW + 2) * steps
+    octave, part = np.divmod(np.arange(-anchor, (tuned.NODES_ABOVE + 1) * steps + 1), steps)
     t = (1 + part / steps) * 2.0**octave
     log_t = np.log(t)
     slope = np.array([np.maximum(start + bend * log_t, 0.0) for start, bend, _ in shapes])
@@ -204,12 +178,13 @@ def _curves() -> _Curves:
     edges = beyond * t
     square = _running((edges[:, 1:] + edges[:, :-1]) * np.diff(t)) + t[0] ** 2 * beyond[:, :1]
     # A soft count is a second difference of the area: the share between two nodes, spread linearly.
-    nodes = np.arange(-NODES_BELOW - 1, NODES_ABOVE + 2) * steps + anchor
+    nodes = np.arange(-tuned.NODES_BELOW - 1, tuned.NODES_ABOVE + 2) * steps + anchor
     average = np.diff(area[:, nodes], axis=1) / np.diff(t[nodes])
-    clip_points = np.arange(anchor - 2 * steps, anchor + NODES_ABOVE * steps + 1, steps // FINE)
+    last = anchor + tuned.NODES_ABOVE * steps
+    clip_points = np.arange(anchor - 2 * steps, last + 1, steps // tuned.FINE)
 
     def at_all_levels(table: Array) -> Array:
-        return (_LEVELS[:, None, None] * table).reshape(-1, table.shape[1])
+        return (levels[:, None, None] * table).reshape(-1, table.shape[1])
 
     prior = np.array([weight for *_, weight in shapes])
     return _Curves(
@@ -218,8 +193,8 @@ def _curves() -> _Curves:
         excess=at_all_levels((area[:, -1:] - area)[:, clip_points]),
         square=at_all_levels(square[:, clip_points]),
         beyond=at_all_levels(beyond[:, clip_points]),
-        log_prior=np.tile(np.log(prior / prior.sum()), len(_LEVELS)),
-        start=np.tile([start for start, *_ in shapes], len(_LEVELS)),
+        log_prior=np.tile(np.log(prior / prior.sum()), len(levels)),
+        start=np.tile([start for start, *_ in shapes], len(levels)),
     )
 
 

@@ -26,23 +26,21 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tametail.inequalities.concentration import mean_deviation, second_moment_bound
+from tametail.inequalities.risk import split_risk
+from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.beyond import Side
-from tametail.methods.winsorised.reference import Answers, Reference, Sum, split_risk
+from tametail.methods.winsorised.reference import Answers, Reference
 from tametail.privacy.budget import Noise
 from tametail.release import Interval
 
 if TYPE_CHECKING:
     from tametail.methods.winsorised.clip import Clip
     from tametail.methods.winsorised.counts import Tails
+    from tametail.methods.winsorised.sums import Sum
     from tametail.planning import Plan
-
-__all__ = ["Sum", "interval_around", "split_risk"]
 
 #: A unit of the private sum of squares is at most this part of the squared side.
 SQUARE_UNIT = 2.0**-24
-
-#: How often interval and variance improve each other, unless a round gains too little.
-ROUNDS, ENOUGH = 30, 0.999
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +62,7 @@ class Evidence:
         answers, total, reference = self.answers, self.answers.total, self.answers.reference
         low, high = -self.below.first, self.above.first
         deviation, error, sample = reference.deviation, answers.noise, None
-        for _ in range(ROUNDS):
+        for _ in range(tuned.ROUNDS):
             width = high - low
             if answers.plan.target == "population":
                 sample = deviation, reference.reach(low, high) + reference.bias
@@ -77,7 +75,7 @@ class Evidence:
                 max(low, total.mean - margin - below),
                 min(high, total.mean + margin + above),
             )
-            if high - low > ENOUGH * width:
+            if high - low > tuned.ENOUGH * width:
                 break
         # What sampling alone would take; the rest of the error is the noise's.
         alone = 0.0 if sample is None else min(self._sampling(*sample), error)
@@ -126,7 +124,7 @@ class Evidence:
         square += off * off - known * known
         if not square < math.inf:  # the scale is beyond what squares of doubles can hold
             return math.inf
-        reach, risk = reference.reach(low, high), 0.75 * answers.risk.spread
+        reach, risk = reference.reach(low, high), tuned.SQUARES_SAMPLED * answers.risk.spread
         bound = second_moment_bound(square, reach, answers.fewest, risk, reference.fourth)
         return math.sqrt(bound)
 

@@ -9,37 +9,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from statistics import NormalDist
 from typing import TYPE_CHECKING, NamedTuple
 
 from tametail.inequalities.concentration import mean_deviation, second_moment_bound
-from tametail.methods.winsorised.counts import noise_of_counts, sum_quantile
-from tametail.methods.winsorised.reference import (
-    EXPECTED_BEYOND,
-    EXPECTED_NODES,
-    Reference,
-    split_risk,
-)
+from tametail.inequalities.lognormal import lognormal_excess
+from tametail.inequalities.quantiles import continuous_quantile
+from tametail.inequalities.risk import split_risk
+from tametail.inequalities.truncation import bias_constant
+from tametail.methods.winsorised import constants as tuned
+from tametail.methods.winsorised.counts import noise_of_counts
+from tametail.methods.winsorised.reference import Reference, expected_beyond
 from tametail.methods.winsorised.shares import spread_share
 from tametail.privacy.budget import Noise, noise_for
 from tametail.privacy.unit import Unit
 from tametail.queries.column import SOFT_ONE
-from tametail.tail import Bounded, Moment, bias_constant
+from tametail.tail import Bounded, Moment
 
 if TYPE_CHECKING:
     from tametail.planning import Plan
 
 #: Standard deviation of the reference law: sqrt((e - 1) e).
 REFERENCE_SD = math.sqrt((math.e - 1.0) * math.e)
-
-#: Below this n * epsilon the steps before the sum often fail.
-FEASIBLE = 500.0
-
-#: A group of far records that is this many noise scales of the octave counts may go unseen.
-UNSEEN = 9.0
-
-#: Noise on the count beside the sum, as a part of that on the sum.
-COUNT_NOISE = 0.1
 
 
 class Setting(NamedTuple):
@@ -62,7 +52,7 @@ def rmse(plan: Plan) -> float | None:
     if plan.n is None or plan.tail is None:
         return None
     noise = math.sqrt(noise_of_counts(plan, plan.cost("tail")).variance / 2) / SOFT_ONE
-    unseen = min(UNSEEN * noise / _size(plan), 1.0)
+    unseen = min(tuned.UNSEEN * noise / _size(plan), 1.0)
     if isinstance(plan.tail, Bounded):
         width = plan.tail.high - plan.tail.low
         return _error(plan, Setting(width, width, unseen * width, width / 2))
@@ -84,9 +74,7 @@ def half_width(plan: Plan, confidence: float) -> float | None:
     if plan.n is None:
         return None
     n, risk = _size(plan), split_risk(1 - confidence)
-    counts = noise_of_counts(plan, plan.cost("tail"))
-    beyond = sum_quantile(counts, 0.001, EXPECTED_NODES) / SOFT_ONE
-    share = (beyond + EXPECTED_BEYOND / plan.budget.strength) / n
+    share = expected_beyond(plan) / n
 
     spread = (
         plan.cost("spread")
@@ -101,7 +89,7 @@ def half_width(plan: Plan, confidence: float) -> float | None:
         clipped = setting.bias if plan.tail is None else setting.bias + share * setting.side
         noise = _noise(plan, setting)
         if plan.target == "data":
-            return clipped + _quantile(noise, risk.noise / 2)
+            return clipped + continuous_quantile(noise, risk.noise / 2)
         deviation = setting.deviation
         if plan.tail is None:  # then the variance comes from the records, with noise on it
             square = deviation**2 + setting.side**2 * math.log(4 / risk.spread) / (
@@ -112,7 +100,7 @@ def half_width(plan: Plan, confidence: float) -> float | None:
         if together:
             return clipped + mean_deviation(deviation, setting.side, n, risk.sampling / 2, noise)
         sampling = mean_deviation(deviation, setting.side, n, risk.sampling / 2)
-        return clipped + sampling + _quantile(noise, risk.noise / 2)
+        return clipped + sampling + continuous_quantile(noise, risk.noise / 2)
 
     if plan.tail is None:
         return min(map(half, _reference()))
@@ -121,12 +109,12 @@ def half_width(plan: Plan, confidence: float) -> float | None:
 
 def advice(plan: Plan) -> tuple[str, ...]:
     """Say what would help, if trouble is expected."""
-    if plan.n is None or plan.n * plan.budget.strength >= FEASIBLE:
+    if plan.n is None or plan.n * plan.budget.strength >= tuned.FEASIBLE:
         return ()
-    factor = FEASIBLE / max(plan.n * plan.budget.strength, 1e-9)
+    factor = tuned.FEASIBLE / max(plan.n * plan.budget.strength, 1e-9)
     texts = [
-        f"n times epsilon is below {FEASIBLE:g}, so the answer may be far off: {factor:.2g} times "
-        "as many records or as much budget would do"
+        f"n times epsilon is below {tuned.FEASIBLE:g}, so the answer may be far off: {factor:.2g} "
+        "times as many records or as much budget would do"
     ]
     if not any(math.isfinite(end) for end in plan.within) and plan.tail is None:
         texts.append(
@@ -148,15 +136,8 @@ def _noise(plan: Plan, setting: Setting) -> Noise:
     """Return the noise on the mean: add-remove protects against one side of the width only."""
     sensitivity = setting.width if plan.unit is Unit.REPLACE_ONE else setting.side
     cost = plan.cost("sum")
-    scale = (1 + COUNT_NOISE) * sensitivity / (_size(plan) * cost.strength)
+    scale = (1 + tuned.COUNT_NOISE) * sensitivity / (_size(plan) * cost.strength)
     return Noise(noise_for(cost, 1, 1).kind, scale)
-
-
-def _quantile(noise: Noise, risk: float) -> float:
-    """Return what the absolute value of the continuous noise exceeds with this probability."""
-    if noise.kind == "laplace":
-        return noise.scale * math.log(1 / risk)
-    return -noise.scale * NormalDist().inv_cdf(risk / 2)
 
 
 def _worst(tail: Moment | Bounded) -> Iterable[Setting]:
@@ -175,11 +156,10 @@ def _worst(tail: Moment | Bounded) -> Iterable[Setting]:
 
 def _reference() -> Iterable[Setting]:
     """Yield clip points for the lognormal law around its median 1, in standard deviations."""
-    normal, mean = NormalDist(), math.exp(0.5)
+    mean = math.exp(0.5)
     for step in range(36):
         end = 1 + math.exp(step / 3)
-        # E(X - end)+ for the lognormal law
-        excess = mean * normal.cdf(1 - math.log(end)) - end * normal.cdf(-math.log(end))
+        excess = lognormal_excess(1.0, math.log(end))
         yield Setting(
             end / REFERENCE_SD, (end - mean + excess) / REFERENCE_SD, excess / REFERENCE_SD, 1.0
         )

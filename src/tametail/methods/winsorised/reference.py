@@ -1,4 +1,4 @@
-"""What an interval starts from: a division of the risk, the answers, and a fixed reference.
+"""What an interval starts from: the answers, and a fixed reference.
 
 ``docs/interval.md`` has the argument; ``interval`` draws the conclusion.
 """
@@ -11,97 +11,20 @@ from typing import TYPE_CHECKING
 
 from tametail.doubles import LARGEST
 from tametail.inequalities.concentration import count_bound
-from tametail.methods.winsorised.counts import noise_of_counts, sum_quantile
-from tametail.privacy.budget import Noise, noise_for
+from tametail.inequalities.quantiles import sum_quantile
+from tametail.inequalities.risk import Risk
+from tametail.inequalities.truncation import bias_constant
+from tametail.methods.winsorised import constants as tuned
+from tametail.methods.winsorised.counts import noise_of_counts
+from tametail.privacy.budget import noise_for
 from tametail.privacy.unit import Unit
-from tametail.queries.column import SOFT_ONE, Lattice
-from tametail.tail import Moment, bias_constant
+from tametail.queries.column import SOFT_ONE
+from tametail.tail import Moment
 
 if TYPE_CHECKING:
     from tametail.methods.winsorised.clip import Clip
+    from tametail.methods.winsorised.sums import Sum
     from tametail.planning import Plan
-
-#: Records that a plan expects beyond a clip point, times epsilon, and the nodes beyond it.
-EXPECTED_BEYOND, EXPECTED_NODES = 9.0, 5
-
-#: The reference is this much wider than what would be best if that came true: a clip point
-#: beyond the reference costs more than one that is closer.
-WIDER = 1.4
-
-#: Noise up to this part of the standard error, by assumption, is bounded together with sampling.
-SMALL_NOISE = 0.15
-
-
-@dataclass(frozen=True, slots=True)
-class Risk:
-    """How the allowed probability of missing is divided."""
-
-    sampling: float
-    noise: float
-    spread: float
-    beyond: float
-
-
-def split_risk(total: float) -> Risk:
-    """Give most to sampling: it dominates, and the others cost only a logarithm."""
-    return Risk(sampling=0.76 * total, noise=0.06 * total, spread=0.06 * total, beyond=0.12 * total)
-
-
-@dataclass(frozen=True, slots=True)
-class Sum:
-    """The noisy sum of the clipped distances from the centre, and their noisy count.
-
-    The sum is in ticks and counts from the centre of the ``lattice``, that is of distances.
-    The count is exact if ``count_weight`` is 0. Its noise is ``count_noise`` (or else that of the
-    sum) over its weight.
-    ``coarse`` bounds what a rounding of the records that is coarser than a tick does to their mean.
-    """
-
-    centre: float
-    lattice: Lattice
-    total: float
-    count: float
-    count_weight: int
-    noise: Noise
-    coarse: float = 0.0
-    count_noise: Noise | None = None
-
-    @property
-    def rounding(self) -> float:
-        """What rounding to ticks, or coarser, can do to the mean."""
-        # Adding distances to the centre rounds to doubles near it.
-        ulp = math.ulp(abs(self.centre) + self.lattice.value(self.lattice.side))
-        return self.lattice.tick + self.coarse + 2 * ulp
-
-    @property
-    def mean(self) -> float:
-        """The winsorised mean; it lies between the clip points, whatever the noise."""
-        lattice = self.lattice
-        distance = lattice.centre + self.total / self.count
-        distance = lattice.value(min(max(distance, lattice.low), lattice.high))
-        return min(max(self.centre + distance, -LARGEST), LARGEST)
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The clip points, as they were applied."""
-        below, above = (self.lattice.value(end) for end in (self.lattice.low, self.lattice.high))
-        return self.centre + below, self.centre + above
-
-    def count_bound(self, risk: float) -> tuple[float, float]:
-        """Return a bound of the error due to the noise on the count, and of the records from below.
-
-        With noises z on the sum S and w on the count n, and v = (S + z)/(n + w):
-        v - S/n = (z - v w)/n. If the count may be noise alone, nothing is known.
-        """
-        if not self.count_weight:
-            return 0.0, self.count
-        # The estimator may have moved the noisy count by one scale of its noise.
-        noise = self.noise if self.count_noise is None else self.count_noise
-        missed = (noise.quantile(risk) + noise.scale) / self.count_weight
-        fewest = self.count - missed
-        if fewest < 1:
-            return math.inf, 1.0
-        return self.lattice.value(abs(self.total / self.count) * missed / fewest), fewest
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,15 +61,14 @@ class Reference:
         constant = bias_constant(k)
         # Bias C_k R^-(k-1) against an excess of R N/n if N records, mostly noise, may lie beyond
         # the clip point: best where (k-1) C_k R^-k = N/n.
-        noise = noise_of_counts(plan, plan.cost("tail"))
-        beyond = sum_quantile(noise, 0.001, EXPECTED_NODES) / SOFT_ONE + EXPECTED_BEYOND / strength
-        reach = max(WIDER * ((k - 1) * constant * n / beyond) ** (1 / k), 2.0)
+        beyond = expected_beyond(plan)
+        reach = max(tuned.WIDER * ((k - 1) * constant * n / beyond) ** (1 / k), 2.0)
         far = max((n * min(strength, 1.0) / 4) ** (1 / k), reach)
         # The noise if records were clipped at the reference; next to sampling it must be small, or
         # else what the records choose is better.
         width = (2 if plan.unit is Unit.REPLACE_ONE else 1) * (1 + 1 / 16) * reach
         allowed = noise_for(plan.cost("sum"), 1, 1).scale * width
-        if allowed > SMALL_NOISE * math.sqrt(n):
+        if allowed > tuned.SMALL_NOISE * math.sqrt(n):
             allowed = 0.0
         return cls(
             low=-reach * tail.scale,
@@ -219,8 +141,15 @@ class Answers:
         outside, few = self.reference.shares
         if self.plan.target == "data" or not few:
             return outside, few
-        risk = self.risk.beyond / 20
+        risk = tuned.OUTSIDE * self.risk.beyond
         return (
             count_bound(self.fewest * outside, risk) / self.fewest,
             count_bound(self.fewest * few, risk) / self.fewest,
         )
+
+
+def expected_beyond(plan: Plan) -> float:
+    """Return how many records a plan expects to be possible beyond a clip point: mostly noise."""
+    noise = noise_of_counts(plan, plan.cost("tail"))
+    nodes = sum_quantile(noise, tuned.EXPECTED_RISK, tuned.EXPECTED_NODES) / SOFT_ONE
+    return nodes + tuned.EXPECTED_BEYOND / plan.budget.strength

@@ -21,45 +21,17 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
+from tametail.inequalities.lognormal import lognormal_excess
+from tametail.methods.winsorised import constants as tuned
+from tametail.methods.winsorised.constants import COUNT_SHARE, NEW_CENTRE
 from tametail.privacy.budget import Budget, Zcdp
 from tametail.privacy.unit import Unit
 
+__all__ = ["COUNT_SHARE", "NEW_CENTRE", "halvings", "shares", "spread_share"]
+
 Array = npt.NDArray[np.float64]
 
-#: The private count of add-remove, when the caller gives no n.
-COUNT_SHARE = 0.015
-
-#: The second moment for the interval: more where its noise makes the interval wide.
-LEAST_SPREAD, MOST_SPREAD = 0.02, 0.06
-
-#: The reference law is lognormal with this sigma and median 1.
-SIGMA = 1.5
-
-#: Records are clipped at the rank of so many standard deviations of the noise on a count: of
-#: Laplace noise, and of Gaussian noise, which is far smaller.
-CLIP_RANK, GAUSSIAN_CLIP_RANK = 0.8, 1.4
-
-#: Squared error when the centre fails, in squared medians, and nats per factor e. Below an
-#: n epsilon of HOPELESS a failure is seldom noticed, or cannot be made good, and costs more.
-FAILURE, NATS = 0.3, 4.0
-HOPELESS = 500.0
-
-#: The shares that are tried. With less than a quarter for the tail, real columns did worse than
-#: predicted, and so did intervals.
-LEAST_CENTRE, MOST_CENTRE, LEAST_SUM = 0.01, 0.6, 0.1
-_CENTRES = np.geomspace(LEAST_CENTRE, MOST_CENTRE, 60)[:, None]
-_TAILS = np.arange(0.25, 0.5, 0.01)[None, :]
-
-#: How the sum's budget is divided if the first centre was misplaced: then digits are what it takes.
-NEW_CENTRE = {"centre": 0.3, "tail": 0.28, "sum": 0.42}
-
-#: Records that the centre looks at; more are sampled down to between this and twice this. Of many
-#: records half as many will do: their sample may spend far more.
-CENTRE_SAMPLE = 1024
-MANY = 1 << 17
-
-#: Far beyond any data, and far within what the sampler can count.
-MOST_HALVINGS = 40
+_CENTRES_TRIED, _TAIL_STEP = 60, 0.01
 
 
 def halvings(n: int) -> int:
@@ -68,8 +40,8 @@ def halvings(n: int) -> int:
     >>> halvings(1_000), halvings(100_000)
     (0, 6)
     """
-    least = CENTRE_SAMPLE if n < MANY else CENTRE_SAMPLE // 2
-    return min(max(0, (n // least).bit_length() - 1), MOST_HALVINGS)
+    least = tuned.CENTRE_SAMPLE if n < tuned.MANY else tuned.CENTRE_SAMPLE // 2
+    return min(max(0, (n // least).bit_length() - 1), tuned.MOST_HALVINGS)
 
 
 def spread_share(budget: Budget, n: int) -> float:
@@ -79,8 +51,9 @@ def spread_share(budget: Budget, n: int) -> float:
     >>> [round(spread_share(pure(1.0), n), 2) for n in (1_000, 100_000, 10**7)]
     [0.06, 0.03, 0.02]
     """
-    wanted: float = MOST_SPREAD * (1e4 / (max(n, 1) * budget.strength)) ** 0.3
-    return min(max(wanted, LEAST_SPREAD), MOST_SPREAD)
+    strength = max(n, 1) * budget.strength
+    wanted: float = tuned.MOST_SPREAD * (tuned.SPREAD_FROM / strength) ** tuned.SPREAD_POWER
+    return min(max(wanted, tuned.LEAST_SPREAD), tuned.MOST_SPREAD)
 
 
 def shares(budget: Budget, unit: Unit, n: int) -> dict[str, float]:
@@ -109,33 +82,32 @@ def _rounded(n: int) -> int:
 @lru_cache(maxsize=256)
 @np.errstate(under="ignore")
 def _least(concentrated: bool, strength: float, unit: Unit, n: int) -> tuple[float, float]:
+    centres = np.geomspace(tuned.LEAST_CENTRE, tuned.MOST_CENTRE, _CENTRES_TRIED)[:, None]
+    tails = np.arange(tuned.LEAST_TAIL, tuned.MOST_TAIL, _TAIL_STEP)[None, :]
     replaced = 2 if unit is Unit.REPLACE_ONE else 1
     if concentrated:
         # Gaussian noise; the exponential mechanism of range e costs e^2/8, on a sample e^2/2.
-        power, deviation, rank = 0.5, 1.0, GAUSSIAN_CLIP_RANK * math.sqrt(replaced)
-        evidence = n * strength * (0.25 if halvings(n) else 0.5) * np.sqrt(_CENTRES)
+        power, deviation, rank = 0.5, 1.0, tuned.GAUSSIAN_CLIP_RANK * math.sqrt(replaced)
+        evidence = n * strength * (0.25 if halvings(n) else 0.5) * np.sqrt(centres)
     else:
-        power, deviation, rank = 1.0, math.sqrt(2), CLIP_RANK * math.sqrt(2) * replaced
-        evidence = n * strength * _CENTRES / 4
+        power, deviation, rank = 1.0, math.sqrt(2), tuned.CLIP_RANK * math.sqrt(2) * replaced
+        evidence = n * strength * centres / 4
     evidence = evidence * 2 / replaced  # under add-remove a score falls twice as fast
-    clip, bias = _reference(np.minimum(rank / (n * strength * _TAILS**power), 0.25))
-    rest = np.maximum(1.0 - _CENTRES - _TAILS, LEAST_SUM)
+    clip, bias = _reference(np.minimum(rank / (n * strength * tails**power), 0.25))
+    rest = np.maximum(1.0 - centres - tails, tuned.LEAST_SUM)
     noise = deviation * clip / (n * strength * rest**power)
-    failure = FAILURE * max(HOPELESS / (n * strength), 1.0) ** 2
-    error = (bias / 2) ** 2 + noise**2 + failure * np.exp(-evidence / NATS)
-    error[rest <= LEAST_SUM] = np.inf
+    failure = tuned.FAILURE * max(tuned.HOPELESS / (n * strength), 1.0) ** 2
+    error = (bias / 2) ** 2 + noise**2 + failure * np.exp(-evidence / tuned.NATS)
+    error[rest <= tuned.LEAST_SUM] = np.inf
     row, column = np.unravel_index(np.argmin(error), error.shape)
-    return float(_CENTRES[row, 0]), float(_TAILS[0, column])
+    return float(centres[row, 0]), float(tails[0, column])
 
 
 def _reference(beyond: Array) -> tuple[Array, Array]:
     """Return the clip points beyond which these shares of the reference law lie, and the biases.
 
-    With z the normal quantile: clip at t = e^(sigma z), E(X - t)+ = e^(sigma^2/2) Phi(sigma - z)
-    - t Phi(-z).
+    With z the normal quantile they are clipped at e^(sigma z).
     """
-    normal = NormalDist()
-    z = -np.array([normal.inv_cdf(share) for share in beyond.ravel()]).reshape(beyond.shape)
-    upper = np.array([normal.cdf(SIGMA - point) for point in z.ravel()]).reshape(z.shape)
-    clip = np.exp(SIGMA * z)
-    return clip, math.exp(SIGMA**2 / 2) * upper - clip * beyond
+    z = -np.array([NormalDist().inv_cdf(share) for share in beyond.ravel()]).reshape(beyond.shape)
+    bias = np.array([lognormal_excess(tuned.SIGMA, point) for point in z.ravel()])
+    return np.exp(tuned.SIGMA * z), bias.reshape(z.shape)

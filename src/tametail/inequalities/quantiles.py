@@ -1,0 +1,55 @@
+"""Quantiles of noise whose law is public: of one, and of sums of several."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from statistics import NormalDist
+
+from tametail.privacy.budget import Noise
+
+#: Up to here the law of a sum of Laplace noises is worth its exact form.
+MOST_EXACT_TERMS = 40
+
+#: Halvings of the interval in which a quantile is looked for.
+_HALVINGS = 24
+
+
+def continuous_quantile(noise: Noise, risk: float) -> float:
+    """Return what the absolute value of the continuous noise exceeds with this probability.
+
+    >>> round(continuous_quantile(Noise("laplace", 2.0), 0.01), 2)  # 2 ln(100)
+    9.21
+    """
+    if noise.kind == "laplace":
+        return noise.scale * math.log(1 / risk)
+    return -noise.scale * NormalDist().inv_cdf(risk / 2)
+
+
+@lru_cache(maxsize=1024)
+def sum_quantile(noise: Noise, risk: float, terms: int) -> float:
+    """Return a bound that the sum of some independent noises exceeds with probability <= risk.
+
+    A discrete Laplace noise is the difference of two exponential variables, each rounded down, so
+    it exceeds a continuous one by less than 1. The sum of m continuous ones of scale 1 exceeds x
+    with probability sum over i < m, l <= i of  e^-x x^(i-l)/(i-l)! C(m-1+l, l) 2^-(m+l).
+    For Gaussian noise, and for many terms, Chernoff's bound is as good.
+
+    >>> round(sum_quantile(Noise("laplace", 1e6), 0.01, 1) / 1e6, 2)  # ln(50)
+    3.91
+    """
+    chernoff = noise.sum_quantile(risk, terms)
+    if noise.kind == "gaussian" or terms > MOST_EXACT_TERMS:
+        return chernoff
+    chances = [math.comb(terms - 1 + k, k) / 2.0 ** (terms + k) for k in range(terms)]
+    low, high = 0.0, chernoff / noise.scale
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        power = below = math.exp(-middle)
+        tail = below * chances[terms - 1]
+        for i in range(1, terms):
+            power *= middle / i
+            below += power
+            tail += below * chances[terms - 1 - i]
+        low, high = (middle, high) if tail > risk else (low, middle)
+    return min(high * noise.scale + terms, chernoff)

@@ -1,0 +1,185 @@
+"""The last questions, and how their answers are read: the sum, its count, and the squares."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from tametail.doubles import LARGEST
+from tametail.inequalities.risk import split_risk
+from tametail.methods.winsorised import constants as tuned
+from tametail.privacy.budget import Budget, Noise, Zcdp, noise_for
+from tametail.privacy.unit import Unit
+from tametail.queries.column import RELATIVE_ROUNDING, SOFT_ONE, DistanceSum, Lattice, Squares
+
+if TYPE_CHECKING:
+    from tametail.methods.winsorised.clip import Clip
+    from tametail.methods.winsorised.counts import Tails
+    from tametail.planning import Plan
+
+#: Noises at octave nodes, weighted by their distances, and on two sides: the moment generating
+#: function of their sum is below that of 16/3 noises of the top node, and so the tail of the sum
+#: (up to probability 0.2) below that of one noise of three times its scale.
+TOP_NODES = 3.0
+
+#: Noise that is none: nothing was summed.
+LEAST_SCALE = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """The noisy sum of the clipped distances from the centre, and their noisy count.
+
+    The sum is in ticks and counts from the centre of the ``lattice``, that is of distances.
+    The count is exact if ``count_weight`` is 0. Its noise is ``count_noise`` (or else that of the
+    sum) over its weight.
+    ``coarse`` bounds what a rounding of the records that is coarser than a tick does to their mean.
+    """
+
+    centre: float
+    lattice: Lattice
+    total: float
+    count: float
+    count_weight: int
+    noise: Noise
+    coarse: float = 0.0
+    count_noise: Noise | None = None
+
+    @property
+    def rounding(self) -> float:
+        """What rounding to ticks, or coarser, can do to the mean."""
+        # Adding distances to the centre rounds to doubles near it.
+        ulp = math.ulp(abs(self.centre) + self.lattice.value(self.lattice.side))
+        return self.lattice.tick + self.coarse + 2 * ulp
+
+    @property
+    def mean(self) -> float:
+        """The winsorised mean; it lies between the clip points, whatever the noise."""
+        lattice = self.lattice
+        distance = lattice.centre + self.total / self.count
+        distance = lattice.value(min(max(distance, lattice.low), lattice.high))
+        return min(max(self.centre + distance, -LARGEST), LARGEST)
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The clip points, as they were applied."""
+        below, above = (self.lattice.value(end) for end in (self.lattice.low, self.lattice.high))
+        return self.centre + below, self.centre + above
+
+    def count_bound(self, risk: float) -> tuple[float, float]:
+        """Return a bound of the error due to the noise on the count, and of the records from below.
+
+        With noises z on the sum S and w on the count n, and v = (S + z)/(n + w):
+        v - S/n = (z - v w)/n. If the count may be noise alone, nothing is known.
+        """
+        if not self.count_weight:
+            return 0.0, self.count
+        # The estimator may have moved the noisy count by one scale of its noise.
+        noise = self.noise if self.count_noise is None else self.count_noise
+        missed = (noise.quantile(risk) + noise.scale) / self.count_weight
+        fewest = self.count - missed
+        if fewest < 1:
+            return math.inf, 1.0
+        return self.lattice.value(abs(self.total / self.count) * missed / fewest), fewest
+
+
+class Counted(NamedTuple):
+    """A number of records, with ``noise`` over ``weight`` on it; it is exact if that is 0."""
+
+    number: float
+    weight: int
+    noise: Noise
+
+    @classmethod
+    def asked(cls, answer: int, cost: Budget) -> Counted:
+        """Read the answer to ``Count``."""
+        return cls(max(float(answer), 1.0), 1, noise_for(cost, 1, 1))
+
+    @classmethod
+    def by_octaves(cls, plan: Plan, tails: Tails, size: int) -> Counted:
+        """Return the number of records under replace-one, from the counts by octaves."""
+        if plan.missing == "none" or tails.count is None:
+            return cls(float(size), 0, tails.noise)
+        # There are no more records than rows, whose number is public, and usually as many.
+        step = tails.noise.scale / SOFT_ONE
+        number = min(max(tails.count, step, 1.0) + step, float(size))
+        return cls(number, SOFT_ONE, tails.noise)
+
+
+def sum_query(plan: Plan, clip: Clip, size: int) -> DistanceSum:
+    """Return the sum to ask for: from where the mean is expected, so that the count matters least.
+
+    Under add-remove the count comes with it.
+    """
+    lattice = Lattice.of_distances(
+        clip.offset, clip.below, clip.above, strength=plan.cost("sum").strength, records=size
+    )
+    weight = count_weight(plan, lattice, clip) if plan.unit is Unit.ADD_REMOVE else 0
+    return DistanceSum(clip.centre, lattice, weight)
+
+
+def count_weight(plan: Plan, lattice: Lattice, clip: Clip) -> int:
+    """Return the weight of the count beside the sum that makes their quotient most accurate.
+
+    The noise on the quotient is that on sum - d * count, where d is the distance of the mean from
+    the lattice's centre: Delta^2 (1 + (d/weight)^2), Delta = side + weight (in L2 accordingly).
+    """
+    side = lattice.side
+    distance = (tuned.OFFSET_DOUBT * abs(clip.offset) + clip.doubt) / lattice.tick
+    distance = min(max(distance, side / tuned.NEAREST), side)
+    if isinstance(plan.cost("sum"), Zcdp):
+        return max(round(math.sqrt(side * distance)), 1)
+    return max(round(math.cbrt(side * distance**2)), 1)
+
+
+def read_sum(
+    plan: Plan, clip: Clip, query: DistanceSum, answer: tuple[int, ...], known: Counted
+) -> Sum:
+    """Read the answer to :func:`sum_query`; ``known`` counts the records if it does not."""
+    sensitivity, weight = query.sensitivity(plan.unit), query.count_weight
+    noise = noise_for(plan.cost("sum"), sensitivity.l1, sensitivity.l2_squared)
+    if weight:
+        known = Counted(max(answer[1] / weight, noise.scale / weight, 1.0), weight, noise)
+    total, cut = float(answer[0]), clip.side * RELATIVE_ROUNDING
+    number, weight, count_noise = known
+    return Sum(clip.centre, query.lattice, total, number, weight, noise, cut, count_noise)
+
+
+def sum_of_counts(clip: Clip, tails: Tails, known: Counted) -> Sum:
+    """Return the sum that the octave counts themselves give, up to the clip points."""
+    lattice = Lattice.around(0.0, clip.below, clip.above)
+    total, scale, coarse = 0.0, LEAST_SCALE, 0.0
+    if clip.side > 0:
+        distances = tails.distances
+        total = sum(
+            sign * float(counts[distances <= end] @ distances[distances <= end])
+            for sign, counts, end in zip(
+                (-1, 1), tails.sides, (clip.below, clip.above), strict=True
+            )
+            if end > 0
+        )
+        # Records beyond the top node are left out; what may hide there counts as noise, too.
+        hidden = max(tails.beyond(counts, clip.side, tuned.HIDDEN_RISK) for counts in tails.sides)
+        scale = TOP_NODES * tails.noise.scale / SOFT_ONE + hidden / math.log(100)
+        scale *= clip.side / lattice.tick
+        # A soft count keeps the sum of distances to within a 32nd of each.
+        coarse = clip.side / SOFT_ONE
+    noise = Noise(tails.noise.kind, scale)
+    number, weight, count_noise = known
+    return Sum(
+        clip.centre, lattice, total / lattice.tick, number, weight, noise, coarse, count_noise
+    )
+
+
+def squares_query(clip: Clip) -> Squares:
+    """Return the sum of the squared distances from the centre, capped at the wider clip point."""
+    fraction, exponent = math.frexp(clip.side)
+    return Squares(clip.centre, exponent - 1, max(math.ceil(32 * fraction) - 16, 1))
+
+
+def squares_bound(plan: Plan, query: Squares, answer: int) -> float:
+    """Return an upper bound of the sum of the squared, clipped distances from the centre."""
+    risk = split_risk(1 - (plan.confidence or 0.0)).spread
+    noise = noise_for(plan.cost("spread"), query.largest, query.largest**2).quantile(risk / 2)
+    return (answer + noise) * query.unit
