@@ -8,13 +8,13 @@ from statistics import NormalDist
 _NORMAL = NormalDist()
 
 
-def lognormal_excess(sigma: float, z: float) -> float:
-    """Return E(X - t)+ for X lognormal with median 1 and t = e^(sigma z).
+def lognormal_excess(sigma: float, clip: float) -> float:
+    """Return E(X - clip)+ for X lognormal with median 1.
 
-    It is e^(sigma^2/2) Phi(sigma - z) - t Phi(-z).
+    With z = ln(clip)/sigma it is e^(sigma^2/2) Phi(sigma - z) - clip Phi(-z).
 
-    >>> round(lognormal_excess(1.0, 0.0), 3)
+    >>> round(lognormal_excess(1.0, 1.0), 3)
     0.887
     """
-    mean, clip = math.exp(sigma**2 / 2), math.exp(sigma * z)
-    return mean * _NORMAL.cdf(sigma - z) - clip * _NORMAL.cdf(-z)
+    z = math.log(clip) / sigma
+    return math.exp(sigma**2 / 2) * _NORMAL.cdf(sigma - z) - clip * _NORMAL.cdf(-z)

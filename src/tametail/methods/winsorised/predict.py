@@ -159,7 +159,7 @@ def _reference() -> Iterable[Setting]:
     mean = math.exp(0.5)
     for step in range(36):
         end = 1 + math.exp(step / 3)
-        excess = lognormal_excess(1.0, math.log(end))
+        excess = lognormal_excess(1.0, end)
         yield Setting(
             end / REFERENCE_SD, (end - mean + excess) / REFERENCE_SD, excess / REFERENCE_SD, 1.0
         )

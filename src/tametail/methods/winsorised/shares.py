@@ -109,5 +109,6 @@ def _reference(beyond: Array) -> tuple[Array, Array]:
     With z the normal quantile they are clipped at e^(sigma z).
     """
     z = -np.array([NormalDist().inv_cdf(share) for share in beyond.ravel()]).reshape(beyond.shape)
-    bias = np.array([lognormal_excess(tuned.SIGMA, point) for point in z.ravel()])
-    return np.exp(tuned.SIGMA * z), bias.reshape(z.shape)
+    clip = np.exp(tuned.SIGMA * z)
+    bias = np.array([lognormal_excess(tuned.SIGMA, point) for point in clip.ravel()])
+    return clip, bias.reshape(z.shape)
