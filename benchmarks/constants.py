@@ -37,6 +37,7 @@ from tametail.mechanisms.dispatch import mechanism_for
 from tametail.methods.winsorised import clip, constants, curves, shares
 from tametail.methods.winsorised.counts import Tails
 from tametail.methods.winsorised.estimate import winsorised_mean
+from tametail.planning import Plan
 from tametail.privacy.budget import Budget, Noise, noise_for
 from tametail.privacy.unit import Unit
 from tametail.queries.column import Median
@@ -75,7 +76,7 @@ class View:
     moment: bool = False
     width: bool = False
 
-    def plan(self, population: Population, cell: Cell) -> tt.Plan:
+    def plan(self, population: Population, cell: Cell) -> Plan:
         """Return the plan of the request."""
         n, epsilon = cell
         budget = tt.zcdp(epsilon**2 / 2) if self.zcdp else tt.pure(epsilon)
@@ -276,7 +277,7 @@ class Trial:
         def chosen() -> float:
             exact = self._remembered((query,), sampled)
             with Seeded([*self._key, 2, asked]).patched():
-                return cast(float, mechanism_for(query, cost, unit)(exact))
+                return mechanism_for(query, cost, unit)(exact)
 
         return cast(float, self._remembered((query, cost), chosen))
 

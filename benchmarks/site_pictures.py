@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.progress import track
 
 import tametail as tt
-from tametail.methods.winsorised.predict import REFERENCE_SD
+from tametail.inequalities.lognormal import REFERENCE_SD
 from tametail.theory.moments import student_moment
 
 ROOT = Path(__file__).parents[1]

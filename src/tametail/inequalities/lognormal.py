@@ -7,6 +7,9 @@ from statistics import NormalDist
 
 _NORMAL = NormalDist()
 
+#: Standard deviation of the lognormal law with sigma = 1, sqrt((e - 1) e): predictions are in it.
+REFERENCE_SD = math.sqrt((math.e - 1.0) * math.e)
+
 
 def lognormal_excess(sigma: float, clip: float) -> float:
     """Return E(X - clip)+ for X lognormal with median 1.

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tametail.inequalities.lognormal import REFERENCE_SD
+from tametail.inequalities.quantiles import continuous_quantile
 from tametail.methods.ball.interval import RISKS
 from tametail.methods.ball.shares import SPREAD_SHARE, choice_halvings, scale_rank
 from tametail.methods.ball.weigh import CLIP, few_rows
-from tametail.methods.winsorised.predict import REFERENCE_SD
 from tametail.privacy.budget import Noise, Zcdp, noise_for
 from tametail.privacy.choices import choice_rate
 from tametail.privacy.unit import Unit
@@ -55,14 +56,14 @@ def half_width(plan: VectorPlan, confidence: float) -> float | None:
         return None
     n, expected = max(plan.n, 1), _expect(plan, max(plan.n, 1))
     risk = {name: part * (1 - confidence) for name, part in RISKS.items()}
-    width = _quantile(expected.noise, risk["noise"] / (2 * plan.dim + 1))
+    width = continuous_quantile(expected.noise, risk["noise"] / (2 * plan.dim + 1))
     if plan.target == "population":
         level, far = math.log(2 * plan.dim / risk["moments"]), expected.largest
         slack = far**2 * level / (2 * n)
         # A row moves sums of squares by up to sqrt(2) far^2, and the number of rows cut by more.
         cost = plan.cost("spread") if plan.has("spread") else plan.budget.share(SPREAD_SHARE)
         noise = Noise(expected.noise.kind, 1.5 * far**2 / (n * cost.strength))
-        square = 1 + _quantile(noise, risk["spread"] / (plan.dim + 1))
+        square = 1 + continuous_quantile(noise, risk["spread"] / (plan.dim + 1))
         deviation = min(math.sqrt(square + slack) + math.sqrt(slack), far)
         level = math.log(2 * plan.dim / risk["sampling"])
         width += deviation * math.sqrt(2 * level / n) + 2 * far * level / (3 * n)
@@ -91,13 +92,6 @@ def _expect(plan: VectorPlan, n: int) -> Expectation:
     noise = Noise(noise_for(final, 1, 1).kind, each * radius * moves / (n * final.strength))
     bias = float(np.maximum(distances - clip * scale, 0.0).mean()) if clip < math.inf else 0.0
     return Expectation(noise, bias, each * radius)
-
-
-def _quantile(noise: Noise, risk: float) -> float:
-    """Return what continuous noise of this kind exceeds, in absolute value, with this risk."""
-    if noise.kind == "laplace":
-        return noise.scale * math.log(1 / risk)
-    return -noise.scale * NormalDist().inv_cdf(risk / 2)
 
 
 @lru_cache(maxsize=1)

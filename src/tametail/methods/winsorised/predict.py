@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from tametail.inequalities.concentration import mean_deviation, second_moment_bound
-from tametail.inequalities.lognormal import lognormal_excess
+from tametail.inequalities.lognormal import REFERENCE_SD, lognormal_excess
 from tametail.inequalities.quantiles import continuous_quantile
 from tametail.inequalities.risk import split_risk
 from tametail.inequalities.truncation import bias_constant
@@ -27,9 +27,6 @@ from tametail.tail import Bounded, Moment
 
 if TYPE_CHECKING:
     from tametail.planning import Plan
-
-#: Standard deviation of the reference law: sqrt((e - 1) e).
-REFERENCE_SD = math.sqrt((math.e - 1.0) * math.e)
 
 
 class Setting(NamedTuple):
