@@ -1,0 +1,276 @@
+"""From text to a tree.
+
+Words, numbers and texts are cut out first, and numbered placeholders stand for them. So Python's
+parser sees operators, parentheses and placeholders only: no name is normalised, no literal can
+warn, and there is nothing that could be executed. Of its tree, the nodes named here are taken.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Never
+
+from tametail.errors import ParameterError
+from tametail.expressions.tree import (
+    KEYWORDS,
+    VALUES,
+    And,
+    Arithmetic,
+    ArithmeticSign,
+    Comparison,
+    ComparisonSign,
+    Condition,
+    Missing,
+    Name,
+    Negate,
+    Node,
+    Not,
+    Number,
+    Or,
+    Text,
+    Value,
+    parts,
+    walk,
+)
+
+#: Characters of a text, nodes and levels of a tree, and divisors within divisors: each divisor
+#: occurs twice in the SQL that guards a division, so 16 times at that depth.
+MOST_CHARACTERS = 20_000
+MOST_NODES = 4_000
+MOST_LEVELS = 64
+MOST_DIVISORS = 4
+
+_TOKEN = re.compile(
+    r"""\s*(?:
+        (?P<number>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![\w.]))
+      | (?P<word>[^\W\d]\w*)
+      | `(?P<quoted>(?:[^`]|``)+)`
+      | '(?P<text>(?:[^']|'')*)'
+      | "(?P<also_text>(?:[^"]|"")*)"
+      | (?P<sign>==|!=|<=|>=|[-+*/<>(),])
+    )""",
+    re.VERBOSE,
+)
+
+_ARITHMETIC: dict[type[ast.operator], ArithmeticSign] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+}
+_COMPARISONS: dict[type[ast.cmpop], ComparisonSign] = {
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+}
+
+_HELP = (
+    "write column names (`in backticks` if they hold spaces), numbers, 'texts', + - * /, "
+    "== != < <= > >=, is missing, in ('a', 'b'), and, or, not, and parentheses"
+)
+
+
+def parse(text: str, argument: str) -> Node:
+    """Return the tree of ``text``, the value of the public argument that is called so."""
+    return _Parser(text, argument).tree()
+
+
+class _Parser:
+    """One text on its way to a tree; the placeholder ``_3`` stands for item 3."""
+
+    def __init__(self, text: str, argument: str) -> None:
+        self._argument = argument
+        self._text = text
+        self._items: list[Name | Number | Text | None] = []
+
+    def tree(self) -> Node:
+        """Return the tree, or refuse the text."""
+        if not isinstance(self._text, str) or not self._text.strip():
+            self._refuse("is no expression")
+        if len(self._text) > MOST_CHARACTERS:
+            self._refuse(f"has more than {MOST_CHARACTERS} characters")
+        try:
+            self._text.encode()
+        except UnicodeEncodeError:
+            self._refuse("is not valid Unicode")
+        if "\0" in self._text:
+            self._refuse("holds a NUL character")
+        try:
+            found = self._node(ast.parse(" ".join(self._tokens()), mode="eval").body)
+            self._check_size(found)
+        except SyntaxError:
+            found = None
+        except (RecursionError, MemoryError):
+            self._refuse("is nested too deeply")
+        if found is None:
+            self._refuse("is not complete or not in order")
+        if not _names_a_column(found):
+            self._refuse("names no column")
+        return found
+
+    def _tokens(self) -> list[str]:
+        """Return the text as Python's parser shall see it."""
+        seen, place = [], 0
+        end = len(self._text.rstrip())
+        while place < end:
+            token = _TOKEN.match(self._text, place, end)
+            if token is None:
+                self._refuse(f"cannot be read from {self._text[place:].strip()[:20]!r} on")
+            place = token.end()
+            seen.append(self._seen(token))
+        if any(sign == "in" and after != "(" for sign, after in pairwise(seen)):
+            self._refuse("has an in without a list in parentheses")
+        return seen
+
+    def _seen(self, token: re.Match[str]) -> str:
+        kind, text = token.lastgroup, token[token.lastgroup or 0]
+        match kind:
+            case "sign":
+                return text
+            case "word" if text in KEYWORDS - {"missing"}:
+                return text
+            case "word":
+                return self._placeholder(None if text == "missing" else Name(text))
+            case "quoted":
+                return self._placeholder(Name(text.replace("``", "`")))
+            case "number":
+                number = float(text)
+                if math.isinf(number):
+                    self._refuse(f"holds the number {text[:20]}, which no double can hold")
+                return self._placeholder(Number(number))
+            case _:
+                quote = "'" if kind == "text" else '"'
+                return self._placeholder(Text(text.replace(2 * quote, quote)))
+
+    def _placeholder(self, item: Name | Number | Text | None) -> str:
+        self._items.append(item)
+        return f"_{len(self._items) - 1}"
+
+    def _node(self, found: ast.expr) -> Node:
+        match found:
+            case ast.Name(id=placeholder):
+                item = self._items[int(placeholder[1:])]
+                return item or self._refuse("has a missing that does not follow an is")
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return Negate(self._number(operand))
+            case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _ARITHMETIC:
+                return Arithmetic(_ARITHMETIC[type(sign)], self._number(left), self._number(right))
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return Not(self._condition(operand))
+            case ast.BoolOp(op=sign, values=values):
+                kind = And if isinstance(sign, ast.And) else Or
+                return kind(tuple(map(self._condition, values)))
+            case ast.Compare():
+                return self._compare(found)
+        self._refuse("holds what an expression may not hold")
+
+    def _number(self, found: ast.expr) -> Value:
+        value = self._value(found)
+        if isinstance(value, Text):
+            self._refuse(f"computes with the text {value.value[:20]!r}")
+        return value
+
+    def _value(self, found: ast.expr) -> Value:
+        node = self._node(found)
+        if not isinstance(node, VALUES):
+            self._refuse("uses a condition as a value")
+        return node
+
+    def _condition(self, found: ast.expr) -> Condition:
+        node = self._node(found)
+        if isinstance(node, VALUES):
+            self._refuse("uses a value as a condition (write x == 1 for a column of booleans)")
+        return node
+
+    def _compare(self, found: ast.Compare) -> Condition:
+        """Return a comparison; a chain a < b < c is a < b and b < c."""
+        if isinstance(found.ops[-1], ast.Is | ast.IsNot):
+            return self._is_missing(found)
+        if isinstance(found.ops[-1], ast.In | ast.NotIn):
+            return self._is_in(found)
+        values = [self._value(value) for value in (found.left, *found.comparators)]
+        links: list[Condition] = []
+        for sign, (left, right) in zip(found.ops, pairwise(values), strict=True):
+            if type(sign) not in _COMPARISONS:
+                self._refuse("chains is or in with other comparisons: use parentheses and and")
+            links.append(self._comparison(_COMPARISONS[type(sign)], left, right))
+        return links[0] if len(links) == 1 else And(tuple(links))
+
+    def _comparison(self, sign: ComparisonSign, left: Value, right: Value) -> Comparison:
+        comparison = Comparison(sign, left, right)
+        if not _names_a_column(comparison):
+            self._refuse("compares two constants")
+        return comparison
+
+    def _is_missing(self, found: ast.Compare) -> Condition:
+        match found.comparators:
+            case [ast.Name(id=placeholder)] if self._items[int(placeholder[1:])] is None:
+                condition = Missing(self._node(found.left))
+            case _:
+                self._refuse("has an is that is not 'is missing' or 'is not missing'")
+        if not _names_a_column(condition):
+            self._refuse("asks whether a constant is missing")
+        return condition if isinstance(found.ops[0], ast.Is) else Not(condition)
+
+    def _is_in(self, found: ast.Compare) -> Condition:
+        """Return x in (a, b) as x == a or x == b."""
+        if len(found.ops) > 1:
+            self._refuse("chains is or in with other comparisons: use parentheses and and")
+        (listed,) = found.comparators
+        items = listed.elts if isinstance(listed, ast.Tuple) else [listed]
+        value = self._value(found.left)
+        self._check_nodes(len(items) * sum(1 for _ in walk(value)))
+        choices = tuple(
+            self._comparison("==", value, self._constant(self._value(item))) for item in items
+        )
+        if not choices:
+            self._refuse("has an empty list")
+        condition = choices[0] if len(choices) == 1 else Or(choices)
+        return condition if isinstance(found.ops[0], ast.In) else Not(condition)
+
+    def _constant(self, value: Value) -> Value:
+        if _names_a_column(value):
+            self._refuse("has a column in a list: write x == a or x == b")
+        return value
+
+    def _check_size(self, node: Node) -> None:
+        self._check_nodes(sum(1 for _ in walk(node)))
+        if _levels(node) > MOST_LEVELS:
+            self._refuse(f"is nested too deeply: {MOST_LEVELS} levels are the most")
+        if _divisors(node) > MOST_DIVISORS:
+            self._refuse(f"has divisors within divisors, more than {MOST_DIVISORS} deep")
+
+    def _check_nodes(self, nodes: int) -> None:
+        if nodes > MOST_NODES:
+            self._refuse(f"is too long: it has more than {MOST_NODES} parts")
+
+    def _refuse(self, what: str) -> Never:
+        shown = repr(self._text)
+        shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
+        raise ParameterError(f"{self._argument}={shown} {what}: {_HELP}.") from None
+
+
+def _names_a_column(node: Node) -> bool:
+    return any(isinstance(part, Name) for part in walk(node))
+
+
+def _levels(node: Node) -> int:
+    return 1 + _most(map(_levels, parts(node)))
+
+
+def _divisors(node: Node) -> int:
+    """Return how many divisors lie within one another, a plain column or number not counted."""
+    if isinstance(node, Arithmetic) and node.sign == "/" and parts(node.right):
+        return max(_divisors(node.left), 1 + _divisors(node.right))
+    return _most(map(_divisors, parts(node)))
+
+
+def _most(numbers: Iterable[int]) -> int:
+    return max(numbers, default=0)
