@@ -59,14 +59,15 @@ _NUMBER_TYPES = (
 def chunk_values(expression: Expression, chunk: Mapping[str, Column]) -> Floats:
     """Return the numbers that the expression gives to the records, NaN for missing.
 
+    Of a plain name, that is the column itself and no copy.
+
     >>> chunk = {"charge": np.array([300.0, 80.0, 5.0]), "nights": pa.array([2, None, 0])}
     >>> chunk_values(Expression.parse("charge / nights"), chunk).tolist()
     [150.0, nan, nan]
     """
-    columns = _Columns(expression, chunk)
     with np.errstate(all="ignore"):
-        numbers = fold_number(expression.value, columns)
-    return np.ascontiguousarray(np.broadcast_to(numbers, columns.length))
+        numbers: Floats = fold_number(expression.value, _Columns(expression, chunk))
+    return numbers
 
 
 def chunk_mask(expression: Expression, chunk: Mapping[str, Column]) -> Truths:

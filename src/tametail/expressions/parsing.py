@@ -169,7 +169,7 @@ class _Parser:
                 return kind(tuple(map(self._condition, values)))
             case ast.Compare():
                 return self._compare(found)
-        self._refuse("holds what an expression may not hold")
+        return self._refuse("holds what an expression may not hold")
 
     def _number(self, found: ast.expr) -> Value:
         value = self._value(found)
@@ -191,17 +191,19 @@ class _Parser:
 
     def _compare(self, found: ast.Compare) -> Condition:
         """Return a comparison; a chain a < b < c is a < b and b < c."""
-        if isinstance(found.ops[-1], ast.Is | ast.IsNot):
-            return self._is_missing(found)
-        if isinstance(found.ops[-1], ast.In | ast.NotIn):
-            return self._is_in(found)
+        match found.ops:
+            case [*_, ast.Is() | ast.IsNot()]:
+                return self._is_missing(found)
+            case [ast.In() | ast.NotIn()]:
+                return self._is_in(found)
+        if any(type(sign) not in _COMPARISONS for sign in found.ops):
+            self._refuse("chains is or in with other comparisons: use parentheses and and")
         values = [self._value(value) for value in (found.left, *found.comparators)]
-        links: list[Condition] = []
-        for sign, (left, right) in zip(found.ops, pairwise(values), strict=True):
-            if type(sign) not in _COMPARISONS:
-                self._refuse("chains is or in with other comparisons: use parentheses and and")
-            links.append(self._comparison(_COMPARISONS[type(sign)], left, right))
-        return links[0] if len(links) == 1 else And(tuple(links))
+        links = tuple(
+            self._comparison(_COMPARISONS[type(sign)], left, right)
+            for sign, (left, right) in zip(found.ops, pairwise(values), strict=True)
+        )
+        return links[0] if len(links) == 1 else And(links)
 
     def _comparison(self, sign: ComparisonSign, left: Value, right: Value) -> Comparison:
         comparison = Comparison(sign, left, right)
@@ -221,8 +223,6 @@ class _Parser:
 
     def _is_in(self, found: ast.Compare) -> Condition:
         """Return x in (a, b) as x == a or x == b."""
-        if len(found.ops) > 1:
-            self._refuse("chains is or in with other comparisons: use parentheses and and")
         (listed,) = found.comparators
         items = listed.elts if isinstance(listed, ast.Tuple) else [listed]
         value = self._value(found.left)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from tametail.expressions import Expression
 from tametail.expressions.tree import (
@@ -30,7 +31,7 @@ from tametail.expressions.tree import (
 #: A number, a text, or missing; text as a str stands for its bytes in UTF-8.
 Cell = float | str | bytes | None
 
-_COMPARE = {
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
