@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import tempfile
 from contextlib import contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -37,16 +38,16 @@ def start_server():
         if user:
             shutil.chown(folder, "postgres")
         data = f"{folder}/data"
-        run = {"check": True, "capture_output": True, "cwd": folder, **user}
+        run = partial(subprocess.run, check=True, capture_output=True, cwd=folder, **user)
         initdb = [BINARIES / "initdb", "-D", data, "-A", "trust", "-E", "UTF8", "--no-sync"]
-        subprocess.run([*initdb, "--locale=C.UTF-8", "-U", "tester"], **run)
+        run([*initdb, "--locale=C.UTF-8", "-U", "tester"])
         options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
         control = [BINARIES / "pg_ctl", "-D", data, "-w"]
-        subprocess.run([*control, "-o", options, "-l", f"{folder}/log", "start"], **run)
+        run([*control, "-o", options, "-l", f"{folder}/log", "start"])
         try:
             with psycopg.connect(
                 f"host={folder} user=tester dbname=postgres", autocommit=True
             ) as connection:
                 yield connection
         finally:
-            subprocess.run([*control, "-m", "immediate", "stop"], **run)
+            run([*control, "-m", "immediate", "stop"])

@@ -162,14 +162,21 @@ class _Parser:
                 return Negate(self._number(operand))
             case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _ARITHMETIC:
                 return Arithmetic(_ARITHMETIC[type(sign)], self._number(left), self._number(right))
-            case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return Not(self._condition(operand))
-            case ast.BoolOp(op=sign, values=values):
-                kind = And if isinstance(sign, ast.And) else Or
-                return kind(tuple(map(self._condition, values)))
             case ast.Compare():
                 return self._compare(found)
-        return self._refuse("holds what an expression may not hold")
+            case _:
+                return self._logic(found)
+
+    def _logic(self, found: ast.expr) -> Condition:
+        match found:
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return Not(self._condition(operand))
+            case ast.BoolOp(op=ast.And(), values=values):
+                return And(tuple(map(self._condition, values)))
+            case ast.BoolOp(op=ast.Or(), values=values):
+                return Or(tuple(map(self._condition, values)))
+            case _:
+                return self._refuse("holds what an expression may not hold")
 
     def _number(self, found: ast.expr) -> Value:
         value = self._value(found)

@@ -44,13 +44,16 @@ class _Columns:
     """The operations on the columns of a frame."""
 
     def __init__(self, expression: Expression, frame: Any) -> None:
+        # Each once: a call to the JVM takes a millisecond, and a list may name a column often.
         self._kinds = {name: _kind(frame, name) for name in expression.columns}
+        self._columns = {name: self._cast(name) for name in expression.columns}
+        self._nothing = fn.lit(None).cast("double")
 
     def kind(self, name: str) -> Kind:
         return self._kinds[name]
 
     def column(self, name: str) -> Any:
-        return _quoted(name).cast("double" if self._kinds[name] == "number" else "binary")
+        return self._columns[name]
 
     def number(self, number: float) -> Any:
         return fn.lit(number)
@@ -59,7 +62,7 @@ class _Columns:
         return fn.lit(text.encode())
 
     def nothing(self) -> Any:
-        return fn.lit(None).cast("double")
+        return self._nothing
 
     def negate(self, operand: Any) -> Any:
         return -operand
@@ -68,14 +71,15 @@ class _Columns:
         return _COMPUTE[sign](left, right)
 
     def compare(self, sign: ComparisonSign, kind: Kind, left: Any, right: Any) -> Any:
-        truth = _COMPARE[sign](left, right)
-        return truth if kind == "text" else fn.when(~(fn.isnan(left) | fn.isnan(right)), truth)
+        if kind == "number":
+            left, right = self._no_nan(left), self._no_nan(right)
+        return _COMPARE[sign](left, right)
 
     def unknown(self) -> Any:
         return fn.lit(None).cast("boolean")
 
     def value_is_missing(self, kind: Kind, operand: Any) -> Any:
-        return operand.isNull() if kind == "text" else operand.isNull() | fn.isnan(operand)
+        return (operand if kind == "text" else self._no_nan(operand)).isNull()
 
     def is_unknown(self, operand: Any) -> Any:
         return operand.isNull()
@@ -88,6 +92,12 @@ class _Columns:
 
     def either(self, left: Any, right: Any) -> Any:
         return left | right
+
+    def _cast(self, name: str) -> Any:
+        return _quoted(name).cast("double" if self._kinds[name] == "number" else "binary")
+
+    def _no_nan(self, operand: Any) -> Any:
+        return fn.nanvl(operand, self._nothing)
 
 
 def _quoted(name: str) -> Any:
