@@ -5,8 +5,16 @@ from __future__ import annotations
 from .accounts import ACCOUNTS
 from .engines import ENGINES
 from .estimators import ESTIMATORS
+from .expressions import EXPRESSIONS
 from .mechanisms import MECHANISMS
 from .mutant import Mutant
 from .sensitivities import SENSITIVITIES
 
-MUTANTS: tuple[Mutant, ...] = (*SENSITIVITIES, *MECHANISMS, *ACCOUNTS, *ENGINES, *ESTIMATORS)
+MUTANTS: tuple[Mutant, ...] = (
+    *SENSITIVITIES,
+    *MECHANISMS,
+    *ACCOUNTS,
+    *ENGINES,
+    *ESTIMATORS,
+    *EXPRESSIONS,
+)
