@@ -31,8 +31,8 @@ LARGEST = math.nextafter(math.inf, 0)
 #: Sizes at which an operation may overflow, underflow, lose bits or take another branch.
 SIZES = [
     0.0, 5e-324, 2.0**-1073, 2.0**-1022, 2.0**-538, 3 * 2.0**-538, 2.0**-537, 2.0**-512,
-    2.0**-51, 2.0**-50, 0.1, 0.5, math.nextafter(1, 0), 1.0, 3.0, 2.0**53 + 2, 2.0**511, 2.0**512,
-    2.0**970, 2.0**971, 2.0**1022, 2.0**1023, LARGEST, math.inf,
+    2.0**-51, 2.0**-50, 0.1, 0.5, math.nextafter(1, 0), 1.0, 2.0, 3.0, 2.0**53 + 2, 2.0**511,
+    2.0**512, 2.0**970, 2.0**971, 2.0**1022, 2.0**1023, LARGEST, math.inf,
 ]  # fmt: skip
 NUMBERS = [*SIZES, *(-size for size in SIZES), math.nan, None]
 
@@ -60,6 +60,17 @@ TABLE = pa.table(
 )
 ROWS = [dict(zip(RECORDS, cells, strict=True)) for cells in zip(*RECORDS.values(), strict=True)]
 
+SIGNS = ["==", "!=", "<", "<=", ">", ">="]
+
+#: Every operation, for all pairs of records' cells.
+EVERY_VALUE = ["x + y", "x - y", "x * y", "x / y", "-x / (y - y)", "x / 0", "s + x", "-s", "s", "x"]
+EVERY_CONDITION = [
+    *(f"{left} {sign} {right}" for sign in SIGNS for left, right in ("xy", "st", "xs", "sy")),
+    *("x is missing", "x - x is not missing", "s is missing", "(x < y) is missing"),
+    *("x < y and s < t", "x < y or s < t", "not x < y", f"x in ({'1, ' * 20} 3)"),
+]
+EVERY = list(map(Expression.parse, [*EVERY_VALUE, *EVERY_CONDITION]))
+
 names = st.sampled_from(list(COLUMNS)).map(Name)
 bit_patterns = st.integers(0, 2**63 - 1).map(
     lambda bits: struct.unpack("d", bits.to_bytes(8, "little"))[0]
@@ -83,7 +94,7 @@ def names_a_column(node):
 values = numbers.filter(names_a_column).map(Expression)
 comparisons = st.builds(
     Comparison,
-    st.sampled_from(["==", "!=", "<", "<=", ">", ">="]),
+    st.sampled_from(SIGNS),
     numbers | texts,
     numbers | texts,
 ).filter(names_a_column)
@@ -106,3 +117,12 @@ def expected_values(expression, rows=ROWS):
 
 def expected_truths(expression, rows=ROWS):
     return [row_truth(expression, row) for row in rows]
+
+
+def assert_equals_reference(expression, found, rows=ROWS):
+    """Compare cells of an engine, None or NaN for missing, with what the reference says."""
+    if expression.is_condition:
+        assert list(found) == expected_truths(expression, rows), str(expression)
+        return
+    numbers = np.array([math.nan if cell is None else cell for cell in found])
+    np.testing.assert_array_equal(numbers, expected_values(expression, rows), str(expression))

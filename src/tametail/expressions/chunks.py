@@ -162,12 +162,17 @@ def _to_column(name: str, column: Column) -> Column:
             raise ColumnError(f"column {name!r} has type {column.dtype}: pass float64 or Arrow.")
         return column
     if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if is_text(column.type):
-        return column.cast(pa.large_binary())
-    if not is_number(column.type):
+        chunks = column.chunks or [pa.nulls(0, column.type)]
+        found = [_to_column(name, chunk) for chunk in chunks]
+        is_numeric = isinstance(found[0], np.ndarray)
+        return np.concatenate(found) if is_numeric else pa.concat_arrays(found)
+    is_dictionary = pa.types.is_dictionary(column.type)
+    declared = column.type.value_type if is_dictionary else column.type
+    if is_text(declared):
+        # First wide, then decoded: offsets of 32 bits could overflow, an error due to cells.
+        wide = (column.dictionary if is_dictionary else column).cast(pa.large_binary())
+        return wide.take(column.indices) if is_dictionary else wide
+    if not is_number(declared):
         raise ColumnError(
             f"column {name!r} has type {column.type}, which is neither numeric nor text: convert "
             "it before."
