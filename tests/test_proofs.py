@@ -42,7 +42,6 @@ def test_every_query_has_a_proof(query):
         "tametail.mechanisms.medians.choose_median",
         "tametail.mechanisms.histograms.noisy_histogram",
         "tametail.mechanisms.histograms.largest_bucket",
-        "tametail.mechanisms.threshold.above_threshold",
         "tametail.privacy.budget.compose",
         "tametail.privacy.budget.on_sample",
         "tametail.ask.Account",

@@ -301,12 +301,12 @@ def test_error_bounds_are_within_their_closed_forms(size, cost, beta):
     both, one = Unit.REPLACE_ONE, Unit.ADD_REMOVE
     log_size, slack = math.log(size), 1 + 1e-9
     for unit, s in ((both, 2 / cost), (one, 1 / cost)):
-        bound = module.pure_error_bound(size, cost, beta, unit)
+        bound = module._error_bound(Pure(cost), unit, size, beta)
         assert bound <= (s * (2 * log_size + math.log(2 / beta)) + 1) * slack
-        bound = module.approx_error_bound(cost, 1e-6, beta, unit, buckets=size)
+        bound = module._error_bound(Approx(cost, 1e-6), unit, size, beta)
         assert bound <= (s * (math.log(1e6) + log_size + math.log(2 / beta)) + 2) * slack
     sigma = 1 / math.sqrt(cost)
-    bound = module.zcdp_error_bound(size, cost, beta, both)
+    bound = module._error_bound(Zcdp(cost), both, size, beta)
     tails = math.sqrt(2 * log_size) + math.sqrt(2 * (log_size + math.log(2 / beta)))
     assert bound <= sigma * (tails + 1) + 2
 
@@ -405,9 +405,9 @@ def test_keys_that_are_no_sequence_are_refused(keys):
 @pytest.mark.parametrize("beta", [0.0, 1.0, math.nan])
 def test_an_error_bound_needs_a_probability_and_a_bucket(beta):
     with pytest.raises(ParameterError, match="beta"):
-        module.pure_error_bound(10, 1.0, beta, "replace-one")
+        module._error_bound(Pure(1.0), Unit.REPLACE_ONE, 10, beta)
     with pytest.raises(ParameterError, match="bucket"):
-        module.pure_error_bound(0, 1.0, 0.1, "replace-one")
+        module._error_bound(Pure(1.0), Unit.REPLACE_ONE, 0, 0.1)
 
 
 def test_ties_go_to_the_least_key_and_the_text_shows_no_record():

@@ -8,7 +8,6 @@ NOISE = "tests/mechanisms/test_noise.py"
 SELECT = "tests/mechanisms/test_select.py"
 MEDIAN = "tests/mechanisms/test_median.py"
 HISTOGRAMS = "tests/mechanisms/test_histograms.py"
-THRESHOLD = "tests/mechanisms/test_threshold.py"
 MANY = "tests/vectors/test_mechanisms.py"
 
 MECHANISMS: tuple[Mutant, ...] = (
@@ -173,30 +172,6 @@ MECHANISMS: tuple[Mutant, ...] = (
         old="return [low + rank + bisect_right(empty_before, rank) for rank in ranks]",
         new="return [low + rank for rank in ranks]",
         tests=(f"{HISTOGRAMS}::test_ranks_of_empty_keys_skip_the_occupied_ones",),
-    ),
-    Mutant(
-        name="above-threshold-without-its-noise",
-        why="The price of one question for all steps is paid by the noise on the threshold.",
-        file="mechanisms/threshold.py",
-        old="(noisy_threshold,) = add_laplace([threshold], 1, e1.epsilon)",
-        new="noisy_threshold = threshold",
-        tests=(f"{THRESHOLD}::test_answers_follow_the_law",),
-    ),
-    Mutant(
-        name="above-threshold-pays-twice",
-        why="Threshold and counts share epsilon; each cannot have all of it.",
-        file="mechanisms/threshold.py",
-        old="noises = _noises(e2.epsilon)",
-        new="noises = _noises(epsilon)",
-        tests=(f"{THRESHOLD}::test_answers_follow_the_law",),
-    ),
-    Mutant(
-        name="above-threshold-lowered-by-one",
-        why="Counts move by 1: with noise for less the answer costs more than epsilon.",
-        file="mechanisms/threshold.py",
-        old="yield from add_laplace([0] * BATCH, 1, epsilon)",
-        new="yield from add_laplace([0] * BATCH, 0, epsilon)",
-        tests=(f"{THRESHOLD}::test_answers_follow_the_law",),
     ),
     Mutant(
         name="every-column-spends-everything",

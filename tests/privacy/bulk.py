@@ -20,7 +20,7 @@ from unittest.mock import patch
 import numpy as np
 
 from tametail.mechanisms import candidates as median
-from tametail.mechanisms import medians, noise, select, sparse, threshold
+from tametail.mechanisms import medians, noise, select, sparse
 
 _BULK = 4096
 _REMEMBERED = 1 << 12
@@ -86,10 +86,6 @@ def _remember_runs(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda keys, counts, *public: cached(keys.tobytes(), counts.tobytes(), *public)
 
 
-def _few(_: int) -> int:
-    return 8  # noises that no count needs are drawn in vain
-
-
 def _remember_keys(method: Callable[..., Any]) -> Callable[..., Any]:
     """Remember a method of an array of keys; the components of the base measure never change."""
     known: dict[tuple[int, bytes], Any] = {}
@@ -109,12 +105,11 @@ _QUICKER: tuple[tuple[Any, str, Callable[..., Any]], ...] = (
     (noise, "_laplace", _bulk),
     (noise, "_gaussian", _bulk),
     (select, "_cumulative_bounds", _remember_levels),
-    (median._Lattice, "cumulative", _remember_keys),
+    (median._Points, "cumulative", _remember_keys),
     (median._Atom, "cumulative", _remember_keys),
     (median, "_median_runs", _remember_runs),
     (medians, "_median_runs", _remember_runs),
     (sparse, "_minus_log_failure", _remember_logarithms),
-    (threshold, "BATCH", _few),
     (sparse.DiscreteLaplace, "envelope", _remember),
     (sparse.DiscreteGaussian, "envelope", _remember),
 )

@@ -17,7 +17,6 @@ from tametail.mechanisms.medians import choose_many_medians, choose_median
 from tametail.mechanisms.noise import add_gaussian, add_laplace
 from tametail.mechanisms.select import select, uniform_integer
 from tametail.mechanisms.sparse import draw_empty_keys, draw_geometric
-from tametail.mechanisms.threshold import above_threshold
 from tametail.privacy.unit import Unit
 
 _NOTHING = np.empty(0, dtype=np.int64)
@@ -38,9 +37,6 @@ SOURCES: dict[str, Callable[[], Hashable]] = {
     "uniform": lambda: uniform_integer(0, 2**80),
     "geometric": lambda: draw_geometric(Fraction(1, 10**25)),
     "empty keys": lambda: tuple(draw_empty_keys([], 0, 10**25, 2)),
-    "threshold": lambda: tuple(
-        above_threshold([0] * 100, threshold=20, epsilon=0.1) for _ in range(40)
-    ),
     "sample": lambda: tuple(Sampler(1).pick(100).tolist()),
     "median": lambda: tuple(
         choose_median(_NOTHING, _NOTHING, 1, unit=Unit.ADD_REMOVE, low=1.0) for _ in range(8)

@@ -21,7 +21,6 @@ from tametail.mechanisms.noise import add_gaussian, add_laplace
 from tametail.mechanisms.ranks import choose_ranks
 from tametail.mechanisms.select import select
 from tametail.mechanisms.sparse import DiscreteGaussian, DiscreteLaplace, draw_reaching
-from tametail.mechanisms.threshold import above_threshold
 from tametail.privacy.budget import Approx, Budget, exponential_rate
 from tametail.privacy.unit import Unit
 from tametail.queries.column import (
@@ -60,7 +59,7 @@ REPLACE, ADD = Unit.REPLACE_ONE, Unit.ADD_REMOVE
 
 
 def mechanism_cases() -> Iterator[Case]:
-    """Noise, choices, histograms and AboveThreshold; the cases of a mechanism share its runs."""
+    """Noise, choices and histograms; the cases of a mechanism share its runs."""
     noises: tuple[tuple[Budget, Callable[[int, int], tuple[int, ...]]], ...]
     noises = (PURE, _laplace), (ZCDP, _gaussian)
     for budget, add in noises:
@@ -79,7 +78,6 @@ def mechanism_cases() -> Iterator[Case]:
             yield simple_case("largest_bucket", unit, cost, sixth, partial(_largest, cost, unit))
             yield simple_case("histogram", unit, cost, sixth, partial(_histogram, cost, unit))
     yield simple_case("choose_ranks", ADD, PURE, MECHANISM_DRAWS, _ranks)
-    yield simple_case("above_threshold", ADD, PURE, MECHANISM_DRAWS, _crossing)
 
 
 def _laplace(exact: int, count: int) -> tuple[int, ...]:
@@ -144,11 +142,6 @@ def _ranks(side: int) -> Hashable:
     counts = [np.array(([3, 2, 1], [3, 3, 1])[side])]
     query = Distances((0.0,), ((1.0, 2.0, 4.0),), target=2, weights=(1, 1, 1, 1))
     return choose_ranks(counts, query, PURE, ADD)[0]
-
-
-def _crossing(side: int) -> int | None:
-    counts = ([0, 0, 0, 0, 1], [1, 1, 1, 1, 1])[side]
-    return above_threshold(counts, threshold=1, epsilon=PURE.epsilon, share=0.5)
 
 
 def query_cases() -> Iterator[Case]:

@@ -81,7 +81,7 @@ class _Atom:
 
 
 @dataclass(frozen=True)
-class _Lattice:
+class _Points:
     """Points 1, 2, ... at positive keys and their mirror images; equal masses inside a block.
 
     The points 1..i have mass ``offsets[b] + weights[b] * i`` if point i lies in block b. Block 0
@@ -132,12 +132,12 @@ COMPONENT_MASS = 1 << (WEIGHT_BITS + 16)
 """Mass of a component on each side of 0, reached to within 2^-10 by a whole factor."""
 
 
-def _lattice(
+def _points(
     octaves: Sequence[tuple[int, int, int]],
     largest: int,
     count_to: Callable[[Keys], Keys],
     key_of: Callable[[int], int],
-) -> _Lattice:
+) -> _Points:
     """Build a component from (first point, log2 of the octave's size, exponent), and normalise."""
     starts = [0, *(start for start, _, _ in octaves)]
     weights = [0, *(1 << WEIGHT_BITS - size - _taper(exponent) for _, size, exponent in octaves)]
@@ -146,7 +146,7 @@ def _lattice(
         offsets.append(mass - weight * (start - 1))
         mass += weight * (end - start)
     factor = COMPONENT_MASS // mass
-    return _Lattice(
+    return _Points(
         np.array(starts, dtype=np.int64),
         np.array(weights, dtype=object) * factor,
         np.array(offsets, dtype=object) * factor,
@@ -155,7 +155,7 @@ def _lattice(
     )
 
 
-def _doubles(mantissa_bits: int) -> _Lattice:
+def _doubles(mantissa_bits: int) -> _Points:
     """All doubles whose mantissa has this many bits: the keys that are multiples of 2^shift."""
     shift = MANTISSA_BITS - mantissa_bits
     # The subnormal octave begins with 0, which is left to the atom.
@@ -163,24 +163,24 @@ def _doubles(mantissa_bits: int) -> _Lattice:
         (max(1, octave << mantissa_bits), mantissa_bits, octave - EXPONENT_BIAS)
         for octave in range(OCTAVES)
     ]
-    return _lattice(octaves, MAX_KEY >> shift, lambda keys: keys >> shift, lambda i: i << shift)
+    return _points(octaves, MAX_KEY >> shift, lambda keys: keys >> shift, lambda i: i << shift)
 
 
 LARGEST_INTEGER = 2**53 - 1
 MOST_HUNDREDTHS = 10**11
 
 
-def _integers() -> _Lattice:
+def _integers() -> _Points:
     """The integers 1..2^53 - 1."""
     octaves = [(1 << bits, bits, bits) for bits in range(53)]
-    return _lattice(octaves, LARGEST_INTEGER, _count_integers, lambda i: int(to_key(float(i))))
+    return _points(octaves, LARGEST_INTEGER, _count_integers, lambda i: int(to_key(float(i))))
 
 
-def _hundredths() -> _Lattice:
+def _hundredths() -> _Points:
     """The doubles nearest to 0.01, 0.02, ..., 10^9."""
     # 100 is about 2^6.6: i hundredths of b + 1 bits are about 2^(b - 6).
     octaves = [(1 << bits, bits, bits - 6) for bits in range(MOST_HUNDREDTHS.bit_length())]
-    return _lattice(octaves, MOST_HUNDREDTHS, _count_hundredths, lambda i: int(to_key(i / 100)))
+    return _points(octaves, MOST_HUNDREDTHS, _count_hundredths, lambda i: int(to_key(i / 100)))
 
 
 def _count_integers(keys: Keys) -> Keys:
@@ -203,7 +203,7 @@ def _count_hundredths(keys: Keys) -> Keys:
 
 
 @lru_cache(maxsize=1)
-def components() -> tuple[_Atom | _Lattice, ...]:
+def components() -> tuple[_Atom | _Points, ...]:
     """Return the components of the base measure; the tables of octaves are built once."""
     return (
         _Atom(2 * COMPONENT_MASS),

@@ -195,50 +195,6 @@ def largest_bucket(
     return sparse.draw_empty_keys(occupied, low, high, 1)[0]
 
 
-def pure_error_bound(universe_size: int, epsilon: float, beta: float, unit: Unit | str) -> float:
-    """Bound the error of all counts of a pure histogram, with probability at least 1 - beta.
-
-    With s = 2 / epsilon (add-remove: 1 / epsilon) this is at most s (2 ln U + ln(2 / beta)) + 1.
-
-    Examples
-    --------
-    >>> pure_error_bound(10**6, epsilon=1.0, beta=0.05, unit="replace-one")
-    60.0
-    """
-    return _error_bound(Pure(epsilon), Unit.parse(unit), universe_size, beta)
-
-
-def zcdp_error_bound(universe_size: int, rho: float, beta: float, unit: Unit | str) -> float:
-    """Bound the error of all counts of a zCDP histogram, with probability at least 1 - beta.
-
-    About sigma (sqrt(2 ln U) + sqrt(2 ln(2 U / beta))) with sigma^2 = 1 / rho (add-remove:
-    1 / (2 rho)).
-
-    Examples
-    --------
-    >>> zcdp_error_bound(10**6, rho=0.01, beta=0.05, unit="replace-one")
-    103.0
-    """
-    return _error_bound(Zcdp(rho), Unit.parse(unit), universe_size, beta)
-
-
-def approx_error_bound(
-    epsilon: float, delta: float, beta: float, unit: Unit | str, *, buckets: int = 1
-) -> float:
-    """Bound the error of a histogram by stability, with probability at least 1 - beta.
-
-    Holds for all empty buckets, which are never released, and for any ``buckets`` others at once;
-    n records have at most n of them. With s = 2 / epsilon (add-remove: 1 / epsilon) this is at
-    most s (ln(1 / delta) + ln(2 buckets / beta)) + 2.
-
-    Examples
-    --------
-    >>> approx_error_bound(1.0, 1e-6, beta=0.05, unit="replace-one")
-    33.0
-    """
-    return _error_bound(Approx(epsilon, delta), Unit.parse(unit), buckets, beta)
-
-
 def count_keys(keys: Iterable[Any]) -> dict[int, int]:
     """Count how often each integer occurs; cells that are not whole numbers are left out.
 
@@ -325,7 +281,19 @@ def _noise(
 
 
 def _error_bound(budget: Budget, unit: Unit, buckets: int, beta: float) -> float:
-    """Bound the error of ``buckets`` buckets: no noise exceeds a, and what is hidden is below t."""
+    """Bound the error of ``buckets`` buckets: no noise exceeds a, and what is hidden is below t.
+
+    With U buckets and s = 2 / epsilon (add-remove: 1 / epsilon) this is at most
+    s (2 ln U + ln(2 / beta)) + 1 for a pure budget, s (ln(1 / delta) + ln(2 U / beta)) + 2 for an
+    approximate one, and about sigma (sqrt(2 ln U) + sqrt(2 ln(2 U / beta))) for a concentrated one,
+    with sigma^2 = 1 / rho (add-remove: 1 / (2 rho)).
+
+    >>> from tametail.privacy.budget import approx, pure, zcdp
+    >>> [_error_bound(x, Unit.REPLACE_ONE, 10**6, 0.05) for x in (pure(1.0), zcdp(0.01))]
+    [60.0, 103.0]
+    >>> _error_bound(approx(1.0, 1e-6), Unit.REPLACE_ONE, 1, 0.05)
+    33.0
+    """
     level = Fraction(probability(beta=beta))
     if buckets < 1:
         raise ParameterError(f"An error bound needs at least one bucket, not {buckets!r}.")

@@ -24,8 +24,8 @@ from tametail.errors import InternalError
 from tametail.mechanisms.candidates import (
     _Atom,
     _base_cumulative,
-    _Lattice,
     _median_runs,
+    _Points,
     components,
 )
 from tametail.mechanisms.select import _draw_level, uniform_integer
@@ -177,9 +177,9 @@ def _approximate_masses(edges: Keys) -> Floats:
 
 
 @lru_cache(maxsize=1)
-def _lattices() -> list[tuple[_Lattice, Floats]]:
+def _lattices() -> list[tuple[_Points, Floats]]:
     """Return the components with many points, and their weights in floating point."""
-    parts = [part for part in components() if isinstance(part, _Lattice)]
+    parts = [part for part in components() if isinstance(part, _Points)]
     return [(part, np.array(part.weights.tolist(), dtype=np.float64)) for part in parts]
 
 
@@ -253,7 +253,7 @@ def _draw_keys(levels: list[tuple[Keys, Keys]]) -> Iterator[int]:
         first = last
 
 
-def _draw_key(spans: list[tuple[_Atom | _Lattice, int, int]]) -> int:
+def _draw_key(spans: list[tuple[_Atom | _Points, int, int]]) -> int:
     """Draw a key from parts of components, each from one cumulative mass to another."""
     position = uniform_integer(0, sum(stop - start for _, start, stop in spans) - 1)
     for component, start, stop in spans:

@@ -325,7 +325,7 @@ class Median(Query[float]):
     high: float
 
     def score_sensitivity(self, unit: Unit) -> int:  # noqa: ARG002 - the scores differ by unit
-        """1 for both scores of ``mechanisms.median``; see docs/proofs/selection.md."""
+        """1 for both scores of ``mechanisms.medians``; see docs/proofs/selection.md."""
         return 1
 
 
