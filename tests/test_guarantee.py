@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 
 from tametail.errors import InternalError, ParameterError
 from tametail.privacy.budget import Guarantee, approx, pure, zcdp, zcdp_to_approx
-from tametail.privacy.unit import Unit
+from tametail.privacy.unit import RECORD_UNITS, Unit
 
 
 @pytest.mark.parametrize(
@@ -46,9 +48,9 @@ def test_guarantees_state_what_applies():
         for spent in (pure(1), zcdp(0.5), approx(1, 1e-6))
     ]
     assert rows == [
-        {"epsilon": 1.0, "delta": 0.0, "rho": None, "unit": "add-remove"},
-        {"epsilon": None, "delta": None, "rho": 0.5, "unit": "add-remove"},
-        {"epsilon": 1.0, "delta": 1e-6, "rho": None, "unit": "add-remove"},
+        {"epsilon": 1.0, "delta": 0.0, "rho": None, "unit": "add-remove", "person": None},
+        {"epsilon": None, "delta": None, "rho": 0.5, "unit": "add-remove", "person": None},
+        {"epsilon": 1.0, "delta": 1e-6, "rho": None, "unit": "add-remove", "person": None},
     ]
     assert all(type(row["unit"]) is str for row in rows)
 
@@ -76,3 +78,87 @@ def test_epsilon_at_a_delta():
 def test_an_empty_guarantee_is_an_internal_error():
     with pytest.raises(InternalError, match="states neither rho nor epsilon and delta"):
         Guarantee(None, None, None, Unit.REPLACE_ONE).at_delta(1e-6)
+
+
+# --- the unit as a value
+
+
+def test_a_unit_of_records_is_its_word_and_one_of_persons_is_not():
+    patients = Unit.parse("add-remove", person="patient")
+    assert Unit.parse("add-remove") is Unit.parse(Unit.ADD_REMOVE) is Unit.ADD_REMOVE
+    assert Unit.ADD_REMOVE == "add-remove" != Unit.REPLACE_ONE
+    assert "add-remove" != patients != Unit.ADD_REMOVE
+    assert Unit.parse(Unit.ADD_REMOVE, "patient") == patients == Unit.parse(patients)
+    assert len({Unit.ADD_REMOVE, "add-remove", patients, Unit.REPLACE_ONE}) == 3
+    assert pickle.loads(pickle.dumps(patients)) == patients
+    assert pickle.loads(pickle.dumps(Unit.REPLACE_ONE)) == Unit.REPLACE_ONE
+
+
+@pytest.mark.parametrize("person", [None, "patient"])
+def test_a_unit_says_how_far_one_protected_thing_goes(person):
+    more, other = (Unit.parse(unit.value, person) for unit in RECORD_UNITS)
+    assert (more.size_is_public, more.changes, more.one_way) == (False, 1, True)
+    assert (other.size_is_public, other.changes, other.one_way) == (True, 2, False)
+    assert more.replaced() == other.replaced() == other
+
+
+@pytest.mark.parametrize("person", ["", 7, [], ["a", ""], ["a", "a"], ["a", 7], ["a", ["b"]]])
+def test_a_person_is_named_by_columns(person):
+    with pytest.raises(ParameterError, match="write person='patient'"):
+        Unit.parse("add-remove", person)
+    assert Unit.parse("add-remove", ["clinic"]).person == "clinic"
+    assert Unit.parse("add-remove", ["a", "b"]).person == ("a", "b")
+
+
+@pytest.mark.parametrize("unit", ["add", None, 3, [], Unit.parse("add-remove", "a")])
+def test_an_unknown_unit_is_refused(unit):
+    with pytest.raises(ParameterError, match="write unit='add-remove'"):
+        Unit.parse(unit, None if not isinstance(unit, Unit) else "b")
+
+
+@pytest.mark.parametrize(
+    ("unit", "spent", "sentence"),
+    [
+        (
+            "add-remove",
+            pure(1),
+            "epsilon = 1 (pure differential privacy) when any one person (patient) is added or "
+            "removed with all their records; this implies epsilon = 2 when one person is replaced "
+            "by another, or one record is added or removed.",
+        ),
+        (
+            "add-remove",
+            zcdp(0.5),
+            "rho = 0.5 (zero-concentrated differential privacy) when any one person (patient) is "
+            "added or removed with all their records; this implies rho = 2 when one person is "
+            "replaced by another, or one record is added or removed.",
+        ),
+        (
+            "replace-one",
+            pure(1),
+            "epsilon = 1 (pure differential privacy) when any one person (patient) is replaced by "
+            "another with all their records; this implies epsilon = 1 when one record of a person "
+            "is replaced.",
+        ),
+    ],
+)
+def test_a_guarantee_for_persons_names_their_column(unit, spent, sentence):
+    guarantee = Guarantee.from_budget(spent, Unit.parse(unit, person="patient"))
+    assert str(guarantee) == sentence
+    assert guarantee.to_dict()["person"] == guarantee.person == "patient"
+
+
+def test_what_a_guarantee_for_persons_implies_for_one_record():
+    """The record's person goes, and comes back with it or without it."""
+    for spent in (pure(1), zcdp(0.5), approx(1, 1e-6)):
+        persons = Guarantee.from_budget(spent, Unit.parse("add-remove", ["clinic", "patient"]))
+        one = persons.for_one_record()
+        twice = Guarantee.from_budget(spent, Unit.ADD_REMOVE).for_replacement()
+        assert (one.epsilon, one.delta, one.rho) == (twice.epsilon, twice.delta, twice.rho)
+        assert one.unit is Unit.ADD_REMOVE
+        assert persons.for_replacement().unit == Unit.parse("replace-one", ["clinic", "patient"])
+        assert persons.to_dict()["person"] == ["clinic", "patient"]
+        replaced = persons.for_replacement()
+        assert replaced.for_replacement() is replaced
+        assert replaced.for_one_record().unit is Unit.REPLACE_ONE
+        assert twice.for_one_record() is twice

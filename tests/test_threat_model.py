@@ -11,7 +11,7 @@ import pytest
 import tametail as tt
 from tametail.engines.cells import cell_to_float
 from tametail.engines.local import open_table
-from tametail.privacy.unit import Unit
+from tametail.privacy.unit import RECORD_UNITS, Unit
 from tametail.queries.rows import Ball, BallSquares
 
 ROOT = Path(__file__).parents[1]
@@ -51,7 +51,7 @@ def test_the_attacks_that_everybody_knows_are_there(attack):
     assert any(attack in cells[0] for cells in ROWS)
 
 
-@pytest.mark.parametrize("unit", Unit)
+@pytest.mark.parametrize("unit", RECORD_UNITS)
 def test_sums_of_squares_do_not_wrap(unit):
     """2^21 rows of 2^42 each are 2^63: one row more or less once moved the sum by 2^64."""
     radius = 1 << 21

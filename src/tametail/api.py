@@ -15,7 +15,6 @@ from tametail.errors import DataError, InternalError, ParameterError
 from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.planning import GREATEST_STRENGTH, LEAST_STRENGTH, Plan
 from tametail.privacy.budget import Budget, Guarantee, Pure, fits, parse_budget
-from tametail.privacy.unit import Unit
 from tametail.release import Release
 from tametail.tail import Tail
 
@@ -254,7 +253,7 @@ def carry_out(
     plan = _checked(plan)
     try:
         engine = open_column(data, column, progress)
-        if plan.unit is Unit.REPLACE_ONE:  # the size is public; a CSV file is read to know it
+        if plan.unit.size_is_public:  # the size is public; a CSV file is read to know it
             plan = plan.with_size(engine.size)
     except DataError as error:
         raise type(error)(f"{error} Nothing was spent.") from None

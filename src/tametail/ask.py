@@ -203,7 +203,7 @@ class Ask:
         The rows of a part depend on their positions alone, never on values (replace-one only:
         adding a record would shift all later positions).
         """
-        if self.unit is not Unit.REPLACE_ONE:
+        if not self.unit.size_is_public:
             raise InternalError("rows by position are stable under replace-one only.")
         ordered = sorted(span for span in ranges if span[0] < span[1])
         if any(left[1] > right[0] for left, right in pairwise(ordered)):

@@ -13,7 +13,6 @@ from tametail.planning import Plan
 from tametail.privacy.accounting import round_up
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp
 from tametail.privacy.opendp import features
-from tametail.privacy.unit import Unit
 
 if TYPE_CHECKING:
     from opendp.mod import Measure, Measurement
@@ -71,7 +70,7 @@ def as_opendp(
     from opendp.metrics import change_one_distance, symmetric_distance
 
     release, stated = _release_of(plan, column)
-    metric = symmetric_distance if plan.unit is Unit.ADD_REMOVE else change_one_distance
+    metric = change_one_distance if plan.unit.size_is_public else symmetric_distance
     with features("contrib", "honest-but-curious"):
         return make_user_measurement(
             user_domain(_DOMAIN, _can_be_read_again),

@@ -12,7 +12,6 @@ from tametail.errors import DataError, InternalError, ParameterError
 from tametail.methods.ball.estimate import vector_mean as estimate_mean
 from tametail.planning import Plan
 from tametail.privacy.budget import Budget, Guarantee, fits, parse_budget
-from tametail.privacy.unit import Unit
 from tametail.tail import Tail
 from tametail.vector_planning import VectorPlan
 from tametail.vector_release import VectorRelease
@@ -95,7 +94,7 @@ def vector_mean(
     elif plan.dim != dim:
         raise ParameterError(f"the plan is for {plan.dim} columns, and the data have {dim}.")
     plan = plan.with_columns(engine.columns)
-    if plan.unit is Unit.REPLACE_ONE:
+    if plan.unit.size_is_public:
         plan = plan.with_size(engine.size)
     return _conclude(plan, engine.columns, Ask(Data(engine), plan.budget, plan.unit))
 

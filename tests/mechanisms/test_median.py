@@ -19,13 +19,13 @@ from tametail.mechanisms import candidates as module
 from tametail.mechanisms import medians
 from tametail.mechanisms.candidates import MAX_KEY
 from tametail.mechanisms.medians import choose_median
-from tametail.privacy.unit import Unit
+from tametail.privacy.unit import RECORD_UNITS, Unit
 
 FALSE_ALARM = 1e-7
 NO_KEYS = np.array([], dtype=np.int64)
 ATOM, ALL_DOUBLES, SHORT_DOUBLES, INTEGERS, HUNDREDTHS = module.components()
 LATTICES = [ALL_DOUBLES, SHORT_DOUBLES, INTEGERS, HUNDREDTHS]
-UNITS = pytest.mark.parametrize("unit", list(Unit))
+UNITS = pytest.mark.parametrize("unit", list(RECORD_UNITS))
 
 
 def key(value: float) -> int:

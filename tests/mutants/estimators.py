@@ -105,7 +105,7 @@ ESTIMATORS: tuple[Mutant, ...] = (
         name="exact-n-under-add-remove",
         why="The number of records is protected: it must not be in the plan of the release.",
         file="api.py",
-        old="if plan.unit is Unit.REPLACE_ONE:  # the size",
+        old="if plan.unit.size_is_public:  # the size",
         new="if plan.unit is not None:  # the size",
         tests=("tests/test_api.py::test_release_follows_the_plan",),
     ),

@@ -53,8 +53,8 @@ SENSITIVITIES: tuple[Mutant, ...] = (
         name="buckets-lowered-by-one",
         why="A replacement empties one bucket and fills another: 2, not 1.",
         file="queries/column.py",
-        old="buckets = 2 if unit is Unit.REPLACE_ONE else 1",
-        new="buckets = 1",
+        old="return Sensitivity(unit.changes, unit.changes)",
+        new="return Sensitivity(unit.changes - unit.size_is_public, unit.changes)",
         tests=(f"{QUERIES}::test_the_sensitivity_is_attained",),
     ),
     Mutant(
@@ -69,8 +69,8 @@ SENSITIVITIES: tuple[Mutant, ...] = (
         name="tail-nodes-count-for-free-under-add-remove",
         why="The count beside the nodes is free for a replacement only.",
         file="queries/column.py",
-        old="if unit is Unit.REPLACE_ONE or self.counted",
-        new="if unit is Unit.REPLACE_ONE",
+        old="records = 2 if self.counted else unit.changes",
+        new="records = unit.changes",
         tests=(f"{QUERIES}::test_the_sensitivity_is_attained",),
     ),
     Mutant(

@@ -16,7 +16,7 @@ from tametail.engines.local import open_table
 from tametail.methods.ball.estimate import vector_mean
 from tametail.planning import Plan
 from tametail.privacy.budget import Budget
-from tametail.privacy.unit import Unit
+from tametail.privacy.unit import RECORD_UNITS, Unit
 from tametail.vector_planning import VectorPlan
 
 from .cases import APPROX, ESTIMATOR_DRAWS, NOTIONS, PURE, ZCDP, Case, Records, estimator_case
@@ -49,7 +49,7 @@ ADDED: dict[str, tuple[Records, Any]] = {
 def release_cases() -> Iterator[Case]:
     """tametail.mean: each notion and unit, without and with knowledge."""
     for cost in NOTIONS:
-        for unit in Unit:
+        for unit in RECORD_UNITS:
             yield from _pairs("mean", unit, budget=cost, n=GUESS, confidence=None)
     add, replace = Unit.ADD_REMOVE, Unit.REPLACE_ONE
     yield from _pairs("mean with an interval", add, 0.2, budget=PURE, n=GUESS)

@@ -22,7 +22,7 @@ from tametail.mechanisms.ranks import choose_ranks
 from tametail.mechanisms.select import select
 from tametail.mechanisms.sparse import DiscreteGaussian, DiscreteLaplace, draw_reaching
 from tametail.privacy.budget import Approx, Budget, exponential_rate
-from tametail.privacy.unit import Unit
+from tametail.privacy.unit import RECORD_UNITS, Unit
 from tametail.queries.column import (
     Buckets,
     ClippedSum,
@@ -69,12 +69,12 @@ def mechanism_cases() -> Iterator[Case]:
     for cost in NOTIONS[:2]:
         yield simple_case("select", REPLACE, cost, half, partial(_select, cost))
         yield simple_case("empty buckets", ADD, cost, half, partial(_reaching, cost))
-        for unit in Unit:
+        for unit in RECORD_UNITS:
             yield simple_case("choose_median", unit, cost, quarter, partial(_median, cost, unit))
             medians = partial(_medians, cost, unit)
             yield simple_case("choose_many_medians", unit, cost, quarter, medians)
     for cost in NOTIONS:
-        for unit in Unit:
+        for unit in RECORD_UNITS:
             yield simple_case("largest_bucket", unit, cost, sixth, partial(_largest, cost, unit))
             yield simple_case("histogram", unit, cost, sixth, partial(_histogram, cost, unit))
     yield simple_case("choose_ranks", ADD, PURE, MECHANISM_DRAWS, _ranks)

@@ -23,7 +23,7 @@ from tametail.engines.tables.memory import MemoryEngine
 from tametail.mechanisms.candidates import MAX_KEY, _base_cumulative
 from tametail.mechanisms.select import _draw_level
 from tametail.paper.univariate import mean_estimator
-from tametail.privacy.unit import Unit
+from tametail.privacy.unit import RECORD_UNITS, Unit
 from tametail.queries.column import (
     ClippedSum,
     Count,
@@ -49,7 +49,7 @@ HOSTILE = {
     "cancelling": (np.tile([1e16, 1.0, -1e16, 2.0**-40], 100), 1.0, 1e16),
     "many scales": (rng.lognormal(0, 60, 400), 5e-324, 1e308),
 }
-UNITS = list(Unit)
+UNITS = list(RECORD_UNITS)
 
 
 def neighbours(name, unit):

@@ -10,7 +10,7 @@ from scipy import stats
 
 from tametail.doubles import to_key
 from tametail.engines.local import open_table
-from tametail.privacy.unit import Unit
+from tametail.privacy.unit import RECORD_UNITS, Unit
 from tametail.queries.rows import (
     Ball,
     BallLevels,
@@ -67,7 +67,7 @@ def test_sums_squares_and_levels_are_those_of_the_definition(order, rows, level)
 
 
 @pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("unit", list(Unit))
+@pytest.mark.parametrize("unit", list(RECORD_UNITS))
 @given(rows=ROWS, row=st.lists(CELLS, min_size=2, max_size=2), level=st.integers(0, 2))
 def test_no_row_moves_an_answer_by_more_than_its_sensitivity(order, unit, rows, row, level):
     rows = [*rows, [math.inf, 0.0]]

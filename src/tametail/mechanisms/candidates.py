@@ -59,7 +59,7 @@ def _median_runs(
     smaller = np.concatenate([[0], np.cumsum(counts)])  # records at keys[:i]
     twice = np.repeat(smaller[start : stop + 1], 2)
     below, above = twice[:-1], smaller[-1] - twice[1:]
-    if unit is Unit.REPLACE_ONE:
+    if unit.size_is_public:
         return edges, -np.maximum(below, above)
     return edges, -np.abs(below - above)
 

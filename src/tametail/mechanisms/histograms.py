@@ -30,9 +30,6 @@ from tametail.privacy.unit import Unit
 
 Universe = tuple[int, int]  # the least and the greatest key that can occur
 
-MOVED_COUNTS = {Unit.REPLACE_ONE: 2, Unit.ADD_REMOVE: 1}
-"""How many counts one record moves, each by 1: the L1 and the squared L2 sensitivity."""
-
 CHOICE_BETA = Fraction(1, 20)
 """The failure probability at which two ways to the largest bucket are compared."""
 
@@ -188,7 +185,7 @@ def largest_bucket(
     scores = [*(counts[key] for key in occupied), 0]
     weights = [1] * len(occupied) + [_size(universe) - len(occupied)]
     # Under add-remove all counts move the same way.
-    rate = exponential_rate(budget, monotone=unit is Unit.ADD_REMOVE)
+    rate = exponential_rate(budget, monotone=unit.one_way)
     index = select(scores, weights, rate)
     if index < len(occupied):
         return occupied[index]
@@ -269,7 +266,7 @@ def _noise(
     budget: Budget, unit: Unit
 ) -> tuple[Callable[[Sequence[int]], tuple[int, ...]], sparse.NoiseLaw]:
     """Return the function that adds noise to counts, and the law of what it adds."""
-    moved = MOVED_COUNTS[unit]
+    moved = unit.changes  # so many counts, each by 1: the L1 and the squared L2 sensitivity
     match budget:
         case Zcdp(rho):
             gaussian = sparse.DiscreteGaussian(Fraction(gaussian_scale(moved, rho)))
@@ -311,7 +308,7 @@ def _selection_is_better(budget: Budget, unit: Unit, size: int) -> bool:
     """
     if not isinstance(budget, Zcdp):
         return isinstance(budget, Pure)
-    rate = exponential_rate(budget, monotone=unit is Unit.ADD_REMOVE)
+    rate = exponential_rate(budget, monotone=unit.one_way)
     _, law = _noise(budget, unit)
     shortfall = sparse.reach(law, CHOICE_BETA / 2) + sparse.reach(law, CHOICE_BETA / (2 * size))
     return math.log(size) - math.log(CHOICE_BETA) <= rate * shortfall

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Self
 
@@ -317,17 +317,36 @@ class Guarantee:
         return epsilon
 
     def for_replacement(self) -> Guarantee:
-        """Return what this implies when one record is replaced: one removal and one addition.
+        """Return what this implies when one thing is replaced: one removal and one addition.
 
         epsilon becomes 2 epsilon, delta becomes (1 + e^epsilon) delta, rho becomes 4 rho.
 
         >>> Guarantee.from_budget(zcdp(0.5), Unit.ADD_REMOVE).for_replacement().rho
         2.0
         """
-        if self.unit is Unit.REPLACE_ONE:
+        return self if self.unit.size_is_public else self._twice(self.unit.replaced())
+
+    def for_one_record(self) -> Guarantee:
+        """Return what a guarantee for persons implies for one record of a person.
+
+        Under add-remove, for one record more or less: the person goes and comes back with it or
+        without it, so the numbers are those of :meth:`for_replacement`. Under replace-one, for a
+        record that is replaced: that is one replacement of the person.
+
+        >>> unit = Unit.parse("add-remove", person="patient")
+        >>> Guarantee.from_budget(pure(1), unit).for_one_record().epsilon
+        2.0
+        """
+        if self.unit.person is None:
             return self
+        if self.unit.size_is_public:
+            return replace(self, unit=Unit.REPLACE_ONE)
+        return self._twice(Unit.ADD_REMOVE)
+
+    def _twice(self, unit: Unit) -> Guarantee:
+        """Return what two changes of this kind in a row cost, as a guarantee for ``unit``."""
         if self.rho is not None:
-            return Guarantee(None, None, 4 * self.rho, Unit.REPLACE_ONE)
+            return Guarantee(None, None, 4 * self.rho, unit)
         epsilon, delta = self._pair()
         if delta == 0:
             doubled = 0.0
@@ -336,11 +355,18 @@ class Guarantee:
         else:
             growth = 1 + Fraction(math.nextafter(math.exp(epsilon), math.inf))
             doubled = min(round_up(growth * Fraction(delta)), 1.0)
-        return Guarantee(2 * epsilon, doubled, None, Unit.REPLACE_ONE)
+        return Guarantee(2 * epsilon, doubled, None, unit)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the guarantee as plain values, for JSON."""
-        return asdict(self) | {"unit": self.unit.value}
+        person = [*self.person] if isinstance(self.person, tuple) else self.person
+        numbers = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
+        return {**numbers, "unit": self.unit.value, "person": person}
+
+    @property
+    def person(self) -> str | tuple[str, ...] | None:
+        """The column or columns that name a person; None if records are protected."""
+        return self.unit.person
 
     def _pair(self) -> tuple[float, float]:
         if self.epsilon is None or self.delta is None:
@@ -357,7 +383,14 @@ class Guarantee:
         else:
             notion = "approximate" if self.delta else "pure"
         text = f"{self._numbers()} ({notion} differential privacy) when {self.unit.description}"
-        if self.unit is Unit.ADD_REMOVE:
-            implied = self.for_replacement()
-            text += f"; this implies {implied._numbers()} when one record is replaced by another"
-        return text + "."
+        return f"{text}{self._implied()}."
+
+    def _implied(self) -> str:
+        """Say what else follows: for a replacement, and for one record of a person."""
+        other = f"one {self.unit.thing} is replaced by another"
+        if not self.unit.size_is_public:
+            text = f"; this implies {self.for_replacement()._numbers()} when {other}"
+            return text if self.person is None else f"{text}, or one record is added or removed"
+        if self.person is None:
+            return ""
+        return f"; this implies {self._numbers()} when one record of a person is replaced"

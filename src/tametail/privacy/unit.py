@@ -1,45 +1,129 @@
-"""Unit of protection: which two data sets are neighbours.
+"""Unit of protection: which two data sets are neighbours, as a value that code can ask.
 
 ``replace-one``
-    One record is changed; the number of records n is public. The paper's relation.
+    One protected thing is changed; their number is public. The paper's relation.
 ``add-remove``
-    One record more or less; the number of records is protected too. A guarantee of epsilon
+    One protected thing more or less; their number is protected too. A guarantee of epsilon
     under add-remove implies 2 epsilon under replace-one, since a replacement is one removal
     and one addition.
+
+What is protected is a record, or a person: all records that have the same value in a column.
 """
 
 from __future__ import annotations
 
-from enum import StrEnum
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 from tametail.errors import ParameterError
 
 
-class Unit(StrEnum):
-    """The neighbouring relation of a guarantee.
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Unit:
+    """The neighbouring relation of a guarantee, and what one protected thing is.
 
-    >>> Unit.parse("replace-one") is Unit.REPLACE_ONE
-    True
+    A unit of records equals the word that names it, so ``plan.unit == "add-remove"`` works.
+
+    >>> Unit.parse("replace-one") is Unit.REPLACE_ONE, Unit.ADD_REMOVE == "add-remove"
+    (True, True)
+    >>> print(Unit.parse("add-remove", person="patient"))
+    add-remove, person = patient
     """
 
-    ADD_REMOVE = "add-remove"
-    REPLACE_ONE = "replace-one"
+    value: str
+    """The relation: ``"add-remove"`` or ``"replace-one"``."""
+    person: str | tuple[str, ...] | None = None
+    """The column, or columns, whose value names a person; None if a record is protected."""
+
+    ADD_REMOVE: ClassVar[Unit]
+    REPLACE_ONE: ClassVar[Unit]
 
     @classmethod
-    def parse(cls, value: Unit | str) -> Unit:
-        """Return the unit named by ``value``, or say which names exist."""
-        try:
-            return cls(value)
-        except ValueError:
-            raise ParameterError(
-                f"unit={value!r} is not known: write unit='add-remove' (one record more or less, "
-                "the size of the data is protected) or unit='replace-one' (one record changed, "
-                "the size is public)."
-            ) from None
+    def parse(cls, value: Unit | str, person: str | Sequence[str] | None = None) -> Unit:
+        """Return the unit of these names, or say which names exist."""
+        if isinstance(value, Unit) and person is None:
+            return value
+        for unit in (cls.ADD_REMOVE, cls.REPLACE_ONE):
+            if value == unit:
+                return unit if person is None else cls(unit.value, _columns(person))
+        raise ParameterError(
+            f"unit={value!r} is not known: write unit='add-remove' (one record more or less, "
+            "the size of the data is protected) or unit='replace-one' (one record changed, "
+            "the size is public)."
+        )
+
+    @property
+    def size_is_public(self) -> bool:
+        """Whether the number of protected things is known, and each keeps its position."""
+        return self.value == "replace-one"
+
+    @property
+    def changes(self) -> int:
+        """How many protected things differ: 2 for a replacement, one that goes and one that comes.
+
+        So many counts of a histogram move, each by 1.
+        """
+        return 2 if self.size_is_public else 1
+
+    @property
+    def one_way(self) -> bool:
+        """Whether all counts move the same way: nothing comes for what goes."""
+        return not self.size_is_public
+
+    @property
+    def thing(self) -> str:
+        """What is protected, in words: ``"record"`` or ``"person"``."""
+        return "record" if self.person is None else "person"
 
     @property
     def description(self) -> str:
         """The relation in words, for guarantees."""
-        if self is Unit.ADD_REMOVE:
-            return "any one record is added or removed"
-        return "any one record is replaced by another"
+        if self.person is None:
+            whole, one = "", "any one record"
+        else:
+            names = self.person if isinstance(self.person, str) else ", ".join(self.person)
+            whole, one = " with all their records", f"any one person ({names})"
+        happens = "replaced by another" if self.size_is_public else "added or removed"
+        return f"{one} is {happens}{whole}"
+
+    def replaced(self) -> Unit:
+        """Return the unit in which one protected thing of the same kind is replaced."""
+        return self.REPLACE_ONE if self.person is None else Unit("replace-one", self.person)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            return self.person is None and self.value == other
+        if isinstance(other, Unit):
+            return (self.value, self.person) == (other.value, other.person)
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.value if self.person is None else (self.value, self.person))
+
+    def __str__(self) -> str:
+        if self.person is None:
+            return self.value
+        names = self.person if isinstance(self.person, str) else ", ".join(self.person)
+        return f"{self.value}, person = {names}"
+
+    def __repr__(self) -> str:
+        return f"<Unit: {self}>"
+
+
+Unit.ADD_REMOVE, Unit.REPLACE_ONE = Unit("add-remove"), Unit("replace-one")
+
+#: The units whose protected thing is a record.
+RECORD_UNITS = (Unit.ADD_REMOVE, Unit.REPLACE_ONE)
+
+
+def _columns(person: object) -> str | tuple[str, ...]:
+    """Return the checked names of the columns that name a person."""
+    given = person if isinstance(person, list | tuple) else [person]
+    names = tuple(name for name in given if isinstance(name, str) and name)
+    if names and len(names) == len(given) == len(set(names)):
+        return names[0] if len(names) == 1 else names
+    raise ParameterError(
+        f"person={person!r} names no column: write person='patient', the column whose value says "
+        "whose record it is, or a list of different columns such as person=['clinic', 'patient']."
+    )

@@ -201,7 +201,7 @@ class ClippedSum(SumQuery):
         """Bound the move for value to missing (either unit) and value to value (replace-one)."""
         width, side, weight = self.lattice.width, self.lattice.side, self.count_weight
         l1, l2_squared = side + weight, side**2 + weight**2
-        if unit is Unit.REPLACE_ONE:
+        if unit.size_is_public:
             l1, l2_squared = max(l1, width), max(l2_squared, width**2)
         return Sensitivity(l1, l2_squared)
 
@@ -251,8 +251,7 @@ class Buckets(Query[int | None]):
 
     def sensitivity(self, unit: Unit) -> Sensitivity:
         """One record is in one bucket: a replacement empties one and fills another."""
-        buckets = 2 if unit is Unit.REPLACE_ONE else 1
-        return Sensitivity(buckets, buckets)
+        return Sensitivity(unit.changes, unit.changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +276,7 @@ class TailNodes(SumQuery):
 
     def sensitivity(self, unit: Unit) -> Sensitivity:
         """A record is a non-negative vector of L1 norm SOFT_ONE (or 0), hence of L2 norm <= it."""
-        records = 2 if unit is Unit.REPLACE_ONE or self.counted else 1
+        records = 2 if self.counted else unit.changes
         return Sensitivity(records * SOFT_ONE, records * SOFT_ONE**2)
 
 

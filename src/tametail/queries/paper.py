@@ -26,7 +26,7 @@ FARTHEST = 1 << 44
 
 
 def _replace_one_only(unit: Unit) -> None:
-    if unit is not Unit.REPLACE_ONE:
+    if not unit.size_is_public:
         raise InternalError("this query knows the number of rows: it is for replace-one only.")
 
 

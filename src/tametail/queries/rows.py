@@ -167,7 +167,7 @@ class BallSum(SumQuery):
         radius, live = self.radius, self.ball.live
         spread = 1 if self.ball.order == 1 else math.isqrt(max(live, 1) - 1) + 1
         l1, l2_squared = spread * radius + self.count_weight, radius**2 + self.count_weight**2
-        if unit is Unit.REPLACE_ONE:  # the number of rows does not change
+        if unit.size_is_public:  # the number of rows does not change
             l1, l2_squared = 2 * spread * radius, 4 * radius**2
         return Sensitivity(
             l1 + live * self.missing_weight, l2_squared + live * self.missing_weight**2
@@ -209,7 +209,7 @@ class BallSquares(SumQuery):
         dim, square = self.ball.dim, (self.radius**2 >> self.shift) + 1
         rounding = math.isqrt(dim - 1) + 1
         l1, l2 = square, square
-        if unit is Unit.REPLACE_ONE:
+        if unit.size_is_public:
             l1, l2 = 2 * square, math.isqrt(2 * square**2) + 1
         return Sensitivity(l1 + dim + self.cut_weight, (l2 + rounding) ** 2 + self.cut_weight**2)
 

@@ -23,7 +23,6 @@ from tametail.methods.ball.interval import BallMeasure, conclude
 from tametail.methods.ball.shares import scale_rank
 from tametail.privacy.budget import Budget
 from tametail.privacy.choices import choice_rate
-from tametail.privacy.unit import Unit
 from tametail.queries.rows import Ball, BallSquares, BallSum, Distances, Rows
 from tametail.vector_release import VectorEstimate
 
@@ -134,7 +133,7 @@ def _ask_sum(
     squares: tuple[int, ...] | None,
 ) -> BallMeasure:
     rows, missing = steps.count_weights(
-        ball, level, rows=plan.unit is Unit.ADD_REMOVE, missing=plan.missing == "skip"
+        ball, level, rows=not plan.unit.size_is_public, missing=plan.missing == "skip"
     )
     query = BallSum(ball, level, rows, missing)
     return BallMeasure.of(query, cost, plan.unit, ask(query, cost), size, squares)

@@ -22,7 +22,6 @@ from tametail.methods.ball.shares import SPREAD_SHARE, choice_halvings, scale_ra
 from tametail.methods.ball.weigh import CLIP, few_rows
 from tametail.privacy.budget import Noise, Zcdp, noise_for
 from tametail.privacy.choices import choice_rate
-from tametail.privacy.unit import Unit
 
 if TYPE_CHECKING:
     from tametail.vector_planning import VectorPlan
@@ -88,7 +87,7 @@ def _expect(plan: VectorPlan, n: int) -> Expectation:
     spread = -NormalDist().inv_cdf(share) * float(power.std()) / math.sqrt(dim)
     radius = min(float(power.mean()) + spread, float(power.max())) ** (1 / order)
     each = scale * (math.sqrt(dim) if order == 2 else dim)
-    moves = 2.0 if plan.unit is Unit.REPLACE_ONE else 1.0
+    moves = float(plan.unit.changes)
     noise = Noise(noise_for(final, 1, 1).kind, each * radius * moves / (n * final.strength))
     bias = float(np.maximum(distances - clip * scale, 0.0).mean()) if clip < math.inf else 0.0
     return Expectation(noise, bias, each * radius)

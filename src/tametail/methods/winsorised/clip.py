@@ -20,7 +20,6 @@ from tametail.methods.winsorised.curves import Array, Fit, Judgement
 from tametail.methods.winsorised.reference import Reference
 from tametail.methods.winsorised.shares import halvings
 from tametail.privacy.budget import Budget, exponential_rate, noise_for, on_sample
-from tametail.privacy.unit import Unit
 from tametail.queries.column import edge_above, edge_below
 from tametail.tail import Bounded, Moment
 
@@ -198,7 +197,7 @@ def balance(plan: Plan, tails: Tails, anchors: Anchors, farthest: list[float]) -
     below, above = sides[0].distances[:, None], sides[1].distances[None, :]
     wider = np.maximum(below, above)
     thin = tuned.THIN_SIDE * wider
-    replaced = plan.unit is Unit.REPLACE_ONE
+    replaced = plan.unit.size_is_public
     sensitivity = np.maximum(below, thin) + np.maximum(above, thin) if replaced else wider
     risk = risk + (deviation(plan.cost("sum")) * sensitivity) ** 2
     risk[(below > farthest[0]) | (above > farthest[1])] = math.inf
@@ -313,7 +312,7 @@ def _affordable(
 
 def _evened(plan: Plan, clip: Clip, limits: Pair) -> Clip:
     """Under add-remove a record weighs by its distance from centre + offset: widen to both."""
-    if plan.unit is not Unit.ADD_REMOVE:
+    if plan.unit.size_is_public:
         return clip
     widest = max(clip.below + clip.offset, clip.above - clip.offset)
     below = max(clip.below, min(edge_below(widest - clip.offset), limits[0]))

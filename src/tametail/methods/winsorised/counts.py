@@ -13,7 +13,6 @@ from tametail.errors import InternalError
 from tametail.inequalities.quantiles import sum_quantile
 from tametail.methods.winsorised import constants as tuned
 from tametail.privacy.budget import Budget, Noise, noise_for
-from tametail.privacy.unit import Unit
 from tametail.queries.column import SOFT_ONE, TailNodes
 from tametail.tail import Bounded, Tail
 
@@ -206,7 +205,7 @@ def noise_of_counts(plan: Plan, cost: Budget) -> Noise:
 def octave_nodes(plan: Plan, centre: float) -> TailNodes:
     """Return the query. Under replace-one the number of records comes for free."""
     first, last = _octaves(plan.tail)
-    return TailNodes(centre, first, last, counted=plan.unit is Unit.REPLACE_ONE)
+    return TailNodes(centre, first, last, counted=plan.unit.size_is_public)
 
 
 def _octaves(tail: Tail) -> tuple[int, int]:

@@ -21,7 +21,6 @@ from tametail.methods.winsorised.counts import noise_of_counts
 from tametail.methods.winsorised.reference import Reference, expected_beyond
 from tametail.methods.winsorised.shares import spread_share
 from tametail.privacy.budget import Noise, noise_for
-from tametail.privacy.unit import Unit
 from tametail.queries.column import SOFT_ONE
 from tametail.tail import Bounded, Moment
 
@@ -131,7 +130,7 @@ def _error(plan: Plan, setting: Setting) -> float:
 
 def _noise(plan: Plan, setting: Setting) -> Noise:
     """Return the noise on the mean: add-remove protects against one side of the width only."""
-    sensitivity = setting.width if plan.unit is Unit.REPLACE_ONE else setting.side
+    sensitivity = setting.width if plan.unit.size_is_public else setting.side
     cost = plan.cost("sum")
     scale = (1 + tuned.COUNT_NOISE) * sensitivity / (_size(plan) * cost.strength)
     return Noise(noise_for(cost, 1, 1).kind, scale)

@@ -17,7 +17,6 @@ from tametail.inequalities.truncation import bias_constant
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.counts import noise_of_counts
 from tametail.privacy.budget import noise_for
-from tametail.privacy.unit import Unit
 from tametail.queries.column import SOFT_ONE
 from tametail.tail import Moment
 
@@ -66,7 +65,7 @@ class Reference:
         far = max((n * min(strength, 1.0) / 4) ** (1 / k), reach)
         # The noise if records were clipped at the reference; next to sampling it must be small, or
         # else what the records choose is better.
-        width = (2 if plan.unit is Unit.REPLACE_ONE else 1) * (1 + 1 / 16) * reach
+        width = plan.unit.changes * (1 + 1 / 16) * reach
         allowed = noise_for(plan.cost("sum"), 1, 1).scale * width
         if allowed > tuned.SMALL_NOISE * math.sqrt(n):
             allowed = 0.0

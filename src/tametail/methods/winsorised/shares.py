@@ -84,7 +84,7 @@ def _rounded(n: int) -> int:
 def _least(concentrated: bool, strength: float, unit: Unit, n: int) -> tuple[float, float]:
     centres = np.geomspace(tuned.LEAST_CENTRE, tuned.MOST_CENTRE, _CENTRES_TRIED)[:, None]
     tails = np.arange(tuned.LEAST_TAIL, tuned.MOST_TAIL, _TAIL_STEP)[None, :]
-    replaced = 2 if unit is Unit.REPLACE_ONE else 1
+    replaced = unit.changes
     if concentrated:
         # Gaussian noise; the exponential mechanism of range e costs e^2/8, on a sample e^2/2.
         power, deviation, rank = 0.5, 1.0, tuned.GAUSSIAN_CLIP_RANK * math.sqrt(replaced)

@@ -10,7 +10,6 @@ from tametail.doubles import LARGEST
 from tametail.inequalities.risk import split_risk
 from tametail.methods.winsorised import constants as tuned
 from tametail.privacy.budget import Budget, Noise, Zcdp, noise_for
-from tametail.privacy.unit import Unit
 from tametail.queries.column import RELATIVE_ROUNDING, SOFT_ONE, DistanceSum, Lattice, Squares
 
 if TYPE_CHECKING:
@@ -115,7 +114,7 @@ def sum_query(plan: Plan, clip: Clip, size: int) -> DistanceSum:
     lattice = Lattice.of_distances(
         clip.offset, clip.below, clip.above, strength=plan.cost("sum").strength, records=size
     )
-    weight = count_weight(plan, lattice, clip) if plan.unit is Unit.ADD_REMOVE else 0
+    weight = 0 if plan.unit.size_is_public else count_weight(plan, lattice, clip)
     return DistanceSum(clip.centre, lattice, weight)
 
 
