@@ -80,7 +80,7 @@ ESTIMATORS: tuple[Mutant, ...] = (
     Mutant(
         name="every-coordinate-spends-everything",
         why="All coordinates are of the same rows, so their costs add up.",
-        file="paper/ball.py",
+        file="privacy/choices.py",
         old="equal: list[Budget] = list(budget.split(*[1 / dim] * dim))",
         new="equal: list[Budget] = [budget] * dim",
         tests=(f"{BALL}::test_coordinate_costs_fill_the_budget_and_no_more",),

@@ -13,8 +13,9 @@ from tametail.ask import Ask, Data, Replay
 from tametail.engines.tables.matrix import MatrixEngine
 from tametail.errors import ColumnError, InternalError, ParameterError
 from tametail.mechanisms.noise import gaussian_scale, lone_gaussian_rho
-from tametail.paper.ball import Coordinates, ball_estimator, coordinate_costs
+from tametail.paper.ball import Coordinates, ball_estimator
 from tametail.privacy.budget import Approx, Pure, Zcdp, analytic_gaussian_sigma, compose, fits
+from tametail.privacy.choices import coordinate_costs
 from tametail.privacy.unit import Unit
 from tametail.queries.column import Count
 from tametail.theory import median_of_means_blocks

@@ -31,9 +31,13 @@ class Probe:
         self.span = (0, engine.size) if span is None else span
         self.log = [] if log is None else log
 
-    def respond(self, verb, query, cost, unit):
+    def prepare(self, query, cost, unit):
+        return self.respond, lambda answer: answer
+
+    def respond(self, query):
         self.log.append((self.span, query, self.engine.answer(query)))
-        return self.keys[len(self.log) % len(self.keys)] if verb == "largest" else (0,)
+        chosen = self.keys[len(self.log) % len(self.keys)]
+        return chosen if isinstance(query, Buckets) else (0,)
 
     def rows(self, start, stop):
         return Probe(self.engine.rows(start, stop), self.keys, (start, stop), self.log)

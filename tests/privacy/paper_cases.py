@@ -12,11 +12,12 @@ import numpy as np
 
 from tametail.ask import Ask
 from tametail.engines.tables.matrix import MatrixEngine
-from tametail.paper.ball import Coordinates, ball_estimator, coordinate_costs
+from tametail.paper.ball import Coordinates, ball_estimator
 from tametail.paper.range import range_estimator
 from tametail.paper.tournament import play, tournament_estimator
 from tametail.paper.univariate import mean_estimator
 from tametail.privacy.budget import Budget, Pure
+from tametail.privacy.choices import coordinate_costs
 from tametail.privacy.unit import Unit
 from tametail.queries.paper import Scores
 

@@ -17,7 +17,6 @@ from tametail.theory import (
     tournament_sample_size,
     truncation_bias,
 )
-from tametail.theory.multivariate import zcdp_within
 
 BALL = [{"rho": 0.5}, {"epsilon": 1.0, "delta": 1e-6}]
 
@@ -56,12 +55,6 @@ def test_paper_ball_has_the_papers_noise_term():
     size = ball_sample_size(alpha, k, 1.0, d, rho=rho, constants="paper")
     coarse = mean_sample_size(1.0, 0.1 / d, k, 1.0, rho=rho / d, constants="paper")
     assert size == max(2 * math.ceil(printed), 2 * coarse)
-
-
-def test_zcdp_within():
-    for epsilon, delta in ((0.01, 1e-9), (1.0, 1e-6), (10.0, 1e-3)):
-        rho = zcdp_within(epsilon, delta)
-        assert rho + 2 * math.sqrt(rho * math.log(1 / delta)) == pytest.approx(epsilon)
 
 
 def test_ball_estimate_keeps_its_promise():

@@ -18,11 +18,11 @@ from tametail.paper.ball import (
     LEAST_DIMENSION,
     Coordinates,
     ball_estimator,
-    coordinate_costs,
     coordinate_means,
 )
 from tametail.paper.tournament import grid_for, tournament_estimator
 from tametail.privacy.budget import Budget, Pure, parse_budget
+from tametail.privacy.choices import coordinate_costs
 from tametail.privacy.unit import Unit
 from tametail.theory import clip_radius, median_of_means_blocks
 from tametail.theory.multivariate import ball_radius, tournament

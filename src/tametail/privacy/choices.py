@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from tametail.privacy.accounting import round_down
-from tametail.privacy.budget import Budget, exponential_rate, on_sample
+from tametail.privacy.accounting import approx_to_zcdp, round_down, square_root_down
+from tametail.privacy.budget import Approx, Budget, exponential_rate, on_sample
 
 
 def one_of_many(cost: Budget, choices: int) -> Budget:
@@ -29,3 +29,24 @@ def choice_rate(cost: Budget, choices: int, halvings: int = 0) -> Fraction:
     (Fraction(1, 1), Fraction(1, 1))
     """
     return exponential_rate(on_sample(one_of_many(cost, choices), halvings))
+
+
+def coordinate_costs(budget: Budget, dim: int) -> list[Budget]:
+    """Return what each of ``dim`` calls on the same records may cost.
+
+    Pure and zCDP costs are shared out. For approximate DP (P13) a call is (eps0, delta0)-DP with
+    ``delta0 = delta/(2d)``, hence delta0-approximate eps0^2/2-zCDP, and all of them together are
+    converted at the other half of delta; or both numbers are shared out, if that gives more.
+
+    >>> from tametail.privacy.budget import zcdp
+    >>> coordinate_costs(zcdp(0.5), 2)
+    [Zcdp(rho=0.25), Zcdp(rho=0.25)]
+    """
+    equal: list[Budget] = list(budget.split(*[1 / dim] * dim))
+    if not isinstance(budget, Approx):
+        return equal
+    rho = approx_to_zcdp(budget.epsilon, budget.delta / 2)
+    # A little less, since the account converts at a delta that is rounded otherwise.
+    epsilon = square_root_down(2 * Fraction(rho) / dim) * (1 - 1e-12)
+    concentrated = Approx(epsilon, budget.delta / (2 * dim) * (1 - 1e-12))
+    return equal if budget.epsilon / dim >= epsilon else [concentrated] * dim

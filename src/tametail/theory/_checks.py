@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Literal
 
 from tametail.errors import ParameterError
+from tametail.privacy.budget import Approx, Budget, Guarantee, Pure, Zcdp
+from tametail.privacy.unit import Unit
 
 Constants = Literal["paper", "tight"]
 
@@ -47,50 +48,16 @@ def known_constants(constants: str) -> None:
         )
 
 
-@dataclass(frozen=True)
-class Privacy:
-    """One of the paper's three notions: epsilon, (epsilon, delta) or rho."""
+def as_replace_one(budget: Budget, unit: str) -> Budget:
+    """Return what a guarantee under ``unit`` implies when one record is replaced.
 
-    epsilon: float | None = None
-    delta: float | None = None
-    rho: float | None = None
-
-    def __post_init__(self) -> None:
-        if (self.epsilon is None) == (self.rho is None):
-            raise ParameterError("Write either epsilon=... (with or without delta=...) or rho=....")
-        if self.delta is not None and self.epsilon is None:
-            raise ParameterError("delta=... goes with epsilon=..., not with rho=....")
-        for name, value in (("epsilon", self.epsilon), ("rho", self.rho)):
-            if value is not None:
-                positive(**{name: value})
-        if self.delta is not None:
-            probability(delta=self.delta)
-
-    @property
-    def strength(self) -> float:
-        """Epsilon, or the epsilon = sqrt(2 rho) at which a Gaussian has the same rho."""
-        if self.epsilon is not None:
-            return self.epsilon
-        assert self.rho is not None  # noqa: S101  one of the two is given
-        return math.sqrt(2 * self.rho)
-
-    def as_replace_one(self, unit: str) -> Privacy:
-        """Return what a guarantee under ``unit`` implies when one record is replaced.
-
-        A replacement is one removal and one addition: epsilon doubles, rho is multiplied by 4,
-        and delta by ``1 + e^epsilon``.
-        """
-        if unit == "replace-one":
-            return self
-        if unit != "add-remove":
-            raise ParameterError(
-                f"unit={unit!r} is not known: write unit='replace-one' or unit='add-remove'."
-            )
-        if self.epsilon is None:
-            assert self.rho is not None  # noqa: S101  one of the two is given
-            return Privacy(rho=4 * self.rho)
-        if self.delta is None:
-            return Privacy(epsilon=2 * self.epsilon)
-        doubled = self.delta * (1 + math.exp(min(self.epsilon, 700.0)))
-        # delta = 1 is no guarantee at all; the largest double below it says the same.
-        return Privacy(2 * self.epsilon, min(doubled, math.nextafter(1.0, 0.0)))
+    >>> as_replace_one(Pure(1.0), "add-remove")
+    Pure(epsilon=2.0)
+    """
+    implied = Guarantee.from_budget(budget, Unit.parse(unit)).for_replacement()
+    if implied.epsilon is None:
+        return budget if implied.rho is None else Zcdp(implied.rho)
+    if not implied.delta:
+        return Pure(implied.epsilon)
+    # delta = 1 is no guarantee at all; the largest double below it says the same.
+    return Approx(implied.epsilon, min(implied.delta, math.nextafter(1.0, 0.0)))

@@ -13,7 +13,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from tametail.theory._checks import Privacy, moment_order, positive, probability, whole
+from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, parse_budget
+from tametail.theory._checks import as_replace_one, moment_order, positive, probability, whole
 from tametail.theory.moments import normal_moment, one_hot_atom, two_point_atom
 
 Floats = NDArray[np.float64]
@@ -70,12 +71,12 @@ def lower_bound(
     whole(n=n, d=d)
     positive(scale=scale)
     moment_order(k, at_least=1 if d == 1 else 2)
-    privacy = _privacy(epsilon, delta, rho, unit)
-    _, best = _hardest(n, k, privacy, d)
-    if privacy is None:
+    budget = _budget(epsilon, delta, rho, unit)
+    _, best = _hardest(n, k, budget, d)
+    if budget is None:
         best = max(best, math.sqrt(d / n) * normal_moment(k) ** (-1 / k))
-    elif d > 1 and privacy.epsilon is not None and privacy.delta is None:
-        best = max(best, _packing_rmse(n, k, privacy.epsilon, d))
+    elif d > 1 and isinstance(budget, Pure):
+        best = max(best, _packing_rmse(n, k, budget.epsilon, d))
     return scale * best
 
 
@@ -96,22 +97,22 @@ def hardest_mass(
     """
     whole(n=n, d=d)
     moment_order(k, at_least=1 if d == 1 else 2)
-    return _hardest(n, k, _privacy(epsilon, delta, rho, unit), d)[0]
+    return _hardest(n, k, _budget(epsilon, delta, rho, unit), d)[0]
 
 
-def _privacy(
+def _budget(
     epsilon: float | None, delta: float | None, rho: float | None, unit: str
-) -> Privacy | None:
+) -> Budget | None:
     if epsilon is None and delta is None and rho is None:
         return None
-    return Privacy(epsilon, delta, rho).as_replace_one(unit)
+    return as_replace_one(parse_budget(epsilon=epsilon, delta=delta, rho=rho), unit)
 
 
-def _hardest(n: int, k: float, privacy: Privacy | None, d: int) -> tuple[float, float]:
+def _hardest(n: int, k: float, budget: Budget | None, d: int) -> tuple[float, float]:
     """Return the best p and its bound; every p gives a valid bound, so the search is safe."""
     from scipy.optimize import minimize_scalar
 
-    confusion, reach = _confusion(privacy)
+    confusion, reach = _confusion(budget)
 
     def bound(log_p: float) -> float:
         p = math.exp(log_p)
@@ -129,16 +130,15 @@ def _hardest(n: int, k: float, privacy: Privacy | None, d: int) -> tuple[float, 
     return math.exp(float(grid[best])), values[best]
 
 
-def _confusion(privacy: Privacy | None) -> tuple[Callable[[Floats], Floats], float]:
+def _confusion(budget: Budget | None) -> tuple[Callable[[Floats], Floats], float]:
     """Return ``1 - g`` as a function of H, and the H beyond which it is negligible."""
-    if privacy is None:
+    if budget is None:
         return lambda differing: (differing == 0).astype(np.float64), 0.0
-    if privacy.rho is not None:
-        rho = privacy.rho
+    if isinstance(budget, Zcdp):
+        rho = budget.rho
 
         return lambda differing: np.exp(-rho * differing**2), math.sqrt(_NEGLIGIBLE / rho)
-    assert privacy.epsilon is not None  # noqa: S101  rho is not given
-    epsilon, delta = privacy.epsilon, privacy.delta or 0.0
+    epsilon, delta = budget.strength, budget.delta if isinstance(budget, Approx) else 0.0
 
     def approximate(differing: Floats) -> Floats:
         decay = np.exp(-epsilon * differing)
@@ -184,7 +184,7 @@ def location_lower_bound(
     """
     positive(R=R, alpha=alpha)
     probability(beta=beta)
-    strength = Privacy(epsilon).as_replace_one(unit).strength
+    strength = as_replace_one(Pure(epsilon), unit).strength
     others = math.floor(R / alpha) - 1
     if others < 1:
         return 0
@@ -224,7 +224,7 @@ def packing_lower_bound(
     nats = (1 - 1 / k) * d + math.log1p(-beta)
     if mass > 1 or nats <= 0:
         return 0
-    strength = Privacy(epsilon).as_replace_one(unit).strength
+    strength = as_replace_one(Pure(epsilon), unit).strength
     return math.ceil(nats / (mass * _expm1(strength)))
 
 

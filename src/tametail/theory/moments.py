@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import math
 
+from tametail.inequalities import truncation
 from tametail.theory._checks import moment_order, positive, probability
 
 
 def bias_constant(k: float) -> float:
-    """Return ``C_k = (k-1)^(k-1) / k^k``, the best constant of the truncation bias.
-
-    For every x, ``(x - T)+ <= C_k T^-(k-1) x^k``: the ratio ``(x - T)/x^k`` is largest at
-    ``x = kT/(k-1)``. Expectations of both sides over ``|X - mu|`` give the bias.
+    """Return ``C_k = (k-1)^(k-1) / k^k``, the best constant of the truncation bias, for k > 1.
 
     >>> [round(bias_constant(k), 6) for k in (2, 3, 4)]
     [0.25, 0.148148, 0.105469]
     """
     moment_order(k)
-    return math.exp((k - 1) * math.log(k - 1) - k * math.log(k))
+    return truncation.bias_constant(k)
 
 
 def truncation_bias(T: float, k: float, scale: float = 1.0) -> float:

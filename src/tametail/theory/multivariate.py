@@ -12,9 +12,16 @@ from bisect import bisect_left
 from dataclasses import dataclass
 
 from tametail.errors import ParameterError
+from tametail.privacy.budget import (
+    Approx,
+    Budget,
+    Pure,
+    analytic_gaussian_sigma,
+    parse_budget,
+)
+from tametail.privacy.choices import coordinate_costs
 from tametail.theory._checks import (
     Constants,
-    Privacy,
     known_constants,
     moment_order,
     positive,
@@ -49,19 +56,6 @@ def ball_radius(
     return float(scale * math.sqrt(d) * factor)
 
 
-def zcdp_within(epsilon: float, delta: float) -> float:
-    """Return the rho with ``rho + 2 sqrt(rho ln(1/delta)) = epsilon``.
-
-    Every rho-zCDP algorithm is (epsilon, delta)-DP; a tighter conversion only helps.
-
-    >>> round(zcdp_within(1.0, 1e-6), 6)
-    0.017469
-    """
-    level = math.log(1 / delta)
-    # sqrt(level + epsilon) - sqrt(level), without cancellation.
-    return float((epsilon / (math.sqrt(level + epsilon) + math.sqrt(level))) ** 2)
-
-
 def ball_sample_size(
     alpha: float,
     k: float,
@@ -87,39 +81,48 @@ def ball_sample_size(
     * the coarse step: d one-dimensional means within 1 of mu_j (never within alpha, as the
       radius does not need it), at rho/d and failure 0.1/d each.
 
-    For (epsilon, delta) the estimate uses ``zcdp_within(epsilon, delta)`` and the coarse
-    calls are (eps0, delta/(2d))-DP with ``eps0^2/2 = zcdp_within(epsilon, delta/2)/d``.
+    For (epsilon, delta) the noise is that of a lone Gaussian, which takes the place of
+    ``1/sqrt(2 rho)``, and a coarse call costs what ``privacy.choices.coordinate_costs`` says.
 
     >>> ball_sample_size(0.5, k=2, R=100, d=10, rho=0.5)
     57600
     """
-    privacy = Privacy(epsilon, delta, rho)
+    budget = parse_budget(epsilon=epsilon, delta=delta, rho=rho)
     positive(scale=scale)
-    return max(ball_records(alpha / scale, k, R / scale, d, privacy=privacy, constants=constants))
+    return max(ball_records(alpha / scale, k, R / scale, d, budget=budget, constants=constants))
 
 
 def ball_records(
-    alpha: float, k: float, R: float, d: int, *, privacy: Privacy, constants: Constants
+    alpha: float, k: float, R: float, d: int, *, budget: Budget, constants: Constants
 ) -> tuple[int, int]:
     """Return the records for the estimate, falling in alpha, and those for the coarse step."""
     from scipy.special import chdtri
 
-    if privacy.rho is not None:
-        noise_rho, coarse = privacy.rho, Privacy(rho=privacy.rho / d)
-    else:
-        if privacy.epsilon is None or privacy.delta is None:
-            raise ParameterError("The ball needs rho=... or delta=...; use the tournament.")
-        noise_rho = zcdp_within(privacy.epsilon, privacy.delta)
-        share = zcdp_within(privacy.epsilon, privacy.delta / 2) / d
-        coarse = Privacy(math.sqrt(2 * share), privacy.delta / (2 * d))
+    if isinstance(budget, Pure):
+        raise ParameterError("The ball needs rho=... or delta=...; use the tournament.")
     target = min(alpha, 1.0)
     radius = ball_radius(alpha, d, k, constants=constants)
     quantile = float(chdtri(d, 0.1))
     if constants == "paper":
         quantile = max(quantile, 1.5 * d)
-    noise = 8 * radius * math.sqrt(quantile / (2 * noise_rho)) / target
-    centre = mean_records(1.0, 0.1 / d, k, R, privacy=coarse, constants=constants)
+    noise = 8 * radius * math.sqrt(quantile) / (gaussian_strength(budget) * target)
+    coarse = coordinate_costs(budget, d)[0]
+    centre = mean_records(1.0, 0.1 / d, k, R, budget=coarse, constants=constants)
     return 2 * math.ceil(max(720 * d / target**2, noise)), 2 * max(centre)
+
+
+def gaussian_strength(budget: Budget) -> float:
+    """Return the sensitivity over the standard deviation of the Gaussian that the budget buys.
+
+    ``sqrt(2 rho)``, or for (epsilon, delta) that of one Gaussian alone, by its exact calibration.
+
+    >>> from tametail.privacy.budget import zcdp
+    >>> gaussian_strength(zcdp(0.5)), round(gaussian_strength(Approx(1.0, 1e-6)), 4)
+    (1.0, 0.2367)
+    """
+    if isinstance(budget, Approx):
+        return 1 / analytic_gaussian_sigma(1.0, budget.epsilon, budget.delta)
+    return budget.strength
 
 
 @dataclass(frozen=True)
@@ -244,12 +247,10 @@ def tournament_sample_size(
     >>> tournament_sample_size(0.55, 0.05, k=2, R=100, d=2, epsilon=1.0)
     1400000
     """
-    privacy = Privacy(epsilon)
+    budget = Pure(epsilon)
     positive(scale=scale)
     return max(
-        tournament_records(
-            alpha / scale, beta, k, R / scale, d, privacy=privacy, constants=constants
-        )
+        tournament_records(alpha / scale, beta, k, R / scale, d, budget=budget, constants=constants)
     )
 
 
@@ -260,14 +261,12 @@ def tournament_records(
     R: float,
     d: int,
     *,
-    privacy: Privacy,
+    budget: Pure,
     constants: Constants,
 ) -> tuple[int, int]:
     """Return the records for estimating, falling in alpha, and those for locating."""
-    if privacy.epsilon is None or privacy.delta is not None:
-        raise ParameterError("The tournament is for pure DP: write epsilon=... alone.")
     game = tournament(alpha, beta, k, d, constants=constants)
-    score = 2 / privacy.epsilon * (game.log_points + math.log(3 / beta))
+    score = 2 / budget.epsilon * (game.log_points + math.log(3 / beta))
     selecting = game.xi * score / (0.15 * game.margin) / game.blocks
     block = math.ceil(max(10 / game.block_accuracy**2, selecting))
     estimating, locating = mean_records(
@@ -275,7 +274,7 @@ def tournament_records(
         beta / (3 * d),
         k,
         R,
-        privacy=Privacy(privacy.epsilon / d),
+        budget=coordinate_costs(budget, d)[0],
         constants=constants,
     )
     return 2 * max(game.blocks * block, estimating), 2 * locating

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from tametail.theory._checks import Constants, Privacy, moment_order, positive, probability, whole
+from tametail.privacy.budget import Budget, Pure, Zcdp, parse_budget
+from tametail.theory._checks import Constants, moment_order, positive, probability, whole
 from tametail.theory.moments import bias_constant, truncation_bias
 from tametail.theory.multivariate import ball_records, tournament_records
 from tametail.theory.univariate import mean_records
@@ -46,17 +47,15 @@ def upper_bound(
     whole(n=n, d=d)
     positive(scale=scale)
     probability(beta=beta)
-    privacy = Privacy(epsilon, delta, rho)
+    budget = parse_budget(epsilon=epsilon, delta=delta, rho=rho)
     bound = R / scale
 
     def records(alpha: float) -> tuple[int, int]:
         if d == 1:
-            return mean_records(alpha, beta, k, bound, privacy=privacy, constants=constants)
-        if rho is None and delta is None:
-            return tournament_records(
-                alpha, beta, k, bound, d, privacy=privacy, constants=constants
-            )
-        return ball_records(alpha, k, bound, d, privacy=privacy, constants=constants)
+            return mean_records(alpha, beta, k, bound, budget=budget, constants=constants)
+        if isinstance(budget, Pure):
+            return tournament_records(alpha, beta, k, bound, d, budget=budget, constants=constants)
+        return ball_records(alpha, k, bound, d, budget=budget, constants=constants)
 
     alpha = _least_accuracy(lambda value: records(value)[0], n)
     # The records for locating the mean do not fall with alpha, so no larger alpha would help.
@@ -79,12 +78,12 @@ def _least_accuracy(records: Callable[[float], int], n: int) -> float:
     return math.exp(root + 2 * _TOLERANCE)
 
 
-def _noise_factor(privacy: Privacy) -> float:
+def _noise_factor(budget: Budget) -> float:
     """Return the standard deviation of the noise on a sum, over the clip point.
 
     One replaced record moves the sum by 2T: Laplace ``2T/eps``, Gaussian ``2T/sqrt(2 rho)``.
     """
-    return 2 / privacy.strength * (math.sqrt(2) if privacy.rho is None else 1.0)
+    return 2 / budget.strength * (1.0 if isinstance(budget, Zcdp) else math.sqrt(2))
 
 
 def optimal_clip(
@@ -105,7 +104,7 @@ def optimal_clip(
     29.7302
     """
     positive(n=n, scale=scale)
-    factor = _noise_factor(Privacy(epsilon, rho=rho))
+    factor = _noise_factor(parse_budget(epsilon=epsilon, rho=rho))
     return float(scale * (math.sqrt(k - 1) * bias_constant(k) * n / factor) ** (1 / k))
 
 
@@ -127,7 +126,7 @@ def winsorised_rmse(
     """
     clip = optimal_clip(n, k=k, epsilon=epsilon, rho=rho, scale=scale)
     bias = truncation_bias(clip, k, scale)
-    noise = _noise_factor(Privacy(epsilon, rho=rho)) * clip / n
+    noise = _noise_factor(parse_budget(epsilon=epsilon, rho=rho)) * clip / n
     spread = scale * (clip / scale) ** max(1 - k / 2, 0.0) / math.sqrt(n)
     return math.hypot(bias, noise, spread)
 

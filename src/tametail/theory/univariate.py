@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from typing import Literal
 
 from tametail.errors import ParameterError
+from tametail.inequalities.concentration import count_bound
+from tametail.inequalities.quantiles import continuous_quantile
+from tametail.privacy.budget import Approx, Budget, Noise, Zcdp, parse_budget
 from tametail.theory._checks import (
     Constants,
-    Privacy,
     known_constants,
     moment_order,
     positive,
@@ -25,8 +28,6 @@ from tametail.theory.moments import radius_for_bias
 # Failure probability of the range step, half for the sample and half for the mechanism.
 _HALF_FAILURE = 0.05
 _LARGEST = 2**62
-# z with P(|N(0,1)| <= z) = 0.9
-_NORMAL_QUANTILE = 1.6448536269514722
 
 
 def clip_radius(
@@ -63,15 +64,15 @@ def bucket_count(R: float, radius: float) -> int:
 
 
 def stability_threshold(epsilon: float, delta: float) -> float:
-    """Return ``t = 1 + ceil((2/epsilon) ln(1/(delta (1 + g))))``, ``g = e^(-epsilon/2)``.
+    """Return the least noisy count that the (epsilon, delta) histogram shows.
 
-    The least noisy count that the (epsilon, delta) histogram shows, with discrete Laplace noise.
+    ``t = 1 + m``, m the least with ``P(Z >= m) <= delta``, Z discrete Laplace of scale 2/epsilon.
 
     >>> stability_threshold(1.0, 1e-6)
-    28
+    28.0
     """
-    log_mass = -math.log(delta) - math.log1p(math.exp(-epsilon / 2))
-    return 1 + math.ceil(2 / epsilon * log_mass)
+    both_sides = min(2 * delta, math.nextafter(1.0, 0.0))
+    return 2 + Noise("laplace", 2 / epsilon).quantile(both_sides)
 
 
 def range_sample_size(
@@ -110,18 +111,18 @@ def range_sample_size(
     >>> range_sample_size(0.1, k=2, R=1e300, epsilon=1.0)
     2834
     """
-    privacy = Privacy(epsilon, delta, rho)
+    budget = parse_budget(epsilon=epsilon, delta=delta, rho=rho)
     radius = clip_radius(alpha, k, scale=scale, constants=constants) / scale
     return _range_records(
-        alpha / scale, k, R / scale, radius=radius, privacy=privacy, constants=constants
+        alpha / scale, k, R / scale, radius=radius, budget=budget, constants=constants
     )
 
 
 def _range_records(
-    alpha: float, k: float, R: float, *, radius: float, privacy: Privacy, constants: Constants
+    alpha: float, k: float, R: float, *, radius: float, budget: Budget, constants: Constants
 ) -> int:
     unbounded = math.isinf(R) and R > 0
-    if privacy.delta is None and unbounded:
+    if unbounded and not isinstance(budget, Approx):
         raise ParameterError("R=inf needs delta=...: pure DP and zCDP must know a finite R.")
     # The stability histogram does not care how many buckets are empty.
     buckets = 3 if unbounded else bucket_count(R, radius)
@@ -132,41 +133,39 @@ def _range_records(
     def works(records: int) -> bool:
         if constants == "paper":
             enough = records >= 18 * math.log(2 / _HALF_FAILURE) / min(alpha, 1 / 16)
-            return enough and _histogram_error(records, buckets, privacy) <= records / 16
-        return _finds_mean(records, outside, buckets, privacy)
+            return enough and _histogram_error(records, buckets, budget) <= records / 16
+        return _finds_mean(records, outside, buckets, budget)
 
     return bisect_left(range(1, _LARGEST), True, key=works) + 1
 
 
-def _finds_mean(records: int, outside: float, buckets: int, privacy: Privacy) -> bool:
+def _finds_mean(records: int, outside: float, buckets: int, budget: Budget) -> bool:
     """Say whether the mechanism picks a bucket near the mean, up to probability 0.05."""
     level = math.log(1 / _HALF_FAILURE)
-    far = outside * records + level / 3
-    far += math.sqrt(level**2 / 9 + 2 * outside * records * level)
+    far = count_bound(outside * records, _HALF_FAILURE)
     best = (records - far) / 2
     if best <= far:
         return False
-    if privacy.rho is not None:
-        empty = math.log(buckets - 3) - privacy.rho * best**2 / 4 if buckets > 3 else -math.inf
-        full = -privacy.rho * (best - far) ** 2 / 4
+    if isinstance(budget, Zcdp):
+        empty = math.log(buckets - 3) - budget.rho * best**2 / 4 if buckets > 3 else -math.inf
+        full = -budget.rho * (best - far) ** 2 / 4
         return _log_add(empty, full) <= -level
-    assert privacy.epsilon is not None  # noqa: S101  rho is not given
-    if privacy.delta is None:
-        bad = _log_add(math.log(buckets - 3), privacy.epsilon * far / 2)
-        return bad <= math.log(2) + privacy.epsilon * best / 2 - level
-    noise = 2 / privacy.epsilon * (level + math.log(far + 1))
-    return best >= max(stability_threshold(privacy.epsilon, privacy.delta), far + noise) + noise
+    epsilon = budget.strength
+    if isinstance(budget, Approx):
+        noise = 2 / epsilon * (level + math.log(far + 1))
+        return best >= max(stability_threshold(epsilon, budget.delta), far + noise) + noise
+    bad = _log_add(math.log(buckets - 3), epsilon * far / 2)
+    return bad <= math.log(2) + epsilon * best / 2 - level
 
 
-def _histogram_error(records: int, buckets: int, privacy: Privacy) -> float:
+def _histogram_error(records: int, buckets: int, budget: Budget) -> float:
     """Return the largest error of a noisy count, up to probability 0.05 (Lemma priv-hist)."""
-    if privacy.rho is not None:
-        return math.sqrt(2 * (math.log(buckets) + math.log(2 / _HALF_FAILURE)) / privacy.rho)
-    assert privacy.epsilon is not None  # noqa: S101  rho is not given
-    if privacy.delta is None:
-        return 2 / privacy.epsilon * (math.log(buckets) - math.log(_HALF_FAILURE))
-    noise = 2 / privacy.epsilon * math.log((records + 1) / _HALF_FAILURE)
-    return stability_threshold(privacy.epsilon, privacy.delta) + noise
+    if isinstance(budget, Zcdp):
+        return math.sqrt(2 * (math.log(buckets) + math.log(2 / _HALF_FAILURE)) / budget.rho)
+    if isinstance(budget, Approx):
+        noise = 2 / budget.epsilon * math.log((records + 1) / _HALF_FAILURE)
+        return stability_threshold(budget.epsilon, budget.delta) + noise
+    return 2 / budget.strength * (math.log(buckets) - math.log(_HALF_FAILURE))
 
 
 def _log_add(first: float, second: float) -> float:
@@ -205,13 +204,14 @@ def median_of_means_blocks(
     return 2 * bisect_left(range(ceiling), True, key=works) + 1
 
 
-def noise_records(alpha: float, radius: float, privacy: Privacy) -> float:
+def noise_records(alpha: float, radius: float, budget: Budget) -> float:
     """Return the b at which the noise on a block mean is at most alpha/3, up to 0.1.
 
     The width is 6r, so the noise is ``Lap(6r/(eps b))`` or ``N(0, (6r/b)^2/(2 rho))``.
     """
-    quantile = math.log(10) if privacy.rho is None else _NORMAL_QUANTILE
-    return 18 * radius * quantile / (privacy.strength * alpha)
+    kind: Literal["laplace", "gaussian"] = "gaussian" if isinstance(budget, Zcdp) else "laplace"
+    quantile = continuous_quantile(Noise(kind, 1 / budget.strength), 0.1)
+    return 18 * radius * quantile / alpha
 
 
 def sampling_records(alpha: float, radius: float, k: float) -> float:
@@ -252,19 +252,19 @@ def mean_sample_size(
     """
     probability(beta=beta)
     positive(scale=scale)
-    privacy = Privacy(epsilon, delta, rho)
+    budget = parse_budget(epsilon=epsilon, delta=delta, rho=rho)
     estimating, locating = mean_records(
-        alpha / scale, beta, k, R / scale, privacy=privacy, constants=constants
+        alpha / scale, beta, k, R / scale, budget=budget, constants=constants
     )
     return max(estimating, locating)
 
 
 def mean_records(
-    alpha: float, beta: float, k: float, R: float, *, privacy: Privacy, constants: Constants
+    alpha: float, beta: float, k: float, R: float, *, budget: Budget, constants: Constants
 ) -> tuple[int, int]:
     """Return the records for estimating, falling in alpha, and those for locating, rising."""
     radius = clip_radius(alpha, k, constants=constants)
-    records = max(sampling_records(alpha, radius, k), noise_records(alpha, radius, privacy))
+    records = max(sampling_records(alpha, radius, k), noise_records(alpha, radius, budget))
     pairs = 2 * median_of_means_blocks(beta, constants=constants)
-    locating = _range_records(alpha, k, R, radius=radius, privacy=privacy, constants=constants)
+    locating = _range_records(alpha, k, R, radius=radius, budget=budget, constants=constants)
     return pairs * math.ceil(records), pairs * locating
