@@ -324,3 +324,16 @@ def test_one_budget_is_read(arguments, budget):
 def test_none_or_several_budgets_are_refused(arguments, message):
     with pytest.raises(ParameterError, match=message):
         parse_budget(**arguments)
+
+
+@given(st.floats(1e-100, 1e100), st.floats(1e-100, 0.5))
+def test_a_trusted_budget_is_the_checked_one(number, delta):
+    assert Pure.trusted(number) == Pure(number)
+    assert Zcdp.trusted(number) == Zcdp(number)
+    assert Approx.trusted(number, delta) == Approx(number, delta)
+
+
+@pytest.mark.parametrize("number", [0.0, -1.0, 1e-101, 1e101, math.nan, math.inf])
+def test_a_trusted_budget_beyond_all_sizes_is_refused_as_ever(number):
+    with pytest.raises(ParameterError, match="epsilon="):
+        Pure.trusted(number)

@@ -42,7 +42,9 @@ def finite_number(**named: Any) -> float:
 
 def positive(**named: Any) -> float:
     """Return the one named argument as a finite float above zero."""
-    name, value = _single(named)
+    ((name, value),) = named.items()
+    if type(value) is float and 0.0 < value < math.inf:
+        return value  # the library's own numbers take this way
     result = finite_number(**named)
     if result <= 0:
         raise ParameterError(f"{name}={value!r} is not positive: write {name} > 0.")
@@ -51,7 +53,9 @@ def positive(**named: Any) -> float:
 
 def probability(**named: Any) -> float:
     """Return the one named argument as a float strictly between 0 and 1."""
-    name, value = _single(named)
+    ((name, value),) = named.items()
+    if type(value) is float and 0.0 < value < 1.0:
+        return value
     result = finite_number(**named)
     if not 0 < result < 1:
         raise ParameterError(f"{name}={value!r} is not between 0 and 1: write 0 < {name} < 1.")

@@ -181,8 +181,8 @@ ACCOUNTS: tuple[Mutant, ...] = (
         name="disjoint-parts-cost-the-least",
         why="Whoever is in the dearest part paid that much.",
         file="privacy/budget.py",
-        old="return kinds.pop()(*map(max, numbers))",
-        new="return kinds.pop()(*map(min, numbers))",
+        old="return kinds.pop().trusted(*map(max, numbers))",
+        new="return kinds.pop().trusted(*map(min, numbers))",
         tests=(f"{BUDGET}::test_disjoint_parts_cost_the_largest",),
     ),
     Mutant(
@@ -197,8 +197,8 @@ ACCOUNTS: tuple[Mutant, ...] = (
         name="costs-rounded-to-nearest",
         why="A sum of costs that is rounded down claims more privacy than there is.",
         file="privacy/budget.py",
-        old="return Pure(round_up(sum(map(_epsilon, costs), Fraction(0))))",
-        new="return Pure(sum(map(float, map(_epsilon, costs))))",
+        old="return Pure.trusted(round_up(sum(map(_epsilon, costs), Fraction(0))))",
+        new="return Pure.trusted(sum(map(float, map(_epsilon, costs))))",
         tests=(f"{BUDGET}::test_sums_are_exact_up_to_one_rounding_upwards",),
     ),
     Mutant(

@@ -6,6 +6,7 @@ from .mutant import Mutant
 
 QUERIES = "tests/test_queries.py"
 COLUMNS = "tests/vectors/test_kernel.py"
+CHOICES = "tests/vectors/test_mechanisms.py"
 ROWS = "tests/engines/test_vector_kernel.py"
 
 SENSITIVITIES: tuple[Mutant, ...] = (
@@ -170,6 +171,30 @@ SENSITIVITIES: tuple[Mutant, ...] = (
         old="l1, l2 = 2 * square, math.isqrt(2 * square**2) + 1",
         new="l1, l2 = square, square",
         tests=(f"{COLUMNS}::test_sensitivities_of_squares_cover_the_rows_cut",),
+    ),
+    Mutant(
+        name="column-median-score-lowered-by-one",
+        why="A cell below a candidate moves its score by 1.",
+        file="queries/rows.py",
+        old='queries.column.Median`."""\n        return 1',
+        new='queries.column.Median`."""\n        return 0',
+        tests=(f"{CHOICES}::test_scores_of_radii_and_of_columns_reach_their_sensitivity",),
+    ),
+    Mutant(
+        name="distance-score-lowered-by-one",
+        why="A cell that moves away is one more in the counts, and moves scores by 1.",
+        file="queries/rows.py",
+        old='and a row its largest cell."""\n        return 1',
+        new='and a row its largest cell."""\n        return 0',
+        tests=(f"{CHOICES}::test_scores_move_by_at_most_one",),
+    ),
+    Mutant(
+        name="radius-score-lowered-by-one",
+        why="A row that leaves a ball is one more outside, and moves scores by 1.",
+        file="queries/rows.py",
+        old='outside of each ball or it is not."""\n        return 1',
+        new='outside of each ball or it is not."""\n        return 0',
+        tests=(f"{CHOICES}::test_scores_of_radii_and_of_columns_reach_their_sensitivity",),
     ),
     Mutant(
         name="rows-lowered-by-one",

@@ -59,7 +59,7 @@ def add_laplace(values: Sequence[int], l1: int, epsilon: float) -> tuple[int, ..
     if scale == 0.0 or len(values) == 0:
         return tuple(int(value) for value in values)
     noise: list[int] = _laplace(scale)([0] * len(values))
-    return tuple(int(value) + z for value, z in zip(values, noise, strict=True))
+    return tuple([int(value) + z for value, z in zip(values, noise, strict=True)])
 
 
 def add_gaussian(values: Sequence[int], l2_squared: int, rho: float) -> tuple[int, ...]:
@@ -93,7 +93,7 @@ def add_gaussian(values: Sequence[int], l2_squared: int, rho: float) -> tuple[in
     if sigma == 0.0 or len(values) == 0:
         return tuple(int(value) for value in values)
     noise: list[int] = _gaussian(sigma)([0] * len(values))
-    return tuple(int(value) + z for value, z in zip(values, noise, strict=True))
+    return tuple([int(value) + z for value, z in zip(values, noise, strict=True)])
 
 
 @lru_cache(maxsize=4096)

@@ -142,8 +142,8 @@ def compose(
             f"{names} with delta={delta!r} cannot make a {kind.__name__} guarantee."
         )
     if kind is Pure:
-        return Pure(round_up(sum(map(_epsilon, costs), Fraction(0))))
-    return Zcdp(max(round_up(sum(map(_rho, costs), Fraction(0))), SMALLEST))
+        return Pure.trusted(round_up(sum(map(_epsilon, costs), Fraction(0))))
+    return Zcdp.trusted(max(round_up(sum(map(_rho, costs), Fraction(0))), SMALLEST))
 
 
 def _compose_approx(costs: list[Budget], delta: float | None) -> Approx:
@@ -196,7 +196,7 @@ def in_parallel(costs: Iterable[Budget]) -> Budget:
     if len(kinds) != 1:
         raise InternalError(f"disjoint costs of one kind are needed, not {costs!r}.")
     numbers = zip(*(cost.values() for cost in costs), strict=True)
-    return kinds.pop()(*map(max, numbers))
+    return kinds.pop().trusted(*map(max, numbers))
 
 
 def fits(spent: Budget, budget: Budget) -> bool:

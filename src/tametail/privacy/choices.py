@@ -15,7 +15,7 @@ def one_of_many(cost: Budget, choices: int) -> Budget:
     >>> one_of_many(pure(1.0), 4)
     Pure(epsilon=0.25)
     """
-    return type(cost)(*(round_down(Fraction(whole) / choices) for whole in cost.values()))
+    return cost.trusted(*(round_down(Fraction(whole) / choices) for whole in cost.values()))
 
 
 def choice_rate(cost: Budget, choices: int, halvings: int = 0) -> Fraction:

@@ -37,6 +37,20 @@ class Budget(ABC):
             checked = _check(field.name, getattr(self, field.name))
             object.__setattr__(self, field.name, checked)
 
+    @classmethod
+    def trusted(cls, *numbers: float) -> Self:
+        """Return a budget of floats that follow from checked ones: only their size is looked at.
+
+        >>> Pure.trusted(0.25)
+        Pure(epsilon=0.25)
+        """
+        if not all(SMALLEST <= value <= LARGEST for value in numbers):
+            return cls(*numbers)  # which says what is wrong
+        budget = object.__new__(cls)
+        for field, value in zip(fields(cls), numbers, strict=True):
+            object.__setattr__(budget, field.name, value)
+        return budget
+
     @abstractmethod
     def __str__(self) -> str: ...
 
@@ -58,7 +72,7 @@ class Budget(ABC):
         part = Fraction(positive(fraction=fraction))
         if part > 1:
             raise ParameterError(f"fraction={fraction!r} is above 1: write 0 < fraction <= 1.")
-        return type(self)(*(round_down(part * Fraction(whole)) for whole in self.values()))
+        return self.trusted(*(round_down(part * Fraction(whole)) for whole in self.values()))
 
     def split(self, *shares: float) -> tuple[Self, ...]:
         """Return pieces in these proportions; their exact sum never exceeds the whole.
@@ -81,7 +95,7 @@ class Budget(ABC):
         columns = (
             _pieces(Fraction(whole), [part / total for part in parts]) for whole in self.values()
         )
-        return tuple(type(self)(*piece) for piece in zip(*columns, strict=True))
+        return tuple(self.trusted(*piece) for piece in zip(*columns, strict=True))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the budget as plain values, for JSON.

@@ -79,7 +79,7 @@ class Distances(RankQuery):
         return len(self.distances)
 
     def score_sensitivity(self, unit: Unit) -> int:  # noqa: ARG002 - the same for both units
-        """1: a row moves every count by at most 1."""
+        """1: a cell moves every count of its column by at most 1, and a row its largest cell."""
         return 1
 
 
@@ -135,7 +135,7 @@ class BallLevels(RankQuery):
     least: int = 0
 
     def score_sensitivity(self, unit: Unit) -> int:  # noqa: ARG002 - the same for both units
-        """1: a row moves every count by at most 1."""
+        """1: a row is outside of each ball or it is not."""
         return 1
 
 
