@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SITE_READY := $(VENV)/.site-ready
 
-.PHONY: help demo test lint types layers unit audit timing mutants coverage-privacy theorems reproduce accuracy coverage speed peers pictures site pins clean
+.PHONY: help demo test lint types layers unit audit timing sanitize mutants coverage-privacy theorems reproduce accuracy coverage speed peers pictures site pins clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -39,6 +39,9 @@ audit: $(READY)  ## privacy audits of all there is, written to docs/audit.md (te
 
 timing: $(READY)  ## what running time says about the records
 	$(BIN)/python benchmarks/timing.py
+
+sanitize: $(READY)  ## the compiled loops with the compiler's sanitizers
+	$(BIN)/python tools/sanitize.py
 
 mutants: $(READY)  ## deliberate bugs, and the test that notices each (minutes)
 	$(BIN)/python -m tests.mutants.run

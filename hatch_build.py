@@ -7,6 +7,7 @@ Without a C compiler the package is the same, and slower:
 from __future__ import annotations
 
 import os
+import platform
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,8 +16,8 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 FOLDER = Path("src", "tametail", "engines", "kernels")
-# No -ffast-math and no contraction: every operation must be the IEEE one. Traps and errno are of
-# no use here, and without them loops become vectors.
+# Every operation must be the IEEE one: no contraction, and no liberties that a compiler may take by
+# default. Traps and errno are of no use here, and without them loops become vectors.
 FLAGS = (
     "-O3",
     "-std=c11",
@@ -25,7 +26,12 @@ FLAGS = (
     "-ffp-contract=off",
     "-fno-trapping-math",
     "-fno-math-errno",
+    "-fno-fast-math",
+    "-fno-finite-math-only",
 )
+# The same source for any processor, and on x86-64 once more for those with AVX2; the program
+# asks the processor (``native.py``). Longer vectors (AVX-512) are slower here.
+LIBRARIES = {"_native.so": (), "_native_v3.so": ("-march=x86-64-v3",)}
 
 
 class NativeHook(BuildHookInterface):  # type: ignore[type-arg]
@@ -34,17 +40,25 @@ class NativeHook(BuildHookInterface):  # type: ignore[type-arg]
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
         """Compile; a failure is reported, and is no error."""
         folder = Path(self.root, FOLDER)
-        source, target = folder / "_native.c", folder / "_native.so"
-        target.unlink(missing_ok=True)
+        for name in LIBRARIES:
+            (folder / name).unlink(missing_ok=True)
         compiler = shutil.which(os.environ.get("CC", "cc"))
         if os.name != "posix" or compiler is None:
             self.app.display_warning("no C compiler: tametail will use NumPy alone")
             return
-        command = [compiler, *FLAGS, str(source), "-o", str(target), "-lm"]
+        for name, options in LIBRARIES.items():
+            if options and platform.machine() not in ("x86_64", "AMD64"):
+                continue
+            if not self._compile(compiler, options, folder / name):
+                return
+            build_data["artifacts"].append(str(FOLDER / name))
+            build_data["pure_python"] = False
+            build_data["infer_tag"] = True
+
+    def _compile(self, compiler: str, options: tuple[str, ...], target: Path) -> bool:
+        source = str(target.with_name("_native.c"))
+        command = [compiler, *FLAGS, *options, source, "-o", str(target), "-lm"]
         built = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
         if built.returncode != 0:
-            self.app.display_warning(f"tametail will use NumPy alone: {built.stderr}")
-            return
-        build_data["artifacts"].append(str(FOLDER / target.name))
-        build_data["pure_python"] = False
-        build_data["infer_tag"] = True
+            self.app.display_warning(f"{target.name} could not be built: {built.stderr}")
+        return built.returncode == 0

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tametail.engines.kernels import column as kernel
+from tametail.engines.kernels import profile as profiles
 from tametail.engines.tables.memory import MemoryEngine
 from tametail.queries.column import (
     WIDEST_SIDE,
@@ -148,21 +149,21 @@ def test_sums_of_distances_are_carried_before_they_overflow(monkeypatch, query, 
     if isinstance(query, ProfileQuery):
         column = np.resize([math.nan if x is None else x for x in records], 1000)
         expected = MemoryEngine(column).answer(query)
-        monkeypatch.setattr(kernel, "_CARRY", 300)
+        monkeypatch.setattr(profiles, "_CARRY", 300)
         assert kernel.answer(query, np.array_split(column, 9)) == expected
 
 
 def test_a_carried_sum_is_wider_than_64_bits():
-    profile = kernel._ProfileKernel(DistanceSum(0.0, Lattice(0, 0, 0, 16)))
+    profile = profiles.ProfilePass(DistanceSum(0.0, Lattice(0, 0, 0, 16)))
     profile.add(np.array([15.0 + 2.0**-20] * 4))
-    once = int(profile.result().rests.sum())
+    once = int(profile.read().rests.sum())
     profile.tables[:] *= (1 << 63) // (2 * once)
     for _ in range(4):  # each time as many again, and more than 64 bits hold in all
         held = profile.tables.copy()
-        profile.records = kernel._CARRY
+        profile.records = profiles._CARRY
         profile.add(np.array([0.0]))
         profile.tables += held
-    assert int(profile.result().rests.sum()) == 5 * (once * ((1 << 63) // (2 * once))) > 1 << 63
+    assert int(profile.read().rests.sum()) == 5 * (once * ((1 << 63) // (2 * once))) > 1 << 63
 
 
 @pytest.mark.parametrize("bits", [0x7FF0000000000001, 0xFFF0000000000001, 0x7FF8000000000000])

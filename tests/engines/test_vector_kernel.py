@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tametail.engines.kernels import paper as vector_kernel
-from tametail.engines.tables.matrix import CHUNK_VALUES, MatrixEngine, open_matrix
+from tametail.engines.kernels import tournament
+from tametail.engines.tables.matrix import MatrixEngine, open_matrix
 from tametail.errors import ColumnError, InternalError, ParameterError
 from tametail.privacy.unit import Unit
 from tametail.queries.column import Count
@@ -140,7 +140,7 @@ def test_squared_norms_are_exact_on_the_sphere():
 
 @pytest.mark.parametrize("extra", [-1, 0, 1])
 def test_chunk_borders(extra):
-    size = CHUNK_VALUES // 2 + extra
+    size = 2048 + extra  # rows of a chunk
     rows = np.resize(np.array([[1.0, -2.0], [np.nan, 0.0], [3.0, 4.0]]), (size, 2))
     query = BallMean((0.0, 0.0), exponent=-2, radius=20, size=size, factor=size)
     assert MatrixEngine(rows).answer(query) == reference_ball(query, rows.tolist())
@@ -195,7 +195,7 @@ def _brute_score(query, rows, p, points):
 def test_scores_are_those_of_brute_force(dim, blocks, reach, spread):
     rows = np.floor(np.random.default_rng(spread).standard_t(3, (46, dim)) * spread).astype(int)
     query = grid(dim, 46, blocks=blocks, reach=reach)
-    found = vector_kernel.scores(query, rows)
+    found = tournament.scores(query, rows)
     assert found.tolist() == brute_force(query, rows.tolist())
     assert found.max() > 0
 
@@ -205,7 +205,7 @@ def test_a_score_is_the_distance_to_the_nearest_data_set_that_loses(blocks):
     """All 13^3 data sets of three cells: the definition itself, without any greedy step."""
     query = grid(1, 3, step=2, reach=2, tie=2, xi=6, blocks=blocks)
     everything = np.array(list(itertools.product(range(-12, 13, 2), repeat=3)))
-    found = np.array([vector_kernel.scores(query, rows[:, None]) for rows in everything])
+    found = np.array([tournament.scores(query, rows[:, None]) for rows in everything])
     for index, k in enumerate(range(-2, 3)):
         loses = np.zeros(len(everything), dtype=bool)
         for other in set(range(-2, 3)) - {k - 1, k, k + 1}:
@@ -249,7 +249,7 @@ def test_missing_cells_count_as_the_centre_and_rows_beyond_the_blocks_as_nothing
     query = grid(2, 5, blocks=3)
     rows = np.array([[1.0, np.nan], [np.inf, -np.inf], [9.0, 2.0], [np.nan] * 2, [1e300, 0.0]])
     as_ticks = np.array([[1, 0], [FARTHEST, -FARTHEST], [9, 2]])
-    assert np.array_equal(MatrixEngine(rows).answer(query), vector_kernel.scores(query, as_ticks))
+    assert np.array_equal(MatrixEngine(rows).answer(query), tournament.scores(query, as_ticks))
 
 
 def test_no_rows():

@@ -32,7 +32,7 @@ from .catalogue import MUTANTS
 from .mutant import ROOT, Mutant
 
 #: What the tests need of the project.
-COPIED = ("src", "tests", "pyproject.toml")
+COPIED = ("src", "tests", "pyproject.toml", "hatch_build.py")
 
 NOT_COPIED = shutil.ignore_patterns("__pycache__", "*.so")
 

@@ -21,7 +21,7 @@ from tametail.engines.cells import (
     check_array_type,
     text_to_floats,
 )
-from tametail.engines.kernels.ball import Chunks, ColumnKernel
+from tametail.engines.kernels.passes import Chunks, Passes
 from tametail.engines.tables.files import Progress, find_files
 from tametail.engines.tables.frames import _computed as computed
 from tametail.engines.tables.frames import _known as known_frame
@@ -61,7 +61,8 @@ class TableEngine:
     ) -> None:
         self.columns = tuple(columns)
         self._size = size
-        self._kernel = ColumnKernel(chunks, len(columns))
+        self._chunks = chunks
+        self._passes = Passes()
 
     @property
     def size(self) -> int:
@@ -70,7 +71,7 @@ class TableEngine:
 
     def answer(self, query: RowQuery) -> Any:
         """Return the exact answer to ``query``."""
-        return self._kernel.answer(query)
+        return self._passes.answer(query, self._chunks)
 
     def rows(self, start: int, stop: int) -> TableEngine:
         """Refuse: the vector mean looks at all rows."""

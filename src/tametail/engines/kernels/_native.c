@@ -1,47 +1,151 @@
-/* The inner loops of kernel.py, for speed: the same IEEE operations, the same integers.
+/* The inner loops of plain.py, for speed: the same IEEE operations, the same integers.
  *
- * Nothing here allocates, branches on a record in a way that another kernel would not, or keeps
- * state. tests/engines/test_native.py compares both kernels value by value.
+ * Nothing here allocates or keeps state. native.py compares every loop with plain.py before it is
+ * used, and the library is not used if they differ: so a compiler may be wrong, but not unnoticed.
  */
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
-#define FAST __attribute__((target_clones("avx2", "default")))
-#else
-#define FAST
+#if FLT_EVAL_METHOD != 0
+#error "double arithmetic must be rounded to double"
 #endif
 
-/* Put the differences values[i] - centre into bins by their top 16 bits. A bin is a pair: how many
- * there are, and the sum of the 28 bits that follow. Four tables of pairs, so many entries apart, are
- * filled in turn and are to be added up: neighbours often fall into one bin, and then would wait for
- * each other. With a distance of 0 they are one table. */
-static inline void add(double distance, uint64_t *table)
+/* Must be native.VERSION: raised whenever a loop means something else, or has other arguments. */
+enum { VERSION = 3 };
+
+int64_t tametail_version(void) { return VERSION; }
+
+/* Whether this processor can run the copy that was compiled for x86-64-v3. */
+int64_t tametail_level_3(void)
 {
-    uint64_t bits;
-    memcpy(&bits, &distance, sizeof bits);
-    uint64_t *bin = table + 2 * (bits >> 48);
-    bin[0]++;
-    bin[1] += (bits >> 20) & 0xfffffff;
+#if defined(__x86_64__) && defined(__GNUC__)
+    __builtin_cpu_init();
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");
+#else
+    return 0;
+#endif
 }
 
-FAST void tametail_profile(const double *values, int64_t size, double centre, uint64_t *tables,
-                           int64_t apart)
+/* Another library may have left the processor flushing subnormal numbers to zero, or rounding
+ * otherwise. A pass has the modes of IEEE 754 and leaves those that it found. The loops are not
+ * inlined, so that none of their operations moves out of the pass. */
+#if defined(__GNUC__)
+#define LOOP static __attribute__((noinline))
+#else
+#define LOOP static
+#endif
+
+#if defined(__SSE2__) && defined(__GNUC__)
+typedef unsigned int modes;
+static modes begin(void)
 {
-    int64_t i = 0;
-    for (; i + 4 <= size; i += 4) {
-        add(values[i] - centre, tables);
-        add(values[i + 1] - centre, tables + apart);
-        add(values[i + 2] - centre, tables + 2 * apart);
-        add(values[i + 3] - centre, tables + 3 * apart);
+    modes before = __builtin_ia32_stmxcsr();
+    __builtin_ia32_ldmxcsr(0x1f80);
+    return before;
+}
+static void end(modes before) { __builtin_ia32_ldmxcsr(before); }
+#elif defined(__aarch64__) && defined(__GNUC__)
+typedef uint64_t modes;
+static modes begin(void)
+{
+    modes before, none = 0;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(before));
+    __asm__ volatile("msr fpcr, %0" : : "r"(none));
+    return before;
+}
+static void end(modes before) { __asm__ volatile("msr fpcr, %0" : : "r"(before)); }
+#else
+typedef int modes;
+static modes begin(void) { return 0; }
+static void end(modes before) { (void)before; }
+#endif
+
+/* The profile: counts, and sums of rests, by the top 16 bits of x - centre.
+ *
+ * A record is one word and one addition. The word is the bits of x - centre, whose lowest 20 the
+ * profile does not use: they become 1. Words of one bin b add up, modulo 2^64, to
+ *     c (b 2^48 + 1) + 2^20 r,      c their number and r the sum of their 28-bit rests,
+ * and c and r can be told apart while c is at most 2^16: then r is below 2^44. So a table is emptied
+ * after so many words. Two are filled in turn: neighbours often fall into one bin, and would
+ * wait for each other. They are a little apart, so as not to share places of the cache. */
+enum { BINS = 1 << 16, APART = BINS + 8, BLOCK = 256, FULL = 2 << 16, BANDS = 64 };
+
+int64_t tametail_profile_scratch(void) { return 2 * APART; }
+
+LOOP void fill(const double *values, int64_t size, double centre, uint64_t *tables)
+{
+    uint64_t words[BLOCK];
+    for (int64_t start = 0; start < size; start += BLOCK) {
+        int64_t length = size - start < BLOCK ? size - start : BLOCK, i = 0;
+        for (int64_t k = 0; k < length; k++) {
+            double distance = values[start + k] - centre;
+            uint64_t bits;
+            memcpy(&bits, &distance, sizeof bits);
+            words[k] = (bits & ~(uint64_t)0xfffff) | 1;
+        }
+        for (; i + 2 <= length; i += 2) {
+            tables[words[i] >> 48] += words[i];
+            tables[APART + (words[i + 1] >> 48)] += words[i + 1];
+        }
+        if (i < length)
+            tables[words[i] >> 48] += words[i];
     }
-    for (; i < size; i++)
-        add(values[i] - centre, tables);
+}
+
+/* Move the words of one band of bins to the profile, which has pairs of a count and a sum. */
+static int64_t empty_band(uint64_t *tables, uint64_t band, uint64_t *profile)
+{
+    int64_t found = 0;
+    for (uint64_t bin = band * (BINS / BANDS); bin < (band + 1) * (BINS / BANDS); bin++)
+        for (int table = 0; table < 2; table++) {
+            uint64_t *word = tables + table * APART + bin, count = *word & 0xfffff;
+            if (count) {
+                profile[2 * bin] += count;
+                profile[2 * bin + 1] += (*word - count * ((bin << 48) + 1)) >> 20;
+                *word = 0;
+                found += (int64_t)count;
+            }
+        }
+    return found;
+}
+
+/* Empty the tables of so many words: the bands first that are known to have some, and others only
+ * until all words are found. Return the bands that are known now, as bits. */
+static uint64_t empty(uint64_t *tables, int64_t words, uint64_t *profile, uint64_t known)
+{
+    uint64_t fresh = 0;
+    for (uint64_t band = 0; band < BANDS; band++)
+        if (known >> band & 1)
+            words -= empty_band(tables, band, profile);
+    for (uint64_t band = 0; band < BANDS && words > 0; band++)
+        if (!(known >> band & 1)) {
+            int64_t found = empty_band(tables, band, profile);
+            fresh |= (uint64_t)(found > 0) << band;
+            words -= found;
+        }
+    return known | fresh;
+}
+
+/* The tables are all 0 before and after. Return the bands that may have records: those that are
+ * known already, and others that these values are in. */
+uint64_t tametail_profile(const double *values, int64_t size, double centre, uint64_t *tables,
+                          uint64_t *profile, uint64_t known)
+{
+    modes before = begin();
+    for (int64_t start = 0; start < size; start += FULL) {
+        int64_t part = size - start < FULL ? size - start : FULL;
+        fill(values + start, part, centre, tables);
+        known = empty(tables, part, profile, known);
+    }
+    end(before);
+    return known;
 }
 
 /* Count the values that are NaN. */
-FAST int64_t tametail_missing(const double *values, int64_t size)
+int64_t tametail_missing(const double *values, int64_t size)
 {
     int64_t missing = 0;
     for (int64_t i = 0; i < size; i++)
@@ -52,17 +156,18 @@ FAST int64_t tametail_missing(const double *values, int64_t size)
 /* Add up floor(clip(values[i] * inverse_tick, low, high)) - centre over the values that are not
  * NaN, and count those that are. A term is an integer of up to 2^36: added to 1.5 * 2^52 it shows in
  * the low bits of the double, and integers add up in any order. */
-FAST void tametail_clipped(const double *values, int64_t size, double inverse_tick, double low,
-                           double high, double centre, int64_t *result)
+#define SHIFT 6755399441055744.0
+
+LOOP void clipped(const double *values, int64_t size, double inverse_tick, double low, double high,
+                  double centre, int64_t *result)
 {
-    const double shift = 6755399441055744.0;
     const int64_t shift_bits = 0x4338000000000000;
     int64_t sum = 0, missing = 0;
     for (int64_t i = 0; i < size; i++) {
         double ticks = values[i] * inverse_tick;
         ticks = ticks < low ? low : ticks; /* NaN stays NaN */
         ticks = ticks > high ? high : ticks;
-        double shifted = (floor(ticks) - centre) + shift;
+        double shifted = (floor(ticks) - centre) + SHIFT;
         int64_t bits, absent = -(int64_t)(shifted != shifted);
         memcpy(&bits, &shifted, sizeof bits);
         sum += (bits - shift_bits) & ~absent;
@@ -70,4 +175,158 @@ FAST void tametail_clipped(const double *values, int64_t size, double inverse_ti
     }
     result[0] = sum;
     result[1] = missing;
+}
+
+void tametail_clipped(const double *values, int64_t size, double inverse_tick, double low,
+                      double high, double centre, int64_t *result)
+{
+    modes before = begin();
+    clipped(values, size, inverse_tick, low, high, centre, result);
+    end(before);
+}
+
+/* Rows in a ball: see plain.py. Four rows are mapped at a time, with their norms, and then added up
+ * if they are inside. All sums are of integers below 2^53, exact in any order. */
+enum { ROWS = 4, LANES = 4 };
+
+typedef struct {
+    const double *centres, *inverse, *limits; /* of every column */
+    int64_t dim, order;
+} Map;
+
+static inline double tick(double x, double centre, double inverse, double limit)
+{
+    double t = (x - centre) * inverse;
+    t = t > limit ? limit : t; /* NaN stays NaN */
+    t = t < -limit ? -limit : t;
+    return (t + SHIFT) - SHIFT; /* rounds to the nearest; what is too large for it is outside */
+}
+
+static inline double power(double t, int64_t order) { return order == 2 ? t * t : fabs(t); }
+
+/* Map one row again that has a cell without a number; such a cell becomes 0. */
+static double mend(const Map *map, const double *row, double *ticks, int64_t *missing)
+{
+    double norm = 0.0;
+    for (int64_t j = 0; j < map->dim; j++) {
+        if (row[j] != row[j])
+            missing[j]++;
+        if (ticks[j] != ticks[j])
+            ticks[j] = 0.0;
+        norm += power(ticks[j], map->order);
+    }
+    return norm;
+}
+
+/* Map so many rows, of which there are 1 to ROWS, and find their norms. */
+static inline void map_rows(const Map *map, const int64_t order, const double *restrict rows,
+                            const int64_t count, double *restrict ticks, double *restrict norms,
+                            int64_t *missing)
+{
+    const int64_t dim = map->dim, whole = dim - dim % LANES;
+    const double *restrict centres = map->centres, *restrict inverse = map->inverse;
+    const double *restrict limits = map->limits;
+    double part[ROWS][LANES] = {{0}};
+    for (int64_t j = 0; j < whole; j += LANES)
+        for (int64_t k = 0; k < count; k++)
+            for (int64_t l = 0; l < LANES; l++) {
+                double t = tick(rows[k * dim + j + l], centres[j + l], inverse[j + l], limits[j + l]);
+                ticks[k * dim + j + l] = t;
+                part[k][l] += power(t, order);
+            }
+    for (int64_t k = 0; k < count; k++) {
+        norms[k] = (part[k][0] + part[k][1]) + (part[k][2] + part[k][3]);
+        for (int64_t j = whole; j < dim; j++) {
+            double t = tick(rows[k * dim + j], centres[j], inverse[j], limits[j]);
+            ticks[k * dim + j] = t;
+            norms[k] += power(t, order);
+        }
+        if (norms[k] != norms[k])
+            norms[k] = mend(map, rows + k * dim, ticks + k * dim, missing);
+    }
+}
+
+static inline void norms_of(const Map *map, const int64_t order, const double *rows, int64_t size,
+                            double *ticks, double *norms, int64_t *missing)
+{
+    for (int64_t r = 0; r < size; r += ROWS, rows += ROWS * map->dim)
+        if (size - r >= ROWS)
+            map_rows(map, order, rows, ROWS, ticks, norms + r, missing);
+        else
+            map_rows(map, order, rows, size - r, ticks, norms + r, missing);
+}
+
+LOOP void all_norms(const Map *map, const double *rows, int64_t size, double *ticks, double *norms,
+                    int64_t *missing)
+{
+    if (map->order == 2)
+        norms_of(map, 2, rows, size, ticks, norms, missing);
+    else
+        norms_of(map, 1, rows, size, ticks, norms, missing);
+}
+
+/* The norm of every row. ticks has room for ROWS rows; so below. */
+void tametail_norms(const double *rows, int64_t size, int64_t dim, const double *centres,
+                    const double *inverse, const double *limits, int64_t order, double *ticks,
+                    double *norms, int64_t *missing)
+{
+    const Map map = {centres, inverse, limits, dim, order};
+    modes before = begin();
+    all_norms(&map, rows, size, ticks, norms, missing);
+    end(before);
+}
+
+static inline void add_rows(const double *restrict ticks, const int64_t dim,
+                            double *restrict sums, double *restrict squares)
+{
+    for (int64_t j = 0; j < dim; j++) {
+        double a = ticks[j], b = ticks[dim + j], c = ticks[2 * dim + j], d = ticks[3 * dim + j];
+        sums[j] += (a + b) + (c + d);
+        squares[j] += (a * a + b * b) + (c * c + d * d);
+    }
+}
+
+static inline int64_t ball_of(const Map *map, const int64_t order, const double *rows, int64_t size,
+                              double bound, double *ticks, double *sums, double *squares,
+                              int64_t *missing, int64_t *far)
+{
+    const int64_t dim = map->dim;
+    int64_t found = 0;
+    for (int64_t r = 0; r < size; r += ROWS, rows += ROWS * dim) {
+        double norms[ROWS] = {0};
+        if (size - r >= ROWS) {
+            map_rows(map, order, rows, ROWS, ticks, norms, missing);
+        } else {
+            memset(ticks, 0, sizeof *ticks * (size_t)(ROWS * dim));
+            map_rows(map, order, rows, size - r, ticks, norms, missing);
+        }
+        for (int64_t k = 0; k < ROWS; k++)
+            if (norms[k] > bound) {
+                far[found++] = r + k;
+                memset(ticks + k * dim, 0, sizeof *ticks * (size_t)dim);
+            }
+        add_rows(ticks, dim, sums, squares);
+    }
+    return found;
+}
+
+LOOP int64_t ball(const Map *map, const double *rows, int64_t size, double bound, double *ticks,
+                  double *sums, double *squares, int64_t *missing, int64_t *far)
+{
+    if (map->order == 2)
+        return ball_of(map, 2, rows, size, bound, ticks, sums, squares, missing, far);
+    return ball_of(map, 1, rows, size, bound, ticks, sums, squares, missing, far);
+}
+
+/* Add up the rows whose norm is at most the bound, and their squares; list the others in far, and
+ * return how many these are. */
+int64_t tametail_ball(const double *rows, int64_t size, int64_t dim, const double *centres,
+                      const double *inverse, const double *limits, int64_t order, double *ticks,
+                      double bound, double *sums, double *squares, int64_t *missing, int64_t *far)
+{
+    const Map map = {centres, inverse, limits, dim, order};
+    modes before = begin();
+    int64_t found = ball(&map, rows, size, bound, ticks, sums, squares, missing, far);
+    end(before);
+    return found;
 }

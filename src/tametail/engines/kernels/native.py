@@ -1,76 +1,212 @@
-"""The compiled inner loops, if they were built: same integers as NumPy, in less time.
+"""The compiled inner loops, if they were built: same integers as ``plain.py``, in less time.
 
-``_native.c`` is compiled when tametail is installed and a C compiler is there. Everything works
-without it.
+``_native.c`` is compiled when tametail is installed and a C compiler is there, on x86-64 a second
+time for processors of level 3 (AVX2). Everything works without it. No library is believed by its
+name: before it is used it must have this version and give the integers of NumPy on hard values.
 """
 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
+from typing import Any, Final, cast
 
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
+from tametail.engines.kernels import plain
+from tametail.engines.kernels.accumulator import LONG_CHUNK, Counts, Floats
+from tametail.engines.kernels.loops import Binning, Inside, Loops, RowMap
+from tametail.queries.rows import Ball
 
-#: Bins of a profile: the top 16 bits of a double. Tables of them that are filled in turn.
-BINS = 1 << 16
-TABLES = 4
+#: Of the C source that this module knows how to call.
+VERSION: Final = 3
 
-_LIBRARY = Path(__file__).with_name("_native.so")
+_FOLDER = Path(__file__).parent
+
+#: Rows that the compiled loops map at a time.
+_ROWS = 4
+
+#: The bands of bins, of 64, where distances usually are: between 2**-64 and 2**64, of either sign.
+_USUAL_BANDS = 1 << 15 | 1 << 16 | 1 << 47 | 1 << 48
+
+
+def loops() -> Loops:
+    """Return the compiled loops, or else those of NumPy."""
+    return library() or plain
 
 
 @lru_cache(maxsize=1)
-def library() -> ctypes.CDLL | None:
-    """Return the compiled loops, or None where they were not built."""
+def library() -> Compiled | None:
+    """Return the fastest compiled loops that this processor can run; None if there are none."""
+    base = opened(_FOLDER / "_native.so")
+    fast = opened(_FOLDER / "_native_v3.so") if base and base.runs_level_3() else None
+    return next((found for found in (fast, base) if found and agrees(found)), None)
+
+
+def opened(path: Path) -> Compiled | None:
+    """Return the loops of a library; None if it is not there, or of another version."""
     try:
-        loops = ctypes.CDLL(str(_LIBRARY))
-        _declare(loops)
-    except (OSError, AttributeError):  # not there, or of another version
+        found = Compiled(ctypes.CDLL(str(path)))
+    except (OSError, AttributeError):
         return None
-    return loops
+    return found if found.version() == VERSION else None
 
 
-def _declare(loops: ctypes.CDLL) -> None:
-    address, number, real = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
-    loops.tametail_missing.argtypes = [address, number]
-    loops.tametail_missing.restype = number
-    loops.tametail_profile.argtypes = [address, number, real, address, number]
-    loops.tametail_profile.restype = None
-    loops.tametail_clipped.argtypes = [address, number, real, real, real, real, address]
-    loops.tametail_clipped.restype = None
+class Compiled:
+    """The loops of one library."""
+
+    longest = LONG_CHUNK
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        address, number, real = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
+        bands, ball = ctypes.c_uint64, [address, number, number, *[address] * 3, number, address]
+
+        def declare(name: str, result: Any, arguments: list[Any]) -> Callable[..., Any]:
+            function: Any = getattr(library, f"tametail_{name}")
+            function.restype, function.argtypes = result, arguments
+            return cast("Callable[..., Any]", function)
+
+        self.version = declare("version", number, [])
+        self.runs_level_3 = declare("level_3", number, [])
+        self.scratch = declare("profile_scratch", number, [])
+        self.missing = declare("missing", number, [address, number])
+        self.clipped = declare("clipped", None, [address, number, *[real] * 4, address])
+        profile = [address, number, real, address, address, bands]
+        self.profile = declare("profile", bands, profile)
+        self.norms = declare("norms", None, [*ball, address, address])
+        self.ball = declare("ball", number, [*ball, real, *[address] * 4])
+
+    def count_present(self, chunk: Floats) -> int:
+        """Count the values that are not NaN."""
+        chunk = _plain(chunk)
+        return chunk.size - int(self.missing(_address(chunk), chunk.size))
+
+    def clipped_sum(
+        self, chunk: Floats, inverse_tick: float, ends: tuple[float, float, float]
+    ) -> tuple[int, int]:
+        """Return the sum and the count of :func:`plain.clipped_sum`."""
+        chunk, (low, centre, high) = _plain(chunk), ends
+        result = np.empty(2, dtype=np.int64)
+        self.clipped(_address(chunk), chunk.size, inverse_tick, low, high, centre, _address(result))
+        return int(result[0]), chunk.size - int(result[1])
+
+    def binning(self, centre: float) -> CompiledBinning:
+        """Return what adds chunks to a profile."""
+        return CompiledBinning(self, centre)
+
+    def row_map(self, ball: Ball) -> CompiledRowMap:
+        """Return what maps rows."""
+        return CompiledRowMap(self, ball)
 
 
-def count_present(loops: ctypes.CDLL, chunk: Floats) -> int:
-    """Count the values that are not NaN."""
-    chunk = _plain(chunk)
-    return chunk.size - int(loops.tametail_missing(_address(chunk), chunk.size))
+def _binning(centre: float) -> Binning:
+    return loops().binning(centre)
 
 
-def add_to_profile(loops: ctypes.CDLL, chunk: Floats, centre: float, tables: Counts) -> None:
-    """Count ``chunk - centre`` by the top 16 bits, and add up the 28 bits that follow.
-
-    ``tables`` has the shape (TABLES, BINS, 2), or (1, BINS, 2); its tables are to be added up.
-    """
-    chunk, apart = _plain(chunk), 2 * BINS if len(tables) == TABLES else 0
-    loops.tametail_profile(_address(chunk), chunk.size, centre, _address(tables), apart)
+def _row_map(ball: Ball) -> RowMap:
+    return loops().row_map(ball)
 
 
-def clipped_sum(
-    loops: ctypes.CDLL, chunk: Floats, inverse_tick: float, ends: tuple[float, float, float]
-) -> tuple[int, int]:
-    """Return the sum of ``floor(clip(x * inverse_tick, low, high)) - centre``, and the count.
+class CompiledBinning:
+    """As :class:`plain.Binning`, with tables that are empty between chunks."""
 
-    ``ends`` are low, centre and high, none of the former further than 2**36 from the centre.
-    """
-    chunk, (low, centre, high) = _plain(chunk), ends
-    result = np.empty(2, dtype=np.int64)
-    address = _address(chunk)
-    loops.tametail_clipped(address, chunk.size, inverse_tick, low, high, centre, _address(result))
-    return int(result[0]), chunk.size - int(result[1])
+    def __init__(self, loops: Compiled, centre: float) -> None:
+        self.loops, self.centre = loops, centre
+        self.scratch = np.zeros(loops.scratch(), dtype=np.uint64)
+        self.bands = _USUAL_BANDS
+
+    def __reduce__(self) -> Any:
+        return _binning, (self.centre,)  # another process has loops of its own
+
+    def add(self, chunk: Floats, tables: Counts) -> None:
+        """Add to ``tables``, which have a count and a sum for every bin."""
+        chunk = _plain(chunk)
+        places = _address(self.scratch), _address(tables)
+        self.bands = self.loops.profile(
+            _address(chunk), chunk.size, self.centre, *places, self.bands
+        )
+
+
+class CompiledRowMap:
+    """As :class:`plain.RowMap`, four rows at a time."""
+
+    def __init__(self, loops: Compiled, ball: Ball) -> None:
+        self.loops, self.ball = loops, ball
+        limits = np.full(ball.dim, np.inf) if ball.limits is None else np.array(ball.limits)
+        self.limits = limits.astype(np.float64)
+        self.centres, self.inverse = np.array(ball.centres), np.array(ball.inverse_ticks)
+        self.ticks = np.empty((_ROWS, ball.dim))
+        fixed = [_address(part) for part in (self.centres, self.inverse, self.limits)]
+        self.fixed = ball.dim, *fixed, ball.order, _address(self.ticks)
+
+    def __reduce__(self) -> Any:
+        return _row_map, (self.ball,)
+
+    def norms(self, chunk: Floats) -> Floats:
+        """Return the norm of every row."""
+        chunk, norms = _plain(chunk), np.empty(len(chunk))
+        missing = np.zeros(self.ball.dim, dtype=np.int64)
+        places = _address(norms), _address(missing)
+        self.loops.norms(_address(chunk), len(chunk), *self.fixed, *places)
+        return norms
+
+    def inside(self, chunk: Floats, bound: float) -> Inside:
+        """Add up the rows whose norm is at most the bound."""
+        chunk, sums = _plain(chunk), np.zeros((2, self.ball.dim))
+        missing = np.zeros(self.ball.dim, dtype=np.int64)
+        far = np.empty(len(chunk), dtype=np.int64)
+        places = [_address(part) for part in (sums[0], sums[1], missing, far)]
+        found = self.loops.ball(_address(chunk), len(chunk), *self.fixed, bound, *places)
+        added, squares = sums.astype(np.int64)
+        return Inside(added, squares, missing, far[:found])
+
+    def far(self, rows: Floats) -> Floats:
+        """Return some rows in ticks."""
+        with np.errstate(all="ignore"):
+            ticks = np.rint((rows - self.centres) * self.inverse)
+            ticks[np.isnan(ticks)] = 0.0
+        clipped: Floats = np.clip(ticks, -self.limits, self.limits)
+        return clipped
+
+
+#: Values on which a compiler that takes liberties would err: what is not a number, infinite,
+#: subnormal, between two integers, or at the end of a range.
+_HARD = np.array(
+    [
+        *(np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 5e-324, -5e-324, 2.0**-1022, 0.5, -0.5),
+        *(1.5, -2.5, 0.1, -1.0, 2.0**53, 1e308, -1e308, 1.7976931348623157e308, 3.0, -7.25, 1e-160),
+    ]
+)
+
+
+def agrees(compiled: Compiled) -> bool:
+    """Say whether the loops give NumPy's integers, in vectors and in what is left over."""
+    signalling = np.array([0x7FF0000000000001], dtype=np.uint64).view(np.float64)
+    values = np.concatenate([_HARD, signalling, _HARD[::-1], _HARD[3:]])
+    results = (_results(compiled, values), _results(plain, values))
+    return all(np.array_equal(one, other) for one, other in zip(*results, strict=True))
+
+
+def _results(loops: Loops, values: Floats) -> list[Any]:
+    found: list[Any] = [loops.count_present(values), loops.count_present(values[:3])]
+    for inverse, ends in ((1.0, (-3.0, 1.0, 4.0)), (2.0**30, (-(2.0**36), 0.0, 2.0**36))):
+        found += [loops.clipped_sum(values, inverse, ends)]
+    tables = np.zeros((plain.BINS, 2), dtype=np.int64)
+    for centre in (0.0, 0.1, 2.0**-1022):
+        loops.binning(centre).add(values, tables)
+    tables.reshape(2, -1, 16, 2)[:, -1, 1:] = 0  # the bits of a NaN may differ, and are not used
+    found.append(tables)
+    cells = values[: values.size // 5 * 5].reshape(-1, 5)
+    inverse_ticks = (1.0, 3.7, 0.0, 8.0, 2.0**20)
+    for order, limits in ((1, (40, 3, 9, 2**21, 1)), (2, None)):
+        ball = Ball((0.0, -0.5, 1.0, 2.0, 1e-160), inverse_ticks, (4, 30), order, limits)
+        inside = loops.row_map(ball).inside(cells, 30.0**order)
+        found += [loops.row_map(ball).norms(cells) > 4.0**order]
+        found += [inside.sums, inside.squares, inside.missing, inside.far]
+    return found
 
 
 def _plain(chunk: Floats) -> Floats:
@@ -78,6 +214,6 @@ def _plain(chunk: Floats) -> Floats:
     return np.require(chunk, dtype=np.float64, requirements=["C", "A"])
 
 
-def _address(array: npt.NDArray[np.float64] | Counts) -> int:
+def _address(array: npt.NDArray[Any]) -> int:
     address: int = array.__array_interface__["data"][0]
     return address

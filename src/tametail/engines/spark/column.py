@@ -171,4 +171,4 @@ def _to_profile(found: list[Any]) -> kernel.Profile:
     for place, (_, _, count, high, low) in zip(bins.tolist(), found, strict=True):
         counts[place] += count
         rests[place] += (high << _WORD_BITS) + low
-    return kernel.Profile(counts.reshape(2, -1, 16), rests.reshape(2, -1, 16))
+    return kernel.Profile.of(counts, rests)

@@ -18,7 +18,8 @@ import pyarrow as pa
 from pyspark.sql import functions as fn
 
 from tametail.engines.cells import Floats, arrow_to_floats
-from tametail.engines.kernels.ball import BallPass, ColumnKernel, Totals, from_totals
+from tametail.engines.kernels.ball import Totals, conclude
+from tametail.engines.kernels.passes import PASSES
 from tametail.engines.local import TableEngine
 from tametail.engines.spark.rows import collect, to_numbers
 from tametail.queries.rows import BallSquares, BallSum, ColumnMedians, RowQuery, Rows
@@ -50,7 +51,7 @@ class SparkTableEngine(TableEngine):
             case ColumnMedians():
                 return [_merged(columns) for columns in zip(*self._partials(query), strict=True)]
             case BallSum() | BallSquares():
-                return from_totals(query, self._ball_totals(query))
+                return conclude(query, self._ball_totals(query))
         tables = self._partials(query)
         return [np.sum(counts, axis=0, dtype=np.int64) for counts in zip(*tables, strict=True)]
 
@@ -66,50 +67,38 @@ class SparkTableEngine(TableEngine):
 
     def _partials(self, query: RowQuery) -> list[Partial]:
         """Ask every partition."""
-        answers = self._numbers.mapInArrow(_answerer(query, len(self.columns)), "answer string")
+        answers = self._numbers.mapInArrow(_answerer(query), "answer string")
         # A frame may have no partitions at all: the answer over no rows stands in for them.
         return [json.loads(text) for (text,) in collect(answers, _ADVICE)] or [
-            _partial(query, len(self.columns), iter(()))
+            _partial(query, iter(()))
         ]
 
 
-def _answerer(query: RowQuery, dim: int) -> Callable[[Batches], Batches]:
+def _answerer(query: RowQuery) -> Callable[[Batches], Batches]:
     """Return what runs on the executors."""
 
     def answer(batches: Batches) -> Batches:
-        text = json.dumps(_partial(query, dim, batches))
+        text = json.dumps(_partial(query, batches))
         yield pa.RecordBatch.from_pydict({"answer": [text]})
 
     return answer
 
 
-def _partial(query: RowQuery, dim: int, batches: Batches) -> Partial:
+def _partial(query: RowQuery, batches: Batches) -> Partial:
     """Return the answer over the rows of one partition, as integers in lists."""
-    if isinstance(query, BallSum | BallSquares):
-        empty = BallPass(query.ball).totals(query.level, lambda _: iter(()))
-        parts = (_block_totals(query, dim, _to_rows(batch)) for batch in batches)
-        return [asdict(_added([empty, *parts]))]
-
-    def chunks(rows: int) -> Iterator[Floats]:
-        for batch in batches:
-            yield from _pieces(_to_rows(batch), rows)
-
-    answer = ColumnKernel(chunks, dim).answer(query)
+    accumulator = PASSES[type(query)].begin(query)
+    for batch in batches:
+        block = _to_rows(batch)
+        for start in range(0, len(block), accumulator.longest):
+            accumulator.add(block[start : start + accumulator.longest])
+    answer = accumulator.read()
+    if isinstance(answer, Totals):
+        return [asdict(answer)]
     return [np.asarray(column).tolist() for column in answer]
 
 
 def _to_rows(batch: pa.RecordBatch) -> Floats:
     return np.column_stack([arrow_to_floats(column) for column in batch.columns])
-
-
-def _pieces(block: Floats, rows: int) -> Iterator[Floats]:
-    for start in range(0, len(block), rows):
-        yield block[start : start + rows]
-
-
-def _block_totals(query: BallSum | BallSquares, dim: int, block: Floats) -> Totals:
-    """Return the sums over rows that can be read twice."""
-    return ColumnKernel(lambda rows: _pieces(block, rows), dim).totals(query)
 
 
 def _added(parts: list[Totals]) -> Totals:

@@ -20,14 +20,11 @@ from tametail.engines.cells import (
     cells_to_floats,
     check_array_type,
 )
-from tametail.engines.kernels import paper as vector_kernel
+from tametail.engines.kernels.passes import Passes
 from tametail.engines.tables.frames import column_of, is_frame
 from tametail.engines.tables.memory import MemoryEngine
 from tametail.errors import ColumnError, ParameterError
 from tametail.queries.paper import PaperQuery
-
-#: Values per chunk of rows, over all columns.
-CHUNK_VALUES = 1 << 18
 
 _ADVICE = (
     "pass a matrix with a row for each record: a two-dimensional array, a frame whose columns "
@@ -62,7 +59,7 @@ class MatrixEngine:
 
     def answer(self, query: PaperQuery) -> Any:
         """Return the exact answer to a vector query."""
-        return vector_kernel.answer(query, self._chunks())
+        return Passes().answer(query, self._chunks)
 
     def rows(self, start: int, stop: int) -> MatrixEngine:
         """Return an engine over the rows ``start..stop-1``."""
@@ -72,8 +69,7 @@ class MatrixEngine:
         """Return an engine over one column."""
         return MemoryEngine(self._matrix[:, index])
 
-    def _chunks(self) -> Iterator[Floats]:
-        step = max(CHUNK_VALUES // self.dim, 1)
+    def _chunks(self, step: int) -> Iterator[Floats]:
         for start in range(0, self.size, step):
             block = self._matrix[start : start + step]
             yield array_to_floats(block.ravel()).reshape(block.shape)

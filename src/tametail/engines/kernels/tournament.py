@@ -1,4 +1,4 @@
-"""Exact answers to vector queries, from chunks of rows in float64.
+"""The paper's ball and tournament, from chunks of rows in float64.
 
 The map from a row to integers is IEEE double arithmetic on each row alone, one operation at a
 time; everything after it is in integers. NaN is the one mark of a missing cell.
@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Iterable
 from itertools import product
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from tametail.engines.kernels.accumulator import Floats
+from tametail.engines.kernels.plain import rows_per_chunk
 from tametail.queries.paper import FARTHEST, BallMean, PaperQuery, Scores
 
-Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 #: The score of a point that has not met an opponent yet.
@@ -27,39 +26,63 @@ _UNBEATEN = np.iinfo(np.int64).max
 _NEAR = 1.3
 
 
-def answer(query: PaperQuery, chunks: Iterable[Floats]) -> Any:
-    """Return the exact answer to ``query`` over all chunks of rows."""
-    if isinstance(query, BallMean):
-        return _ball_mean(query, chunks)
-    rows = [_near_cells(query, chunk) for chunk in chunks]
-    return scores(query, np.concatenate([np.empty((0, query.dim), dtype=np.int64), *rows]))
-
-
 def _ticks(query: PaperQuery, chunk: Floats) -> Floats:
     with np.errstate(all="ignore"):  # an overflow is an infinity: far away
         ticks: Floats = np.floor((chunk - np.array(query.centre)) * 2.0**-query.exponent)
     return ticks
 
 
-def _ball_mean(query: BallMean, chunks: Iterable[Floats]) -> tuple[int, ...]:
-    total, kept = [0] * len(query.centre), 0
-    for chunk in chunks:
-        ticks = _ticks(query, chunk)
+class BallTotal:
+    """The sum of the rows in a ball, and their number."""
+
+    def __init__(self, query: BallMean) -> None:
+        self.query = query
+        self.longest = rows_per_chunk(len(query.centre))
+        self.total, self.kept = [0] * len(query.centre), 0
+
+    def add(self, chunk: Floats) -> None:
+        """Take in one chunk."""
+        ticks, radius = _ticks(self.query, chunk), self.query.radius
         # NaN compares false, so what is left is small enough for exact 64-bit squares.
-        cube = ticks[(np.abs(ticks) <= query.radius).all(axis=1)].astype(np.int64)
-        ball = cube[np.einsum("ij,ij->i", cube, cube) <= query.radius**2]
-        total = [
-            before + more for before, more in zip(total, ball.sum(axis=0).tolist(), strict=True)
-        ]
-        kept += len(ball)
-    # max(kept, 3n/4), with both sides of the fraction times 4
-    divisor = max(4 * kept, 3 * query.size, 1)
-    return tuple(4 * query.factor * part // divisor for part in total)
+        cube = ticks[(np.abs(ticks) <= radius).all(axis=1)].astype(np.int64)
+        ball = cube[np.einsum("ij,ij->i", cube, cube) <= radius**2]
+        self._plus(ball.sum(axis=0).tolist(), len(ball))
+
+    def _plus(self, total: list[int], kept: int) -> None:
+        self.total = [before + more for before, more in zip(self.total, total, strict=True)]
+        self.kept += kept
+
+    def merge(self, other: BallTotal) -> None:
+        """Add another sum."""
+        self._plus(other.total, other.kept)
+
+    def read(self) -> tuple[int, ...]:
+        """Return the mean, with max(kept, 3n/4) for the number of rows; all is times 4."""
+        query = self.query
+        divisor = max(4 * self.kept, 3 * query.size, 1)
+        return tuple(4 * query.factor * part // divisor for part in self.total)
 
 
-def _near_cells(query: Scores, chunk: Floats) -> Integers:
-    ticks = np.clip(_ticks(query, chunk), -FARTHEST, FARTHEST)
-    return np.where(np.isnan(ticks), 0.0, ticks).astype(np.int64)
+class NearRows:
+    """All rows in ticks, for the scores of the tournament: blocks are of rows in their order."""
+
+    def __init__(self, query: Scores) -> None:
+        self.query = query
+        self.longest = rows_per_chunk(query.dim)
+        self.rows = [np.empty((0, query.dim), dtype=np.int64)]
+
+    def add(self, chunk: Floats) -> None:
+        """Take in the next rows."""
+        ticks = np.clip(_ticks(self.query, chunk), -FARTHEST, FARTHEST)
+        self.rows.append(np.where(np.isnan(ticks), 0.0, ticks).astype(np.int64))
+
+    def merge(self, other: NearRows) -> None:
+        """Take in the rows that follow."""
+        self.rows += other.rows
+
+    def read(self) -> Integers:
+        """Return the score of every point of the grid."""
+        return scores(self.query, np.concatenate(self.rows))
 
 
 def scores(query: Scores, rows: Integers) -> Integers:

@@ -1,0 +1,108 @@
+"""One pass for every question, or none if an earlier pass has seen what it needs.
+
+A query declares its pass: which accumulator takes in the chunks, and what the answer is made of.
+Queries whose passes have one key share one: those about distances from one centre, and those
+about one ball. A pass with coins has no key, as every answer tosses coins of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from tametail.engines.kernels import ball, counts, profile, rows, tournament
+from tametail.engines.kernels.accumulator import Accumulator, Floats
+from tametail.queries.column import (
+    Buckets,
+    ClippedSum,
+    ColumnQuery,
+    Count,
+    DistanceSum,
+    Median,
+    Squares,
+    TailNodes,
+)
+from tametail.queries.paper import BallMean, PaperQuery, Scores
+from tametail.queries.rows import (
+    BallLevels,
+    BallSquares,
+    BallSum,
+    ColumnMedians,
+    Distances,
+    RowQuery,
+    Rows,
+)
+
+AnyQuery = ColumnQuery | RowQuery | PaperQuery
+
+#: Gives the chunks anew for every pass, with at most so many values, or rows.
+Chunks = Callable[[int], Iterable[Floats]]
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """How a query of one class is answered."""
+
+    begin: Callable[[Any], Accumulator[Any]]
+    conclude: Callable[[Any, Any], Any] = lambda _, found: found
+    key: Callable[[Any], Hashable] = lambda _: None
+
+
+_PROFILE = Declared(profile.ProfilePass, profile.conclude, lambda query: query.centre)
+_BALL = Declared(ball.BallTotals, ball.conclude, lambda query: (query.ball, query.level))
+
+PASSES: dict[type[AnyQuery], Declared] = {
+    Count: Declared(counts.Present, key=lambda _: Count),
+    ClippedSum: Declared(counts.ClippedTotal),
+    Buckets: Declared(counts.BucketCounts),
+    Median: Declared(counts.SampledKeys),
+    TailNodes: _PROFILE,
+    Squares: _PROFILE,
+    DistanceSum: _PROFILE,
+    Rows: Declared(rows.RowCount, key=lambda _: Rows),
+    ColumnMedians: Declared(rows.ColumnKeys),
+    Distances: Declared(rows.BeyondCounts),
+    BallLevels: Declared(ball.LevelCounts),
+    BallSum: _BALL,
+    BallSquares: _BALL,
+    BallMean: Declared(tournament.BallTotal),
+    Scores: Declared(tournament.NearRows),
+}
+
+
+class Passes:
+    """What the passes over some records have found, kept by their keys.
+
+    >>> import numpy as np
+    >>> passes = Passes()
+    >>> passes.answer(TailNodes(0.0, 0, 1), lambda longest: [np.array([1.0, -2.0])])
+    (0, 32, 31, 1)
+    >>> passes.answer(Count(), lambda longest: [])  # any profile knows the number of records
+    (2,)
+    """
+
+    def __init__(self) -> None:
+        self.found: dict[Hashable, Any] = {}
+
+    def answer(self, query: AnyQuery, chunks: Chunks) -> Any:
+        """Return the exact answer to ``query`` over all chunks, in at most one pass."""
+        declared = PASSES[type(query)]
+        key = Count if isinstance(query, Count) else declared.key(query)
+        if key is Count:
+            self._count_from_profile()
+        if key is None or key not in self.found:
+            accumulator = declared.begin(query)
+            for chunk in chunks(accumulator.longest):
+                accumulator.add(chunk)
+            found = accumulator.read()
+            if key is None:
+                return declared.conclude(query, found)
+            self.found[key] = found
+        return declared.conclude(query, self.found[key])
+
+    def _count_from_profile(self) -> None:
+        for found in self.found.values():
+            if isinstance(found, profile.Profile):
+                self.found[Count] = (found.records,)
+                return

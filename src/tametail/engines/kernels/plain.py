@@ -1,0 +1,183 @@
+"""The inner loops in NumPy: the reference for those that are compiled (``native.py``).
+
+All arithmetic is IEEE double arithmetic, one operation at a time, and all sums are of integers that
+float64 holds exactly, so that any engine can return the same integers
+(``docs/specification.md``).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from tametail.engines.kernels.accumulator import CHUNK, Counts, Floats
+from tametail.engines.kernels.loops import Inside
+from tametail.queries.rows import MOST_ROWS, Ball
+
+#: Bins of a profile: the top 16 bits of a double. Bits that follow, and are added up.
+BINS: Final = 1 << 16
+REST_BITS: Final = 28
+
+#: Cells of a chunk of rows: few enough for the cache, and many enough for NumPy.
+CHUNK_CELLS = 1 << 17
+
+#: How much a factor is lowered, so that rounding cannot put a shrunk row outside of its ball.
+_SAFE = 1.0 - 2.0**-40
+
+#: The most values of a chunk.
+longest = CHUNK
+
+
+def rows_per_chunk(dim: int) -> int:
+    """Return how many rows of ``dim`` cells make a chunk."""
+    return max(1, min(MOST_ROWS, CHUNK_CELLS // dim))
+
+
+def count_present(chunk: Floats) -> int:
+    """Count the values that are not NaN."""
+    return chunk.size - int(np.count_nonzero(np.isnan(chunk)))
+
+
+def clipped_sum(
+    chunk: Floats, inverse_tick: float, ends: tuple[float, float, float]
+) -> tuple[int, int]:
+    """Return the sum of ``floor(clip(x * inverse_tick, low, high)) - centre``, and the count.
+
+    ``ends`` are low, centre and high, none of the former further than 2**36 from the centre.
+    """
+    low, centre, high = ends
+    with np.errstate(all="ignore"):  # an overflow is an infinity, which the clip brings back
+        ticks = chunk * inverse_tick
+    np.clip(ticks, low, high, out=ticks)
+    np.floor(ticks, out=ticks)
+    if centre:
+        np.subtract(ticks, centre, out=ticks)
+    total = ticks.sum()  # exact: the terms are integers, or NaN for a missing record
+    if np.isnan(total):
+        ticks = ticks[~np.isnan(ticks)]
+        total = ticks.sum()
+    return int(total), ticks.size
+
+
+def binning(centre: float) -> Binning:
+    """Return what adds chunks to a profile."""
+    return Binning(centre)
+
+
+def row_map(ball: Ball) -> RowMap:
+    """Return what maps rows."""
+    return RowMap(ball)
+
+
+class Binning:
+    """Counts ``chunk - centre`` by the top 16 bits, and adds up the 28 bits that follow."""
+
+    def __init__(self, centre: float) -> None:
+        self.centre = centre
+
+    def add(self, chunk: Floats, tables: Counts) -> None:
+        """Add to ``tables``, which have a count and a sum for every bin."""
+        with np.errstate(all="ignore"):
+            bits = (chunk - self.centre).view(np.int64)
+        rests = (bits >> 20) & ((1 << REST_BITS) - 1)
+        bits >>= 48
+        bits &= BINS - 1
+        # A chunk's sums are below 2**44: exact in float64.
+        tables[:, 0] += np.bincount(bits, minlength=BINS)
+        tables[:, 1] += np.bincount(bits, rests, BINS).astype(np.int64)
+
+
+class RowMap:
+    """Maps rows to integers around the centres of a ball: ``rint((x - centre) * inverse)``.
+
+    Cells are clipped to their limits, and a missing cell becomes 0. The norm of a row is the sum of
+    |q| or q^2; it is exact up to 2**53, and beyond it is above all radii.
+    """
+
+    def __init__(self, ball: Ball) -> None:
+        self.ball = ball
+        # Whole chunks of centres and factors: broadcasting short rows takes three times as long.
+        shape = (rows_per_chunk(ball.dim), ball.dim)
+        self.centres = np.broadcast_to(ball.centres, shape).copy()
+        self.inverse = np.broadcast_to(ball.inverse_ticks, shape).copy()
+        self.limits = None if ball.limits is None else np.array(ball.limits, dtype=np.float64)
+        if self.limits is not None:
+            self.most = np.broadcast_to(self.limits**ball.order, shape).copy()
+            self.least = float(self.most[0].min(where=self.inverse[0] > 0, initial=np.inf))
+        self.ticks, self.powers = np.empty(shape), np.empty(shape)
+        self.ones = np.ones(max(shape))
+
+    def norms(self, chunk: Floats) -> Floats:
+        """Return the norm of every row."""
+        return self._map(chunk)[2]
+
+    def inside(self, chunk: Floats, bound: float) -> Inside:
+        """Add up the rows whose norm is at most the bound."""
+        ticks, powers, norms, missing = self._map(chunk)
+        far = np.flatnonzero(norms > bound)
+        ticks[far] = powers[far] = 0.0
+        if self.ball.order == 1:
+            np.multiply(ticks, ticks, out=powers)
+        ones = self.ones[: len(chunk)]
+        sums, squares = ((ones @ part).astype(np.int64) for part in (ticks, powers))
+        return Inside(sums, squares, missing, far)
+
+    def far(self, rows: Floats) -> Floats:
+        """Return some rows in ticks."""
+        return self._map(rows)[0]
+
+    def _map(self, chunk: Floats) -> tuple[Floats, Floats, Floats, Counts]:
+        """Return ticks, powers, norms and missing cells by column, in buffers of this object."""
+        ticks, powers = self.ticks[: len(chunk)], self.powers[: len(chunk)]
+        missing = np.zeros(self.ball.dim, dtype=np.int64)
+        with np.errstate(all="ignore"):  # what overflows is an infinity: clipped, or outside
+            np.subtract(chunk, self.centres[: len(chunk)], out=ticks)
+            np.multiply(ticks, self.inverse[: len(chunk)], out=ticks)
+            np.rint(ticks, out=ticks)
+            norms = self._norms(ticks, powers)
+            if np.isnan(norms.sum()):
+                gaps = np.flatnonzero(np.isnan(norms))
+                missing += np.isnan(chunk[gaps]).sum(axis=0)
+                ticks[gaps] = np.where(np.isnan(ticks[gaps]), 0.0, ticks[gaps])
+                norms = self._norms(ticks, powers)
+            if self._clip(ticks, powers):
+                norms = self._norms(ticks, powers)
+        return ticks, powers, norms, missing
+
+    def _norms(self, ticks: Floats, powers: Floats) -> Floats:
+        if self.ball.order == 1:
+            np.abs(ticks, out=powers)
+        else:
+            np.multiply(ticks, ticks, out=powers)
+        norms: Floats = powers @ self.ones[: self.ball.dim]
+        return norms
+
+    def _clip(self, ticks: Floats, powers: Floats) -> bool:
+        """Clip the cells beyond their limits, in place. Few rows have any, many chunks none."""
+        if self.limits is None or powers.max(initial=0.0) <= self.least:
+            return False
+        beyond = np.flatnonzero(powers > self.most[: len(powers)])
+        rows = np.unique(beyond // self.ball.dim)
+        ticks[rows] = np.clip(ticks[rows], -self.limits, self.limits)
+        return bool(rows.size)
+
+
+def into_ball(ticks: Floats, radius: int, order: int) -> Counts:
+    """Clip the cells, then shrink what is still outside; checked in integers."""
+    rows = np.clip(ticks, -float(radius), float(radius)).astype(np.int64)
+    norms = _integer_norms(rows, order)
+    far = np.flatnonzero(norms > radius**order)
+    size = norms[far].astype(np.float64)
+    size = np.sqrt(size) if order == 2 else size
+    factor = radius / size * _SAFE
+    shrunk = np.trunc(rows[far] * factor[:, np.newaxis]).astype(np.int64)
+    # Never so by the margin above; the proof needs no more than this line.
+    shrunk[_integer_norms(shrunk, order) > radius**order] = 0
+    rows[far] = shrunk
+    return rows
+
+
+def _integer_norms(rows: Counts, order: int) -> Counts:
+    norms: Counts = np.abs(rows).sum(axis=1) if order == 1 else np.einsum("ij,ij->i", rows, rows)
+    return norms

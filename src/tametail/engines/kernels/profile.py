@@ -1,0 +1,172 @@
+"""The profile around a centre: one pass that several queries are answered from.
+
+Records are counted by the top 16 bits of x - centre: sign, 11 bits of exponent, sixteenth of the
+octave. Beside each count stands the sum of the 28 bits that follow. A NaN shows as the largest
+exponent with a fraction (a difference is never a signalling NaN); an infinity has that exponent and
+no fraction.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tametail.engines.kernels import native
+from tametail.engines.kernels.accumulator import Counts, Floats
+from tametail.engines.kernels.plain import BINS, REST_BITS
+from tametail.queries.column import (
+    SOFT_ONE,
+    DistanceSum,
+    ProfileQuery,
+    Squares,
+    TailNodes,
+)
+
+Integers = npt.NDArray[Any]  # of Python's integers, or of 64 bits where that is enough
+
+_BIAS = 1023
+
+#: The exponent of the last bit of a distance that is kept, in the smallest octave: sums of
+#: distances are integers in units of 2**-_UNIT.
+_UNIT = 1022 + 4 + REST_BITS
+
+#: Records after which the sums of a profile, of 28 bits each, are carried over: they fit 64 bits.
+_CARRY = 1 << 34
+
+#: The bins of one sign; among them those from here on, but the first, hold NaN.
+_SIDE, _INFINITE = 1 << 15, 0x7FF << 4
+
+
+class Profile(NamedTuple):
+    """The bins that hold records, by the top 16 bits of their distances, in ascending order.
+
+    ``counts`` says how many there are, and ``rests`` adds up the 28 bits of their distances that
+    follow. A bin is ``2**15 * (1 if below else 0) + 16 * field + sixteenth``. Field 0 holds
+    distances below 2**-1022: records that count as being at the centre. Missing records are left
+    out.
+    """
+
+    bins: Counts
+    counts: Counts
+    rests: Integers
+
+    @classmethod
+    def of(cls, counts: Integers, rests: Integers) -> Profile:
+        """Return the profile from tables over all bins."""
+        bins = np.flatnonzero(counts.reshape(-1))
+        bins = bins[bins % _SIDE <= _INFINITE]
+        counts, rests = (table.reshape(-1)[bins] for table in (counts, rests))
+        return cls(bins, counts.astype(np.int64), rests)
+
+    @property
+    def records(self) -> int:
+        """The number of records that are not missing."""
+        return int(self.counts.sum())
+
+    def away(self) -> Profile:
+        """Return the part that is not at the centre."""
+        there = self.bins % _SIDE >= 16
+        return Profile(*(part[there] for part in self))
+
+
+class ProfilePass:
+    """Adds up the profile around the centre of a query."""
+
+    def __init__(self, query: ProfileQuery) -> None:
+        self.tables = np.zeros((BINS, 2), dtype=np.int64)
+        self.carried: Integers | int = 0
+        self.records = 0  # that the tables hold
+        loops = native.loops()
+        self.longest = loops.longest
+        self.binning = loops.binning(query.centre)
+
+    def add(self, chunk: Floats) -> None:
+        """Take in one chunk."""
+        self._expect(chunk.size)
+        self.binning.add(chunk, self.tables)
+
+    def _expect(self, records: int) -> None:
+        """Carry the sums over, before so many records more could overflow them."""
+        self.records += records
+        if self.records > _CARRY:
+            self.carried = self.tables.astype(object) + self.carried
+            self.tables[:] = 0
+            self.records = records
+
+    def merge(self, other: ProfilePass) -> None:
+        """Add the tables of another pass around the same centre."""
+        self._expect(other.records)
+        self.tables += other.tables
+        self.carried += other.carried
+
+    def read(self) -> Profile:
+        """Return the bins that hold records."""
+        total: Integers = (
+            self.tables if isinstance(self.carried, int) else self.tables + self.carried
+        )
+        return Profile.of(total[:, 0], total[:, 1])
+
+
+def conclude(query: ProfileQuery, profile: Profile) -> tuple[int, ...]:
+    """Return the answer to a query from the profile around its centre."""
+    match query:
+        case TailNodes():
+            return _tail_nodes(query, profile)
+        case Squares():
+            return _squares(query, profile)
+        case DistanceSum():
+            return _distance_sum(query, profile)
+
+
+def _tail_nodes(query: TailNodes, profile: Profile) -> tuple[int, ...]:
+    bins, counts, _ = profile.away()
+    octaves, sixteenths = (bins % _SIDE >> 4) - _BIAS, bins & 15
+    width = query.last - query.first + 1
+    # The nodes below the centre come first.
+    places = np.clip(octaves, query.first, query.last) - query.first + width * (bins < _SIDE)
+    inner = (query.first <= octaves) & (octaves < query.last)
+    weights = np.where(inner, 2 * sixteenths + 1, 0)
+    nodes = np.zeros(2 * width + 1, dtype=np.int64)
+    np.add.at(nodes, places, counts * (SOFT_ONE - weights))
+    np.add.at(nodes, places + 1, counts * weights)
+    count = [SOFT_ONE * profile.records] if query.counted else []
+    return (*nodes[:-1].tolist(), *count)
+
+
+def _squares(query: Squares, profile: Profile) -> tuple[int, ...]:
+    total, largest = 0, query.largest
+    bins, counts, _ = profile.away()
+    shifts = 2 * ((bins % _SIDE >> 4) - _BIAS - query.octave + 8)
+    found = (part.tolist() for part in (shifts, bins & 15, counts))
+    for shift, sixteenth, records in zip(*found, strict=True):
+        square = (17 + sixteenth) ** 2
+        # Far above the cap the exact size does not matter, only that it is above.
+        size = square << min(shift, 64) if shift >= 0 else square >> -shift
+        total += records * min(size, largest)
+    return (total,)
+
+
+def _distance_sum(query: DistanceSum, profile: Profile) -> tuple[int, ...]:
+    lattice, away = query.lattice, profile.away()
+    middle = int(np.searchsorted(away.bins, _SIDE))
+    above, below = (
+        _clipped_distances(end << (lattice.exponent + _UNIT), *(part[side] for part in away))
+        for end, side in ((lattice.high, slice(middle)), (-lattice.low, slice(middle, None)))
+    )
+    count = profile.records
+    ticks = (above - below) >> (lattice.exponent + _UNIT)  # rounds down
+    total = ticks - lattice.centre * count
+    return (total, query.count_weight * count) if query.count_weight else (total,)
+
+
+def _clipped_distances(end: int, bins: Counts, counts: Counts, rests: Integers) -> int:
+    """Add up the distances of one side, each clipped at ``end``, in units of 2**-_UNIT."""
+    total = 0
+    found = ((bins % _SIDE >> 4) - 1, bins & 15, counts, rests)
+    for shift, sixteenth, count, rest in zip(*(part.tolist() for part in found), strict=True):
+        # An edge never divides a bin: its records are below the end, or at and beyond it.
+        start = (16 + sixteenth) << REST_BITS
+        total += (start * count + rest) << shift if start << shift < end else end * count
+    return total
