@@ -5,6 +5,9 @@
     TametailError
     ├── ParameterError   a public argument is wrong            (exit code 2)
     ├── BudgetError      the privacy budget is refused          (exit code 3)
+    │   └── LostRelease  charged, but no result was stored      (exit code 3)
+    ├── LedgerError      the ledger cannot be used              (exit code 1)
+    │   └── TamperedLedger  what it says does not follow        (exit code 1)
     ├── DataError        the data cannot be read at all         (exit code 4)
     │   └── ColumnError  the column is not there or not numeric (exit code 4)
     ├── MissingExtraError  an optional package is not installed (exit code 1)
@@ -33,6 +36,18 @@ class BudgetError(TametailError):
     """The privacy budget does not cover the request; nothing was read and nothing was spent."""
 
     exit_code = 3
+
+
+class LostRelease(BudgetError):  # noqa: N818  a public name: it says what happened
+    """This release was charged, and no result of it is stored: it counts as spent."""
+
+
+class LedgerError(TametailError):
+    """The ledger cannot be opened, read or written; the message says what was spent."""
+
+
+class TamperedLedger(LedgerError):  # noqa: N818  a public name: it says what happened
+    """An entry of the ledger was changed, or does not follow from those before it."""
 
 
 class DataError(TametailError):

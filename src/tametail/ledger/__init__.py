@@ -1,0 +1,1 @@
+"""The durable account of a data set's privacy budget."""

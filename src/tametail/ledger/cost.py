@@ -1,0 +1,159 @@
+"""What a release costs, in exact fractions, and what that is under a data set's own unit.
+
+The only module of the ledger that knows the package's budgets. The conversions between units are
+proved in ``docs/proofs/ledger.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Context, Decimal
+from fractions import Fraction
+from typing import Any, Final
+
+from tametail.budget import Approx, Budget, Pure, Zcdp
+from tametail.errors import BudgetError, ParameterError
+from tametail.ledger.decimals import exact, rounded_up, to_text
+
+ADD_REMOVE: Final = "add-remove"
+REPLACE_ONE: Final = "replace-one"
+
+_PRECISE: Final = Context(prec=60)
+_ABOVE: Final = Decimal(1) + Decimal("1e-50")  # more than the rounding errors of 60 digits
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """The decimals of a budget; the numbers that its notion does not have are 0.
+
+    >>> Cost.of(Approx(0.1, 1e-6))
+    Cost(epsilon=Fraction(1, 10), delta=Fraction(1, 1000000), rho=Fraction(0, 1))
+    """
+
+    epsilon: Fraction = Fraction(0)
+    delta: Fraction = Fraction(0)
+    rho: Fraction = Fraction(0)
+
+    @classmethod
+    def of(cls, budget: Any) -> Cost:
+        """Return the cost of a budget that is spent entirely."""
+        match budget:
+            case Pure():
+                return cls(epsilon=exact(budget.epsilon))
+            case Approx():
+                return cls(epsilon=exact(budget.epsilon), delta=exact(budget.delta))
+            case Zcdp():
+                return cls(rho=exact(budget.rho))
+        raise ParameterError(
+            f"budget={budget!r} is not a budget: write tametail.pure(1), tametail.zcdp(0.5) or "
+            "tametail.approx(1, 1e-6)."
+        )
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, str]) -> Cost:
+        """Return the cost that :meth:`to_dict` described."""
+        return cls(**{name: Fraction(text) for name, text in values.items()})
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the numbers that are not 0, as exact text.
+
+        >>> Cost.of(Pure(0.1)).to_dict()
+        {'epsilon': '0.1'}
+        """
+        named = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
+        return {name: to_text(number) for name, number in named.items() if number}
+
+    def to_budget(self) -> Budget:
+        """Return the budget whose printed decimals these are."""
+        if self.rho:
+            return Zcdp(float(self.rho))
+        if self.delta:
+            return Approx(float(self.epsilon), float(self.delta))
+        return Pure(float(self.epsilon))
+
+    def __str__(self) -> str:
+        named = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
+        return ", ".join(f"{name} = {float(x):.12g}" for name, x in named.items() if x)
+
+    def twice(self) -> Cost:
+        """Return the cost of two steps between neighbours: 2 epsilon, (1 + e^epsilon) delta, 4 rho.
+
+        >>> Cost(epsilon=Fraction(1), rho=Fraction(1)).twice().to_dict()
+        {'epsilon': '2', 'rho': '4'}
+        """
+        delta = self.delta * (1 + _exponential(self.epsilon)) if self.delta else self.delta
+        return Cost(2 * self.epsilon, delta, 4 * self.rho)
+
+
+def _exponential(exponent: Fraction) -> Fraction:
+    """Return e^exponent, rounded up."""
+    quotient = _PRECISE.divide(Decimal(exponent.numerator), Decimal(exponent.denominator))
+    if quotient > 700:  # then delta is far above 1, whatever it was
+        return Fraction(10) ** 400
+    raised = _PRECISE.exp(_PRECISE.multiply(quotient, _ABOVE))
+    return rounded_up(_PRECISE.multiply(raised, _ABOVE))
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """What one neighbour is: a record or a person with all of their records; more or changed."""
+
+    unit: str = ADD_REMOVE
+    person: tuple[str, ...] = ()
+
+    @classmethod
+    def parse(cls, unit: Any, person: Any) -> Protection:
+        """Check a unit and the column or columns that name a person (None: records).
+
+        >>> Protection.parse("add-remove", "patient")
+        Protection(unit='add-remove', person=('patient',))
+        """
+        if unit not in (ADD_REMOVE, REPLACE_ONE):
+            raise ParameterError(
+                f"unit={unit!r} is not known: write unit='add-remove' or unit='replace-one'."
+            )
+        names = () if person is None else (person,) if isinstance(person, str) else tuple(person)
+        if not all(isinstance(name, str) and name for name in names):
+            raise ParameterError(f"person={person!r} is not a column: write person='patient'.")
+        return cls(str(unit), tuple(sorted(set(names))))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the protection as plain values."""
+        return {"unit": self.unit, "person": list(self.person)}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Protection:
+        """Return the protection that :meth:`to_dict` described."""
+        return cls(values["unit"], tuple(values["person"]))
+
+    def __str__(self) -> str:
+        what = f"one person ({', '.join(self.person)})" if self.person else "one record"
+        return f"{what}, {self.unit}"
+
+    def price(self, cost: Cost, of: Protection) -> Cost:
+        """Return what a release that protects ``of`` at ``cost`` costs a data set that protects me.
+
+        The same protection: the cost. A person more or less, on a data set that protects a record
+        more or less: two steps, since the person leaves and comes back with the record. Anything
+        else is refused.
+
+        >>> patient = Protection.parse("add-remove", "patient")
+        >>> Protection().price(Cost(epsilon=Fraction(1, 10)), of=patient).to_dict()
+        {'epsilon': '0.2'}
+        """
+        if self == of:
+            return cost
+        if self == Protection() and of.unit == ADD_REMOVE:
+            return cost.twice()
+        raise BudgetError(
+            f"the data set protects {self}, and this release protects {of}: {self._advice(of)} "
+            "Nothing was read, nothing was spent."
+        )
+
+    def _advice(self, of: Protection) -> str:
+        if self.person and not of.person:
+            return f"write person={self.person[0] if len(self.person) == 1 else self.person!r}."
+        if self.unit != of.unit:
+            return f"write unit={self.unit!r}."
+        return "create a data set with its own budget that protects the same."
