@@ -39,7 +39,7 @@ class BudgetError(TametailError):
 
 
 class LostRelease(BudgetError):  # noqa: N818  a public name: it says what happened
-    """This release was charged, and no result of it is stored: it counts as spent."""
+    """A release was charged, and no result of it is stored: it counts as spent."""
 
 
 class LedgerError(TametailError):

@@ -12,9 +12,9 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any, Final
 
-from tametail.budget import Approx, Budget, Pure, Zcdp
 from tametail.errors import BudgetError, ParameterError
-from tametail.ledger.decimals import exact, rounded_up, to_text
+from tametail.privacy.budget import Approx, Budget, Pure, Zcdp
+from tametail.privacy.decimals import exact, rounded_up, to_text
 
 ADD_REMOVE: Final = "add-remove"
 REPLACE_ONE: Final = "replace-one"

@@ -23,7 +23,7 @@ from math import isqrt
 from typing import Final
 
 from tametail.ledger.cost import Cost
-from tametail.ledger.decimals import rounded_down, to_text
+from tametail.privacy.decimals import rounded_down, to_text
 
 _GOLDEN: Final = Decimal("0.6180339887498948482045868343656381")
 _STEPS: Final = 64  # 75 units of log a become 3e-12: R is then off by 1e-22

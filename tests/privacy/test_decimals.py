@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tametail.ledger.decimals import (
+from tametail.privacy.decimals import (
     double_below,
     exact,
     printed_below,

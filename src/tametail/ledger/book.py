@@ -1,0 +1,316 @@
+"""The ledger as people and programs see it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tametail.errors import ParameterError, TamperedLedger
+from tametail.ledger.accounts import Account, body_of, find_account, real_name, with_wholes
+from tametail.ledger.charging import Demand, Ticket, admit, charge
+from tametail.ledger.cost import ADD_REMOVE, Cost, Protection
+from tametail.ledger.entries import START, Entry
+from tametail.ledger.export import write_csv, write_lines
+from tametail.ledger.filter import Spent
+from tametail.ledger.identity import check_name
+from tametail.ledger.rows import Rows, Storage
+from tametail.ledger.show import Event, Left, draw, shares
+from tametail.ledger.verify import Verified, covers, verify_entries
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from tametail.privacy.budget import Budget
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """What a release would cost, and what would then be left; nothing was charged."""
+
+    price: Cost
+    left: Left
+
+    def __str__(self) -> str:
+        return f"price: {self.price}; after it, {self.left}"
+
+
+class Ledger:
+    """A durable account of privacy budgets, in a file or on a PostgreSQL server.
+
+    Formal guarantee: for each data set, all releases that were charged to it together satisfy its
+    budget, for its unit of protection, also if each was chosen after seeing the results of those
+    before (docs/proofs/ledger.md). After a raise that was decided on results, the guarantee is that
+    of the largest budget that could have been granted.
+
+    Parameters
+    ----------
+    place
+        The path of a file, which must lie on a local disk, or ``"postgresql://host/database"``.
+    allow_network
+        Accept a file on a network file system, whose locks may fail.
+    timeout
+        Seconds to wait for others who write.
+
+    Examples
+    --------
+    >>> import tempfile, tametail as tt
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> ledger = tt.Ledger(f"{folder.name}/office.ledger")
+    >>> head = ledger.create("claims-2025", budget=tt.pure(1), person="patient")
+    >>> ledger.left("claims-2025").epsilon
+    1.0
+    >>> ledger.verify(head=head).entries
+    1
+    >>> folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        place: str | os.PathLike[str],
+        *,
+        allow_network: bool = False,
+        timeout: float = 60.0,
+    ) -> None:
+        self._storage = _storage_at(place, allow_network, timeout)
+        self._shown = getattr(self._storage, "shown", os.fspath(place))
+
+    def __repr__(self) -> str:
+        return f"Ledger({self._shown!r})"
+
+    def create(
+        self,
+        name: str,
+        budget: Budget | None = None,
+        unit: str | None = None,
+        person: str | tuple[str, ...] | None = None,
+        *,
+        alias_of: str | None = None,
+        part_of: str | None = None,
+    ) -> str:
+        """Create a data set with its budget; return the head.
+
+        Parameters
+        ----------
+        name
+            Chosen by you. A window of time is a name too: "claims-2025-11".
+        budget
+            ``pure``, ``zcdp`` or ``approx``: what all releases together may cost.
+        unit, person
+            What is protected: "add-remove" (the default) or "replace-one"; records, or persons, who
+            are named by this column.
+        alias_of
+            Make the name a second one for an existing data set, with its budget.
+        part_of
+            The data are part of those of another data set, which is charged as well.
+        """
+        name = check_name(name)
+        if alias_of is not None:
+            return self._create_alias(name, alias_of, (budget, unit, person, part_of))
+        if budget is None:
+            raise ParameterError("there is no budget: write create(name, tametail.pure(1)).")
+        with self._storage.writing(create=True) as rows:
+            _refuse_known(rows, name)
+            protection = Protection.parse(unit or ADD_REMOVE, person)
+            whole = None
+            if part_of is not None:
+                whole, protection = _part(rows, part_of, protection, given=(unit, person))
+            account = Account(name, protection, Cost.of(budget), Spent(), part_of=whole)
+            return _append(rows, "open", name, body_of(account))
+
+    def _create_alias(self, name: str, target: str, others: tuple[Any, ...]) -> str:
+        if any(other is not None for other in others):
+            raise ParameterError(
+                "alias_of is given with a budget, unit, person or part_of: an alias has those of "
+                "the data set that it names; leave them out."
+            )
+        with self._storage.writing() as rows:
+            _refuse_known(rows, name)
+            return _append(rows, "open", name, body_of(alias_of=real_name(rows, target)))
+
+    def charge(
+        self,
+        dataset: str,
+        budget: Budget,
+        *,
+        unit: str = ADD_REMOVE,
+        person: Any = None,
+        request: Mapping[str, Any] | None = None,
+        release_id: str | None = None,
+        locator: str | None = None,
+    ) -> Ticket:
+        """Charge a release before any record is read; return when the charge is on disk.
+
+        If ``ticket.stored`` is not None, it is the text that was released under this id before;
+        nothing was charged. Otherwise read the data, give ``ticket.store`` the text that is
+        released, and only then return it. ``request`` has the arguments that differ from their
+        defaults; it must not depend on the data.
+        """
+        demand = self._demand(dataset, budget, unit, person, request, locator)
+        return charge(self._storage, demand, release_id)
+
+    def quote(
+        self,
+        dataset: str,
+        budget: Budget,
+        *,
+        unit: str = ADD_REMOVE,
+        person: Any = None,
+        locator: str | None = None,
+    ) -> Quote:
+        """Return what a release would cost and leave, or refuse it as :meth:`charge` would."""
+        demand = self._demand(dataset, budget, unit, person, None, locator)
+        with self._storage.reading() as rows:
+            changed = admit(rows, demand)
+        return Quote(changed[0][0], Left.of([account for _, account in changed]))
+
+    @staticmethod
+    def _demand(
+        dataset: Any, budget: Any, unit: Any, person: Any, request: Any, locator: Any
+    ) -> Demand:
+        protection = Protection.parse(unit, person)
+        return Demand(check_name(dataset), Cost.of(budget), protection, request or {}, locator)
+
+    def datasets(self) -> list[str]:
+        """Return the names of all data sets, in the order of their creation."""
+        with self._storage.reading() as rows:
+            return rows.datasets()
+
+    def left(self, dataset: str) -> Left:
+        """Return what may still be spent on a data set."""
+        with self._storage.reading() as rows:
+            return Left.of(with_wholes(rows, check_name(dataset)))
+
+    def history(self, dataset: str | None = None, last: int | None = None) -> list[Event]:
+        """Return who charged what for which release, oldest first; of one data set or of all."""
+        with self._storage.reading() as rows:
+            name = None if dataset is None else real_name(rows, check_name(dataset))
+            return [Event.of(entry) for entry in rows.latest(name, last)]
+
+    @property
+    def head(self) -> str:
+        """The hash of the last entry: note it elsewhere, and a cut-off end will show."""
+        with self._storage.reading() as rows:
+            last = rows.last()
+        return last[1] if last else START
+
+    def verify(self, head: str | None = None) -> Verified:
+        """Recompute everything; with a head noted earlier, see that nothing was cut off since.
+
+        Raises :class:`~tametail.errors.TamperedLedger`.
+        """
+        with self._storage.reading() as rows:
+            self._storage.check(rows)
+            verified = verify_entries(rows.all())
+            if head is not None and head != START and not rows.has(_checked_head(head)):
+                raise TamperedLedger(
+                    f"the head {head} is not in this ledger: entries were cut off after it was "
+                    "noted, or an old copy was restored. Do not release anything before the newest "
+                    "copy is found."
+                )
+        return verified
+
+    def export(self, path: str | os.PathLike[str]) -> str:
+        """Write all entries and the head to a file, ``.csv`` or JSON lines; return the head."""
+        target = Path(path)
+        write = write_csv if target.suffix == ".csv" else write_lines
+        try:
+            with (
+                target.open("w", encoding="utf-8", newline="") as file,
+                self._storage.reading() as rows,
+            ):
+                return write(rows.all(), file)
+        except OSError as error:
+            raise ParameterError(f"{str(path)!r} cannot be written: {error.strerror}.") from None
+
+    def raise_budget(self, dataset: str, budget: Budget, reason: str) -> str:
+        """Grant a larger budget of the same notion, with the reason on record; return the head."""
+        with self._storage.writing() as rows:
+            before = _open_account(rows, dataset)
+            after = replace(before, budget=Cost.of(budget))
+            if not covers(after, before) or after.budget == before.budget:
+                raise ParameterError(
+                    f"budget={budget} is not more than {before.budget} of the same notion: write a "
+                    "larger one; budgets are never lowered, but close() ends a data set."
+                )
+            body = body_of(after, reason=_reason(reason))
+            return _append(rows, "raise", after.dataset, body)
+
+    def close(self, dataset: str, reason: str) -> str:
+        """Admit no further charge on a data set; stored releases stay. Return the head."""
+        with self._storage.writing() as rows:
+            account = replace(_open_account(rows, dataset), closed=True)
+            return _append(rows, "close", account.dataset, body_of(account, reason=_reason(reason)))
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw how much of each budget was spent, charge after charge."""
+        with self._storage.reading() as rows:
+            names = [name for name in rows.datasets() if real_name(rows, name) == name]
+            histories = [(name, shares(rows.latest(name, None))) for name in names]
+        return draw(histories, ax)
+
+
+def _storage_at(place: Any, allow_network: bool, timeout: float) -> Storage:
+    if isinstance(place, str) and place.startswith(("postgresql://", "postgres://")):
+        from tametail.ledger.postgres import PostgresStorage
+
+        return PostgresStorage(place, timeout=timeout)
+    if not isinstance(place, str | os.PathLike) or "://" in os.fspath(place):
+        raise ParameterError(
+            f"ledger={place!r} is not a place: write the path of a file, such as 'office.ledger', "
+            "or 'postgresql://host/database'."
+        )
+    from tametail.ledger.sqlite import SqliteStorage
+
+    return SqliteStorage(Path(place), timeout=timeout, allow_network=allow_network)
+
+
+def _append(rows: Rows, kind: str, name: str, body: Mapping[str, Any]) -> str:
+    entry = Entry.after(rows.last(), kind, name, body)
+    rows.append(entry)
+    return entry.hash
+
+
+def _refuse_known(rows: Rows, name: str) -> None:
+    if rows.opening(name) is not None:
+        raise ParameterError(
+            f"the ledger has a data set {name!r} already: write another name, or raise_budget()."
+        )
+
+
+def _part(
+    rows: Rows, part_of: Any, protection: Protection, given: tuple[Any, ...]
+) -> tuple[str, Protection]:
+    """Return the whole and the protection of a part, which is that of the whole."""
+    whole = find_account(rows, check_name(part_of))
+    if any(value is not None for value in given) and protection != whole.protection:
+        raise ParameterError(
+            f"{part_of!r} protects {whole.protection}, and a part must protect the same: leave "
+            "unit and person out."
+        )
+    return whole.dataset, whole.protection
+
+
+def _open_account(rows: Rows, dataset: Any) -> Account:
+    account = find_account(rows, check_name(dataset))
+    if account.closed:
+        raise ParameterError(f"data set {dataset!r} is closed, and that is final.")
+    return account
+
+
+def _reason(reason: Any) -> str:
+    if isinstance(reason, str) and reason.strip():
+        return reason
+    raise ParameterError(f"reason={reason!r} says nothing: write why, for those who audit.")
+
+
+def _checked_head(head: Any) -> str:
+    if (
+        isinstance(head, str)
+        and len(head) == len(START)
+        and not set(head) - set("0123456789abcdef")
+    ):
+        return head
+    raise ParameterError(f"head={head!r} is not a head: write the 64 digits that were printed.")

@@ -1,0 +1,87 @@
+"""Entries: what a ledger consists of. Each holds the hash of the one before it.
+
+An entry is never changed and never deleted. Its body is canonical JSON: the same values always give
+the same text. It holds public numbers only, never a record, nor a hash, size or date of the data,
+which would confirm guesses.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Final
+
+FORMAT: Final = 1
+"""Of bodies and of requests; a number that was used once keeps its meaning."""
+
+START: Final = "0" * 64
+"""The hash before the first entry."""
+
+#: open, raise, close: a data set's budget. charge: before data are read. part: the same charge
+#: carried to the whole that a data set is part of. result: what was released.
+ACCOUNT_KINDS: Final = ("open", "charge", "part", "raise", "close")
+KINDS: Final = (*ACCOUNT_KINDS, "result")
+
+
+def canonical(value: Any) -> str:
+    """Return plain values as JSON, one text for equal values.
+
+    >>> canonical({"b": 0.1, "a": [True, None]})
+    '{"a":[true,null],"b":0.1}'
+    """
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
+def request_hash(dataset: str, request: Mapping[str, Any]) -> str:
+    """Return the hash of a request on a data set; it covers the format number."""
+    return sha256(canonical([FORMAT, dataset, request]).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the ledger."""
+
+    seq: int
+    kind: str
+    dataset: str
+    release: str | None
+    request: str | None
+    place: str | None
+    body: str
+    prev: str
+    hash: str
+
+    @classmethod
+    def after(
+        cls,
+        last: tuple[int, str] | None,
+        kind: str,
+        dataset: str,
+        body: Mapping[str, Any],
+        *,
+        release: str | None = None,
+        request: str | None = None,
+        place: str | None = None,
+    ) -> Entry:
+        """Return the entry that follows the one with this number and hash."""
+        before, prev = last or (0, START)
+        fields = before + 1, kind, dataset, release, request, place, canonical(body), prev
+        return cls(*fields, hash=_digest(*fields))
+
+    def digest(self) -> str:
+        """Return what the hash must be."""
+        return _digest(
+            self.seq, self.kind, self.dataset, self.release, self.request, self.place, self.body,
+            self.prev,
+        )  # fmt: skip
+
+    def read(self) -> dict[str, Any]:
+        """Return the body as plain values."""
+        body: dict[str, Any] = json.loads(self.body)
+        return body
+
+
+def _digest(*fields: int | str | None) -> str:
+    return sha256(canonical(fields).encode()).hexdigest()

@@ -1,0 +1,102 @@
+"""What a data set is: a name. And where it lies: a locator, which no second name may use.
+
+Names are agreed on by people. A locator is the canonical path or address of a file, a folder or a
+table, without credentials; never an inode, a size or a date, which are reused or depend on the
+data. A copy under another path cannot be recognised without reading it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit, urlunsplit
+
+from tametail.errors import ParameterError
+
+_NAME: Final = re.compile(r"[^\W_][\w.:@ /+-]{0,199}")
+_WILD: Final = re.compile(r"[*?\[]")
+_ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_LONGEST_ID: Final = 200
+
+
+def check_name(name: Any) -> str:
+    """Return the name of a data set, or say what one looks like.
+
+    >>> check_name("claims-2025")
+    'claims-2025'
+    """
+    if isinstance(name, str) and _NAME.fullmatch(name) and name == name.strip():
+        return name
+    raise ParameterError(
+        f"dataset={name!r} is not a name: write up to 200 letters, digits, spaces and any of "
+        ". : @ / + - _, such as dataset='claims-2025'."
+    )
+
+
+def check_release_id(release_id: Any) -> str:
+    """Return the id of a release, or say what one looks like."""
+    if isinstance(release_id, str) and 0 < len(release_id) <= _LONGEST_ID:
+        clean = release_id.isprintable() and release_id == release_id.strip()
+        if clean:
+            return release_id
+    raise ParameterError(
+        f"release_id={release_id!r} is not an id: write a short text, such as 'report-q3'."
+    )
+
+
+def locator_of(data: Any) -> str | None:
+    """Return where data lie; None for frames, arrays and streams, which have no place.
+
+    >>> locator_of("s3://key:secret@bucket/claims.parquet?versionId=3")
+    's3://bucket/claims.parquet'
+    >>> locator_of([1.0, 2.0]) is None, locator_of("-") is None
+    (True, True)
+    """
+    if isinstance(data, str) and _ADDRESS.match(data):
+        return _address(data)
+    if not isinstance(data, str | os.PathLike) or os.fspath(data) in ("-", "", b"-", b""):
+        return None
+    text = os.fsdecode(data)
+    wild = _WILD.search(text)
+    if wild and not os.path.exists(text):  # a pattern: its fixed folder stands for all that match
+        text = os.path.dirname(text[: wild.start()]) or "."
+    return _storable(Path(os.path.realpath(text)).as_posix())
+
+
+def _storable(path: str) -> str:
+    """Return a path as text that every database takes; bytes that are no text are escaped."""
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _address(address: str) -> str:
+    """Return an address without user, password, default query and trailing slash."""
+    parts = urlsplit(address)
+    host = parts.netloc.rpartition("@")[2].lower()
+    if parts.scheme.lower() == "file":
+        return _storable(Path(os.path.realpath(unquote(parts.path))).as_posix())
+    wild = _WILD.search(parts.path)
+    path = os.path.dirname(parts.path[: wild.start()]) if wild else parts.path
+    return urlunsplit((parts.scheme.lower(), host, path.rstrip("/"), "", parts.fragment))
+
+
+def folders_above(place: str) -> list[str]:
+    """Return a locator and everything that contains it.
+
+    >>> folders_above("/data/claims/2025.parquet")
+    ['/data/claims/2025.parquet', '/data/claims', '/data', '/']
+    """
+    start = place.find("://") + 3 if "://" in place else 0
+    found = [place]
+    if "#" in place:  # a table of a database: the database contains it
+        found.append(place.partition("#")[0])
+    while (end := found[-1].rfind("/")) > start:
+        found.append(found[-1][:end])
+    return [*found, "/"] if place.startswith("/") and place != "/" else found
+
+
+def inside(place: str) -> list[tuple[str, str]]:
+    """Return the ranges of text that hold everything within a locator."""
+    folder = place if place.endswith("/") else f"{place}/"
+    return [(mark, mark[:-1] + chr(ord(mark[-1]) + 1)) for mark in (folder, f"{place}#")]

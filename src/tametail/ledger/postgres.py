@@ -1,0 +1,155 @@
+"""A ledger on a PostgreSQL server, for teams.
+
+One advisory lock per ledger orders all writers; `FOR UPDATE` would need the right to update, which
+no role of a ledger should have. A commit returns when the server has it on disk.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import urlsplit
+
+from tametail.errors import LedgerError, MissingExtraError
+from tametail.ledger.rows import SCHEMA, TABLE, Rows
+
+if TYPE_CHECKING:
+    import psycopg
+
+# The upper half of the lock's number says whose it is, the lower half which table.
+_LOCK: Final = (
+    f"SELECT pg_advisory_xact_lock(({0x7461696C}::bigint << 32) | '{TABLE}'::regclass::oid::bigint)"
+)
+_NEVER: Final = (
+    f"""CREATE FUNCTION {TABLE}_never() RETURNS trigger LANGUAGE plpgsql AS
+        'BEGIN RAISE EXCEPTION ''entries are never changed''; END'""",
+    f"""CREATE TRIGGER {TABLE}_never BEFORE UPDATE OR DELETE OR TRUNCATE ON {TABLE}
+        EXECUTE FUNCTION {TABLE}_never()""",
+)
+_TOO_MANY: Final = "53300"  # connections; those of others will end
+_PATIENCE: Final = 0.05
+
+
+class PostgresConnection:
+    """A connection of psycopg, seen as the ledger wants it."""
+
+    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+        self.raw = connection
+
+    def run(self, statement: str, parameters: Sequence[Any] = ()) -> Iterator[Sequence[Any]]:
+        """Execute a statement and return its rows; a long answer comes in pieces."""
+        text = statement.replace("?", "%s").encode()
+        if "ORDER BY seq" in statement and "LIMIT" not in statement:
+            with self.raw.cursor(name="entries") as cursor:
+                cursor.itersize = 5_000
+                yield from cursor.execute(text, parameters)
+            return
+        done = self.raw.execute(text, parameters or None)
+        yield from done if done.description else ()
+
+    def do(self, statement: str) -> list[Sequence[Any]]:
+        """Execute a statement to its end."""
+        return list(self.run(statement))
+
+
+class PostgresStorage:
+    """The ledger in the table of the database at ``url``."""
+
+    def __init__(self, url: str, *, timeout: float = 60.0) -> None:
+        self._url = url
+        self._timeout = timeout
+        parts = urlsplit(url)
+        self.shown = f"postgresql://{parts.hostname or ''}{parts.path}"  # never the password
+
+    @contextmanager
+    def writing(self, *, create: bool = False) -> Iterator[Rows]:
+        """Hold the ledger's lock; leaving commits, and returns when the server has it on disk."""
+        with self._errors("written"), closing(self._open()) as raw:
+            connection = PostgresConnection(raw)
+            connection.do("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE")
+            connection.do("SET LOCAL synchronous_commit TO on")
+            connection.do(f"SET LOCAL lock_timeout TO {int(1000 * self._timeout)}")
+            self._prepare(connection, create)
+            connection.do(_LOCK)
+            yield Rows(connection)
+            connection.do("COMMIT")
+
+    @contextmanager
+    def reading(self) -> Iterator[Rows]:
+        """See one state of the table."""
+        with self._errors("read"), closing(self._open()) as raw:
+            connection = PostgresConnection(raw)
+            connection.do("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            self._prepare(connection, create=False)
+            yield Rows(connection)
+
+    def check(self, rows: Rows) -> None:
+        """Leave the check of its files to the server."""
+
+    def _open(self) -> psycopg.Connection[Any]:
+        driver = _driver()
+        give_up = time.monotonic() + self._timeout
+        while True:
+            try:
+                opened: psycopg.Connection[Any] = driver.connect(
+                    self._url, autocommit=True, connect_timeout=max(2, int(self._timeout))
+                )
+                return opened
+            except driver.OperationalError as error:
+                # Nothing was asked yet, so trying again is no retry of a release.
+                busy = error.sqlstate == _TOO_MANY or "too many clients" in str(error)
+                if not busy or time.monotonic() > give_up:
+                    raise
+                time.sleep(_PATIENCE)
+
+    def _prepare(self, connection: PostgresConnection, create: bool) -> None:
+        """Make the table, or see that it is there; and that the server keeps what it says."""
+        if connection.do("SHOW fsync") != [("on",)]:
+            raise LedgerError(
+                f"the server of {self.shown} runs with fsync = off and may forget charges: turn it "
+                "on."
+            )
+        if connection.do(f"SELECT to_regclass('{TABLE}')") != [(None,)]:
+            return
+        if not create:
+            raise LedgerError(
+                f"there is no ledger in {self.shown}: check the address, or make one with "
+                "`tametail ledger create`."
+            )
+        # Two who create at once: the second waits here, and then sees the table of the first.
+        connection.do(f"SELECT pg_advisory_xact_lock({0x7461696C})")
+        if connection.do(f"SELECT to_regclass('{TABLE}')") == [(None,)]:
+            for statement in (*SCHEMA, *_NEVER):
+                connection.do(statement.format(text='TEXT COLLATE "C"'))
+
+    @contextmanager
+    def _errors(self, doing: str) -> Iterator[None]:
+        driver = _driver()
+        try:
+            yield
+        except driver.Error as error:
+            raise LedgerError(
+                f"the ledger {self.shown} cannot be {doing}: {_reason(error)}."
+            ) from None
+
+
+def _reason(error: psycopg.Error) -> str:
+    """Return the server's first line, which speaks of the ledger and not of data."""
+    if error.sqlstate == "55P03":
+        return "others kept it busy for too long; try again"
+    if error.sqlstate == "42501":
+        return "this role may not; ask for the right to insert into and read its table"
+    first = (str(error).splitlines() or ["the server did not answer"])[0]
+    return first.strip().rstrip(".")
+
+
+def _driver() -> Any:
+    try:
+        import psycopg
+    except ImportError:
+        raise MissingExtraError(
+            "a ledger on PostgreSQL needs psycopg: write pip install 'tametail[postgres]'."
+        ) from None
+    return psycopg

@@ -1,0 +1,182 @@
+"""What is left and what was spent, for people: values, lines, bars and a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from tametail.errors import MissingExtraError
+from tametail.ledger.accounts import Account
+from tametail.ledger.cost import Cost, Protection
+from tametail.ledger.entries import Entry
+from tametail.ledger.filter import Room, rooms
+from tametail.privacy.budget import Budget
+from tametail.privacy.decimals import printed_below
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """What one more release on a data set may cost: any one of these, not all of them.
+
+    ``epsilon`` is the largest pure charge, ``rho`` the largest zCDP charge (0 if none is admitted).
+    ``delta`` is what charges with a delta may still use, together with ``epsilon_with_delta``.
+    """
+
+    dataset: str
+    budget: Budget
+    protection: Protection
+    epsilon: float
+    rho: float
+    epsilon_with_delta: float
+    delta: float
+    share: float
+    """The part of the budget that is spent, between 0 and 1."""
+    charges: int
+    closed: bool
+
+    @classmethod
+    def of(cls, accounts: Sequence[Account]) -> Left:
+        """Return what is left of a data set, given its account and those of its wholes."""
+        account = accounts[0]
+        open_rules = [_usable(each) for each in accounts]
+        with_delta = [
+            max((room for room in found if room.delta), key=_epsilon, default=_NOTHING)
+            for found in open_rules
+        ]
+        return cls(
+            account.dataset,
+            account.budget.to_budget(),
+            account.protection,
+            printed_below(min(max(map(_epsilon, found), default=_ZERO) for found in open_rules)),
+            printed_below(min(max(map(_rho, found), default=_ZERO) for found in open_rules)),
+            printed_below(min(map(_epsilon, with_delta))),
+            printed_below(min(room.delta for room in with_delta)),
+            float(max(_share(each) for each in accounts)),
+            account.spent.charges,
+            any(each.closed for each in accounts),
+        )
+
+    def __str__(self) -> str:
+        if self.closed:
+            return f"{self.dataset}: closed"
+        choices = [f"epsilon = {self.epsilon:.12g}"]
+        if self.rho:
+            choices.append(f"rho = {self.rho:.12g}")
+        if self.delta:
+            choices.append(
+                f"epsilon = {self.epsilon_with_delta:.12g} with delta = {self.delta:.12g}"
+            )
+        return f"{self.dataset}: left for one more release: {', or '.join(choices)}"
+
+    def line(self, width: int = 30) -> str:
+        """Return name, bar and percentage in one line."""
+        filled = min(width, int(self.share * width))
+        bar = "█" * filled + "░" * (width - filled)
+        return f"{self.dataset}  {bar}  {100 * self.share:.1f}% of {self.budget} spent"
+
+
+_ZERO = Fraction(0)
+_NOTHING = Room(_ZERO, _ZERO, _ZERO, Fraction(1))
+
+
+def _epsilon(room: Room) -> Fraction:
+    return room.epsilon
+
+
+def _rho(room: Room) -> Fraction:
+    return room.rho
+
+
+def _usable(account: Account) -> list[Room]:
+    return [] if account.closed else rooms(account.budget, account.spent)
+
+
+def _share(account: Account) -> Fraction:
+    found = rooms(account.budget, account.spent)
+    return min((room.share for room in found), default=Fraction(1))
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line of a data set's history."""
+
+    seq: int
+    at: str
+    kind: str
+    dataset: str
+    release_id: str | None
+    cost: str | None
+    price: str | None
+    user: str
+    request: Any
+    reason: str | None
+    place: str | None
+    hash: str
+
+    @classmethod
+    def of(cls, entry: Entry) -> Event:
+        """Return what an entry says."""
+        body = entry.read()
+        told = {
+            name: str(Cost.from_dict(body[name])) if name in body else None
+            for name in ("cost", "price")
+        }
+        return cls(
+            entry.seq, body["at"], entry.kind, entry.dataset, entry.release, told["cost"],
+            told["price"], body["user"], body.get("request"), body.get("reason"), entry.place,
+            entry.hash,
+        )  # fmt: skip
+
+    def __str__(self) -> str:
+        what = {
+            "open": f"created {self.dataset}",
+            "charge": f"{self.price} for release {self.release_id}",
+            "part": f"{self.price} for release {self.release_id}, of a part",
+            "raise": f"raised the budget: {self.reason}",
+            "close": f"closed: {self.reason}",
+        }
+        return f"{self.seq}  {self.at}  {self.dataset}  {self.user}: {what[self.kind]}"
+
+
+def refusal(account: Account, price: Cost, last: Sequence[Entry]) -> str:
+    """Say why a charge is refused, what is left and what was charged last; all of it is public."""
+    if account.closed:
+        why = f"data set {account.dataset!r} is closed"
+    else:
+        why = f"{price} does not fit the budget of {account.dataset!r}. {Left.of([account])}"
+    charges = [Event.of(entry) for entry in last if entry.kind in ("charge", "part")]
+    told = "; ".join(f"{event.price} ({event.release_id}, {event.user})" for event in charges)
+    after = f" The last charges: {told}." if told else ""
+    return f"{why}.{after} Nothing was read, nothing was spent."
+
+
+def draw(histories: Sequence[tuple[str, Sequence[float]]], ax: Axes | None = None) -> Axes:
+    """Draw the part of each budget that was spent, charge after charge."""
+    if ax is None:
+        try:
+            from matplotlib.figure import Figure
+        except ImportError:
+            raise MissingExtraError(
+                "pictures need matplotlib: write pip install 'tametail[plots]'."
+            ) from None
+        ax = Figure(figsize=(7.0, 4.0), layout="constrained").add_subplot()
+    for name, shares in histories:
+        percent = [100 * share for share in shares]
+        ax.step(range(len(percent)), percent, where="post", label=f"{name}: {percent[-1]:.0f}%")
+    ax.axhline(100, color="black", linewidth=0.8, linestyle="--")
+    ax.set_ylim(0, 105)
+    ax.set_xlabel("entries of the data set: charges, raises")
+    ax.set_ylabel("budget spent, percent")
+    if histories:
+        ax.legend(fontsize="small", frameon=False)
+    return ax
+
+
+def shares(entries: Sequence[Entry]) -> list[float]:
+    """Return the part of the budget that was spent, after each entry of a data set."""
+    return [float(_share(Account.read(entry))) for entry in entries]

@@ -1,0 +1,332 @@
+"""What a ledger does, the same in a file and on a server."""
+
+import csv
+import json
+from datetime import datetime, timedelta
+from fractions import Fraction
+
+import pytest
+
+import tametail as tt
+from tametail.errors import BudgetError, LedgerError, LostRelease, ParameterError, TamperedLedger
+from tametail.ledger import Ledger, accounts
+from tametail.ledger.entries import START
+
+REQUEST = {"format": 2, "column": "amount"}
+
+
+def spend(ledger, budget, dataset="claims", **more):
+    return ledger.charge(dataset, budget, request=REQUEST, **more)
+
+
+def test_ten_charges_of_a_tenth_fit_a_budget_of_one(ledger):
+    ledger.create("claims", tt.pure(1))
+    for _ in range(10):
+        spend(ledger, tt.pure(0.1))
+    with pytest.raises(BudgetError, match="does not fit"):
+        spend(ledger, tt.pure(1e-9))
+    left = ledger.left("claims")
+    assert (left.epsilon, left.share, left.charges) == (0.0, 1.0, 10)
+
+
+def test_the_same_id_and_request_give_the_stored_text_for_nothing(ledger):
+    ledger.create("claims", tt.pure(1))
+    ticket = spend(ledger, tt.pure(0.7), release_id="q3")
+    assert ticket.stored is None
+    head = ticket.store('{"value": 1.5}')
+    again = spend(ledger, tt.pure(0.7), release_id="q3")
+    assert (again.stored, again.head) == ('{"value": 1.5}', ticket.head)
+    assert ledger.left("claims").charges == 1
+    assert ledger.head == head
+
+
+def test_without_an_id_every_call_pays(ledger):
+    ledger.create("claims", tt.pure(1))
+    first, second = spend(ledger, tt.pure(0.1)), spend(ledger, tt.pure(0.1))
+    assert first.release_id != second.release_id
+    assert ledger.left("claims").epsilon == 0.8
+
+
+def test_a_charge_without_a_result_is_lost(ledger):
+    ledger.create("claims", tt.pure(1))
+    spend(ledger, tt.pure(0.6), release_id="q3")
+    with pytest.raises(LostRelease, match="counts as spent"):
+        spend(ledger, tt.pure(0.6), release_id="q3")
+    assert ledger.left("claims").epsilon == 0.4
+
+
+@pytest.mark.parametrize("change", ["request", "dataset", "format"])
+def test_another_request_under_a_used_id_is_refused(ledger, change):
+    ledger.create("claims", tt.pure(1))
+    ledger.create("other", tt.pure(1))
+    spend(ledger, tt.pure(0.1), release_id="q3").store("{}")
+    other = {"request": {**REQUEST, "n": 5}, "format": {**REQUEST, "format": 3}}
+    dataset = "other" if change == "dataset" else "claims"
+    with pytest.raises(BudgetError, match="another request"):
+        ledger.charge(dataset, tt.pure(0.1), request=other.get(change, REQUEST), release_id="q3")
+    assert len(ledger.history()) == 3
+
+
+def test_a_result_is_stored_once(ledger):
+    ledger.create("claims", tt.pure(1))
+    ticket = spend(ledger, tt.pure(0.1))
+    ticket.store("{}")
+    with pytest.raises(LedgerError, match="stored already"):
+        ticket.store("{}")
+
+
+def test_a_refusal_says_what_is_left_and_what_was_charged_last(ledger):
+    ledger.create("claims", tt.approx(1, 1e-6))
+    spend(ledger, tt.approx(0.75, 1e-7), release_id="march")
+    with pytest.raises(BudgetError) as caught:
+        spend(ledger, tt.pure(0.5))
+    told = str(caught.value)
+    assert "epsilon = 0.25" in told
+    assert "march" in told
+    assert "Nothing was read" in told
+    assert caught.value.exit_code == 3
+
+
+def test_what_is_shown_as_left_can_be_spent_and_not_more(ledger):
+    ledger.create("claims", tt.approx(1, 1e-6))
+    spend(ledger, tt.zcdp(0.01))
+    left = ledger.left("claims")
+    for budget, excess in (
+        (tt.zcdp(left.rho), tt.zcdp(left.rho * (1 + 1e-12))),
+        (tt.pure(left.epsilon), tt.pure(left.epsilon * (1 + 1e-12))),
+        (
+            tt.approx(left.epsilon_with_delta, left.delta),
+            tt.approx(left.epsilon_with_delta, left.delta * (1 + 1e-12)),
+        ),
+    ):
+        assert ledger.quote("claims", budget).left.share <= 1
+        with pytest.raises(BudgetError):
+            ledger.quote("claims", excess)
+    assert ledger.left("claims").charges == 1  # quotes cost nothing
+
+
+def test_a_person_release_on_a_record_ledger_at_the_converted_price(ledger):
+    ledger.create("claims", tt.approx(1, 1e-6))
+    quote = ledger.quote("claims", tt.approx(0.25, 1e-7), person="patient")
+    assert quote.price.epsilon == Fraction(1, 2)
+    assert 2.284e-7 < quote.price.delta < 2.2841e-7
+    assert ledger.quote("claims", tt.zcdp(0.001), person="patient").price.rho == Fraction(4, 1000)
+    spend(ledger, tt.pure(0.2), person="patient")
+    assert ledger.left("claims").epsilon == 0.6
+    assert ledger.verify().entries == 2
+
+
+@pytest.mark.parametrize(
+    ("made", "asked"),
+    [
+        ({"person": "patient"}, {}),
+        ({"person": "patient"}, {"person": "doctor"}),
+        ({"person": "patient"}, {"person": ("patient", "year")}),
+        ({"person": "patient"}, {"person": "patient", "unit": "replace-one"}),
+        ({}, {"unit": "replace-one"}),
+        ({"unit": "replace-one"}, {}),
+        ({"unit": "replace-one"}, {"person": "patient", "unit": "replace-one"}),
+        ({"unit": "replace-one"}, {"person": "patient"}),
+    ],
+)
+def test_another_unit_is_refused(ledger, made, asked):
+    ledger.create("claims", tt.pure(1), **made)
+    with pytest.raises(BudgetError, match="protects"):
+        spend(ledger, tt.pure(0.1), **asked)
+    assert ledger.left("claims").charges == 0
+
+
+def test_an_unknown_data_set_and_no_ledger_at_all(ledger, tmp_path):
+    with pytest.raises(LedgerError, match="no ledger"):
+        ledger.left("claims")
+    with pytest.raises(LedgerError, match="No data were read"):
+        spend(ledger, tt.pure(1))
+    ledger.create("claims", tt.pure(1))
+    with pytest.raises(ParameterError, match="no data set 'claim'"):
+        spend(ledger, tt.pure(1), dataset="claim")
+    with pytest.raises(ParameterError, match="already"):
+        ledger.create("claims", tt.pure(5))
+
+
+@pytest.mark.parametrize("name", ["", " a", "a\n", "=cmd()", "x" * 201, 5, None, "'; DROP"])
+def test_names_are_checked(ledger, name):
+    with pytest.raises(ParameterError, match="is not a name"):
+        ledger.create(name, tt.pure(1))
+
+
+@pytest.mark.parametrize("release_id", ["", " a", "a\n", "x" * 201, 5, "\0"])
+def test_release_ids_are_checked(ledger, release_id):
+    ledger.create("claims", tt.pure(1))
+    with pytest.raises(ParameterError, match="is not an id"):
+        spend(ledger, tt.pure(0.1), release_id=release_id)
+
+
+def test_odd_texts_survive(ledger):
+    ledger.create("Ansprüche 2025/Q3", tt.pure(1), person=("Größe %s", "?"))
+    odd = {"column": "a ? %s '\"\\ \u2028 \ud800 \0", "within": (0.0, float("inf"))}
+    for _ in range(2):
+        ticket = ledger.charge(
+            "Ansprüche 2025/Q3", tt.pure(0.1), person=("?", "Größe %s"), request=odd,
+            release_id="ü?%s", locator="/tmp/ü ?%s'",
+        )  # fmt: skip
+        if ticket.stored is None:
+            ticket.store(json.dumps(odd))
+    assert json.loads(ticket.stored) == {**odd, "within": [0.0, float("inf")]}
+    assert ledger.verify().entries == 3
+
+
+# Identity
+
+
+def test_the_same_place_under_a_second_name_is_refused(ledger):
+    ledger.create("claims", tt.pure(1))
+    ledger.create("copy", tt.pure(1))
+    spend(ledger, tt.pure(0.1), locator="/data/claims/2025.csv")
+    for overlap in ("/data/claims/2025.csv", "/data/claims", "/data", "/",
+                    "/data/claims/2025.csv/part"):  # fmt: skip
+        with pytest.raises(BudgetError, match="charged as data set 'claims'"):
+            spend(ledger, tt.pure(0.1), dataset="copy", locator=overlap)
+    for apart in ("/data/claims/2025.cs", "/data/claims/2025.csv2", "/data/claim", None):
+        spend(ledger, tt.pure(0.1), dataset="copy", locator=apart)
+
+
+def test_an_alias_spends_the_same_budget(ledger):
+    ledger.create("claims", tt.pure(1))
+    ledger.create("claims-old-name", alias_of="claims")
+    spend(ledger, tt.pure(0.6), locator="/data/claims.csv")
+    with pytest.raises(BudgetError, match="does not fit"):
+        spend(ledger, tt.pure(0.6), dataset="claims-old-name", locator="/data/claims.csv")
+    spend(ledger, tt.pure(0.4), dataset="claims-old-name", locator="/data/claims.csv")
+    assert ledger.left("claims").epsilon == ledger.left("claims-old-name").epsilon == 0
+    with pytest.raises(ParameterError, match="leave them out"):
+        ledger.create("third", tt.pure(1), alias_of="claims")
+    ledger.verify()
+
+
+def test_a_part_charges_its_wholes(ledger):
+    ledger.create("claims", tt.pure(1), person="patient")
+    ledger.create("claims-2025", tt.pure(0.8), part_of="claims")
+    ledger.create("claims-2025-11", tt.pure(0.5), part_of="claims-2025")
+    ticket = spend(
+        ledger, tt.pure(0.5), dataset="claims-2025-11", person="patient", locator="/data/11.csv"
+    )
+    ticket.store("{}")
+    assert ledger.left("claims").epsilon == 0.5
+    assert ledger.left("claims-2025").epsilon == 0.3
+    assert ledger.left("claims-2025-11").epsilon == 0
+    spend(ledger, tt.pure(0.3), dataset="claims", person="patient", locator="/data")
+    assert ledger.left("claims-2025").epsilon == 0.2  # no more is left of the whole
+    with pytest.raises(BudgetError, match="budget of 'claims'"):
+        spend(ledger, tt.pure(0.3), dataset="claims-2025", person="patient")
+    assert ledger.verify().datasets == ("claims", "claims-2025", "claims-2025-11")
+    with pytest.raises(ParameterError, match="must protect the same"):
+        ledger.create("claims-2024", tt.pure(1), unit="replace-one", part_of="claims")
+
+
+# Raise and close
+
+
+def test_a_raise_is_an_entry_with_a_reason(ledger):
+    ledger.create("claims", tt.pure(1))
+    spend(ledger, tt.pure(1))
+    head = ledger.raise_budget("claims", tt.pure(1.5), "board, 12 May")
+    assert ledger.left("claims").epsilon == 0.5
+    assert ledger.history("claims")[-1].reason == "board, 12 May"
+    assert ledger.verify(head=head).entries == 3
+    for budget in (tt.pure(1), tt.pure(1.5), tt.zcdp(9), tt.approx(2, 1e-6)):
+        with pytest.raises(ParameterError, match="is not more"):
+            ledger.raise_budget("claims", budget, "no")
+    with pytest.raises(ParameterError, match="says nothing"):
+        ledger.raise_budget("claims", tt.pure(2), " ")
+
+
+def test_a_closed_data_set_admits_nothing_but_stored_releases(ledger):
+    ledger.create("claims", tt.pure(1))
+    ledger.create("part", tt.pure(1), part_of="claims")
+    spend(ledger, tt.pure(0.1), release_id="q3").store("{}")
+    ledger.close("claims", "retention ended")
+    assert str(ledger.left("part")).endswith("closed")
+    for dataset in ("claims", "part"):
+        with pytest.raises(BudgetError, match="is closed"):
+            spend(ledger, tt.pure(0.1), dataset=dataset)
+    assert spend(ledger, tt.pure(0.1), release_id="q3").stored == "{}"
+    for change in (lambda: ledger.close("claims", "again"),
+                   lambda: ledger.raise_budget("claims", tt.pure(2), "no")):  # fmt: skip
+        with pytest.raises(ParameterError, match="closed"):
+            change()
+    ledger.verify()
+
+
+# Export, verify, clock
+
+
+def test_export_has_every_entry_and_the_head(ledger, tmp_path):
+    ledger.create("claims", tt.pure(1))
+    spend(ledger, tt.pure(0.1), release_id="q3").store('{"value": 1}')
+    lines, table = tmp_path / "all.jsonl", tmp_path / "all.csv"
+    assert ledger.export(lines) == ledger.export(table) == ledger.head
+    records = [json.loads(line) for line in lines.read_text().splitlines()]
+    assert [record["kind"] for record in records[:-1]] == ["open", "charge", "result"]
+    assert records[-1] == {"entries": 3, "head": ledger.head}
+    rows = list(csv.reader(table.read_text().splitlines()))
+    assert [row[1] for row in rows] == ["kind", "open", "charge", "result", "head"]
+    assert rows[-1][-1] == ledger.head
+    with pytest.raises(ParameterError, match="cannot be written"):
+        ledger.export(tmp_path / "no" / "folder.csv")
+
+
+def test_a_head_that_is_not_there_shows(ledger):
+    head = ledger.create("claims", tt.pure(1))
+    assert ledger.verify(head=head).head == head
+    assert ledger.verify(head=START)
+    with pytest.raises(TamperedLedger, match="cut off"):
+        ledger.verify(head="ab" * 32)
+    with pytest.raises(ParameterError, match="is not a head"):
+        ledger.verify(head="abc")
+
+
+def test_a_clock_that_is_set_back_changes_nothing(ledger, monkeypatch):
+    ledger.create("claims", tt.pure(1))
+    spend(ledger, tt.pure(0.5))
+
+    class Earlier(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return datetime.now(tz) - timedelta(days=3650)
+
+    monkeypatch.setattr(accounts, "datetime", Earlier)
+    spend(ledger, tt.pure(0.3))
+    with pytest.raises(BudgetError):
+        spend(ledger, tt.pure(0.3))
+    events = ledger.history("claims")
+    assert events[2].at < events[1].at
+    ledger.verify()
+
+
+def test_nothing_of_the_data_is_in_an_entry(ledger, tmp_path):
+    ledger.create("claims", tt.pure(1))
+    spend(ledger, tt.pure(0.5), locator="/data/claims.csv")
+    ledger.export(tmp_path / "all.jsonl")
+    charge = json.loads((tmp_path / "all.jsonl").read_text().splitlines()[1])["body"]
+    assert charge.keys() == {
+        "account", "at", "cost", "format", "price", "protection", "request", "user", "version",
+    }  # fmt: skip
+
+
+def test_history_and_plot(ledger):
+    ledger.create("claims", tt.approx(1, 1e-6))
+    ledger.create("alias", alias_of="claims")
+    for _ in range(3):
+        spend(ledger, tt.pure(0.1))
+    assert [event.kind for event in ledger.history("claims")] == ["open", *["charge"] * 3]
+    assert [event.seq for event in ledger.history(last=2)] == [4, 5]
+    assert "epsilon = 0.1 for release" in str(ledger.history("alias")[-1])
+    ax = ledger.plot()
+    (line,) = [line for line in ax.lines if len(line.get_xdata()) == 4]
+    assert line.get_ydata()[-1] == pytest.approx(30)
+
+
+@pytest.mark.parametrize("place", [5, None, "mysql://host/db", "https://host/office.ledger"])
+def test_a_place_that_is_none(place):
+    with pytest.raises(ParameterError, match="is not a place"):
+        Ledger(place)
