@@ -25,13 +25,16 @@ ACCOUNT_KINDS: Final = ("open", "charge", "part", "raise", "close")
 KINDS: Final = (*ACCOUNT_KINDS, "result")
 
 
+_ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+
+
 def canonical(value: Any) -> str:
     """Return plain values as JSON, one text for equal values.
 
     >>> canonical({"b": 0.1, "a": [True, None]})
     '{"a":[true,null],"b":0.1}'
     """
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return _ENCODER.encode(value)
 
 
 def request_hash(dataset: str, request: Mapping[str, Any]) -> str:

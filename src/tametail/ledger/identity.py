@@ -56,9 +56,11 @@ def locator_of(data: Any) -> str | None:
     """
     if isinstance(data, str) and _ADDRESS.match(data):
         return _address(data)
-    if not isinstance(data, str | os.PathLike) or os.fspath(data) in ("-", "", b"-", b""):
+    if not isinstance(data, str | bytes | os.PathLike):
         return None
     text = os.fsdecode(data)
+    if text in ("", "-"):
+        return None
     wild = _WILD.search(text)
     if wild and not os.path.exists(text):  # a pattern: its fixed folder stands for all that match
         text = os.path.dirname(text[: wild.start()]) or "."

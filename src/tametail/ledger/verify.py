@@ -8,12 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from decimal import Context, Decimal, Inexact, Rounded
+from typing import Any, Final
 
 from tametail.errors import BudgetError, TamperedLedger
 from tametail.ledger.accounts import Account
 from tametail.ledger.cost import Cost, Protection
 from tametail.ledger.entries import START, Entry, request_hash
+from tametail.ledger.filter import Spent
+
+_SUMS: Final = ("epsilon", "delta", "rho", "concentrated")
+# Written in fractions, verified in decimals: two arithmetics, and the second one is quick. What
+# would have to be rounded raises an ArithmeticError.
+_EXACT: Final = Context(prec=10_000, traps=[Inexact, Rounded])
+_SHORTENED: Final = Context(prec=10_000, traps=[Inexact])
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +36,40 @@ class Verified:
         return f"{self.entries} entries follow from each other; head {self.head}"
 
 
+class _Running:
+    """An account whose sums grow: what is fixed, as text, and the sums as decimals."""
+
+    def __init__(self, account: Account) -> None:
+        self.account = account
+        self.fixed = account.to_dict()
+        told: Any = self.fixed.pop("spent")
+        self.sums = [Decimal(told.get(name, 0)) for name in _SUMS]
+        self.charges = account.spent.charges
+
+    def add(self, step: list[Decimal]) -> None:
+        """Add one charge."""
+        self.sums = list(map(_EXACT.add, self.sums, step))
+        self.charges += 1
+
+    def told(self) -> dict[str, str | int]:
+        """Return the sums as an entry tells them."""
+        shown: dict[str, str | int] = {
+            name: str(_SHORTENED.create_decimal(x).normalize(_SHORTENED))
+            for name, x in zip(_SUMS, self.sums, strict=True)
+            if x
+        }
+        return shown | {"charges": self.charges}
+
+    def now(self) -> Account:
+        """Return the account with its sums of now."""
+        return replace(self.account, spent=Spent.from_dict(self.told()))
+
+
 @dataclass(slots=True)
 class _Seen:
     """What the entries so far imply."""
 
-    accounts: dict[str, Account] = field(default_factory=dict)
+    accounts: dict[str, _Running] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
     charges: dict[str, str | None] = field(default_factory=dict)
     results: set[str] = field(default_factory=set)
@@ -40,8 +77,10 @@ class _Seen:
     """Wholes that the charge before must still be carried to."""
     carried: dict[str, Any] = field(default_factory=dict)
     """The charge that is being carried."""
-    prices: dict[tuple[str, str, str], Cost] = field(default_factory=dict)
-    """Of costs met before: there are few, and fractions are slow to read."""
+    prices: dict[tuple[str, str, str], tuple[dict[str, str], list[Decimal]]] = field(
+        default_factory=dict
+    )
+    """Price and what it adds to the sums, of costs met before: there are few."""
 
 
 def verify_entries(entries: Iterable[Entry]) -> Verified:
@@ -60,8 +99,8 @@ def verify_entries(entries: Iterable[Entry]) -> Verified:
             _fail(entry, f"cannot be understood ({type(error).__name__})")
     if seen.waiting:
         raise TamperedLedger(f"the last charge is not carried to {seen.waiting[0]!r}.")
-    for account in seen.accounts.values():
-        _must_fit(account)
+    for running in seen.accounts.values():
+        _must_fit(running.now())
     return Verified(number, prev, tuple(seen.accounts))
 
 
@@ -79,7 +118,7 @@ def _check_open(seen: _Seen, entry: Entry, body: dict[str, Any]) -> None:
         _fail(entry, "starts with something spent")
     if account.part_of is not None and account.part_of not in seen.accounts:
         _fail(entry, "is part of nothing")
-    seen.accounts[entry.dataset] = account
+    seen.accounts[entry.dataset] = _Running(account)
 
 
 def _check_charge(seen: _Seen, entry: Entry, body: dict[str, Any]) -> None:
@@ -88,46 +127,51 @@ def _check_charge(seen: _Seen, entry: Entry, body: dict[str, Any]) -> None:
     if entry.request != request_hash(entry.dataset, body["request"]):
         _fail(entry, "has another request than its hash says")
     seen.charges[entry.release or ""] = entry.request
-    account = _charged(seen, entry, body)
+    _check_sums(seen, entry, body)
     seen.carried = {"release": entry.release, "of": entry.dataset, "cost": body["cost"]}
-    part_of = account.part_of
+    part_of = seen.accounts[entry.dataset].account.part_of
     while part_of is not None:
         seen.waiting.append(part_of)
-        part_of = seen.accounts[part_of].part_of
+        part_of = seen.accounts[part_of].account.part_of
 
 
 def _check_part(seen: _Seen, entry: Entry, body: dict[str, Any]) -> None:
     told = {"release": entry.release, "of": body["of"], "cost": body["cost"]}
     if not seen.waiting or seen.waiting.pop(0) != entry.dataset or told != seen.carried:
         _fail(entry, "carries another charge than the one before it")
-    _charged(seen, entry, body)
+    _check_sums(seen, entry, body)
 
 
-def _charged(seen: _Seen, entry: Entry, body: dict[str, Any]) -> Account:
-    """Check price and sums of a charge; keep and return the account after it."""
-    before = seen.accounts[entry.dataset]
-    if before.closed:
+def _check_sums(seen: _Seen, entry: Entry, body: dict[str, Any]) -> None:
+    """Check price and sums of a charge."""
+    running = seen.accounts[entry.dataset]
+    if running.account.closed:
         _fail(entry, "charges a data set that is closed")
-    protected, asked = body["protection"], body["cost"]
-    key = entry.dataset, repr(protected), repr(asked)
+    key = entry.dataset, repr(body["protection"]), repr(body["cost"])
     if key not in seen.prices:
-        cost, protection = Cost.from_dict(asked), Protection.from_dict(protected)
-        seen.prices[key] = before.protection.price(cost, of=protection)
-    price = seen.prices[key]
-    after = before.after(price)
-    if body["price"] != price.to_dict() or body["account"] != after.to_dict():
+        seen.prices[key] = _price(running.account, body)
+    price, step = seen.prices[key]
+    running.add(step)
+    told: dict[str, Any] = body["account"]
+    spent = told.pop("spent")
+    if body["price"] != price or told != running.fixed or spent != running.told():
         _fail(entry, "states a price or sums that do not follow")
-    seen.accounts[entry.dataset] = after
-    return after
+
+
+def _price(account: Account, body: dict[str, Any]) -> tuple[dict[str, str], list[Decimal]]:
+    cost, protection = Cost.from_dict(body["cost"]), Protection.from_dict(body["protection"])
+    price = account.protection.price(cost, of=protection)
+    step: dict[str, Any] = Spent().plus(price).to_dict()
+    return price.to_dict(), [Decimal(step.get(name, 0)) for name in _SUMS]
 
 
 def _check_raise(seen: _Seen, entry: Entry, body: dict[str, Any]) -> None:
-    before = seen.accounts[entry.dataset]
+    before = seen.accounts[entry.dataset].now()
     _must_fit(before)
     after = replace(before, budget=Cost.from_dict(body["account"]["budget"]))
     if before.closed or body["account"] != after.to_dict() or not covers(after, before):
         _fail(entry, "raises a budget to what is not more")
-    seen.accounts[entry.dataset] = after
+    seen.accounts[entry.dataset] = _Running(after)
 
 
 def covers(after: Account, before: Account) -> bool:
@@ -138,11 +182,11 @@ def covers(after: Account, before: Account) -> bool:
 
 
 def _check_close(seen: _Seen, entry: Entry, body: dict[str, Any]) -> None:
-    before = seen.accounts[entry.dataset]
+    before = seen.accounts[entry.dataset].now()
     after = replace(before, closed=True)
     if before.closed or body["account"] != after.to_dict():
         _fail(entry, "closes what is closed, or changes it")
-    seen.accounts[entry.dataset] = after
+    seen.accounts[entry.dataset] = _Running(after)
 
 
 def _check_result(seen: _Seen, entry: Entry, body: dict[str, Any]) -> None:
