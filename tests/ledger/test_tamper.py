@@ -3,13 +3,14 @@
 import json
 import sqlite3
 from dataclasses import replace
+from hashlib import sha256
 
 import pytest
 
 import tametail as tt
 from tametail.errors import TamperedLedger
 from tametail.ledger import Ledger
-from tametail.ledger.entries import Entry, request_hash
+from tametail.ledger.entries import Entry, canonical, request_hash
 from tametail.ledger.rows import TABLE
 from tametail.ledger.verify import verify_entries
 
@@ -164,3 +165,10 @@ def test_overspending_shows_even_with_right_sums(tmp_path, monkeypatch):
         ledger.raise_budget("claims", tt.pure(2), "to hide it")
     with pytest.raises(TamperedLedger, match="more was charged"):
         ledger.verify()
+
+
+@pytest.mark.parametrize("text", ["plain", "\u00fc\u2028\ud800", '"\\\0\n', None])
+def test_the_hash_is_that_of_canonical_json(text):
+    entry = Entry.after((6, "ab"), "charge", "claims", {"b": 1, "a": text}, release=text)
+    fields = [7, "charge", "claims", text, None, None, canonical({"a": text, "b": 1}), "ab"]
+    assert entry.hash == entry.digest() == sha256(canonical(fields).encode()).hexdigest()

@@ -19,8 +19,9 @@ from tametail.errors import LedgerError, TamperedLedger
 from tametail.ledger.places import refuse_network
 from tametail.ledger.rows import SCHEMA, TABLE, Rows
 
+_SYNCHRONOUS: Final = ("EXTRA", 3)  # its name, and the number that SQLite answers
 _PRAGMAS: Final = (
-    "PRAGMA synchronous = EXTRA",
+    f"PRAGMA synchronous = {_SYNCHRONOUS[0]}",
     "PRAGMA fullfsync = ON",  # macOS: through the disk's own cache
     "PRAGMA trusted_schema = OFF",
     "PRAGMA cell_size_check = ON",
@@ -104,7 +105,7 @@ class SqliteStorage:
             connection.run(pragma)
         ((mode,),) = connection.run("PRAGMA journal_mode = DELETE")
         ((synchronous,),) = connection.run("PRAGMA synchronous")
-        if (mode, synchronous) != ("delete", 3):
+        if (mode, synchronous) != ("delete", _SYNCHRONOUS[1]):
             connection.close()
             raise LedgerError(
                 f"SQLite cannot keep {str(self.path)!r} safe (journal {mode}, synchronous "

@@ -54,7 +54,7 @@ class _Running:
     def told(self) -> dict[str, str | int]:
         """Return the sums as an entry tells them."""
         shown: dict[str, str | int] = {
-            name: str(_SHORTENED.create_decimal(x).normalize(_SHORTENED))
+            name: str(x.normalize(_SHORTENED))
             for name, x in zip(_SUMS, self.sums, strict=True)
             if x
         }

@@ -1,0 +1,69 @@
+"""A thousand spenders in ten processes, with room for 499 of them.
+
+Run as a script, it is one of the ten: it asks for its share of the charges, each under an id of its
+own, and prints how many were accepted, refused, and had to ask again because the server was gone.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+
+import tametail as tt
+from tametail.errors import BudgetError, LedgerError, LostRelease
+from tametail.ledger import Ledger
+
+PROCESSES = 10
+BUDGET, COST = 4.99, 0.01  # 499 times 0.01 in decimals; in doubles 4.99 / 0.01 is below 499
+GONE = 120  # seconds to wait for a server that was killed
+
+
+def spend(place: str, first: int, count: int, threads: int) -> Counter[str]:
+    """Ask for ``count`` charges; what happened to each is counted."""
+    ledger = Ledger(place, timeout=300)
+    with ThreadPoolExecutor(threads) as pool:
+        outcomes = pool.map(lambda number: _one(ledger, number), range(first, first + count))
+        return Counter(word for words in outcomes for word in words)
+
+
+def _one(ledger: Ledger, number: int) -> list[str]:
+    words, give_up = [], time.monotonic() + GONE
+    while True:
+        try:
+            ledger.charge("claims", tt.pure(COST), release_id=f"r{number}")
+        except LostRelease:  # the answer to an earlier attempt was lost, its charge was not
+            return [*words, "accepted"]
+        except BudgetError:
+            return [*words, "refused"]
+        except LedgerError:
+            if time.monotonic() > give_up:
+                raise
+            words = ["asked again"]
+            time.sleep(0.05)
+        else:
+            return [*words, "accepted"]
+
+
+def run(place: str, spenders: int, threads: int = 4, during=lambda: None) -> Counter[str]:
+    """Let ten processes spend; ``during`` is called once while they do."""
+    Ledger(place).create("claims", tt.pure(BUDGET * spenders / 1000))
+    share = spenders // PROCESSES
+    commands = [
+        [sys.executable, __file__, place, str(index * share), str(share), str(threads)]
+        for index in range(PROCESSES)
+    ]
+    running = [subprocess.Popen(c, stdout=subprocess.PIPE, text=True) for c in commands]
+    during()
+    total: Counter[str] = Counter()
+    for process in running:
+        total.update(json.loads(process.communicate()[0]))
+    return total
+
+
+if __name__ == "__main__":
+    _, place, *numbers = sys.argv
+    print(json.dumps(spend(place, *map(int, numbers))))

@@ -1,0 +1,19 @@
+"""Many spenders at once, on both kinds of ledger. ``make ledger-evidence`` has a thousand."""
+
+import race
+import tametail as tt
+from tametail.ledger import Ledger
+
+
+def test_spenders_in_ten_processes_get_exactly_what_there_is(place):
+    outcome = race.run(place, spenders=200, threads=2)
+    assert outcome["accepted"] == 99  # 0.998 divided by 0.01, in decimals
+    assert outcome["refused"] == 101
+    ledger = Ledger(place)
+    assert ledger.verify().entries == 100
+    assert ledger.left("claims").epsilon == 0.008
+
+
+def test_the_room_is_for_499_of_a_thousand():
+    assert race.BUDGET == 4.99
+    assert tt.pure(race.BUDGET).epsilon / race.COST < 499  # what doubles would say
