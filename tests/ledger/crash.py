@@ -172,7 +172,7 @@ def kill_by_strace(base: Path, folder: Path, calls: list[tuple[str, int]]) -> Ou
 
 def count_file_calls(base: Path, folder: Path) -> int:
     """Return how many calls a release makes to the file layer."""
-    from files import FileLayer
+    from .files import FileLayer
 
     layer = FileLayer(f"counting-{os.getpid()}")
     release(layer.ledger(fresh(base, folder) / NAME), folder)
@@ -182,7 +182,7 @@ def count_file_calls(base: Path, folder: Path) -> int:
 
 def kill_by_file_layer(base: Path, folder: Path, numbers: list[int]) -> Outcome:
     """Kill one release at each of these calls to the file layer."""
-    from files import FileLayer
+    from .files import FileLayer
 
     outcome = Outcome()
     for number in numbers:

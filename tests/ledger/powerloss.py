@@ -12,11 +12,11 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from files import FileLayer, Step
-
 import tametail as tt
 from tametail.errors import TametailError
 from tametail.ledger import Ledger
+
+from .files import FileLayer, Step
 
 SECTOR = 512
 NAME = "office.ledger"

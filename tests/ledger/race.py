@@ -1,6 +1,6 @@
-"""A thousand spenders in ten processes, with room for 499 of them.
+"""A thousand spenders in ten processes, with room for 499 of them; or fewer, to save time.
 
-Run as a script, it is one of the ten: it asks for its share of the charges, each under an id of its
+Run as a script, it is one of the processes: it asks for its share of the charges, each under an id of its
 own, and prints how many were accepted, refused, and had to ask again because the server was gone.
 """
 
@@ -17,7 +17,6 @@ import tametail as tt
 from tametail.errors import BudgetError, LedgerError, LostRelease
 from tametail.ledger import Ledger
 
-PROCESSES = 10
 BUDGET, COST = 4.99, 0.01  # 499 times 0.01 in decimals; in doubles 4.99 / 0.01 is below 499
 GONE = 120  # seconds to wait for a server that was killed
 
@@ -48,13 +47,15 @@ def _one(ledger: Ledger, number: int) -> list[str]:
             return [*words, "accepted"]
 
 
-def run(place: str, spenders: int, threads: int = 4, during=lambda: None) -> Counter[str]:
-    """Let ten processes spend; ``during`` is called once while they do."""
+def run(
+    place: str, spenders: int, threads: int = 4, processes: int = 10, during=lambda: None
+) -> Counter[str]:
+    """Let several processes spend; ``during`` is called once while they do."""
     Ledger(place).create("claims", tt.pure(BUDGET * spenders / 1000))
-    share = spenders // PROCESSES
+    share = spenders // processes
     commands = [
         [sys.executable, __file__, place, str(index * share), str(share), str(threads)]
-        for index in range(PROCESSES)
+        for index in range(processes)
     ]
     running = [subprocess.Popen(c, stdout=subprocess.PIPE, text=True) for c in commands]
     during()

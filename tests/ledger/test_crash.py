@@ -8,7 +8,7 @@ if sys.platform == "win32":
     pytest.skip("there is no kill -9 on Windows", allow_module_level=True)
 pytest.importorskip("apsw", reason="apsw is not installed")
 
-from crash import (
+from .crash import (
     count_file_calls,
     kill_by_file_layer,
     kill_by_strace,

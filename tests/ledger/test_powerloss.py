@@ -4,7 +4,7 @@ import pytest
 
 pytest.importorskip("apsw", reason="apsw is not installed")
 
-from powerloss import NAME, Disk, examine, record
+from .powerloss import NAME, Disk, examine, record
 
 
 @pytest.fixture(scope="module")

@@ -19,8 +19,14 @@ if TYPE_CHECKING:
     import psycopg
 
 # The upper half of the lock's number says whose it is, the lower half which table.
+_OWNER: Final = 0x7461696C
 _LOCK: Final = (
-    f"SELECT pg_advisory_xact_lock(({0x7461696C}::bigint << 32) | '{TABLE}'::regclass::oid::bigint)"
+    f"SELECT pg_advisory_xact_lock(({_OWNER}::bigint << 32) | '{TABLE}'::regclass::oid::bigint)"
+)
+# Not to_regclass: it may answer from a cache that is older than the lock.
+_FIND: Final = (
+    f"SELECT 1 FROM pg_catalog.pg_tables WHERE tablename = '{TABLE}' "  # noqa: S608  a constant
+    "AND schemaname = ANY(current_schemas(false))"
 )
 _NEVER: Final = (
     f"""CREATE FUNCTION {TABLE}_never() RETURNS trigger LANGUAGE plpgsql AS
@@ -111,18 +117,17 @@ class PostgresStorage:
                 f"the server of {self.shown} runs with fsync = off and may forget charges: turn it "
                 "on."
             )
-        if connection.do(f"SELECT to_regclass('{TABLE}')") != [(None,)]:
+        if create:  # two who create at once: the second waits here, and then sees the table
+            connection.do(f"SELECT pg_advisory_xact_lock({_OWNER})")
+        if connection.do(_FIND):
             return
         if not create:
             raise LedgerError(
                 f"there is no ledger in {self.shown}: check the address, or make one with "
                 "`tametail ledger create`."
             )
-        # Two who create at once: the second waits here, and then sees the table of the first.
-        connection.do(f"SELECT pg_advisory_xact_lock({0x7461696C})")
-        if connection.do(f"SELECT to_regclass('{TABLE}')") == [(None,)]:
-            for statement in (*SCHEMA, *_NEVER):
-                connection.do(statement.format(text='TEXT COLLATE "C"'))
+        for statement in (*SCHEMA, *_NEVER):
+            connection.do(statement.format(text='TEXT COLLATE "C"'))
 
     @contextmanager
     def _errors(self, doing: str) -> Iterator[None]:

