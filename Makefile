@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SITE_READY := $(VENV)/.site-ready
 
-.PHONY: help demo test lint types layers unit audit timing sanitize mutants coverage-privacy theorems reproduce accuracy coverage speed peers pictures site pins clean
+.PHONY: help demo test lint types layers unit audit timing sanitize mutants ledger-evidence coverage-privacy theorems reproduce accuracy coverage speed peers pictures site pins clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -45,6 +45,9 @@ sanitize: $(READY)  ## the compiled loops with the compiler's sanitizers
 
 mutants: $(READY)  ## deliberate bugs, and the test that notices each (minutes)
 	$(BIN)/python -m tests.mutants.run
+
+ledger-evidence: $(READY)  ## kills, power losses and races, long, into docs/ledger-evidence.md (minutes)
+	$(BIN)/python -m tests.ledger.evidence --write docs/ledger-evidence.md
 
 # What privacy rests on, line by line and branch by branch.
 PRIVACY := */mechanisms/*,*/queries/column.py,*/queries/paper.py,*/queries/rows.py,*/tametail/ask.py,*/privacy/budget.py,*/privacy/notions.py,*/privacy/accounting.py

@@ -22,14 +22,17 @@ class ClickHelp(SphinxDirective):
         top = click.Context(group, info_name="tametail", max_content_width=_WIDTH)
         return [self._section(group.commands[name], top) for name in group.list_commands(top)]
 
-    def _section(self, command: click.Command, top: click.Context) -> nodes.Node:
+    def _section(self, command: click.Command, top: click.Context) -> nodes.Element:
         context = click.Context(
             command, info_name=command.name, parent=top, max_content_width=_WIDTH
         )
-        title, text = f"tametail {command.name}", command.get_help(context)
+        title, text = context.command_path, command.get_help(context)
         section = nodes.section(ids=[nodes.make_id(title)], names=[title])
         section += nodes.title(title, title)
         section += nodes.literal_block(text, text, language="text")
+        if isinstance(command, click.Group):
+            for name in command.list_commands(context):
+                section += self._section(command.commands[name], context)
         return section
 
 

@@ -19,6 +19,7 @@ import click
 
 from tametail.api import carry_out, epsilon_for, plan, sample_size
 from tametail.errors import ParameterError, TametailError
+from tametail.ledger.commands import ledger_commands
 from tametail.planning import Plan
 from tametail.release import Release
 from tametail.tail import Bounded, Moment, Tail
@@ -121,6 +122,9 @@ def _commands(ctx: click.Context) -> None:
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help(), err=True)
         ctx.exit(2)
+
+
+_commands.add_command(ledger_commands)
 
 
 @_commands.command("mean")

@@ -1,7 +1,7 @@
 """A thousand spenders in ten processes, with room for 499 of them; or fewer, to save time.
 
-Run as a script, it is one of the processes: it asks for its share of the charges, each under an id of its
-own, and prints how many were accepted, refused, and had to ask again because the server was gone.
+Run as a script, it is one of the processes: it asks for its share of the charges, each under an id
+of its own, and prints how many were accepted, refused, and asked again since the server was gone.
 """
 
 from __future__ import annotations

@@ -1,0 +1,144 @@
+"""``tametail ledger``: the ledger's verbs on the command line.
+
+Errors are those of the package; whoever mounts the group turns them into exit codes: 3 where a
+budget is refused, 1 where a ledger does not verify or cannot be used.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any, Final
+
+import click
+
+from tametail.ledger import Ledger
+from tametail.privacy.budget import parse_budget
+
+VARIABLE: Final = "TAMETAIL_LEDGER"
+"""The environment variable that names the ledger if no option does; for the command line only."""
+
+ledger_option = click.option(
+    "--ledger",
+    "place",
+    metavar="FILE|URL",
+    envvar=VARIABLE,
+    help=f"A file, or postgresql://host/database; or set {VARIABLE}.",
+)
+_BUDGET: Final = (
+    click.option("--epsilon", type=float, help="Budget: pure differential privacy."),
+    click.option("--delta", type=float, help="With --epsilon: approximate."),
+    click.option("--rho", type=float, help="Budget: zero-concentrated (zCDP)."),
+)
+
+
+def _budget(command: Callable[..., None]) -> Callable[..., None]:
+    for option in reversed(_BUDGET):
+        command = option(command)
+    return command
+
+
+def open_ledger(place: str | None) -> Ledger:
+    """Return the ledger that an option or the environment names."""
+    if place is None:
+        raise click.UsageError(
+            f"there is no ledger: write --ledger office.ledger, or set {VARIABLE}."
+        )
+    return Ledger(place)
+
+
+@click.group("ledger")
+def ledger_commands() -> None:
+    """Keep a budget: create data sets, see what is left, audit."""
+
+
+@ledger_commands.command("create")
+@click.argument("dataset")
+@ledger_option
+@_budget
+@click.option("--unit", type=click.Choice(["add-remove", "replace-one"]), help="What is protected.")
+@click.option("--person", multiple=True, help="The column that names a person; may be repeated.")
+@click.option("--alias-of", metavar="DATASET", help="A second name for an existing data set.")
+@click.option("--part-of", metavar="DATASET", help="The data set that this one is part of.")
+def _create(
+    dataset: str,
+    place: str | None,
+    unit: str | None,
+    person: tuple[str, ...],
+    alias_of: str | None,
+    part_of: str | None,
+    **numbers: float | None,
+) -> None:
+    """Create DATASET with its budget."""
+    given = any(value is not None for value in numbers.values())
+    budget = parse_budget(**numbers) if given or alias_of is None else None
+    head = open_ledger(place).create(
+        dataset, budget, unit, person or None, alias_of=alias_of, part_of=part_of
+    )
+    click.echo(f"created {dataset}\nhead {head}")
+
+
+@ledger_commands.command("show")
+@click.argument("dataset", required=False)
+@ledger_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def _show(dataset: str | None, place: str | None, as_json: bool) -> None:
+    """Show what was spent and what is left, of DATASET or of all."""
+    ledger = open_ledger(place)
+    names = ledger.datasets() if dataset is None else [dataset]
+    found = [ledger.left(name) for name in names]
+    if as_json:
+        plain = [asdict(left) | {"budget": left.budget.to_dict()} for left in found]
+        click.echo(json.dumps({"datasets": plain, "head": ledger.head}))
+        return
+    for left in found:
+        click.echo(f"{left.line()}\n  {left}\n  protects {left.protection}; {left.charges} charges")
+    click.echo(f"head {ledger.head}")
+
+
+@ledger_commands.command("history")
+@click.argument("dataset", required=False)
+@ledger_option
+@click.option("--last", type=int, help="Only the last so many entries.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
+def _history(dataset: str | None, place: str | None, last: int | None, as_json: bool) -> None:
+    """Show who charged what for which release."""
+    for event in open_ledger(place).history(dataset, last):
+        click.echo(json.dumps(asdict(event)) if as_json else str(event))
+
+
+@ledger_commands.command("verify")
+@ledger_option
+@click.option("--head", help="A head that was noted earlier: shows whether the end was cut off.")
+def _verify(place: str | None, head: str | None) -> None:
+    """Recompute everything; the exit code is 1 if something does not follow."""
+    click.echo(str(open_ledger(place).verify(head=head)))
+
+
+@ledger_commands.command("export")
+@click.argument("file")
+@ledger_option
+def _export(file: str, place: str | None) -> None:
+    """Write all entries and the head to FILE: CSV if it ends so, otherwise JSON lines."""
+    click.echo(f"wrote {file}\nhead {open_ledger(place).export(file)}")
+
+
+@ledger_commands.command("raise")
+@click.argument("dataset")
+@ledger_option
+@_budget
+@click.option("--reason", required=True, help="Why, for those who audit.")
+def _raise(dataset: str, place: str | None, reason: str, **numbers: Any) -> None:
+    """Grant DATASET a larger budget of the same notion."""
+    head = open_ledger(place).raise_budget(dataset, parse_budget(**numbers), reason)
+    click.echo(f"raised {dataset}\nhead {head}")
+
+
+@ledger_commands.command("close")
+@click.argument("dataset")
+@ledger_option
+@click.option("--reason", required=True, help="Why, for those who audit.")
+def _close(dataset: str, place: str | None, reason: str) -> None:
+    """Admit no further charge on DATASET; that is final."""
+    click.echo(f"closed {dataset}\nhead {open_ledger(place).close(dataset, reason)}")

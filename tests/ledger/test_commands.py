@@ -1,0 +1,95 @@
+"""``tametail ledger``: what it prints, and its exit codes."""
+
+import json
+
+import pytest
+
+import tametail as tt
+from tametail import cli
+from tametail.ledger import Ledger
+
+
+@pytest.fixture
+def run(capsys):
+    def call(*arguments):
+        code = cli.main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+@pytest.fixture
+def office(tmp_path, monkeypatch):
+    path = tmp_path / "office.ledger"
+    monkeypatch.setenv("TAMETAIL_LEDGER", str(path))
+    return path
+
+
+def test_the_life_of_a_data_set(run, office, tmp_path):
+    code, out, _ = run("ledger", "create", "claims", "--epsilon", 1, "--person", "patient")
+    assert code == 0
+    head = out.split()[-1]
+    Ledger(office).charge("claims", tt.pure(0.5), person="patient", release_id="march").store("{}")
+    code, out, _ = run("ledger", "show")
+    assert code == 0
+    assert "███████████████░░░░░░░░░░░░░░░  50.0% of epsilon = 1 (pure) spent" in out
+    assert "left for one more release: epsilon = 0.5" in out
+    assert "one person (patient), add-remove; 1 charges" in out
+    code, out, _ = run("ledger", "history", "claims", "--last", 1)
+    assert (code, "epsilon = 0.5 for release march" in out) == (0, True)
+    assert run("ledger", "verify", "--head", head)[0] == 0
+    assert run("ledger", "raise", "claims", "--epsilon", 2, "--reason", "board")[0] == 0
+    assert run("ledger", "export", tmp_path / "all.csv")[0] == 0
+    assert run("ledger", "close", "claims", "--reason", "done")[0] == 0
+    assert "closed" in run("ledger", "show", "claims")[1]
+    code, out, _ = run("ledger", "show", "--json")
+    told = json.loads(out)
+    assert told["head"] == Ledger(office).head
+    assert told["datasets"][0]["budget"] == {"kind": "pure", "epsilon": 2.0}
+    lines = run("ledger", "history", "--json")[1].splitlines()
+    assert [json.loads(line)["kind"] for line in lines] == ["open", "charge", "raise", "close"]
+
+
+def test_an_option_goes_before_the_environment(run, office, tmp_path):
+    other = tmp_path / "other.ledger"
+    assert run("ledger", "create", "claims", "--rho", 0.5, "--ledger", other)[0] == 0
+    assert other.exists()
+    assert not office.exists()
+
+
+def test_parts_and_aliases(run, office):
+    assert run("ledger", "create", "claims", "--epsilon", 3, "--delta", 1e-6)[0] == 0
+    assert run("ledger", "create", "claims-11", "--epsilon", 1, "--part-of", "claims")[0] == 0
+    assert run("ledger", "create", "old", "--alias-of", "claims")[0] == 0
+    assert Ledger(office).datasets() == ["claims", "claims-11", "old"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected", "told"),
+    [
+        (["create", "claims"], 2, "no privacy budget"),
+        (["create", "=x", "--epsilon", 1], 2, "is not a name"),
+        (["show", "nothing"], 1, "no ledger"),
+        (["verify", "--head", "xyz"], 1, "no ledger"),
+        (["raise", "claims", "--epsilon", 2], 2, "--reason"),
+    ],
+)
+def test_what_is_wrong_is_said_on_stderr(run, office, arguments, expected, told):
+    code, out, err = run("ledger", *arguments)
+    assert (code, out) == (expected, "")
+    assert told in err
+
+
+def test_without_a_ledger(run, monkeypatch):
+    monkeypatch.delenv("TAMETAIL_LEDGER", raising=False)
+    code, _, err = run("ledger", "show")
+    assert code == 2
+    assert "--ledger office.ledger" in err
+
+
+def test_a_ledger_that_does_not_verify(run, office):
+    Ledger(office).create("claims", tt.pure(1))
+    code, _, err = run("ledger", "verify", "--head", "ab" * 32)
+    assert code == 1
+    assert "cut off" in err
