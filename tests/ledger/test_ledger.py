@@ -190,6 +190,14 @@ def test_the_same_place_under_a_second_name_is_refused(ledger):
         spend(ledger, tt.pure(0.1), dataset="copy", locator=apart)
 
 
+def test_a_file_in_a_folder_that_was_charged(ledger):
+    ledger.create("claims", tt.pure(1))
+    ledger.create("copy", tt.pure(1))
+    spend(ledger, tt.pure(0.1), locator="/data/claims")
+    with pytest.raises(BudgetError, match="charged as data set 'claims'"):
+        spend(ledger, tt.pure(0.1), dataset="copy", locator="/data/claims/2025.csv")
+
+
 def test_an_alias_spends_the_same_budget(ledger):
     ledger.create("claims", tt.pure(1))
     ledger.create("claims-old-name", alias_of="claims")

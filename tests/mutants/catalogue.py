@@ -6,6 +6,7 @@ from .accounts import ACCOUNTS
 from .engines import ENGINES
 from .estimators import ESTIMATORS
 from .expressions import EXPRESSIONS
+from .ledger import LEDGERS
 from .mechanisms import MECHANISMS
 from .mutant import Mutant
 from .sensitivities import SENSITIVITIES
@@ -17,4 +18,5 @@ MUTANTS: tuple[Mutant, ...] = (
     *ENGINES,
     *ESTIMATORS,
     *EXPRESSIONS,
+    *LEDGERS,
 )
