@@ -6,6 +6,7 @@ from .mutant import Mutant
 
 FILTER = "tests/ledger/test_filter.py"
 LEDGER = "tests/ledger/test_ledger.py"
+PAYMENT = "tests/ledger/test_payment.py"
 DECIMALS = "tests/privacy/test_decimals.py"
 TAMPER = "tests/ledger/test_tamper.py"
 
@@ -124,5 +125,24 @@ LEDGERS: tuple[Mutant, ...] = (
         old='((mode,),) = connection.run("PRAGMA journal_mode = DELETE")',
         new='mode = "delete"; connection.run("PRAGMA journal_mode = MEMORY")',
         tests=("tests/ledger/test_crash.py::test_kill_at_every_step_of_a_file",),
+    ),
+    Mutant(
+        name="ledger-read-before-charged",
+        why="A crash between the two would leave a release that nobody paid for.",
+        file="ledger/payment.py",
+        old="        ticket = self.ledger.charge(\n",
+        new="        made = make(Ticket('', '', '', None, '', self.ledger._storage))\n"
+        "        make = lambda ticket: made\n"
+        "        ticket = self.ledger.charge(\n",
+        tests=(f"{PAYMENT}::test_what_is_refused_reads_nothing",),
+    ),
+    Mutant(
+        name="ledger-returned-before-stored",
+        why="A result that is seen and not stored would be paid for twice, or be asked back.",
+        file="ledger/payment.py",
+        old="        ticket.store(write(released))\n        return released",
+        new="        try:\n            ticket.store(write(released))\n"
+        "        finally:\n            return released",
+        tests=(f"{PAYMENT}::test_a_result_that_cannot_be_stored_is_not_returned",),
     ),
 )

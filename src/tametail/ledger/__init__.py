@@ -1,7 +1,7 @@
 """The durable account of a data set's privacy budget: charged before any record is read.
 
-``Ledger`` is what people use; ``Ledger.charge`` and ``Ticket.store`` are what a release calls;
-``locator_of`` says where data lie. Entries are only ever added, each with the hash of the one
+``Ledger`` is what people use; ``Payment`` is what a release calls; ``locator_of`` says where data
+lie. Entries are only ever added, each with the hash of the one
 before (:mod:`~tametail.ledger.entries`); a filter decides what is admitted
 (:mod:`~tametail.ledger.filter`); SQLite or PostgreSQL keeps it.
 """
@@ -9,7 +9,8 @@ before (:mod:`~tametail.ledger.entries`); a filter decides what is admitted
 from tametail.ledger.book import Ledger, Quote
 from tametail.ledger.charging import Ticket
 from tametail.ledger.identity import locator_of
+from tametail.ledger.payment import Payment
 from tametail.ledger.show import Event, Left
 from tametail.ledger.verify import Verified
 
-__all__ = ["Event", "Ledger", "Left", "Quote", "Ticket", "Verified", "locator_of"]
+__all__ = ["Event", "Ledger", "Left", "Payment", "Quote", "Ticket", "Verified", "locator_of"]

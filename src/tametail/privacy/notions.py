@@ -15,6 +15,7 @@ from typing import Any, Final, Self
 from tametail._validate import number, positive, probability
 from tametail.errors import ParameterError
 from tametail.privacy.accounting import round_down
+from tametail.privacy.decimals import spendable
 
 # Beyond these a budget either protects nothing or allows nothing; within them no formula of
 # this package overflows or underflows.
@@ -62,6 +63,17 @@ class Budget(ABC):
     def values(self) -> tuple[float, ...]:
         """Return the numbers of the budget, in the order of its constructor."""
         return tuple(getattr(self, field.name) for field in fields(self))
+
+    def spendable(self) -> Self:
+        """Return the largest budget in doubles that is not above the decimals that this prints.
+
+        A mechanism that is given this never spends more than was agreed on: ten times
+        ``Pure(0.1).spendable()`` is at most 1.
+
+        >>> Pure(0.5).spendable(), Pure(0.1).spendable().epsilon < 0.1
+        (Pure(epsilon=0.5), True)
+        """
+        return type(self)(*map(spendable, self.values()))
 
     def share(self, fraction: float) -> Self:
         """Return this part of the budget, rounded down.

@@ -1,0 +1,96 @@
+"""The door for whatever releases: charge, read, store, return, in this order and in one place.
+
+::
+
+    payment = Payment.parse(ledger, dataset, release_id)       # None: no ledger was asked for
+    if payment is None:
+        return make(None)
+    return payment.carry_out(demand, make, write=..., read=...)
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from tametail.errors import ParameterError
+from tametail.ledger.book import Ledger, Quote
+from tametail.ledger.charging import Ticket
+from tametail.ledger.identity import check_name, check_release_id
+
+Released = TypeVar("Released")
+
+
+@dataclass(frozen=True, slots=True)
+class Payment:
+    """Which ledger pays for a release, under which name of the data and which id."""
+
+    ledger: Ledger
+    dataset: str
+    release_id: str | None = None
+
+    @classmethod
+    def parse(cls, ledger: Any, dataset: Any, release_id: Any) -> Payment | None:
+        """Check the three arguments of a release; None if there is no ledger.
+
+        >>> Payment.parse(None, None, None) is None
+        True
+        """
+        if ledger is None:
+            given = [name for name, value in (("dataset", dataset), ("release_id", release_id))
+                     if value is not None]  # fmt: skip
+            if given:
+                raise ParameterError(
+                    f"{' and '.join(given)} given without a ledger: write ledger='office.ledger', "
+                    "or leave it out."
+                )
+            return None
+        if dataset is None:
+            raise ParameterError(
+                "ledger= is given without dataset=: write the name that the ledger has for these "
+                "data, such as dataset='claims-2025'."
+            )
+        opened = Ledger(ledger) if isinstance(ledger, str | os.PathLike) else ledger
+        if not isinstance(opened, Ledger):
+            raise ParameterError(f"ledger={ledger!r} is not a ledger: write tametail.Ledger(path).")
+        checked = None if release_id is None else check_release_id(release_id)
+        return cls(opened, check_name(dataset), checked)
+
+    def quote(self, *, budget: Any, unit: str, person: Any, locator: str | None) -> Quote:
+        """Return what the release would cost and leave; nothing is charged (``--dry-run``)."""
+        return self.ledger.quote(self.dataset, budget, unit=unit, person=person, locator=locator)
+
+    def carry_out(
+        self,
+        make: Callable[[Ticket], Released],
+        *,
+        write: Callable[[Released], str],
+        read: Callable[[str], Released],
+        budget: Any,
+        unit: str,
+        person: Any,
+        request: dict[str, Any],
+        locator: str | None,
+    ) -> Released:
+        """Release once: charged on disk, then made, then stored on disk, then returned.
+
+        ``make`` is the first that touches a record, and gets the ticket, whose ``head`` belongs to
+        the release. If this id and request were released before, ``read`` gets the stored text,
+        and nothing is made. Nothing is tried again, and nothing is given back.
+        """
+        ticket = self.ledger.charge(
+            self.dataset,
+            budget,
+            unit=unit,
+            person=person,
+            request=request,
+            release_id=self.release_id,
+            locator=locator,
+        )
+        if ticket.stored is not None:
+            return read(ticket.stored)
+        released = make(ticket)
+        ticket.store(write(released))
+        return released
