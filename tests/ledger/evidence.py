@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import signal
 import sqlite3
 import sys
 import tempfile
@@ -25,7 +24,7 @@ from tametail.ledger.cost import Cost, Protection
 from tametail.ledger.entries import Entry, request_hash
 
 from . import crash, powerloss, race
-from .servers import new_schema, start_server
+from .servers import kill_and_start_again, new_schema, start_server
 
 
 @dataclass(frozen=True)
@@ -108,9 +107,7 @@ def race_with_a_kill(folder: Path) -> Row:
     def kill() -> None:
         for _ in range(3):
             time.sleep(3)
-            os.kill(server.get_pid(), signal.SIGKILL)
-            time.sleep(1)
-            server.ensure_postgres_running()
+            kill_and_start_again(server)
 
     try:
         return _raced("PostgreSQL, killed (-9) and started again three times", place, 8, kill)

@@ -74,7 +74,7 @@ class Disk:
             content = self.files[step.name]
             content.sure, content.pending = content.settle(lambda: True), []
             # SQLite syncs the folder of a journal together with the journal's first sync.
-            if step.name not in self.folders[0]:
+            if self.folders[0].get(step.name) is not content:
                 self.folders = [dict(self.files)]
         elif step.kind == "delete":
             self.files.pop(step.name, None)

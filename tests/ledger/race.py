@@ -58,7 +58,12 @@ def run(
         for index in range(processes)
     ]
     running = [subprocess.Popen(c, stdout=subprocess.PIPE, text=True) for c in commands]
-    during()
+    try:
+        during()
+    except BaseException:
+        for process in running:
+            process.kill()
+        raise
     total: Counter[str] = Counter()
     for process in running:
         total.update(json.loads(process.communicate()[0]))

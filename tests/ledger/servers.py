@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import itertools
 import os
+import signal
 import tempfile
+import time
 import warnings
 from pathlib import Path
 from urllib.parse import quote
@@ -36,3 +38,22 @@ def new_schema(server):
         connection.execute(f"CREATE SCHEMA {name}")
     mark = "&" if "?" in server else "?"
     return f"{server}{mark}options={quote(f'-csearch_path={name}')}"
+
+
+def kill_and_start_again(server, patience=60):
+    """Kill -9 the server's first process, wait until all are gone, and start it again."""
+    import psycopg
+
+    pid = int((server.pgdata / "postmaster.pid").read_text().split()[0])
+    os.kill(pid, signal.SIGKILL)
+    deadline = time.monotonic() + patience
+    while True:
+        time.sleep(0.5)  # its other processes see that it is gone, and end
+        try:
+            server.ensure_postgres_running()
+            psycopg.connect(server.get_uri(), connect_timeout=5).close()
+        except Exception:  # of whatever kind: it is not ready yet
+            if time.monotonic() > deadline:
+                raise
+        else:
+            return

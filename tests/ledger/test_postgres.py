@@ -1,7 +1,6 @@
 """What only a server can do: rights, locks, and being gone."""
 
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -15,7 +14,7 @@ from tametail.ledger import Ledger
 from tametail.ledger.rows import TABLE
 
 from . import race
-from .servers import new_schema, start_server
+from .servers import kill_and_start_again, new_schema, start_server
 
 
 @pytest.fixture
@@ -148,9 +147,7 @@ def test_a_server_that_is_killed_in_between():
             if any(event.kind == "charge" for event in _history(url)):
                 break
             time.sleep(0.02)
-        os.kill(server.get_pid(), signal.SIGKILL)
-        time.sleep(1)  # its other processes see that it is gone
-        server.ensure_postgres_running()
+        kill_and_start_again(server)
 
     outcome = race.run(url, spenders=200, threads=2, processes=4, during=kill)
     assert (outcome["accepted"], outcome["refused"]) == (99, 101)
