@@ -15,9 +15,9 @@ from typing import Any, Final
 from tametail.errors import BudgetError, ParameterError
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp
 from tametail.privacy.decimals import exact, rounded_up, to_text
+from tametail.privacy.unit import Unit
 
 ADD_REMOVE: Final = "add-remove"
-REPLACE_ONE: Final = "replace-one"
 
 _PRECISE: Final = Context(prec=60)
 _ABOVE: Final = Decimal(1) + Decimal("1e-50")  # more than the rounding errors of 60 digits
@@ -109,14 +109,9 @@ class Protection:
         >>> Protection.parse("add-remove", "patient")
         Protection(unit='add-remove', person=('patient',))
         """
-        if unit not in (ADD_REMOVE, REPLACE_ONE):
-            raise ParameterError(
-                f"unit={unit!r} is not known: write unit='add-remove' or unit='replace-one'."
-            )
-        names = () if person is None else (person,) if isinstance(person, str) else tuple(person)
-        if not all(isinstance(name, str) and name for name in names):
-            raise ParameterError(f"person={person!r} is not a column: write person='patient'.")
-        return cls(str(unit), tuple(sorted(set(names))))
+        checked = Unit.parse(unit, person)
+        named = checked.person or ()
+        return cls(checked.value, (named,) if isinstance(named, str) else tuple(sorted(named)))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the protection as plain values."""
