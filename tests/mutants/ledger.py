@@ -28,7 +28,7 @@ LEDGERS: tuple[Mutant, ...] = (
         file="ledger/filter.py",
         old="spent.delta <= budget.delta / 2\n    return spent.rho",
         new="spent.delta <= budget.delta\n    return spent.rho",
-        tests=(f"{FILTER}::test_a_filter_admits_what_the_table_says",),
+        tests=(f"{FILTER}::test_what_a_plan_may_do_and_a_filter_may_not",),
     ),
     Mutant(
         name="filter-forgets-pure-charges",
