@@ -35,10 +35,12 @@ def test_the_charge_is_there_when_data_are_read_and_the_result_when_it_is_return
 
     def make(ticket):
         seen.append((kinds(ledger), ticket.head == ledger.head))
-        return {"value": 1.5, "head": ticket.head}
+        return {"value": 1.5, **ticket.receipt}
 
     released = pay(ledger, make, "q3")
     assert seen == [(["open", "charge"], True)]
+    assert (released["dataset"], released["release_id"]) == ("claims", "q3")
+    assert ledger.verify(head=released["head"])
     assert kinds(ledger) == ["open", "charge", "result"]
     assert pay(ledger, make, "q3") == released
     assert len(seen) == 1

@@ -44,6 +44,11 @@ class Ticket:
     _request: str = field(repr=False)
     _storage: Storage = field(repr=False)
 
+    @property
+    def receipt(self) -> dict[str, str]:
+        """What a release says about its charge; the head is known before the data are read."""
+        return {"dataset": self.dataset, "release_id": self.release_id, "head": self.head}
+
     def store(self, result: str) -> str:
         """Put the released text on disk, for whoever asks again; return the new head."""
         try:
