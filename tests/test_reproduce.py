@@ -159,6 +159,24 @@ def test_slope_checks_can_fail():
         assert [check.holds for check in verdicts if "k = 2" in check.statement] == [holds] * 2
 
 
+def test_more_effort_draws_more_of_every_law():
+    draws = {}
+    for effort in ("quick", "full"):
+        for (law, *_), cell in slopes.experiment(effort).cells.items():
+            draws[effort, law] = max(draws.get((effort, law), 0), cell.repeats)
+    assert draws["full", "D2"] > draws["quick", "D2"] > 4
+    assert draws["full", "D±"] > draws["quick", "D±"] > 4
+
+
+def test_root_mean_squares_stand_beside_a_bound_on_them():
+    """Errors of 0 and 2 have the mean size 1 and the root mean square 1.41."""
+    cells = slopes.experiment("tiny").cells
+    section = slopes.conclude({key: np.array([[0.0, 2.0]] * 3) for key in cells})
+    dots = [line for chart in section.charts for line in chart.lines if line.style == "o"]
+    assert dots
+    assert all(value == pytest.approx(math.sqrt(2)) for line in dots for value in line.y)
+
+
 def test_bound_checks_can_fail():
     cells = hard.experiment("tiny").cells
     for factor, expected in ((0.9, [False, True]), (1.5, [True, True]), (3.0, [True, False])):

@@ -30,8 +30,8 @@ ESTIMATORS: tuple[Mutant, ...] = (
         name="n-of-the-whole",
         why="A half has n // 2 records, so that a block of n // m would not be full.",
         file="paper/univariate.py",
-        old="per_block = max(half // blocks, 1)",
-        new="per_block = max(size // blocks, 1)",
+        old="per_block = half // blocks",
+        new="per_block = size // blocks",
         tests=(f"{MEAN}::test_a_block_mean_divides_by_the_block_and_not_by_n",),
     ),
     Mutant(
@@ -49,7 +49,7 @@ ESTIMATORS: tuple[Mutant, ...] = (
             "mean leaves without noise (P5)."
         ),
         file="paper/univariate.py",
-        old="side = 3 * interval.radius",
+        old="side = interval.side",
         new="side = (interval.ends[1] - interval.ends[0]) / 2",
         tests=(f"{MEAN}::test_a_range_far_from_zero_keeps_its_width",),
     ),

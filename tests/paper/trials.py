@@ -13,7 +13,7 @@ from tametail.paper import mean_1d, range_estimate
 from tametail.paper.univariate import mean_estimator
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp
 from tametail.privacy.unit import Unit
-from tametail.theory import Law, clip_radius, hard_instance, law
+from tametail.theory import Law, bucket_radius, clip_radius, hard_instance, law
 
 Constants = Literal["paper", "tight"]
 
@@ -60,14 +60,17 @@ def mean_errors(
     With ``blocks`` the number of blocks is that instead of what ``constants`` says, so that the
     paper's blocks can be tried at full size without its 600 of them.
     """
-    radius = clip_radius(alpha, k, constants=constants)
+    radius = bucket_radius(alpha, k, constants=constants)
+    margin = clip_radius(alpha, k, constants=constants)
     while True:
         x = source.sample(n, rng)
         if blocks is None:
             estimate = mean_1d(x, budget, alpha=alpha, beta=beta, k=k, R=R, constants=constants)
         else:
             ask = Ask(Data(MemoryEngine(x)), budget, Unit.REPLACE_ONE)
-            estimate = mean_estimator(ask, budget, size=n, blocks=blocks, radius=radius, R=R)
+            estimate = mean_estimator(
+                ask, budget, size=n, blocks=blocks, radius=radius, R=R, margin=margin
+            )
         yield abs(estimate - source.mean)
 
 

@@ -11,6 +11,7 @@ no accuracy target and reports an interval.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, NamedTuple
 
 from tametail._validate import number, one_of, positive, probability
@@ -21,7 +22,8 @@ from tametail.paper.range import range_estimator
 from tametail.paper.univariate import mean_estimator
 from tametail.privacy.budget import Budget, parse_budget
 from tametail.privacy.unit import Unit
-from tametail.theory import clip_radius, median_of_means_blocks
+from tametail.theory import bucket_radius, clip_radius, median_of_means_blocks
+from tametail.theory.univariate import BLOCK_FAILURE
 
 __all__ = ["mean_1d", "mean_ball", "mean_tournament", "range_estimate"]
 
@@ -39,10 +41,9 @@ def range_estimate(
     """Find an interval that holds the mean and most records: PDPRE, CDPRE or ADPRE.
 
     Records are counted in buckets of width 2r and the fullest is chosen privately; the interval
-    is that bucket with 2r more on either side, so its width 6r is public. With ``E|X - mu|^k <=
-    scale^k``, mu in [-R, R] and enough records, with probability 0.9 both ends are at least r
-    from mu and at most a fraction alpha of the records lies outside (Theorems one-d-range-pdp,
-    one-d-range-adp-cdp).
+    is that bucket with r + T more on either side, so its width 4r + 2T is public. With
+    ``E|X - mu|^k <= scale^k``, mu in [-R, R] and ``theory.range_sample_size`` records, both ends
+    are at least T from mu with probability 0.9 (Theorems one-d-range-pdp, one-d-range-adp-cdp).
 
     Parameters
     ----------
@@ -54,8 +55,8 @@ def range_estimate(
         Accuracy target, moment, bound on abs(mean) (infinite for ``approx`` only) and the scale of
         the moment.
     constants
-        ``r = 10 scale (scale / alpha)^(1/(k-1))`` for "paper"; for "tight" the least r with
-        a truncation bias of alpha/3, at least 4 scale.
+        ``r = T = 10 scale (scale / alpha)^(1/(k-1))`` for "paper"; for "tight"
+        ``r = 16^(1/k) scale``, and T the least with a truncation bias of alpha/3.
 
     Returns
     -------
@@ -69,10 +70,12 @@ def range_estimate(
     >>> import tametail as tt
     >>> a, b = tt.paper.range_estimate([5.0] * 1000, tt.pure(1.0), alpha=0.1, k=2, R=1e6)
     >>> a < 5.0 < b, round(b - a)
-    (True, 45)
+    (True, 31)
     """
     setting = _setting(x, budget, alpha, k, R, scale, constants)
-    return range_estimator(setting.ask, setting.budget, radius=setting.radius, R=setting.R).ends
+    return range_estimator(
+        setting.ask, setting.budget, radius=setting.radius, R=setting.R, margin=setting.margin
+    ).ends
 
 
 def mean_1d(
@@ -121,7 +124,7 @@ def mean_1d(
     """
     beta = probability(beta=beta)
     setting = _setting(x, budget, alpha, k, R, scale, constants)
-    blocks = median_of_means_blocks(beta, constants=constants)
+    blocks = median_of_means_blocks(beta, BLOCK_FAILURE[constants], constants)
     return mean_estimator(
         setting.ask,
         setting.budget,
@@ -129,6 +132,7 @@ def mean_1d(
         blocks=blocks,
         radius=setting.radius,
         R=setting.R,
+        margin=setting.margin,
     )
 
 
@@ -138,6 +142,7 @@ class _Setting(NamedTuple):
     size: int
     radius: float
     R: float
+    margin: float
 
 
 def _setting(
@@ -148,14 +153,17 @@ def _setting(
     check_strength([budget], budget)
     alpha, order, scale = positive(alpha=alpha), number(k=k), positive(scale=scale)
     words: Any = one_of(("tight", "paper"), constants=constants)
-    radius = length_that_fits(
-        lambda: clip_radius(alpha, order, scale=scale, constants=words),
-        alpha=alpha,
-        k=order,
-        scale=scale,
+    radius, margin = (
+        length_that_fits(
+            partial(function, alpha, order, scale=scale, constants=words),
+            alpha=alpha,
+            k=order,
+            scale=scale,
+        )
+        for function in (bucket_radius, clip_radius)
     )
     from tametail.engines.open import open_column  # brings in pyarrow and narwhals
 
     engine = open_column(x, None)
     ask = Ask(Data(engine), budget, Unit.REPLACE_ONE)
-    return _Setting(ask, budget, engine.size, radius, bound)
+    return _Setting(ask, budget, engine.size, radius, bound, margin)

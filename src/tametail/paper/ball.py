@@ -16,9 +16,6 @@ from tametail.theory.multivariate import gaussian_strength
 if TYPE_CHECKING:
     from tametail.ask import Ask
 
-#: Below this dimension the chi-square step of the proof fails (A10): coordinate by coordinate.
-LEAST_DIMENSION = 21
-
 
 class Coordinates(NamedTuple):
     """The public numbers of the one-dimensional estimators, one of them for each column."""
@@ -27,6 +24,7 @@ class Coordinates(NamedTuple):
     blocks: int
     radius: float
     R: float
+    margin: float | None = None
 
 
 def ball_estimator(
@@ -59,6 +57,7 @@ def coordinate_means(ask: Ask, *, size: int, coordinates: Coordinates) -> list[f
             blocks=coordinates.blocks,
             radius=coordinates.radius,
             R=coordinates.R,
+            margin=coordinates.margin,
         )
         for index, cost in enumerate(coordinates.costs)
     ]

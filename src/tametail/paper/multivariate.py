@@ -15,7 +15,6 @@ from tametail.ask import Ask, Data
 from tametail.errors import ParameterError
 from tametail.paper._arguments import Constants, check_strength, length_that_fits, parse_bound
 from tametail.paper.ball import (
-    LEAST_DIMENSION,
     Coordinates,
     ball_estimator,
     coordinate_means,
@@ -24,8 +23,9 @@ from tametail.paper.tournament import grid_for, tournament_estimator
 from tametail.privacy.budget import Budget, Pure, parse_budget
 from tametail.privacy.choices import coordinate_costs
 from tametail.privacy.unit import Unit
-from tametail.theory import clip_radius, median_of_means_blocks
-from tametail.theory.multivariate import ball_radius, tournament
+from tametail.theory import bucket_radius, clip_radius, median_of_means_blocks
+from tametail.theory.multivariate import LEAST_DIMENSION, ball_radius, tournament
+from tametail.theory.univariate import BLOCK_FAILURE
 
 Vector = npt.NDArray[np.float64]
 
@@ -50,8 +50,8 @@ def mean_ball(
     Gaussian noise of standard deviation ``8r / (3n sqrt(2 rho))``. With
     ``E|<X - mu, v>|^k <= scale^k`` for every unit vector v, ``||mu|| <= R`` and
     ``theory.ball_sample_size`` rows, the Euclidean error is at most alpha with probability 0.7
-    (Theorems high-d-cdp, high-d-adp). With fewer than 21 columns every column is estimated on its
-    own within ``alpha / sqrt(d)``, as the paper does with few columns.
+    (Theorems high-d-cdp, high-d-adp). With ``constants="paper"`` and fewer than 21 columns every
+    column is estimated on its own within ``alpha / sqrt(d)``, as the paper does with few columns.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def mean_ball(
             f"{given.budget} has no Gaussian noise: write zcdp(rho) or approx(epsilon, delta), or "
             "for up to three columns mean_tournament(X, pure(epsilon), beta=..., ...)."
         )
-    if given.dim < LEAST_DIMENSION:
+    if constants == "paper" and given.dim < LEAST_DIMENSION:  # A10
         each = given.coordinates(given.alpha / math.sqrt(given.dim), 0.3 / given.dim)
         return np.array(coordinate_means(given.ask, size=given.size, coordinates=each))
     estimate = ball_estimator(
@@ -200,11 +200,14 @@ class _Given(NamedTuple):
         """Return the numbers of one-dimensional estimates within alpha, each up to beta."""
         costs = coordinate_costs(self.budget, self.dim)
         check_strength(costs, self.budget)
-        radius = self.length(
-            lambda: clip_radius(alpha, self.k, scale=self.scale, constants=self.constants)
+        radius, margin = (
+            self.length(
+                partial(function, alpha, self.k, scale=self.scale, constants=self.constants)
+            )
+            for function in (bucket_radius, clip_radius)
         )
-        blocks = median_of_means_blocks(beta, constants=self.constants)
-        return Coordinates(costs, blocks, radius, self.R)
+        blocks = median_of_means_blocks(beta, BLOCK_FAILURE[self.constants], self.constants)
+        return Coordinates(costs, blocks, radius, self.R, margin)
 
     def length(self, compute: Callable[[], float]) -> float:
         """Return a length that doubles can hold with room for the noise, or refuse."""

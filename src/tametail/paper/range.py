@@ -7,12 +7,14 @@ with ``docs/corrections``.
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from tametail.privacy.budget import Budget
 from tametail.queries.column import Buckets
+from tametail.theory.univariate import range_side
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
@@ -23,25 +25,30 @@ _ALL_KEYS = 1 << 3000
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The interval [centre - 3 radius, centre + 3 radius]; its width is public."""
+    """The interval [centre - side, centre + side]; its width is public."""
 
     centre: float
-    radius: float
+    side: float
 
     @property
     def ends(self) -> tuple[float, float]:
         """The interval's two ends."""
-        return self.centre - 3 * self.radius, self.centre + 3 * self.radius
+        return self.centre - self.side, self.centre + self.side
 
 
-def range_estimator(ask: Ask, cost: Budget, *, radius: float, R: float) -> Range:
+def range_estimator(
+    ask: Ask, cost: Budget, *, radius: float, R: float, margin: float | None = None
+) -> Range:
     """Run PDPRE, CDPRE or ADPRE, whichever ``cost`` calls for.
 
-    ``radius`` is the paper's r in the units of the records, and the mean lies in [-R, R].
+    ``radius`` is half of a bucket, in the units of the records, ``margin`` what the range leaves
+    on both sides of the mean; the paper's r is both of them. The mean lies in [-R, R].
     """
-    # If R <= 2r there is nothing to locate: [-3r, 3r] leaves r on both sides of the mean (A5).
+    # A2: the bucket need not be as wide as the margin.
+    side = range_side(R, radius, radius if margin is None else margin)
+    # If R <= 2r there is nothing to locate: [-side, side] leaves the margin (A5).
     if 2 * radius >= R:
-        return Range(0.0, radius)
+        return Range(0.0, side)
 
     # "Divide [-R-2r, R+2r] into buckets": j = -B-1..B with edges 2rj (A5).
     width = 2 * radius
@@ -51,9 +58,9 @@ def range_estimator(ask: Ask, cost: Budget, *, radius: float, R: float) -> Range
     # "Run the histogram; let [a, b] be the bucket with the maximum number of points" (P6, P7, P8).
     key = ask(buckets, cost)
     if key is None:  # nothing above the stability threshold: a fixed answer, no second try (P8)
-        return Range(0.0, radius)
+        return Range(0.0, side)
 
-    # "Let I = [a - 2r, b + 2r]": kept as a centre and the public width 6r (P5).
+    # "Let I = [a - 2r, b + 2r]": kept as a centre and a public width (P5).
     centre = Fraction(width) * (2 * key + 1) / 2
-    limit = Fraction(min(R, 1e308))
-    return Range(float(max(-limit, min(limit, centre))), radius)
+    limit = Fraction(min(R, sys.float_info.max))
+    return Range(float(max(-limit, min(limit, centre))), side)

@@ -16,7 +16,7 @@ from tametail.privacy.budget import Budget, approx, pure, zcdp
 from tametail.reproduce.report import Chart, Check, Line, Section, Table
 from tametail.reproduce.slopes import fit_slope
 from tametail.reproduce.trials import Cell, Effort, Experiment, Floats, Measured, mean_absolute
-from tametail.theory import clip_radius, law, range_sample_size
+from tametail.theory import bucket_radius, clip_radius, law, range_sample_size
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -63,8 +63,8 @@ def experiment(effort: Effort) -> Experiment:
 def _least_records(rng: Generator, *, notion: str, R: float, trials: int) -> Sequence[float]:
     """Bisect, in logarithms, for the n at which one of ten trials fails."""
     budget, numbers, _, _ = NOTIONS[notion]
-    radius = clip_radius(ALPHA, K)
-    centre = _BORDER * 2 * radius
+    margin = clip_radius(ALPHA, K)
+    centre = _BORDER * 2 * bucket_radius(ALPHA, K)
     records = law("t", nu=3, k=K, mean=centre)
     enough = range_sample_size(ALPHA, K, R, **numbers)
     low, high = enough / 16, 2.0 * enough
@@ -73,7 +73,7 @@ def _least_records(rng: Generator, *, notion: str, R: float, trials: int) -> Seq
         failures = 0
         for _ in range(trials):
             a, b = range_estimate(records.sample(n, rng), budget, alpha=ALPHA, k=K, R=R)
-            failures += not (a <= centre - radius and b >= centre + radius)
+            failures += not (a <= centre - margin and b >= centre + margin)
         low, high = (low, n) if failures <= trials / 10 else (n, high)
     return [math.sqrt(low * high)]
 

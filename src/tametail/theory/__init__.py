@@ -30,6 +30,7 @@ from tametail.theory.multivariate import (
 from tametail.theory.rates import local_rate, optimal_clip, upper_bound, winsorised_rmse
 from tametail.theory.univariate import (
     bucket_count,
+    bucket_radius,
     clip_radius,
     mean_sample_size,
     median_of_means_blocks,
@@ -48,6 +49,7 @@ __all__ = [
     "bias_constant",
     "binary_code",
     "bucket_count",
+    "bucket_radius",
     "clip_radius",
     "discarding_bias",
     "hard_instance",

@@ -31,6 +31,9 @@ from tametail.theory._checks import (
 from tametail.theory.moments import radius_for_bias
 from tametail.theory.univariate import mean_records
 
+#: Below this dimension the paper's chi-square step fails, and it goes coordinate by coordinate.
+LEAST_DIMENSION = 21
+
 
 def ball_radius(
     alpha: float, d: int, k: float, *, scale: float = 1.0, constants: Constants = "tight"
@@ -70,22 +73,25 @@ def ball_sample_size(
 ) -> int:
     """Return the records with which ``||estimate - mu|| <= alpha`` has probability 0.7.
 
-    Theorems ``high-d-cdp`` and ``high-d-adp``: twice the largest of
+    Theorems ``high-d-cdp`` and ``high-d-adp``: twice the larger of what the estimate and the coarse
+    step ask for. The coarse step has d one-dimensional means within 1 of mu_j (never within alpha,
+    as the radius does not need it), at rho/d and failure 0.1/d each. In the estimate at least 3/4
+    of the records are kept up to 0.05, so the error is at most
+    ``4/3 (bias + sampling) + noise`` with a bias of alpha/3 (:func:`ball_radius`); the noise has
+    ``sigma = 8r/(3n sqrt(2 rho))`` in each of d coordinates.
 
-    * ``720 d/alpha^2``. The sampling error is at most alpha/6 up to probability 0.05
-      (Chebyshev), the bias alpha/3 (:func:`ball_radius`), and at least 3/4 of the records are
-      kept up to 0.05, which divides the sum of both by at least 3/4: 2 alpha/3 in all;
-    * ``8 r sqrt(Q/(2 rho))/alpha``. The noise has ``sigma = 8r/(3n sqrt(2 rho))`` and
-      ``||noise|| <= sigma sqrt(Q)`` up to 0.1, where Q is the 0.9 quantile of chi-square with d
-      degrees of freedom (paper: 1.5 d, which needs d >= 21). It is at most alpha/3;
-    * the coarse step: d one-dimensional means within 1 of mu_j (never within alpha, as the
-      radius does not need it), at rho/d and failure 0.1/d each.
+    * Tight: ``16 d/(9 n s^2) <= 0.1`` for the sampling error s/(4/3), by Chebyshev, and
+      ``sigma sqrt(Q) <= 5 alpha/9 - s``, Q the 0.95 quantile of chi-square with d degrees of
+      freedom; s is the best one. It holds for every d.
+    * Paper: ``720 d/alpha^2`` (sampling alpha/6 up to 0.05) and ``8 r sqrt(1.5 d/(2 rho))/alpha``
+      (noise alpha/3 up to 0.1: 1.5 d is above the 0.9 quantile for d >= 21). With fewer columns the
+      paper estimates each on its own, within ``alpha/sqrt(d)`` and up to 0.3/d.
 
     For (epsilon, delta) the noise is that of a lone Gaussian, which takes the place of
     ``1/sqrt(2 rho)``, and a coarse call costs what ``privacy.choices.coordinate_costs`` says.
 
     >>> ball_sample_size(0.5, k=2, R=100, d=10, rho=0.5)
-    57600
+    11544
     """
     budget = parse_budget(epsilon=epsilon, delta=delta, rho=rho)
     positive(scale=scale)
@@ -96,19 +102,53 @@ def ball_records(
     alpha: float, k: float, R: float, d: int, *, budget: Budget, constants: Constants
 ) -> tuple[int, int]:
     """Return the records for the estimate, falling in alpha, and those for the coarse step."""
-    from scipy.special import chdtri
-
     if isinstance(budget, Pure):
         raise ParameterError("The ball needs rho=... or delta=...; use the tournament.")
-    target = min(alpha, 1.0)
+    coarse, target = coordinate_costs(budget, d)[0], min(alpha, 1.0)
+    if constants == "paper" and d < LEAST_DIMENSION:
+        each = target / math.sqrt(d)
+        return mean_records(each, 0.3 / d, k, R, budget=coarse, constants=constants)
     radius = ball_radius(alpha, d, k, constants=constants)
-    quantile = float(chdtri(d, 0.1))
+    unit = radius / (gaussian_strength(budget) * target)
     if constants == "paper":
-        quantile = max(quantile, 1.5 * d)
-    noise = 8 * radius * math.sqrt(quantile) / (gaussian_strength(budget) * target)
-    coarse = coordinate_costs(budget, d)[0]
+        rows = max(720 * d / target**2, 8 * unit * math.sqrt(1.5 * d))
+    else:
+        rows = max(_ball_rows(d / target**2, unit * math.sqrt(_chi_square(d))), _rows_kept(k))
     centre = mean_records(1.0, 0.1 / d, k, R, budget=coarse, constants=constants)
-    return 2 * math.ceil(max(720 * d / target**2, noise)), 2 * max(centre)
+    return 2 * math.ceil(rows), 2 * max(centre)
+
+
+def _chi_square(d: int) -> float:
+    """Return the 0.95 quantile of chi-square with d degrees of freedom."""
+    from scipy.special import chdtri
+
+    return float(chdtri(d, 0.05))
+
+
+def _ball_rows(sampling: float, noise: float) -> float:
+    """Return the least n with ``16 sampling/(9 n s^2) <= 0.1`` and ``8 noise/(3n) <= 5/9 - s``.
+
+    The first falls in s and the second rises, so the best s is where both are equal.
+    """
+    low, high = 0.0, 5 / 9
+    for _ in range(60):
+        part = (low + high) / 2
+        if 160 * sampling / (9 * part**2) > 8 * noise / (3 * (5 / 9 - part)):
+            low = part
+        else:
+            high = part
+    return 160 * sampling / (9 * high**2)
+
+
+def _rows_kept(k: float) -> float:
+    """Return the n at which 3/4 of the rows are in the ball, up to 0.05.
+
+    By Markov a row is outside with ``q = (sqrt(d)/T)^k``, largest at alpha = 1; by Chernoff more
+    than n/4 are with probability ``e^(-n KL(1/4, q))`` at most.
+    """
+    outside = max(3 ** (1 / (k - 1)), 2.0) ** -k
+    divergence = math.log(0.25 / outside) / 4 + 0.75 * math.log(0.75 / (1 - outside))
+    return math.log(20) / divergence
 
 
 def gaussian_strength(budget: Budget) -> float:

@@ -39,7 +39,7 @@ def upper_bound(
     Up to constants, with ``L = log(1/beta)``, in one dimension and pure DP, the largest of
     ``sqrt(L/n)`` and ``(L/(n eps))^((k-1)/k)``, once ``n >= L log(R)/eps``.
 
-    >>> round(upper_bound(306_000, k=2, R=1000, epsilon=1.0), 4)
+    >>> round(upper_bound(36_498, k=2, R=1000, epsilon=1.0), 4)
     0.1
     >>> upper_bound(100, k=2, R=1000, epsilon=1.0)
     inf
