@@ -32,7 +32,7 @@ from rich.progress import track
 import tametail as tt
 from _common import Floats, Oracle, Population, console, populations
 from tametail.ask import Ask
-from tametail.engines.tables.memory import MemoryEngine
+from tametail.engines.open import open_table
 from tametail.mechanisms.dispatch import mechanism_for
 from tametail.methods.winsorised import clip, constants, curves, shares
 from tametail.methods.winsorised.counts import Tails
@@ -248,7 +248,7 @@ class Trial:
     """One sample, its exact answers, and noise that all settings share."""
 
     def __init__(self, records: Floats, key: list[int]) -> None:
-        self._engine, self._key = MemoryEngine(records), key
+        self._engine, self._key = open_table(records), key
         self._known: dict[Any, Any] = {}
         self._standard: dict[tuple[int, str, int], Floats] = {}
 

@@ -9,9 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tametail.ask import Account, Ask, Data, Replay, _larger
-from tametail.engines.local import open_table
-from tametail.engines.tables.matrix import MatrixEngine
-from tametail.engines.tables.memory import MemoryEngine
+from tametail.engines.open import open_table
 from tametail.errors import BudgetError, DataError, InternalError
 from tametail.privacy.budget import Approx, Pure, Zcdp, compose, fits
 from tametail.privacy.unit import Unit
@@ -41,7 +39,7 @@ class Unreadable(Untouchable):
 
 
 def ask_about(records, budget, unit=Unit.REPLACE_ONE):
-    return Ask(Data(MemoryEngine(records)), budget, unit)
+    return Ask(Data(open_table(records)), budget, unit)
 
 
 # --- composition in sequence and in parallel
@@ -249,13 +247,11 @@ def test_what_is_spent_is_never_less_than_the_exact_sum(epsilons):
 
 
 def test_columns_of_a_matrix_add_up_and_replay():
-    ask = Ask(Data(MatrixEngine(np.array([[1.0, 2.0], [3.0, None]]))), Pure(1e4), Unit.REPLACE_ONE)
+    ask = Ask(Data(open_table(np.array([[1.0, 2.0], [3.0, None]]))), Pure(1e4), Unit.REPLACE_ONE)
     counts = [ask.column(index, Pure(4e3))(Count(), Pure(4e3)) for index in (0, 1)]
     assert (counts, ask.spent) == ([(2,), (1,)], Pure(8e3))
     again = Ask(Replay(ask.answers), Pure(1e4), Unit.REPLACE_ONE)
     assert again.column(1, Pure(4e3))(Count(), Pure(4e3)) == (2,)
-    with pytest.raises(InternalError, match="only a matrix has columns"):
-        ask_about(RECORDS, Pure(1.0)).column(0, Pure(0.5))
 
 
 def test_choices_in_every_column_with_a_huge_budget_are_exact():

@@ -10,7 +10,7 @@ import pytest
 
 import tametail as tt
 from tametail.engines.cells import cell_to_float
-from tametail.engines.local import open_table
+from tametail.engines.open import open_table
 from tametail.privacy.unit import RECORD_UNITS, Unit
 from tametail.queries.rows import Ball, BallSquares
 

@@ -248,15 +248,15 @@ def carry_out(
 
         return vector_mean(data, column, plan=plan, progress=progress)
     # Imported here because it brings in pyarrow and narwhals, which planning does not need.
-    from tametail.engines.open import open_column
+    from tametail.engines.open import open_table
 
     plan = _checked(plan)
     try:
-        engine = open_column(data, column, progress)
-        if plan.unit.size_is_public:  # the size is public; a CSV file is read to know it
-            plan = plan.with_size(engine.size)
+        engine = open_table(data, column, progress)
     except DataError as error:
         raise type(error)(f"{error} Nothing was spent.") from None
+    if plan.unit.size_is_public:  # the size is public; a CSV file is read to know it
+        plan = plan.with_size(engine.size)
     return _conclude(plan, Ask(Data(engine), plan.budget, plan.unit))
 
 
@@ -282,6 +282,10 @@ def wants_vector(data: Any, column: Any) -> bool:
     """
     if column is not None:
         return isinstance(column, list | tuple)
+    if isinstance(data, list | tuple):
+        from tametail.engines.tables.memory import from_cells
+
+        return len(from_cells(data).columns) > 1
     shape: Any = getattr(data, "shape", ())
     return not hasattr(data, "columns") and len(shape) == 2 and shape[1] > 1
 

@@ -114,10 +114,7 @@ class Data:
 
     def column(self, index: int) -> Data:
         """Return the same for this column of a matrix only."""
-        column = getattr(self._engine, "column", None)
-        if column is None:
-            raise InternalError("only a matrix has columns.")
-        return Data(column(index))
+        return Data(self._engine.column(index))
 
 
 class Replay:

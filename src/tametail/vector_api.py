@@ -76,7 +76,7 @@ def vector_mean(
     ('0', '1')
     """
     # Imported here because it brings in pyarrow and narwhals, which planning does not need.
-    from tametail.engines.local import open_table
+    from tametail.engines.open import open_table
 
     try:
         engine = open_table(data, columns, progress)

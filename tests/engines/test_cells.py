@@ -18,9 +18,9 @@ from tametail.engines.cells import (
     arrow_to_floats,
     cell_to_float,
     cells_to_floats,
-    text_to_floats,
 )
-from tametail.engines.tables.memory import MemoryEngine
+from tametail.engines.open import open_table
+from tametail.engines.text import text_to_floats
 from tametail.errors import ColumnError
 from tametail.queries.column import Count
 
@@ -57,7 +57,7 @@ def test_numbers(cell, number):
 )
 def test_what_is_not_a_number_is_missing(cell):
     assert math.isnan(cell_to_float(cell))
-    assert MemoryEngine([cell, 1.0]).answer(Count()) == (1,)
+    assert open_table([cell, 1.0]).answer(Count()) == (1,)
 
 
 def test_types_of_arrays():
@@ -75,14 +75,23 @@ def test_types_of_arrays():
 @pytest.mark.parametrize("dtype", ["U3", "S3", "M8[s]", "m8[s]", "c16", "V4"])
 def test_declared_types_that_hold_no_numbers(dtype):
     with pytest.raises(ColumnError, match="not numeric"):
-        MemoryEngine(np.zeros(2, dtype=dtype))
+        open_table(np.zeros(2, dtype=dtype))
 
 
-@pytest.mark.parametrize("shape", [(), (2, 2), (1, 2, 3)])
-def test_one_column_only(shape):
-    with pytest.raises(ColumnError, match="dimensions"):
-        MemoryEngine(np.zeros(shape))
-    assert MemoryEngine(np.zeros((3, 1))).size == 3
+@pytest.mark.parametrize(
+    ("shape", "message"),
+    [
+        ((), "0 dimensions: pass"),
+        ((7, 2, 3), "3 dimensions: pass"),
+        ((7, 0), "no column: pass"),
+    ],
+)
+def test_rows_and_columns(shape, message):
+    with pytest.raises(ColumnError, match=message) as caught:
+        open_table(np.zeros(shape))
+    assert "7" not in str(caught.value)  # how many records there are is not public
+    assert open_table(np.zeros((3, 1))).size == 3
+    assert open_table(np.zeros((3, 2))).columns == ("0", "1")
 
 
 @pytest.mark.parametrize(

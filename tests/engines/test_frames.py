@@ -18,7 +18,7 @@ import pyarrow as pa
 import pytest
 
 import tametail as tt
-from tametail.engines.open import open_column
+from tametail.engines.open import open_table
 from tametail.engines.tables.frames import is_frame
 from tametail.errors import ColumnError, DataError, ParameterError
 from tametail.queries.column import Count
@@ -100,7 +100,7 @@ SINGLE_HOLDERS = {
 @pytest.mark.parametrize("holder", HOLDERS.values(), ids=HOLDERS)
 def test_floats(holder, query, records, reference, comparable):
     data, column = holder(records)
-    engine = open_column(data, column)
+    engine = open_table(data, column)
     assert engine.size == len(records)
     assert comparable(engine.answer(query)) == reference(query, records)
     assert comparable(engine.rows(2, 20).answer(query)) == reference(query, records[2:20])
@@ -108,14 +108,14 @@ def test_floats(holder, query, records, reference, comparable):
 
 @pytest.mark.parametrize("holder", INTEGER_HOLDERS.values(), ids=INTEGER_HOLDERS)
 def test_integers_beyond_the_doubles(holder, query, reference, comparable):
-    answer = open_column(*holder(INTEGERS)).answer(query)
+    answer = open_table(*holder(INTEGERS)).answer(query)
     assert comparable(answer) == reference(query, list(map(float, INTEGERS)))
 
 
 @pytest.mark.parametrize("holder", SINGLE_HOLDERS.values(), ids=SINGLE_HOLDERS)
 def test_single_precision(holder, query, reference, comparable):
     singles = np.array(SINGLES, dtype=np.float32)
-    answer = open_column(*holder(singles)).answer(query)
+    answer = open_table(*holder(singles)).answer(query)
     assert comparable(answer) == reference(query, singles.astype(float).tolist())
 
 
@@ -123,8 +123,8 @@ def test_the_input_is_not_modified(query, records):
     column = np.array(_nan(records))
     before = column.copy()
     frame = pd.DataFrame({"v": column.copy()})
-    open_column(column).answer(query)
-    open_column(frame, "v").answer(query)
+    open_table(column).answer(query)
+    open_table(frame, "v").answer(query)
     np.testing.assert_array_equal(column.view(np.int64), before.view(np.int64))
     np.testing.assert_array_equal(frame["v"].to_numpy(), before)
 
@@ -133,23 +133,23 @@ def test_the_input_is_not_modified(query, records):
 class TestColumns:
     def test_a_close_name_is_proposed(self, frame):
         with pytest.raises(ColumnError, match="no column 'amout': did you mean 'amount'"):
-            open_column(frame({"amount": [1.0], "day": [2.0]}), "amout")
+            open_table(frame({"amount": [1.0], "day": [2.0]}), "amout")
 
     def test_no_close_name(self, frame):
         with pytest.raises(ColumnError, match=r"no column 'zzz': there are \['amount', 'day'\]"):
-            open_column(frame({"amount": [1.0], "day": [2.0]}), "zzz")
+            open_table(frame({"amount": [1.0], "day": [2.0]}), "zzz")
 
     def test_no_name(self, frame):
         with pytest.raises(ColumnError, match="write column="):
-            open_column(frame({"amount": [1.0], "day": [2.0]}), None)
+            open_table(frame({"amount": [1.0], "day": [2.0]}), None)
 
     def test_a_type_that_is_not_numeric(self, frame):
         with pytest.raises(ColumnError, match="not numeric"):
-            open_column(frame({"name": ["SECRET"]}), "name")
+            open_table(frame({"name": ["SECRET"]}), "name")
 
     def test_no_rows(self, frame):
         empty = frame({"v": np.empty(0)})
-        assert open_column(empty, "v").answer(Count()) == (0,)
+        assert open_table(empty, "v").answer(Count()) == (0,)
 
 
 @pytest.mark.parametrize(
@@ -165,14 +165,14 @@ class TestColumns:
 )
 def test_frames_that_are_refused(data):
     with pytest.raises(ColumnError):
-        open_column(data, "a")
+        open_table(data, "a")
 
 
 @pytest.mark.parametrize("strings", [["SECRET"], ["SECRET", 1.0], [None]])
 def test_an_object_column_never_fails(strings):
     # pandas does not declare what an object column holds, so its cells must not decide.
     frame = pd.DataFrame({"v": pd.Series(strings, dtype=object)})
-    assert open_column(frame, "v").answer(Count()) == (strings.count(1.0),)
+    assert open_table(frame, "v").answer(Count()) == (strings.count(1.0),)
 
 
 @pytest.mark.parametrize(
@@ -183,8 +183,10 @@ def test_an_object_column_never_fails(strings):
     ],
 )
 def test_a_lazy_frame_that_fails_quotes_nothing(lazy):
+    # Names and types are schema; records are computed when the first question is asked.
+    engine = open_table(lazy(), "v")
     with pytest.raises(DataError, match="cannot be computed") as caught:
-        open_column(lazy(), "v")
+        engine.answer(Count())
     assert caught.value.__context__ is None
     assert "SECRET" not in str(caught.value)
 
@@ -194,13 +196,13 @@ def test_a_lazy_frame_that_fails_quotes_nothing(lazy):
 )
 def test_what_is_no_data(data):
     with pytest.raises(ParameterError, match="pass a list or an array"):
-        open_column(data)
+        open_table(data)
 
 
-@pytest.mark.parametrize("data", [[1.0], np.ones(2), pd.Series([1.0]), pa.array([1.0])])
+@pytest.mark.parametrize("data", [np.ones(2), pd.Series([1.0]), pa.array([1.0])])
 def test_columns_belong_to_frames_and_files(data):
     with pytest.raises(ParameterError, match="has no columns"):
-        open_column(data, "v")
+        open_table(data, "v")
 
 
 def test_what_a_frame_is():
@@ -215,7 +217,7 @@ def test_nothing_is_imported_that_the_user_does_not_have():
         "heavy = {'pandas', 'polars', 'duckdb', 'pyspark', 'matplotlib'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
         "import polars\n"
-        "assert opening.open_column(polars.DataFrame({'v': [1.0]}), 'v').size == 1\n"
+        "assert opening.open_table(polars.DataFrame({'v': [1.0]}), 'v').size == 1\n"
         "assert not {'pandas', 'duckdb', 'pyspark'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
@@ -226,7 +228,7 @@ def test_categories_of_any_type_are_refused_whatever_they_hold(cells):
     series = pd.Series(cells, dtype=object).astype("category")
     series = series.cat.set_categories(pd.Index(series.cat.categories, dtype=object))
     with pytest.raises(ColumnError, match="categories of any type: convert it to float64"):
-        open_column(series)
+        open_table(series)
 
 
 def test_columns_that_pandas_numbers_can_be_chosen():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tametail.engines.kernels import column as kernel
 from tametail.engines.kernels import profile as profiles
-from tametail.engines.tables.memory import MemoryEngine
+from tametail.engines.open import open_table
 from tametail.queries.column import (
     WIDEST_SIDE,
     Buckets,
@@ -86,16 +86,16 @@ ANY_QUERY = st.one_of(
 @settings(max_examples=600, deadline=None)
 @given(query=ANY_QUERY, records=st.lists(ANY_RECORD, max_size=12))
 def test_equals_the_reference(reference, comparable, query, records):
-    assert comparable(MemoryEngine(records).answer(query)) == reference(query, records)
+    assert comparable(open_table(records).answer(query)) == reference(query, records)
 
 
 def test_equals_the_reference_at_every_border(reference, comparable, query, records):
-    assert comparable(MemoryEngine(records).answer(query)) == reference(query, records)
+    assert comparable(open_table(records).answer(query)) == reference(query, records)
 
 
 def test_no_records(reference, comparable, query):
-    assert comparable(MemoryEngine([]).answer(query)) == reference(query, [])
-    assert comparable(MemoryEngine([None, math.nan]).answer(query)) == reference(query, [])
+    assert comparable(open_table([]).answer(query)) == reference(query, [])
+    assert comparable(open_table([None, math.nan]).answer(query)) == reference(query, [])
 
 
 @pytest.mark.parametrize("size", [65535, 65536, 65537])
@@ -104,15 +104,15 @@ def test_chunk_borders(reference, comparable, query, records, size):
     column = np.resize(values, size)
     column.flags.writeable = False  # an engine that writes to its input fails here
     if isinstance(query, Median):
-        _, counts = MemoryEngine(column).answer(query)
-        assert int(counts.sum()) == MemoryEngine(column).answer(Count())[0]
+        _, counts = open_table(column).answer(query)
+        assert int(counts.sum()) == open_table(column).answer(Count())[0]
         return
     if isinstance(query, DistanceSum):  # its last rounding is that of the whole sum
-        assert MemoryEngine(column).answer(query) == reference(query, column.tolist())
+        assert open_table(column).answer(query) == reference(query, column.tolist())
         return
     expected = _times(reference(query, records), size // values.size)
     rest = reference(query, values[: size % values.size].tolist())
-    assert comparable(MemoryEngine(column).answer(query)) == _plus(expected, rest)
+    assert comparable(open_table(column).answer(query)) == _plus(expected, rest)
 
 
 def _times(answer, factor):
@@ -139,7 +139,7 @@ def test_the_widest_lattice_adds_up_exactly(sign):
 
 def test_a_profile_knows_the_number_of_records(query, records, reference):
     if isinstance(query, ProfileQuery):
-        engine = MemoryEngine(records)
+        engine = open_table(records)
         engine.answer(query)
         assert engine.answer(Count()) == reference(Count(), records)
 
@@ -148,7 +148,7 @@ def test_sums_of_distances_are_carried_before_they_overflow(monkeypatch, query, 
     """As after 2^34 records: 28 bits each would add up to more than 64."""
     if isinstance(query, ProfileQuery):
         column = np.resize([math.nan if x is None else x for x in records], 1000)
-        expected = MemoryEngine(column).answer(query)
+        expected = open_table(column).answer(query)
         monkeypatch.setattr(profiles, "_CARRY", 300)
         assert kernel.answer(query, np.array_split(column, 9)) == expected
 
@@ -169,11 +169,11 @@ def test_a_carried_sum_is_wider_than_64_bits():
 @pytest.mark.parametrize("bits", [0x7FF0000000000001, 0xFFF0000000000001, 0x7FF8000000000000])
 def test_every_kind_of_nan_is_missing(reference, comparable, query, bits):
     column = np.array([bits, 0x3FF0000000000000], dtype=np.uint64).view(np.float64)
-    assert comparable(MemoryEngine(column).answer(query)) == reference(query, [1.0])
+    assert comparable(open_table(column).answer(query)) == reference(query, [1.0])
 
 
 def test_integers_are_python_integers(query, records):
-    answer = MemoryEngine(records).answer(query)
+    answer = open_table(records).answer(query)
     if isinstance(query, Median):
         assert all(part.dtype == np.int64 for part in answer)
     else:
@@ -187,10 +187,10 @@ def test_memory_does_not_grow_with_the_records(query, dtype):
         return  # the sample is kept: its size is the plan's choice
     column = np.arange(1 << 21).astype(dtype)  # twice the memory that is allowed, in float64
     tracemalloc.start()
-    MemoryEngine(column % 97).size  # noqa: B018 - warms up what is imported lazily
+    open_table(column % 97).size  # noqa: B018 - warms up what is imported lazily
     tracemalloc.reset_peak()
     before, _ = tracemalloc.get_traced_memory()
-    MemoryEngine(column).answer(query if not isinstance(query, Buckets) else Buckets(1e-3, 0, 9))
+    open_table(column).answer(query if not isinstance(query, Buckets) else Buckets(1e-3, 0, 9))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak - before < 8 << 20

@@ -22,8 +22,7 @@ from hypothesis import strategies as st
 
 from tametail.engines.kernels import accumulator, counts, native, plain
 from tametail.engines.kernels import column as kernel
-from tametail.engines.local import open_table
-from tametail.engines.tables.memory import MemoryEngine
+from tametail.engines.open import open_table
 from tametail.privacy.unit import Unit
 from tametail.queries.column import (
     ClippedSum,
@@ -65,7 +64,7 @@ def compiled(request):
     return request.param
 
 
-def both(compiled, query, data, open_data=MemoryEngine):
+def both(compiled, query, data, open_data=open_table):
     answers = []
     for loops in (compiled, None):
         with pytest.MonkeyPatch.context() as patch:
@@ -194,10 +193,10 @@ def test_long_chunks_change_nothing(compiled, monkeypatch):
     data[::7] = np.nan
     asked = [*queries(0.5, 3), Median(0, -1.0, 1.0)]
     monkeypatch.setattr(native, "library", lambda: compiled)
-    long = [MemoryEngine(data).answer(query) for query in asked]
+    long = [open_table(data).answer(query) for query in asked]
     monkeypatch.setattr(type(compiled), "longest", kernel.CHUNK)
     monkeypatch.setattr(counts, "LONG_CHUNK", kernel.CHUNK)
-    short = [MemoryEngine(data).answer(query) for query in asked]
+    short = [open_table(data).answer(query) for query in asked]
     for one, other in zip(long, short, strict=True):
         assert np.array_equal(one, other)
 
@@ -284,7 +283,7 @@ def test_without_compiled_loops_numpy_does_the_work(monkeypatch, tmp_path):
     assert native.library.__wrapped__() is None
     monkeypatch.setattr(native, "library", lambda: None)
     assert native.loops() is plain
-    engine = MemoryEngine([1.0, 2.0, None, 50.0])
+    engine = open_table([1.0, 2.0, None, 50.0])
     lattice = Lattice(exponent=0, low=0, centre=1, high=10)
     assert engine.answer(ClippedSum(lattice, 1)) == (10, 3)
 
@@ -326,10 +325,10 @@ def test_a_pass_has_the_modes_of_ieee_754(compiled, flushing, monkeypatch):
     monkeypatch.setattr(native, "library", lambda: compiled)
     tiny = ClippedSum(Lattice(-1022, -(1 << 36), 0, 1 << 36), 1)
     asked = [tiny, *queries(2.0**-1022, -900), *queries(0.1, 3)]
-    expected = [MemoryEngine(SMALL).answer(query) for query in asked]
+    expected = [open_table(SMALL).answer(query) for query in asked]
     upwards = 0x4000
     flushing(upwards)
-    found = [MemoryEngine(SMALL).answer(query) for query in asked]
+    found = [open_table(SMALL).answer(query) for query in asked]
     flushing()
     assert found == expected
 
@@ -341,8 +340,8 @@ def test_no_record_moves_numpy_further_in_any_mode(flushing, monkeypatch):
     tiny = ClippedSum(Lattice(-1022, -(1 << 36), 0, 1 << 36), 1)
     for query in [tiny, *queries(2.0**-1022, -900)]:
         bound = query.sensitivity(Unit.ADD_REMOVE).l1
-        without = MemoryEngine(SMALL).answer(query)
+        without = open_table(SMALL).answer(query)
         for value in SMALL:
-            answer = MemoryEngine(np.append(SMALL, value)).answer(query)
+            answer = open_table(np.append(SMALL, value)).answer(query)
             moved = sum(abs(a - b) for a, b in zip(answer, without, strict=True))
             assert moved <= bound

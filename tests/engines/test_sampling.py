@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tametail.engines import sampling
+from tametail.engines.open import open_table
 from tametail.engines.sampling import Sampler, _decide, _digit_bounds, _power_bounds, geometric
-from tametail.engines.tables.memory import MemoryEngine
 from tametail.queries.column import Median
 
 #: False alarms per test on real draws.
@@ -145,14 +145,14 @@ def test_every_record_is_sampled_at_the_right_rate(halvings, chunk):
 
 
 def test_without_halvings_every_record_is_looked_at():
-    keys, counts = MemoryEngine(np.array([2.0, np.nan, 2.0, -1.0])).answer(Median(0, -9.0, 9.0))
+    keys, counts = open_table(np.array([2.0, np.nan, 2.0, -1.0])).answer(Median(0, -9.0, 9.0))
     assert counts.tolist() == [1, 2]
     assert keys[0] < 0 < keys[1]
 
 
 def test_a_sample_is_a_part_of_the_records():
     column = np.arange(100_000.0)
-    keys, counts = MemoryEngine(column).answer(Median(5, -1e9, 1e9))
+    keys, counts = open_table(column).answer(Median(5, -1e9, 1e9))
     values = keys.view(np.float64)
     assert np.isin(values, column).all()
     assert (counts == 1).all()

@@ -14,7 +14,7 @@ from scipy import stats
 import tametail as tt
 from tametail.engines import sampling
 from tametail.engines.kernels import column as kernel
-from tametail.engines.open import open_column
+from tametail.engines.open import open_table
 from tametail.engines.spark import column as spark
 from tametail.engines.spark import rows as spark_rows
 from tametail.engines.spark.rows import Shape, _Table
@@ -37,7 +37,7 @@ def session():
 def test_equals_the_reference_at_every_border(session, records, reference, comparable):
     # One test, not one for each: the fixture of queries would mix the modules' sessions.
     frame = session.createDataFrame([(x,) for x in records], "v double").repartition(3)
-    engine = open_column(frame, "v")
+    engine = open_table(frame, "v")
     for query in QUERIES:
         assert comparable(engine.answer(query)) == reference(query, records), query
 
@@ -45,7 +45,7 @@ def test_equals_the_reference_at_every_border(session, records, reference, compa
 def test_without_errors_on_overflow(session, records, reference):
     # The other arithmetic that Spark has: it wraps where the default raises.
     session.conf.set("spark.sql.ansi.enabled", "false")
-    engine = open_column(session.createDataFrame([(x,) for x in records], "v double"))
+    engine = open_table(session.createDataFrame([(x,) for x in records], "v double"))
     for query in (
         ClippedSum(Lattice(exponent=-1022, low=-(2**36), centre=0, high=2**36), 7),
         Buckets(inverse_width=0.5, low=-4, high=10**300),
@@ -57,7 +57,7 @@ def test_without_errors_on_overflow(session, records, reference):
 
 @pytest.mark.parametrize("cells", [[], [(None,), (math.nan,)]], ids=["none", "missing"])
 def test_no_records(session, reference, cells):
-    engine = open_column(session.createDataFrame(cells, "v double"), "v")
+    engine = open_table(session.createDataFrame(cells, "v double"), "v")
     assert engine.size == len(cells)
     for query in (
         Count(),
@@ -88,7 +88,7 @@ def test_declared_types(session, reference, comparable, kind):
     expected = [None if cell is None else float(cell) for cell in cells]
     # The keys of all records are their doubles, but for infinities.
     for query in (Median(0, -math.inf, math.inf), ClippedSum(Lattice(-9, -(2**36), 0, 2**36), 1)):
-        assert comparable(open_column(frame).answer(query)) == reference(query, expected)
+        assert comparable(open_table(frame).answer(query)) == reference(query, expected)
 
 
 def _doubles():
@@ -121,7 +121,7 @@ def doubles_file(doubles, tmp_path_factory):
 def test_the_profile_has_the_bits_of_every_double(session, doubles, doubles_file, centre):
     query = TailNodes(centre, -3, 3)
     found, expected = {}, {}
-    engine = open_column(session.read.parquet(doubles_file))
+    engine = open_table(session.read.parquet(doubles_file))
     engine._profiles = found
     assert engine.answer(query) == kernel.answer(query, _chunks(doubles), expected)
     # Records at the centre are in bins of their own, whatever their sign and sixteenth.
@@ -141,7 +141,7 @@ def test_sums_beyond_64_bits(session):
     rows = 1 << 28
     frame = session.range(rows).selectExpr("cast('Infinity' as double) as v")
     lattice = Lattice(0, -(2**36), -(2**36), 0)
-    assert open_column(frame).answer(ClippedSum(lattice, 3)) == (rows << 36, 3 * rows)
+    assert open_table(frame).answer(ClippedSum(lattice, 3)) == (rows << 36, 3 * rows)
 
 
 class TestSample:
@@ -156,14 +156,14 @@ class TestSample:
         query = Median(8, -math.inf, math.inf)
         frame = session.read.parquet(doubles_file).coalesce(1)
         expected = kernel.answer(query, _chunks(doubles))
-        for found, wanted in zip(open_column(frame).answer(query), expected, strict=True):
+        for found, wanted in zip(open_table(frame).answer(query), expected, strict=True):
             np.testing.assert_array_equal(found, wanted)
 
     @pytest.mark.parametrize("waste", [64, 0], ids=["one width", "counted"])
     def test_every_slot_has_a_coin_of_its_own(self, session, gaps, monkeypatch, waste):
         monkeypatch.setattr(spark_rows, "_LARGEST_WASTE", waste)
         frame = session.range(0, 1000, 1, 4).selectExpr("cast(id as double) as v")
-        keys, counts = open_column(frame).answer(Median(2, -math.inf, math.inf))
+        keys, counts = open_table(frame).answer(Median(2, -math.inf, math.inf))
         assert keys.view(np.float64).tolist() == list(range(4, 1000, 5))
         assert set(counts.tolist()) == {1}
 
@@ -174,12 +174,12 @@ class TestSample:
         frame = frame.repartitionByRange(6, "v").persist()
         for waste in (64, 0):
             monkeypatch.setattr(spark_rows, "_LARGEST_WASTE", waste)
-            _, counts = open_column(frame).answer(Median(1, 0.0, 9.0))
+            _, counts = open_table(frame).answer(Median(1, 0.0, 9.0))
             assert stats.binomtest(int(counts.sum()), sum(sizes)).pvalue > 1e-7
 
     def test_coins_are_drawn_anew(self, session):
         frame = session.range(3000).selectExpr("cast(id as double) as v")
-        engine = open_column(frame)
+        engine = open_table(frame)
         first, second = (engine.answer(Median(1, 0.0, 1.0))[0] for _ in range(2))
         assert not np.array_equal(first, second)
 
@@ -187,7 +187,7 @@ class TestSample:
     def test_one_job_counts_and_samples(self, session, monkeypatch, most):
         monkeypatch.setattr(spark_rows, "_MOST_MISSING", most)
         frame = session.range(0, 90_000, 1, 3).selectExpr("if(id % 1000 = 7, null, id) as v")
-        engine = open_column(frame)
+        engine = open_table(frame)
         assert engine.answer(Count()) == (90_000 - 90,)
         jobs = []
         monkeypatch.setattr(spark_rows, "collect", jobs.append)
@@ -202,14 +202,14 @@ class TestSample:
         assert not np.array_equal(keys, again)
 
     def test_what_was_halved_too_often_is_drawn_again(self, session):
-        engine = open_column(session.range(20_000).selectExpr("double(id) as v"))
+        engine = open_table(session.range(20_000).selectExpr("double(id) as v"))
         assert engine.answer(Count()) == (20_000,)
         _, counts = engine.answer(Median(1, -math.inf, math.inf))
         assert stats.binomtest(int(counts.sum()), 20_000).pvalue > 1e-7
 
     def test_rows_that_were_not_counted_are_noticed(self, session, gaps, monkeypatch):
         frame = session.range(0, 1000, 1, 4).selectExpr("cast(id as double) as v")
-        rows = open_column(frame)._rows
+        rows = open_table(frame)._rows
         for shape in (Shape(600, 4, 150), Shape(500, 2, 250)):  # shorter partitions, and fewer
             rows.__dict__["shape"] = shape
             assert rows.draw(2).numbers.tolist() == list(range(4, 1000, 5))
@@ -260,22 +260,22 @@ class TestErrors:
     def test_a_close_name_is_proposed(self, session):
         frame = session.range(3).selectExpr("double(id) as amount", "id")
         with pytest.raises(ColumnError, match="no column 'amout': did you mean 'amount'"):
-            open_column(frame, "amout")
+            open_table(frame, "amout")
 
     def test_names_that_need_quotes(self, session):
         frame = session.range(3).selectExpr("double(id) as `a.b``c`", "id")
-        assert open_column(frame, "a.b`c").answer(Count()) == (3,)
+        assert open_table(frame, "a.b`c").answer(Count()) == (3,)
 
     def test_a_name_that_is_not_unique(self, session):
         frame = session.range(3).selectExpr("double(id) as v", "id as v")
         with pytest.raises(ColumnError, match="has the name of another"):
-            open_column(frame, "v")
+            open_table(frame, "v")
 
     @pytest.mark.parametrize("kind", ["string", "date", "array<double>", "struct<a:double>"])
     def test_a_type_that_is_not_numeric(self, session, kind):
         frame = session.createDataFrame([], f"v {kind}")
         with pytest.raises(ColumnError, match="not numeric"):
-            open_column(frame, "v")
+            open_table(frame, "v")
 
     def test_a_frame_that_fails_quotes_nothing(self, session):
         frame = session.createDataFrame([("SECRET",)], "s string")
@@ -287,4 +287,4 @@ class TestErrors:
 
     def test_rows_have_no_positions(self, session):
         with pytest.raises(InternalError, match="no stable positions"):
-            open_column(session.range(3)).rows(0, 1)
+            open_table(session.range(3)).rows(0, 1)

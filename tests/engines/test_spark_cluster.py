@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import tametail as tt
-from tametail.engines.open import open_column
+from tametail.engines.open import open_table
 
 from .conftest import QUERIES
 
@@ -103,7 +103,7 @@ def cluster(tmp_path_factory):
 
 def test_equals_the_reference(cluster, records, reference, comparable):
     frame = cluster.createDataFrame([(x,) for x in records], "v double")
-    engine = open_column(frame.repartition(4), "v")
+    engine = open_table(frame.repartition(4), "v")
     for query in QUERIES:
         assert comparable(engine.answer(query)) == reference(query, records), query
 

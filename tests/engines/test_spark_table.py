@@ -11,7 +11,7 @@ import pytest
 
 import tametail as tt
 from tametail.engines.kernels.ball import Totals
-from tametail.engines.local import open_table
+from tametail.engines.open import open_table
 from tametail.engines.spark.table import _added
 from tametail.errors import ColumnError, DataError
 from tametail.queries.rows import (

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 from scipy import stats
 
+from tametail.engines.open import open_table
 from tametail.engines.survey import Held, Survey, held_halvings
-from tametail.engines.tables.files import FileEngine
 from tametail.queries.column import Count, Median
 
 ANY = -math.inf, math.inf
@@ -68,7 +68,7 @@ class TestFiles:
     @pytest.fixture
     def engine(self, tmp_path, told):
         pq.write_table(pa.table({"v": np.arange(20_000.0)}), tmp_path / "x.parquet")
-        return FileEngine(tmp_path / "x.parquet", "v", progress=told.append)
+        return open_table(tmp_path / "x.parquet", "v", progress=told.append)
 
     def test_the_count_and_the_first_sample_are_one_pass(self, engine, told):
         assert engine.answer(Count()) == (20_000,)

@@ -10,7 +10,7 @@ import numpy as np
 from tametail.api import plan as make_plan
 from tametail.ask import Ask
 from tametail.doubles import from_key
-from tametail.engines.tables.memory import MemoryEngine
+from tametail.engines.open import open_table
 from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.queries.column import Median
 from tametail.release import Estimate
@@ -20,7 +20,7 @@ class Exact:
     """Answers every query exactly, and the median by the lower median of all records."""
 
     def __init__(self, data: Any) -> None:
-        self.engine = MemoryEngine(np.asarray(data, dtype=np.float64))
+        self.engine = open_table(np.asarray(data, dtype=np.float64))
 
     def prepare(self, query: Any, cost: Any, unit: Any) -> Any:
         return self.respond, lambda answer: answer

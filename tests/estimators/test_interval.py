@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from exact import estimate
 
 import tametail as tt
-from tametail.engines.tables.memory import MemoryEngine
+from tametail.engines.open import open_table
 from tametail.inequalities.concentration import count_bound, mean_deviation, second_moment_bound
 from tametail.inequalities.risk import split_risk
 from tametail.methods.winsorised.beyond import per_count
@@ -99,7 +99,7 @@ def test_counts_of_rare_events(n, share, risk):
 @given(st.floats(1e-4, 1e4), st.floats(1e-4, 1e4), st.floats(1e-5, 1e5))
 def test_an_excess_is_a_multiple_of_what_counts_at_higher_nodes(start, excess, distance):
     first, last = -20, 20
-    answer = MemoryEngine([distance]).answer(TailNodes(0.0, first, last))
+    answer = open_table([distance]).answer(TailNodes(0.0, first, last))
     above = np.array(answer[last - first + 1 :])
     node = math.frexp(start)[1]
     counted = above[node - first :].sum() / SOFT_ONE

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tametail as tt
-from tametail.engines.tables.memory import MemoryEngine
+from tametail.engines.open import open_table
 from tametail.errors import InternalError
 from tametail.inequalities.quantiles import sum_quantile
 from tametail.methods.winsorised.counts import Tails, windows
@@ -18,7 +18,7 @@ SILENT = Noise("laplace", 1e-3)
 
 
 def _tails(data: np.ndarray, noise: Noise = SILENT) -> Tails:
-    nodes = np.array(MemoryEngine(data).answer(TailNodes(0.0, FIRST, LAST)), dtype=np.float64)
+    nodes = np.array(open_table(data).answer(TailNodes(0.0, FIRST, LAST)), dtype=np.float64)
     below, above = nodes.reshape(2, -1) / SOFT_ONE
     return Tails(below, above, FIRST, noise)
 

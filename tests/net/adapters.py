@@ -25,11 +25,17 @@ import tametail.errors
 #: What answers queries over one column, over several, and over the rows of a matrix (the paper's).
 ENGINES = {
     "column": (
+        "tametail.engines.open.open_table",
         "tametail.engines.tables.memory.MemoryEngine",
         "tametail.engines.arrays.MemoryEngine",
     ),
-    "table": ("tametail.engines.local.open_table", "tametail.engines.tables.open_table"),
+    "table": (
+        "tametail.engines.open.open_table",
+        "tametail.engines.local.open_table",
+        "tametail.engines.tables.open_table",
+    ),
     "matrix": (
+        "tametail.engines.open.open_rows",
         "tametail.engines.tables.matrix.MatrixEngine",
         "tametail.engines.matrices.MatrixEngine",
     ),

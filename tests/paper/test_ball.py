@@ -10,7 +10,7 @@ import pytest
 
 import tametail as tt
 from tametail.ask import Ask, Data, Replay
-from tametail.engines.tables.matrix import MatrixEngine
+from tametail.engines.open import open_table
 from tametail.errors import ColumnError, InternalError, ParameterError
 from tametail.mechanisms.noise import gaussian_scale, lone_gaussian_rho
 from tametail.paper.ball import Coordinates, ball_estimator
@@ -68,7 +68,7 @@ def test_the_noise_has_the_papers_variance():
     coarse = Coordinates(coordinate_costs(Zcdp(rho), dim), 1, 1e-3, R=1e-3)  # nothing to locate
     draws = []
     for _ in range(runs):
-        ask = Ask(Data(MatrixEngine(np.zeros((size, dim)))), Zcdp(rho), Unit.REPLACE_ONE)
+        ask = Ask(Data(open_table(np.zeros((size, dim)))), Zcdp(rho), Unit.REPLACE_ONE)
         draws += ball_estimator(ask, Zcdp(rho), size=size, radius=5.0, coarse=coarse)
     sigma = 8 * 5.0 / (3 * size / 2 * math.sqrt(2 * rho))
     # The standard deviation of 900 draws is off by 1/sqrt(1800): 0.15 is 6.3 of these, 1e-9.
@@ -108,10 +108,8 @@ def test_all_of_the_budget_is_spent_and_the_answers_replay(monkeypatch, budget, 
     assert np.array_equal(tt.paper.mean_ball(X * 0, budget, **NUMBERS), estimate)
 
 
-def test_only_a_matrix_has_columns():
-    ask = Ask(Data(MatrixEngine(np.zeros((4, 2)))), Pure(1.0), Unit.REPLACE_ONE)
-    with pytest.raises(InternalError, match="only a matrix has columns"):
-        ask.column(0, Pure(0.5)).column(0, Pure(0.5))
+def test_columns_share_the_budget():
+    ask = Ask(Data(open_table(np.zeros((4, 2)))), Pure(1.0), Unit.REPLACE_ONE)
     with pytest.raises(InternalError, match="beyond the budget"):
         ask.column(1, Pure(0.5))(Count(), Pure(0.6))
 

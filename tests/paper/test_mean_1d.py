@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import tametail as tt
 from tametail.ask import Ask, Data, Replay
-from tametail.engines.tables.memory import MemoryEngine
+from tametail.engines.open import open_table
 from tametail.errors import ColumnError, ParameterError
 from tametail.paper import mean_1d
 from tametail.paper.univariate import mean_estimator
@@ -45,7 +45,7 @@ class Probe:
 
 def statistics(records, blocks, keys=(0,), budget=BUDGETS[0]):
     """Return all exact block statistics of an estimate: (rows, query, answer)."""
-    probe = Probe(MemoryEngine(records), keys)
+    probe = Probe(open_table(records), keys)
     ask = Ask(probe, budget, Unit.REPLACE_ONE)
     mean_estimator(ask, budget, size=len(records), blocks=blocks, radius=RADIUS, R=R)
     return probe.log
@@ -53,7 +53,7 @@ def statistics(records, blocks, keys=(0,), budget=BUDGETS[0]):
 
 def estimate(records, budget, blocks):
     """Return the estimate with real noise, the ask that it used and its answers."""
-    ask = Ask(Data(MemoryEngine(records)), budget, Unit.REPLACE_ONE)
+    ask = Ask(Data(open_table(records)), budget, Unit.REPLACE_ONE)
     value = mean_estimator(ask, budget, size=len(records), blocks=blocks, radius=RADIUS, R=R)
     return value, ask
 
@@ -134,7 +134,7 @@ def test_the_clip_width_is_public():
 
 def test_a_range_far_from_zero_keeps_its_width():
     """Where r is below the last digit of the centre, the ends as floats would be one number."""
-    probe = Probe(MemoryEngine([0.0] * 6), [10**280])
+    probe = Probe(open_table([0.0] * 6), [10**280])
     ask = Ask(probe, Pure(1.0), Unit.REPLACE_ONE)
     mean_estimator(ask, Pure(1.0), size=6, blocks=1, radius=RADIUS, R=1e300)
     (lattice,) = [query.lattice for _, query, _ in probe.log if isinstance(query, ClippedSum)]

@@ -11,7 +11,7 @@ import pytest
 
 import tametail as tt
 from tametail.ask import Ask, Data, Replay
-from tametail.engines.tables.matrix import MatrixEngine
+from tametail.engines.open import open_table
 from tametail.errors import ColumnError, ParameterError
 from tametail.paper.tournament import grid_for, play
 from tametail.privacy.budget import Approx, Pure, Zcdp, fits
@@ -64,7 +64,7 @@ def test_printed_constants_make_all_points_tie():
     game = tournament(1.0, 0.1, 2, 2, constants="paper")
     grid = grid_for(game, dim=2, size=1000, scale=1.0, default=9)
     assert grid.opponents() == []
-    assert set(MatrixEngine(student(0, 1000, 2)).answer(grid).tolist()) == {9}
+    assert set(open_table(student(0, 1000, 2)).answer(grid).tolist()) == {9}
     assert error(np.full((4, 2), 7.0), Pure(1e6), constants="paper") < 100
 
 
@@ -100,7 +100,7 @@ def test_the_grid_is_that_of_the_theory(dim, alpha):
 def test_the_fine_step_chooses_among_the_points_around_the_centre():
     game = Tournament(1.0, 0.5, 0.9, 4.0, 1, 1.0, 0.0, 0.0)
     grid = grid_for(game, dim=2, size=400, scale=1.0)
-    ask = Ask(Data(MatrixEngine(np.full((400, 2), [3.4, -2.0]))), Pure(5.0), Unit.REPLACE_ONE)
+    ask = Ask(Data(open_table(np.full((400, 2), [3.4, -2.0]))), Pure(5.0), Unit.REPLACE_ONE)
     assert play(ask, Pure(5.0), [3.0, -2.0], grid) in ([3.5, -2.0], [3.0, -2.0])
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from tametail.ask import Ask, Data
-from tametail.engines.tables.memory import MemoryEngine
+from tametail.engines.open import open_table
 from tametail.paper import mean_1d, range_estimate
 from tametail.paper.univariate import mean_estimator
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp
@@ -67,7 +67,7 @@ def mean_errors(
         if blocks is None:
             estimate = mean_1d(x, budget, alpha=alpha, beta=beta, k=k, R=R, constants=constants)
         else:
-            ask = Ask(Data(MemoryEngine(x)), budget, Unit.REPLACE_ONE)
+            ask = Ask(Data(open_table(x)), budget, Unit.REPLACE_ONE)
             estimate = mean_estimator(
                 ask, budget, size=n, blocks=blocks, radius=radius, R=R, margin=margin
             )

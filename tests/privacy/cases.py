@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from tametail.ask import Ask
-from tametail.engines.tables.memory import MemoryEngine
+from tametail.engines.open import open_table
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, zcdp_to_approx
 from tametail.privacy.unit import Unit
 
@@ -103,7 +103,7 @@ def estimator_case(
     estimate: Callable[[Ask], tuple[float, ...]],
     *,
     claimed: Budget | None = None,
-    engine: Callable[[Any], Any] = MemoryEngine,
+    engine: Callable[[Any], Any] = open_table,
     draws: int = ESTIMATOR_DRAWS,
 ) -> Case:
     """Make a case from an estimator that returns some numbers; ``claimed`` may be less."""

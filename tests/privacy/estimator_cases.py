@@ -12,7 +12,7 @@ import numpy as np
 import tametail as tt
 from tametail.api import _conclude
 from tametail.ask import Ask
-from tametail.engines.local import open_table
+from tametail.engines.open import open_table
 from tametail.methods.ball.estimate import vector_mean
 from tametail.planning import Plan
 from tametail.privacy.budget import Budget

@@ -12,9 +12,7 @@ import numpy as np
 
 from tametail.ask import Ask
 from tametail.doubles import to_key
-from tametail.engines.local import open_table
-from tametail.engines.tables.matrix import MatrixEngine
-from tametail.engines.tables.memory import MemoryEngine
+from tametail.engines.open import open_table
 from tametail.mechanisms.histograms import histogram, largest_bucket
 from tametail.mechanisms.medians import choose_many_medians, choose_median
 from tametail.mechanisms.noise import add_gaussian, add_laplace
@@ -188,10 +186,10 @@ def _row_cases() -> Iterator[Case]:
     first, second = np.array([[3.0, 4.0], [0.0, 0.0]]), np.array([[-3.0, -4.0], [0.0, 0.0]])
     ball = BallMean((0.0, 0.0), exponent=-4, radius=80, size=2, factor=512)
     for cost in NOTIONS:
-        yield _query_case(ball, cost, REPLACE, first, second, MatrixEngine)
+        yield _query_case(ball, cost, REPLACE, first, second, open_table)
     grid = Scores((0.0, 0.0), -4, 16, 2, 1, 64, 1, 2, 2)
     for cost in NOTIONS[:2]:
-        yield _query_case(grid, cost, REPLACE, first, second, MatrixEngine)
+        yield _query_case(grid, cost, REPLACE, first, second, open_table)
 
 
 def _table_cases() -> Iterator[Case]:
@@ -232,7 +230,7 @@ def _query_case(
     unit: Unit,
     first: Any,
     second: Any,
-    engine: Callable[[Any], Any] = MemoryEngine,
+    engine: Callable[[Any], Any] = open_table,
 ) -> Case:
     def estimate(ask: Ask) -> tuple[Any, ...]:
         answer = ask(query, cost)

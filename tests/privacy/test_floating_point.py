@@ -17,9 +17,7 @@ from hypothesis import strategies as st
 import tametail as tt
 from tametail.api import _conclude
 from tametail.ask import Ask, Data, Replay
-from tametail.engines.local import open_table
-from tametail.engines.tables.matrix import MatrixEngine
-from tametail.engines.tables.memory import MemoryEngine
+from tametail.engines.open import open_table
 from tametail.mechanisms.candidates import MAX_KEY, _base_cumulative
 from tametail.mechanisms.select import _draw_level
 from tametail.paper.univariate import mean_estimator
@@ -89,7 +87,7 @@ def test_questions_follow_from_public_numbers_and_answers(name, unit):
     for records in neighbours(name, unit):
         for request in ({"epsilon": 2.0}, {"rho": 0.5, "tail": tt.Moment(2, 4.0)}):
             plan = tt.plan(unit=unit.value, n=records.size, **request)
-            data = Noting(Data(MemoryEngine(records)))
+            data = Noting(Data(open_table(records)))
             release = _conclude(plan, Ask(data, plan.budget, plan.unit))
             told = Noting(Replay(release.answers))
             assert _conclude(plan, Ask(told, plan.budget, plan.unit)) == release
@@ -121,11 +119,11 @@ def test_the_last_answer_alone_tells_neighbours_apart(name, unit):
     """With all earlier answers equal, both neighbours end on the values that one formula allows."""
     first, second = neighbours(name, unit)
     plan = tt.plan(unit=unit.value, epsilon=2.0, n=first.size, confidence=None)
-    seen = Noting(Data(MemoryEngine(first)))
+    seen = Noting(Data(open_table(first)))
     answers = _conclude(plan, Ask(seen, plan.budget, plan.unit)).answers
     last, moved = answers[-1], set()
     for records in (first, second):
-        forced = Forced(answers[:-1], MemoryEngine(records))
+        forced = Forced(answers[:-1], open_table(records))
         release = _conclude(plan, Ask(forced, plan.budget, plan.unit))
         assert release.answers[:-1] == answers[:-1]
         assert all(type(number) is int for number in release.answers[-1])
@@ -163,10 +161,10 @@ def test_exact_answers_are_integers_in_any_order_and_move_as_stated(name, unit):
     """Sums in floats would depend on the order of the records (Casacuberta and others 2022)."""
     first, second = neighbours(name, unit)
     for query in SUMS:
-        exact, other = (MemoryEngine(records).answer(query) for records in (first, second))
+        exact, other = (open_table(records).answer(query) for records in (first, second))
         assert all(type(number) is int for number in (*exact, *other))
-        assert MemoryEngine(first[::-1]).answer(query) == exact
-        assert MemoryEngine(rng.permutation(first)).answer(query) == exact
+        assert open_table(first[::-1]).answer(query) == exact
+        assert open_table(rng.permutation(first)).answer(query) == exact
         sensitivity = query.sensitivity(unit)
         assert sum(abs(a - b) for a, b in zip(exact, other, strict=True)) <= sensitivity.l1
         moved = sum((a - b) ** 2 for a, b in zip(exact, other, strict=True))
@@ -202,7 +200,7 @@ def test_the_papers_mean_lies_on_a_public_lattice(name):
     """With a block of 2^k records the value is a whole number of ticks / 2^k, for all data."""
     for records in neighbours(name, Unit.REPLACE_ONE):
         for radius in (4.0, 2.0**-40):
-            asked = Noting(Data(MemoryEngine(records[:2])))
+            asked = Noting(Data(open_table(records[:2])))
             asked.rows = lambda *_, asked=asked: asked
             ask = Ask(asked, tt.pure(1.0), Unit.REPLACE_ONE)
             value = mean_estimator(ask, tt.pure(1.0), size=2, blocks=1, radius=radius, R=8.0)
@@ -216,7 +214,7 @@ def test_the_mean_in_a_ball_is_an_integer_over_a_public_factor(name):
     rows = np.stack([records, records], axis=1)
     query = BallMean.around([records[0], old], 4.0, size=len(rows), strength=1.0)
     for each in (rows, np.vstack([rows[1:], [old, old]])):
-        assert all(type(number) is int for number in MatrixEngine(each).answer(query))
+        assert all(type(number) is int for number in open_table(each).answer(query))
 
 
 keys = st.integers(-MAX_KEY, MAX_KEY)
@@ -250,8 +248,8 @@ def test_medians_know_records_only_by_order(name):
     """Answers to a median are keys and counts: 64-bit integers, the same in any order."""
     records, *_ = HOSTILE[name]
     query = Median(0, -math.inf, math.inf)
-    keys_, counts = MemoryEngine(records).answer(query)
-    again, counts_again = MemoryEngine(records[::-1]).answer(query)
+    keys_, counts = open_table(records).answer(query)
+    again, counts_again = open_table(records[::-1]).answer(query)
     assert keys_.dtype == counts.dtype == np.int64
     assert (keys_ == again).all()
     assert (counts == counts_again).all()

@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 import tametail as tt
 from tametail.api import _conclude
 from tametail.ask import Ask, Data
-from tametail.engines.open import open_column
+from tametail.engines.open import open_table
 from tametail.errors import TametailError
 from tametail.planning import Plan
 from tametail.privacy.budget import Approx, Pure, Zcdp, compose, fits
@@ -238,7 +238,7 @@ def test_the_guarantee_is_at_least_what_was_paid_and_at_most_what_was_asked_for(
             costs.append(cost)
             return super().prepare(query, cost, unit)
 
-    engine = open_column(records)
+    engine = open_table(records)
     if plan.unit == "replace-one":
         plan = plan.with_size(engine.size)
     ask = Ask(Paying(engine), plan.budget, plan.unit)

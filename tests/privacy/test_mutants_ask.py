@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from tametail.ask import Ask, Data
-from tametail.engines.tables.memory import MemoryEngine
+from tametail.engines.open import open_table
 from tametail.mechanisms.noise import lone_gaussian_rho
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, on_sample
 from tametail.privacy.unit import Unit
@@ -26,7 +26,7 @@ NODES = TailNodes(0.0, -1000, 999)
 
 
 def ask_about(records: list[float], budget: Budget, unit: Unit) -> Ask:
-    return Ask(Data(MemoryEngine(records)), budget, unit)
+    return Ask(Data(open_table(records)), budget, unit)
 
 
 @pytest.mark.parametrize(("unit", "records"), [(Unit.ADD_REMOVE, 1), (Unit.REPLACE_ONE, 2)])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tametail.doubles import to_key
-from tametail.engines.local import open_table
+from tametail.engines.open import open_table
 from tametail.privacy.unit import RECORD_UNITS, Unit
 from tametail.queries.rows import (
     Ball,

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from tametail.doubles import from_key, to_key
-from tametail.engines.local import open_table
+from tametail.engines.open import open_table
 from tametail.mechanisms import medians as medians_module
 from tametail.mechanisms.candidates import MAX_KEY, _base_cumulative, _median_runs
 from tametail.mechanisms.medians import choose_many_medians

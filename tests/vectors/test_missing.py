@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tametail as tt
-from tametail.engines.local import open_table
+from tametail.engines.open import open_table
 from tametail.privacy.unit import RECORD_UNITS, Unit
 from tametail.queries.rows import Ball, BallLevels, BallSquares, BallSum
 

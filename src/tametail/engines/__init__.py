@@ -6,7 +6,11 @@ from typing import Any, Protocol
 
 
 class Engine(Protocol):
-    """What ``ask`` needs of an engine: one verb, and rows by position where they are stable."""
+    """What ``ask`` needs of an engine: one verb, and parts of the data where they are stable."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns: schema, and public."""
 
     @property
     def size(self) -> int:
@@ -17,3 +21,6 @@ class Engine(Protocol):
 
     def rows(self, start: int, stop: int) -> Engine:
         """Return an engine over the rows ``start..stop-1`` in their stored order."""
+
+    def column(self, index: int) -> Engine:
+        """Return an engine over one column."""

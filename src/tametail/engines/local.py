@@ -1,231 +1,153 @@
-"""Several columns of a matrix, a frame or files, as chunks of float64 rows."""
+"""The engine of this machine: it answers every query over a table, a chunk of rows at a time.
+
+An answer is one pass over the table, or none if an earlier pass already saw what it needs.
+"""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
-from numbers import Integral
-from typing import Any, cast
+import copy
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
 
-import narwhals as nw
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
+from tametail.engines.cells import Floats
+from tametail.engines.kernels.accumulator import CHUNK
+from tametail.engines.kernels.passes import Passes
+from tametail.engines.survey import Held, Survey
+from tametail.engines.tables import Table
+from tametail.errors import ColumnError, DataError
+from tametail.queries.column import ColumnQuery, Count, Median
 
-from tametail.engines.cells import (
-    Floats,
-    array_to_floats,
-    arrow_to_floats,
-    cells_to_floats,
-    check_array_type,
-    text_to_floats,
-)
-from tametail.engines.kernels.passes import Chunks, Passes
-from tametail.engines.tables.files import Progress, find_files
-from tametail.engines.tables.frames import _computed as computed
-from tametail.engines.tables.frames import _known as known_frame
-from tametail.engines.tables.frames import column_of, is_frame, is_spark, pick_column
-from tametail.engines.tables.sources import (
-    SOURCES,
-    CsvSource,
-    ParquetSource,
-    _blocks,
-    _decompressed,
-    _delimiter,
-    _guarded,
-    _open_bytes,
-    ending,
-)
-from tametail.errors import ColumnError, InternalError, ParameterError
-from tametail.queries.rows import RowQuery
+#: Called with the part of a pass that is done, in steps of 5%; never with rows.
+Progress = Callable[[float], None]
 
-#: Rows of a Parquet file that are read at a time.
-_PARQUET_ROWS = 1 << 13
+_STEPS = 20
+_SECONDS = 0.1
 
 
-class TableEngine:
-    """Answers column queries over rows, some thousand cells at a time.
+class LocalEngine:
+    """Answers queries over the rows of a table.
 
-    >>> from tametail.queries.rows import Rows
-    >>> engine = open_table([[1, 2], [None, 4], [5, "n/a"]])
-    >>> engine.columns, engine.answer(Rows())
-    (('0', '1'), (3,))
+    The count and the sample for the centre share a pass; so do tail, sum and spread; and the sum
+    and the squares of a ball.
+
+    >>> from tametail.engines.tables.memory import from_cells
+    >>> engine = LocalEngine(from_cells([1, 2, None, "n/a", float("nan")]))
+    >>> engine.answer(Count())
+    (2,)
     """
 
-    def __init__(
-        self,
-        columns: Sequence[str],
-        size: Callable[[], int],
-        chunks: Chunks,
-    ) -> None:
-        self.columns = tuple(columns)
-        self._size = size
-        self._chunks = chunks
+    def __init__(self, table: Table, progress: Progress | None = None) -> None:
+        self._progress = progress
+        self._start = 0
+        self._stop: int | None = None
+        self._begin(table)
+
+    def _begin(self, table: Table) -> None:
+        """Forget what passes over another table, or other rows, have seen."""
+        self._table = table
         self._passes = Passes()
+        self._held: Held | None = None
+        self._seen: int | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self._table.columns
 
     @property
     def size(self) -> int:
-        """The number of rows. Public under replace-one only."""
-        return self._size()
+        """The number of records, missing ones included; a CSV file is read once to know it."""
+        try:
+            if self._seen is None:
+                self._seen = len(range(self._table.rows())[self._start : self._stop])
+            return self._seen
+        except ColumnError:
+            raise
+        except DataError as error:
+            raise DataError(
+                f"{error} No answer was given, but that records could not be read may say "
+                "something about them."
+            ) from None
 
-    def answer(self, query: RowQuery) -> Any:
-        """Return the exact answer to ``query``."""
-        return self._passes.answer(query, self._chunks)
+    def answer(self, query: Any) -> Any:
+        """Return the exact answer to ``query``, in at most one pass over all rows."""
+        if not isinstance(query, ColumnQuery):
+            return self._passes.answer(query, self._chunks)
+        if isinstance(query, Count) and not self._table.in_place:
+            self._survey()
+        if isinstance(query, Median) and self._held is not None:
+            # A sample is used once: every answer has coins of its own.
+            held, self._held = self._held, None
+            sample = held.take(query.halvings)
+            if sample is not None:
+                return Passes().answer(Median(0, query.low, query.high), lambda _: [sample])
+        return self._passes.answer(query, self._numbers)
 
-    def rows(self, start: int, stop: int) -> TableEngine:
-        """Refuse: the vector mean looks at all rows."""
-        raise InternalError(f"rows {start} to {stop} of a table cannot be asked apart.")
+    def _survey(self) -> None:
+        """Count the records, if no pass has, and hold a sample of them for the next question."""
+        if self._passes.found:
+            return
+        survey = Survey()
+        for chunk in self._numbers(CHUNK):
+            survey.add(chunk)
+        self._held = survey.held
+        self._passes.found[Count] = (survey.present,)
 
+    def rows(self, start: int, stop: int) -> LocalEngine:
+        """Return an engine over the rows ``start..stop-1``; a file is read up to them."""
+        window = range(self.size)[start:stop]
+        part = copy.copy(self)
+        part._begin(self._table)
+        part._start, part._stop = self._start + window.start, self._start + window.stop
+        part._seen = len(window)
+        return part
 
-def open_table(
-    data: Any, columns: Sequence[str] | None = None, progress: Progress | None = None
-) -> TableEngine:
-    """Return the engine over several columns of ``data``: a path, a frame, or rows of numbers.
+    def column(self, index: int) -> LocalEngine:
+        """Return an engine over one column."""
+        one = copy.copy(self)
+        one._begin(self._table.column(index))
+        return one
 
-    Without ``columns`` a matrix has all of its columns, named by their positions.
-    """
-    names = None if columns is None else _distinct(columns)
-    if isinstance(data, str | os.PathLike):
-        return _open_files(data, _needed(names), progress)
-    if is_spark(data):
-        from tametail.engines.spark.table import SparkTableEngine
+    def _numbers(self, most: int) -> Iterator[Floats]:
+        """Yield the chunks of the one column; long ones only if they need no conversion."""
+        if len(self.columns) != 1:
+            raise ColumnError("a question about one column is asked of several: choose a column.")
+        size = most if self._table.in_place else min(most, CHUNK)
+        return (chunk[:, 0] for chunk in self._chunks(size))
 
-        return SparkTableEngine(data, _needed(names))
-    if is_frame(data):
-        return _open_frame(data, _needed(names))
-    if names is not None:
-        raise ParameterError(
-            f"columns={list(names)!r} are given, but {type(data).__name__} has no names: columns "
-            "belong to frames and files."
-        )
-    return _open_matrix(_matrix(data))
-
-
-def _distinct(columns: Sequence[str]) -> tuple[str, ...]:
-    are_names = not isinstance(columns, str) and all(isinstance(x, str | Integral) for x in columns)
-    if not columns or not are_names:
-        raise ParameterError(f"columns={columns!r} is no list of names: write columns=['a', 'b'].")
-    names = tuple(map(str, columns))  # pandas numbers columns that have no name
-    if len(set(names)) < len(names):
-        raise ParameterError(f"columns={list(columns)!r} names a column twice: name each once.")
-    return names
-
-
-def _needed(names: tuple[str, ...] | None) -> tuple[str, ...]:
-    if names is None:
-        raise ParameterError("a frame or a file needs columns=['a', 'b', ...]: name the columns.")
-    return names
-
-
-def _matrix(data: Any) -> npt.NDArray[Any]:
-    """Return a matrix of a numeric type; cells that are not numbers are missing."""
-    if hasattr(data, "__array__"):
-        matrix = data if isinstance(data, np.ma.MaskedArray) else np.asarray(data)
-        check_array_type(matrix.dtype)
-    else:
-        matrix = _padded([_row(row) for row in data])
-    if matrix.ndim != 2 or matrix.shape[1] == 0:
-        raise ColumnError("the data are no matrix: pass one row per record, of one or more cells.")
-    return cast("npt.NDArray[Any]", matrix)
-
-
-def _row(row: Any) -> Floats:
-    is_row = isinstance(row, Iterable) and not isinstance(row, str | bytes)
-    return cells_to_floats(row if is_row else ())
-
-
-def _padded(rows: list[Floats]) -> Floats:
-    """Stack rows; the first says how many cells there are, and what others lack is missing."""
-    width = len(rows[0]) if rows else 0
-    matrix = np.full((len(rows), width), np.nan)
-    for target, row in zip(matrix, rows, strict=True):
-        target[: len(row)] = row[:width]
-    return matrix
+    def _chunks(self, most: int) -> Iterator[Floats]:
+        """Yield the rows, tell the progress, and see that they are as many as before."""
+        teller, rows = _Teller(self._progress), 0
+        for chunk in self._table.chunks(most, self._start, self._stop, teller.tell):
+            rows += len(chunk)
+            yield chunk
+        if self._seen not in (None, rows):
+            raise DataError(
+                "the data have other rows each time they are read: write them to a file that does "
+                "not change, and pass that."
+            )
+        self._seen = rows
+        teller.end()
 
 
-def _open_matrix(matrix: npt.NDArray[Any]) -> TableEngine:
-    plain = matrix.dtype == np.float64 and not isinstance(matrix, np.ma.MaskedArray)
+class _Teller:
+    """Tells how far a pass is: by the clock, in steps of 5%, so that no size can be read off it."""
 
-    def chunks(rows: int) -> Iterator[Floats]:
-        for start in range(0, len(matrix), rows):
-            part = matrix[start : start + rows]
-            yield part if plain else array_to_floats(part.reshape(-1)).reshape(part.shape)
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress = progress
+        self._told, self._next = 0, time.monotonic() + _SECONDS
 
-    return TableEngine([str(j) for j in range(matrix.shape[1])], lambda: len(matrix), chunks)
+    def tell(self, fraction: float) -> None:
+        """Take note of the fraction of the bytes that are read."""
+        if self._progress is None or time.monotonic() < self._next:
+            return
+        step = min(int(fraction * _STEPS), _STEPS - 1)
+        if step > self._told:
+            self._told, self._next = step, time.monotonic() + _SECONDS
+            self._progress(step / _STEPS)
 
-
-def _open_frame(data: Any, names: tuple[str, ...]) -> TableEngine:
-    known = known_frame(data)
-    if isinstance(known, nw.LazyFrame):  # computed once, not once for each column
-        schema = known.collect_schema().names()
-        data = computed(known.select([pick_column(schema, name) for name in names])).to_native()
-    columns = [_typed(column_of(data, name)) for name in names]
-
-    def chunks(rows: int) -> Iterator[Floats]:
-        for start in range(0, len(columns[0]), rows):
-            yield np.column_stack([_part(column, start, rows) for column in columns])
-
-    return TableEngine(names, lambda: len(columns[0]), chunks)
-
-
-def _typed(column: Any) -> Any:
-    if isinstance(column, np.ndarray):
-        check_array_type(column.dtype)
-    return column
-
-
-def _part(column: Any, start: int, rows: int) -> Floats:
-    if isinstance(column, pa.ChunkedArray):
-        return arrow_to_floats(column.slice(start, rows).combine_chunks())
-    return array_to_floats(column[start : start + rows])
-
-
-def _open_files(
-    path: str | os.PathLike[str], names: tuple[str, ...], progress: Progress | None
-) -> TableEngine:
-    files = find_files(path)
-    kind = SOURCES[ending(files[0])]
-    # One source per column checks that the column is there, once, and of a numeric type.
-    sources = [kind(files, name) for name in names]
-    if isinstance(sources[0], ParquetSource):
-        stream: Callable[[], Iterator[tuple[float, Floats]]] = partial(
-            _parquet_rows, cast("list[ParquetSource]", sources)
-        )
-    else:
-        stream = partial(_csv_rows, cast("list[CsvSource]", sources))
-
-    def chunks(rows: int) -> Iterator[Floats]:
-        for fraction, block in stream():
-            for start in range(0, len(block), rows):
-                yield block[start : start + rows]
-            if progress:
-                progress(fraction)
-
-    return TableEngine(names, lambda: sources[0].size, chunks)
-
-
-def _parquet_rows(sources: list[ParquetSource]) -> Iterator[tuple[float, Floats]]:
-    """Yield the fraction of the rows done, and the next rows."""
-    first, done, names = sources[0], 0, [source.name for source in sources]
-    for path in first.files:
-        with first._open(path) as file:
-            stream = file.iter_batches(batch_size=_PARQUET_ROWS, columns=names)
-            for batch in _guarded(stream, path, "Parquet"):
-                done += len(batch)
-                cells = [arrow_to_floats(batch[name]) for name in names]
-                yield done / max(first.size, 1), np.column_stack(cells)
-
-
-def _csv_rows(sources: list[CsvSource]) -> Iterator[tuple[float, Floats]]:
-    """Yield the fraction of the bytes done, and the next rows."""
-    first, before, total = sources[0], 0, sum(sources[0].bytes)
-    for path, header, size in zip(first.files, first.header_rows, first.bytes, strict=True):
-        with _open_bytes(path) as file:
-            skip = header
-            for block in _guarded(_blocks(_decompressed(path, file)), path, "CSV"):
-                cells = [source._parse(block, _delimiter(path), skip) for source in sources]
-                rows = np.column_stack([text_to_floats(column) for column in cells])
-                yield min((before + file.tell()) / total, 1.0), rows
-                skip = 0
-        before += size
+    def end(self) -> None:
+        """Tell that the pass is done."""
+        if self._progress is not None:
+            self._progress(1.0)

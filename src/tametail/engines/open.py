@@ -1,57 +1,146 @@
-"""Which engine reads the data: decided by their type, which is public."""
+"""The one front door: which table holds the data, decided by their type, which is public."""
 
 from __future__ import annotations
 
-import numbers
 import os
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Mapping, Sequence, Set
+from numbers import Integral, Number
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from tametail.engines import Engine
-from tametail.engines.tables.files import FileEngine, Progress
-from tametail.engines.tables.frames import column_of, is_frame, is_spark
-from tametail.engines.tables.memory import MemoryEngine
+from tametail.engines.local import LocalEngine, Progress
+from tametail.engines.tables import Table
+from tametail.engines.tables.csv import CsvTable
+from tametail.engines.tables.files import find_files, kind_of
+from tametail.engines.tables.frames import from_frame, is_frame, is_spark
+from tametail.engines.tables.memory import ColumnsTable, MatrixTable, from_cells
+from tametail.engines.tables.parquet import ParquetTable
+from tametail.engines.text import Parse
 from tametail.errors import ParameterError
 
 _ADVICE = (
     "pass a list or an array of numbers, a frame and a column, or the path of a file and a column."
 )
 
+#: One name, several, or none.
+Columns = str | int | Sequence[str | int] | None
 
-def open_column(data: Any, column: str | None = None, progress: Progress | None = None) -> Engine:
-    """Return the engine over one column of ``data``: a path, a frame, or numbers.
 
-    >>> open_column([1.0, 2.5, None]).size
-    3
+def open_table(
+    data: Any,
+    columns: Columns = None,
+    progress: Progress | None = None,
+    parse: Parse | None = None,
+) -> Engine:
+    """Return the engine over one or several columns of ``data``.
+
+    Parameters
+    ----------
+    data
+        A path, a glob or a folder; a list of paths, if ``columns`` are given; a frame; a Spark
+        frame; or numbers: an array of one or two dimensions, a list of cells, a list of rows.
+    columns
+        A name or a list of names. None: the only column of a frame or a file, all columns of a
+        matrix.
+    progress
+        Called with the part of a pass that is done, in steps of 5%.
+    parse
+        How text is read as numbers.
+
+    Examples
+    --------
+    >>> open_table([1.0, 2.5, None]).size, open_table([[1, 2], [3, 4]]).columns
+    (3, ('0', '1'))
     """
-    if isinstance(data, str | os.PathLike):
-        return FileEngine(data, column, progress)
+    names = _names(columns)
     if is_spark(data):
+        return _open_spark(data, names)
+    return LocalEngine(_table(data, names, parse), progress)
+
+
+def open_rows(data: Any) -> Engine:
+    """Return the engine over all columns of a matrix, a list of rows or a frame."""
+    if isinstance(data, str | os.PathLike) or is_spark(data):
+        raise ParameterError(
+            f"data of type {type(data).__name__} cannot be read: pass a matrix with a row for each "
+            "record: a two-dimensional array, a frame whose columns are all numeric, or a list of "
+            "rows."
+        )
+    return LocalEngine(from_frame(data, None, None) if is_frame(data) else _numbers(data, None))
+
+
+def _table(data: Any, names: list[str] | None, parse: Parse | None) -> Table:
+    wanted: list[str | None] = [None] if names is None else [*names]
+    if isinstance(data, str | os.PathLike):
+        return _open_files([data], wanted, parse)
+    if is_frame(data):
+        return from_frame(data, wanted, parse)
+    if names is None:
+        return _numbers(data, parse)
+    if isinstance(data, list | tuple):
+        return _open_files(data, wanted, parse)
+    raise ParameterError(
+        f"column={names if len(names) > 1 else names[0]!r} is given, but {type(data).__name__} has "
+        "no columns: columns belong to frames and files."
+    )
+
+
+def _names(columns: Columns) -> list[str] | None:
+    """Return the names as text: pandas numbers columns that have none."""
+    if columns is None:
+        return None
+    given = columns if isinstance(columns, list | tuple) else [columns]
+    if not given or not all(isinstance(name, str | Integral) for name in given):
+        raise ParameterError(
+            f"column of type {type(columns).__name__} is neither a name nor a list of names: write "
+            "column='a', or column=['a', 'b'] for several."
+        )
+    names = [str(name) for name in given]
+    if len(set(names)) < len(names):
+        raise ParameterError(f"column={names!r} names a column twice: name each once.")
+    return names
+
+
+def _open_spark(frame: Any, names: list[str] | None) -> Engine:
+    if names is None or len(names) == 1:
         from tametail.engines.spark.column import SparkEngine
 
-        return SparkEngine(data, column)
-    if is_frame(data):
-        return MemoryEngine(column_of(data, column))
-    if column is not None:
-        raise ParameterError(
-            f"column={column!r} is given, but {type(data).__name__} has no columns: columns belong "
-            "to frames and files."
-        )
-    return MemoryEngine(_sequence(data))
+        return SparkEngine(frame, None if names is None else names[0])
+    from tametail.engines.spark.table import SparkTableEngine
+
+    return SparkTableEngine(frame, names)
 
 
-def _sequence(data: Any) -> Any:
-    """Return numbers in an order of their own; whatever has none is refused."""
-    if isinstance(data, pa.Array | np.ndarray):
-        return data
-    if hasattr(data, "__array__") and not isinstance(data, numbers.Number):
-        return np.asarray(data)
-    if isinstance(data, Iterator):
-        return list(data)
-    refused = isinstance(data, Mapping | Set | bytes | bytearray | memoryview)
+def _open_files(paths: Sequence[Any], wanted: list[str | None], parse: Parse | None) -> Table:
+    files: list[Path] = []
+    for path in paths:
+        if not isinstance(path, str | os.PathLike):
+            raise ParameterError(
+                "a list beside column= is a list of paths, and one of its items is none: leave "
+                "column out if the list holds numbers."
+            )
+        files += find_files(path)
+    if not files:
+        raise ParameterError("the list of paths is empty: name a file.")
+    kind = ParquetTable if kind_of(files) == "Parquet" else CsvTable
+    return kind(files, wanted, parse)
+
+
+def _numbers(data: Any, parse: Parse | None) -> Table:
+    """Return the table of numbers in an order of their own; whatever has none is refused."""
+    if isinstance(data, pa.Array):
+        data = pa.chunked_array([data])
+    if isinstance(data, pa.ChunkedArray):
+        return ColumnsTable([data], ["0"], parse)
+    if isinstance(data, np.ndarray):
+        return MatrixTable(data)
+    if hasattr(data, "__array__") and not isinstance(data, Number):
+        return MatrixTable(np.asarray(data))
+    refused = isinstance(data, Mapping | Set | str | bytes | bytearray | memoryview)
     if refused or not hasattr(data, "__iter__"):
         raise ParameterError(f"data of type {type(data).__name__} cannot be read: {_ADVICE}")
-    return data
+    return from_cells(data)

@@ -221,14 +221,14 @@ def _given(
     bound, order = parse_bound(R, budget, "of norm at most R"), number(k=k)
     if not 2 <= order < math.inf:
         raise ParameterError(f"k={k!r} is not known in many dimensions: write a finite k >= 2.")
-    from tametail.engines.tables.matrix import open_matrix  # brings pyarrow: not at import
+    from tametail.engines.open import open_rows  # brings pyarrow: not at import
 
-    engine = open_matrix(X)
+    engine = open_rows(X)
     return _Given(
         ask=Ask(Data(engine), budget, Unit.REPLACE_ONE),
         budget=budget,
         size=engine.size,
-        dim=engine.dim,
+        dim=len(engine.columns),
         alpha=positive(alpha=alpha),
         k=order,
         R=bound,

@@ -22,6 +22,7 @@ from tametail.engines.spark.rows import (
     with_constants,
 )
 from tametail.engines.survey import Held, held_halvings
+from tametail.engines.tables.frames import pick_column
 from tametail.errors import InternalError
 from tametail.queries.column import Buckets, ClippedSum, ColumnQuery, Count, Median
 
@@ -43,6 +44,7 @@ class SparkEngine:
     """
 
     def __init__(self, frame: Any, column: str | None = None) -> None:
+        self.columns = (pick_column(frame.columns, column),)
         self._numbers = to_numbers(frame, {"x": column})
         self._rows = SparkRows(self._numbers)
         self._present_count: int | None = None
@@ -74,6 +76,12 @@ class SparkEngine:
     def rows(self, start: int, stop: int) -> SparkEngine:
         """Refuse: rows have no stable positions, so no two asks can share the budget by them."""
         raise InternalError(f"rows {start}..{stop} of a Spark frame have no stable positions.")
+
+    def column(self, index: int) -> SparkEngine:
+        """Return the engine itself: there is one column."""
+        if index:
+            raise InternalError(f"there is no column number {index}.")
+        return self
 
     @property
     def _present(self) -> Any:

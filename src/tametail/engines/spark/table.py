@@ -20,8 +20,9 @@ from pyspark.sql import functions as fn
 from tametail.engines.cells import Floats, arrow_to_floats
 from tametail.engines.kernels.ball import Totals, conclude
 from tametail.engines.kernels.passes import PASSES
-from tametail.engines.local import TableEngine
+from tametail.engines.spark.column import SparkEngine
 from tametail.engines.spark.rows import collect, to_numbers
+from tametail.errors import InternalError
 from tametail.queries.rows import BallSquares, BallSum, ColumnMedians, RowQuery, Rows
 
 #: What a partition answers: integers in lists.
@@ -32,14 +33,15 @@ _ADVICE = "compute it before, and see that the executors' Python has tametail in
 Batches = Iterator[pa.RecordBatch]
 
 
-class SparkTableEngine(TableEngine):
+class SparkTableEngine:
     """Answers column queries over several columns of a Spark frame, in one job each.
 
     The sums and the squares of one ball share a job.
     """
 
     def __init__(self, frame: Any, columns: Sequence[str]) -> None:
-        super().__init__(columns, self._count_rows, lambda _: iter(()))
+        self.columns = tuple(columns)
+        self._frame = frame
         self._numbers = to_numbers(frame, {f"x{j}": name for j, name in enumerate(columns)})
         self._totals: tuple[Any, Totals] | None = None
 
@@ -54,6 +56,19 @@ class SparkTableEngine(TableEngine):
                 return conclude(query, self._ball_totals(query))
         tables = self._partials(query)
         return [np.sum(counts, axis=0, dtype=np.int64) for counts in zip(*tables, strict=True)]
+
+    @property
+    def size(self) -> int:
+        """The number of rows. Public under replace-one only."""
+        return self._count_rows()
+
+    def rows(self, start: int, stop: int) -> SparkTableEngine:
+        """Refuse: rows have no stable positions, so no two asks can share the budget by them."""
+        raise InternalError(f"rows {start}..{stop} of a Spark frame have no stable positions.")
+
+    def column(self, index: int) -> SparkEngine:
+        """Return an engine over one column."""
+        return SparkEngine(self._frame, self.columns[index])
 
     def _count_rows(self) -> int:
         ((rows,),) = collect(self._numbers.agg(fn.count(fn.lit(1))))

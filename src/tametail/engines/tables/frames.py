@@ -1,16 +1,20 @@
-"""Frames (pandas, Polars, Arrow and what else narwhals knows): find a column by name."""
+"""Frames (pandas, Polars, Arrow and what else narwhals knows): find columns by name."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from tametail.engines.cells import cells_to_floats, check_arrow_type
+from tametail.engines.cells import Floats, check_array_type, check_arrow_type
+from tametail.engines.tables import Table, Tell
+from tametail.engines.tables.memory import Column, ColumnsTable, MatrixTable
+from tametail.engines.text import Parse, objects_to_floats
 from tametail.errors import ColumnError, DataError, ParameterError
 
 
@@ -31,29 +35,36 @@ def is_spark(data: Any) -> bool:
     return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
 
 
-def column_of(data: Any, column: str | None) -> Any:
-    """Return the column as a NumPy array or an Arrow chunked array."""
-    native = _known(data)
-    if isinstance(native, nw.LazyFrame):
-        names = native.collect_schema().names()
-        native = _computed(native.select(nw.col(pick_column(names, column))))
-    if isinstance(native, nw.DataFrame):
-        return _values(native.get_column(pick_column(native.columns, column)))
-    if column is not None:
-        raise ParameterError(
-            f"column={column!r} is given, but a series has no columns: leave column out."
-        )
-    return _values(native)
+def from_frame(data: Any, wanted: Sequence[str | None] | None, parse: Parse | None) -> Table:
+    """Return the table of the wanted columns of a frame or a series; None: of all of them.
+
+    A lazy frame is computed, once, when its records are first asked for.
+    """
+    frame = _known(data)
+    if isinstance(frame, nw.Series):
+        if wanted is not None and wanted != [None]:
+            name = wanted[0] if len(wanted) == 1 else wanted
+            raise ParameterError(
+                f"column={name!r} is given, but a series has no columns: leave column out."
+            )
+        return _eager([frame], ["0"], parse)
+    names = frame.collect_schema().names()
+    chosen = names if wanted is None else [pick_column(names, name) for name in wanted]
+    if isinstance(frame, nw.LazyFrame):
+        return LazyTable(frame, chosen, parse)
+    return _eager([frame.get_column(name) for name in chosen], [*map(str, chosen)], parse)
 
 
-def pick_column(names: Sequence[str], column: str | None) -> str:
-    """Return the column's name, or the only one there is."""
+def pick_column(names: Sequence[str], column: str | None, unnamed: str | None = None) -> str:
+    """Return the column's name, or the only one there is.
+
+    If ``unnamed`` is given, a message has that sentence in place of names.
+    """
     if column is None:
         if len(names) == 1:
             return names[0]
-        raise ColumnError(
-            f"the data have {len(names)} columns: write column=..., one of {list(names)}."
-        )
+        shown = f"the data have {len(names)} columns: write column=..., one of {list(names)}."
+        raise ColumnError(f"no column is chosen: {unnamed}" if unnamed else shown)
     # pandas may number its columns. Names that are the same twice are the engine's to refuse.
     same = list({name for name in names if str(name) == str(column)})
     if len(same) > 1:
@@ -61,7 +72,7 @@ def pick_column(names: Sequence[str], column: str | None) -> str:
     if not same:
         close = difflib.get_close_matches(str(column), [str(name) for name in names], n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"there are {list(names)}."
-        raise ColumnError(f"there is no column {column!r}: {hint}")
+        raise ColumnError(f"there is no column {column!r}: {unnamed or hint}")
     return same[0]
 
 
@@ -72,7 +83,47 @@ def _known(data: Any) -> Any:
         raise ColumnError("several columns have the same name: rename all but one.") from None
 
 
-def _computed(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+class LazyTable:
+    """Columns of a lazy frame: names and types are schema, its records wait for a question."""
+
+    def __init__(self, frame: nw.LazyFrame[Any], names: Sequence[str], parse: Parse | None) -> None:
+        self.columns = tuple(map(str, names))
+        self.in_place = False
+        self._frame, self._names, self._parse = frame, list(names), parse
+        schema = frame.collect_schema()
+        for name in names:
+            _check_lazy_type(name, schema[name], parse)
+
+    @cached_property
+    def _table(self) -> Table:
+        # All columns at once: computed one by one, their rows may come in other orders.
+        frame = _compute(self._frame.select(self._names))
+        return _eager([frame.get_column(x) for x in self._names], self.columns, self._parse)
+
+    def rows(self) -> int:
+        """Return the number of rows: the frame is computed."""
+        return self._table.rows()
+
+    def chunks(self, most: int, start: int, stop: int | None, tell: Tell) -> Iterator[Floats]:
+        """Yield rows of the frame, which is computed once."""
+        return self._table.chunks(most, start, stop, tell)
+
+    def column(self, index: int) -> Table:
+        """Return the table of one column, of the same computed rows."""
+        return self._table.column(index)
+
+
+def _check_lazy_type(name: str, kind: Any, parse: Parse | None) -> None:
+    if kind == nw.String and parse is None:
+        check_arrow_type(str(name), pa.string())
+    if not (kind.is_numeric() or kind in (nw.Boolean, nw.String, nw.Unknown)):
+        raise ColumnError(
+            f"column {name!r} has type {kind}, which is not numeric: choose a numeric column or "
+            "convert it before."
+        )
+
+
+def _compute(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
     """Compute a lazy frame; what its own library says of a failure may quote cells."""
     try:
         return frame.collect()
@@ -81,23 +132,45 @@ def _computed(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
     raise DataError("the lazy frame cannot be computed: compute it before, and pass the result.")
 
 
-def _values(series: nw.Series[Any]) -> Any:
-    if series.dtype == nw.Object:
-        return cells_to_floats(series.to_list())
-    if series.implementation.is_pandas() and isinstance(series.to_native().dtype, np.dtype):
-        return series.to_numpy()
-    categories = getattr(getattr(series.to_native(), "dtype", None), "categories", None)
-    if isinstance(getattr(categories, "dtype", None), np.dtypes.ObjectDType):
+def _eager(series: Sequence[nw.Series[Any]], names: Sequence[str], parse: Parse | None) -> Table:
+    columns = [_values(each, parse) for each in series]
+    if len(columns) == 1 and isinstance(columns[0], np.ndarray):
+        return MatrixTable(columns[0], names)
+    return ColumnsTable(columns, names, parse)
+
+
+def _values(series: nw.Series[Any], parse: Parse | None) -> Column:
+    """Return the column as its library keeps it, if its declared type holds numbers."""
+    kind = getattr(series.to_native(), "dtype", None)
+    in_pandas = series.implementation.is_pandas() and isinstance(kind, np.dtype)
+    # pandas does not declare what a column of objects holds.
+    if series.dtype == nw.Object or (in_pandas and kind.hasobject and parse is not None):
+        return objects_to_floats(series.to_list(), parse)
+    if in_pandas:
+        array: Column = series.to_numpy()
+        check_array_type(array.dtype)
+        return array
+    categories = getattr(getattr(kind, "categories", None), "dtype", None)
+    if isinstance(categories, np.dtypes.ObjectDType):
         # Whether such categories happen to be numbers depends on records.
         raise ColumnError(
             f"column {series.name!r} has categories of any type: convert it to float64 before."
         )
-    try:
-        values = series.to_arrow()
-    except (pa.ArrowException, TypeError):
+    values = _to_arrow(series)
+    if values is None:
         raise ColumnError(
-            f"column {series.name!r} has type {series.to_native().dtype}, which cannot be read: "
-            "convert it to float64 before."
-        ) from None
-    check_arrow_type(str(series.name), values.type)
+            f"column {series.name!r} has type {kind}, which cannot be read: convert it to float64 "
+            "before."
+        )
+    check_arrow_type(str(series.name), values.type, text=parse is not None)
     return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
+
+
+def _to_arrow(series: nw.Series[Any]) -> Any:
+    # What becomes of a kind of column that no library knows could depend on its records.
+    if series.dtype == nw.Unknown and series.implementation.is_pandas_like():
+        return None
+    try:
+        return series.to_arrow()
+    except (pa.ArrowException, TypeError):
+        return None

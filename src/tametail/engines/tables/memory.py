@@ -1,11 +1,20 @@
-"""Data in memory: lists, arrays, and columns of frames."""
+"""Rows in memory: arrays, columns of frames, lists of cells and lists of rows.
+
+A column keeps its own type; only the chunk at hand is turned into float64. Doubles are read
+where they lie.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import copy
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from tametail.engines.cells import (
@@ -16,70 +25,163 @@ from tametail.engines.cells import (
     check_array_type,
     check_arrow_type,
 )
-from tametail.engines.kernels import column as kernel
+from tametail.engines.tables import Tell
+from tametail.engines.text import Parse, text_to_floats
 from tametail.errors import ColumnError
-from tametail.queries.column import ColumnQuery
+
+#: One column as its library keeps it: a NumPy array, or a chunked array of Arrow.
+Column = Any
+
+_ADVICE = "pass one row per record: a matrix, or a list of rows, of one or more cells."
 
 
-class MemoryEngine:
-    """Answers queries over one column in memory, a chunk at a time.
+class MatrixTable:
+    """The columns of an array, named by their positions unless names are given."""
 
-    The column keeps its own type; only the chunk at hand is turned into float64.
+    def __init__(self, matrix: npt.NDArray[Any], names: Sequence[str] | None = None) -> None:
+        check_array_type(matrix.dtype)
+        if matrix.ndim == 1:
+            matrix = matrix[:, np.newaxis]
+        if matrix.ndim != 2:
+            raise ColumnError(f"the data have {matrix.ndim} dimensions: {_ADVICE}")
+        if matrix.shape[1] == 0:
+            raise ColumnError(f"the data have no column: {_ADVICE}")
+        self._matrix = matrix
+        self.columns = tuple(map(str, range(matrix.shape[1])) if names is None else names)
+        is_masked = isinstance(matrix, np.ma.MaskedArray)
+        self._is_plain = matrix.dtype == np.float64 and matrix.dtype.isnative and not is_masked
+        self.in_place = self._is_plain and bool(matrix.flags.c_contiguous)
 
-    >>> from tametail.queries.column import Count
-    >>> MemoryEngine([1, 2, None, "n/a", float("nan")]).answer(Count())
-    (2,)
+    def rows(self) -> int:
+        """Return the number of rows."""
+        return len(self._matrix)
+
+    def chunks(self, most: int, start: int, stop: int | None, tell: Tell) -> Iterator[Floats]:
+        """Yield rows, uncopied if they are doubles."""
+        matrix = self._matrix[start:stop]
+        for first in range(0, len(matrix), most):
+            part = matrix[first : first + most]
+            yield part if self._is_plain else array_to_floats(part.reshape(-1)).reshape(part.shape)
+            tell((first + len(part)) / len(matrix))
+
+    def column(self, index: int) -> MatrixTable:
+        """Return the table of one column."""
+        return MatrixTable(self._matrix[:, index : index + 1], (self.columns[index],))
+
+
+class ColumnsTable:
+    """Columns of one length, each of a type of its own."""
+
+    def __init__(
+        self, columns: Sequence[Column], names: Sequence[str], parse: Parse | None = None
+    ) -> None:
+        self.columns = tuple(names)
+        self._columns = [
+            _Column(each, name, parse) for each, name in zip(columns, names, strict=True)
+        ]
+        self.in_place = False
+
+    def rows(self) -> int:
+        """Return the number of rows."""
+        return self._columns[0].size
+
+    def chunks(self, most: int, start: int, stop: int | None, tell: Tell) -> Iterator[Floats]:
+        """Yield rows with all columns side by side."""
+        places = range(self.rows())[start:stop]
+        for first in range(places.start, places.stop, most):
+            last = min(first + most, places.stop)
+            yield side_by_side([column.floats(first, last) for column in self._columns])
+            tell((last - places.start) / len(places))
+
+    def column(self, index: int) -> ColumnsTable:
+        """Return the table of one column."""
+        one = copy.copy(self)
+        one.columns, one._columns = (self.columns[index],), [self._columns[index]]
+        return one
+
+
+class _Column:
+    """A column whose rows are found by position, whatever pieces it is made of."""
+
+    def __init__(self, column: Column, name: str, parse: Parse | None) -> None:
+        self.size = len(column)
+        self._parse = parse
+        self._is_arrow = isinstance(column, pa.ChunkedArray)
+        if self._is_arrow:
+            self._is_text = check_arrow_type(name, column.type, text=parse is not None)
+            self._pieces = column.chunks
+            self._ends = list(accumulate(map(len, self._pieces)))
+        else:
+            check_array_type(column.dtype)
+            self._array = column
+
+    def floats(self, start: int, stop: int) -> Floats:
+        """Return the numbers of the rows ``start..stop-1``."""
+        if not self._is_arrow:
+            return array_to_floats(self._array[start:stop])
+        found = []
+        for piece in range(bisect_right(self._ends, start), len(self._ends)):
+            before = self._ends[piece] - len(self._pieces[piece])
+            if before >= stop:
+                break
+            offset = max(start - before, 0)
+            found.append(self._to_floats(self._pieces[piece].slice(offset, stop - before - offset)))
+        return found[0] if len(found) == 1 else np.concatenate([np.empty(0), *found])
+
+    def _to_floats(self, cells: pa.Array) -> Floats:
+        if self._is_text and self._parse is not None:
+            return text_to_floats(cells.cast(pa.string()), self._parse)
+        return arrow_to_floats(cells)
+
+
+def side_by_side(columns: Sequence[Floats]) -> Floats:
+    """Return columns as a matrix; a single one is not copied."""
+    return columns[0][:, np.newaxis] if len(columns) == 1 else np.column_stack(columns)
+
+
+def from_cells(data: Iterable[Any]) -> MatrixTable:
+    """Return the table of a list: of cells, or of rows if most of its items are rows.
+
+    A row is a list, a tuple or a one-dimensional array. The data are rows if more than half of
+    the items are, and have as many columns as most rows have cells (of two lengths that are as
+    frequent, the smaller). So no single record decides what the columns are: it is the schema of
+    a list. What is no row is a row of missing cells, and so are the cells that a row lacks.
+
+    >>> from_cells([[1, 2], None, [3], [4, 5]]).columns, from_cells([1.0, [2], None]).columns
+    (('0', '1'), ('0',))
     """
-
-    def __init__(self, column: Any) -> None:
-        self._column = _as_column(column)
-        self._profiles: dict[float, kernel.Profile] = {}
-
-    @property
-    def size(self) -> int:
-        """The number of records, missing ones included."""
-        return len(self._column)
-
-    def answer(self, query: ColumnQuery) -> Any:
-        """Return the exact answer to ``query``."""
-        # An array of doubles is read where it is: then longer chunks are quicker.
-        size = kernel.longest_chunk(query) if _is_plain(self._column) else kernel.CHUNK
-        return kernel.answer(query, self._chunks(size), self._profiles)
-
-    def rows(self, start: int, stop: int) -> MemoryEngine:
-        """Return an engine over the rows ``start..stop-1``."""
-        return MemoryEngine(self._column[start:stop])
-
-    def _chunks(self, size: int) -> Iterator[Floats]:
-        column = self._column
-        if isinstance(column, pa.ChunkedArray):
-            for piece in column.chunks:
-                for start in range(0, len(piece), size):
-                    yield arrow_to_floats(piece.slice(start, size))
-            return
-        for start in range(0, len(column), size):
-            yield array_to_floats(column[start : start + size])
+    items = list(data)
+    # Which classes there are is found quickly, and most lists hold no row.
+    has_rows = any(issubclass(kind, list | tuple | np.ndarray) for kind in set(map(type, items)))
+    rows = [_row(item) for item in items] if has_rows else []
+    lengths = Counter(len(row) for row in rows if row is not None)
+    if 2 * lengths.total() <= len(items):
+        return MatrixTable(cells_to_floats(items))
+    width = most_frequent(lengths)
+    matrix = np.full((len(rows), width), np.nan)
+    for target, row in zip(matrix, rows, strict=True):
+        if row is not None:
+            target[: len(row)] = row[:width]
+    return MatrixTable(matrix)
 
 
-def _is_plain(column: Any) -> bool:
-    is_array = isinstance(column, np.ndarray) and not isinstance(column, np.ma.MaskedArray)
-    return is_array and column.dtype == np.float64 and bool(column.flags.c_contiguous)
+def most_frequent(lengths: Counter[int]) -> int:
+    """Return the length that most have; of two that are as frequent, the smaller.
+
+    >>> most_frequent(Counter([3, 2, 3, 2, 7]))
+    2
+    """
+    return min(lengths, key=lambda length: (-lengths[length], length))
 
 
-def _as_column(data: Any) -> Any:
-    """Return a one-dimensional NumPy array or an Arrow chunked array; no cell can make it fail."""
-    if isinstance(data, pa.Array):
-        data = pa.chunked_array([data])
-    if isinstance(data, pa.ChunkedArray):
-        check_arrow_type("data", data.type)
-        return data
-    if isinstance(data, np.ndarray):
-        check_array_type(data.dtype)
-        if data.ndim == 2 and data.shape[1] == 1:
-            data = data[:, 0]
-        if data.ndim != 1:
-            raise ColumnError(
-                f"the data have {data.ndim} dimensions: pass one column, a one-dimensional array."
-            )
-        return data
-    return cells_to_floats(data)
+def _row(item: Any) -> Floats | None:
+    """Return the numbers of a row, None if the item is no row; no code of the item's own runs."""
+    kind = type(item)
+    for base in (list, tuple):
+        if issubclass(kind, base):
+            return cells_to_floats(base.__iter__(item))
+    if not issubclass(kind, np.ndarray) or np.ndarray.ndim.__get__(item) != 1:
+        return None
+    if kind is not np.ma.MaskedArray:
+        item = np.ndarray.view(item, np.ndarray)
+    return array_to_floats(item) if item.dtype.kind in "fiubO" else np.full(len(item), np.nan)

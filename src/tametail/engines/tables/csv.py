@@ -1,0 +1,206 @@
+"""Columns of CSV files: every block is parsed once, for all columns that are wanted.
+
+Opening a table reads the first row of each file, which names the columns.
+"""
+
+from __future__ import annotations
+
+import copy
+import csv
+import io
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from tametail.engines.cells import Floats
+from tametail.engines.tables import Tell, cut
+from tametail.engines.tables.blocks import blocks, decompressed, open_bytes, to_utf8
+from tametail.engines.tables.files import UNREADABLE, check_alone, ending, guarded, unreadable
+from tametail.engines.tables.frames import pick_column
+from tametail.engines.tables.memory import most_frequent, side_by_side
+from tametail.engines.text import PLAIN, Parse, text_to_floats, text_to_number
+from tametail.errors import DataError
+
+#: Rows of a file without names that are looked at to know how many columns most of them have.
+_ROWS_FOR_WIDTH = 1000
+
+_UNNAMED = (
+    "the first row does not look like names (a cell is empty, repeated or a number), so it is not "
+    "shown; write parse=Parse(header=False) if it is a record, and Parse(header=True) if it has "
+    "the names."
+)
+
+
+class _Header(NamedTuple):
+    names: list[str]
+    rows: int  # that are no records: the names, and empty lines before them
+
+
+class CsvTable:
+    """Columns of CSV files that all have the same header."""
+
+    def __init__(
+        self, files: list[Path], wanted: Sequence[str | None], parse: Parse | None
+    ) -> None:
+        self._files, self._parse = files, parse or PLAIN
+        headers = [self._header(path) for path in files]
+        names = headers[0].names
+        is_shown = self._parse.header is not None or _are_names(names)
+        chosen = [pick_column(names, name, None if is_shown else _UNNAMED) for name in wanted]
+        for path, header in zip(files, headers, strict=True):
+            if header.names != names:
+                raise DataError(
+                    f"{str(path)!r} has other columns than {str(files[0])!r}: give all files one "
+                    "header."
+                )
+        for name in chosen:
+            check_alone(names, name)
+        self.columns = tuple(chosen)
+        self.in_place = False
+        self._positions = [names.index(name) for name in chosen]
+        self._width = len(names)
+        self._header_rows = [header.rows for header in headers]
+        self._bytes = [path.stat().st_size for path in files]
+        self._rows: int | None = None
+
+    def rows(self) -> int:
+        """Return the number of rows, by a pass over the files."""
+        if self._rows is None:
+            self._rows = sum(len(cells) for cells in self._parsed(lambda _: None))
+        return self._rows
+
+    def chunks(self, most: int, start: int, stop: int | None, tell: Tell) -> Iterator[Floats]:
+        """Yield rows of all files in the order of their names."""
+        return cut(self._blocks(most, tell), start, stop)
+
+    def column(self, index: int) -> CsvTable:
+        """Return the table of one column."""
+        one = copy.copy(self)
+        one.columns, one._positions = (self.columns[index],), [self._positions[index]]
+        return one
+
+    def _blocks(self, most: int, tell: Tell) -> Iterator[Floats]:
+        for cells in self._parsed(tell):
+            for start in range(0, len(cells), most):
+                part = cells.slice(start, most)
+                yield side_by_side([text_to_floats(text, self._parse) for text in part.columns])
+
+    def _parsed(self, tell: Tell) -> Iterator[pa.RecordBatch]:
+        """Yield the cells of the next rows as text."""
+        before, total = 0, sum(self._bytes)
+        for path, header_rows, size in zip(
+            self._files, self._header_rows, self._bytes, strict=True
+        ):
+            with open_bytes(path) as file:
+                stream = self._cells(path, file, header_rows)
+                for cells in guarded(stream, path, "CSV"):
+                    yield cells
+                    tell(min((before + file.tell()) / max(total, 1), 1.0))
+            before += size
+
+    def _cells(self, path: Path, file: Any, header_rows: int) -> Iterator[pa.RecordBatch]:
+        for block in blocks(decompressed(path, file), self._parse):
+            yield self._parse_block(block, self._delimiter(path), header_rows)
+            header_rows = 0
+
+    def _parse_block(self, block: bytes, delimiter: str, header_rows: int) -> pa.RecordBatch:
+        """Return the columns' cells as text; a row with too few or too many cells is missing.
+
+        Such a row, like an empty line, keeps its place: what one record looks like must change
+        neither the number of rows nor the position of any other.
+        """
+        from pyarrow import csv as arrow_csv
+
+        # Columns go by position: the header has been read, and is skipped here.
+        names = [str(position) for position in range(self._width)]
+        wanted = [names[position] for position in self._positions]
+        malformed: list[int] = []
+
+        def note(row: Any) -> str:
+            malformed.append(row.number - 1 - header_rows)
+            return "skip"
+
+        table = arrow_csv.read_csv(
+            pa.BufferReader(block),
+            read_options=arrow_csv.ReadOptions(
+                use_threads=False,
+                block_size=len(block),
+                column_names=names,
+                skip_rows_after_names=header_rows,
+            ),
+            parse_options=arrow_csv.ParseOptions(
+                delimiter=delimiter,
+                newlines_in_values=True,
+                ignore_empty_lines=False,
+                invalid_row_handler=note,
+            ),
+            convert_options=arrow_csv.ConvertOptions(
+                include_columns=wanted, column_types=dict.fromkeys(wanted, pa.string())
+            ),
+        )
+        (batch,) = table.combine_chunks().to_batches() or [_no_rows(table.schema)]
+        return _with_gaps(batch, malformed)
+
+    def _delimiter(self, path: Path) -> str:
+        return self._parse.delimiter or ("\t" if ending(path).startswith(".tsv") else ",")
+
+    def _header(self, path: Path) -> _Header:
+        """Return the names in the first row that is not empty, and the rows before the records.
+
+        Without names, columns are numbered, as many as most of the first rows have.
+        """
+        try:
+            with open_bytes(path) as file:
+                text = io.TextIOWrapper(
+                    decompressed(path, file),
+                    encoding=to_utf8.get(self._parse.encoding, self._parse.encoding),
+                    errors="replace",
+                    newline="",
+                )
+                rows = csv.reader(text, delimiter=self._delimiter(path))
+                if self._parse.header is False:
+                    widths = Counter(len(row) for row in islice(rows, _ROWS_FOR_WIDTH) if row)
+                    if widths:
+                        return _Header([*map(str, range(most_frequent(widths)))], 0)
+                else:
+                    for count, names in enumerate(rows, start=1):
+                        if names:
+                            return _Header(names, count)
+        except UNREADABLE:
+            raise unreadable(path, "CSV") from None
+        raise DataError(f"{str(path)!r} is empty: a CSV file begins with the names of its columns.")
+
+
+def _are_names(cells: list[str]) -> bool:
+    """Say whether cells look like names: none is empty, repeated, or reads as a number.
+
+    >>> _are_names(["name", "salary"]), _are_names(["Smith", "184000"])
+    (True, False)
+    """
+    stripped = [cell.strip() for cell in cells]
+    is_repeated = len(set(stripped)) < len(stripped)
+    return all(stripped) and not is_repeated and not any(map(_is_number, stripped))
+
+
+def _is_number(cell: str) -> bool:
+    generous = Parse(thousands=",", percent=True, accounting=True, currency="$€£")
+    european = Parse(decimal=",", thousands=".", percent=True, accounting=True, currency="$€£")
+    return any(not np.isnan(text_to_number(cell, each)) for each in (generous, european))
+
+
+def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([], pa.string()) for _ in schema], schema=schema)
+
+
+def _with_gaps(cells: pa.RecordBatch, gaps: list[int]) -> pa.RecordBatch:
+    """Return the cells with a row of nulls at each of these positions of the result."""
+    if not gaps:
+        return cells
+    is_gap = np.zeros(len(cells) + len(gaps), dtype=bool)
+    is_gap[gaps] = True
+    return cells.take(pa.array(np.cumsum(~is_gap) - 1, mask=is_gap))

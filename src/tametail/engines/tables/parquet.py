@@ -1,0 +1,128 @@
+"""Columns of Parquet files, streamed in bounded memory.
+
+Opening a table reads names, declared types and sizes of files, no record.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from tametail.engines.cells import Floats, arrow_to_floats, check_arrow_type
+from tametail.engines.tables import Tell, cut
+from tametail.engines.tables.files import UNREADABLE, check_alone, guarded, unreadable
+from tametail.engines.tables.frames import pick_column
+from tametail.engines.tables.memory import side_by_side
+from tametail.engines.text import Parse, text_to_floats
+from tametail.errors import DataError
+
+#: Bytes of a column that are in memory at a time.
+_BLOCK = 1 << 20
+
+#: Rows that are read at a time, of one column and of several.
+_ROWS, _WIDE_ROWS = 1 << 16, 1 << 13
+
+
+class _Group(NamedTuple):
+    """A part of a file with a size of its own."""
+
+    rows: int
+    bytes: int
+
+
+class ParquetTable:
+    """Columns of Parquet files that all declare them alike."""
+
+    def __init__(
+        self, files: list[Path], wanted: Sequence[str | None], parse: Parse | None
+    ) -> None:
+        self._files, self._parse = files, parse
+        with _open(files[0]) as file:
+            schema = file.schema_arrow
+        self.columns = tuple(pick_column(schema.names, name) for name in wanted)
+        for name in self.columns:
+            check_alone(schema.names, name)
+        self._types = {name: schema.field(name).type for name in self.columns}
+        self._are_text = {
+            name: check_arrow_type(name, kind, text=parse is not None)
+            for name, kind in self._types.items()
+        }
+        self.in_place = False
+        self._groups = [self._measure(path) for path in files]
+
+    def rows(self) -> int:
+        """Return the number of rows, from the files' own metadata."""
+        return sum(group.rows for groups in self._groups for group in groups)
+
+    def chunks(self, most: int, start: int, stop: int | None, tell: Tell) -> Iterator[Floats]:
+        """Yield rows of all files in the order of their names."""
+        return cut(self._blocks(most, tell), start, stop)
+
+    def column(self, index: int) -> ParquetTable:
+        """Return the table of one column."""
+        one = copy.copy(self)
+        one.columns = (self.columns[index],)
+        return one
+
+    def _blocks(self, most: int, tell: Tell) -> Iterator[Floats]:
+        size = min(most, _ROWS if len(self.columns) == 1 else _WIDE_ROWS)
+        total = sum(group.bytes for groups in self._groups for group in groups)
+        before = 0.0
+        for path, groups in zip(self._files, self._groups, strict=True):
+            with _open(path) as file:
+                self._check_schema(path, file.schema_arrow)
+                rows = 0
+                stream = file.iter_batches(batch_size=size, columns=list(self.columns))
+                for batch in guarded(stream, path, "Parquet"):
+                    yield side_by_side([self._numbers(batch, name) for name in self.columns])
+                    rows += len(batch)
+                    tell((before + _bytes_done(groups, rows)) / max(total, 1))
+            before += sum(group.bytes for group in groups)
+
+    def _numbers(self, batch: pa.RecordBatch, name: str) -> Floats:
+        if self._parse is not None and self._are_text[name]:
+            return text_to_floats(batch[name].cast(pa.string()), self._parse)
+        return arrow_to_floats(batch[name])
+
+    def _measure(self, path: Path) -> list[_Group]:
+        with _open(path) as file:
+            self._check_schema(path, file.schema_arrow)
+            metadata = file.metadata
+            groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+            return [_Group(group.num_rows, group.total_byte_size) for group in groups]
+
+    def _check_schema(self, path: Path, schema: pa.Schema) -> None:
+        """Refuse a file that declares a column otherwise than the first file did."""
+        for name in self.columns:
+            kind = self._types[name]
+            if schema.names.count(name) != 1 or schema.field(name).type != kind:
+                raise DataError(
+                    f"{str(path)!r} does not declare column {name!r} as {kind}, as "
+                    f"{str(self._files[0])!r} did: give all files one schema."
+                )
+
+
+def _bytes_done(groups: list[_Group], rows: int) -> float:
+    """Return how many bytes hold the first rows, as if those of a group were equally long."""
+    done = 0.0
+    for group in groups:
+        done += group.bytes * min(rows / max(group.rows, 1), 1.0)
+        rows = max(rows - group.rows, 0)
+    return done
+
+
+def _open(path: Path) -> Any:
+    from pyarrow.parquet import ParquetFile
+
+    try:
+        # A buffer keeps memory bounded also where a file is one large row group. A page that is
+        # not what was written would be read as other records.
+        return ParquetFile(
+            path, pre_buffer=False, buffer_size=_BLOCK, page_checksum_verification=True
+        )
+    except UNREADABLE:
+        raise unreadable(path, "Parquet") from None
