@@ -229,7 +229,8 @@ def test_unreadable_data_cost_nothing(data, column, error, message):
 @pytest.mark.parametrize(
     ("data", "column", "message"),
     [
-        ([1.0], "a", "column='a' is given, but list has no columns"),
+        ([1.0], "a", "a list beside column= is a list of paths"),
+        (range(3), "a", "column='a' is given, but range has no columns"),
         (5, None, "data of type int cannot be read: pass a list"),
         (None, None, "data of type NoneType cannot be read"),
         ({"a": 1}, None, "data of type dict cannot be read"),

@@ -29,6 +29,9 @@ from tametail.errors import DataError
 #: Rows of a file without names that are looked at to know how many columns most of them have.
 _ROWS_FOR_WIDTH = 1000
 
+#: Cells that are kept once they are parsed: 64 MB.
+_KEPT_CELLS = 1 << 23
+
 _UNNAMED = (
     "the first row does not look like names (a cell is empty, repeated or a number), so it is not "
     "shown; write parse=Parse(header=False) if it is a record, and Parse(header=True) if it has "
@@ -39,6 +42,27 @@ _UNNAMED = (
 class _Header(NamedTuple):
     names: list[str]
     rows: int  # that are no records: the names, and empty lines before them
+
+
+class _Kept:
+    """The numbers of columns of a small file, so that their text is parsed once."""
+
+    def __init__(self) -> None:
+        self.room = _KEPT_CELLS
+        self._columns: dict[int, list[Floats]] = {}
+
+    def find(self, positions: list[int]) -> Iterator[list[Floats]] | None:
+        """Return the blocks of these columns; None if one of them is not kept."""
+        if not all(position in self._columns for position in positions):
+            return None
+        kept = (self._columns[position] for position in positions)
+        return (list(block) for block in zip(*kept, strict=True))
+
+    def keep(self, positions: list[int], blocks: list[list[Floats]], room: int) -> None:
+        """Keep what a whole pass has read."""
+        self.room = room
+        for index, position in enumerate(positions):
+            self._columns[position] = [columns[index] for columns in blocks]
 
 
 class CsvTable:
@@ -67,11 +91,12 @@ class CsvTable:
         self._header_rows = [header.rows for header in headers]
         self._bytes = [path.stat().st_size for path in files]
         self._rows: int | None = None
+        self._kept = _Kept()  # shared with the tables of single columns
 
     def rows(self) -> int:
         """Return the number of rows, by a pass over the files."""
         if self._rows is None:
-            self._rows = sum(len(cells) for cells in self._parsed(lambda _: None))
+            self._rows = sum(len(columns[0]) for columns in self._columns(lambda _: None))
         return self._rows
 
     def chunks(self, most: int, start: int, stop: int | None, tell: Tell) -> Iterator[Floats]:
@@ -85,10 +110,27 @@ class CsvTable:
         return one
 
     def _blocks(self, most: int, tell: Tell) -> Iterator[Floats]:
+        for columns in self._columns(tell):
+            for start in range(0, len(columns[0]), most):
+                yield side_by_side([column[start : start + most] for column in columns])
+
+    def _columns(self, tell: Tell) -> Iterator[list[Floats]]:
+        """Yield the numbers of every column in the next rows, and keep those of a small file."""
+        kept = self._kept.find(self._positions)
+        if kept is not None:
+            yield from kept
+            return
+        fresh, room = [], self._kept.room
         for cells in self._parsed(tell):
-            for start in range(0, len(cells), most):
-                part = cells.slice(start, most)
-                yield side_by_side([text_to_floats(text, self._parse) for text in part.columns])
+            columns = [text_to_floats(text, self._parse) for text in cells.columns]
+            room -= len(columns) * len(columns[0])
+            if room >= 0:
+                fresh.append(columns)
+            else:
+                fresh.clear()
+            yield columns
+        if room >= 0:
+            self._kept.keep(self._positions, fresh, room)
 
     def _parsed(self, tell: Tell) -> Iterator[pa.RecordBatch]:
         """Yield the cells of the next rows as text."""

@@ -142,11 +142,12 @@ def _eager(series: Sequence[nw.Series[Any]], names: Sequence[str], parse: Parse 
 def _values(series: nw.Series[Any], parse: Parse | None) -> Column:
     """Return the column as its library keeps it, if its declared type holds numbers."""
     kind = getattr(series.to_native(), "dtype", None)
-    in_pandas = series.implementation.is_pandas() and isinstance(kind, np.dtype)
+    is_array = series.implementation.is_pandas() and isinstance(kind, np.dtype)
     # pandas does not declare what a column of objects holds.
-    if series.dtype == nw.Object or (in_pandas and kind.hasobject and parse is not None):
+    of_objects = is_array and isinstance(kind, np.dtypes.ObjectDType)
+    if series.dtype == nw.Object or (of_objects and parse is not None):
         return objects_to_floats(series.to_list(), parse)
-    if in_pandas:
+    if is_array:
         array: Column = series.to_numpy()
         check_array_type(array.dtype)
         return array

@@ -1,0 +1,415 @@
+"""Tables: text as the caller says, rows that stay, and nothing that one cell shows."""
+
+from __future__ import annotations
+
+import gzip
+import math
+from fractions import Fraction
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pandas.api.extensions import ExtensionArray, ExtensionDtype
+
+import tametail as tt
+from tametail.engines import local
+from tametail.engines.cells import cell_to_float
+from tametail.engines.open import open_table
+from tametail.engines.tables import blocks
+from tametail.engines.tables import csv as csv_tables
+from tametail.engines.tables.csv import CsvTable
+from tametail.engines.text import Parse, text_to_floats, text_to_number
+from tametail.errors import ColumnError, DataError, ParameterError
+from tametail.queries.column import Count
+from tametail.queries.rows import Rows
+
+
+def numbers(data, column=None, **options):
+    """Return the numbers of one column as the engine reads them."""
+    engine = open_table(data, column, **options)
+    return np.concatenate([np.empty(0), *(chunk[:, 0] for chunk in engine._chunks(1000))]).tolist()
+
+
+def write(path, text, encoding="utf-8"):
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+# --- how text writes its numbers
+
+OPTIONS = [
+    Parse(),
+    Parse(decimal=",", thousands="."),
+    Parse(thousands=",", currency="$€", accounting=True, percent=True),
+    Parse(thousands="'", currency=("CHF", "Fr.".rstrip("."))),
+    Parse(decimal=",", thousands="\u202f", percent=True),
+    Parse(accounting=True),
+]
+
+CELLS = st.one_of(
+    st.text(alphabet="0123456789+-.,eE()$€% 'infatyCHFr\u202f\n\t", max_size=14),
+    st.floats().map(repr),
+    st.integers(-(10**9), 10**9).map("{:,}".format),
+    st.floats(0, 1e9).map("(${:,.2f})".format),
+    st.floats(0, 100).map("{:.1f} %".format),
+)
+
+
+@settings(max_examples=600)
+@given(cells=st.lists(st.one_of(CELLS, st.none()), max_size=5), parse=st.sampled_from(OPTIONS))
+def test_the_two_readers_of_text_agree(cells, parse):
+    found = text_to_floats(pa.array(cells, pa.string()), parse)
+    one_by_one = [math.nan if cell is None else text_to_number(cell, parse) for cell in cells]
+    np.testing.assert_array_equal(found, one_by_one)
+
+
+@pytest.mark.parametrize(
+    ("parse", "text", "number"),
+    [
+        (Parse(thousands=","), "1,200.50", 1200.5),
+        (Parse(thousands=","), "1,00,000", 100_000.0),
+        (Parse(thousands=","), "1,2", math.nan),
+        (Parse(thousands=","), ",200", math.nan),
+        (Parse(), "1,200.50", math.nan),
+        (Parse(decimal=","), "12,50", 12.5),
+        (Parse(decimal=","), "12.50", math.nan),
+        (Parse(accounting=True), "(123.45)", -123.45),
+        (Parse(accounting=True), "(-1)", math.nan),
+        (Parse(accounting=True), "(1", math.nan),
+        (Parse(currency="$"), "-$5", -5.0),
+        (Parse(currency="$"), "$ -5", -5.0),
+        (Parse(currency="$"), "5 $", 5.0),
+        (Parse(currency=("USD",)), "USD 5e3", 5000.0),
+        (Parse(currency="$", accounting=True, thousands=","), "($1,200.50)", -1200.5),
+        (Parse(percent=True), "12%", 0.12),
+        (Parse(percent=True), "12", 12.0),
+        (Parse(percent=True), "12%%", math.nan),
+        (Parse(percent=True), "inf", math.inf),
+    ],
+)
+def test_numbers_as_people_write_them(parse, text, number):
+    np.testing.assert_array_equal(text_to_floats([text], parse), [number])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"delimiter": "ab"}, "delimiter='ab' is not known"),
+        ({"delimiter": '"'}, "delimiter="),
+        ({"decimal": "x"}, "decimal='x'"),
+        ({"decimal": None}, "decimal=NoneType"),
+        ({"thousands": "0"}, "thousands='0'"),
+        ({"decimal": ",", "thousands": ","}, "both ','"),
+        ({"currency": "5"}, "no currency sign"),
+        ({"currency": 5}, "no currency sign"),
+        ({"percent": 1}, "percent is neither"),
+        ({"header": "no"}, "header is neither"),
+        ({"encoding": "klingon"}, "encoding='klingon'"),
+        ({"encoding": 8}, "encoding=int"),
+    ],
+)
+def test_options_that_cannot_be_meant(wrong, message):
+    with pytest.raises(ParameterError, match=message):
+        Parse(**wrong)
+
+
+TEXT = ["1,200.50", "(3)", None, "n/a", "12"]
+READ = Parse(thousands=",", accounting=True)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"v": pd.Series(TEXT, dtype="string")}),
+        pd.DataFrame({"v": pd.Series(TEXT, dtype="string[pyarrow]")}),
+        pl.DataFrame({"v": TEXT}),
+        pl.LazyFrame({"v": TEXT}),
+        pa.table({"v": TEXT}),
+        pa.table({"v": pa.array(TEXT).dictionary_encode()}),
+        duckdb.from_arrow(pa.table({"v": TEXT})),
+    ],
+    ids=lambda frame: type(frame).__name__,
+)
+def test_declared_text_is_refused_unless_the_caller_says_how_it_is_written(frame):
+    with pytest.raises(ColumnError, match=r"not numeric: .* parse=Parse"):
+        open_table(frame, "v")
+    np.testing.assert_array_equal(
+        numbers(frame, "v", parse=READ), [1200.5, -3.0, math.nan, math.nan, 12.0]
+    )
+
+
+def test_objects_are_read_as_text_if_the_caller_says_so(tmp_path):
+    frame = pd.DataFrame({"v": pd.Series([1, "1,200.50", None, []], dtype=object)})
+    np.testing.assert_array_equal(numbers(frame, "v"), [1.0] + [math.nan] * 3)
+    found = numbers(frame, "v", parse=READ)
+    np.testing.assert_array_equal(found, [1.0, 1200.5, math.nan, math.nan])
+    pq.write_table(pa.table({"v": TEXT}), tmp_path / "x.parquet")
+    assert numbers(tmp_path / "x.parquet", "v", parse=READ)[:2] == [1200.5, -3.0]
+    with pytest.raises(ColumnError, match="parse=Parse"):
+        open_table(tmp_path / "x.parquet", "v")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16", "utf-16-le"])
+@pytest.mark.parametrize("block", [7, 1 << 22])
+def test_delimiters_and_encodings(tmp_path, monkeypatch, encoding, block):
+    text = 'Größe;wert\nä;"1.200,50 €"\nö;(3 €)\nü;12\n'
+    path = write(tmp_path / "x.csv", text, encoding)
+    monkeypatch.setattr(blocks, "_CSV_BLOCK", 100 if block == 7 else block)
+    parse = Parse(
+        delimiter=";", decimal=",", thousands=".", currency="€", accounting=True, encoding=encoding
+    )
+    assert numbers(path, "wert", parse=parse) == [1200.5, -3.0, 12.0]
+    assert open_table(path, ["Größe", "wert"], parse=parse).columns == ("Größe", "wert")
+
+
+# --- a first row that may be a record
+
+
+@pytest.mark.parametrize(
+    "first", ["Smith,184000", "Smith,", "Smith,Smith", 'Smith,"$184,000"', "Smith,12%", "Smith,1e3"]
+)
+def test_a_first_row_that_does_not_look_like_names_is_never_shown(tmp_path, first):
+    path = write(tmp_path / "x.csv", f"{first}\nJones,2\n")
+    for column in ("salary", "Smit", None):
+        with pytest.raises(ColumnError, match=r"header=False.*header=True") as caught:
+            open_table(path, column)
+        assert "Smith" not in str(caught.value)
+        assert "184" not in str(caught.value)
+    with pytest.raises(ColumnError, match="Smith"):  # the caller insists
+        open_table(path, "salary", parse=Parse(header=True))
+
+
+def test_a_file_without_names(tmp_path):
+    path = write(tmp_path / "x.csv", "1,10\n2\n3,30\n\n4,40,400\n")
+    found = numbers(path, "1", parse=Parse(header=False))
+    np.testing.assert_array_equal(found, [10.0, math.nan, 30.0, math.nan, math.nan])
+    with pytest.raises(ColumnError, match=r"there are \['0', '1'\]"):
+        open_table(path, "x", parse=Parse(header=False))
+
+
+def test_names_that_look_like_names_are_shown(tmp_path):
+    path = write(tmp_path / "x.csv", "name,salary\nSmith,184000\n")
+    with pytest.raises(ColumnError, match="did you mean 'salary'"):
+        open_table(path, "salry")
+
+
+# --- files
+
+
+def test_a_list_beside_a_column_is_a_list_of_paths(tmp_path):
+    first = write(tmp_path / "a.csv", "v,w\n1,2\n")
+    second = write(tmp_path / "b.csv", "v,w\n3,4\n")
+    assert numbers([second, str(first)], "w") == [4.0, 2.0]
+    with pytest.raises(ParameterError, match="list of paths"):
+        open_table([first, 1.0], "w")
+    with pytest.raises(ParameterError, match="empty"):
+        open_table([], "w")
+    # Without a column items are cells, whatever they look like.
+    assert open_table([str(first), str(second)]).answer(Count()) == (0,)
+
+
+@pytest.mark.parametrize("kept", [0, 1 << 23])
+def test_a_block_is_parsed_once_for_all_columns(tmp_path, monkeypatch, kept):
+    monkeypatch.setattr(csv_tables, "_KEPT_CELLS", kept)
+    path = write(tmp_path / "x.csv", "a,b,c\n" + "1,2,3\n" * 50)
+    parsed, parse_block = [], CsvTable._parse_block
+
+    def counted(table, *block):
+        parsed.append(table.columns)
+        return parse_block(table, *block)
+
+    monkeypatch.setattr(CsvTable, "_parse_block", counted)
+    engine = open_table(path, ["c", "a"])
+    for _ in range(3):
+        assert np.concatenate(list(engine._chunks(7))).tolist() == [[3.0, 1.0]] * 50
+    assert len(parsed) == (1 if kept else 3)
+    assert engine.column(0).answer(Count()) == (50,)
+    assert engine.size == 50
+    assert len(parsed) == (1 if kept else 5)
+
+
+def test_a_file_that_does_not_fit_is_not_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(csv_tables, "_KEPT_CELLS", 60)
+    monkeypatch.setattr(blocks, "_CSV_BLOCK", 64)
+    path = write(tmp_path / "x.csv", "a,b\n" + "1,2\n" * 50)
+    table = open_table(path, ["a", "b"])._table
+    for _ in range(2):
+        assert sum(map(len, table.chunks(100, 0, None, lambda _: None))) == 50
+    assert table._kept.find([0]) is None
+    assert open_table(path, "a").answer(Count()) == (50,)
+
+
+@pytest.mark.parametrize("tail", ['"\n5,6\n', '"', "\n5,6\n"])
+@pytest.mark.parametrize("block", [10, 64, 4096])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_row_too_long_is_one_missing_record(tmp_path, monkeypatch, tail, block, packed):
+    monkeypatch.setattr(blocks, "_LONGEST_ROW", 300)
+    monkeypatch.setattr(blocks, "_CSV_BLOCK", block)
+    long = 'a""\n,9\n' * 200
+    text = f'v,w\n1,2\n3,"{long}{tail}'
+    path = tmp_path / ("x.csv.gz" if packed else "x.csv")
+    path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
+    found = numbers(path, "v")
+    assert found[0] == 1.0
+    assert found[2:] == ([5.0] if tail.startswith('"\n') else [])
+    if block < 4096:  # else the row is shorter than a block, and read like any other
+        assert math.isnan(found[1])
+    assert len(found) == open_table(path, "v").size
+
+
+def test_every_byte_of_a_long_row_is_looked_at_once(monkeypatch):
+    looked = []
+
+    class Piece(bytes):
+        def count(self, sub, start=0, end=None):
+            end = len(self) if end is None else end
+            looked.append(end - start)
+            return bytes(self).count(sub, start, end)
+
+    pieces = [Piece(b'1,"' + b"x" * 997), *(Piece(b"x" * 1000) for _ in range(200))]
+    assert len(list(blocks._rows(iter(pieces)))) == 1
+    assert sum(looked) <= 3 * 201_000
+
+
+# --- data that change
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("column", ["v", ["v", "w"]])
+def test_another_number_of_rows_in_a_later_pass(tmp_path, monkeypatch, kind, column):
+    monkeypatch.setattr(csv_tables, "_KEPT_CELLS", 0)
+    path, query = tmp_path / f"x.{kind}", Count() if column == "v" else Rows()
+
+    def fill(rows):
+        frame = pl.DataFrame({"v": [1.0] * rows, "w": [2.0] * rows})
+        frame.write_csv(path) if kind == "csv" else frame.write_parquet(path)
+
+    fill(9)
+    engine = open_table(path, column)
+    assert engine.answer(query) == (9,)
+    fill(8)
+    with pytest.raises(DataError, match="other rows each time"):
+        engine.answer(query)
+    engine = open_table(path, column)
+    assert engine.size == 8
+    fill(9)
+    with pytest.raises(DataError, match="other rows each time"):
+        engine.answer(query)
+
+
+def test_checksums_of_pages_are_verified(tmp_path):
+    path = tmp_path / "x.parquet"
+    table = pa.table({"v": np.arange(1000.0)})
+    pq.write_table(table, path, write_page_checksum=True, compression="none", use_dictionary=False)
+    whole = bytearray(path.read_bytes())
+    place = whole.index(np.float64(700.0).tobytes())
+    whole[place + 6] ^= 1
+    path.write_bytes(whole)
+    with pytest.raises(DataError, match="cannot be read as Parquet"):
+        open_table(path, "v").answer(Count())
+
+
+# --- progress
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "array", "list"])
+def test_progress_says_nothing_of_the_size(tmp_path, monkeypatch, kind):
+    monkeypatch.setattr(local, "_SECONDS", 0.0)
+    monkeypatch.setattr(blocks, "_CSV_BLOCK", 1 << 16)
+    values = np.arange(100_003.0)
+    data, column = tmp_path / f"x.{kind}", "v"
+    if kind == "csv":
+        pl.DataFrame({"v": values}).write_csv(data)
+    elif kind == "parquet":
+        pl.DataFrame({"v": values}).write_parquet(data)
+    else:
+        data, column = values.tolist() if kind == "list" else values, None
+    told = []
+    open_table(data, column, told.append).answer(Rows())
+    assert told[-1] == 1.0
+    assert len(told) > 1
+    assert all((20 * fraction).is_integer() for fraction in told)
+
+
+def test_progress_goes_by_the_clock(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(local.time, "monotonic", lambda: now[0])
+    told = []
+    teller = local._Teller(told.append)
+    for step in range(1000):
+        now[0] = step / 1000  # a second in all: told ten times at most
+        teller.tell(step / 1000)
+    teller.end()
+    assert len(told) <= 11
+    assert told[-1] == 1.0
+
+
+# --- cells and columns with a will of their own
+
+
+def _fail(*_):
+    raise SystemExit("SECRET")
+
+
+@pytest.mark.parametrize("base", [float, int, str, Fraction, object])
+def test_no_code_of_a_cell_runs(base):
+    body = dict.fromkeys(
+        ("__float__", "__gt__", "__lt__", "__eq__", "__index__", "__str__", "__bool__"), _fail
+    )
+    kind = type("Unruly", (base,), {**body, "__class__": property(_fail), "__hash__": None})
+    cell = object.__new__(kind) if base is object else kind(10**400 if base is int else 3)
+    expected = {float: 3.0, int: math.inf, str: math.nan, Fraction: 3.0, object: math.nan}[base]
+    np.testing.assert_array_equal(cell_to_float(cell), expected)
+    np.testing.assert_array_equal(numbers([cell, 1.0]), [expected, 1.0])
+    np.testing.assert_array_equal(numbers(np.array([cell, 1.0], dtype=object)), [expected, 1.0])
+
+
+class _StrangeType(ExtensionDtype):
+    name, type, na_value = "strange", float, math.nan
+
+    @classmethod
+    def construct_array_type(cls):
+        return _Strange
+
+
+class _Strange(ExtensionArray):
+    """A class of columns that no library but its own knows."""
+
+    def __init__(self, values):
+        self._values = np.asarray(values)
+
+    dtype = _StrangeType()
+
+    def __len__(self):
+        return len(self._values)
+
+    def __getitem__(self, item):
+        found = self._values[item]
+        return found if np.isscalar(found) else _Strange(found)
+
+    def isna(self):
+        return np.isnan(self._values)
+
+    def copy(self):
+        return _Strange(self._values.copy())
+
+    @classmethod
+    def _from_sequence(cls, scalars, *, dtype=None, copy=False):
+        return cls(scalars)
+
+
+def test_a_type_of_columns_that_nobody_knows_is_refused():
+    frame = pd.DataFrame({"v": pd.Series(_Strange([1.0, 2.0]))})
+    with pytest.raises(ColumnError, match=r"strange.*convert it to float64"):
+        open_table(frame, "v")
+
+
+def test_rows_as_lists_have_a_mean():
+    release = tt.mean([[1.0, 20.0], [3.0, 40.0]] * 4000, epsilon=10)
+    assert np.abs(np.asarray(release.value) - [2.0, 30.0]).max() < 1.0
