@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import math
+import sys
 from fractions import Fraction
 
 import duckdb
@@ -413,3 +415,34 @@ def test_a_type_of_columns_that_nobody_knows_is_refused():
 def test_rows_as_lists_have_a_mean():
     release = tt.mean([[1.0, 20.0], [3.0, 40.0]] * 4000, epsilon=10)
     assert np.abs(np.asarray(release.value) - [2.0, 30.0]).max() < 1.0
+
+
+def _calls(work):
+    """Return the names of all functions that are called meanwhile."""
+    called = []
+
+    def note(frame, event, argument):
+        if event == "call":
+            called.append(frame.f_code.co_qualname)
+        elif event == "c_call":
+            called.append(argument.__qualname__)
+
+    gc.disable()  # what it cleans up is called, too
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+        gc.enable()
+    return called
+
+
+@pytest.mark.parametrize("parse", OPTIONS)
+@pytest.mark.parametrize("odd", ["unknown", "", "1,5", "9" * 400, "(", "%"])
+def test_one_odd_cell_takes_no_other_way(parse, odd):
+    plain = pa.array(["1.5"] * 1000)
+    with_odd = pa.array(["1.5"] * 500 + [odd] + ["1.5"] * 499)
+    text_to_floats(plain, parse)  # what is imported when first used
+    assert _calls(lambda: text_to_floats(with_odd, parse)) == _calls(
+        lambda: text_to_floats(plain, parse)
+    )

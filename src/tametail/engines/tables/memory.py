@@ -157,7 +157,7 @@ def from_cells(data: Iterable[Any]) -> MatrixTable:
     lengths = Counter(len(row) for row in rows if row is not None)
     if 2 * lengths.total() <= len(items):
         return MatrixTable(cells_to_floats(items))
-    width = most_frequent(lengths)
+    width = most_frequent(lengths) or 1  # of rows without cells, all are missing
     matrix = np.full((len(rows), width), np.nan)
     for target, row in zip(matrix, rows, strict=True):
         if row is not None:
