@@ -11,11 +11,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-
-import tametail as tt
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import tametail as tt
 from tametail.engines.kernels import tournament
 from tametail.engines.open import open_rows, open_table
 from tametail.errors import ColumnError, InternalError, ParameterError

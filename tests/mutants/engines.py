@@ -259,7 +259,7 @@ ENGINES: tuple[Mutant, ...] = (
         name="other-rows-each-time",
         why="Parts and sizes are public by position only while rows stay where they are.",
         file="engines/local.py",
-        old="if self._passes.rows not in (None, rows):",
+        old="if self._seen not in (None, rows):",
         new="if False:",
         tests=(f"{TABLES}::test_another_number_of_rows_in_a_later_pass",),
     ),
