@@ -87,7 +87,7 @@ def may_refuse(*exit_codes):
 
 
 def check(release):
-    assert math.isfinite(release.value)
+    assert np.isfinite(release.value).all()  # a list of rows has several
     assert tt.replay(release.plan, release.answers) == release
 
 
