@@ -64,7 +64,8 @@ def open_table(
 
 def open_rows(data: Any) -> Engine:
     """Return the engine over all columns of a matrix, a list of rows or a frame."""
-    if isinstance(data, str | os.PathLike) or is_spark(data):
+    flat = not is_frame(data) and getattr(data, "ndim", 2) != 2
+    if flat or isinstance(data, str | os.PathLike) or is_spark(data):
         raise ParameterError(
             f"data of type {type(data).__name__} cannot be read: pass a matrix with a row for each "
             "record: a two-dimensional array, a frame whose columns are all numeric, or a list of "
