@@ -23,7 +23,6 @@ import numpy.typing as npt
 from scipy import stats
 
 import tametail as tt
-from tametail.vector_api import vector_mean
 
 sys.path.insert(0, str(Path(__file__).parent))
 from baselines.coinpress import coinpress_mean
@@ -87,9 +86,7 @@ def errors(setting: Setting, runs: int, seed: int) -> dict[str, list[float]]:
     for _ in range(runs):
         rows = setting.rows(rng)
         answers = {
-            "tametail": vector_mean(
-                rows, unit="replace-one", confidence=None, **setting.request
-            ).value,
+            "tametail": tt.mean(rows, unit="replace-one", confidence=None, **setting.request).value,
             "not private": rows.mean(axis=0),
         }
         for count in steps:
@@ -116,7 +113,7 @@ def anisotropic(runs: int, seed: int) -> str:
     squares = []
     for _ in range(runs):
         rows = 10 + deviations * rng.normal(size=(n, dim))
-        value = vector_mean(rows, rho=0.125, unit="replace-one", confidence=None).value
+        value = tt.mean(rows, rho=0.125, unit="replace-one", confidence=None).value
         squares.append(float(((value - rows.mean(axis=0)) ** 2).sum()))
     return f"root mean square of |value - mean(X)|: {math.sqrt(np.mean(squares)):.3f}"
 
@@ -145,10 +142,8 @@ def on_files(folder: Path, runs: int, rho: float) -> Iterator[str]:
     for name, rows in matrices(folder):
         dim, truth = rows.shape[1], rows.mean(axis=0)
         request = {"unit": "replace-one", "confidence": None, "missing": "none"}
-        own = [vector_mean(rows, rho=rho, **request).value - truth for _ in range(runs)]
-        shared = [
-            vector_mean(rows, rho=rho, common=True, **request).value - truth for _ in range(runs)
-        ]
+        own = [tt.mean(rows, rho=rho, **request).value - truth for _ in range(runs)]
+        shared = [tt.mean(rows, rho=rho, common=True, **request).value - truth for _ in range(runs)]
         columns = range(dim) if dim <= 40 else range(0, dim, dim // 20)
         ratios = []
         for column in columns:
@@ -196,7 +191,7 @@ def coverage(runs: int, seed: int) -> Iterator[str]:
                     for _ in range(runs):
                         rows = draw(rng, (n, dim))
                         rows[rng.random((n, dim)) < gaps] = np.nan
-                        release = vector_mean(rows, rho=0.5, n=n, **told)  # type: ignore[arg-type]
+                        release = tt.mean(rows, rho=0.5, n=n, **told)  # type: ignore[arg-type]
                         low, high = np.asarray(release.low), np.asarray(release.high)
                         held += bool(((low <= 0) & (high >= 0)).all())
                         widths.append(float(np.median(high - low) / 2))

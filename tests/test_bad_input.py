@@ -55,7 +55,7 @@ EXTREME = [{"epsilon": e} for e in (1e-6, 1e-3, 1e3, 1e6)] + [{"rho": r} for r i
 
 
 def check(release):
-    low, high = release.plan.possible
+    ((low, high),) = release.plan.possible
     assert math.isfinite(release.value)
     assert low <= release.value <= high
     if release.low is not None:

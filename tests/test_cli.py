@@ -84,7 +84,7 @@ def test_mean_as_json(run, claims):
 def test_options_mean_what_the_arguments_mean(run, claims, options, plan):
     code, out, err = run("mean", claims, "--column", "amount", *options, "--json")
     assert (code, err) == (0, "")
-    assert Plan.from_dict(json.loads(out)["plan"]) == tt.plan(**plan)
+    assert Plan.from_dict(json.loads(out)["plan"]) == tt.plan(**plan).with_names(["amount"])
 
 
 def test_replace_one(run, claims):
@@ -206,7 +206,8 @@ def test_plan_goes_to_a_file_and_is_followed(run, claims, tmp_path):
     code, out, _ = run("mean", claims, "--column", "amount", "--plan", file, "--json")
     assert code == 0
     followed = json.loads(out)["plan"]
-    assert Plan.from_dict(followed) == tt.plan(n=4000, rho=0.5, tail=tt.Moment(2, 50))
+    planned = tt.plan(n=4000, rho=0.5, tail=tt.Moment(2, 50))
+    assert Plan.from_dict(followed) == planned.with_names(["amount"])
 
 
 def test_plan_finds_n(run):
@@ -220,7 +221,7 @@ def test_plan_finds_epsilon(run):
     code, out, _ = run("plan", "--error", 5, "-n", 5000, "--moment", "2:50", "--json")
     epsilon = tt.epsilon_for(5, n=5000, tail=tt.Moment(2, 50))
     assert code == 0
-    assert json.loads(out)["budget"] == {"kind": "pure", "epsilon": epsilon}
+    assert json.loads(out)["request"]["budget"] == {"kind": "pure", "epsilon": epsilon}
 
 
 def test_plan_draws(run, tmp_path):

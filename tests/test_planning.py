@@ -57,7 +57,11 @@ def test_json_round_trip(**request):
 
 
 def changed(plan, **changes):
-    return json.dumps(plan.to_dict() | changes)
+    record = plan.to_dict()
+    for name, value in changes.items():
+        inside = record if name in record else record["request"]
+        (inside if name in inside else inside["columns"][0])[name] = value
+    return json.dumps(record)
 
 
 def test_a_plan_that_costs_more_than_it_says_is_refused():
@@ -88,17 +92,14 @@ STEPS = PLAN.to_dict()["steps"]
         ({"steps": [*STEPS, STEPS[0]]}, "the steps of the plan were changed"),
         ({"steps": list(reversed(STEPS))}, "the steps of the plan were changed"),
         ({"steps": [{"name": "centre"}]}, "is missing or not as it should be"),
+        ({"method": "a guess"}, "method='a guess' is not known"),
         ({"steps": None}, "is missing or not as it should be"),
         (
-            {"steps": [{"name": s["name"], "cost": {"kind": "zcdp", "rho": 0.1}} for s in STEPS]},
+            {"steps": [s | {"cost": {"kind": "zcdp", "rho": 0.1}} for s in STEPS]},
             "the steps of the plan were changed",
         ),
         (
-            {
-                "steps": [
-                    {"name": s["name"], "cost": {"kind": "pure", "epsilon": 1e-12}} for s in STEPS
-                ]
-            },
+            {"steps": [s | {"cost": {"kind": "pure", "epsilon": 1e-12}} for s in STEPS]},
             "costs next to nothing",
         ),
         ({"budget": {"kind": "none"}}, "is not a budget"),

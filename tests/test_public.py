@@ -84,6 +84,8 @@ def public_callables():
         if isinstance(thing, types.ModuleType):
             names = getattr(thing, "__all__", [n for n in vars(thing) if n[0] != "_"])
             waiting += [(f"{name}.{inner}", getattr(thing, inner)) for inner in names]
+        elif inspect.isclass(thing) and issubclass(thing, Exception):
+            continue  # takes a message
         elif inspect.isclass(thing):
             yield name, thing
             waiting += [

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tametail as tt
-from tametail.release import Estimate, Interval, Release
+from tametail.release import Estimate, Interval, Mean, Release
 
 RECORDS = np.random.default_rng(3).lognormal(2, 1, 4000)
 
@@ -72,7 +72,7 @@ def made(**changes):
     interval = Interval(-math.inf, math.inf, 0.95, "mean", {"noise": math.inf})
     estimate = Estimate(1.0, interval, (0.0, 2.0), **changes)
     plan = tt.plan(n=100, epsilon=1)
-    return Release.of(estimate, release().guarantee, plan, ())
+    return Release((Mean.of("0", estimate),), release().guarantee, plan, plan.method)
 
 
 def test_infinities_become_words():

@@ -1,17 +1,16 @@
 """Means of heavy-tailed data under differential privacy, without guessing bounds."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from tametail import mechanisms
-from tametail.api import epsilon_for, mean, plan, replay, sample_size
-from tametail.interop import as_opendp
-from tametail.privacy.budget import approx, pure, zcdp
-from tametail.tail import Bounded, Moment
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tametail import paper, theory
+    from tametail import errors, mechanisms, paper, theory
+    from tametail.api import epsilon_for, mean, plan, replay, sample_size
+    from tametail.interop import as_opendp
     from tametail.ledger import Ledger
+    from tametail.privacy.budget import approx, pure, zcdp
+    from tametail.release import Release
+    from tametail.tail import Bounded, Moment
 
     __version__: str
 
@@ -19,9 +18,11 @@ __all__ = [
     "Bounded",
     "Ledger",
     "Moment",
+    "Release",
     "approx",
     "as_opendp",
     "epsilon_for",
+    "errors",
     "mean",
     "mechanisms",
     "paper",
@@ -33,17 +34,37 @@ __all__ = [
     "zcdp",
 ]
 
+#: Where the names come from; a module is loaded when a name of it is first used.
+_HOMES = {
+    "Bounded": "tail",
+    "Ledger": "ledger",
+    "Moment": "tail",
+    "Release": "release",
+    "approx": "privacy.budget",
+    "as_opendp": "interop",
+    "epsilon_for": "api",
+    "mean": "api",
+    "plan": "api",
+    "pure": "privacy.budget",
+    "replay": "api",
+    "sample_size": "api",
+    "zcdp": "privacy.budget",
+}
+
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return [*__all__, "__version__"]
 
 
-def __getattr__(name: str) -> Any:
-    """Load what few programs need when it is first asked for: importing tametail stays quick."""
-    if name in ("paper", "theory"):
-        return import_module(f"tametail.{name}")
-    if name == "Ledger":
-        return import_module("tametail.ledger").Ledger
+def __getattr__(name: str) -> object:
+    """Load what is asked for when it is first used: importing tametail stays quick."""
     if name == "__version__":
-        return str(import_module("importlib.metadata").version("tametail"))
-    raise AttributeError(f"module 'tametail' has no attribute {name!r}")
+        return import_module("importlib.metadata").version("tametail")
+    if name in _HOMES:
+        found: object = getattr(import_module(f"tametail.{_HOMES[name]}"), name)
+    elif name in __all__:
+        found = import_module(f"tametail.{name}")
+    else:
+        raise AttributeError(f"module 'tametail' has no attribute {name!r}")
+    globals()[name] = found
+    return found

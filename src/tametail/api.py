@@ -4,40 +4,43 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeGuard
-
-import numpy as np
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from tametail._validate import count, positive
-from tametail.ask import Ask, Data, Replay
-from tametail.errors import DataError, InternalError, ParameterError
-from tametail.methods.winsorised.estimate import winsorised_mean
-from tametail.planning import GREATEST_STRENGTH, LEAST_STRENGTH, Plan
-from tametail.privacy.budget import Budget, Guarantee, Pure, fits, parse_budget
-from tametail.release import Release
+from tametail.errors import DataError, ParameterError
+from tametail.planning import Plan
+from tametail.privacy.budget import Budget, Pure, parse_budget
+from tametail.release import Release, library_of
+from tametail.request import GREATEST_STRENGTH, LEAST_STRENGTH, Said
+from tametail.run import rerun, run
 from tametail.tail import Tail
 
 if TYPE_CHECKING:
-    from tametail.vector_planning import VectorPlan
+    from tametail.engines import Engine
+
+Progress = Callable[[float], None]
+Columns = str | Sequence[str] | None
+Within = float | tuple[float, float] | None
 
 
 def mean(
-    data: Any,
-    column: str | list[str] | tuple[str, ...] | None = None,
+    data: object,
+    column: Columns = None,
     *,
     epsilon: float | None = None,
     delta: float | None = None,
     rho: float | None = None,
     budget: Budget | None = None,
-    tail: Tail = None,
-    within: float | tuple[float, float] | None = None,
+    tail: Tail | list[Tail] = None,
+    within: Within | list[Within] = None,
     unit: str = "add-remove",
     missing: str = "skip",
     n: int | None = None,
     confidence: float | None = 0.95,
     target: str = "population",
-    plan: Plan | VectorPlan | None = None,
+    plan: Plan | None = None,
     common: bool = False,
 ) -> Release:
     """Release the mean of a column under differential privacy.
@@ -50,8 +53,9 @@ def mean(
     data, column
         A list or array; a frame (pandas, Polars, Arrow, DuckDB) and the name of a column; or the
         path of a Parquet or CSV file and a column. Cells that are not numbers are missing. A list
-        of columns, or a matrix, gives a vector mean (docs/vectors.md); ``tail`` and ``within`` may
-        then be lists with one entry per column.
+        of columns, a matrix, or a list of rows (the first says how many columns there are) gives
+        the means of several columns (docs/vectors.md); ``tail`` and ``within`` may then be lists
+        with one entry per column.
     epsilon, delta, rho, budget
         The privacy budget: ``epsilon`` (pure), ``epsilon`` and ``delta`` (approximate), ``rho``
         (zCDP), or a ``budget`` object.
@@ -77,14 +81,15 @@ def mean(
     plan
         A plan made before; then the other arguments (but data and column) stay at their defaults.
     common
-        For a vector mean: the columns share a unit and a size (pixels, embeddings, returns), so
+        For several columns: they share a unit and a size (pixels, embeddings, returns), so
         use one centre and one scale for all of them.
 
     Returns
     -------
     Release
-        ``float(release)`` is the mean; ``release.guarantee`` says what was spent. A vector mean
-        is a ``VectorRelease``: ``release.value`` has one mean per column.
+        A table of means with a row for each column; ``release.guarantee`` says what was spent.
+        With one row ``float(release)`` is the mean; with more ``release.value`` has one per
+        column, and all intervals hold at once.
 
     Examples
     --------
@@ -95,21 +100,17 @@ def mean(
     >>> round(release.guarantee.epsilon, 9)  # computed from what was asked, and rounded down
     1.0
     """
-    request: dict[str, Any] = {
+    said: dict[str, Any] = {
         "epsilon": epsilon, "delta": delta, "rho": rho, "budget": budget, "tail": tail,
         "within": within, "unit": unit, "missing": missing, "n": n, "confidence": confidence,
         "target": target, "common": common,
     }  # fmt: skip
     if plan is not None:
-        _check_left_alone(request)
-    if wants_vector(data, column):
-        from tametail.vector_api import vector_mean
-
-        vector: Any = vector_mean(data, column, **request, plan=plan)
-        return vector  # type: ignore[no-any-return]
-    name = None if column is None else str(column)
-    release: Release = carry_out(_plan(dim=1, **request) if plan is None else plan, data, name)
-    return release
+        _check_left_alone(said)
+        return carry_out(plan, data, column)
+    request = Said.parse(**said)
+    table = _open(data, column)
+    return _labelled(run(Plan.of(request.about(table.columns)), table), data)
 
 
 def plan(
@@ -119,8 +120,8 @@ def plan(
     delta: float | None = None,
     rho: float | None = None,
     budget: Budget | None = None,
-    tail: Tail = None,
-    within: float | tuple[float, float] | None = None,
+    tail: Tail | list[Tail] = None,
+    within: Within | list[Within] = None,
     unit: str = "add-remove",
     missing: str = "skip",
     confidence: float | None = 0.95,
@@ -131,8 +132,8 @@ def plan(
     """Plan a release from public numbers, before any data is read.
 
     The arguments are those of :func:`mean`. The plan predicts its error (``rmse`` with a tail
-    assumption, ``relative_rmse`` without), prints its steps and says what would help. With
-    ``dim`` > 1 it is a ``VectorPlan``, for that many columns.
+    assumption, ``relative_rmse`` without), prints its steps and says what would help. ``dim`` is
+    the number of columns.
 
     >>> import tametail as tt
     >>> plan = tt.plan(n=10_000, epsilon=1, tail=tt.Moment(2, 100.0))
@@ -143,10 +144,13 @@ def plan(
     >>> tt.plan(n=100, rho=0.5, dim=50).method  # too few records for a scale of every column
     'mean in a ball, one scale for all columns'
     """
-    return _plan(
+    said = Said.parse(
         epsilon=epsilon, delta=delta, rho=rho, budget=budget, tail=tail, within=within, unit=unit,
-        missing=missing, n=n, confidence=confidence, target=target, dim=dim, common=common,
+        missing=missing, n=n, confidence=confidence, target=target, common=common,
     )  # fmt: skip
+    if count(dim=dim) < 1:
+        raise ParameterError(f"dim={dim!r} is not positive: there is at least one column.")
+    return Plan.of(said.about([str(number) for number in range(dim)]))
 
 
 def sample_size(
@@ -207,111 +211,59 @@ def epsilon_for(
     return _least(is_enough, most, refusal) / steps_of_one
 
 
-def replay(plan: Plan | VectorPlan, answers: Iterable[Any]) -> Release:
-    """Return the release that follows from a plan and its noisy answers, bit for bit.
+def replay(plan: Plan, answers: Iterable[Any]) -> Release:
+    """Return the release that follows from a plan and its noisy answers.
 
     No data are read: a release is a function of public numbers and of what was answered. Plan and
-    answers must come from this version of tametail.
+    answers must come from this version of tametail. On one machine the release is the same bit
+    for bit; on others numbers agree to 1e-12, since NumPy's exponentials and logarithms differ in
+    their last bit between processors.
 
     >>> import tametail as tt
     >>> release = tt.mean([1.0, 2.0, 4.0] * 1000, epsilon=1)
     >>> tt.replay(release.plan, release.answers) == release
     True
     """
-    if _is_vector(plan):
-        from tametail.vector_api import replay_vector
-
-        again: Any = replay_vector(plan, plan.columns, answers)
-        return again  # type: ignore[no-any-return]
-    plan = _checked(plan)
-    return _conclude(plan, Ask(Replay(answers), plan.budget, plan.unit))
-
-
-def _is_vector(plan: Any) -> TypeGuard[VectorPlan]:
-    from tametail.vector_planning import VectorPlan
-
-    return isinstance(plan, VectorPlan)
+    return rerun(_checked(plan), answers)
 
 
 def carry_out(
-    plan: Plan | VectorPlan,
-    data: Any,
-    column: str | list[str] | None,
-    progress: Callable[[float], None] | None = None,
-) -> Any:
-    """Release the mean that was planned; the command line comes in here, for its progress bar.
+    plan: Plan,
+    data: object,
+    column: Columns = None,
+    progress: Progress | None = None,
+) -> Release:
+    """Release what was planned; the command line comes in here, for its progress bar.
 
     ``progress`` is called with the part of a file that a pass has read, never with rows.
     """
-    if isinstance(column, list):
-        from tametail.vector_api import vector_mean
+    plan = _checked(plan)
+    table = _open(data, column, progress)
+    return _labelled(run(plan.with_names(table.columns), table), data)
 
-        return vector_mean(data, column, plan=plan, progress=progress)
+
+def _open(data: object, column: Columns, progress: Progress | None = None) -> Engine:
     # Imported here because it brings in pyarrow and narwhals, which planning does not need.
     from tametail.engines.open import open_table
 
-    plan = _checked(plan)
     try:
-        engine = open_table(data, column, progress)
+        return open_table(data, column, progress)
     except DataError as error:
         raise type(error)(f"{error} Nothing was spent.") from None
-    if plan.unit.size_is_public:  # the size is public; a CSV file is read to know it
-        plan = plan.with_size(engine.size)
-    return _conclude(plan, Ask(Data(engine), plan.budget, plan.unit))
 
 
-def _checked(plan: Any) -> Plan:
+def _labelled(release: Release, data: object) -> Release:
+    """Let the release know the library of the caller's frame."""
+    return replace(release, library=library_of(data))
+
+
+def _checked(plan: object) -> Plan:
     if isinstance(plan, Plan):
         return plan
-    if _is_vector(plan):
-        raise ParameterError(
-            f"the plan is for {plan.dim} columns, and the data are one: write column=[...], or a "
-            "plan with dim=1."
-        )
     raise ParameterError(
         f"plan={plan!r} is not a plan: write plan=tametail.plan(...), or "
         "plan=Plan.from_json(text) for one that was saved."
     )
-
-
-def wants_vector(data: Any, column: Any) -> bool:
-    """Say whether a request is for a vector mean: a list of columns, or a matrix of several.
-
-    >>> wants_vector([1.0, 2.0], None), wants_vector("claims.csv", ["paid", "open"])
-    (False, True)
-    """
-    if column is not None:
-        return isinstance(column, list | tuple)
-    if isinstance(data, list | tuple):
-        from tametail.engines.tables.memory import from_cells
-
-        return len(from_cells(data).columns) > 1
-    shape: Any = getattr(data, "shape", ())
-    return not hasattr(data, "columns") and len(shape) == 2 and shape[1] > 1
-
-
-@np.errstate(all="ignore")  # noisy answers may be anything
-def _conclude(plan: Plan, ask: Ask) -> Release:
-    estimate = winsorised_mean(plan, ask)
-    # Which questions were asked depends on answers; what is stated must hold for every way.
-    stated = plan.spending
-    if ask.spent is None or not (fits(ask.spent, stated) and fits(stated, plan.budget)):
-        raise InternalError(f"the questions cost {ask.spent}, the plan {stated}.")
-    return Release.of(estimate, Guarantee.from_budget(stated, plan.unit), plan, ask.answers)
-
-
-def _plan(
-    *, dim: Any, common: Any, epsilon: Any, delta: Any, rho: Any, budget: Any, **request: Any
-) -> Plan:
-    whole = parse_budget(budget, epsilon=epsilon, delta=delta, rho=rho)
-    if count(dim=dim) != 1:
-        from tametail.vector_planning import VectorPlan
-
-        vector: Any = VectorPlan.parse(budget=whole, dim=dim, common=common, **request)
-        return vector  # type: ignore[no-any-return]
-    if common:
-        raise ParameterError("common=True is for several columns: leave it out.")
-    return Plan.parse(budget=whole, **request)
 
 
 _DEFAULTS = {
@@ -320,8 +272,8 @@ _DEFAULTS = {
 }  # fmt: skip
 
 
-def _check_left_alone(request: dict[str, Any]) -> None:
-    changed = [name for name, value in request.items() if value != _DEFAULTS.get(name)]
+def _check_left_alone(said: dict[str, Any]) -> None:
+    changed = [name for name, value in said.items() if value != _DEFAULTS.get(name)]
     if changed:
         raise ParameterError(
             f"{' and '.join(changed)} given beside plan=: the plan already says so; leave them out "

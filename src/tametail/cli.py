@@ -17,13 +17,12 @@ from typing import Any, Final, NoReturn
 
 import click
 
+from tametail import explain
 from tametail.api import carry_out, epsilon_for, plan, sample_size
 from tametail.errors import ParameterError, TametailError
 from tametail.ledger.commands import ledger_commands
 from tametail.planning import Plan
-from tametail.release import Release
 from tametail.tail import Bounded, Moment, Tail
-from tametail.vector_planning import VectorPlan
 
 _SPENT: Final = "if the data had been opened, the budget of this release counts as spent."
 
@@ -133,7 +132,7 @@ _commands.add_command(ledger_commands)
     "--column",
     "columns",
     multiple=True,
-    help="Name of the column; may be left out if there is only one. Repeated: a vector mean.",
+    help="Name of the column; may be left out if there is only one. Repeated: several means.",
 )
 @_request
 @click.option("--plan", "plan_file", metavar="FILE.json", help="Follow what `plan --json` wrote.")
@@ -148,19 +147,19 @@ def _mean(
     **request: Any,
 ) -> None:
     """Release the mean of a column, or of several columns, of FILE (Parquet or CSV)."""
-    several = len(columns) > 1
     if plan_file is None:
         planned = _plan_of(dim=len(columns) or 1, **request)
     else:
         _check_left_alone(ctx, request)
-        planned = (VectorPlan if several else Plan).from_json(_text(plan_file))
-    column = list(columns) if several else (columns[0] if columns else None)
+        planned = Plan.from_json(_text(plan_file))
     with _progress() as progress:
-        release = carry_out(planned, file, column, progress)
+        release = carry_out(planned, file, columns or None, progress)
     if as_json:
-        click.echo(release.to_json(indent=2))
+        # Hundreds of noisy counts are for programs that replay, not for a terminal.
+        record = {key: cell for key, cell in release.to_dict().items() if key != "answers"}
+        click.echo(json.dumps(record, indent=2, allow_nan=False))
     else:
-        click.echo(release if several else "\n".join(_explain(release)))
+        click.echo("\n".join(explain.lines(release)))
 
 
 @_commands.command("plan")
@@ -198,7 +197,8 @@ def _plan(error: float | None, picture: str | None, as_json: bool, **request: An
         return
     if error is not None:
         click.echo(f"An error of {error:g} needs n = {planned.n:,} and {planned.budget}.")
-    unit = " standard deviations" if getattr(planned, "tail", None) is None else ""
+    in_units = planned.dim == 1 and planned.tails[0] is not None
+    unit = "" if in_units else " standard deviations"
     click.echo(planned)
     click.echo(f"  {100 * confidence:g}% interval of about ±{half_width:.4g}{unit}")
 
@@ -283,30 +283,6 @@ def _save(planned: Plan, picture: str) -> None:
     except (OSError, ValueError) as error:
         raise ParameterError(f"--plot {picture!r} cannot be written: {error}.") from None
     click.echo(f"wrote {picture}", err=True)
-
-
-def _explain(release: Release) -> list[str]:
-    """Say in a few plain lines what was released."""
-    lines = [f"mean       {release.value:.6g}"]
-    if release.low is not None and release.high is not None and release.confidence is not None:
-        ends = f"{release.low:.6g} to {release.high:.6g}"
-        if release.interval_for == "mean":
-            covers = "for the mean, if what was assumed of the records holds"
-        else:
-            covers = "for the mean of clipped records; what lies beyond is not bounded"
-        lines.append(f"interval   {ends} ({100 * release.confidence:g}%), {covers}")
-    if release.clip is not None:
-        lines.append(f"clipping   {_clipping(*release.clip)}")
-    lines.append(f"guarantee  {release.guarantee}")
-    if release.assumption_doubtful:
-        lines.append("doubt      the records do not look as assumed: do not trust the interval")
-    return lines + [f"note       {note}" for note in release.notes]
-
-
-def _clipping(low: float, high: float) -> str:
-    if low == high:
-        return "too few records or too little budget to see a spread: the answer is a median"
-    return f"records below {low:.6g} count as that, records above {high:.6g} as that"
 
 
 @contextmanager

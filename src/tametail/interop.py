@@ -7,25 +7,25 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tametail.api import mean
 from tametail.errors import ParameterError
 from tametail.planning import Plan
 from tametail.privacy.accounting import round_up
-from tametail.privacy.budget import Approx, Budget, Pure, Zcdp
+from tametail.privacy.budget import Approx, Budget, Zcdp
 from tametail.privacy.opendp import features
 
 if TYPE_CHECKING:
     from opendp.mod import Measure, Measurement
 
-    from tametail.vector_planning import VectorPlan
+    from tametail.release import Release
 
 #: All measurements share one domain, so that they compose: it is any data, of any columns.
 _DOMAIN = "tametail.records"
 
 
-def as_opendp(
-    plan: Plan | VectorPlan, column: str | list[str] | tuple[str, ...] | None = None
-) -> Measurement:
+def as_opendp(plan: Plan, column: str | Sequence[str] | None = None) -> Measurement:
     r"""Return the release that ``plan`` describes as a measurement of OpenDP.
 
     It takes the data that :func:`tametail.mean` takes, gives out a release, and can be used
@@ -35,9 +35,9 @@ def as_opendp(
     Parameters
     ----------
     plan
-        From :func:`tametail.plan`, or the plan of a vector mean.
+        From :func:`tametail.plan`.
     column
-        The column of a frame or a file; a list of columns for a vector mean.
+        The column of a frame or a file, or a list of columns.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def as_opendp(
     from opendp.measurements import make_user_measurement
     from opendp.metrics import change_one_distance, symmetric_distance
 
-    release, stated = _release_of(plan, column)
+    release = _release_of(plan, column)
     metric = change_one_distance if plan.unit.size_is_public else symmetric_distance
     with features("contrib", "honest-but-curious"):
         return make_user_measurement(
@@ -77,26 +77,22 @@ def as_opendp(
             metric(),
             _measure(plan.budget),
             release,
-            _privacy_map(plan.budget, stated),
+            _privacy_map(plan.budget),
         )
 
 
-def _release_of(plan: Any, column: Any) -> tuple[Callable[[Any], Any], Budget]:
-    """Return the function that releases along the plan, and what it costs for one record."""
-    from tametail.vector_api import vector_mean
-    from tametail.vector_planning import VectorPlan
-
-    if not isinstance(plan, Plan | VectorPlan):
+def _release_of(plan: object, column: str | Sequence[str] | None) -> Callable[[Any], Release]:
+    """Return the function that releases along the plan."""
+    if not isinstance(plan, Plan):
         raise ParameterError(f"plan={plan!r} is not a plan: write as_opendp(tametail.plan(...)).")
-    several = isinstance(plan, VectorPlan)
-    if column is not None and isinstance(column, list | tuple) is not several:
-        wanted = "a list of columns" if several else "one column"
-        raise ParameterError(f"column={column!r} does not fit the plan, which is for {wanted}.")
-    if isinstance(plan, VectorPlan):
-        return lambda data: vector_mean(_with_schema(data), column, plan=plan), plan.budget
-    # The steps of one column are pure, and its release states their epsilon without a delta.
-    stated = Pure(plan.budget.epsilon) if isinstance(plan.budget, Approx) else plan.budget
-    return lambda data: mean(_checked(data), column, plan=plan), stated
+    named = 1 if column is None or isinstance(column, str) else len(column)
+    if column is not None and named != plan.dim:
+        raise ParameterError(
+            f"column={column!r} does not fit the plan, which is for {plan.dim} column"
+            f"{'s' * (plan.dim != 1)}."
+        )
+    several = plan.dim > 1
+    return lambda data: mean(_with_schema(data, several=several), column, plan=plan)
 
 
 def _can_be_read_again(data: Any) -> bool:
@@ -110,9 +106,10 @@ def _checked(data: Any) -> Any:
     return data
 
 
-def _with_schema(data: Any) -> Any:
+def _with_schema(data: Any, *, several: bool) -> Any:
     """Refuse rows in a plain sequence: how many columns they have, only records could say."""
-    if isinstance(data, Sequence) and not isinstance(data, str):
+    listed = isinstance(data, Sequence) and not isinstance(data, str)
+    if listed and (several or (len(data) and isinstance(data[0], list | tuple | np.ndarray))):
         raise ParameterError(
             "a list of rows declares no columns: pass a matrix, numpy.array(data)."
         )
@@ -127,11 +124,11 @@ def _measure(budget: Budget) -> Measure:
     return approximate(max_divergence()) if isinstance(budget, Approx) else max_divergence()
 
 
-def _privacy_map(budget: Budget, stated: Budget) -> Callable[[int], float | tuple[float, float]]:
+def _privacy_map(budget: Budget) -> Callable[[int], float | tuple[float, float]]:
     """Return the map in the form of the measure: a pair for an approximate budget."""
 
     def privacy_map(records: int) -> float | tuple[float, float]:
-        first, *rest = group_cost(stated, records)
+        first, *rest = group_cost(budget, records)
         return (first, rest[0] if rest else 0.0) if isinstance(budget, Approx) else first
 
     return privacy_map

@@ -1,49 +1,104 @@
 """A plan: everything that is decided before any record is read.
 
-It is made from public numbers alone, prints itself, goes to JSON and back, and predicts the
-error of the release that follows it.
+It turns a request into priced steps. It is made from public numbers alone, prints itself, goes to
+JSON and back, and predicts the error of the release that follows it. What a step is, and how good
+the outcome will be, its *method* knows; the plan knows the method by name.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from tametail._validate import count, one_of, probability
-from tametail.errors import ParameterError
-from tametail.methods.winsorised import predict as prediction
-from tametail.methods.winsorised.shares import COUNT_SHARE, NEW_CENTRE, shares, spread_share
-from tametail.privacy.budget import Approx, Budget, Pure
+from tametail._validate import count, probability
+from tametail.errors import BudgetError, InternalError, ParameterError, TametailError
+from tametail.privacy.budget import Approx, Budget, Pure, compose, fits
 from tametail.privacy.unit import Unit
-from tametail.steps import Step, Stepped
-from tametail.tail import Bounded, Tail, parse_tail, parse_within, tail_from_dict
+from tametail.request import Range, Request, read_json
+from tametail.tail import Tail
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: What each step is for, in the words of the printed plan.
-PURPOSES = {
-    "count": "roughly how many records there are",
-    "centre": "a private median",
-    "tail": "how the records spread around it, by octaves",
-    "spread": "second moment of the clipped records, for the interval",
-    "sum": "sum and count of the clipped records",
-    "rest": "the other steps; their shares follow from the count",
-}
+#: Format of the JSON text.
+FORMAT = 2
 
-#: More records than anyone has.
-MOST_RECORDS = 10**15
+#: Noise for a step that may spend less than this does not fit in 64 bits.
+_LEAST_STEP = 1e-9
 
-#: Weaker budgets cannot answer anything: a billion records would still be below the noise.
-LEAST_STRENGTH = 1e-6
-
-#: Stronger budgets protect nothing.
-GREATEST_STRENGTH = 1e6
+#: What is asked first if the number of records is unknown, and what is left for all that follows.
+COUNT, REST = "count", "rest"
 
 
 @dataclass(frozen=True, slots=True)
-class Plan(Stepped):
-    """How a mean will be released.
+class Step:
+    """One question to the data and what it costs; some are asked in more than one round."""
+
+    name: str
+    cost: Budget
+    round: int = 1
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        return {"name": self.name, "round": self.round, "cost": self.cost.to_dict()}
+
+
+class Method(Protocol):
+    """What a plan asks its method, by name."""
+
+    @property
+    def purposes(self) -> dict[str, str]:
+        """What each step is for, in the words of the printed plan."""
+
+    def working(self, budget: Budget) -> Budget:
+        """Return the budget in the notion in which the steps are paid."""
+
+    def names(self, request: Request) -> tuple[tuple[str, int], ...]:
+        """Return the names and rounds of the steps, once the number of records is known."""
+
+    def rmse(self, plan: Plan) -> float | tuple[float, ...] | None:
+        """Predict the error in the units of the records, where a scale was told."""
+
+    def relative_rmse(self, plan: Plan) -> float | None:
+        """Predict the error in standard deviations of the reference law."""
+
+    def half_width(self, plan: Plan, confidence: float) -> float | None:
+        """Predict the half-width of the interval."""
+
+    def advice(self, plan: Plan) -> tuple[str, ...]:
+        """Say what would help."""
+
+    def reasons(self, plan: Plan) -> tuple[str, ...]:
+        """Say why this method was chosen, where there was a choice."""
+
+
+class Methods(Protocol):
+    """All methods, and the choice between them."""
+
+    def find(self, name: str) -> Method:
+        """Return the method of this name."""
+
+    def plan(self, request: Request, n: int | None) -> Plan:
+        """Choose a method, and divide the budget between its steps."""
+
+    def continued(self, plan: Plan, n: int) -> Plan:
+        """Return the plan for what is left, once the private count is known."""
+
+    def left(self, plan: Plan) -> Budget:
+        """Return what the steps may spend together, besides a private count."""
+
+
+def _methods() -> Methods:
+    # By name: methods are written in terms of plans, so no import leads from here to them.
+    return cast(Methods, import_module("tametail.methods").REGISTRY)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the means of a request will be released.
 
     ``n`` is the public number of records (replace-one) or the caller's guess (add-remove). If it
     is None, a small private count comes first, and :meth:`with_count` fixes the other steps.
@@ -56,145 +111,137 @@ class Plan(Stepped):
     True
     """
 
-    budget: Budget
-    unit: Unit
+    request: Request
     n: int | None
-    tail: Tail
-    within: tuple[float, float]
-    missing: str
-    confidence: float | None
-    target: str
+    method: str
     steps: tuple[Step, ...]
-    method: str = "winsorised mean"
 
     @classmethod
-    def parse(
-        cls,
-        *,
-        budget: Budget,
-        unit: Any,
-        n: Any,
-        tail: Any,
-        within: Any,
-        missing: Any,
-        confidence: Any,
-        target: Any,
-    ) -> Plan:
-        """Check the public arguments of a request, and plan it."""
-        check_strength(budget)
-        made = cls.make(
-            budget=budget,
-            unit=Unit.parse(unit),
-            n=None if n is None else _size(n),
-            tail=parse_tail(tail),
-            within=parse_within(within),
-            missing=one_of(("skip", "none"), missing=missing),
-            confidence=None if confidence is None else probability(confidence=confidence),
-            target=one_of(("population", "data"), target=target),
-        )
-        low, high = made.possible
-        if low > high:
-            raise ParameterError(
-                f"within={within!r} and tail={tail!r} exclude each other: a mean lies between the "
-                "bounds of its records."
-            )
-        return made
-
-    @classmethod
-    def make(
-        cls,
-        *,
-        budget: Budget,
-        unit: Unit,
-        n: int | None,
-        tail: Tail,
-        within: tuple[float, float],
-        missing: str,
-        confidence: float | None,
-        target: str,
-    ) -> Plan:
-        """Divide the budget between the steps, so that the predicted error is small."""
-        # Approximate DP in one dimension: pure composition is the better one for the same epsilon.
-        whole = Pure(budget.epsilon) if isinstance(budget, Approx) else budget
-        if n is None:
-            first, rest = whole.split(COUNT_SHARE, 1 - COUNT_SHARE)
-            steps: tuple[Step, ...] = (Step("count", first), Step("rest", rest))
-        else:
-            needs_spread = confidence is not None and target == "population"
-            steps = _divide(whole, unit, n, needs_spread=needs_spread)
-        return cls(budget, unit, n, tail, within, missing, confidence, target, steps)
-
-    def with_count(self, noisy_count: int) -> Plan:
-        """Return the plan for the other steps, once the private count is known."""
-        return self._again(self.cost("rest"), max(noisy_count, 1))
-
-    def with_size(self, size: int) -> Plan:
-        """Return the plan for data of this public size; steps that were fixed stay as they are."""
-        return self._again(self.budget, size) if self.n is None else replace(self, n=size)
-
-    def with_new_centre(self) -> Plan:
-        """Return the plan that divides the sum's budget anew, if the centre was misplaced."""
-        costs = self.cost("sum").split(*NEW_CENTRE.values())
-        anew = dict(zip(NEW_CENTRE, costs, strict=True))
-        return replace(
-            self,
-            steps=tuple(Step(step.name, anew.get(step.name, step.cost)) for step in self.steps),
-        )
-
-    def _again(self, budget: Budget, n: int) -> Plan:
-        return Plan.make(
-            budget=budget,
-            unit=self.unit,
-            n=n,
-            tail=self.tail,
-            within=self.within,
-            missing=self.missing,
-            confidence=self.confidence,
-            target=self.target,
-        )
+    def of(cls, request: Request) -> Plan:
+        """Plan a request."""
+        return _methods().plan(request, request.n)
 
     @property
-    def possible(self) -> tuple[float, float]:
-        """Where the mean can be, by ``within`` and by bounds on the records."""
-        low, high = self.within
-        if isinstance(self.tail, Bounded):
-            return max(low, self.tail.low), min(high, self.tail.high)
-        return low, high
+    def budget(self) -> Budget:
+        """The whole budget that was asked for."""
+        return self.request.budget
+
+    @property
+    def unit(self) -> Unit:
+        """The unit of protection."""
+        return self.request.unit
+
+    @property
+    def missing(self) -> str:
+        """What happens to missing records: "skip", or the promise that there are "none"."""
+        return self.request.missing
+
+    @property
+    def confidence(self) -> float | None:
+        """The confidence that was asked for; None if no interval was."""
+        return self.request.confidence
+
+    @property
+    def target(self) -> str:
+        """Whose mean the interval is for: "population" or "data"."""
+        return self.request.target
+
+    @property
+    def dim(self) -> int:
+        """The number of columns."""
+        return self.request.dim
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns; their numbers, before there are data."""
+        return tuple(column.name for column in self.request.columns)
+
+    @property
+    def tails(self) -> tuple[Tail, ...]:
+        """What is assumed about each column."""
+        return tuple(column.tail for column in self.request.columns)
+
+    @property
+    def possible(self) -> tuple[Range, ...]:
+        """Where the mean of each column can be."""
+        return tuple(column.possible for column in self.request.columns)
+
+    def cost(self, name: str, round: int = 1) -> Budget:  # noqa: A002 - as the field is called
+        """Return what a step may spend."""
+        found = (step.cost for step in self.steps if (step.name, step.round) == (name, round))
+        return next(found)
+
+    def has(self, name: str) -> bool:
+        """Say whether there is a step called ``name``."""
+        return any(step.name == name for step in self.steps)
+
+    @property
+    def left(self) -> Budget:
+        """What the steps may spend together, once the number of records has been paid for.
+
+        In the notion in which the steps are paid.
+        """
+        return _methods().left(self)
+
+    @property
+    def spending(self) -> Budget:
+        """What all steps cost together, in the notion that was asked for.
+
+        A release states it, whichever way its answers went.
+        """
+        return _total([step.cost for step in self.steps], self.budget)
 
     @property
     def passes(self) -> int:
         """How often a file or a Spark frame is read: once for count and sample, once for distances.
 
-        Nothing else reads the data: sum, spread and a second look come out of the distances. Only
-        the public number of rows, under replace-one, takes one more pass over a CSV file, and a
-        centre that has to be looked for again takes two.
+        That is for one column: nothing else reads the data, as sum, spread and a second look come
+        out of the distances. Only the public number of rows, under replace-one, takes one more pass
+        over a CSV file, and a centre that has to be looked for again takes two.
         """
         return 2
 
+    def with_names(self, names: Sequence[str]) -> Plan:
+        """Return the plan for columns of these names."""
+        return replace(self, request=self.request.with_names(names))
+
+    def with_count(self, noisy_count: int) -> Plan:
+        """Return the plan for the other steps, once the private count is known."""
+        return _methods().continued(self, max(noisy_count, 1))
+
+    def with_size(self, size: int) -> Plan:
+        """Return the plan for data of this public size; steps that were fixed stay as they are."""
+        return _methods().plan(self.request, size) if self.n is None else replace(self, n=size)
+
     @property
-    def rmse(self) -> float | None:
-        """A bound on the root mean squared error, from the tail's scale; None without one."""
-        return prediction.rmse(self)
+    def rmse(self) -> float | tuple[float, ...] | None:
+        """The root mean squared error, from the tail's scale; None without one.
+
+        For one column it is a bound. For several there is one number for each, if every scale was
+        told: what ``relative_rmse`` is in these scales.
+        """
+        return _methods().find(self.method).rmse(self)
 
     @property
     def relative_rmse(self) -> float | None:
-        """The root mean squared error in standard deviations of the reference law.
+        """The root mean squared error of a column, in standard deviations of the reference law.
 
-        The reference is a lognormal law with sigma = 1, a usual shape of charges and claims.
+        The reference is a lognormal law with sigma = 1, a usual shape of charges and claims, in
+        independent columns; None if n is unknown.
         """
-        return prediction.reference_rmse(self)
+        return _methods().find(self.method).relative_rmse(self)
 
     def half_width(self, confidence: float = 0.95) -> float | None:
-        """The interval's expected half-width, from the tail's scale.
+        """The expected half-width of the intervals, from the tail's scale.
 
-        Without a scale it is in standard deviations of the reference law.
+        Without a scale, and for several columns, it is in standard deviations of the reference law.
         """
-        return prediction.half_width(self, probability(confidence=confidence))
+        return _methods().find(self.method).half_width(self, probability(confidence=confidence))
 
     @property
     def advice(self) -> tuple[str, ...]:
         """What would help, if the plan expects trouble."""
-        return prediction.advice(self)
+        return _methods().find(self.method).advice(self)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the predicted error against n, with what no algorithm can beat below it."""
@@ -203,74 +250,90 @@ class Plan(Stepped):
         return plot_plan(self, ax)
 
     def __str__(self) -> str:
-        size = "unknown" if self.n is None else f"{self.n:,}"
-        lines = [f"{self.method}, n = {size}, {self.budget}, {self.unit}"]
-        for step in self.steps:
-            part = step.cost.values()[0] / self.budget.values()[0]
-            lines.append(f"  {step.name:<7} {100 * part:5.1f}%  {PURPOSES[step.name]}")
-        if self.rmse is not None:
-            lines.append(f"  root mean squared error at most {self.rmse:.4g}")
-        if self.relative_rmse is not None:
-            lines.append(
-                f"  error about {self.relative_rmse:.3g} standard deviations "
-                "(if the records were lognormal with sigma 1)"
-            )
-        return "\n".join([*lines, *(f"  advice: {text}" for text in self.advice)])
+        from tametail.explain import describe_plan
 
-    def _request(self) -> dict[str, Any]:
+        return describe_plan(self, _methods().find(self.method))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
         return {
-            "method": self.method,
-            "budget": self.budget.to_dict(),
-            "unit": self.unit.value,
+            "format": FORMAT,
+            "request": self.request.to_dict(),
             "n": self.n,
-            "tail": None if self.tail is None else self.tail.to_dict(),
-            "within": [str(end) for end in self.within],
-            "missing": self.missing,
-            "confidence": self.confidence,
-            "target": self.target,
+            "method": self.method,
+            "steps": [step.to_dict() for step in self.steps],
         }
 
     @classmethod
-    def _planned(cls, record: dict[str, Any]) -> Plan:
-        return cls.parse(
-            budget=Budget.from_dict(record["budget"]),
-            unit=record["unit"],
-            n=record["n"],
-            tail=tail_from_dict(record["tail"]),
-            within=tuple(map(float, record["within"])),
-            missing=record["missing"],
-            confidence=record["confidence"],
-            target=record["target"],
-        )
+    def from_dict(cls, record: dict[str, Any]) -> Plan:
+        """Undo :meth:`to_dict`; a plan that was changed to cost more than its budget is refused."""
+        if not isinstance(record, dict) or "format" not in record:
+            raise ParameterError(_REFUSAL)
+        if record["format"] != FORMAT:
+            raise ParameterError(
+                f"{_REFUSAL} It has format {record['format']!r}, and this version reads format "
+                f"{FORMAT}: plan again."
+            )
+        try:
+            steps = [
+                Step(step["name"], Budget.from_dict(step["cost"]), step["round"])
+                for step in record["steps"]
+            ]
+            n = None if record["n"] is None else count(n=record["n"])
+            made = cls(Request.from_dict(record["request"]), n, record["method"], tuple(steps))
+        except TametailError:
+            raise
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            text = f"{_REFUSAL} {error} is missing or not as it should be."
+            raise ParameterError(text) from None
+        made._check_steps()
+        return made
 
-    def _with_steps(self, steps: tuple[Step, ...]) -> Plan:
-        return replace(self, steps=steps)
+    def to_json(self, indent: int | None = None) -> str:
+        """Return the plan as JSON; :meth:`from_json` gives it back."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Plan:
+        """Undo :meth:`to_json`."""
+        return cls.from_dict(read_json(text, _REFUSAL))
+
+    def _check_steps(self) -> None:
+        """Refuse steps that are not the method's, or cost more than the budget together."""
+        method = _methods().find(self.method)
+        names: tuple[tuple[str, int], ...] = ((COUNT, 1), (REST, 1))
+        if self.n is not None:  # perhaps a private count
+            names = names[:1] * self.has(COUNT) + method.names(self.request)
+        notion = type(method.working(self.budget))
+        if [(step.name, step.round) for step in self.steps] != list(names) or not all(
+            isinstance(step.cost, notion) for step in self.steps
+        ):
+            words = [name for name, _ in names]
+            raise ParameterError(f"the steps of the plan were changed: it has the steps {words}.")
+        if any(step.cost.strength < _LEAST_STEP for step in self.steps):
+            raise ParameterError("a step of the plan costs next to nothing: give it more.")
+        if not fits(self.spending, self.budget):
+            raise BudgetError(
+                f"the steps of the plan cost {self.spending}, beyond its {self.budget}."
+            )
 
 
-def check_strength(budget: Budget) -> None:
-    """Refuse a budget that cannot answer anything, or protects nothing."""
-    if not LEAST_STRENGTH <= budget.strength <= GREATEST_STRENGTH:
-        weak = budget.strength < LEAST_STRENGTH
-        raise ParameterError(
-            f"{budget} is too {'small to answer anything' if weak else 'large to protect anything'}"
-            f": write epsilon (or sqrt(2 rho)) between {LEAST_STRENGTH:g} and "
-            f"{GREATEST_STRENGTH:g}; 0.01 to 10 is usual."
-        )
+_REFUSAL = "this is not a plan: write what Plan.to_json() or Plan.to_dict() gave."
 
 
-def _size(n: Any) -> int:
-    size = count(n=n)
-    if size > MOST_RECORDS:
-        raise ParameterError(f"n={n!r} is beyond any data: write n <= {MOST_RECORDS:g}.")
-    return size
+def _total(costs: list[Budget], budget: Budget) -> Budget:
+    """Return what costs add up to, in the notion of ``budget``.
 
-
-def _divide(budget: Budget, unit: Unit, n: int, *, needs_spread: bool) -> tuple[Step, ...]:
-    parts = shares(budget, unit, n)
-    if needs_spread:
-        spread = spread_share(budget, n)
-        parts = {name: share * (1 - spread) for name, share in parts.items()}
-        parts["spread"] = spread
-    return tuple(
-        Step(name, cost) for name, cost in zip(parts, budget.split(*parts.values()), strict=True)
-    )
+    Pure costs are added as such, even if they would fit an approximate budget by way of zCDP.
+    """
+    plain = all(isinstance(cost, Pure) for cost in costs)
+    delta = budget.delta if isinstance(budget, Approx) else None
+    if delta is None or not plain:
+        total = compose(costs, type(budget), delta)
+    else:
+        total = compose(costs, Pure)
+        if isinstance(total, Pure):
+            total = Approx(total.epsilon, delta)
+    if total is None:
+        raise InternalError("a plan without a step")
+    return total

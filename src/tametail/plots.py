@@ -11,14 +11,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tametail.errors import MissingExtraError
-from tametail.tail import Bounded, Moment
+from tametail.tail import Bounded, Moment, Tail
 from tametail.theory import lower_bound
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from tametail.planning import Plan
-    from tametail.release import Release
+    from tametail.release import Mean, Release
 
 #: One colour per part of an interval.
 _COLOURS = {
@@ -43,25 +43,37 @@ def plot_release(release: Release, ax: Axes | None = None) -> Axes:
     >>> plot_release(tt.mean([1.0, 2.0] * 500, epsilon=1)).get_xlabel()
     'mean'
     """
-    ax = _axes(ax, height=2.2)
-    start = 0.0
-    for name, size in (release.parts or {}).items():
-        colour = _COLOURS.get(name, "#777777")
-        for sign in (-1, 1):
-            edge = release.value + sign * start
-            label = f"{name} ±{size:.3g}" if sign > 0 else None
-            ax.barh(0.0, sign * size, left=edge, height=0.5, color=colour, label=label)
-        start += size
-    if release.low is not None and release.high is not None and release.confidence is not None:
-        label = f"{100 * release.confidence:g}% interval for the {release.interval_for}"
-        ax.plot([release.low, release.high], [0.0, 0.0], "k|-", markersize=14, label=label)
-    ax.plot([release.value], [0.0], "ko", label=f"mean {release.value:.6g}")
-    ax.set_ylim(-0.6, 1.9)
-    ax.set_yticks([])
+    ax = _axes(ax, height=1.8 + 0.4 * len(release))
+    for place, row in enumerate(release):
+        _draw_row(ax, release, row, -float(place))
+    ax.set_ylim(0.4 - len(release), 1.9)
+    if len(release) == 1:
+        ax.set_yticks([])
+    else:
+        ax.set_yticks([-float(place) for place in range(len(release))], labels=release.columns)
     ax.set_xlabel("mean")
     ax.legend(loc="upper center", ncols=2, fontsize="x-small", frameon=False)
     ax.set_title(textwrap.fill(str(release.guarantee), 90), fontsize="small", loc="left")
     return ax
+
+
+def _draw_row(ax: Axes, release: Release, row: Mean, height: float) -> None:
+    """Draw one mean at a height; only the first is explained in the legend."""
+    start, first, sizes = 0.0, height == 0, len(release) == 1
+    for name, size in (row.parts or {}).items():
+        label = (f"{name} ±{size:.3g}" if sizes else name) if first else None
+        for sign in (-1, 1):
+            ax.barh(
+                height, sign * size, left=row.value + sign * start, height=0.5,
+                color=_COLOURS.get(name, "#777777"), label=label if sign > 0 else None,
+            )  # fmt: skip
+        start += size
+    if row.low is not None and row.high is not None and release.confidence is not None:
+        words = f"{100 * release.confidence:g}% interval for the {row.interval_for}"
+        ends = [row.low, row.high], [height, height]
+        ax.plot(*ends, "k|-", markersize=14, label=words if first else None)
+    words = f"mean {row.value:.6g}" if sizes else "mean"
+    ax.plot([row.value], [height], "ko", label=words if first else None)
 
 
 def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
@@ -80,11 +92,11 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
     around = plan.n or _USUAL_SIZE
     sizes = sorted({max(2, round(around * 10 ** (step / 4))) for step in range(-8, 9)})
     plans = [replace(plan, n=None).with_size(size) for size in sizes]
-    if plan.tail is None:
+    if _tail(plan) is None:
         errors = [made.relative_rmse for made in plans]
         ax.set_ylabel("error in standard deviations\n(lognormal records, sigma 1)")
     else:
-        errors = [made.rmse for made in plans]
+        errors = [made.rmse if isinstance(made.rmse, float) else None for made in plans]
         ax.set_ylabel("root mean squared error, at most")
     ax.loglog(sizes, errors, "o-", color=_COLOURS["noise"], markersize=3, label=str(plan.budget))
     label, floor = _floor(plan, sizes)
@@ -97,9 +109,15 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
     return ax
 
 
+def _tail(plan: Plan) -> Tail:
+    """What the error is a bound for; several columns are drawn in standard deviations."""
+    return plan.tails[0] if plan.dim == 1 else None
+
+
 def _floor(plan: Plan, sizes: list[int]) -> tuple[str, list[float]]:
-    if isinstance(plan.tail, Moment):
-        k, scale = plan.tail.k, plan.tail.scale
+    tail = _tail(plan)
+    if isinstance(tail, Moment):
+        k, scale = tail.k, tail.scale
         privacy = {name: value for name, value in plan.budget.to_dict().items() if name != "kind"}
         floor = [
             max(
@@ -109,7 +127,7 @@ def _floor(plan: Plan, sizes: list[int]) -> tuple[str, list[float]]:
             for n in sizes
         ]
         return "lower bound: no algorithm is better", floor
-    deviation = (plan.tail.high - plan.tail.low) / 2 if isinstance(plan.tail, Bounded) else 1.0
+    deviation = (tail.high - tail.low) / 2 if isinstance(tail, Bounded) else 1.0
     return "the plain mean, without privacy", [deviation / n**0.5 for n in sizes]
 
 

@@ -1,21 +1,39 @@
-"""A release: the value, its interval, and the guarantee under which they may be published."""
+"""A release: a table of means, and the guarantee under which it may be published.
+
+One column is a table of one row. Everything here is a function of public numbers and noisy
+answers; no record and no exact aggregate is reachable from it.
+"""
 
 from __future__ import annotations
 
-import html
 import json
 import math
-from dataclasses import FrozenInstanceError, dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import FrozenInstanceError, asdict, dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
+from tametail import explain
+from tametail.errors import ParameterError, TametailError
+from tametail.planning import Plan
 from tametail.privacy.budget import Guarantee
+from tametail.privacy.unit import Unit
+from tametail.request import read_json
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from tametail.planning import Plan
-
 Kind = TypeVar("Kind")
+Floats = npt.NDArray[np.float64]
+Parts = dict[str, float] | None
+Clip = tuple[float, float] | None
+
+#: Format of the JSON text.
+FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +53,95 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What an estimator concludes from the answers alone."""
+    """What a method concludes about one column from the answers alone."""
 
     value: float
     interval: Interval | None = None
     clip: tuple[float, float] | None = None
     assumption_doubtful: bool | None = None
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A row of a release: the mean of one column.
+
+    Attributes
+    ----------
+    column
+        The name of the column; its number, if it has no name.
+    group
+        The group whose mean it is; None without groups.
+    value
+        The estimate.
+    low
+        The lower end of the interval; None with ``confidence=None``.
+    high
+        The upper end of the interval; None with ``confidence=None``.
+    interval_for
+        What the interval covers: "mean" or "winsorised mean".
+    parts
+        The half-widths due to sampling, noise, truncation and rounding.
+    clip
+        The private clip points: records beyond them counted as if they were there, at most.
+    assumption_doubtful
+        True if private answers contradict the tail that was assumed; None if nothing was assumed,
+        or nothing asked that could tell.
+    notes
+        What else is to be said about this row.
+    """
+
+    column: str
+    group: str | None
+    value: float
+    low: float | None = None
+    high: float | None = None
+    interval_for: str | None = None
+    parts: dict[str, float] | None = None
+    clip: tuple[float, float] | None = None
+    assumption_doubtful: bool | None = None
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, column: str, estimate: Estimate) -> Mean:
+        """Return the row of a column."""
+        interval = estimate.interval
+        return cls(
+            column=column,
+            group=None,
+            value=float(estimate.value),
+            low=interval.low if interval else None,
+            high=interval.high if interval else None,
+            interval_for=interval.describes if interval else None,
+            parts=dict(interval.parts) if interval else None,
+            clip=estimate.clip,
+            assumption_doubtful=estimate.assumption_doubtful,
+            notes=estimate.notes,
+        )
+
+    def __float__(self) -> float:
+        return self.value
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON; infinities are strings."""
+        return {key: _plain(value) for key, value in asdict(self).items()}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Mean:
+        """Undo :meth:`to_dict`."""
+        parts, clip = record["parts"], record["clip"]
+        return cls(
+            column=str(record["column"]),
+            group=record["group"],
+            value=float(record["value"]),
+            low=_number(record["low"]),
+            high=_number(record["high"]),
+            interval_for=record["interval_for"],
+            parts=None if parts is None else {name: float(parts[name]) for name in parts},
+            clip=None if clip is None else (float(clip[0]), float(clip[1])),
+            assumption_doubtful=record["assumption_doubtful"],
+            notes=tuple(record["notes"]),
+        )
 
 
 def sealed(kind: type[Kind]) -> type[Kind]:
@@ -54,134 +154,272 @@ def sealed(kind: type[Kind]) -> type[Kind]:
     def refuse(_self: Kind, name: str, _value: object) -> None:
         raise FrozenInstanceError(f"cannot assign to {name!r}: a release never changes")
 
-    kind.__setattr__ = refuse  # type: ignore[assignment]
+    type.__setattr__(kind, "__setattr__", refuse)
     return kind
 
 
 @sealed
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Release:
-    """A private mean. Everything here is a function of public numbers and noisy answers.
+    """A table of private means, and what they cost.
+
+    ``len``, iteration and items go over the rows: ``release[0]``, ``release["paid"]``. With one
+    row ``value``, ``low`` and ``high`` are numbers and ``float(release)`` is the mean; with more
+    they are arrays. ``parts``, ``clip`` and ``assumption_doubtful`` are those of the row, or a
+    tuple with one for each.
 
     Attributes
     ----------
-    value
-        The estimate.
-    low
-        The lower end of the interval; None with ``confidence=None``.
-    high
-        The upper end of the interval; None with ``confidence=None``.
-    interval_for
-        What the interval covers with probability ``confidence``: "mean" or "winsorised mean".
+    means
+        The rows.
     guarantee
-        What was spent, computed from the asks, with its unit of protection.
+        What was spent, computed from the steps of the plan, with its unit of protection.
     plan
         The public plan that this release followed.
-    clip
-        The private clip points: records beyond them counted as if they were there.
-    assumption_doubtful
-        True if the private counts contradict the tail that was assumed; None without one.
+    method
+        The method that was followed; the plan's, unless a private count made another one better.
+    remarks
+        What is to be said about the release as a whole.
     answers
         The noisy answers, in order: ``replay(plan, answers)`` gives this release again.
+    library
+        The caller's library of frames, if the data were one; :meth:`to_frame` uses it.
+
+    Examples
+    --------
+    >>> import tametail as tt
+    >>> rows = [[1.0, 20.0], [2.0, 30.0], [3.0, 40.0]] * 2_000
+    >>> release = tt.mean(rows, rho=0.5)
+    >>> [row.column for row in release], release.value.shape
+    (['0', '1'], (2,))
+    >>> Release.from_json(release.to_json()) == release
+    True
     """
 
-    value: float
-    low: float | None
-    high: float | None
-    interval_for: str | None
-    confidence: float | None
+    means: tuple[Mean, ...]
     guarantee: Guarantee
     plan: Plan
-    parts: dict[str, float] | None = None
-    clip: tuple[float, float] | None = None
-    assumption_doubtful: bool | None = None
-    notes: tuple[str, ...] = ()
+    method: str
+    remarks: tuple[str, ...] = ()
     answers: tuple[Any, ...] = field(default=(), repr=False)
+    library: str | None = field(default=None, repr=False)
 
-    @classmethod
-    def of(
-        cls, estimate: Estimate, guarantee: Guarantee, plan: Plan, answers: tuple[Any, ...]
-    ) -> Release:
-        """Join an estimate with what it cost."""
-        interval = estimate.interval
-        return cls(
-            value=estimate.value,
-            low=interval.low if interval else None,
-            high=interval.high if interval else None,
-            interval_for=interval.describes if interval else None,
-            confidence=interval.confidence if interval else None,
-            guarantee=guarantee,
-            plan=plan,
-            parts=dict(interval.parts) if interval else None,
-            clip=estimate.clip,
-            assumption_doubtful=estimate.assumption_doubtful,
-            notes=estimate.notes,
-            answers=answers,
-        )
+    def __len__(self) -> int:
+        return len(self.means)
+
+    def __iter__(self) -> Iterator[Mean]:
+        return iter(self.means)
+
+    def __getitem__(self, key: int | str) -> Mean:
+        if isinstance(key, int):
+            return self.means[key]
+        for row in self.means:
+            if row.column == key:
+                return row
+        raise KeyError(f"there is no row {key!r}: there are {list(self.columns)}.")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, in the order of the rows."""
+        return tuple(row.column for row in self.means)
+
+    @property
+    def value(self) -> float | Floats:
+        """The mean: a number for one row, an array for more."""
+        values = [row.value for row in self.means]
+        return values[0] if len(values) == 1 else np.array(values)
+
+    @property
+    def low(self) -> float | Floats | None:
+        """The lower end of the interval, or of each; None with ``confidence=None``."""
+        return _ends([row.low for row in self.means])
+
+    @property
+    def high(self) -> float | Floats | None:
+        """The upper end of the interval, or of each; None with ``confidence=None``."""
+        return _ends([row.high for row in self.means])
+
+    @property
+    def confidence(self) -> float | None:
+        """The probability with which the intervals hold, all of them at once."""
+        return None if self.means[0].low is None else self.plan.confidence
+
+    @property
+    def interval_for(self) -> str | tuple[str | None, ...] | None:
+        """What the interval covers: "mean" or "winsorised mean"; a tuple if rows differ."""
+        found = tuple(row.interval_for for row in self.means)
+        return found[0] if len(set(found)) == 1 else found
+
+    @property
+    def parts(self) -> Parts | tuple[Parts, ...]:
+        """What the half-width is made of."""
+        return _each([row.parts for row in self.means])
+
+    @property
+    def clip(self) -> Clip | tuple[Clip, ...]:
+        """The private clip points."""
+        return _each([row.clip for row in self.means])
+
+    @property
+    def assumption_doubtful(self) -> bool | tuple[bool | None, ...] | None:
+        """Whether private answers contradict what was assumed; None where nothing was."""
+        return _each([row.assumption_doubtful for row in self.means])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is to be said about the release and its rows."""
+        own = (note for row in self.means for note in row.notes)
+        return tuple(dict.fromkeys([*self.remarks, *own]))
+
+    @property
+    def reliable(self) -> bool:
+        """False if there is a note, or if what was assumed is in doubt."""
+        return not self.notes and not any(row.assumption_doubtful for row in self.means)
 
     def __float__(self) -> float:
-        return self.value
+        if len(self) != 1:
+            raise TypeError(
+                f"a release of {len(self)} means is no number: write release.value, or "
+                f"float(release[{self.means[0].column!r}])."
+            )
+        return self.means[0].value
+
+    def __array__(
+        self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
+    ) -> npt.NDArray[Any]:
+        return np.array(self.value, dtype=dtype, copy=True if copy is None else copy)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Release) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash(self.to_json())
 
     def __str__(self) -> str:
-        return f"mean {self._summary()}; {self.guarantee}"
+        return explain.text(self)
 
-    def _summary(self) -> str:
-        if self.low is None or self.high is None or self.confidence is None:
-            return f"{self.value:.6g}"
-        text = (
-            f"{self.value:.6g} ({100 * self.confidence:g}% interval {self.low:.6g} to "
-            f"{self.high:.6g}"
-        )
-        return text + (")" if self.interval_for == "mean" else f" for the {self.interval_for})")
+    def _repr_html_(self) -> str:
+        return explain.page(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, ready for JSON; infinities are strings."""
-        record = {
-            "value": self.value,
-            "low": self.low,
-            "high": self.high,
-            "interval_for": self.interval_for,
+        """Return plain values, ready for JSON; infinities are strings.
+
+        The keys at the top are those of a single mean; with several rows they hold lists.
+        """
+        rows = [row.to_dict() for row in self.means]
+        one = len(rows) == 1
+        top = {key: rows[0][key] if one else [row[key] for row in rows] for key in _TOP}
+        interval_for = self.interval_for
+        return top | {
+            "interval_for": list(interval_for) if isinstance(interval_for, tuple) else interval_for,
             "confidence": self.confidence,
             "epsilon": self.guarantee.epsilon,
             "delta": self.guarantee.delta,
             "rho": self.guarantee.rho,
             "unit": self.guarantee.unit.value,
-            "method": self.plan.method,
+            "method": self.method,
             "guarantee": str(self.guarantee),
-            "parts": self.parts,
-            "clip": list(self.clip) if self.clip else None,
-            "assumption_doubtful": self.assumption_doubtful,
+            "columns": list(self.columns),
             "notes": list(self.notes),
+            "format": FORMAT,
+            "rows": rows,
+            "remarks": list(self.remarks),
             "plan": self.plan.to_dict(),
+            "answers": _plain(self.answers),
         }
-        return {key: _plain(value) for key, value in record.items()}
 
     def to_json(self, indent: int | None = None) -> str:
-        """Return :meth:`to_dict` as JSON."""
+        """Return :meth:`to_dict` as JSON; :meth:`from_json` gives the release back."""
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
+    @classmethod
+    def from_dict(cls, record: dict[str, Any]) -> Release:
+        """Undo :meth:`to_dict`: stored fields are read, and nothing is derived."""
+        if not isinstance(record, dict) or record.get("format") != FORMAT:
+            raise ParameterError(_REFUSAL)
+        try:
+            return cls(
+                means=tuple(map(Mean.from_dict, record["rows"])),
+                guarantee=Guarantee(
+                    record["epsilon"], record["delta"], record["rho"], Unit.parse(record["unit"])
+                ),
+                plan=Plan.from_dict(record["plan"]),
+                method=str(record["method"]),
+                remarks=tuple(record["remarks"]),
+                answers=tuple(map(_answer, record.get("answers", ()))),
+            )
+        except TametailError:
+            raise
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            text = f"{_REFUSAL} {error} is missing or not as it should be."
+            raise ParameterError(text) from None
+
+    @classmethod
+    def from_json(cls, text: str) -> Release:
+        """Undo :meth:`to_json`."""
+        return cls.from_dict(read_json(text, _REFUSAL))
+
+    def to_frame(self) -> Any:
+        """Return the rows as a frame: of the caller's kind, else whichever is installed.
+
+        One of pandas, Polars and Arrow, in this order; a row for each mean.
+        """
+        cells = {name: [getattr(row, name) for row in self.means] for name in _CELLS}
+        return _frame(cells, self.library)
+
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the value, the interval with its parts, and the guarantee as a caption."""
+        """Draw the values, the intervals with their parts, and the guarantee as a caption."""
         from tametail.plots import plot_release
 
         return plot_release(self, ax)
 
-    def _repr_html_(self) -> str:
-        rows = [("mean", self._summary()), ("guarantee", str(self.guarantee))]
-        if self.parts:
-            shown = ", ".join(f"{name} {size:.3g}" for name, size in self.parts.items())
-            rows.append(("half-width is made of", shown))
-        if self.clip:
-            rows.append(
-                ("records beyond these were clipped", f"{self.clip[0]:.6g} to {self.clip[1]:.6g}")
-            )
-        rows += [("note", note) for note in self.notes]
-        cells = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-            f"<td style='text-align:left'>{html.escape(text)}</td></tr>"
-            for name, text in rows
-        )
-        return f"<table>{cells}</table>"
+
+#: What stands at the top of the plain values: a number for one row, a list for more.
+_TOP = ("value", "low", "high", "parts", "clip", "assumption_doubtful")
+
+#: What a frame of the rows has for columns.
+_CELLS = ("column", "group", "value", "low", "high", "interval_for", "assumption_doubtful")
+
+#: Libraries of frames, and what makes one of them out of columns.
+_FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
+
+_REFUSAL = "this is not a release: write what Release.to_json() or Release.to_dict() gave."
+
+
+def library_of(data: object) -> str | None:
+    """Return the library that the caller's frame comes from; None if there is no frame.
+
+    >>> library_of([1.0]) is None
+    True
+    """
+    root = type(data).__module__.partition(".")[0]
+    return root if root in _FRAMES else None
+
+
+def _frame(cells: dict[str, list[Any]], library: str | None) -> Any:
+    usable = [library] if library else [name for name in _FRAMES if find_spec(name)]
+    return getattr(import_module(usable[0]), _FRAMES[usable[0]])(cells)
+
+
+def _ends(ends: list[float | None]) -> float | Floats | None:
+    if len(ends) == 1 or ends[0] is None:
+        return ends[0]
+    return np.array(ends, dtype=np.float64)
+
+
+def _each(values: list[Kind]) -> Kind | tuple[Kind, ...]:
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)
+
+
+def _answer(value: Any) -> Any:
+    """Return an answer as it was: tuples are lists in JSON, infinities words."""
+    if isinstance(value, list):
+        return tuple(map(_answer, value))
+    return float(value) if isinstance(value, str) else value
 
 
 def _plain(value: Any) -> Any:

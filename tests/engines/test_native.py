@@ -69,7 +69,7 @@ def both(compiled, query, data, open_data=open_table):
     for loops in (compiled, None):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(native, "library", lambda loops=loops: loops)
-            answers.append(open_data(data).answer(query))
+            answers.append(open_table(data).answer(query))
     return answers
 
 

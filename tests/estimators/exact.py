@@ -11,6 +11,7 @@ from tametail.api import plan as make_plan
 from tametail.ask import Ask
 from tametail.doubles import from_key
 from tametail.engines.open import open_table
+from tametail.methods.winsorised.column import ColumnPlan
 from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.queries.column import Median
 from tametail.release import Estimate
@@ -41,5 +42,5 @@ class Exact:
 def estimate(data: Any, **options: Any) -> Estimate:
     """Run the estimator on exact answers; n is told, so no count comes first."""
     options = {"epsilon": 1.0, "unit": "replace-one", **options}
-    plan = make_plan(n=len(data), **options)
+    plan = ColumnPlan.of(make_plan(n=len(data), **options))
     return winsorised_mean(plan, Ask(Exact(data), plan.budget, plan.unit))

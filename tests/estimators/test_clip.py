@@ -5,6 +5,7 @@ import pytest
 
 import tametail as tt
 from tametail.methods.winsorised.clip import Clip, _centre_variance, choose_clip, raise_anchors
+from tametail.methods.winsorised.column import ColumnPlan
 from tametail.methods.winsorised.constants import GAP
 from tametail.methods.winsorised.counts import Tails, noise_of_counts
 from tametail.methods.winsorised.curves import Fit
@@ -14,7 +15,7 @@ FIRST, LAST = -128, 127
 LIMITS = (np.inf, np.inf)
 
 
-def _tails(plan: tt.Plan, above: dict[int, float]) -> Tails:
+def _tails(plan: ColumnPlan, above: dict[int, float]) -> Tails:
     """Counts above the centre by octaves, in units of the noise; none below."""
     tails = Tails(
         np.zeros(LAST - FIRST + 1),
@@ -28,12 +29,12 @@ def _tails(plan: tt.Plan, above: dict[int, float]) -> Tails:
     return tails
 
 
-def _clip(plan: tt.Plan, tails: Tails) -> Clip:
+def _clip(plan: ColumnPlan, tails: Tails) -> Clip:
     return choose_clip(plan, 0.0, tails, plan.n, Reference.of(plan, (0.0, 0.0)))
 
 
-def _plan(n: int) -> tt.Plan:
-    return tt.plan(n=n, epsilon=1.0, unit="replace-one", confidence=None)
+def _plan(n: int) -> ColumnPlan:
+    return ColumnPlan.of(tt.plan(n=n, epsilon=1.0, unit="replace-one", confidence=None))
 
 
 def _raised(n: int, octave: int, count: float, body: float = 2000.0) -> int:
@@ -134,6 +135,8 @@ def test_an_even_law_is_not_clipped_where_its_centre_would_decide():
 def test_the_variance_of_the_centre_is_about_as_predicted(n):
     rng = np.random.default_rng(n)
     plan = _plan(n)
-    centres = [tt.mean(rng.normal(777.7, 60.0, n), plan=plan).answers[0] for _ in range(60)]
+    request = {"n": n, "epsilon": 1.0, "unit": "replace-one", "confidence": None}
+    releases = [tt.mean(rng.normal(777.7, 60.0, n), **request) for _ in range(60)]
+    centres = [release.answers[0] for release in releases]
     predicted = _centre_variance(plan, n * 60.0**2)
     assert 0.3 < np.var(centres) / predicted < 4

@@ -19,6 +19,7 @@ from tametail.engines.open import open_table
 from tametail.inequalities.concentration import count_bound, mean_deviation, second_moment_bound
 from tametail.inequalities.risk import split_risk
 from tametail.methods.winsorised.beyond import per_count
+from tametail.methods.winsorised.column import ColumnPlan
 from tametail.methods.winsorised.reference import Reference
 from tametail.methods.winsorised.sums import Sum
 from tametail.privacy.budget import Noise
@@ -129,7 +130,7 @@ def test_a_count_that_may_be_noise_alone_says_nothing():
 @pytest.mark.parametrize(("k", "n", "small"), [(4, 100_000, True), (4, 100, False)])
 @pytest.mark.parametrize("unit", ["replace-one", "add-remove"])
 def test_what_an_interval_is_measured_by_is_fixed_by_the_plan_alone(k, n, small, unit):
-    plan = tt.plan(n=n, epsilon=1.0, tail=tt.Moment(k, 2.0), unit=unit)
+    plan = ColumnPlan.of(tt.plan(n=n, epsilon=1.0, tail=tt.Moment(k, 2.0), unit=unit))
     reference = Reference.of(plan, (-1.0, 1.0))
     assert reference == Reference.of(plan, (-1e6, 3.0))
     assert (reference.noise > 0) == small  # only noise of a fixed scale may go with sampling
@@ -138,7 +139,7 @@ def test_what_an_interval_is_measured_by_is_fixed_by_the_plan_alone(k, n, small,
 def test_noise_that_the_records_choose_has_a_quantile_of_its_own():
     data = np.random.default_rng(8).exponential(size=500)
     tail, unit = tt.Moment(2, 1.0), "replace-one"
-    plan = tt.plan(n=len(data), epsilon=1.0, tail=tail, unit=unit)
+    plan = ColumnPlan.of(tt.plan(n=len(data), epsilon=1.0, tail=tail, unit=unit))
     result = estimate(data, tail=tail, unit=unit)
     width = result.clip[1] - result.clip[0]
     quantile = math.log(2 / split_risk(0.05).noise) / plan.cost("sum").strength

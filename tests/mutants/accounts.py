@@ -294,7 +294,7 @@ ACCOUNTS: tuple[Mutant, ...] = (
     Mutant(
         name="guarantee-of-the-way-taken",
         why="Which questions were asked depends on answers, so their cost would say something.",
-        file="api.py",
+        file="run.py",
         old="stated = plan.spending",
         new="stated = ask.spent or plan.spending",
         tests=("tests/privacy/test_mutants_release.py::test_the_guarantee_is_that_of_the_plan",),

@@ -96,15 +96,23 @@ ESTIMATORS: tuple[Mutant, ...] = (
     Mutant(
         name="plan-forgets-its-count",
         why="The steps after the private count share what it has left.",
-        file="planning.py",
-        old='return self._again(self.cost("rest"), max(noisy_count, 1))',
-        new="return self._again(self.budget, max(noisy_count, 1))",
+        file="methods/winsorised/column.py",
+        old="left, n = self.cost(REST), max(noisy_count, 1)",
+        new="left, n = self.budget, max(noisy_count, 1)",
         tests=("tests/test_api.py::test_a_budget_may_be_given_in_numbers",),
+    ),
+    Mutant(
+        name="every-column-apart-spends-everything",
+        why="Columns hold parts of the same records: what is spent on them adds up.",
+        file="methods/apart/estimate.py",
+        old="return cost.share(1 - ROUNDING).split(*[1 / dim] * dim)",
+        new="return (cost,) * dim",
+        tests=("tests/vectors/test_apart.py::test_columns_share_the_budget",),
     ),
     Mutant(
         name="exact-n-under-add-remove",
         why="The number of records is protected: it must not be in the plan of the release.",
-        file="api.py",
+        file="run.py",
         old="if plan.unit.size_is_public:  # the size",
         new="if plan.unit is not None:  # the size",
         tests=("tests/test_api.py::test_release_follows_the_plan",),
@@ -139,7 +147,7 @@ ESTIMATORS: tuple[Mutant, ...] = (
     Mutant(
         name="new-centre-for-free",
         why="What is asked again must come out of the sum's share.",
-        file="planning.py",
+        file="methods/winsorised/column.py",
         old='costs = self.cost("sum").split(*NEW_CENTRE.values())',
         new="costs = [self.cost(name) for name in NEW_CENTRE]",
         tests=(

@@ -56,7 +56,7 @@ def plan_fields(plan: Any) -> dict[str, Any]:
         {
             "n": plan.n,
             "method": plan.method,
-            "steps": [[step.name, step.cost.to_dict()] for step in plan.steps],
+            "steps": steps_of(plan),
             "rmse": plan.rmse,
             "relative_rmse": plan.relative_rmse,
             "half_width": plan.half_width(0.9),
@@ -64,6 +64,17 @@ def plan_fields(plan: Any) -> dict[str, Any]:
             "text": str(plan),
         }
     )
+
+
+def steps_of(plan: Any) -> list[list[Any]]:
+    """Return names and costs; where there are rounds, their number was once part of the name."""
+    rounds = [getattr(step, "round", 1) for step in plan.steps]
+    numbered = max(rounds) > 1
+    return [
+        [f"{step.name} {number}" if numbered and step.name != "spread" else step.name,
+         step.cost.to_dict()]
+        for step, number in zip(plan.steps, rounds, strict=True)
+    ]  # fmt: skip
 
 
 #: Fields that a release of several columns did not have when the net was made.
@@ -81,7 +92,7 @@ def release_fields(release: Any, several: bool) -> dict[str, Any]:
         "confidence": release.confidence,
         "notes": release.notes,
         "method": release.plan.method,
-        "steps": [[step.name, step.cost.to_dict()] for step in release.plan.steps],
+        "steps": steps_of(release.plan),
         "guarantee": {
             "epsilon": guarantee.epsilon,
             "delta": guarantee.delta,

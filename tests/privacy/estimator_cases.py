@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 
 import tametail as tt
-from tametail.api import _conclude
 from tametail.ask import Ask
 from tametail.engines.open import open_table
-from tametail.methods.ball.estimate import vector_mean
 from tametail.planning import Plan
 from tametail.privacy.budget import Budget
 from tametail.privacy.unit import RECORD_UNITS, Unit
-from tametail.vector_planning import VectorPlan
+from tametail.run import estimate
 
 from .cases import APPROX, ESTIMATOR_DRAWS, NOTIONS, PURE, ZCDP, Case, Records, estimator_case
 
@@ -90,7 +88,7 @@ def _pairs(name: str, unit: Unit, part: float = 1.0, **request: Any) -> Iterator
 
 
 def _release(plan: Plan, ask: Ask) -> tuple[float, ...]:
-    release = _conclude(plan, ask)
+    release = estimate(plan, ask)
     low, high = release.low or 0.0, release.high or 0.0
     return release.value, high - low if math.isfinite(high - low) else -1.0
 
@@ -112,7 +110,7 @@ def vector_cases() -> Iterator[Case]:
     }
     for name, cost, unit, common in settings:
         added = unit is Unit.ADD_REMOVE
-        plan = VectorPlan.parse(budget=cost, dim=2, unit=unit, n=61, common=common, confidence=None)
+        plan = tt.plan(budget=cost, dim=2, unit=unit.value, n=61, common=common, confidence=None)
         for pair, (row, other) in pairs.items():
             neighbours = np.vstack([rows, [row]]), rows if added else np.vstack([rows, [other]])
             yield estimator_case(
@@ -126,5 +124,5 @@ def vector_cases() -> Iterator[Case]:
             )
 
 
-def _vector(plan: VectorPlan, ask: Ask) -> tuple[float, ...]:
-    return tuple(vector_mean(plan, ask).value.tolist())
+def _vector(plan: Plan, ask: Ask) -> tuple[float, ...]:
+    return tuple(row.value for row in estimate(plan, ask))

@@ -20,13 +20,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import tametail as tt
-from tametail.api import _conclude
 from tametail.ask import Ask, Data
 from tametail.engines.open import open_table
 from tametail.errors import TametailError
-from tametail.planning import Plan
 from tametail.privacy.budget import Approx, Pure, Zcdp, compose, fits
-from tametail.vector_api import replay_vector
+from tametail.run import estimate
 
 INF = math.inf
 quick = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -160,7 +158,7 @@ def test_vector_means_of_anything(rows, request):
         matrix[place, 0], matrix[place, 1] = left, right
     release = tt.mean(matrix, **request)
     assert np.isfinite(release.value).all()
-    assert replay_vector(release.plan, release.columns, release.answers) == release
+    assert tt.replay(release.plan, release.answers) == release
 
 
 wrong = st.one_of(
@@ -225,12 +223,7 @@ def number(budget):
 @settings(max_examples=60)
 @given(floats, requests)
 def test_the_guarantee_is_at_least_what_was_paid_and_at_most_what_was_asked_for(records, request):
-    plan = Plan.parse(
-        **{
-            "unit": "add-remove", "n": 50, "tail": None, "within": None, "missing": "skip",
-            "confidence": 0.95, "target": "population",
-        } | request
-    )  # fmt: skip
+    plan = tt.plan(**{"n": 50} | request)
     costs = []
 
     class Paying(Data):
@@ -242,7 +235,7 @@ def test_the_guarantee_is_at_least_what_was_paid_and_at_most_what_was_asked_for(
     if plan.unit == "replace-one":
         plan = plan.with_size(engine.size)
     ask = Ask(Paying(engine), plan.budget, plan.unit)
-    guarantee = _conclude(plan, ask).guarantee
+    guarantee = estimate(plan, ask).guarantee
     if isinstance(plan.budget, Zcdp):
         stated, paid = Zcdp(guarantee.rho), compose(costs, Zcdp)
     else:

@@ -10,8 +10,8 @@ import pytest
 
 import tametail as tt
 from tametail.ask import Ask, Replay
-from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.privacy.budget import Guarantee, fits
+from tametail.run import estimate
 
 SPREAD = np.random.default_rng(1).lognormal(2, 1, 3000)
 CONSTANT = np.full(3000, 7.0)
@@ -33,5 +33,5 @@ def test_the_guarantee_is_that_of_the_plan(budget, unit):
 
 def _spent(release):
     ask = Ask(Replay(release.answers), release.plan.budget, release.plan.unit)
-    winsorised_mean(release.plan, ask)
+    estimate(release.plan, ask)
     return ask.spent

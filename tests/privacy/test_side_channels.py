@@ -18,7 +18,6 @@ import pytest
 
 import tametail as tt
 from tametail import cli
-from tametail.vector_api import replay_vector
 
 from .observing import numbers_in, observe
 
@@ -232,8 +231,8 @@ def test_the_search_notices_an_aggregate():
     records = secret_records()
     release = tt.mean(records, epsilon=1)
     for planted in (
-        replace(release, notes=(f"{records.size} records",)),
-        replace(release, value=float(records.mean())),
+        replace(release, remarks=(f"{records.size} records",)),
+        replace(release, means=(replace(release[0], value=float(records.mean())),)),
         replace(release, answers=(*release.answers, float(records.max()))),
         replace(release, plan=replace(release.plan, n=records.size)),
     ):
@@ -256,14 +255,13 @@ def test_replay_gives_the_same_bits(name, unit):
             assert pickle.dumps(again.to_json()) == pickle.dumps(release.to_json())
             assert again.value.hex() == release.value.hex()
     vector = tt.mean(_matrix([[cell, 1.0] for cell in records]), rho=0.5, unit=unit)
-    assert replay_vector(vector.plan, vector.columns, vector.answers) == vector
+    assert tt.replay(vector.plan, vector.answers) == vector
 
 
 #: Modules that users call; what else there is serves these.
 PUBLIC = (
     "",
     ".api",
-    ".vector_api",
     ".paper",
     ".mechanisms",
     ".theory",
@@ -303,7 +301,6 @@ def test_no_public_callable_takes_randomness_or_an_ask():
             takers.add(name)
     assert {
         "tametail.api.mean",
-        "tametail.vector_api.vector_mean",
         "tametail.paper.mean_1d",
     } <= walked
     # The samplers of laws are simulations: they draw no record and no noise of a release.

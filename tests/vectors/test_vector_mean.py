@@ -12,8 +12,10 @@ import pytest
 
 import tametail as tt
 from tametail.errors import BudgetError, ColumnError, ParameterError
-from tametail.vector_api import replay_vector, vector_mean
-from tametail.vector_planning import COMMON, OWN, VectorPlan
+from tametail.methods.kinds import BALL, COMMON_BALL
+from tametail.planning import Plan
+
+COMMON, OWN = COMMON_BALL.name, BALL.name
 
 BUDGETS = [tt.pure(3.0), tt.zcdp(0.5), tt.approx(2.0, 1e-6)]
 
@@ -27,7 +29,7 @@ def rows():
 @pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 def test_every_budget_and_unit_finds_the_means(rows, budget, unit):
-    release = vector_mean(rows, budget=budget, unit=unit)
+    release = tt.mean(rows, budget=budget, unit=unit)
     assert (np.abs(release.value - rows.mean(axis=0)) < 0.5 * rows.std(axis=0)).all()
     assert (release.low <= release.value).all()
     assert (release.value <= release.high).all()
@@ -42,33 +44,33 @@ def test_every_budget_and_unit_finds_the_means(rows, budget, unit):
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 @pytest.mark.parametrize("common", [False, True])
 def test_a_release_follows_from_plan_and_answers(rows, budget, common):
-    release = vector_mean(rows, budget=budget, common=common)
-    again = replay_vector(release.plan, release.columns, json.loads(json.dumps(release.answers)))
+    release = tt.mean(rows, budget=budget, common=common)
+    again = tt.replay(release.plan, json.loads(json.dumps(release.answers)))
     assert again == release
-    assert VectorPlan.from_json(release.plan.to_json()) == release.plan
+    assert Plan.from_json(release.plan.to_json()) == release.plan
 
 
 def test_heavy_tails_do_no_harm():
     rows = np.random.default_rng(2).standard_t(2.5, size=(4_000, 10)) + 37
-    release = vector_mean(rows, rho=0.5, unit="replace-one", confidence=None)
+    release = tt.mean(rows, rho=0.5, unit="replace-one", confidence=None)
     assert release.low is None
     assert np.linalg.norm(release.value - 37) < 1
 
 
 def test_constant_columns_come_out_exact(rows):
     mixed = np.column_stack([rows[:, 0], np.zeros(6_000), np.full(6_000, 7.0)])
-    release = vector_mean(mixed, rho=0.5)
+    release = tt.mean(mixed, rho=0.5)
     assert release.value[1:].tolist() == [0.0, 7.0]
-    assert vector_mean(np.zeros((6_000, 3)), rho=0.5).value.tolist() == [0.0] * 3
+    assert tt.mean(np.zeros((6_000, 3)), rho=0.5).value.tolist() == [0.0] * 3
 
 
 @pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
 def test_one_column_no_rows_and_more_columns_than_rows(unit):
     rng = np.random.default_rng(4)
-    one = vector_mean(rng.normal(size=(5_000, 1)), epsilon=1.0, unit=unit)
-    assert abs(one.value[0]) < 0.5
+    one = tt.mean(rng.normal(size=(5_000, 1)), epsilon=1.0, unit=unit)
+    assert abs(one.value) < 0.5
     for matrix in (np.empty((0, 3)), rng.normal(size=(30, 60)), rng.normal(size=(1, 2))):
-        release = vector_mean(matrix, rho=0.5, unit=unit)
+        release = tt.mean(matrix, rho=0.5, unit=unit)
         assert np.isfinite(release.value).all()
 
 
@@ -77,37 +79,37 @@ def test_infinite_and_missing_cells_never_fail(rows):
     spoilt[::50, 0] = np.nan
     spoilt[1::1000, 1] = np.inf
     spoilt[2::1000, 1] = -np.inf
-    release = vector_mean(spoilt, rho=0.5)
+    release = tt.mean(spoilt, rho=0.5)
     assert (np.abs(release.value - rows.mean(axis=0)) < 0.5 * rows.std(axis=0)).all()
-    hopeless = vector_mean(np.full((5_000, 2), np.nan), rho=0.5)
+    hopeless = tt.mean(np.full((5_000, 2), np.nan), rho=0.5)
     assert np.isfinite(hopeless.value).all()
 
 
 def test_a_common_scale_is_better_for_one_unit():
     rng = np.random.default_rng(6)
     rows = np.abs(rng.normal(size=(3_000, 60))) * np.linspace(0, 1, 60)
-    release = vector_mean(rows, rho=0.2, unit="replace-one", common=True, confidence=None)
+    release = tt.mean(rows, rho=0.2, unit="replace-one", common=True, confidence=None)
     assert release.plan.method == COMMON
     assert np.linalg.norm(release.value - rows.mean(axis=0)) < 0.3
 
 
 def test_the_plan_goes_over_to_a_common_scale_and_says_so():
-    plan = VectorPlan.parse(budget=tt.zcdp(0.5), dim=200, n=500)
+    plan = tt.plan(budget=tt.zcdp(0.5), dim=200, n=500)
     assert plan.method == COMMON
     assert "cannot pay" in plan.advice[0]
-    assert VectorPlan.parse(budget=tt.zcdp(0.5), dim=50, n=1000).method == OWN
+    assert tt.plan(budget=tt.zcdp(0.5), dim=50, n=1000).method == OWN
 
 
 def test_a_tail_makes_intervals_for_the_mean():
     rng = np.random.default_rng(9)
     rows = rng.normal(size=(20_000, 3))
     tails = [tt.Moment(2, 1.5), tt.Bounded(-8, 8), tt.Moment(4, 2.0)]
-    release = vector_mean(rows, rho=0.5, tail=tails, within=[5.0, None, (-3, 3)])
+    release = tt.mean(rows, rho=0.5, tail=tails, within=[5.0, None, (-3, 3)])
     assert release.interval_for == "mean"
     assert ((release.low <= 0) & (release.high >= 0)).all()
     assert (release.high - release.low < 2).all()
-    told = vector_mean(rows, rho=0.5, tail=tt.Moment(2, 1.0), within=5.0)
-    assert [step.name for step in told.plan.with_count(20_000).steps][:2] == ["centre", "radius"]
+    told = tt.mean(rows, rho=0.5, tail=tt.Moment(2, 1.0), within=5.0)
+    assert [step.name for step in told.plan.with_count(20_000).steps][1:3] == ["centre", "radius"]
 
 
 def test_intervals_of_all_columns_hold_at_once():
@@ -115,7 +117,7 @@ def test_intervals_of_all_columns_hold_at_once():
     held = 0
     for _ in range(20):
         rows = rng.uniform(-1, 1, size=(2_000, 10)) + 5
-        release = vector_mean(rows, rho=0.5, n=2_000, confidence=0.9)
+        release = tt.mean(rows, rho=0.5, n=2_000, confidence=0.9)
         held += bool(((release.low <= 5) & (release.high >= 5)).all())
     assert held >= 12  # P(fewer) < 1e-6 if each holds with 0.9
 
@@ -133,7 +135,7 @@ def test_frames_and_files_give_the_columns_that_were_named(tmp_path, rows):
         tmp_path / "rows.parquet",
     ]
     for data in sources:
-        release = vector_mean(data, ["d", "a"], rho=5.0, unit="replace-one")
+        release = tt.mean(data, ["d", "a"], rho=5.0, unit="replace-one")
         assert release.columns == ("d", "a")
         assert (np.abs(release.value - rows[:, [3, 0]].mean(axis=0)) < 0.5).all()
         assert release.plan.n == 6_000
@@ -142,42 +144,42 @@ def test_frames_and_files_give_the_columns_that_were_named(tmp_path, rows):
 def test_cells_of_a_file_that_are_no_numbers_are_missing(tmp_path):
     lines = ["a,b", *(["1,2", "x,3"] * 1_000)]
     (tmp_path / "odd.csv").write_text("\n".join(lines), encoding="utf-8")
-    release = vector_mean(tmp_path / "odd.csv", ["a", "b"], rho=5.0, unit="replace-one")
+    release = tt.mean(tmp_path / "odd.csv", ["a", "b"], rho=5.0, unit="replace-one")
     assert release.plan.n == 2_000
     pq.write_table(
         pa.table({"a": [1, None] * 1_000, "b": [0.5, 2.0] * 1_000}), tmp_path / "p.parquet"
     )
-    assert len(vector_mean(tmp_path / "p.parquet", ["a", "b"], rho=5.0)) == 2
+    assert len(tt.mean(tmp_path / "p.parquet", ["a", "b"], rho=5.0)) == 2
 
 
 def test_public_mistakes_are_told_before_anything_is_read(rows):
     frame = pd.DataFrame(rows, columns=list("abcd"))
     with pytest.raises(ColumnError, match="there is no column 'e'"):
-        vector_mean(frame, ["a", "e"], rho=0.5)
+        tt.mean(frame, ["a", "e"], rho=0.5)
     with pytest.raises(ParameterError, match="twice"):
-        vector_mean(frame, ["a", "a"], rho=0.5)
-    with pytest.raises(ParameterError, match="name the columns"):
-        vector_mean(frame, rho=0.5)
+        tt.mean(frame, ["a", "a"], rho=0.5)
+    with pytest.raises(ColumnError, match="write column="):
+        tt.mean(frame, rho=0.5)
     with pytest.raises(ParameterError, match="3 entries for 4 columns"):
-        vector_mean(rows, rho=0.5, tail=[None] * 3)
+        tt.mean(rows, rho=0.5, tail=[None] * 3)
     with pytest.raises(ParameterError, match="no privacy budget"):
-        vector_mean(rows)
-    with pytest.raises(ColumnError, match="no matrix"):
-        vector_mean(np.zeros(5), rho=0.5)
-    plan = VectorPlan.parse(budget=tt.zcdp(0.5), dim=3)
+        tt.mean(rows)
+    with pytest.raises(ColumnError, match="3 dimensions"):
+        tt.mean(np.zeros((5, 2, 2)), rho=0.5)
+    plan = tt.plan(budget=tt.zcdp(0.5), dim=3)
     with pytest.raises(ParameterError, match="3 columns"):
-        vector_mean(rows, plan=plan)
+        tt.mean(rows, plan=plan)
 
 
 def test_a_changed_plan_cannot_cost_more():
-    plan = VectorPlan.parse(budget=tt.zcdp(0.5), dim=3, n=1000).to_dict()
+    plan = tt.plan(budget=tt.zcdp(0.5), dim=3, n=1000).to_dict()
     plan["steps"][0]["cost"]["rho"] = 0.5
     with pytest.raises(BudgetError, match="beyond its"):
-        VectorPlan.from_dict(plan)
+        Plan.from_dict(plan)
 
 
 def test_a_release_shows_a_table(rows):
-    release = vector_mean(rows, rho=0.5)
+    release = tt.mean(rows, rho=0.5)
     record = json.loads(release.to_json())
     assert set(record) >= {"value", "low", "high", "interval_for", "confidence", "columns", "rho"}
     page = release._repr_html_()
@@ -194,11 +196,9 @@ EXTREMES = [{"epsilon": 1e-5}, {"epsilon": 1e5}, {"rho": 1e-9}, {"rho": 1e9}]
 @pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
 def test_extreme_budgets_give_a_release(request_, unit):
     rows = np.random.default_rng(3).normal(size=(300, 3))
-    assert np.isfinite(vector_mean(rows, unit=unit, **request_).value).all()
+    assert np.isfinite(tt.mean(rows, unit=unit, **request_).value).all()
 
 
-def test_rows_of_a_list_may_be_ragged_and_numbers_alone_are_no_rows():
+def test_rows_of_a_list_may_be_ragged():
     ragged = [[1.0, 2.0], [3.0], [4.0, 5.0, 6.0], "x", None] * 300
-    assert len(vector_mean(ragged, rho=1.0)) == 2
-    with pytest.raises(ColumnError, match="no matrix"):
-        vector_mean([1.0, 2.0], rho=1.0)
+    assert len(tt.mean(ragged, rho=1.0)) == 2

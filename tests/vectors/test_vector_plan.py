@@ -8,7 +8,10 @@ import pytest
 import tametail as tt
 from tametail.cli import main
 from tametail.errors import ParameterError
-from tametail.vector_planning import COMMON, VectorPlan
+from tametail.methods.kinds import COMMON_BALL
+from tametail.planning import Plan
+
+COMMON = COMMON_BALL.name
 
 
 @pytest.fixture(scope="module")
@@ -18,20 +21,20 @@ def rows():
 
 def test_a_plan_with_several_columns_is_followed(rows):
     plan = tt.plan(n=5_000, rho=0.5, dim=3, unit="replace-one", target="data")
-    assert isinstance(plan, VectorPlan)
+    assert isinstance(plan, Plan)
     release = tt.mean(rows, plan=plan)
     assert release.plan.steps == plan.steps
     assert release.plan.columns == release.columns == ("0", "1", "2")
-    saved = VectorPlan.from_json(release.plan.to_json())
+    saved = Plan.from_json(release.plan.to_json())
     assert tt.replay(saved, json.loads(json.dumps(release.answers))) == release
 
 
 def test_a_plan_and_data_must_agree_on_the_columns(rows):
     with pytest.raises(ParameterError, match="the plan is for 2 columns"):
         tt.mean(rows, plan=tt.plan(n=10, rho=0.5, dim=2))
-    with pytest.raises(ParameterError, match="the plan is for 2 columns, and the data are one"):
+    with pytest.raises(ParameterError, match="for 2 columns, and the data have 1 column"):
         tt.mean(rows[:, 0], plan=tt.plan(n=10, rho=0.5, dim=2))
-    with pytest.raises(ParameterError, match="not a plan for several columns"):
+    with pytest.raises(ParameterError, match="for 1 column, and the data have 3 columns"):
         tt.mean(rows, plan=tt.plan(n=10, rho=0.5))
     with pytest.raises(ParameterError, match="common given beside plan"):
         tt.mean(rows, plan=tt.plan(n=10, rho=0.5, dim=3), common=True)

@@ -1,1 +1,86 @@
-"""Methods: functions of ``ask`` and public numbers that never see a record."""
+"""How means are estimated, and which way is taken: a registry that public numbers choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Protocol
+
+from tametail.errors import ParameterError
+from tametail.methods import kinds
+from tametail.methods.winsorised.constants import COUNT_SHARE
+from tametail.planning import COUNT, REST, Method, Plan, Step
+from tametail.privacy.budget import Budget
+from tametail.request import Request
+
+if TYPE_CHECKING:
+    from tametail.ask import Ask
+    from tametail.release import Estimate
+
+
+class Estimator(Method, Protocol):
+    """A method with all that it can do: divide a budget, predict, and estimate."""
+
+    @property
+    def name(self) -> str:
+        """The name that plans and releases know it by."""
+
+    def divide(self, request: Request, n: int, budget: Budget) -> tuple[Step, ...] | None:
+        """Return the steps, paid from ``budget``; None if it does not reach."""
+
+    def estimate(self, plan: Plan, ask: Ask) -> tuple[Estimate, ...]:
+        """Ask, and conclude from the answers: an estimate for every column."""
+
+
+class Registry:
+    """All methods, and the choice between them.
+
+    >>> [method.name for method in REGISTRY]
+    ['winsorised mean', 'mean in a weighted ball', 'mean in a ball, one scale for all columns', \
+'winsorised means, columns apart']
+    """
+
+    def __init__(self, *methods: Estimator) -> None:
+        self._methods = {method.name: method for method in methods}
+
+    def __iter__(self) -> Iterator[Estimator]:
+        return iter(self._methods.values())
+
+    def find(self, name: str) -> Estimator:
+        """Return the method of this name."""
+        if name not in self._methods:
+            raise ParameterError(f"method={name!r} is not known: there are {list(self._methods)}.")
+        return self._methods[name]
+
+    def plan(self, request: Request, n: int | None) -> Plan:
+        """Choose a method, and divide the budget between its steps.
+
+        If n is unknown a private count comes first, and the method is chosen when it is there.
+        """
+        if n is None:
+            method = kinds.usual(request)
+            first, rest = _counted(method.working(request.budget))
+            return Plan(request, n, method.name, (Step(COUNT, first), Step(REST, rest)))
+        return self._divide(request, n, request.budget, ())
+
+    def continued(self, plan: Plan, n: int) -> Plan:
+        """Return the plan for what is left, once the private count is known."""
+        counted = Step(COUNT, plan.cost(COUNT))
+        return self._divide(plan.request, n, plan.cost(REST), (counted,))
+
+    def left(self, plan: Plan) -> Budget:
+        """Return what the steps may spend together, besides a private count."""
+        whole = self.find(plan.method).working(plan.budget)
+        return _counted(whole)[1] if plan.has(COUNT) else whole
+
+    def _divide(self, request: Request, n: int, budget: Budget, before: tuple[Step, ...]) -> Plan:
+        method, steps = kinds.choose(request, n, budget)
+        return Plan(request, n, method.name, before + steps)
+
+
+def _counted(whole: Budget) -> tuple[Budget, Budget]:
+    """Return what a private count costs, and what it leaves."""
+    first, rest = whole.split(COUNT_SHARE, 1 - COUNT_SHARE)
+    return first, rest
+
+
+REGISTRY = Registry(kinds.WINSORISED, kinds.BALL, kinds.COMMON_BALL, kinds.APART)

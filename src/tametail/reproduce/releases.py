@@ -23,14 +23,16 @@ def moment_releases(
     2
     """
     return [
-        mean(
-            records,
-            tail=Moment(k, scale),
-            within=scale,
-            unit=unit,
-            missing="none",
-            confidence=None,
-            **budget,
-        ).value
+        float(
+            mean(
+                records,
+                tail=Moment(k, scale),
+                within=scale,
+                unit=unit,
+                missing="none",
+                confidence=None,
+                **budget,
+            )
+        )
         for _ in range(count)
     ]

@@ -23,33 +23,30 @@ from tametail.methods.ball.interval import BallMeasure, conclude
 from tametail.methods.ball.shares import scale_rank
 from tametail.privacy.budget import Budget
 from tametail.privacy.choices import choice_rate
-from tametail.queries.rows import Ball, BallSquares, BallSum, Distances, Rows
-from tametail.vector_release import VectorEstimate
+from tametail.queries.rows import Ball, BallSquares, BallSum, Distances
+from tametail.release import Estimate
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
-    from tametail.vector_planning import VectorPlan
+    from tametail.methods.ball.rows import RowsPlan
 
 Floats = npt.NDArray[np.float64]
 
 
-def vector_mean(plan: VectorPlan, ask: Ask) -> VectorEstimate:
+def vector_mean(plan: RowsPlan, ask: Ask) -> tuple[Estimate, ...]:
     """Run the plan: ask, and conclude from the answers."""
-    if plan.n is None:
-        (count,) = ask(Rows(), plan.cost("count"))
-        plan = plan.with_count(count)
-    size = max(plan.n or 0, 1)
+    size = plan.n
     if plan.has("centre"):
         weighing = steps.find_weights(plan, ask, size)
         first = steps.FIRST_RADIUS_TOLD if plan.scales else steps.FIRST_RADIUS
         clipped = np.isfinite(weighing.limits).all()
         largest = steps.LAST_CLIPPED_RADIUS if clipped else steps.LAST_RADIUS
-        measure = _measure(plan, ask, weighing, size, first, largest, "")
+        measure = _measure(plan, ask, weighing, size, first, largest, 1)
     else:
         centres = np.array([_middle(low, high) for low, high in plan.possible])
         for number in (1, 2):
-            weighing, last = _common_scale(plan, ask, centres, size, f" {number}")
-            measure = _measure(plan, ask, weighing, size, -2, last, f" {number}")
+            weighing, last = _common_scale(plan, ask, centres, size, number)
+            measure = _measure(plan, ask, weighing, size, -2, last, number)
             centres = measure.value
     return conclude(plan, measure)
 
@@ -62,10 +59,10 @@ def _middle(low: float, high: float) -> float:
 
 
 def _common_scale(
-    plan: VectorPlan, ask: Ask, centres: Floats, size: int, number: str
+    plan: RowsPlan, ask: Ask, centres: Floats, size: int, number: int
 ) -> tuple[steps.Weighing, float]:
     """Find the scale of the largest cells of a row, and the powers of two that radii may have."""
-    cost = plan.cost("scale" + number)
+    cost = plan.cost("scale", number)
     target = max(1, min(round(scale_rank(1) / choice_rate(cost, 1)), size // 2))
     query = Distances(
         tuple(centres.tolist()),
@@ -79,24 +76,24 @@ def _common_scale(
     (octave,) = ask(query, cost)
     scale = steps.HALF_OCTAVES[octave - 1] if octave else 0.0
     factor = 1 / scale if scale else 0.0
-    order = steps.norm_order(plan.cost("sum" + number))
+    order = steps.norm_order(plan.cost("sum", number))
     # The norm is at most dim^(1/order) times the largest cell.
     last = 4 + np.ceil(np.log2(plan.dim) / order)
     everything = np.full(plan.dim, np.inf)
     weighing = steps.Weighing(
-        centres, np.full(plan.dim, factor), everything, plan.cost("sum" + number)
+        centres, np.full(plan.dim, factor), everything, plan.cost("sum", number)
     )
     return weighing, float(last)
 
 
 def _measure(
-    plan: VectorPlan,
+    plan: RowsPlan,
     ask: Ask,
     weighing: steps.Weighing,
     size: int,
     first: float,
     last: float,
-    number: str,
+    number: int,
 ) -> BallMeasure:
     """Choose the radius and ask for the sum in the ball."""
     final, live = weighing.final, int(weighing.live.sum())
@@ -110,21 +107,21 @@ def _measure(
         order=steps.norm_order(final),
         strength=weakest,
     )
-    level = steps.find_radius(ask, ball, live, size, plan.cost("radius" + number), final)
+    level = steps.find_radius(ask, ball, live, size, plan.cost("radius", number), final)
     squares = _ask_squares(plan, ask, ball, level) if _is_last(plan, number) else None
     return _ask_sum(plan, ask, ball, level, final, size, squares)
 
 
-def _is_last(plan: VectorPlan, number: str) -> bool:
-    return plan.has("spread") and number in ("", " 2")
+def _is_last(plan: RowsPlan, number: int) -> bool:
+    return plan.has("spread") and number == plan.rounds
 
 
-def _ask_squares(plan: VectorPlan, ask: Ask, ball: Ball, level: int) -> tuple[int, ...]:
-    return ask(BallSquares(ball, level), plan.cost("spread"))
+def _ask_squares(plan: RowsPlan, ask: Ask, ball: Ball, level: int) -> tuple[int, ...]:
+    return ask(BallSquares(ball, level), plan.cost("spread", plan.rounds))
 
 
 def _ask_sum(
-    plan: VectorPlan,
+    plan: RowsPlan,
     ask: Ask,
     ball: Ball,
     level: int,

@@ -24,11 +24,11 @@ import numpy.typing as npt
 from tametail.privacy.budget import Budget, Noise, noise_for
 from tametail.privacy.unit import Unit
 from tametail.queries.rows import BallSquares, BallSum
+from tametail.release import Estimate, Interval
 from tametail.tail import Bounded, Moment
-from tametail.vector_release import VectorEstimate
 
 if TYPE_CHECKING:
-    from tametail.vector_planning import VectorPlan
+    from tametail.methods.ball.rows import RowsPlan
 
 Floats = npt.NDArray[np.float64]
 
@@ -38,6 +38,12 @@ RISKS = {"noise": 0.4, "sampling": 0.4, "spread": 0.1, "moments": 0.1}
 #: Fewer missing cells than noise exceeds with this probability are taken for noise: most columns
 #: have none, and then the number of rows, which is known better, is that of their cells.
 MISSING_DOUBT = 0.01
+
+#: Confidence with which an assumption is doubted if no interval was asked for.
+DOUBT = 0.95
+
+#: The parts of a half-width, in the order in which they are computed.
+PARTS = ("sampling", "noise", "rounding", "truncation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,39 +106,122 @@ class BallMeasure:
         """The means."""
         return self.centres + self.ticks * self.offsets
 
+    @property
+    def reach(self) -> list[float]:
+        """How far from its centre a cell can be, at most, after clipping and in the ball."""
+        if self.query is None:
+            return [0.0] * len(self.centres)
+        radius, limits = float(self.query.radius), self.query.ball.limits
+        most = np.full(len(self.centres), radius) if limits is None else np.minimum(limits, radius)
+        found: list[float] = (self.ticks * most).tolist()
+        return found
 
-def conclude(plan: VectorPlan, measure: BallMeasure) -> VectorEstimate:
+    @property
+    def clip(self) -> list[tuple[float, float]]:
+        """The ends beyond which a cell counts as if it were there, at most."""
+        ends = zip(self.centres.tolist(), self.reach, strict=True)
+        return [(centre - reach, centre + reach) for centre, reach in ends]
+
+
+def conclude(plan: RowsPlan, measure: BallMeasure) -> tuple[Estimate, ...]:
     """Return the values, clamped to where they can be, and their intervals."""
     low, high = np.array(plan.possible).T
     value = np.clip(measure.value, low, high)
-    if plan.confidence is None:
-        return VectorEstimate(value, notes=plan.advice)
-    reach, describes = _half_widths(plan, measure)
-    raw = measure.value
-    return VectorEstimate(
-        value,
-        np.minimum(raw - reach, value),
-        np.maximum(raw + reach, value),
-        describes,
-        plan.advice,
-    )
+    widths = Widths.of(plan, measure)
+    intervals = [None] * plan.dim if plan.confidence is None else widths.intervals(plan, value)
+    rows = zip(value.tolist(), intervals, measure.clip, widths.doubtful(plan), strict=True)
+    return tuple(Estimate(*row) for row in rows)
 
 
-def _half_widths(plan: VectorPlan, measure: BallMeasure) -> tuple[Floats, str]:
-    has_tails = all(tail is not None for tail in plan.tails) and plan.target == "population"
-    describes = "mean" if has_tails else "winsorised mean"
-    risk = {name: part * (1 - (plan.confidence or 0.0)) for name, part in RISKS.items()}
-    if measure.query is None or measure.noise is None:
-        reach = np.zeros(plan.dim)
-        return (reach + _bias(plan, measure, reach, reach + 1) if has_tails else reach), describes
+@dataclass(frozen=True, slots=True)
+class Widths:
+    """What the half-widths of all columns are made of, in the units of the records."""
 
-    present, noise = _noise_reach(measure, measure.query, measure.noise, risk["noise"])
-    reach, cut = noise + 0.5, np.ones(plan.dim)
-    if plan.target == "population" and measure.squares is not None:
-        sampling, cut = _sampling_reach(plan, measure, measure.query, present, risk)
-        reach = reach + sampling
-    width = reach * measure.ticks
-    return (width + _bias(plan, measure, width, cut) if has_tails else width), describes
+    measure: BallMeasure
+    noise: Floats
+    sampling: Floats
+    bias: Floats
+    reach: Floats
+    """All parts together, with the rounding."""
+    squares: tuple[Floats, Floats] | None
+    """Second moments around the centres, less their noise, and what sampling adds at most."""
+
+    @classmethod
+    def of(cls, plan: RowsPlan, measure: BallMeasure) -> Widths:
+        """Bound each part with its share of the risk, for all columns at once."""
+        nothing = np.zeros(plan.dim)
+        if measure.query is None or measure.noise is None:
+            bias = _bias(plan, measure, nothing, nothing + 1)
+            return cls(measure, nothing, nothing, bias, bias, None)
+        confidence = DOUBT if plan.confidence is None else plan.confidence
+        risk = {name: part * (1 - confidence) for name, part in RISKS.items()}
+        present, noise = _noise_reach(measure, measure.query, measure.noise, risk["noise"])
+        sampling, cut, squares = nothing, nothing + 1, None
+        if measure.squares is not None:
+            seen = _Squares(plan, measure, measure.query, present, risk)
+            cut, squares = seen.cut, (seen.least * measure.ticks**2, seen.slack * measure.ticks**2)
+            if plan.target == "population":
+                sampling = seen.sampling
+        width = (noise + 0.5 + sampling) * measure.ticks
+        bias = _bias(plan, measure, width, cut)
+        noise, sampling = noise * measure.ticks, sampling * measure.ticks
+        return cls(measure, noise, sampling, bias, width + bias, squares)
+
+    def intervals(self, plan: RowsPlan, value: Floats) -> list[Interval]:
+        """Return the intervals, within where the means can be."""
+        raw, rounding = self.measure.value, self.measure.ticks / 2
+        describes = "mean" if _assumed(plan) else "winsorised mean"
+        columns = zip(
+            self.sampling.tolist(), self.noise.tolist(), rounding.tolist(), self.bias.tolist(),
+            strict=True,
+        )  # fmt: skip
+        parts = [dict(zip(PARTS, column, strict=True)) for column in columns]
+        lows, highs = (
+            np.minimum(raw - self.reach, value).tolist(),
+            np.maximum(raw + self.reach, value),
+        )
+        return [
+            Interval(max(low, least), min(high, most), plan.confidence or 0.0, describes, part)
+            for low, high, (least, most), part in zip(
+                lows, highs.tolist(), plan.possible, parts, strict=True
+            )
+        ]
+
+    def doubtful(self, plan: RowsPlan) -> list[bool | None]:
+        """Say for each column whether the answers contradict its tail; None without one."""
+        return [
+            None if tail is None else self._contradicts(tail, column)
+            for column, tail in enumerate(plan.tails)
+        ]
+
+    def _contradicts(self, tail: Moment | Bounded, column: int) -> bool | None:
+        """Compare the mean with bounds, and the second moment with what the tail allows.
+
+        Within R of the centre c, E (x - c)^2 is at most scale^2 + (mu - c)^2 for k >= 2, and at
+        most R^(2 - k) (scale + |mu - c|)^k for k < 2; within bounds |x - c| is bounded.
+        """
+        measure = self.measure
+        mean, centre = float(measure.value[column]), float(measure.centres[column])
+        off = float(self.noise[column] + measure.ticks[column])
+        if isinstance(tail, Bounded):
+            if not tail.low - off <= mean <= tail.high + off:
+                return True
+            allowed = max(centre - tail.low, tail.high - centre) ** 2
+        else:
+            away = abs(mean - centre) + off + float(self.sampling[column])
+            reach = measure.reach[column]
+            if tail.k >= 2:
+                allowed = tail.scale**2 + away**2
+            else:
+                allowed = reach ** (2 - tail.k) * (tail.scale + away) ** tail.k
+        if self.squares is None:
+            return False if isinstance(tail, Bounded) or measure.query is None else None
+        least, slack = (float(part[column]) for part in self.squares)
+        return least > (math.sqrt(allowed) + math.sqrt(slack)) ** 2
+
+
+def _assumed(plan: RowsPlan) -> bool:
+    return all(tail is not None for tail in plan.tails)
 
 
 def _noise_reach(
@@ -148,28 +237,39 @@ def _noise_reach(
     return least, (bound + np.abs(measure.offsets) * miss) / least
 
 
-def _sampling_reach(
-    plan: VectorPlan, measure: BallMeasure, query: BallSum, cells: Floats, risk: dict[str, float]
-) -> tuple[Floats, Floats]:
-    """Bound |mean - expectation| in ticks, and the probability of a row outside of the ball.
+class _Squares:
+    """What the private second moments say; everything is given that a column's cell is there.
 
-    Everything is given that the cell of the column is there.
+    Attributes: ``sampling`` bounds |mean - expectation| in ticks; ``cut`` the probability of a row
+    outside of the ball, or for ``target="data"`` the share of such rows; ``least`` the second
+    moments from below, in square ticks; ``slack`` is what sampling may have added to them.
     """
-    asked, radius = BallSquares(query.ball, query.level), float(query.radius)
-    sensitivity = asked.sensitivity(plan.unit)
-    noise = noise_for(plan.cost("spread"), sensitivity.l1, sensitivity.l2_squared)
-    bound = noise.quantile(risk["spread"] / (plan.dim + 1))
-    answers = np.array([float(part) for part in measure.squares or ()])
-    seen = np.maximum(answers + bound, 0.0)
-    level = math.log(2 * plan.dim / risk["moments"])
-    # E Z <= (sqrt(mean + b l/2n) + sqrt(b l/2n))^2 for 0 <= Z <= b: squares, and cut rows
-    squares = (seen[:-1] + 1) / cells * 2.0**asked.shift
-    moments = _expectation(squares, radius**2, cells, level)
-    cut = np.minimum(_expectation(seen[-1] / asked.cut_weight / cells, 1.0, cells, level), 1.0)
-    level = math.log(2 * plan.dim / risk["sampling"])
-    deviation = np.sqrt(np.minimum(moments, radius**2))
-    sampling = deviation * np.sqrt(2 * level / cells) + 2 * radius * level / (3 * cells)
-    return sampling, cut
+
+    def __init__(
+        self, plan: RowsPlan, measure: BallMeasure, query: BallSum, cells: Floats,
+        risk: dict[str, float],
+    ) -> None:  # fmt: skip
+        asked, radius = BallSquares(query.ball, query.level), float(query.radius)
+        sensitivity = asked.sensitivity(plan.unit)
+        cost = plan.cost("spread", plan.rounds)
+        noise = noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
+        bound = noise.quantile(risk["spread"] / (plan.dim + 1))
+        answers = np.array([float(part) for part in measure.squares or ()])
+        seen = np.maximum(answers + bound, 0.0)
+        level = math.log(2 * plan.dim / risk["moments"])
+        # E Z <= (sqrt(mean + b l/2n) + sqrt(b l/2n))^2 for 0 <= Z <= b: squares, and cut rows
+        squares = (seen[:-1] + 1) / cells * 2.0**asked.shift
+        moments = _expectation(squares, radius**2, cells, level)
+        self.cut = outside = seen[-1] / asked.cut_weight / cells
+        self.least = np.maximum(answers[:-1] - bound, 0.0) / measure.present * 2.0**asked.shift
+        self.slack = np.zeros(plan.dim)
+        if plan.target == "population":
+            self.cut = _expectation(outside, 1.0, cells, level)
+            self.slack = radius**2 * level / (2 * cells)
+        self.cut = np.minimum(self.cut, 1.0)
+        level = math.log(2 * plan.dim / risk["sampling"])
+        deviation = np.sqrt(np.minimum(moments, radius**2))
+        self.sampling = deviation * np.sqrt(2 * level / cells) + 2 * radius * level / (3 * cells)
 
 
 def _expectation(mean: Floats, largest: float, n: Floats, level: float) -> Floats:
@@ -178,14 +278,18 @@ def _expectation(mean: Floats, largest: float, n: Floats, level: float) -> Float
     return found
 
 
-def _bias(plan: VectorPlan, measure: BallMeasure, width: Floats, cut: Floats) -> Floats:
+def _bias(plan: RowsPlan, measure: BallMeasure, width: Floats, cut: Floats) -> Floats:
     """Bound what the rows outside of the ball, a part ``cut`` of all, can move each mean.
 
     Such a row moves from x to a point between x and the centre c. So the mean moves by at most
     E|x - c| 1[outside] <= (scale + |mu - c|) cut^(1 - 1/k), by Hoelder, for a ``Moment``. As
     |mu - c| <= |value - c| + width + bias, solve for the bias. Within bounds |x - c| is bounded.
+    For ``target="data"`` the tail is about these records, and all of this about their averages.
+    Nothing is claimed, and 0 returned, unless something was assumed about every column.
     """
-    bias = np.empty(plan.dim)
+    bias = np.zeros(plan.dim)
+    if not _assumed(plan):
+        return bias
     away = np.abs(measure.value - measure.centres) + width
     for column, tail in enumerate(plan.tails):
         # Nothing was counted in a column that looks constant.

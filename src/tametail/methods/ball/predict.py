@@ -24,7 +24,7 @@ from tametail.privacy.budget import Noise, Zcdp, noise_for
 from tametail.privacy.choices import choice_rate
 
 if TYPE_CHECKING:
-    from tametail.vector_planning import VectorPlan
+    from tametail.methods.ball.rows import RowsPlan
 
 Floats = npt.NDArray[np.float64]
 
@@ -41,26 +41,23 @@ class Expectation(NamedTuple):
     """What a row can be at most in this column, on a ball."""
 
 
-def reference_rmse(plan: VectorPlan) -> float | None:
+def reference_rmse(plan: RowsPlan) -> float:
     """Predict the root mean squared error of a column, in standard deviations."""
-    if plan.n is None:
-        return None
-    expected = _expect(plan, max(plan.n, 1))
-    return math.sqrt(1 / max(plan.n, 1) + expected.noise.variance + expected.bias**2)
+    expected = _expect(plan, plan.n)
+    return math.sqrt(1 / plan.n + expected.noise.variance + expected.bias**2)
 
 
-def half_width(plan: VectorPlan, confidence: float) -> float | None:
+def half_width(plan: RowsPlan, confidence: float) -> float:
     """Predict the half-width of the intervals, in standard deviations."""
-    if plan.n is None:
-        return None
-    n, expected = max(plan.n, 1), _expect(plan, max(plan.n, 1))
+    n, expected = plan.n, _expect(plan, plan.n)
     risk = {name: part * (1 - confidence) for name, part in RISKS.items()}
     width = continuous_quantile(expected.noise, risk["noise"] / (2 * plan.dim + 1))
     if plan.target == "population":
         level, far = math.log(2 * plan.dim / risk["moments"]), expected.largest
         slack = far**2 * level / (2 * n)
         # A row moves sums of squares by up to sqrt(2) far^2, and the number of rows cut by more.
-        cost = plan.cost("spread") if plan.has("spread") else plan.budget.share(SPREAD_SHARE)
+        own = plan.cost("spread", plan.rounds) if plan.has("spread") else None
+        cost = plan.budget.share(SPREAD_SHARE) if own is None else own
         noise = Noise(expected.noise.kind, 1.5 * far**2 / (n * cost.strength))
         square = 1 + continuous_quantile(noise, risk["spread"] / (plan.dim + 1))
         deviation = min(math.sqrt(square + slack) + math.sqrt(slack), far)
@@ -69,11 +66,11 @@ def half_width(plan: VectorPlan, confidence: float) -> float | None:
     return width + expected.bias
 
 
-def _expect(plan: VectorPlan, n: int) -> Expectation:
-    final = next(step.cost for step in reversed(plan.steps) if step.name.startswith("sum"))
+def _expect(plan: RowsPlan, n: int) -> Expectation:
+    final = plan.cost("sum", plan.rounds)
     distances, dim = _distances(), plan.dim
     scale, clip = 1.0, math.inf
-    if plan.has("scale"):
+    if plan.has("centre") and plan.has("scale"):
         cost = plan.cost("scale")
         times = choice_halvings(cost, n, dim)
         beyond = 2**times * scale_rank(dim) / float(choice_rate(cost, dim, times))

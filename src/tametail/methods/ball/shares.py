@@ -81,15 +81,15 @@ def shares(
     return parts | {"sum": 1.0 - sum(parts.values())}
 
 
-def common_shares(budget: Budget, n: int) -> dict[str, float]:
+def common_shares(budget: Budget, n: int) -> dict[tuple[str, int], float]:
     """Return the shares of two rounds around one centre with one scale."""
     need = _share_for(budget, 1, 2 * scale_rank(1) / max(n, 1))
     parts = {}
     for number, whole in enumerate(ROUNDS, start=1):
         scale = min(max(need, ROUND_SCALE * whole), MOST_FOR_CENTRES * whole)
-        parts[f"scale {number}"] = scale
-        parts[f"radius {number}"] = ROUND_RADIUS * whole
-        parts[f"sum {number}"] = whole - scale - ROUND_RADIUS * whole
+        parts["scale", number] = scale
+        parts["radius", number] = ROUND_RADIUS * whole
+        parts["sum", number] = whole - scale - ROUND_RADIUS * whole
     return parts
 
 

@@ -21,7 +21,7 @@ from tametail.tail import Bounded, Moment
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
-    from tametail.vector_planning import VectorPlan
+    from tametail.methods.ball.rows import RowsPlan
 
 Floats = npt.NDArray[np.float64]
 
@@ -90,7 +90,7 @@ class Weighing:
         return self.factors > 0
 
 
-def find_weights(plan: VectorPlan, ask: Ask, size: int) -> Weighing:
+def find_weights(plan: RowsPlan, ask: Ask, size: int) -> Weighing:
     """Ask for centres and scales, and weigh the columns."""
     times = centre_halvings(plan.cost("centre"), size, plan.dim)
     centres = ask(ColumnMedians(times, plan.possible), plan.cost("centre"))
@@ -113,7 +113,7 @@ def find_weights(plan: VectorPlan, ask: Ask, size: int) -> Weighing:
 
 
 def _find_scales(
-    plan: VectorPlan, ask: Ask, centres: tuple[float, ...], size: int
+    plan: RowsPlan, ask: Ask, centres: tuple[float, ...], size: int
 ) -> tuple[Floats, Budget]:
     """Return a distance per column that many records exceed, and what is left for the sum.
 

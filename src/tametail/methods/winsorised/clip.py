@@ -24,7 +24,7 @@ from tametail.queries.column import edge_above, edge_below
 from tametail.tail import Bounded, Moment
 
 if TYPE_CHECKING:
-    from tametail.planning import Plan
+    from tametail.methods.winsorised.column import ColumnPlan as Plan
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from tametail.queries.column import SOFT_ONE, TailNodes
 from tametail.tail import Bounded, Tail
 
 if TYPE_CHECKING:
-    from tametail.planning import Plan
+    from tametail.methods.winsorised.column import ColumnPlan as Plan
 
 Array = npt.NDArray[np.float64]
 

@@ -38,7 +38,7 @@ from tametail.release import Estimate
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
-    from tametail.planning import Plan
+    from tametail.methods.winsorised.column import ColumnPlan as Plan
 
 
 def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:

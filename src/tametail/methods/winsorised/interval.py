@@ -35,9 +35,9 @@ from tametail.release import Interval
 
 if TYPE_CHECKING:
     from tametail.methods.winsorised.clip import Clip
+    from tametail.methods.winsorised.column import ColumnPlan as Plan
     from tametail.methods.winsorised.counts import Tails
     from tametail.methods.winsorised.sums import Sum
-    from tametail.planning import Plan
 
 #: A unit of the private sum of squares is at most this part of the squared side.
 SQUARE_UNIT = 2.0**-24

@@ -25,7 +25,7 @@ from tametail.queries.column import SOFT_ONE
 from tametail.tail import Bounded, Moment
 
 if TYPE_CHECKING:
-    from tametail.planning import Plan
+    from tametail.methods.winsorised.column import ColumnPlan as Plan
 
 
 class Setting(NamedTuple):

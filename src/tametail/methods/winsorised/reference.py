@@ -22,8 +22,8 @@ from tametail.tail import Moment
 
 if TYPE_CHECKING:
     from tametail.methods.winsorised.clip import Clip
+    from tametail.methods.winsorised.column import ColumnPlan as Plan
     from tametail.methods.winsorised.sums import Sum
-    from tametail.planning import Plan
 
 
 @dataclass(frozen=True, slots=True)

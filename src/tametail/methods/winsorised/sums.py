@@ -14,8 +14,8 @@ from tametail.queries.column import RELATIVE_ROUNDING, SOFT_ONE, DistanceSum, La
 
 if TYPE_CHECKING:
     from tametail.methods.winsorised.clip import Clip
+    from tametail.methods.winsorised.column import ColumnPlan as Plan
     from tametail.methods.winsorised.counts import Tails
-    from tametail.planning import Plan
 
 #: Noises at octave nodes, weighted by their distances, and on two sides: the moment generating
 #: function of their sum is below that of 16/3 noises of the top node, and so the tail of the sum

@@ -1,0 +1,1 @@
+"""Several columns, one winsorised mean each."""

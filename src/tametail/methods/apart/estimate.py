@@ -1,0 +1,63 @@
+"""Columns apart: a winsorised mean of every column, each with its part of the budget.
+
+The cost of a step is what it costs in all columns together; each column may spend 1/d of it. All
+columns hold parts of the same records, so what is spent on them adds up. The intervals hold
+together: each has 1/d of the risk.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tametail.methods.winsorised.column import ColumnPlan
+from tametail.methods.winsorised.estimate import winsorised_mean
+from tametail.planning import COUNT, Plan, Step
+from tametail.privacy.budget import Budget
+from tametail.release import Estimate
+
+if TYPE_CHECKING:
+    from tametail.ask import Ask
+
+#: What columns spend is rounded up, each on its own; this part of a cost is kept for that.
+ROUNDING = 2.0**-40
+
+
+def columns_apart(plan: Plan, ask: Ask) -> tuple[Estimate, ...]:
+    """Run the plan: the columns one after the other."""
+    return tuple(
+        winsorised_mean(part, ask.column(index, part.spending))
+        for index, part in enumerate(column_plans(plan))
+    )
+
+
+def column_plans(plan: Plan) -> tuple[ColumnPlan, ...]:
+    """Return the plan of every column."""
+    dim = plan.dim
+    risk = None if plan.confidence is None else (1 - plan.confidence) / dim
+    costs = {step.name: divided(step.cost, dim) for step in plan.steps if step.name != COUNT}
+    budgets = divided(plan.left, dim)
+    return tuple(
+        ColumnPlan(
+            unit=plan.unit,
+            n=plan.n,
+            tail=column.tail,
+            within=column.within,
+            possible=column.possible,
+            missing=plan.missing,
+            confidence=None if risk is None else 1 - risk,
+            target=plan.target,
+            budget=budgets[index],
+            steps=tuple(Step(name, cost[index]) for name, cost in costs.items()),
+        )
+        for index, column in enumerate(plan.request.columns)
+    )
+
+
+def divided(cost: Budget, dim: int) -> tuple[Budget, ...]:
+    """Divide a cost evenly; the exact sum of the parts never exceeds it.
+
+    >>> from tametail.privacy.budget import pure
+    >>> round(divided(pure(1.0), 4)[0].epsilon, 9)
+    0.25
+    """
+    return cost.share(1 - ROUNDING).split(*[1 / dim] * dim)

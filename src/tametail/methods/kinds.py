@@ -1,0 +1,271 @@
+"""The methods, each with its steps, predictions and words, and the choice between them.
+
+Only public numbers decide: how many columns and records there are, the budget, the unit, and what
+is assumed.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tametail.errors import InternalError
+from tametail.methods.apart.estimate import column_plans, columns_apart
+from tametail.methods.ball import predict as ball_prediction
+from tametail.methods.ball import rows
+from tametail.methods.ball.estimate import vector_mean
+from tametail.methods.ball.shares import common_shares
+from tametail.methods.ball.shares import working as ball_working
+from tametail.methods.winsorised import column
+from tametail.methods.winsorised import predict as prediction
+from tametail.methods.winsorised.estimate import winsorised_mean
+from tametail.planning import Plan, Step
+from tametail.privacy.budget import Budget, Pure
+from tametail.request import Request
+from tametail.tail import Moment
+
+if TYPE_CHECKING:
+    from tametail.ask import Ask
+    from tametail.release import Estimate
+
+#: A bounded moment of this order makes a tail light. Bounds alone do not: they may be far out.
+LIGHT = 4.0
+
+_EXCEEDS = (
+    "the error is expected to exceed the standard deviation of the records: more records, more "
+    "budget or fewer columns help"
+)
+
+
+class Winsorised:
+    """One column: winsorise around a private median."""
+
+    name = "winsorised mean"
+    purposes = column.PURPOSES
+
+    def working(self, budget: Budget) -> Budget:
+        """Return the budget in the notion in which the steps are paid."""
+        return column.working(budget)
+
+    def names(self, request: Request) -> tuple[tuple[str, int], ...]:
+        """Return the names and rounds of the steps."""
+        return column.names(needs_spread=request.wants_spread)
+
+    def divide(self, request: Request, n: int, budget: Budget) -> tuple[Step, ...] | None:
+        """Return the steps, paid from ``budget``."""
+        whole = self.working(budget)
+        return column.divide(whole, request.unit, n, needs_spread=request.wants_spread)
+
+    def estimate(self, plan: Plan, ask: Ask) -> tuple[Estimate, ...]:
+        """Ask, and conclude from the answers."""
+        return (winsorised_mean(column.ColumnPlan.of(plan), ask),)
+
+    def rmse(self, plan: Plan) -> float | tuple[float, ...] | None:
+        """Bound the error by the tail assumption; None without one."""
+        return prediction.rmse(column.ColumnPlan.of(plan))
+
+    def relative_rmse(self, plan: Plan) -> float | None:
+        """Predict the error for the reference law, in its standard deviations."""
+        return prediction.reference_rmse(column.ColumnPlan.of(plan))
+
+    def half_width(self, plan: Plan, confidence: float) -> float | None:
+        """Predict the half-width of the interval."""
+        return prediction.half_width(column.ColumnPlan.of(plan), confidence)
+
+    def advice(self, plan: Plan) -> tuple[str, ...]:
+        """Say what would help."""
+        return prediction.advice(column.ColumnPlan.of(plan))
+
+    def reasons(self, plan: Plan) -> tuple[str, ...]:  # noqa: ARG002 - there is no choice
+        """Nothing: one column is always winsorised."""
+        return ()
+
+
+class InBall:
+    """Several columns: pull the rows into a ball, and add noise once."""
+
+    def __init__(self, name: str, *, common: bool) -> None:
+        self.name = name
+        self.purposes = rows.PURPOSES
+        self._common = common
+
+    def working(self, budget: Budget) -> Budget:
+        """Return the budget in the notion in which the steps are paid."""
+        return ball_working(budget)
+
+    def names(self, request: Request) -> tuple[tuple[str, int], ...]:
+        """Return the names and rounds of the steps."""
+        return rows.names(request, common=self._common)
+
+    def divide(self, request: Request, n: int, budget: Budget) -> tuple[Step, ...] | None:
+        """Return the steps; None if n records cannot pay for scales of their own."""
+        whole = self.working(budget)
+        if self._common:
+            parts: dict[tuple[str, int], float] | None = common_shares(whole, n)
+        else:
+            parts = rows.own_shares(request, n, whole)
+        if parts is None:
+            return None
+        return rows.divide(parts, whole, needs_spread=rows.needs_spread(request))
+
+    def estimate(self, plan: Plan, ask: Ask) -> tuple[Estimate, ...]:
+        """Ask, and conclude from the answers."""
+        return vector_mean(rows.RowsPlan.of(plan), ask)
+
+    def rmse(self, plan: Plan) -> float | tuple[float, ...] | None:
+        """Return what the relative error is in the scales that were told."""
+        relative, scales = self.relative_rmse(plan), rows.RowsPlan.of(plan).scales
+        if scales is None or relative is None:
+            return None
+        return tuple(relative * scale for scale in scales)
+
+    def relative_rmse(self, plan: Plan) -> float | None:
+        """Predict the error of a column, in standard deviations of the reference law."""
+        return None if plan.n is None else ball_prediction.reference_rmse(rows.RowsPlan.of(plan))
+
+    def half_width(self, plan: Plan, confidence: float) -> float | None:
+        """Predict the half-width of the intervals, in standard deviations."""
+        if plan.n is None:
+            return None
+        return ball_prediction.half_width(rows.RowsPlan.of(plan), confidence)
+
+    def advice(self, plan: Plan) -> tuple[str, ...]:
+        """Say what the plan had to give up, and what would help."""
+        texts = []
+        if self._common and not plan.request.common:
+            texts.append(
+                f"{plan.n} records and this budget cannot pay for a centre and a scale of each of "
+                f"{plan.dim} columns, so all share the centre 0 and one scale: columns of small "
+                "numbers drown in the noise of large ones. More records or budget, fewer columns, "
+                "within= and tail=Moment(2, scale) for every column, or columns in one unit help"
+            )
+        if (self.relative_rmse(plan) or 0.0) > 1:
+            texts.append(_EXCEEDS)
+        return tuple(texts)
+
+    def reasons(self, plan: Plan) -> tuple[str, ...]:
+        """Say why the columns are taken together, where they could be taken apart."""
+        return _reasons(plan, "columns together: all are known to have light tails")
+
+
+class Apart:
+    """Several columns: a winsorised mean of each, with its part of the budget."""
+
+    name = "winsorised means, columns apart"
+    purposes = column.PURPOSES | {"centre": "a private median of every column"}
+
+    def working(self, budget: Budget) -> Budget:
+        """Return the budget in the notion in which the steps are paid."""
+        return column.working(budget)
+
+    def names(self, request: Request) -> tuple[tuple[str, int], ...]:
+        """Return the names and rounds of the steps."""
+        return column.names(needs_spread=request.wants_spread)
+
+    def divide(self, request: Request, n: int, budget: Budget) -> tuple[Step, ...] | None:
+        """Return the steps with what they cost in all columns; shares are those of one column."""
+        whole, needs_spread = self.working(budget), request.wants_spread
+        each = whole.share(1 / request.dim)
+        steps = column.divide(each, request.unit, n, needs_spread=needs_spread)
+        parts = [step.cost.values()[0] / each.values()[0] for step in steps]
+        costs = whole.split(*[part / sum(parts) for part in parts])
+        return tuple(Step(step.name, cost) for step, cost in zip(steps, costs, strict=True))
+
+    def estimate(self, plan: Plan, ask: Ask) -> tuple[Estimate, ...]:
+        """Ask, and conclude from the answers."""
+        return columns_apart(plan, ask)
+
+    def rmse(self, plan: Plan) -> float | tuple[float, ...] | None:
+        """Bound the error of each column by its tail assumption; None if one has none."""
+        if plan.n is None:
+            return None
+        found = [prediction.rmse(part) for part in column_plans(plan)]
+        errors = tuple(error for error in found if error is not None)
+        return errors if len(errors) == plan.dim else None
+
+    def relative_rmse(self, plan: Plan) -> float | None:
+        """Predict the error of a column, in standard deviations of the reference law."""
+        return None if plan.n is None else prediction.reference_rmse(column_plans(plan)[0])
+
+    def half_width(self, plan: Plan, confidence: float) -> float | None:
+        """Predict the half-width of the widest interval, all holding together."""
+        if plan.n is None:
+            return None
+        each = 1 - (1 - confidence) / plan.dim
+        found = [prediction.half_width(part, each) for part in dict.fromkeys(column_plans(plan))]
+        return max(width for width in found if width is not None)
+
+    def advice(self, plan: Plan) -> tuple[str, ...]:
+        """Say what would help."""
+        if plan.n is None:
+            return ()
+        texts = prediction.advice(column_plans(plan)[0])
+        if texts:
+            texts = (*texts, "if the columns share a unit and a size, common=True helps")
+        return (*texts, _EXCEEDS) if (self.relative_rmse(plan) or 0.0) > 1 else texts
+
+    def reasons(self, plan: Plan) -> tuple[str, ...]:
+        """Say why the columns are taken apart."""
+        if _is_light(plan.request):
+            words = "columns apart: a ball takes more records or budget"
+        else:
+            words = "columns apart: with heavy tails, a part of a pure budget each does better"
+        return _reasons(plan, words)
+
+
+WINSORISED = Winsorised()
+BALL = InBall("mean in a weighted ball", common=False)
+COMMON_BALL = InBall("mean in a ball, one scale for all columns", common=True)
+APART = Apart()
+
+Chosen = tuple[Winsorised | InBall | Apart, tuple[Step, ...]]
+
+
+def usual(request: Request) -> Winsorised | InBall | Apart:
+    """Return the method that is expected as long as n is unknown."""
+    if request.dim == 1:
+        return WINSORISED
+    if request.common:
+        return COMMON_BALL
+    return APART if isinstance(request.budget, Pure) else BALL
+
+
+def choose(request: Request, n: int, budget: Budget) -> Chosen:
+    """Choose a method that may spend ``budget`` on n records, and return its steps."""
+    if request.dim == 1:
+        return _with_steps(WINSORISED, request, n, budget)
+    if request.common:
+        return _with_steps(COMMON_BALL, request, n, budget)
+    if not isinstance(budget, Pure):
+        return _together(request, n, budget)
+    steps = BALL.divide(request, n, budget) if _is_light(request) else None
+    return _with_steps(APART, request, n, budget) if steps is None else (BALL, steps)
+
+
+def _is_light(request: Request) -> bool:
+    """Say whether every column is known to have light tails: then rows are of similar length.
+
+    Laplace noise for a ball pays for its longest rows. Where tails are heavy that costs more than
+    a budget of 1/d does; where they are light it costs less (docs/decisions/0013).
+    """
+    tails = [column.tail for column in request.columns]
+    return all(isinstance(tail, Moment) and tail.k >= LIGHT for tail in tails)
+
+
+def _together(request: Request, n: int, budget: Budget) -> Chosen:
+    steps = BALL.divide(request, n, budget)
+    return _with_steps(COMMON_BALL, request, n, budget) if steps is None else (BALL, steps)
+
+
+def _with_steps(
+    method: Winsorised | InBall | Apart, request: Request, n: int, budget: Budget
+) -> Chosen:
+    steps = method.divide(request, n, budget)
+    if steps is None:
+        raise InternalError(f"{method.name} has no steps.")
+    return method, steps
+
+
+def _reasons(plan: Plan, words: str) -> tuple[str, ...]:
+    if not isinstance(plan.budget, Pure) or plan.request.common:
+        return ()
+    return (words,)

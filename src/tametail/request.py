@@ -1,0 +1,297 @@
+"""What was asked for: columns with what is known about them, budget, unit, and the rest.
+
+A request holds public numbers alone and is checked once, here. It says nothing about how it will
+be met: that is the plan's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from tametail._validate import count, one_of, probability
+from tametail.errors import ParameterError, TametailError
+from tametail.privacy.budget import Budget, parse_budget
+from tametail.privacy.unit import Unit
+from tametail.tail import Bounded, Tail, parse_tail, parse_within, tail_from_dict
+
+Range = tuple[float, float]
+Kind = TypeVar("Kind")
+
+#: Format of the JSON text, and of what is hashed.
+FORMAT = 1
+
+#: More records than anyone has.
+MOST_RECORDS = 10**15
+
+#: Weaker budgets cannot answer anything: a billion records would still be below the noise.
+LEAST_STRENGTH = 1e-6
+
+#: Stronger budgets protect nothing.
+GREATEST_STRENGTH = 1e6
+
+_EVERYWHERE: Range = parse_within(None)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column, what is assumed about its records, and where its mean can be."""
+
+    name: str
+    tail: Tail = None
+    within: Range = _EVERYWHERE
+
+    @property
+    def possible(self) -> Range:
+        """Where the mean can be, by ``within`` and by bounds on the records."""
+        low, high = self.within
+        if isinstance(self.tail, Bounded):
+            return max(low, self.tail.low), min(high, self.tail.high)
+        return low, high
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        tail = None if self.tail is None else self.tail.to_dict()
+        return {"name": self.name, "tail": tail, "within": [str(end) for end in self.within]}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request for the means of some columns, checked.
+
+    >>> request = Said.parse(epsilon=1, tail=[None, Bounded(0, 9)]).about(["paid", "open"])
+    >>> request.dim, request.columns[1].possible
+    (2, (0.0, 9.0))
+    >>> Request.from_json(request.to_json()) == request
+    True
+    """
+
+    columns: tuple[Column, ...]
+    budget: Budget
+    unit: Unit = Unit.ADD_REMOVE
+    missing: str = "skip"
+    n: int | None = None
+    confidence: float | None = 0.95
+    target: str = "population"
+    common: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.columns:
+            raise ParameterError("there is no column: a mean is that of a column.")
+        if self.common and self.dim == 1:
+            raise ParameterError("common=True is for several columns: leave it out.")
+        for column in self.columns:
+            low, high = column.possible
+            if low > high:
+                raise ParameterError(
+                    f"within={column.within!r} and tail={column.tail!r} exclude each other: a mean "
+                    "lies between the bounds of its records."
+                )
+
+    @property
+    def dim(self) -> int:
+        """The number of columns."""
+        return len(self.columns)
+
+    @property
+    def wants_spread(self) -> bool:
+        """Whether an interval needs second moments of the records."""
+        return self.confidence is not None and self.target == "population"
+
+    def with_names(self, names: Sequence[str]) -> Request:
+        """Return the same request for columns of these names.
+
+        >>> Said.parse(rho=1).about(["0"]).with_names(["paid"]).columns[0].name
+        'paid'
+        """
+        if len(names) != self.dim:
+            raise ParameterError(
+                f"the plan is for {_columns(self.dim)}, and the data have {_columns(len(names))}: "
+                f"write a plan with dim={len(names)}, or name {_columns(self.dim)} of the data."
+            )
+        columns = zip(self.columns, names, strict=True)
+        return replace(self, columns=tuple(replace(one, name=name) for one, name in columns))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        return {
+            "format": FORMAT,
+            "columns": [column.to_dict() for column in self.columns],
+            "budget": self.budget.to_dict(),
+            "unit": self.unit.value,
+            **{name: getattr(self, name) for name in _PLAIN},
+        }
+
+    @classmethod
+    def from_dict(cls, record: dict[str, Any]) -> Request:
+        """Undo :meth:`to_dict`."""
+        if not isinstance(record, dict) or record.get("format") != FORMAT:
+            raise ParameterError(_REFUSAL)
+        try:
+            columns = record["columns"]
+            said = Said.parse(
+                budget=Budget.from_dict(record["budget"]),
+                unit=record["unit"],
+                tail=[tail_from_dict(column["tail"]) for column in columns],
+                within=[tuple(map(float, column["within"])) for column in columns],
+                **{name: record[name] for name in _PLAIN},
+            )
+            return said.about([str(column["name"]) for column in columns])
+        except TametailError:
+            raise
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            text = f"{_REFUSAL} {error} is missing or not as it should be."
+            raise ParameterError(text) from None
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return the request as JSON; :meth:`from_json` gives it back."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Request:
+        """Undo :meth:`to_json`."""
+        return cls.from_dict(read_json(text, _REFUSAL))
+
+    def hash(self) -> str:
+        """Return a name for what was asked: SHA-256 of all that differs from the defaults.
+
+        It covers the format, the columns, the budget and every argument that is not at its
+        default; neither the plan nor the version of the program. An argument that a later version
+        adds does not change it, as long as nobody uses it.
+
+        >>> one, other = (Said.parse(epsilon=1, n=n).about(["paid"]) for n in (None, 5))
+        >>> one.hash() == Request.from_json(one.to_json()).hash(), one.hash() == other.hash()
+        (True, False)
+        """
+        usual = Request(tuple(Column(one.name) for one in self.columns), self.budget).to_dict()
+        record = self.to_dict()
+        said = {key: record[key] for key in record if record[key] != usual[key]}
+        default = Column("").to_dict()
+        said["columns"] = [
+            {key: cell for key, cell in column.items() if key == "name" or cell != default[key]}
+            for column in record["columns"]
+        ]
+        said |= {"format": FORMAT, "budget": record["budget"]}
+        text = json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+#: What a request and its JSON hold in the same form.
+_PLAIN = ("missing", "n", "confidence", "target", "common")
+
+_REFUSAL = "this is not a request: write what Request.to_json() or Request.to_dict() gave."
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """The arguments of a request, checked before anything is opened.
+
+    How many columns there are is not known yet: ``tails`` and ``ranges`` have one entry for all
+    of them, or are lists with one for each.
+    """
+
+    budget: Budget
+    unit: Unit
+    missing: str
+    n: int | None
+    confidence: float | None
+    target: str
+    common: bool
+    tails: Tail | list[Tail]
+    ranges: Range | list[Range]
+
+    @classmethod
+    def parse(
+        cls,
+        *,
+        epsilon: object = None,
+        delta: object = None,
+        rho: object = None,
+        budget: object = None,
+        tail: object = None,
+        within: object = None,
+        unit: Unit | str = Unit.ADD_REMOVE,
+        missing: str = "skip",
+        n: object = None,
+        confidence: object = 0.95,
+        target: str = "population",
+        common: object = False,
+    ) -> Said:
+        """Check the public arguments; the first that is wrong is told."""
+        whole = parse_budget(budget, epsilon=epsilon, delta=delta, rho=rho)
+        _check_strength(whole)
+        return cls(
+            budget=whole,
+            unit=Unit.parse(unit),
+            missing=one_of(("skip", "none"), missing=missing),
+            n=None if n is None else _size(n),
+            confidence=None if confidence is None else probability(confidence=confidence),
+            target=one_of(("population", "data"), target=target),
+            common=bool(common),
+            tails=_each(tail, parse_tail),
+            ranges=_each(within, parse_within),
+        )
+
+    def about(self, names: Sequence[str]) -> Request:
+        """Return the request, now that the columns are known."""
+        tails, ranges = _spread(self.tails, len(names)), _spread(self.ranges, len(names))
+        told = zip(names, tails, ranges, strict=True)
+        return Request(
+            tuple(Column(name, tail, within) for name, tail, within in told),
+            self.budget,
+            self.unit,
+            self.missing,
+            self.n,
+            self.confidence,
+            self.target,
+            self.common,
+        )
+
+
+def read_json(text: str, refusal: str) -> Any:
+    """Return what a JSON text holds, or say what was expected."""
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError):
+        raise ParameterError(refusal) from None
+
+
+def _each(value: Any, parse: Callable[[Any], Kind]) -> Kind | list[Kind]:
+    """Parse one value for all columns, or a list with one for each."""
+    return list(map(parse, value)) if isinstance(value, list) else parse(value)
+
+
+def _spread(value: Kind | list[Kind], dim: int) -> list[Kind]:
+    if not isinstance(value, list):
+        return [value] * dim
+    if len(value) != dim:
+        raise ParameterError(
+            f"{value!r} has {len(value)} entries for {_columns(dim)}: write one for all, or a list "
+            "with one for each."
+        )
+    return value
+
+
+def _columns(count: int) -> str:
+    return f"{count} column{'s' * (count != 1)}"
+
+
+def _check_strength(budget: Budget) -> None:
+    """Refuse a budget that cannot answer anything, or protects nothing."""
+    if not LEAST_STRENGTH <= budget.strength <= GREATEST_STRENGTH:
+        weak = budget.strength < LEAST_STRENGTH
+        raise ParameterError(
+            f"{budget} is too {'small to answer anything' if weak else 'large to protect anything'}"
+            f": write epsilon (or sqrt(2 rho)) between {LEAST_STRENGTH:g} and "
+            f"{GREATEST_STRENGTH:g}; 0.01 to 10 is usual."
+        )
+
+
+def _size(n: object) -> int:
+    size = count(n=n)
+    if size > MOST_RECORDS:
+        raise ParameterError(f"n={n!r} is beyond any data: write n <= {MOST_RECORDS:g}.")
+    return size
