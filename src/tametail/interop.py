@@ -140,6 +140,7 @@ def group_cost(cost: Budget, records: int) -> tuple[float, ...]:
     Formal guarantee: a mechanism that costs ``cost`` for one record costs at most this for any
     ``records`` of them, one after the other.
 
+    >>> from tametail.privacy.budget import Pure
     >>> group_cost(Pure(0.5), 3), group_cost(Zcdp(0.5), 3)
     ((1.5,), (4.5,))
     >>> epsilon, delta = group_cost(Approx(1.0, 1e-6), 2)  # delta (1 + e)
