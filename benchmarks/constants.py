@@ -28,9 +28,10 @@ from unittest import mock
 
 import numpy as np
 from rich.progress import track
+from scipy import stats
 
 import tametail as tt
-from _common import Floats, Oracle, Population, console, populations
+from _common import Floats, Oracle, Population, _mixture, console, populations
 from tametail.ask import Ask
 from tametail.engines.open import open_table
 from tametail.mechanisms.dispatch import mechanism_for
@@ -60,6 +61,8 @@ COLUMNS = (
     "nyc_flights_2013_dep_delay",
     "us_county_population",
 )
+
+FAR = "far from 0"
 
 Cell = tuple[int, float]
 Change = tuple[Any, str, Any]
@@ -356,20 +359,28 @@ def _percent(log: float, spread: float) -> str:
     return f"{100 * math.expm1(log):+.1f} ({100 * spread:.1f})"
 
 
-def chosen_populations(data: Path | None, names: list[str] | None) -> list[Population]:
-    """Return the named populations; of a folder, the columns of COLUMNS unless others are named.
+def trials_of_rules() -> dict[str, Population]:
+    """Return laws against which some rule was made: even ones, and sides that only look alike."""
+    uneven = ((0.5, stats.t(3)), (0.5, stats.uniform(0.0, 1.5)))
+    thin = ((0.98, stats.lognorm(1)), (0.02, stats.norm(-1, 1)))
+    made = [_mixture("even", (1.0, stats.uniform())), _mixture("uneven body", *uneven)]
+    made += [_mixture("a thin side", *thin), _mixture("Laplace", (1.0, stats.laplace()))]
+    return {population.name: population for population in made}
 
-    Far from 0 and hidden among zeros: where the rules against disasters act, they are added.
+
+def chosen_populations(data: Path | None, names: list[str] | None) -> list[Population]:
+    """Return the named populations: columns of the folder, or synthetic laws.
+
+    Unless some are named: COLUMNS, or all laws; and what lies far from 0 or hides among zeros or
+    across a gap, where the rules against disasters act.
     """
-    found = populations(data)
-    picked = names or [name for name in found if data is None or name in COLUMNS]
-    chosen = [found[name] for name in picked]
-    if not names:
-        laws = populations(None)
-        if data is not None:
-            chosen += [laws[name] for name in ("95% zeros", "outlier cluster")]
-        far = laws["exponential"].moved(1e6, 1.0)
-        chosen.append(Population("far from 0", far.points, far.masses, far.draw, far.exact_mean))
+    laws = {population.name: population for population in populations(None).values()}
+    far = laws["exponential"].moved(1e6, 1.0)
+    laws[FAR] = Population(FAR, far.points, far.masses, far.draw, far.exact_mean)
+    laws.update(trials_of_rules())
+    found = laws if data is None else {**laws, **populations(data)}
+    usual = tuple(laws) if data is None else (*COLUMNS, "95% zeros", "outlier cluster", FAR)
+    chosen = [found[name] for name in names or usual if name in found]
     return [population for population in chosen if population.scale(2) > 0]
 
 
