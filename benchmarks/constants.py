@@ -32,6 +32,7 @@ from scipy import stats
 
 import tametail as tt
 from _common import Floats, Oracle, Population, _mixture, console, populations
+from tametail import planning
 from tametail.ask import Ask
 from tametail.engines.open import open_table
 from tametail.mechanisms.dispatch import mechanism_for
@@ -110,7 +111,7 @@ def _no_offset(*_: Any) -> tuple[float, float]:
 #: what can be represented, or read by predictions alone.
 TUNED: dict[str, tuple[str, ...]] = {
     "error": (
-        "SIGMA", "CLIP_RANK", "FAILURE", "NATS", "LEAST_TAIL", "CENTRE_SAMPLE",
+        "SIGMA", "CLIP_RANK", "FAILURE", "NATS", "CENTRE_SAMPLE",
         "THRESHOLD", "OCTAVES_PER_SCALE", "CLOSER", "CLOSER_COST", "CLOSER_POWER", "GAP",
         "RAISE_OCTAVES", "RAISE", "RAISE_COST", "RAISE_REACH", "RAISE_RARE", "LEAST_RECORDS",
         "NODES_ABOVE", "NODES_BELOW", "FARTHEST", "LEAST_SLOPE", "MISFIT", "DEPTH", "MOST_DEPTH",
@@ -209,7 +210,9 @@ def settings(only: list[str] | None, hows: list[str]) -> list[Setting]:
                 changed = type(value)(value * factor)
                 if name == "NEARLY_ALL":  # a share: half of the way to 1, or twice as far from it
                     changed = 1 - (1 - value) * factor
-                chosen.append(Setting(name, how, view, ((constants, name, changed),)))
+                owners = (owner for owner in (constants, planning) if hasattr(owner, name))
+                changes = tuple((owner, name, changed) for owner in owners)
+                chosen.append(Setting(name, how, view, changes))
         chosen += [
             Setting(name, "dropped", view, tuple(changes))
             for name, (where, changes) in RULES.items()
