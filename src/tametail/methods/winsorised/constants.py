@@ -139,10 +139,6 @@ START_SLOPES: Final = (0.45, 0.7, 0.95, 1.2, 1.6, 2.0, 2.6, 3.5, 5.0, 8.0)
 CURVATURES: Final = {0: 0.3, 0.3: 0.2, 0.7: 0.15, 1.5: 0.1, 3: 0.08, 7: 0.07, 15: 0.05, 40: 0.05}
 LEVELS: Final = ((-3, 7, 0.5), (7, 16, 1), (16, 34, 2))
 
-#: Half an octave out a tail is to be at least that steep: a flatter one would have no mean at all.
-LEAST_SLOPE: Final = 0.65
-LEAST_SLOPE_AT: Final = 0.7
-
 #: Misfit of the curves to real tails, relative to the predicted count: trust in the counts near
 #: the anchor against trust in the shape.
 MISFIT: Final = 0.27

@@ -162,7 +162,6 @@ def _curves() -> _Curves:
         (start, curvature, prior)
         for start in tuned.START_SLOPES
         for curvature, prior in tuned.CURVATURES.items()
-        if start + tuned.LEAST_SLOPE_AT * curvature >= tuned.LEAST_SLOPE
     ]
     levels = 2.0 ** np.concatenate([np.arange(*span) for span in tuned.LEVELS])
     # All integrals are trapezoidal sums over 4 FINE points per octave.
