@@ -113,7 +113,7 @@ TUNED: dict[str, tuple[str, ...]] = {
     "error": (
         "SIGMA", "CLIP_RANK", "FAILURE", "NATS", "CENTRE_SAMPLE",
         "THRESHOLD", "OCTAVES_PER_SCALE", "CLOSER", "CLOSER_COST", "CLOSER_POWER", "GAP",
-        "RAISE_OCTAVES", "RAISE", "RAISE_COST", "RAISE_REACH", "RAISE_RARE", "LEAST_RECORDS",
+        "RAISE_OCTAVES", "RAISE", "RAISE_COST", "RAISE_REACH", "RAISE_RARE",
         "NODES_ABOVE", "NODES_BELOW", "FARTHEST", "MISFIT", "DEPTH", "MOST_DEPTH",
         "FAIRNESS", "CORRECTION", "ALIKE", "BODY", "ASYMMETRY", "LEAST_ASYMMETRY",
         "MOST_ASYMMETRY", "CHOICE", "THIN_SIDE", "NEARLY_ALL", "USUAL_NOISE", "ELSEWHERE",
@@ -138,7 +138,6 @@ RULES: dict[str, tuple[str, list[Change]]] = {
     "dearer where noise is (RAISE_COST)": ("error", [(constants, "RAISE_COST", 0.0)]),
     "less believed in little data (RAISE_RARE)": ("error", [(constants, "RAISE_RARE", 0.0)]),
     "at their far end (RAISE_REACH)": ("error", [(constants, "RAISE_REACH", 1.0)]),
-    "least variance (LEAST_RECORDS)": ("error", [(constants, "LEAST_RECORDS", 0)]),
     "unlikely octaves (OCTAVES_PER_SCALE)": ("error", [(constants, "OCTAVES_PER_SCALE", 1e12)]),
     "not too far (FARTHEST)": ("error", [(constants, "FARTHEST", 8)]),
     "curves misfit (MISFIT)": ("error", [(constants, "MISFIT", 0.0)]),

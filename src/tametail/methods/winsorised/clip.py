@@ -155,8 +155,7 @@ def _needed(plan: Plan, tails: Tails, anchors: Anchors) -> tuple[Array, Array]:
     """Return, per node, the noise scales that move an anchor: closer, and across a gap."""
     distances, noise = tails.distances, deviation(plan.cost("sum"))
     highest = max(distances[anchor] for anchor in anchors if anchor is not None)
-    least = tuned.LEAST_RECORDS * tails.scale * highest**2
-    variance = max(tails.squares(anchors), least) + (noise * highest) ** 2
+    variance = max(tails.squares(anchors), 0.0) + (noise * highest) ** 2
     enlarged, much_enlarged = (
         np.log1p((reach * noise * distances) ** 2 / variance) for reach in (1.0, tuned.RAISE_REACH)
     )

@@ -119,9 +119,6 @@ RAISE_REACH: Final = 2.0
 RAISE_RARE: Final = 3.0
 RARE_FROM: Final = 1e5
 
-#: The variance is not believed to be below that of so many noise scales of records at the anchor.
-LEAST_RECORDS: Final = 20
-
 # --- the curves (curves.py) -----------------------------------------------------------------------
 
 #: Nodes that are looked at, relative to the anchor: more evidence against more misfit.
