@@ -116,7 +116,7 @@ TUNED: dict[str, tuple[str, ...]] = {
         "RAISE_OCTAVES", "RAISE", "RAISE_COST", "RAISE_REACH", "RAISE_RARE",
         "NODES_ABOVE", "NODES_BELOW", "FARTHEST", "MISFIT", "DEPTH", "MOST_DEPTH",
         "FAIRNESS", "CORRECTION", "ALIKE", "BODY", "ASYMMETRY", "LEAST_ASYMMETRY",
-        "MOST_ASYMMETRY", "CHOICE", "THIN_SIDE", "NEARLY_ALL", "USUAL_NOISE", "ELSEWHERE",
+        "MOST_ASYMMETRY", "CHOICE", "NEARLY_ALL", "USUAL_NOISE", "ELSEWHERE",
         "LOWER_THRESHOLD",
     ),
     "count": ("COUNT_SHARE", "UNUSUAL", "OFFSET_DOUBT", "NEAREST", "SECOND_COUNT_SHARE"),
@@ -124,7 +124,7 @@ TUNED: dict[str, tuple[str, ...]] = {
     "moment": ("HIDDEN",),
     "width": (
         "MOST_SPREAD", "LEAST_SPREAD", "SPREAD_POWER", "EXPECTED_BEYOND", "EXPECTED_NODES",
-        "WIDER", "SMALL_NOISE", "AFFORDABLE",
+        "WIDER", "SMALL_NOISE", "AFFORDABLE", "THIN_SIDE",
     ),
 }  # fmt: skip
 
@@ -152,7 +152,6 @@ RULES: dict[str, tuple[str, list[Change]]] = {
         [(constants, "LEAST_ASYMMETRY", 0.0), (constants, "MOST_ASYMMETRY", 0.0)],
     ),
     "the centre's own error (CHOICE)": ("error", [(clip, "_centre_variance", _nothing)]),
-    "thin side (THIN_SIDE)": ("error", [(constants, "THIN_SIDE", 0.0)]),
     "told from the offset": ("error", [(Tails, "offset", _no_offset)]),
     "misplaced centres (NEARLY_ALL)": ("error", [(constants, "NEARLY_ALL", 9.0)]),
     "noise beside a misplaced centre (USUAL_NOISE)": ("error", [(constants, "USUAL_NOISE", 0.0)]),
@@ -163,6 +162,7 @@ RULES: dict[str, tuple[str, list[Change]]] = {
     "told from the offset, add-remove": ("count", [(Tails, "offset", _no_offset)]),
     "an unusual count (UNUSUAL)": ("count", [(constants, "CERTAIN", 1.0)]),
     "clip points as wide as the reference": ("width", [(constants, "AFFORDABLE", 0.0)]),
+    "no thin side (THIN_SIDE)": ("width", [(constants, "THIN_SIDE", 0.0)]),
     "a wider reference (WIDER)": ("width", [(constants, "WIDER", 1.0)]),
     "small noise with sampling (SMALL_NOISE)": ("width", [(constants, "SMALL_NOISE", 0.0)]),
 }

@@ -70,10 +70,11 @@ def choose_clip(plan: Plan, centre: float, tails: Tails, size: int, reference: R
     anchors = raise_anchors(plan, tails, seen, limits)  # line 14
     farthest = [farthest_of(tails, *pair) for pair in zip(seen, anchors, strict=True)]
     ends = balance(plan, tails, anchors, farthest)
-    thin = edge_above(tuned.THIN_SIDE * max(end.distance for end in ends))
-    ends = [_capped(end, thin, limit) for end, limit in zip(ends, limits, strict=True)]  # line 18
-    wanted = _affordable(plan, tails, anchors, centre, reference)
-    below, above = map(_widened, ends, wanted, limits)
+    ends = [_capped(end, limit) for end, limit in zip(ends, limits, strict=True)]  # line 18
+    if plan.confidence is not None and plan.tail is not None:
+        wanted = _wanted(plan, ends, tails.squares(anchors), centre, reference)
+        ends = list(map(_widened, ends, wanted, limits))
+    below, above = ends
     offset, doubt = tails.offset(anchors, (below.distance, above.distance))  # line 19
     offset = min(max(offset / size, -below.distance / 2), above.distance / 2)
     excess = above.excess - below.excess
@@ -195,9 +196,7 @@ def balance(plan: Plan, tails: Tails, anchors: Anchors, farthest: list[float]) -
     sides, risk, excess = _judge(plan, tails, anchors)
     below, above = sides[0].distances[:, None], sides[1].distances[None, :]
     wider = np.maximum(below, above)
-    thin = tuned.THIN_SIDE * wider
-    replaced = plan.unit.size_is_public
-    sensitivity = np.maximum(below, thin) + np.maximum(above, thin) if replaced else wider
+    sensitivity = below + above if plan.unit.size_is_public else wider
     risk = risk + (deviation(plan.cost("sum")) * sensitivity) ** 2
     risk[(below > farthest[0]) | (above > farthest[1])] = math.inf
     i, j = np.unravel_index(np.argmin(risk), risk.shape)  # line 17
@@ -277,13 +276,9 @@ def _around(counts: Array, anchor: int) -> Array:
 # --- what else is known ---------------------------------------------------------------------------
 
 
-def _capped(end: End, thin: float, limit: float) -> End:
-    """Clip no thinner than is nearly free, and no wider than the caller's knowledge.
-
-    Where that clips first, no curve applies, and nothing is added back.
-    """
-    distance = max(end.distance, thin)
-    return End(limit, 0.0) if distance > limit else End(distance, end.excess)
+def _capped(end: End, limit: float) -> End:
+    """The caller's knowledge clips first: then no curve applies, and nothing is added back."""
+    return End(limit, 0.0) if end.distance > limit else end
 
 
 def _widened(end: End, wanted: float, limit: float) -> End:
@@ -291,22 +286,22 @@ def _widened(end: End, wanted: float, limit: float) -> End:
     return End(min(edge_above(wanted), limit), 0.0) if wanted > end.distance else end
 
 
-def _affordable(
-    plan: Plan, tails: Tails, anchors: Anchors, centre: float, reference: Reference
+def _wanted(
+    plan: Plan, ends: list[End], squares: float, centre: float, reference: Reference
 ) -> Pair:
-    """Return distances up to where an interval wants records unclipped; 0 if that costs too much.
+    """Return distances up to where an interval for the mean wants records unclipped.
 
     Clip points at the interval's reference leave nothing to doubt but its bias. They are worth it
-    where their noise is far below the sampling error.
+    where their noise is far below the sampling error. Elsewhere both sides are to have some width:
+    how many records a clip point cuts is known the less, the more octaves lie below it.
     """
-    if plan.confidence is None or plan.tail is None:
-        return 0.0, 0.0
     middle = 0.0 if reference.moves else centre
     reach = middle - reference.low, reference.high - middle
     noise = deviation(plan.cost("sum")) * sum(reach)
-    if not noise**2 <= tuned.AFFORDABLE * tails.squares(anchors):
-        return 0.0, 0.0
-    return reach
+    if noise**2 <= tuned.AFFORDABLE * squares:
+        return reach
+    thin = tuned.THIN_SIDE * max(end.distance for end in ends)
+    return thin, thin
 
 
 def _evened(plan: Plan, clip: Clip, limits: Pair) -> Clip:

@@ -174,7 +174,8 @@ MOST_ASYMMETRY: Final = 0.6
 #: How many ranks the choice of the centre errs by, times its rate.
 CHOICE: Final = 2.0
 
-#: Under replace-one the thin side is at least this part of the other: nearly free, and safer.
+#: If an interval for the mean is wanted, the thin side is at least this part of the other: a little
+#: noise against width.
 THIN_SIDE: Final = 0.03
 
 #: Where to clip if nothing stands out, over the distance where the worst bias and noise are least.
