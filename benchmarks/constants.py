@@ -115,9 +115,8 @@ TUNED: dict[str, tuple[str, ...]] = {
         "THRESHOLD", "OCTAVES_PER_SCALE", "CLOSER", "CLOSER_COST", "CLOSER_POWER", "GAP",
         "RAISE_OCTAVES", "RAISE", "RAISE_COST", "RAISE_REACH", "RAISE_RARE",
         "NODES_ABOVE", "NODES_BELOW", "FARTHEST", "MISFIT", "DEPTH", "MOST_DEPTH",
-        "FAIRNESS", "CORRECTION", "ALIKE", "BODY", "ASYMMETRY", "LEAST_ASYMMETRY",
-        "MOST_ASYMMETRY", "CHOICE", "NEARLY_ALL", "USUAL_NOISE", "ELSEWHERE",
-        "LOWER_THRESHOLD",
+        "FAIRNESS", "CORRECTION", "ALIKE", "ASYMMETRY", "CHOICE", "NEARLY_ALL", "USUAL_NOISE",
+        "ELSEWHERE", "LOWER_THRESHOLD",
     ),
     "count": ("COUNT_SHARE", "UNUSUAL", "OFFSET_DOUBT", "NEAREST", "SECOND_COUNT_SHARE"),
     "zcdp": ("GAUSSIAN_CLIP_RANK", "GAUSSIAN_THRESHOLD"),
@@ -146,11 +145,7 @@ RULES: dict[str, tuple[str, list[Change]]] = {
     "a part added back (CORRECTION)": ("error", [(constants, "CORRECTION", 0.0)]),
     "not all of it": ("error", [(constants, "CORRECTION", 1.0)]),
     "sides alike (ALIKE)": ("error", [(constants, "ALIKE", 1e-300)]),
-    "asymmetry of bodies (ASYMMETRY)": ("error", [(constants, "MOST_ASYMMETRY", 0.1)]),
-    "any asymmetry (LEAST_ASYMMETRY)": (
-        "error",
-        [(constants, "LEAST_ASYMMETRY", 0.0), (constants, "MOST_ASYMMETRY", 0.0)],
-    ),
+    "sides differ (ASYMMETRY)": ("error", [(constants, "ASYMMETRY", 0.0)]),
     "the centre's own error (CHOICE)": ("error", [(clip, "_centre_variance", _nothing)]),
     "told from the offset": ("error", [(Tails, "offset", _no_offset)]),
     "misplaced centres (NEARLY_ALL)": ("error", [(constants, "NEARLY_ALL", 9.0)]),
@@ -360,12 +355,36 @@ def _percent(log: float, spread: float) -> str:
     return f"{100 * math.expm1(log):+.1f} ({100 * spread:.1f})"
 
 
+class _Mirrored:
+    """The law of -X."""
+
+    def __init__(self, law: Any) -> None:
+        self._law = law
+
+    def ppf(self, levels: Floats) -> Any:
+        return -self._law.isf(levels)
+
+    def isf(self, levels: Floats) -> Any:
+        return -self._law.ppf(levels)
+
+    def rvs(self, size: int, random_state: np.random.Generator) -> Any:
+        return -self._law.rvs(size, random_state=random_state)
+
+
 def trials_of_rules() -> dict[str, Population]:
     """Return laws against which some rule was made: even ones, and sides that only look alike."""
     uneven = ((0.5, stats.t(3)), (0.5, stats.uniform(0.0, 1.5)))
     thin = ((0.98, stats.lognorm(1)), (0.02, stats.norm(-1, 1)))
     made = [_mixture("even", (1.0, stats.uniform())), _mixture("uneven body", *uneven)]
     made += [_mixture("a thin side", *thin), _mixture("Laplace", (1.0, stats.laplace()))]
+    made += [
+        _mixture("sides differ", (0.5, _Mirrored(stats.expon())), (0.5, stats.expon(scale=1.2))),
+        _mixture(
+            "tails differ",
+            (0.5, _Mirrored(stats.pareto(2.5))),
+            (0.5, stats.pareto(2.5, scale=1.25)),
+        ),
+    ]
     return {population.name: population for population in made}
 
 

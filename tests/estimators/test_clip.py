@@ -111,17 +111,6 @@ def test_a_group_across_a_gap_carries_the_clip_point_to_its_end_and_no_further()
     assert _clip(plan, tails).above == 2.0 ** (FIRST + raised + 1)  # the curves want to go further
 
 
-def test_sides_whose_bodies_differ_are_not_clipped_closer():
-    """The same tails; but below them lie 30% more records on one side than on the other."""
-    plan = _plan(10_000)
-    tail = {2: 100.0, 3: 35.0, 4: 12.0, 5: 4.0}
-    alike, unlike = (_tails(plan, {0: above, 1: 300.0, **tail}) for above in (800.0, 1100.0))
-    for tails in (alike, unlike):
-        tails.below[:] = _tails(plan, {0: 800.0, 1: 300.0, **tail}).above
-    assert alike.difference(5 - FIRST) < 0.1 < unlike.difference(5 - FIRST)
-    assert _clip(plan, alike).side <= _clip(plan, unlike).side
-
-
 def test_an_even_law_is_not_clipped_where_its_centre_would_decide():
     """On uniform records the centre is poor, and the records beyond a clip point follow it."""
     rng = np.random.default_rng(3)

@@ -230,9 +230,7 @@ def _judge(
     excess = [side.excess for side in sides]
     if low is not None and low == high:
         unit = float(tails.distances[low])
-        differs = tuned.ASYMMETRY * tails.difference(low)
-        asymmetry = min(max(differs, tuned.LEAST_ASYMMETRY), tuned.MOST_ASYMMETRY)
-        alike, both, added, beyond = fits[0].judge_alike(fits[1], asymmetry)  # line 16
+        alike, both, added, beyond = fits[0].judge_alike(fits[1], tuned.ASYMMETRY)  # line 16
         # The records beyond stay behind if the centre is off.
         off = _centre_variance(plan, tails.squares(anchors))
         both = unit**2 * both + off * (beyond[:, None] + beyond[None, :]) ** 2

@@ -162,14 +162,9 @@ NEGLIGIBLE: Final = 1e-7
 
 # --- the pair of clip points (clip.py) ------------------------------------------------------------
 
-#: Nodes below the anchor that show whether both sides are alike.
-BODY: Final = 8
-
 #: If both sides have the same tail, what clipping takes away on one side still differs from that on
-#: the other: by so many times the part by which their counts differ, within these limits.
-ASYMMETRY: Final = 6.0
-LEAST_ASYMMETRY: Final = 0.1
-MOST_ASYMMETRY: Final = 0.6
+#: the other, by about this part: less is better for even laws, more for sides that only look alike.
+ASYMMETRY: Final = 0.2
 
 #: How many ranks the choice of the centre errs by, times its rate.
 CHOICE: Final = 2.0

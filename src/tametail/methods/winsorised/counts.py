@@ -131,18 +131,6 @@ class Tails:
                 return float(min(near, far)), float(max(near, far))
         return None
 
-    def difference(self, anchor: int) -> float:
-        """Bound, but for noise of unusual size, by which part the counts of both sides differ.
-
-        The nodes up to the anchor are compared. Two noises differ by 1.5 scales on average, give or
-        take 1.4.
-        """
-        nodes = slice(max(anchor + 1 - tuned.BODY, 0), anchor + 1)
-        below, above = self.below[nodes], self.above[nodes]
-        seen = float(np.abs(above - below).sum()) - 1.5 * self.scale * len(above)
-        spread = 1.4 * self.scale * math.sqrt(len(above))
-        return (max(seen, 0.0) + spread) / max(float((below + above).sum()), self.scale)
-
     def offset(self, anchors: Anchors, clips: Pair) -> Pair:
         """Estimate the sum of the clipped distances from the centre, and its standard error."""
         total = variance = 0.0
