@@ -169,6 +169,21 @@ def test_rows_are_mapped_alike(compiled, data, dim, order, limits):
         np.testing.assert_equal(*both(compiled, query, rows, open_table))
 
 
+HALVES = np.array([2.0 ** (step / 2) for step in range(-256, 256)])
+
+
+@pytest.mark.parametrize(
+    "steps", [HALVES, np.array([0.3]), np.array([1.01, 1.02, 5.0]), np.array([0.0, 1.0, 1e308])]
+)
+def test_distances_reach_the_same_steps(compiled, steps):
+    near = np.concatenate([np.nextafter(steps, 0), steps, np.nextafter(steps, np.inf), SPECIAL])
+    rows = np.resize(np.concatenate([near, -near]), (len(near), 2))
+    seen = np.zeros((2, 2, len(steps) + 1), dtype=np.int64)
+    for loops, counts_of in zip((compiled, plain), seen, strict=True):
+        loops.count_beyond(rows, np.array([0.0, -0.25]), steps, counts_of)
+    np.testing.assert_array_equal(*seen[:, :, 1:])
+
+
 @pytest.mark.parametrize(("size", "dim"), [(5000, 7), (2049, 64), (37, 5001)])
 def test_chunks_of_rows_are_mapped_alike(compiled, size, dim):
     rows = np.random.default_rng(4).standard_t(2, (size, dim)) * 50
@@ -254,7 +269,7 @@ def test_a_library_that_takes_liberties_is_refused(tmp_path, monkeypatch, option
 
 @needs_compiler
 def test_a_library_of_another_version_is_refused(tmp_path):
-    changed = SOURCE.read_text(encoding="utf-8").replace("VERSION = 3", "VERSION = 4")
+    changed = SOURCE.read_text(encoding="utf-8").replace("VERSION = 4", "VERSION = 5")
     (tmp_path / "other.c").write_text(changed, encoding="utf-8")
     assert native.opened(build(tmp_path / "other.c", tmp_path / "other.so")) is None
     assert native.opened(build(SOURCE, tmp_path / "same.so")) is not None

@@ -128,6 +128,14 @@ ENGINES: tuple[Mutant, ...] = (
         tests=(f"{NATIVE}::test_rows_are_mapped_alike",),
     ),
     Mutant(
+        name="compiled-distances-beyond-their-steps",
+        why="A cell at a step would count there in one engine and not in another.",
+        file="engines/kernels/_native.c",
+        old="(distance >= edges[bits >> 48])",
+        new="(distance > edges[bits >> 48])",
+        tests=(f"{NATIVE}::test_distances_reach_the_same_steps",),
+    ),
+    Mutant(
         name="compiled-loops-believed-by-name",
         why="A compiler that assumes that there is no NaN moves a sum without any bound.",
         file="engines/kernels/native.py",
@@ -179,8 +187,8 @@ ENGINES: tuple[Mutant, ...] = (
         name="squares-without-a-cap",
         why="One far record would add any number.",
         file="engines/kernels/profile.py",
-        old="total += records * min(size, largest)",
-        new="total += records * size",
+        old="sizes = np.minimum(sizes, query.largest)",
+        new="",
         tests=("tests/test_queries.py::test_no_neighbour_moves_a_query_further",),
     ),
     Mutant(

@@ -13,7 +13,7 @@
 #endif
 
 /* Must be native.VERSION: raised whenever a loop means something else, or has other arguments. */
-enum { VERSION = 3 };
+enum { VERSION = 4 };
 
 int64_t tametail_version(void) { return VERSION; }
 
@@ -329,4 +329,27 @@ int64_t tametail_ball(const double *rows, int64_t size, int64_t dim, const doubl
     int64_t found = ball(&map, rows, size, bound, ticks, sums, squares, missing, far);
     end(before);
     return found;
+}
+
+/* Count the cells of every column by how many of the same steps their distance from the centre
+ * reaches. The top 16 bits of a distance tell that but for one step, the edge that may lie in the
+ * bin: base has what is certain, and is 0 for NaN. A table of counts has so many cells a column. */
+LOOP void beyond(const double *rows, int64_t size, int64_t dim, const double *centres,
+                 const int64_t *base, const double *edges, int64_t width, int64_t *counts)
+{
+    for (int64_t r = 0; r < size; r++, rows += dim)
+        for (int64_t j = 0; j < dim; j++) {
+            double distance = fabs(rows[j] - centres[j]);
+            uint64_t bits;
+            memcpy(&bits, &distance, sizeof bits);
+            counts[j * width + base[bits >> 48] + (distance >= edges[bits >> 48])]++;
+        }
+}
+
+void tametail_beyond(const double *rows, int64_t size, int64_t dim, const double *centres,
+                     const int64_t *base, const double *edges, int64_t width, int64_t *counts)
+{
+    modes before = begin();
+    beyond(rows, size, dim, centres, base, edges, width, counts);
+    end(before);
 }

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tametail.engines.kernels import native
 from tametail.engines.kernels.accumulator import CHUNK, LONG_CHUNK, Floats
 from tametail.engines.kernels.passes import PASSES
 from tametail.engines.kernels.plain import REST_BITS
 from tametail.engines.kernels.profile import Profile, conclude
-from tametail.queries.column import ColumnQuery, Count, ProfileQuery
+from tametail.queries.column import Buckets, ColumnQuery, Count, Median, ProfileQuery
 
 __all__ = ["CHUNK", "LONG_CHUNK", "REST_BITS", "Profile", "answer", "longest_chunk"]
 
@@ -37,4 +38,6 @@ def answer(
 
 def longest_chunk(query: ColumnQuery) -> int:
     """Return how many values a chunk may have that needs no conversion."""
-    return PASSES[type(query)].begin(query).longest
+    if isinstance(query, Median | Buckets):
+        return LONG_CHUNK if isinstance(query, Median) else CHUNK
+    return native.loops().longest

@@ -57,6 +57,12 @@ class Loops(Protocol):
         ``ends`` are low, centre and high, none of the former further than 2**36 from the centre.
         """
 
+    def count_beyond(self, rows: Floats, centres: Floats, steps: Floats, seen: Counts) -> None:
+        """Count cells by how many ``steps`` their distances from the centres reach, in ``seen``.
+
+        ``seen`` has a row for each column. Missing cells reach none.
+        """
+
     def binning(self, centre: float) -> Binning:
         """Return what adds chunks to a profile."""
 

@@ -22,7 +22,7 @@ from tametail.engines.kernels.loops import Binning, Inside, Loops, RowMap
 from tametail.queries.rows import Ball
 
 #: Of the C source that this module knows how to call.
-VERSION: Final = 3
+VERSION: Final = 4
 
 _FOLDER = Path(__file__).parent
 
@@ -76,6 +76,9 @@ class Compiled:
         self.clipped = declare("clipped", None, [address, number, *[real] * 4, address])
         profile = [address, number, real, address, address, bands]
         self.profile = declare("profile", bands, profile)
+        self.beyond = declare(
+            "beyond", None, [address, number, number, *[address] * 3, number, address]
+        )
         self.norms = declare("norms", None, [*ball, address, address])
         self.ball = declare("ball", number, [*ball, real, *[address] * 4])
 
@@ -93,6 +96,16 @@ class Compiled:
         self.clipped(_address(chunk), chunk.size, inverse_tick, low, high, centre, _address(result))
         return int(result[0]), chunk.size - int(result[1])
 
+    def count_beyond(self, rows: Floats, centres: Floats, steps: Floats, seen: Counts) -> None:
+        """Add to the counts of :func:`plain.count_beyond`."""
+        found = _steps_by_bin(steps.tobytes())
+        if found is None:
+            plain.count_beyond(rows, centres, steps, seen)
+            return
+        rows, (base, edges), (dim, width) = _plain(rows), found, seen.shape
+        places = [_address(part) for part in (centres, base, edges)]
+        self.beyond(_address(rows), len(rows), dim, *places, width, _address(seen))
+
     def binning(self, centre: float) -> CompiledBinning:
         """Return what adds chunks to a profile."""
         return CompiledBinning(self, centre)
@@ -100,6 +113,26 @@ class Compiled:
     def row_map(self, ball: Ball) -> CompiledRowMap:
         """Return what maps rows."""
         return CompiledRowMap(self, ball)
+
+
+@lru_cache(maxsize=4)
+def _steps_by_bin(steps: bytes) -> tuple[Counts, Floats] | None:
+    """Return how many steps a distance reaches by its top 16 bits, and the step that is unsure.
+
+    None if a bin has two of these, or a step is not above 0.
+    """
+    values = np.frombuffer(steps)
+    starts = (np.arange(1 << 15, dtype=np.uint64) << np.uint64(48)).view(np.float64)
+    infinite = 0x7FF << 4
+    reached = np.zeros(1 << 15, dtype=np.int64)  # none for NaN, beyond the infinite bin
+    reached[: infinite + 1] = np.searchsorted(values, starts[: infinite + 1], side="right")
+    edges = np.full(1 << 15, np.nan)  # which no distance reaches, not even an infinite one
+    bins = values.view(np.int64) >> 48
+    off = values > starts[np.maximum(bins, 0)]
+    if values[0] <= 0 or np.unique(bins[off]).size < np.count_nonzero(off):
+        return None
+    edges[bins[off]] = values[off]
+    return reached, edges
 
 
 def _binning(centre: float) -> Binning:
@@ -206,6 +239,9 @@ def _results(loops: Loops, values: Floats) -> list[Any]:
         inside = loops.row_map(ball).inside(cells, 30.0**order)
         found += [loops.row_map(ball).norms(cells) > 4.0**order]
         found += [inside.sums, inside.squares, inside.missing, inside.far]
+    seen = np.zeros((5, 4), dtype=np.int64)
+    loops.count_beyond(cells, np.array(ball.centres), np.array([0.3, 2.0, 2.0**60]), seen)
+    found.append(seen[:, 1:])
     return found
 
 

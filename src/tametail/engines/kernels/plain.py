@@ -60,6 +60,22 @@ def clipped_sum(
     return int(total), ticks.size
 
 
+def distances_of(cells: Floats, centres: Floats) -> Floats:
+    """Return the distances of cells from their centres; of missing ones, less than any."""
+    with np.errstate(all="ignore"):
+        distance: Floats = np.abs(cells - centres)
+    distance[np.isnan(distance)] = -1.0
+    return distance
+
+
+def count_beyond(rows: Floats, centres: Floats, steps: Floats, seen: Counts) -> None:
+    """Count cells by how many ``steps`` their distances from the centres reach, in ``seen``."""
+    width = seen.shape[1]
+    passed = np.searchsorted(steps, distances_of(rows, centres), side="right")
+    passed += width * np.arange(len(centres))
+    seen += np.bincount(passed.ravel(), minlength=seen.size).reshape(seen.shape)
+
+
 def binning(centre: float) -> Binning:
     """Return what adds chunks to a profile."""
     return Binning(centre)
@@ -75,14 +91,26 @@ class Binning:
 
     def __init__(self, centre: float) -> None:
         self.centre = centre
+        # Fresh arrays for every chunk would take as long as the arithmetic.
+        self.distances, self.rests = np.empty(CHUNK), np.empty(CHUNK, dtype=np.int64)
+
+    def __reduce__(self) -> tuple[type[Binning], tuple[float]]:
+        return Binning, (self.centre,)
 
     def add(self, chunk: Floats, tables: Counts) -> None:
         """Add to ``tables``, which have a count and a sum for every bin."""
+        for start in range(0, chunk.size, CHUNK):
+            self._add(chunk[start : start + CHUNK], tables)
+
+    def _add(self, chunk: Floats, tables: Counts) -> None:
+        distances, rests = self.distances[: chunk.size], self.rests[: chunk.size]
         with np.errstate(all="ignore"):
-            bits = (chunk - self.centre).view(np.int64)
-        rests = (bits >> 20) & ((1 << REST_BITS) - 1)
-        bits >>= 48
-        bits &= BINS - 1
+            np.subtract(chunk, self.centre, out=distances)
+        bits = distances.view(np.int64)
+        np.right_shift(bits, 20, out=rests)
+        np.bitwise_and(rests, (1 << REST_BITS) - 1, out=rests)
+        np.right_shift(bits, 48, out=bits)
+        np.bitwise_and(bits, BINS - 1, out=bits)
         # A chunk's sums are below 2**44: exact in float64.
         tables[:, 0] += np.bincount(bits, minlength=BINS)
         tables[:, 1] += np.bincount(bits, rests, BINS).astype(np.int64)

@@ -8,6 +8,7 @@ no fraction.
 
 from __future__ import annotations
 
+from operator import mul
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -136,16 +137,13 @@ def _tail_nodes(query: TailNodes, profile: Profile) -> tuple[int, ...]:
 
 
 def _squares(query: Squares, profile: Profile) -> tuple[int, ...]:
-    total, largest = 0, query.largest
     bins, counts, _ = profile.away()
     shifts = 2 * ((bins % _SIDE >> 4) - _BIAS - query.octave + 8)
-    found = (part.tolist() for part in (shifts, bins & 15, counts))
-    for shift, sixteenth, records in zip(*found, strict=True):
-        square = (17 + sixteenth) ** 2
-        # Far above the cap the exact size does not matter, only that it is above.
-        size = square << min(shift, 64) if shift >= 0 else square >> -shift
-        total += records * min(size, largest)
-    return (total,)
+    squares = (17 + (bins & 15)) ** 2
+    # Far above the cap the exact size does not matter, only that it is above; nor far below 1.
+    sizes = (squares << np.clip(shifts, 0, 32)) >> np.clip(-shifts, 0, 32)
+    sizes = np.minimum(sizes, query.largest)
+    return (sum(map(mul, counts.tolist(), sizes.tolist())),)
 
 
 def _distance_sum(query: DistanceSum, profile: Profile) -> tuple[int, ...]:

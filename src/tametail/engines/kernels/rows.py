@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from tametail.doubles import to_key
+from tametail.engines.kernels import native
 from tametail.engines.kernels.accumulator import Counts, Floats
-from tametail.engines.kernels.plain import rows_per_chunk
+from tametail.engines.kernels.plain import distances_of, rows_per_chunk
 from tametail.engines.sampling import Sampler
 from tametail.queries.rows import MOST_ROWS, ColumnMedians, Distances, Rows
 
@@ -119,12 +120,15 @@ class BeyondCounts:
         """Take in one chunk."""
         rows = chunk if self.chosen is None else chunk[:, self.chosen]
         if self.query.by_row:
-            far = np.maximum(_distances(rows, self.centres), 0.0).max(axis=1)
+            far = np.maximum(distances_of(rows, self.centres), 0.0).max(axis=1)
             self._count(far, np.zeros(len(far), dtype=np.int64))
+            return
+        if self.query.halvings == 0 and len(self.edges) == 1:
+            native.loops().count_beyond(rows, self.centres, self.edges[0], self.seen)
             return
         places = self.sampler.pick(rows.size)
         columns = places % len(self.centres)
-        self._count(_distances(rows.reshape(-1)[places], self.centres[columns]), columns)
+        self._count(distances_of(rows.reshape(-1)[places], self.centres[columns]), columns)
 
     def _count(self, distances: Floats, columns: Counts) -> None:
         """Count numbers by column and by how many of its steps they reach."""
@@ -146,11 +150,3 @@ class BeyondCounts:
     def read(self) -> list[Counts]:
         """Return the table of counts."""
         return list(np.cumsum(self.seen[:, ::-1], axis=1)[:, -2::-1])
-
-
-def _distances(cells: Floats, centres: Floats) -> Floats:
-    """Return the distances of cells from their centres; of missing ones, less than any."""
-    with np.errstate(all="ignore"):
-        distance: Floats = np.abs(cells - centres)
-    distance[np.isnan(distance)] = -1.0
-    return distance
