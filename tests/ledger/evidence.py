@@ -167,6 +167,11 @@ under the same id never charges twice. {versions}, {cores} shared cores.
 |---|---|
 """
 
+FOOT = """
+The times depend on what else the machine does, which the load average says. A charge waits for
+several syncs of the disk.
+"""
+
 
 def main() -> int:
     """Run all parts and print or write the table."""
@@ -185,7 +190,7 @@ def main() -> int:
     if options.write:
         versions = f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
         text = HEAD.format(versions=versions, cores=os.cpu_count())
-        text += "".join(f"| {row.what} | {row.found} |\n" for row in rows)
+        text += "".join(f"| {row.what} | {row.found} |\n" for row in rows) + FOOT
         options.write.write_text(text, encoding="utf-8")
     return 0 if all(row.sound for row in rows) else 1
 

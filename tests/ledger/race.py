@@ -17,7 +17,7 @@ import tametail as tt
 from tametail.errors import BudgetError, LedgerError, LostRelease
 from tametail.ledger import Ledger
 
-BUDGET, COST = 4.99, 0.01  # 499 times 0.01 in decimals; in doubles 4.99 / 0.01 is below 499
+BUDGET, COST = 4.99, 0.01  # 499 times, in decimals
 GONE = 120  # seconds to wait for a server that was killed
 
 
