@@ -1,8 +1,8 @@
 """Draw the floor plan of the package from its imports: ``docs/pictures/architecture.svg``.
 
-Rows are the layers of the import contract in ``pyproject.toml``, boxes are its packages and modules,
-and an arrow says that the upper one imports the lower one. An arrow that follows from two others is
-left out. ``tests/test_architecture.py`` fails when the picture is not what this script draws.
+Rows are the layers of the import contract in ``pyproject.toml``, boxes are its packages and
+modules, and an arrow says that the upper one imports the lower one. An arrow that follows from two
+others is left out. ``tests/test_architecture.py`` fails when the picture is not what this draws.
 
     python tools/draw_architecture.py           says whether the picture is as the imports are
     python tools/draw_architecture.py --write   draws it again
