@@ -8,12 +8,7 @@ in ``laws``. Nothing here reads data or spends budget.
 from tametail.theory.codes import binary_code
 from tametail.theory.hard_instances import OneHot, Packing, PointMass, TwoPoint, hard_instance
 from tametail.theory.laws import Law, law
-from tametail.theory.lower_bounds import (
-    hardest_mass,
-    location_lower_bound,
-    lower_bound,
-    packing_lower_bound,
-)
+from tametail.theory.lower_bounds import hardest_mass, lower_bound
 from tametail.theory.moments import (
     bias_constant,
     discarding_bias,
@@ -26,6 +21,11 @@ from tametail.theory.multivariate import (
     ball_sample_size,
     tournament,
     tournament_sample_size,
+)
+from tametail.theory.packing import (
+    accuracy_lower_bound,
+    location_lower_bound,
+    packing_lower_bound,
 )
 from tametail.theory.rates import local_rate, optimal_clip, upper_bound, winsorised_rmse
 from tametail.theory.univariate import (
@@ -44,6 +44,7 @@ __all__ = [
     "PointMass",
     "Tournament",
     "TwoPoint",
+    "accuracy_lower_bound",
     "ball_radius",
     "ball_sample_size",
     "bias_constant",
