@@ -8,12 +8,15 @@ from scipy.optimize import minimize_scalar
 
 from tametail.errors import ParameterError
 from tametail.theory import (
+    approximate_rate,
     ball_sample_size,
     bias_constant,
     local_rate,
     lower_bound,
     mean_sample_size,
     optimal_clip,
+    person_rate,
+    person_sample_size,
     tournament_sample_size,
     upper_bound,
     winsorised_rmse,
@@ -113,6 +116,33 @@ def test_local_rate():
     sizes = np.array([10**5, 10**9])
     rates = [local_rate(int(n), k=4, epsilon=1.0) for n in sizes]
     assert np.diff(np.log(rates))[0] / np.diff(np.log(sizes))[0] == pytest.approx(-3 / 8)
+
+
+@pytest.mark.parametrize("k", [2, 3, 8])
+@pytest.mark.parametrize("d", [1, 7])
+def test_person_rate_and_size_are_each_others_inverse_up_to_constants(k, d):
+    for persons in (10**3, 10**6):
+        for records in (1, 30, 10**4):
+            for epsilon in (0.01, 1.0):
+                rate = person_rate(persons, records, k=k, epsilon=epsilon, d=d)
+                if persons * epsilon < d or rate == 1.0:
+                    continue
+                size = person_sample_size(rate, records, k=k, epsilon=epsilon, d=d)
+                assert persons / 4 <= size <= 4 * persons
+
+
+def test_person_rate_has_its_slopes():
+    def slope(first, second, factor):
+        return math.log(second / first) / math.log(factor)
+
+    few = {"k": 4, "epsilon": 0.001}  # one record each: the paper's rate
+    assert person_rate(10**5, 1, k=4, epsilon=0.001) == pytest.approx(100 ** (-3 / 4))
+    low, high = person_rate(10**5, 1, **few), person_rate(10**6, 1, **few)
+    assert slope(low, high, 10) == pytest.approx(-3 / 4)
+    low, high = person_rate(10**5, 10**4, **few), person_rate(10**5, 10**6, **few)
+    assert slope(low, high, 100) == pytest.approx(-1 / 2)  # noise on averages
+    assert person_rate(50, 10**9, k=2, epsilon=0.01) == 1.0
+    assert approximate_rate(10**6, k=4, epsilon=0.001, d=16) == pytest.approx((16e-3) ** 0.75)
 
 
 def test_mistakes_are_named():

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.random import Generator
 
 MOMENTS, BUDGETS = (2, 3, 4), (0.1, 1.0)
-FACTOR = 2.0
+FACTOR = 1.6
 
 _OURS = ("tametail.mean", "pure", "replace-one")
 

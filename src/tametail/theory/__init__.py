@@ -27,7 +27,15 @@ from tametail.theory.packing import (
     location_lower_bound,
     packing_lower_bound,
 )
-from tametail.theory.rates import local_rate, optimal_clip, upper_bound, winsorised_rmse
+from tametail.theory.rates import (
+    approximate_rate,
+    local_rate,
+    optimal_clip,
+    person_rate,
+    person_sample_size,
+    upper_bound,
+    winsorised_rmse,
+)
 from tametail.theory.univariate import (
     bucket_count,
     bucket_radius,
@@ -45,6 +53,7 @@ __all__ = [
     "Tournament",
     "TwoPoint",
     "accuracy_lower_bound",
+    "approximate_rate",
     "ball_radius",
     "ball_sample_size",
     "bias_constant",
@@ -63,6 +72,8 @@ __all__ = [
     "median_of_means_blocks",
     "optimal_clip",
     "packing_lower_bound",
+    "person_rate",
+    "person_sample_size",
     "radius_for_bias",
     "range_sample_size",
     "tournament",

@@ -144,3 +144,63 @@ def local_rate(n: int, *, k: float, epsilon: float, scale: float = 1.0) -> float
     positive(n=n, epsilon=epsilon, scale=scale)
     moment_order(k)
     return float(scale * min(1.0, (n * epsilon**2) ** (-(k - 1) / (2 * k))))
+
+
+def person_rate(
+    persons: int, records: int, *, k: float, epsilon: float, d: int = 1, scale: float = 1.0
+) -> float:
+    """Return the rate at which a mean can be known if persons are protected, up to logarithms.
+
+    Agarwal, Kamath, Majid, Mouzakis, Silver and Ullman (2024): n persons with m records each, all
+    records of one of whom may change, have an error of the order of the largest of
+
+        ``sqrt(d/(n m))``, ``d/(sqrt(m) n eps)`` and ``(d/(m n eps))^((k-1)/k)``,
+
+    if ``n eps >= d``; with fewer persons no number of records helps, and the rate is ``scale``.
+    Sampling; the noise on averages of m records, whose spread is ``1/sqrt(m)``; and what is left of
+    heavy tails in these averages. Necessary and sufficient up to constants and logarithms, for
+    (epsilon, delta)-DP too: a rate, not a bound.
+
+    >>> round(person_rate(1000, 100, k=2, epsilon=1.0), 9)  # one record per person has 0.0316
+    0.003162278
+    """
+    whole(persons=persons, records=records, d=d)
+    positive(epsilon=epsilon, scale=scale)
+    moment_order(k, at_least=2)
+    if persons * epsilon < d:
+        return scale
+    sampling = math.sqrt(d / (persons * records))
+    noise = d / (math.sqrt(records) * persons * epsilon)
+    tail = (d / (records * persons * epsilon)) ** (1 - 1 / k)
+    return float(scale * min(1.0, max(sampling, noise, tail)))
+
+
+def person_sample_size(
+    alpha: float, records: int, *, k: float, epsilon: float, d: int = 1, scale: float = 1.0
+) -> float:
+    """Return the persons at which :func:`person_rate` reaches alpha, up to constants.
+
+    ``d/(alpha^2 m) + d/(alpha sqrt(m) eps) + d/(alpha^(k/(k-1)) m eps) + d/eps``.
+
+    >>> round(person_sample_size(0.1, 100, k=2, epsilon=1.0), 9)
+    4.0
+    """
+    whole(records=records, d=d)
+    positive(alpha=alpha, epsilon=epsilon, scale=scale)
+    moment_order(k, at_least=2)
+    target, m = alpha / scale, records
+    private = 1 / (target * math.sqrt(m)) + target ** (-k / (k - 1)) / m + 1
+    return float(d / (target**2 * m) + d / epsilon * private)
+
+
+def approximate_rate(n: int, *, k: float, epsilon: float, d: int, scale: float = 1.0) -> float:
+    """Return the rate in d dimensions: ``scale max(sqrt(d/n), (d/(n eps))^((k-1)/k))``.
+
+    Narayanan (2023): no (epsilon, delta)-DP mean is better, up to constants and logarithms and for
+    small delta, so the paper's ball has the best rate in d, ``d^(1 - 1/k)``, for every k. The
+    explicit :func:`lower_bound` has ``sqrt(d)``, which is as good for k = 2 only.
+
+    >>> round(approximate_rate(10_000, k=2, epsilon=0.1, d=10), 9)
+    0.1
+    """
+    return person_rate(n, 1, k=k, epsilon=epsilon, d=d, scale=scale)
