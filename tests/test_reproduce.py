@@ -78,14 +78,14 @@ def test_a_small_run_looks_at_every_bound(made):
     """Two repetitions say little about an error: only that it was compared."""
     _, checks, _ = made
     assert sum("below the" in check.statement for check in checks) >= 4
-    assert sum("at most 2 times" in check.statement for check in checks) == 1
+    assert sum("at most 1.6 times" in check.statement for check in checks) == 1
 
 
 @pytest.mark.parametrize(
     ("ratio", "above_the_bound", "within_the_factor"),
-    [(0.9, False, True), (1.1, True, True), (1.9, True, True), (2.1, True, False)],
+    [(0.9, False, True), (1.1, True, True), (1.5, True, True), (1.7, True, False)],
 )
-def test_errors_are_compared_with_the_bound_and_with_twice_the_bound(
+def test_errors_are_compared_with_the_bound_and_with_a_multiple_of_it(
     ratio, above_the_bound, within_the_factor
 ):
     settings = hard.experiment("tiny").cells
