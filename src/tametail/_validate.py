@@ -6,6 +6,7 @@ import math
 import numbers
 from typing import Any
 
+from tametail._shown import shown
 from tametail.errors import ParameterError
 
 
@@ -27,7 +28,9 @@ def number(**named: Any) -> float:
     except OverflowError:
         result = math.inf if value > 0 else -math.inf
     if math.isnan(result):
-        raise ParameterError(f"{name}={value!r} is not a number: write a number such as {name}=1.")
+        raise ParameterError(
+            f"{name}={shown(value)} is not a number: write a number such as {name}=1."
+        )
     return result
 
 
@@ -36,7 +39,7 @@ def finite_number(**named: Any) -> float:
     name, value = _single(named)
     result = number(**named)
     if math.isinf(result):
-        raise ParameterError(f"{name}={value!r} is not finite: write a finite number.")
+        raise ParameterError(f"{name}={shown(value)} is not finite: write a finite number.")
     return result
 
 
@@ -47,7 +50,7 @@ def positive(**named: Any) -> float:
         return value  # the library's own numbers take this way
     result = finite_number(**named)
     if result <= 0:
-        raise ParameterError(f"{name}={value!r} is not positive: write {name} > 0.")
+        raise ParameterError(f"{name}={shown(value)} is not positive: write {name} > 0.")
     return result
 
 
@@ -58,7 +61,7 @@ def probability(**named: Any) -> float:
         return value
     result = finite_number(**named)
     if not 0 < result < 1:
-        raise ParameterError(f"{name}={value!r} is not between 0 and 1: write 0 < {name} < 1.")
+        raise ParameterError(f"{name}={shown(value)} is not between 0 and 1: write 0 < {name} < 1.")
     return result
 
 
@@ -67,14 +70,22 @@ def count(**named: Any) -> int:
     name, value = _single(named)
     result = finite_number(**named)
     if result < 0 or result != int(result):
-        raise ParameterError(f"{name}={value!r} is not a count: write a whole number >= 0.")
+        raise ParameterError(f"{name}={shown(value)} is not a count: write a whole number >= 0.")
     return int(result)
+
+
+def flag(**named: Any) -> bool:
+    """Return the one named argument as True or False."""
+    name, value = _single(named)
+    if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):  # NumPy's, too
+        return bool(value)
+    raise ParameterError(f"{name}={shown(value)} is neither: write {name}=True or {name}=False.")
 
 
 def one_of(allowed: tuple[str, ...], **named: Any) -> str:
     """Return the one named argument if it is one of the allowed words."""
     name, value = _single(named)
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         choices = " or ".join(f"{name}={word!r}" for word in allowed)
-        raise ParameterError(f"{name}={value!r} is not known: write {choices}.")
+        raise ParameterError(f"{name}={shown(value)} is not known: write {choices}.")
     return str(value)

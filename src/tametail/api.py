@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from tametail._shown import shown
 from tametail._validate import count, positive
-from tametail.errors import DataError, ParameterError
+from tametail.errors import DataError, ParameterError, TametailError
 from tametail.planning import Plan
 from tametail.privacy.budget import Budget, Pure, parse_budget
+from tametail.privacy.unit import Unit
 from tametail.release import Release, library_of
 from tametail.request import GREATEST_STRENGTH, LEAST_STRENGTH, Said
 from tametail.run import rerun, run
@@ -149,7 +151,7 @@ def plan(
         missing=missing, n=n, confidence=confidence, target=target, common=common,
     )  # fmt: skip
     if count(dim=dim) < 1:
-        raise ParameterError(f"dim={dim!r} is not positive: there is at least one column.")
+        raise ParameterError(f"dim={shown(dim)} is not positive: there is at least one column.")
     return Plan.of(said.about([str(number) for number in range(dim)]))
 
 
@@ -224,7 +226,16 @@ def replay(plan: Plan, answers: Iterable[Any]) -> Release:
     >>> tt.replay(release.plan, release.answers) == release
     True
     """
-    return rerun(_checked(plan), answers)
+    checked = _checked(plan)
+    try:
+        return rerun(checked, answers)
+    except TametailError:
+        raise
+    except (TypeError, ValueError, ArithmeticError, AttributeError, IndexError):
+        pass  # raised below, without what these say
+    raise ParameterError(
+        "the answers are not those of the plan: write replay(release.plan, release.answers)."
+    )
 
 
 def carry_out(
@@ -261,7 +272,7 @@ def _checked(plan: object) -> Plan:
     if isinstance(plan, Plan):
         return plan
     raise ParameterError(
-        f"plan={plan!r} is not a plan: write plan=tametail.plan(...), or "
+        f"plan={shown(plan)} is not a plan: write plan=tametail.plan(...), or "
         "plan=Plan.from_json(text) for one that was saved."
     )
 
@@ -273,12 +284,18 @@ _DEFAULTS = {
 
 
 def _check_left_alone(said: dict[str, Any]) -> None:
-    changed = [name for name, value in said.items() if value != _DEFAULTS.get(name)]
+    changed = [name for name, value in said.items() if not _is_default(name, value)]
     if changed:
         raise ParameterError(
             f"{' and '.join(changed)} given beside plan=: the plan already says so; leave them out "
             "or make another plan."
         )
+
+
+def _is_default(name: str, value: object) -> bool:
+    default = _DEFAULTS.get(name)
+    # A frame would be compared cell by cell.
+    return value is default or (isinstance(value, str | float | Unit) and value == default)
 
 
 def _half_width(n: int, budget: Budget, tail: Tail, confidence: float, unit: str) -> float:

@@ -18,6 +18,7 @@ from typing import Any, Final, NoReturn
 import click
 
 from tametail import explain
+from tametail._shown import shown
 from tametail.api import carry_out, epsilon_for, plan, sample_size
 from tametail.errors import ParameterError, TametailError
 from tametail.ledger.commands import ledger_commands
@@ -38,7 +39,7 @@ def _numbers(form: str, *counts: int) -> Callable[..., Any]:
         except ValueError:
             numbers = ()
         if len(numbers) not in counts:
-            raise click.BadParameter(f"{value!r} is not of the form {form}.", ctx, param)
+            raise click.BadParameter(f"{shown(value)} is not of the form {form}.", ctx, param)
         return numbers if len(numbers) > 1 else numbers[0]
 
     return read

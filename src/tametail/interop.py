@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tametail._shown import shown
 from tametail.api import mean
 from tametail.errors import ParameterError
 from tametail.planning import Plan
@@ -84,11 +85,13 @@ def as_opendp(plan: Plan, column: str | Sequence[str] | None = None) -> Measurem
 def _release_of(plan: object, column: str | Sequence[str] | None) -> Callable[[Any], Release]:
     """Return the function that releases along the plan."""
     if not isinstance(plan, Plan):
-        raise ParameterError(f"plan={plan!r} is not a plan: write as_opendp(tametail.plan(...)).")
-    named = 1 if column is None or isinstance(column, str) else len(column)
+        raise ParameterError(
+            f"plan={shown(plan)} is not a plan: write as_opendp(tametail.plan(...))."
+        )
+    named = len(column) if isinstance(column, list | tuple) else 1
     if column is not None and named != plan.dim:
         raise ParameterError(
-            f"column={column!r} does not fit the plan, which is for {plan.dim} column"
+            f"column={shown(column)} does not fit the plan, which is for {plan.dim} column"
             f"{'s' * (plan.dim != 1)}."
         )
     several = plan.dim > 1

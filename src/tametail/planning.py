@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
+from tametail._shown import shown
 from tametail._validate import count, probability
 from tametail.errors import BudgetError, InternalError, ParameterError, TametailError
 from tametail.privacy.budget import Approx, Budget, Pure, compose, fits
 from tametail.privacy.unit import Unit
-from tametail.request import Range, Request, read_json
+from tametail.request import Range, Request, not_as_written, read_json
 from tametail.tail import Tail
 
 if TYPE_CHECKING:
@@ -269,9 +270,10 @@ class Plan:
         """Undo :meth:`to_dict`; a plan that was changed to cost more than its budget is refused."""
         if not isinstance(record, dict) or "format" not in record:
             raise ParameterError(_REFUSAL)
-        if record["format"] != FORMAT:
+        if not isinstance(record["format"], int) or record["format"] != FORMAT:
             raise ParameterError(
-                f"{_REFUSAL} It has format {record['format']!r}, and this version reads format "
+                f"{_REFUSAL} It has format {shown(record['format'])}, and this version reads "
+                "format "
                 f"{FORMAT}: plan again."
             )
         try:
@@ -283,9 +285,8 @@ class Plan:
             made = cls(Request.from_dict(record["request"]), n, record["method"], tuple(steps))
         except TametailError:
             raise
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            text = f"{_REFUSAL} {error} is missing or not as it should be."
-            raise ParameterError(text) from None
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+            raise not_as_written(_REFUSAL, error) from None
         made._check_steps()
         return made
 

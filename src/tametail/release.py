@@ -18,11 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tametail import explain
+from tametail._shown import shown
 from tametail.errors import ParameterError, TametailError
 from tametail.planning import Plan
 from tametail.privacy.budget import Guarantee
 from tametail.privacy.unit import Unit
-from tametail.request import read_json
+from tametail.request import not_as_written, read_json
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -216,7 +217,7 @@ class Release:
         for row in self.means:
             if row.column == key:
                 return row
-        raise KeyError(f"there is no row {key!r}: there are {list(self.columns)}.")
+        raise KeyError(f"there is no row {shown(key)}: there are {list(self.columns)}.")
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -350,9 +351,8 @@ class Release:
             )
         except TametailError:
             raise
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            text = f"{_REFUSAL} {error} is missing or not as it should be."
-            raise ParameterError(text) from None
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+            raise not_as_written(_REFUSAL, error) from None
 
     @classmethod
     def from_json(cls, text: str) -> Release:

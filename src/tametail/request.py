@@ -9,10 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from tametail._validate import count, one_of, probability
+from tametail._shown import shown
+from tametail._validate import count, flag, one_of, probability
 from tametail.errors import ParameterError, TametailError
 from tametail.privacy.budget import Budget, parse_budget
 from tametail.privacy.unit import Unit
@@ -142,9 +144,8 @@ class Request:
             return said.about([str(column["name"]) for column in columns])
         except TametailError:
             raise
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            text = f"{_REFUSAL} {error} is missing or not as it should be."
-            raise ParameterError(text) from None
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+            raise not_as_written(_REFUSAL, error) from None
 
     def to_json(self, indent: int | None = None) -> str:
         """Return the request as JSON; :meth:`from_json` gives it back."""
@@ -230,9 +231,9 @@ class Said:
             n=None if n is None else _size(n),
             confidence=None if confidence is None else probability(confidence=confidence),
             target=one_of(("population", "data"), target=target),
-            common=bool(common),
-            tails=_each(tail, parse_tail),
-            ranges=_each(within, parse_within),
+            common=flag(common=common),
+            tails=_each(tail, parse_tail, "tail=[Moment(2, scale), None]"),
+            ranges=_each(within, parse_within, "within=[(low, high), R, None]"),
         )
 
     def about(self, names: Sequence[str]) -> Request:
@@ -259,9 +260,27 @@ def read_json(text: str, refusal: str) -> Any:
         raise ParameterError(refusal) from None
 
 
-def _each(value: Any, parse: Callable[[Any], Kind]) -> Kind | list[Kind]:
+def not_as_written(refusal: str, error: Exception) -> ParameterError:
+    """Return what to raise if stored values are not what was stored; only a field is named."""
+    field = isinstance(error, KeyError) and error.args and isinstance(error.args[0], str)
+    which = shown(error.args[0]) if field else "a part"
+    return ParameterError(f"{refusal} {which} is missing or not as it should be.")
+
+
+def _each(value: Any, parse: Callable[[Any], Kind], example: str) -> Kind | list[Kind]:
     """Parse one value for all columns, or a list with one for each."""
-    return list(map(parse, value)) if isinstance(value, list) else parse(value)
+    if not isinstance(value, list):
+        return parse(value)
+    parsed: list[Kind] = []
+    for entry in value:
+        with suppress(ParameterError):
+            parsed.append(parse(entry))
+            continue
+        raise ParameterError(
+            f"entry {len(parsed) + 1} of a list, of type {type(entry).__name__}, is not one for a "
+            f"column: write a list such as {example}."
+        )
+    return parsed
 
 
 def _spread(value: Kind | list[Kind], dim: int) -> list[Kind]:
@@ -269,7 +288,7 @@ def _spread(value: Kind | list[Kind], dim: int) -> list[Kind]:
         return [value] * dim
     if len(value) != dim:
         raise ParameterError(
-            f"{value!r} has {len(value)} entries for {_columns(dim)}: write one for all, or a list "
+            f"a list has {len(value)} entries for {_columns(dim)}: write one for all, or a list "
             "with one for each."
         )
     return value
@@ -293,5 +312,5 @@ def _check_strength(budget: Budget) -> None:
 def _size(n: object) -> int:
     size = count(n=n)
     if size > MOST_RECORDS:
-        raise ParameterError(f"n={n!r} is beyond any data: write n <= {MOST_RECORDS:g}.")
+        raise ParameterError(f"n={shown(n)} is beyond any data: write n <= {MOST_RECORDS:g}.")
     return size

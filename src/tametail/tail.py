@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
+from tametail._shown import shown
 from tametail._validate import finite_number, number, positive
 from tametail.errors import ParameterError
 
@@ -34,18 +36,19 @@ class Moment:
         k = finite_number(k=self.k)
         if k <= 1:
             raise ParameterError(
-                f"k={self.k!r} is too small: a mean needs a moment with k > 1, such as Moment(2, "
+                f"k={shown(self.k)} is too small: a mean needs a moment with k > 1, such as "
+                "Moment(2, "
                 "scale) for a bound on the standard deviation."
             )
         if k > _HIGHEST_MOMENT:
             raise ParameterError(
-                f"k={self.k!r} is above {_HIGHEST_MOMENT:g}: write Bounded(low, high) if the "
+                f"k={shown(self.k)} is above {_HIGHEST_MOMENT:g}: write Bounded(low, high) if the "
                 "records are bounded, or a smaller k."
             )
         scale = positive(scale=self.scale)
         if not _SMALLEST <= scale <= _LARGEST:
             raise ParameterError(
-                f"scale={self.scale!r} is beyond {_SMALLEST:g} to {_LARGEST:g}: write the "
+                f"scale={shown(self.scale)} is beyond {_SMALLEST:g} to {_LARGEST:g}: write the "
                 "records in other units."
             )
         object.__setattr__(self, "k", k)
@@ -71,12 +74,14 @@ class Bounded:
         low, high = finite_number(low=self.low), finite_number(high=self.high)
         if low >= high:
             raise ParameterError(
-                f"low={self.low!r} is not below high={self.high!r}: write Bounded(low, high) with "
+                f"low={shown(self.low)} is not below high={shown(self.high)}: write Bounded(low, "
+                "high) with "
                 "low < high."
             )
         if max(-low, high) > _LARGEST:
             raise ParameterError(
-                f"low={self.low!r}, high={self.high!r} reach beyond {_LARGEST:g}: write the "
+                f"low={shown(self.low)}, high={shown(self.high)} reach beyond {_LARGEST:g}: write "
+                "the "
                 "records in other units."
             )
         object.__setattr__(self, "low", low)
@@ -95,7 +100,8 @@ def parse_tail(value: Any) -> Tail:
     if value is None or isinstance(value, Moment | Bounded):
         return value
     raise ParameterError(
-        f"tail={value!r} is not a tail: write tail=Moment(2, scale), tail=Bounded(low, high) or "
+        f"tail={shown(value)} is not a tail: write tail=Moment(2, scale), tail=Bounded(low, high) "
+        "or "
         "leave it out."
     )
 
@@ -120,20 +126,22 @@ def parse_within(value: Any) -> tuple[float, float]:
     if value is None:
         return -math.inf, math.inf
     if isinstance(value, tuple | list):
-        if len(value) != 2:
+        if len(value) != 2 or not all(isinstance(end, Real) for end in value):
             raise ParameterError(
-                f"within={value!r} has {len(value)} parts: write within=R or within=(low, high)."
+                f"within={shown(value)} is not a pair of numbers: write within=R or "
+                "within=(low, high)."
             )
         low, high = number(low=value[0]), number(high=value[1])
         if not low < high:
             raise ParameterError(
-                f"within={value!r} is empty: write within=(low, high) with low < high."
+                f"within={shown(value)} is empty: write within=(low, high) with low < high."
             )
         return low, high
     radius = number(within=value)
     if radius <= 0:
         raise ParameterError(
-            f"within={value!r} is not positive: write within=R with R > 0 for a mean in [-R, R], "
+            f"within={shown(value)} is not positive: write within=R with R > 0 for a mean in [-R, "
+            "R], "
             "or within=(low, high)."
         )
     return -radius, radius

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence, Set
+from contextlib import suppress
 from numbers import Integral, Number
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from tametail.engines.tables.frames import from_frame, is_frame, is_spark
 from tametail.engines.tables.memory import ColumnsTable, MatrixTable, from_cells
 from tametail.engines.tables.parquet import ParquetTable
 from tametail.engines.text import Parse
-from tametail.errors import ParameterError
+from tametail.errors import DataError, ParameterError
 
 _ADVICE = (
     "pass a list or an array of numbers, a frame and a column, or the path of a file and a column."
@@ -85,8 +86,8 @@ def _table(data: Any, names: list[str] | None, parse: Parse | None) -> Table:
     if isinstance(data, list | tuple):
         return _open_files(data, wanted, parse)
     raise ParameterError(
-        f"column={names if len(names) > 1 else names[0]!r} is given, but {type(data).__name__} has "
-        "no columns: columns belong to frames and files."
+        f"column= is given, but {type(data).__name__} has no columns: columns belong to frames and "
+        "files."
     )
 
 
@@ -95,15 +96,19 @@ def _names(columns: Columns) -> list[str] | None:
     if columns is None:
         return None
     given = columns if isinstance(columns, list | tuple) else [columns]
-    if not given or not all(isinstance(name, str | Integral) for name in given):
+    if not given or not all(map(_is_name, given)):
         raise ParameterError(
             f"column of type {type(columns).__name__} is neither a name nor a list of names: write "
             "column='a', or column=['a', 'b'] for several."
         )
     names = [str(name) for name in given]
     if len(set(names)) < len(names):
-        raise ParameterError(f"column={names!r} names a column twice: name each once.")
+        raise ParameterError("a column is named twice: name each once.")
     return names
+
+
+def _is_name(name: object) -> bool:
+    return isinstance(name, str) or (isinstance(name, Integral) and abs(int(name)) < 1 << 63)
 
 
 def _open_spark(frame: Any, names: list[str] | None) -> Engine:
@@ -117,18 +122,30 @@ def _open_spark(frame: Any, names: list[str] | None) -> Engine:
 
 
 def _open_files(paths: Sequence[Any], wanted: list[str | None], parse: Parse | None) -> Table:
-    files: list[Path] = []
     for path in paths:
         if not isinstance(path, str | os.PathLike):
             raise ParameterError(
                 "a list beside column= is a list of paths, and one of its items is none: leave "
                 "column out if the list holds numbers."
             )
-        files += find_files(path)
+    if len(paths) == 1:
+        files = find_files(paths[0])
+    else:
+        files = [file for position, path in enumerate(paths, 1) for file in _one_of(path, position)]
     if not files:
         raise ParameterError("the list of paths is empty: name a file.")
     kind = ParquetTable if kind_of(files) == "Parquet" else CsvTable
     return kind(files, wanted, parse)
+
+
+def _one_of(path: Any, position: int) -> list[Path]:
+    """Return the files of one item of a list; an item that is no path may be a record."""
+    with suppress(DataError):
+        return find_files(path)
+    raise DataError(
+        f"item {position} of the list of paths is no file that can be read: name Parquet or CSV "
+        "files, or leave column out if the list holds records."
+    )
 
 
 def _numbers(data: Any, parse: Parse | None) -> Table:

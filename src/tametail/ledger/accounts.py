@@ -14,6 +14,7 @@ from functools import lru_cache
 from importlib.metadata import version
 from typing import Any
 
+from tametail._shown import shown
 from tametail.errors import ParameterError
 from tametail.ledger.cost import Cost, Protection
 from tametail.ledger.entries import FORMAT, Entry
@@ -70,8 +71,9 @@ def real_name(rows: Rows, name: str) -> str:
     if opening is None:
         known = ", ".join(rows.datasets()) or "none"
         raise ParameterError(
-            f"the ledger has no data set {name!r} (it has: {known}): check the name, or make it "
-            f"with ledger.create({name!r}, budget=..., unit or person). "
+            f"the ledger has no data set {shown(name)} (it has: {known}): check the name, or make "
+            "it "
+            f"with ledger.create({shown(name)}, budget=..., unit or person). "
             "Nothing was read, nothing was spent."
         )
     alias = opening.read().get("alias_of")
@@ -82,7 +84,7 @@ def find_account(rows: Rows, name: str) -> Account:
     """Return the account of a data set, under whichever of its names."""
     entry = rows.account(real_name(rows, name))
     if entry is None:
-        raise ParameterError(f"the ledger has no account of {name!r}: verify the ledger.")
+        raise ParameterError(f"the ledger has no account of {shown(name)}: verify the ledger.")
     return Account.read(entry)
 
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tametail._shown import shown
+from tametail._validate import count
 from tametail.errors import ParameterError, TamperedLedger
 from tametail.ledger.accounts import Account, body_of, find_account, real_name, with_wholes
 from tametail.ledger.charging import Demand, Ticket, admit, charge
@@ -185,9 +187,10 @@ class Ledger:
 
     def history(self, dataset: str | None = None, last: int | None = None) -> list[Event]:
         """Return who charged what for which release, oldest first; of one data set or of all."""
+        most = None if last is None else count(last=last)
         with self._storage.reading() as rows:
             name = None if dataset is None else real_name(rows, check_name(dataset))
-            return [Event.of(entry) for entry in rows.latest(name, last)]
+            return [Event.of(entry) for entry in rows.latest(name, most)]
 
     @property
     def head(self) -> str:
@@ -259,7 +262,8 @@ def _storage_at(place: Any, allow_network: bool, timeout: float) -> Storage:
         return PostgresStorage(place, timeout=timeout)
     if not isinstance(place, str | os.PathLike) or "://" in os.fspath(place):
         raise ParameterError(
-            f"ledger={place!r} is not a place: write the path of a file, such as 'office.ledger', "
+            f"ledger={shown(place)} is not a place: write the path of a file, such as "
+            "'office.ledger', "
             "or 'postgresql://host/database'."
         )
     from tametail.ledger.sqlite import SqliteStorage
@@ -276,7 +280,8 @@ def _append(rows: Rows, kind: str, name: str, body: Mapping[str, Any]) -> str:
 def _refuse_known(rows: Rows, name: str) -> None:
     if rows.opening(name) is not None:
         raise ParameterError(
-            f"the ledger has a data set {name!r} already: write another name, or raise_budget()."
+            f"the ledger has a data set {shown(name)} already: write another name, or "
+            "raise_budget()."
         )
 
 
@@ -287,7 +292,8 @@ def _part(
     whole = find_account(rows, check_name(part_of))
     if any(value is not None for value in given) and protection != whole.protection:
         raise ParameterError(
-            f"{part_of!r} protects {whole.protection}, and a part must protect the same: leave "
+            f"{shown(part_of)} protects {whole.protection}, and a part must protect the same: "
+            "leave "
             "unit and person out."
         )
     return whole.dataset, whole.protection
@@ -296,14 +302,14 @@ def _part(
 def _open_account(rows: Rows, dataset: Any) -> Account:
     account = find_account(rows, check_name(dataset))
     if account.closed:
-        raise ParameterError(f"data set {dataset!r} is closed, and that is final.")
+        raise ParameterError(f"data set {shown(dataset)} is closed, and that is final.")
     return account
 
 
 def _reason(reason: Any) -> str:
     if isinstance(reason, str) and reason.strip():
         return reason
-    raise ParameterError(f"reason={reason!r} says nothing: write why, for those who audit.")
+    raise ParameterError(f"reason={shown(reason)} says nothing: write why, for those who audit.")
 
 
 def _checked_head(head: Any) -> str:
@@ -313,4 +319,6 @@ def _checked_head(head: Any) -> str:
         and not set(head) - set("0123456789abcdef")
     ):
         return head
-    raise ParameterError(f"head={head!r} is not a head: write the 64 digits that were printed.")
+    raise ParameterError(
+        f"head={shown(head)} is not a head: write the 64 digits that were printed."
+    )

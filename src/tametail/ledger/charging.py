@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import uuid4
 
+from tametail._shown import shown
 from tametail.errors import BudgetError, LedgerError, LostRelease, ParameterError
 from tametail.ledger.accounts import Account, body_of, real_name, with_wholes
 from tametail.ledger.cost import Cost, Protection
@@ -146,13 +147,14 @@ def _write(
 def _stored(rows: Rows, earlier: Entry, release: str, digest: str) -> str:
     if earlier.request != digest:
         raise BudgetError(
-            f"release_id={release!r} was used for another request on {earlier.dataset!r}: write "
+            f"release_id={shown(release)} was used for another request on {earlier.dataset!r}: "
+            "write "
             "another id, or ask as before. Nothing was read, nothing was spent."
         )
     result = rows.result(release)
     if result is None:
         raise LostRelease(
-            f"release {release!r} was charged (entry {earlier.seq}), and no result of it is "
+            f"release {shown(release)} was charged (entry {earlier.seq}), and no result of it is "
             "stored: it is still being made, or it crashed. It counts as spent, since data may "
             "have been read; there are no refunds. A new release_id pays again."
         )
@@ -195,4 +197,6 @@ def plain(value: Any) -> Any:
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
-    raise ParameterError(f"request={value!r} is not plain: write numbers, texts, lists, dicts.")
+    raise ParameterError(
+        f"request={shown(value)} is not plain: write numbers, texts, lists, dicts."
+    )

@@ -12,6 +12,7 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any, Final
 
+from tametail._shown import shown
 from tametail.errors import BudgetError, ParameterError
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp
 from tametail.privacy.decimals import exact, rounded_up, to_text
@@ -46,7 +47,8 @@ class Cost:
             case Zcdp():
                 return cls(rho=exact(budget.rho))
         raise ParameterError(
-            f"budget={budget!r} is not a budget: write tametail.pure(1), tametail.zcdp(0.5) or "
+            f"budget={shown(budget)} is not a budget: write tametail.pure(1), tametail.zcdp(0.5) "
+            "or "
             "tametail.approx(1, 1e-6)."
         )
 

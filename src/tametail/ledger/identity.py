@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit, urlunsplit
 
+from tametail._shown import shown
 from tametail.errors import ParameterError
 
 _NAME: Final = re.compile(r"[^\W_][\w.:@ /+-]{0,199}")
@@ -30,7 +31,7 @@ def check_name(name: Any) -> str:
     if isinstance(name, str) and _NAME.fullmatch(name) and name == name.strip():
         return name
     raise ParameterError(
-        f"dataset={name!r} is not a name: write up to 200 letters, digits, spaces and any of "
+        f"dataset={shown(name)} is not a name: write up to 200 letters, digits, spaces and any of "
         ". : @ / + - _, such as dataset='claims-2025'."
     )
 
@@ -42,7 +43,7 @@ def check_release_id(release_id: Any) -> str:
         if clean:
             return release_id
     raise ParameterError(
-        f"release_id={release_id!r} is not an id: write a short text, such as 'report-q3'."
+        f"release_id={shown(release_id)} is not an id: write a short text, such as 'report-q3'."
     )
 
 

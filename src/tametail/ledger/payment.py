@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from tametail._shown import shown
 from tametail.errors import ParameterError
 from tametail.ledger.book import Ledger, Quote
 from tametail.ledger.charging import Ticket
@@ -54,7 +55,9 @@ class Payment:
             )
         opened = Ledger(ledger) if isinstance(ledger, str | os.PathLike) else ledger
         if not isinstance(opened, Ledger):
-            raise ParameterError(f"ledger={ledger!r} is not a ledger: write tametail.Ledger(path).")
+            raise ParameterError(
+                f"ledger={shown(ledger)} is not a ledger: write tametail.Ledger(path)."
+            )
         checked = None if release_id is None else check_release_id(release_id)
         return cls(opened, check_name(dataset), checked)
 

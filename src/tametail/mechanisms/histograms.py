@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from tametail._shown import shown
 from tametail._validate import probability
 from tametail.errors import InternalError, ParameterError
 from tametail.mechanisms import sparse
@@ -229,7 +230,7 @@ def _as_integer(cell: object) -> int | None:
 def _checked_universe(budget: Budget, universe: Universe | None) -> Universe | None:
     if not isinstance(budget, Budget):
         raise ParameterError(
-            f"budget={budget!r} is not a budget: write pure(epsilon), zcdp(rho) or "
+            f"budget={shown(budget)} is not a budget: write pure(epsilon), zcdp(rho) or "
             "approx(epsilon, delta)."
         )
     if universe is None and isinstance(budget, Approx):
@@ -246,7 +247,8 @@ def _checked_universe(budget: Budget, universe: Universe | None) -> Universe | N
         low, high = 1, 0
     if low > high:
         raise ParameterError(
-            f"universe={universe!r} is not a range of keys: write universe=(low, high) with whole "
+            f"universe={shown(universe)} is not a range of keys: write universe=(low, high) with "
+            "whole "
             "numbers low <= high."
         )
     return low, high
@@ -274,7 +276,7 @@ def _noise(
         case Pure(epsilon) | Approx(epsilon, _):
             laplace = sparse.DiscreteLaplace(Fraction(laplace_scale(moved, epsilon)))
             return partial(add_laplace, l1=moved, epsilon=epsilon), laplace
-    raise InternalError(f"There is no noise for {budget!r}.")
+    raise InternalError(f"There is no noise for {shown(budget)}.")
 
 
 def _error_bound(budget: Budget, unit: Unit, buckets: int, beta: float) -> float:
@@ -293,7 +295,7 @@ def _error_bound(budget: Budget, unit: Unit, buckets: int, beta: float) -> float
     """
     level = Fraction(probability(beta=beta))
     if buckets < 1:
-        raise ParameterError(f"An error bound needs at least one bucket, not {buckets!r}.")
+        raise ParameterError(f"An error bound needs at least one bucket, not {shown(buckets)}.")
     _, law = _noise(budget, unit)
     greatest_noise = sparse.reach(law, level / (2 * buckets)) - 1
     return float(threshold(budget, unit, buckets) - 1 + greatest_noise)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Protocol
 
+from tametail._shown import shown
 from tametail.errors import ParameterError
 from tametail.methods import kinds
 from tametail.methods.winsorised.constants import COUNT_SHARE
@@ -48,7 +49,9 @@ class Registry:
     def find(self, name: str) -> Estimator:
         """Return the method of this name."""
         if name not in self._methods:
-            raise ParameterError(f"method={name!r} is not known: there are {list(self._methods)}.")
+            raise ParameterError(
+                f"method={shown(name)} is not known: there are {list(self._methods)}."
+            )
         return self._methods[name]
 
     def plan(self, request: Request, n: int | None) -> Plan:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, Literal
 
+from tametail._shown import shown
 from tametail._validate import number
 from tametail.errors import ParameterError
 from tametail.privacy.budget import Approx, Budget
@@ -24,7 +25,7 @@ def parse_bound(R: Any, budget: Budget, where: str) -> float:
     """Return R; infinity is for approximate budgets only. ``where`` says what R bounds."""
     bound = number(R=R)
     if bound <= 0:
-        raise ParameterError(f"R={R!r} is not positive: write R > 0 for a mean {where}.")
+        raise ParameterError(f"R={shown(R)} is not positive: write R > 0 for a mean {where}.")
     if math.isinf(bound) and not isinstance(budget, Approx):
         raise ParameterError(
             "R=inf needs a budget with a delta: write approx(epsilon, delta), or give a finite R."

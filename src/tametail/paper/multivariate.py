@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tametail._shown import shown
 from tametail._validate import number, one_of, positive, probability
 from tametail.ask import Ask, Data
 from tametail.errors import ParameterError
@@ -220,7 +221,9 @@ def _given(
     budget = parse_budget(budget)
     bound, order = parse_bound(R, budget, "of norm at most R"), number(k=k)
     if not 2 <= order < math.inf:
-        raise ParameterError(f"k={k!r} is not known in many dimensions: write a finite k >= 2.")
+        raise ParameterError(
+            f"k={shown(k)} is not known in many dimensions: write a finite k >= 2."
+        )
     from tametail.engines.open import open_rows  # brings pyarrow: not at import
 
     engine = open_rows(X)

@@ -13,6 +13,7 @@ from fractions import Fraction
 from statistics import NormalDist
 from typing import Final, Literal
 
+from tametail._shown import shown
 from tametail._validate import finite_number, positive, probability
 from tametail.errors import ParameterError
 
@@ -129,7 +130,7 @@ def gaussian_delta(sigma_over_sensitivity: float, epsilon: float) -> float:
         finite_number(epsilon=epsilon),
     )
     if epsilon < 0:
-        raise ParameterError(f"epsilon={epsilon!r} is negative: write epsilon >= 0.")
+        raise ParameterError(f"epsilon={shown(epsilon)} is negative: write epsilon >= 0.")
     A, B = 0.5 / s - epsilon * s, -0.5 / s - epsilon * s
     density = 0.5 * math.exp(-A * A / 2)
     # erfcx grows without bound for negative arguments, where Phi(A) itself is not small.

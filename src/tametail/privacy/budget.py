@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Self
 
+from tametail._shown import shown
 from tametail._validate import probability
 from tametail.errors import BudgetError, InternalError, ParameterError
 from tametail.privacy.accounting import (
@@ -106,7 +107,7 @@ def parse_budget(
     if epsilon is not None:
         return Pure(epsilon) if delta is None else Approx(epsilon, delta)
     if not isinstance(budget, Budget):
-        raise ParameterError(f"budget={budget!r} is not a budget: {advice}.")
+        raise ParameterError(f"budget={shown(budget)} is not a budget: {advice}.")
     return budget
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, Final, Self
 
+from tametail._shown import shown
 from tametail._validate import number, positive, probability
 from tametail.errors import ParameterError
 from tametail.privacy.accounting import round_down
@@ -83,7 +84,7 @@ class Budget(ABC):
         """
         part = Fraction(positive(fraction=fraction))
         if part > 1:
-            raise ParameterError(f"fraction={fraction!r} is above 1: write 0 < fraction <= 1.")
+            raise ParameterError(f"fraction={shown(fraction)} is above 1: write 0 < fraction <= 1.")
         return self.trusted(*(round_down(part * Fraction(whole)) for whole in self.values()))
 
     def split(self, *shares: float) -> tuple[Self, ...]:
@@ -99,7 +100,7 @@ class Budget(ABC):
         total = sum(parts, Fraction(0))
         if not parts or total > 1 + _SHARE_TOLERANCE:
             raise ParameterError(
-                f"shares={shares!r} sum to {float(total):.12g}: write one or more positive "
+                f"the {len(shares)} shares sum to {float(total):.12g}: write one or more positive "
                 "shares that sum to at most 1, for example split(0.25, 0.75)."
             )
         if total < 1 - _SHARE_TOLERANCE:
@@ -121,12 +122,13 @@ class Budget(ABC):
     @staticmethod
     def from_dict(values: Mapping[str, Any]) -> Budget:
         """Return the budget that :meth:`to_dict` described."""
-        numbers = dict(values)
-        kinds: dict[Any, type[Budget]] = {"pure": Pure, "zcdp": Zcdp, "approx": Approx}
-        kind = kinds.get(numbers.pop("kind", None))
+        numbers = dict(values) if isinstance(values, Mapping) else {}
+        kinds: dict[str, type[Budget]] = {"pure": Pure, "zcdp": Zcdp, "approx": Approx}
+        told = numbers.pop("kind", None)
+        kind = kinds.get(told) if isinstance(told, str) else None
         if kind is None or numbers.keys() != {field.name for field in fields(kind)}:
             raise ParameterError(
-                f"{dict(values)!r} is not a budget: write for example "
+                "this is not a budget: write for example "
                 "{'kind': 'pure', 'epsilon': 1.0}, {'kind': 'zcdp', 'rho': 0.5} or "
                 "{'kind': 'approx', 'epsilon': 1.0, 'delta': 1e-6}."
             )
@@ -183,14 +185,15 @@ def _check(name: str, value: Any) -> float:
     if name == "delta":
         if number(delta=value) == 0:
             raise ParameterError(
-                f"delta={value!r} is pure differential privacy: write pure(epsilon), or a delta "
+                f"delta={shown(value)} is pure differential privacy: write pure(epsilon), or a "
+                "delta "
                 "above 0 such as delta=1e-6."
             )
         return probability(delta=value)
     checked = positive(**{name: value})
     if not SMALLEST <= checked <= LARGEST:
         raise ParameterError(
-            f"{name}={value!r} is too {'small' if checked < 1 else 'large'} to mean anything: "
+            f"{name}={shown(value)} is too {'small' if checked < 1 else 'large'} to mean anything: "
             f"write {SMALLEST:g} <= {name} <= {LARGEST:g}; 0.01 to 10 is usual."
         )
     return checked

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tametail._shown import shown
 from tametail.errors import ParameterError
 
 
@@ -45,10 +46,10 @@ class Unit:
         if isinstance(value, Unit) and person is None:
             return value
         for unit in (cls.ADD_REMOVE, cls.REPLACE_ONE):
-            if value == unit:
+            if isinstance(value, str | Unit) and value == unit:
                 return unit if person is None else cls(unit.value, _columns(person))
         raise ParameterError(
-            f"unit={value!r} is not known: write unit='add-remove' (one record more or less, "
+            f"unit={shown(value)} is not known: write unit='add-remove' (one record more or less, "
             "the size of the data is protected) or unit='replace-one' (one record changed, "
             "the size is public)."
         )
@@ -124,6 +125,7 @@ def _columns(person: object) -> str | tuple[str, ...]:
     if names and len(names) == len(given) == len(set(names)):
         return names[0] if len(names) == 1 else names
     raise ParameterError(
-        f"person={person!r} names no column: write person='patient', the column whose value says "
+        f"person={shown(person)} names no column: write person='patient', the column whose value "
+        "says "
         "whose record it is, or a list of different columns such as person=['clinic', 'patient']."
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+from tametail._shown import shown
 from tametail.errors import ParameterError
 from tametail.privacy.budget import Approx, Budget, Guarantee, Pure, Zcdp
 from tametail.privacy.unit import Unit
@@ -16,35 +17,38 @@ def positive(**values: float) -> None:
     """Refuse any value that is not a finite number above zero."""
     for name, value in values.items():
         if not 0 < value < math.inf:
-            raise ParameterError(f"Expected {name}={value!r} to be finite and above 0.")
+            raise ParameterError(f"Expected {name}={shown(value)} to be finite and above 0.")
 
 
 def probability(**values: float) -> None:
     """Refuse any value outside the open interval (0, 1)."""
     for name, value in values.items():
         if not 0 < value < 1:
-            raise ParameterError(f"Expected {name}={value!r} to lie between 0 and 1.")
+            raise ParameterError(f"Expected {name}={shown(value)} to lie between 0 and 1.")
 
 
 def moment_order(k: float, at_least: float = 1.0) -> None:
     """Refuse an order of moment for which no theorem holds."""
     if not (1 < k < math.inf and k >= at_least):
         wanted = "above 1" if at_least <= 1 else f"at least {at_least:g}"
-        raise ParameterError(f"Expected k={k!r} to be finite and {wanted}.")
+        raise ParameterError(f"Expected k={shown(k)} to be finite and {wanted}.")
 
 
 def whole(**values: int) -> None:
     """Refuse any value that is not a whole number above zero."""
     for name, value in values.items():
         if value < 1 or value != int(value):
-            raise ParameterError(f"Expected {name}={value!r} to be a whole number, at least 1.")
+            raise ParameterError(
+                f"Expected {name}={shown(value)} to be a whole number, at least 1."
+            )
 
 
 def known_constants(constants: str) -> None:
     """Refuse a set of constants that does not exist."""
     if constants not in ("paper", "tight"):
         raise ParameterError(
-            f"constants={constants!r} is not known: write constants='paper' or constants='tight'."
+            f"constants={shown(constants)} is not known: write constants='paper' or "
+            "constants='tight'."
         )
 
 

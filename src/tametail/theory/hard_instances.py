@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from tametail._shown import shown
 from tametail.errors import ParameterError
 from tametail.theory._checks import moment_order, positive, probability
 from tametail.theory.codes import binary_code
@@ -115,7 +116,7 @@ class OneHot:
 
     def __post_init__(self) -> None:
         if not 0 < self.p * len(self.signs) <= 1:
-            raise ParameterError(f"Expected p={self.p!r} to be above 0 and at most 1/d.")
+            raise ParameterError(f"Expected p={shown(self.p)} to be above 0 and at most 1/d.")
 
     @property
     def mean(self) -> Floats:
@@ -149,7 +150,7 @@ def _d2(*, alpha: float, k: float, scale: float = 1.0) -> TwoPoint:
     moment_order(k, at_least=2)  # below 2 its central moment would exceed scale^k
     target = alpha / scale
     if target >= 1:
-        raise ParameterError(f"Expected alpha={alpha!r} to be below scale={scale!r}.")
+        raise ParameterError(f"Expected alpha={shown(alpha)} to be below scale={shown(scale)}.")
     return TwoPoint(target ** (k / (k - 1)), scale * target ** (-1 / (k - 1)))
 
 
@@ -166,7 +167,7 @@ def _two_point(
 ) -> TwoPoint:
     positive(scale=scale)
     if sign not in (1, -1):
-        raise ParameterError(f"Expected sign={sign!r} to be 1 or -1.")
+        raise ParameterError(f"Expected sign={shown(sign)} to be 1 or -1.")
     p = hardest_mass(n, k=k, epsilon=epsilon, delta=delta, rho=rho, unit=unit)
     return TwoPoint(p, sign * scale * two_point_atom(p, k))
 
@@ -175,9 +176,13 @@ def _packing(*, d: int, alpha: float, index: int = 1, scale: float = 1.0) -> Pac
     positive(alpha=alpha, scale=scale)
     code = binary_code(d)
     if not 0 <= index < len(code):
-        raise ParameterError(f"Expected index={index!r} to be one of the {len(code)} codewords.")
+        raise ParameterError(
+            f"Expected index={shown(index)} to be one of the {len(code)} codewords."
+        )
     if alpha**2 >= d:
-        raise ParameterError(f"Expected alpha={alpha!r} to be below sqrt(d)={math.sqrt(d):.6g}.")
+        raise ParameterError(
+            f"Expected alpha={shown(alpha)} to be below sqrt(d)={math.sqrt(d):.6g}."
+        )
     return Packing(tuple(int(bit) for bit in code[index]), alpha, scale)
 
 
@@ -194,7 +199,7 @@ def _one_hot(
 ) -> OneHot:
     positive(scale=scale)
     if len(signs) < 2 or not set(signs) <= {1, -1}:
-        raise ParameterError(f"Expected signs={signs!r} to be two or more of 1 and -1.")
+        raise ParameterError(f"Expected signs={shown(signs)} to be two or more of 1 and -1.")
     d = len(signs)
     p = hardest_mass(n, k=k, epsilon=epsilon, delta=delta, rho=rho, unit=unit, d=d)
     return OneHot(p, scale * one_hot_atom(p, k, d), tuple(signs))
@@ -237,9 +242,9 @@ def hard_instance(kind: str, **parameters: object) -> HardInstance:
     1.0
     """
     if kind not in _KINDS:
-        raise ParameterError(f"kind={kind!r} is not known: write one of {', '.join(_KINDS)}.")
+        raise ParameterError(f"kind={shown(kind)} is not known: write one of {', '.join(_KINDS)}.")
     try:
         signature(_KINDS[kind]).bind(**parameters)
     except TypeError as error:
-        raise ParameterError(f"hard_instance({kind!r}, ...): {error}.") from None
+        raise ParameterError(f"hard_instance({shown(kind)}, ...): {error}.") from None
     return _KINDS[kind](**parameters)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tametail._shown import shown
 from tametail.errors import ParameterError
 from tametail.theory._checks import moment_order, positive
 from tametail.theory.moments import (
@@ -165,16 +166,20 @@ def law(name: str, *, k: float, mean: float = 0.0, scale: float = 1.0, **shape: 
     moment_order(k)
     positive(scale=scale)
     if name not in _LAWS:
-        raise ParameterError(f"law {name!r} is not known: write one of {', '.join(_LAWS)}.")
+        raise ParameterError(f"law {shown(name)} is not known: write one of {', '.join(_LAWS)}.")
     parameter, least, kind = _LAWS[name]
     expected = set() if parameter is None else {parameter}
     if set(shape) != expected:
-        raise ParameterError(f"law({name!r}) takes {parameter or 'no shape'}, not {shape!r}.")
+        raise ParameterError(
+            f"law({shown(name)}) takes {parameter or 'no shape'}, not {sorted(shape)}."
+        )
     for value in shape.values():
         if not least < value < math.inf:
-            raise ParameterError(f"Expected {parameter}={value!r} to be finite, above {least:g}.")
+            raise ParameterError(
+                f"Expected {parameter}={shown(value)} to be finite, above {least:g}."
+            )
     base: Law = kind(**shape)
     moment = base.kth_moment(k)
     if moment == math.inf:
-        raise ParameterError(f"law({name!r}, {shape!r}) has no moment of order k={k!r}.")
+        raise ParameterError(f"law({shown(name)}, ...) has no moment of order k={shown(k)}.")
     return Standardised(base, mean, scale * moment ** (-1 / k))

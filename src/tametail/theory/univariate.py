@@ -14,6 +14,7 @@ import math
 from bisect import bisect_left
 from typing import Literal
 
+from tametail._shown import shown
 from tametail.errors import ParameterError
 from tametail.inequalities.concentration import count_bound
 from tametail.inequalities.quantiles import continuous_quantile
@@ -229,7 +230,9 @@ def median_of_means_blocks(
     if constants == "paper":
         return math.ceil(200 * (math.log(2) - math.log(beta))) | 1
     if failure >= 0.5:
-        raise ParameterError(f"Expected failure={failure!r} to be below 0.5, or no median helps.")
+        raise ParameterError(
+            f"Expected failure={shown(failure)} to be below 0.5, or no median helps."
+        )
     if failure <= beta:
         return 1
     from scipy.special import bdtrc

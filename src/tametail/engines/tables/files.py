@@ -11,6 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from tametail._shown import shown_path
 from tametail.errors import ColumnError, DataError
 
 #: What a library may raise while records stream by.
@@ -27,16 +28,16 @@ def find_files(path: str | os.PathLike[str]) -> list[Path]:
     folders.
     """
     place = Path(path).expanduser()
-    if place.is_dir():
+    if os.path.isdir(place):  # unlike Path.is_dir(), raises for no text whatever
         found = sorted(file for file in place.rglob("*.parquet") if _is_data(file, place))
         if not found:
             raise DataError(f"the folder {str(path)!r} holds no .parquet file: name one that does.")
-    elif place.exists():
+    elif os.path.exists(place):
         found = [place]
     else:
         found = sorted(map(Path, glob.glob(str(place), recursive=True)))
         if not found:
-            raise DataError(f"there is no file {str(path)!r}: check the path.")
+            raise DataError(f"there is no file {shown_path(path)}: check the path.")
     for file in found:
         if ending(file) not in KINDS:
             raise DataError(

@@ -11,6 +11,7 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
+from tametail._shown import shown
 from tametail.engines.cells import Floats, check_array_type, check_arrow_type
 from tametail.engines.tables import Table, Tell
 from tametail.engines.tables.memory import Column, ColumnsTable, MatrixTable
@@ -45,7 +46,7 @@ def from_frame(data: Any, wanted: Sequence[str | None] | None, parse: Parse | No
         if wanted is not None and wanted != [None]:
             name = wanted[0] if len(wanted) == 1 else wanted
             raise ParameterError(
-                f"column={name!r} is given, but a series has no columns: leave column out."
+                f"column={shown(name)} is given, but a series has no columns: leave column out."
             )
         return _eager([frame], ["0"], parse)
     names = frame.collect_schema().names()
@@ -63,16 +64,16 @@ def pick_column(names: Sequence[str], column: str | None, unnamed: str | None = 
     if column is None:
         if len(names) == 1:
             return names[0]
-        shown = f"the data have {len(names)} columns: write column=..., one of {list(names)}."
-        raise ColumnError(f"no column is chosen: {unnamed}" if unnamed else shown)
+        which = f"the data have {len(names)} columns: write column=..., one of {list(names)}."
+        raise ColumnError(f"no column is chosen: {unnamed}" if unnamed else which)
     # pandas may number its columns. Names that are the same twice are the engine's to refuse.
     same = list({name for name in names if str(name) == str(column)})
     if len(same) > 1:
-        raise ColumnError(f"several columns are called {column!r}: rename all but one.")
+        raise ColumnError(f"several columns are called {shown(column)}: rename all but one.")
     if not same:
         close = difflib.get_close_matches(str(column), [str(name) for name in names], n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"there are {list(names)}."
-        raise ColumnError(f"there is no column {column!r}: {unnamed or hint}")
+        raise ColumnError(f"there is no column {shown(column)}: {unnamed or hint}")
     return same[0]
 
 
@@ -118,7 +119,8 @@ def _check_lazy_type(name: str, kind: Any, parse: Parse | None) -> None:
         check_arrow_type(str(name), pa.string())
     if not (kind.is_numeric() or kind in (nw.Boolean, nw.String, nw.Unknown)):
         raise ColumnError(
-            f"column {name!r} has type {kind}, which is not numeric: choose a numeric column or "
+            f"column {shown(name)} has type {kind}, which is not numeric: choose a numeric column "
+            "or "
             "convert it before."
         )
 
