@@ -166,7 +166,7 @@ def test_shares_that_sum_to_one_up_to_rounding_are_all_of_it():
 
 @pytest.mark.parametrize("shares", [(), (0.5, 0.6), (1, 1e-8)])
 def test_shares_must_sum_to_at_most_one(shares):
-    with pytest.raises(ParameterError, match=r"shares=.* sum to .*: write .* split\(0.25, 0.75\)"):
+    with pytest.raises(ParameterError, match=r"shares= sum to .*: write .* split\(0.25, 0.75\)"):
         pure(1).split(*shares)
 
 

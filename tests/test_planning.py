@@ -108,7 +108,7 @@ STEPS = PLAN.to_dict()["steps"]
         ({"missing": "drop"}, "missing='drop' is not known"),
         ({"target": "x"}, "target='x' is not known"),
         ({"confidence": 2}, "confidence=2 is not between"),
-        ({"within": ["5", "-5"]}, "is empty"),
+        ({"within": ["5", "-5"]}, "entry 1 of a list"),
         ({"within": 7}, "is missing or not as it should be"),
         ({"tail": {"kind": "moment"}}, "is missing or not as it should be"),
         ({"tail": {"kind": "moment", "k": 1, "scale": 1}}, "k=1 is too small"),

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from tametail._shown import shown
 from tametail.engines import Engine
 from tametail.engines.local import LocalEngine, Progress
 from tametail.engines.tables import Table
@@ -86,8 +87,8 @@ def _table(data: Any, names: list[str] | None, parse: Parse | None) -> Table:
     if isinstance(data, list | tuple):
         return _open_files(data, wanted, parse)
     raise ParameterError(
-        f"column= is given, but {type(data).__name__} has no columns: columns belong to frames and "
-        "files."
+        f"column={shown(names[0] if len(names) == 1 else names)} is given, but {type(data).__name__} "
+        "has no columns: columns belong to frames and files."
     )
 
 
@@ -103,7 +104,7 @@ def _names(columns: Columns) -> list[str] | None:
         )
     names = [str(name) for name in given]
     if len(set(names)) < len(names):
-        raise ParameterError("a column is named twice: name each once.")
+        raise ParameterError("column= names a column twice: name each once.")
     return names
 
 

@@ -100,7 +100,7 @@ class Budget(ABC):
         total = sum(parts, Fraction(0))
         if not parts or total > 1 + _SHARE_TOLERANCE:
             raise ParameterError(
-                f"the {len(shares)} shares sum to {float(total):.12g}: write one or more positive "
+                f"shares= sum to {float(total):.12g}: write one or more positive "
                 "shares that sum to at most 1, for example split(0.25, 0.75)."
             )
         if total < 1 - _SHARE_TOLERANCE:
