@@ -86,9 +86,10 @@ def _table(data: Any, names: list[str] | None, parse: Parse | None) -> Table:
         return _numbers(data, parse)
     if isinstance(data, list | tuple):
         return _open_files(data, wanted, parse)
+    given = shown(names[0] if len(names) == 1 else names)
     raise ParameterError(
-        f"column={shown(names[0] if len(names) == 1 else names)} is given, but {type(data).__name__} "
-        "has no columns: columns belong to frames and files."
+        f"column={given} is given, but {type(data).__name__} has no columns: columns belong to "
+        "frames and files."
     )
 
 
