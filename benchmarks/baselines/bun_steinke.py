@@ -3,6 +3,8 @@
 The records are clipped to [-R, R], the m least and the m greatest are left out, and noise with
 a heavy tail is scaled to the smooth sensitivity of what remains. The unit is replace-one. In floats
 and with an ordinary generator: a baseline for benchmarks, not for releases.
+It cannot be exact on the package's frame: the scale of
+its noise is a float that depends on the records.
 """
 
 from __future__ import annotations

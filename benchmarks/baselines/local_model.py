@@ -2,6 +2,8 @@
 
 Every person adds noise to their own record; nobody else sees it. In floats and with an ordinary
 generator: a baseline for benchmarks, not for releases.
+Nobody holds the records here, so the package's
+queries have nothing to ask: it stays a baseline.
 """
 
 from __future__ import annotations

@@ -14,7 +14,6 @@ import numpy.typing as npt
 import tametail as tt
 from baselines.bounded_laplace import bounded_laplace_mean
 from baselines.bun_steinke import LaplaceLogNormalNoise, StudentNoise, trimmed_mean
-from baselines.coinpress import coinpress_mean_1d
 from baselines.karwa_vadhan import karwa_vadhan_mean
 from baselines.local_model import local_mean
 
@@ -121,10 +120,10 @@ def _library(name: str, told: Told, unit: str, adapter: str, call: str, environm
     return Method(name, told, "pure", unit, None, adapter, call, environment)
 
 
-def _karwa_vadhan(records: Floats, facts: Facts, rng: Rng) -> float:
-    return karwa_vadhan_mean(
-        records, facts.epsilon, rng, radius=facts.radius, deviation=facts.deviation
-    ).value
+def _karwa_vadhan(records: Floats, facts: Facts, rng: Rng) -> float:  # noqa: ARG001  its own
+    return tt.paper.related.karwa_vadhan(
+        records, tt.pure(facts.epsilon), R=facts.radius, deviation=facts.deviation
+    )
 
 
 def _karwa_vadhan_unknown(records: Floats, facts: Facts, rng: Rng) -> float:
@@ -187,8 +186,8 @@ METHODS = (
     _tametail(Told.SCALE, "zCDP", "replace-one"),
     _paper(
         "CoinPress", Told.SCALE, "zCDP",
-        lambda x, facts, rng: coinpress_mean_1d(
-            x, facts.rho, facts.radius, facts.deviation, rng
+        lambda x, facts, _: tt.paper.related.coinpress(
+            x, tt.zcdp(facts.rho), R=facts.radius, deviation=facts.deviation
         ),
     ),
 )  # fmt: skip

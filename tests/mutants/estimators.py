@@ -86,6 +86,16 @@ ESTIMATORS: tuple[Mutant, ...] = (
         tests=(f"{BALL}::test_coordinate_costs_fill_the_budget_and_no_more",),
     ),
     Mutant(
+        name="related-halves-spend-everything",
+        why="Both steps read all records, so their costs add up.",
+        file="paper/related.py",
+        old="locating, averaging = budget.split(0.5, 0.5)",
+        new="locating, averaging = budget, budget",
+        tests=(
+            "tests/paper/test_related.py::test_all_of_the_budget_is_spent_and_the_answers_replay",
+        ),
+    ),
+    Mutant(
         name="tournament-on-all-rows",
         why="The first half has paid for the centre already.",
         file="paper/tournament.py",

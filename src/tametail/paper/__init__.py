@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from tametail._validate import number, one_of, positive, probability
 from tametail.ask import Ask, Data
+from tametail.paper import related
 from tametail.paper._arguments import Constants, check_strength, length_that_fits, parse_bound
 from tametail.paper.multivariate import mean_ball, mean_tournament
 from tametail.paper.range import range_estimator
@@ -25,7 +26,7 @@ from tametail.privacy.unit import Unit
 from tametail.theory import bucket_radius, clip_radius, median_of_means_blocks
 from tametail.theory.univariate import BLOCK_FAILURE
 
-__all__ = ["mean_1d", "mean_ball", "mean_tournament", "range_estimate"]
+__all__ = ["mean_1d", "mean_ball", "mean_tournament", "range_estimate", "related"]
 
 
 def range_estimate(

@@ -1,0 +1,149 @@
+"""Estimators of other papers on the same frame: queries, costs, exact noise, replayable answers.
+
+They assume more than the paper does, normal records or nearly so, and are here to be compared with.
+Neighbours differ in one record and n is public. Two others cannot be exact here and stay baselines
+in ``benchmarks/baselines``: the trimmed mean of Bun and Steinke (2019), whose noise is scaled by a
+smooth sensitivity, a float that depends on the records; and the local model of Duchi, Jordan and
+Wainwright, in which nobody holds the records that a query could ask for.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from tametail._validate import positive, probability
+from tametail.ask import Ask, Data
+from tametail.errors import ParameterError
+from tametail.paper._arguments import check_strength, parse_bound
+from tametail.paper.range import range_estimator
+from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, parse_budget
+from tametail.privacy.unit import Unit
+from tametail.queries.column import ClippedSum, Lattice
+
+__all__ = ["coinpress", "karwa_vadhan"]
+
+#: CoinPress spends this much on its last step; the steps before it share the rest.
+LAST_STEP = 0.75
+
+#: A record is beyond the reach of a step of CoinPress with this probability.
+BEYOND = 0.01
+
+
+def karwa_vadhan(
+    x: Any, budget: Budget, *, R: float, deviation: float, beta: float = 0.05
+) -> float:
+    """Estimate the mean of normal records of known deviation (Karwa and Vadhan 2018).
+
+    Half of the budget finds the fullest of the bins of width ``deviation``; the records are clipped
+    within ``T = 4 deviation sqrt(ln(n/beta))`` of its middle, and their mean gets noise for 2T/n
+    with the other half. Both steps read all records.
+
+    Parameters
+    ----------
+    x
+        The records: a sequence or a one-dimensional array. A missing one counts as the middle.
+    budget
+        ``pure``, ``zcdp`` or ``approx``; all of it is spent.
+    R, deviation
+        Bound on abs(mean) (infinite for ``approx`` only), and the standard deviation.
+    beta
+        Probability with which some record may be clipped.
+
+    Returns
+    -------
+    float
+        **Formal guarantee**: ``budget`` under replace-one; see docs/proofs/paper.md.
+
+    Examples
+    --------
+    >>> import tametail as tt
+    >>> x = [4.0, 6.0] * 2_000
+    >>> abs(karwa_vadhan(x, tt.pure(1.0), R=1e6, deviation=1.0) - 5.0) < 0.3
+    True
+    """
+    budget = parse_budget(budget)
+    bound, deviation = parse_bound(R, budget, "in [-R, R]"), positive(deviation=deviation)
+    beta = probability(beta=beta)
+    ask, size = _open(x, budget)
+    locating, averaging = budget.split(0.5, 0.5)
+    if isinstance(budget, Approx):  # the histogram alone needs a delta
+        locating, averaging = Approx(locating.strength, budget.delta), Pure(averaging.strength)
+    # A bucket of half-width s/2; the margin plays no part, as T is the reach.
+    middle = range_estimator(ask, locating, radius=deviation / 2, R=bound).centre
+    reach = 4 * deviation * math.sqrt(math.log(max(size, 2) / beta))
+    return _clipped_mean(ask, averaging, middle, reach, size)
+
+
+def coinpress(
+    x: Any, budget: Budget, *, R: float, deviation: float, steps: int = 4, beta: float = 0.01
+) -> float:
+    """Estimate the mean of nearly normal records step by step (Biswas, Dong, Kamath, Ullman 2020).
+
+    A step knows that the mean is within r of c. It clips the records to where nearly all normal
+    ones would lie, releases their mean with Gaussian noise, and thereby knows a smaller r. The last
+    step spends 3/4 of rho, the others share the rest. All steps read all records.
+
+    Parameters
+    ----------
+    x
+        The records: a sequence or a one-dimensional array. A missing one counts as the centre.
+    budget
+        ``zcdp``; all of it is spent.
+    R, deviation
+        Bound on abs(mean), and on the standard deviation.
+    steps, beta
+        Number of steps, and the probability with which a step may lose the mean.
+
+    Returns
+    -------
+    float
+        **Formal guarantee**: ``budget`` under replace-one; see docs/proofs/paper.md.
+
+    Examples
+    --------
+    >>> import tametail as tt
+    >>> x = [4.0, 6.0] * 2_000
+    >>> abs(coinpress(x, tt.zcdp(0.5), R=100.0, deviation=1.0) - 5.0) < 0.3
+    True
+    """
+    budget = parse_budget(budget)
+    if not isinstance(budget, Zcdp):
+        raise ParameterError(f"{budget} has no Gaussian noise that adds up: write zcdp(rho).")
+    radius, deviation = parse_bound(R, budget, "in [-R, R]"), positive(deviation=deviation)
+    beta = probability(beta=beta)
+    if not (isinstance(steps, int) and 1 <= steps <= 100):
+        raise ParameterError(f"steps={steps!r} is not a whole number from 1 to 100: write steps=4.")
+    ask, size = _open(x, budget)
+    early = [(1 - LAST_STEP) / (steps - 1)] * (steps - 1) if steps > 1 else []
+    centre, usual = 0.0, deviation * _normal_bound(BEYOND)
+    for cost in budget.split(*early, LAST_STEP if early else 1.0):
+        # A normal record is usually within r + usual of the centre, and within the second number
+        # but for three deviations along the mean: CoinPress takes the smaller.
+        reach = min(radius + usual, math.sqrt(radius**2 + 6 * radius * deviation + usual**2))
+        centre = _clipped_mean(ask, cost, centre, reach, size)
+        noise = 2 * reach / (max(size, 1) * cost.strength)
+        spread = math.hypot(deviation / math.sqrt(max(size, 1)), noise)
+        radius = min(radius, _normal_bound(beta / steps) * spread)
+    return centre
+
+
+def _clipped_mean(ask: Ask, cost: Budget, centre: float, reach: float, size: int) -> float:
+    """Return the noisy mean of all records, clipped within ``reach`` of ``centre``."""
+    lattice = Lattice.below_noise(centre, reach, reach, strength=cost.strength, records=size)
+    (total,) = ask(ClippedSum(lattice), cost)
+    return lattice.value(lattice.centre + total / max(size, 1))
+
+
+def _normal_bound(failure: float) -> float:
+    """Bound a standard normal variable, but for this probability, as the paper does."""
+    level = math.log(1 / failure)
+    return math.sqrt(1 + 2 * math.sqrt(level) + 2 * level)
+
+
+def _open(x: Any, budget: Budget) -> tuple[Ask, int]:
+    check_strength([budget.share(0.01)], budget)
+    from tametail.engines.open import open_table  # brings in pyarrow and narwhals
+
+    engine = open_table(x)
+    return Ask(Data(engine), budget, Unit.REPLACE_ONE), engine.size
