@@ -25,6 +25,9 @@ from tametail.theory import lower_bound, optimal_clip
 NAMES = {
     "slopes",
     "visible",
+    "pdpodme",
+    "cdpodme",
+    "adpodme",
     "phases",
     "price",
     "hard",

@@ -13,6 +13,7 @@ from pathlib import Path
 from tametail.errors import ParameterError
 from tametail.reproduce import (
     dimensions,
+    estimators,
     family,
     hard,
     phases,
@@ -28,7 +29,7 @@ from tametail.reproduce.trials import SEED, Effort, run_cells
 __all__ = ["Check", "reproduce"]
 
 #: In the order of the report.
-EXPERIMENTS = (slopes, phases, price, hard, family, ranges, dimensions, tournaments)
+EXPERIMENTS = (slopes, estimators, phases, price, hard, family, ranges, dimensions, tournaments)
 
 #: More processes would need more memory than a laptop likes to give.
 _MOST_WORKERS = 2
