@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from tametail._shown import shown
 from tametail._validate import positive, probability
 from tametail.ask import Ask, Data
 from tametail.errors import ParameterError
@@ -113,7 +114,9 @@ def coinpress(
     radius, deviation = parse_bound(R, budget, "in [-R, R]"), positive(deviation=deviation)
     beta = probability(beta=beta)
     if not (isinstance(steps, int) and 1 <= steps <= 100):
-        raise ParameterError(f"steps={steps!r} is not a whole number from 1 to 100: write steps=4.")
+        raise ParameterError(
+            f"steps={shown(steps)} is not a whole number from 1 to 100: write steps=4."
+        )
     ask, size = _open(x, budget)
     early = [(1 - LAST_STEP) / (steps - 1)] * (steps - 1) if steps > 1 else []
     centre, usual = 0.0, deviation * _normal_bound(BEYOND)

@@ -31,7 +31,7 @@ R = 0.1
 BETA = 0.3
 
 #: Algorithm: its budget, and the same as arguments of the theory; rho = epsilon^2/2.
-ALGORITHMS: dict[str, tuple[Budget, dict[str, float]]] = {
+ALGORITHMS: dict[str, tuple[Budget, dict[str, Any]]] = {
     "PDPODME": (pure(EPSILON), {"epsilon": EPSILON}),
     "CDPODME": (zcdp(EPSILON**2 / 2), {"rho": EPSILON**2 / 2}),
     "ADPODME": (approx(EPSILON, DELTA), {"epsilon": EPSILON, "delta": DELTA}),
@@ -117,9 +117,9 @@ def conclude(errors: Mapping[Any, Floats]) -> Section:
         "The paper's estimators against n",
         [
             "Root mean squared error of paper.mean_1d (tight constants, one block, mean within "
-            f"{R:g} of 0) on D±, epsilon = {EPSILON}, rho = epsilon^2/2, delta = {DELTA:g}, replace-one; asked "
-            "for the accuracy that its theorem promises at n records with probability "
-            f"{1 - BETA:g}, which is drawn as well.",
+            f"{R:g} of 0) on D±, epsilon = {EPSILON}, rho = epsilon^2/2, delta = {DELTA:g}, "
+            "replace-one; asked for the accuracy that its theorem promises at n records with "
+            f"probability {1 - BETA:g}, which is drawn as well.",
         ],
         checks,
         [Table(head, rows)],
