@@ -19,7 +19,8 @@ SIGNATURES = {
     "mean": (
         "(data, column=None, *, epsilon=None, delta=None, rho=None, budget=None, tail=None, "
         "within=None, unit='add-remove', missing='skip', n=None, confidence=0.95, "
-        "target='population', plan=None, common=False)"
+        "target='population', plan=None, common=False, "
+        "ledger=None, dataset=None, release_id=None)"
     ),
     "plan": (
         "(n=None, *, epsilon=None, delta=None, rho=None, budget=None, tail=None, within=None, "

@@ -16,11 +16,12 @@ from tametail.privacy.budget import Budget, Pure, parse_budget
 from tametail.privacy.unit import Unit
 from tametail.release import Release, library_of
 from tametail.request import GREATEST_STRENGTH, LEAST_STRENGTH, Said
-from tametail.run import rerun, run
+from tametail.run import asking, replaying, run
 from tametail.tail import Tail
 
 if TYPE_CHECKING:
     from tametail.engines import Engine
+    from tametail.ledger import Ledger, Payment
 
 Progress = Callable[[float], None]
 Columns = str | Sequence[str] | None
@@ -44,6 +45,9 @@ def mean(
     target: str = "population",
     plan: Plan | None = None,
     common: bool = False,
+    ledger: Ledger | str | None = None,
+    dataset: str | None = None,
+    release_id: str | None = None,
 ) -> Release:
     """Release the mean of a column under differential privacy.
 
@@ -85,6 +89,10 @@ def mean(
     common
         For several columns: they share a unit and a size (pixels, embeddings, returns), so
         use one centre and one scale for all of them.
+    ledger, dataset, release_id
+        A :class:`~tametail.Ledger`, or its path or address, which is charged before any record is
+        read; the name that it has for these data; and an id of your own, under which the same
+        request gives the same release again, for nothing (docs/guide/ledger.md).
 
     Returns
     -------
@@ -107,12 +115,18 @@ def mean(
         "within": within, "unit": unit, "missing": missing, "n": n, "confidence": confidence,
         "target": target, "common": common,
     }  # fmt: skip
-    if plan is not None:
+    payment = _payment(ledger, dataset, release_id)
+    if plan is None:
+        request = Said.parse(**said)
+        engine = _open(data, column)
+        planned = Plan.of(request.about(engine.columns))
+    else:
         _check_left_alone(said)
-        return carry_out(plan, data, column)
-    request = Said.parse(**said)
-    table = _open(data, column)
-    return _labelled(run(Plan.of(request.about(table.columns)), table), data)
+        engine = _open(data, column)
+        planned = _checked(plan).with_names(engine.columns)
+    if payment is not None:
+        return _paid(payment, planned, engine, data)
+    return replace(run(*asking(planned, engine)), library=library_of(data))
 
 
 def plan(
@@ -228,7 +242,7 @@ def replay(plan: Plan, answers: Iterable[Any]) -> Release:
     """
     checked = _checked(plan)
     try:
-        return rerun(checked, answers)
+        return run(*replaying(checked, answers))
     except TametailError:
         raise
     except (TypeError, ValueError, ArithmeticError, AttributeError, IndexError):
@@ -243,14 +257,43 @@ def carry_out(
     data: object,
     column: Columns = None,
     progress: Progress | None = None,
+    payment: Payment | None = None,
 ) -> Release:
     """Release what was planned; the command line comes in here, for its progress bar.
 
     ``progress`` is called with the part of a file that a pass has read, never with rows.
     """
-    plan = _checked(plan)
-    table = _open(data, column, progress)
-    return _labelled(run(plan.with_names(table.columns), table), data)
+    engine = _open(data, column, progress)
+    planned = _checked(plan).with_names(engine.columns)
+    if payment is not None:
+        return _paid(payment, planned, engine, data)
+    return replace(run(*asking(planned, engine)), library=library_of(data))
+
+
+def _payment(ledger: object, dataset: object, release_id: object) -> Payment | None:
+    if ledger is None and dataset is None and release_id is None:
+        return None  # and nothing of the ledger is imported
+    from tametail.ledger import Payment
+
+    return Payment.parse(ledger, dataset, release_id)
+
+
+def _paid(payment: Payment, plan: Plan, engine: Engine, data: object) -> Release:
+    """Release what a ledger pays for: charged, then read, then stored, then returned."""
+    from tametail.ledger import locator_of
+
+    request = plan.request
+    released = payment.carry_out(
+        lambda ticket: replace(run(*asking(plan, engine)), receipt=ticket.receipt),
+        write=Release.to_json,
+        read=Release.from_json,
+        budget=request.budget,
+        unit=request.unit.value,
+        person=request.unit.person,
+        request=request.said(),
+        locator=locator_of(data),
+    )
+    return replace(released, library=library_of(data))
 
 
 def _open(data: object, column: Columns, progress: Progress | None = None) -> Engine:
@@ -261,11 +304,6 @@ def _open(data: object, column: Columns, progress: Progress | None = None) -> En
         return open_table(data, column, progress)
     except DataError as error:
         raise type(error)(f"{error} Nothing was spent.") from None
-
-
-def _labelled(release: Release, data: object) -> Release:
-    """Let the release know the library of the caller's frame."""
-    return replace(release, library=library_of(data))
 
 
 def _checked(plan: object) -> Plan:

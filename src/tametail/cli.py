@@ -21,7 +21,8 @@ from tametail import explain
 from tametail._shown import shown
 from tametail.api import carry_out, epsilon_for, plan, sample_size
 from tametail.errors import ParameterError, TametailError
-from tametail.ledger.commands import ledger_commands
+from tametail.ledger import Payment, locator_of
+from tametail.ledger.commands import ledger_commands, ledger_option
 from tametail.planning import Plan
 from tametail.tail import Bounded, Moment, Tail
 
@@ -137,6 +138,10 @@ _commands.add_command(ledger_commands)
 )
 @_request
 @click.option("--plan", "plan_file", metavar="FILE.json", help="Follow what `plan --json` wrote.")
+@ledger_option
+@click.option("--dataset", help="The name that the ledger has for these data.")
+@click.option("--release-id", help="An id of yours: the same request is then released once.")
+@click.option("--dry-run", is_flag=True, help="Show price and what would be left.")
 @click.pass_context
 def _mean(
     ctx: click.Context,
@@ -145,6 +150,10 @@ def _mean(
     columns: tuple[str, ...],
     plan_file: str | None,
     as_json: bool,
+    place: str | None,
+    dataset: str | None,
+    release_id: str | None,
+    dry_run: bool,
     **request: Any,
 ) -> None:
     """Release the mean of a column, or of several columns, of FILE (Parquet or CSV)."""
@@ -153,14 +162,38 @@ def _mean(
     else:
         _check_left_alone(ctx, request)
         planned = Plan.from_json(_text(plan_file))
+    # A ledger that only the environment names is used where data are named.
+    payment = (
+        None
+        if dataset is None and release_id is None and _from_environment(ctx)
+        else Payment.parse(place, dataset, release_id)
+    )
+    if dry_run:
+        click.echo(_quote(payment, planned, file))
+        return
     with _progress() as progress:
-        release = carry_out(planned, file, columns or None, progress)
+        release = carry_out(planned, file, columns or None, progress, payment)
     if as_json:
         # Hundreds of noisy counts are for programs that replay, not for a terminal.
         record = {key: cell for key, cell in release.to_dict().items() if key != "answers"}
         click.echo(json.dumps(record, indent=2, allow_nan=False))
     else:
         click.echo("\n".join(explain.lines(release)))
+
+
+def _from_environment(ctx: click.Context) -> bool:
+    return ctx.get_parameter_source("place") is not click.core.ParameterSource.COMMANDLINE
+
+
+def _quote(payment: Payment | None, planned: Plan, file: str) -> str:
+    if payment is None:
+        return f"price: {planned.budget}; no ledger is charged"
+    unit = planned.unit
+    return str(
+        payment.quote(
+            budget=planned.budget, unit=unit.value, person=unit.person, locator=locator_of(file)
+        )
+    )
 
 
 @_commands.command("plan")

@@ -38,7 +38,7 @@ def page(release: Release) -> str:
 def lines(release: Release) -> list[str]:
     """Say in a few plain lines what was released, for the terminal."""
     if len(release) > 1:
-        return text(release).splitlines() + _doubts(release)
+        return text(release).splitlines() + _doubts(release) + _receipt(release)
     row = release[0]
     found = [f"mean       {row.value:.6g}"]
     if row.low is not None and row.high is not None and release.confidence is not None:
@@ -51,7 +51,16 @@ def lines(release: Release) -> list[str]:
     if row.clip is not None:
         found.append(f"clipping   {_clipping(*row.clip)}")
     found.append(f"guarantee  {release.guarantee}")
-    return found + _doubts(release) + [f"note       {note}" for note in release.notes]
+    found += _doubts(release) + [f"note       {note}" for note in release.notes]
+    return found + _receipt(release)
+
+
+def _receipt(release: Release) -> list[str]:
+    """Say which ledger entry paid; with the head, a ledger that was cut off later shows."""
+    if release.receipt is None:
+        return []
+    told = "{dataset}, release {release_id}, head {head}".format(**release.receipt)
+    return [f"ledger     {told}"]
 
 
 def describe_plan(plan: Plan, method: Method) -> str:

@@ -190,7 +190,7 @@ class Plan:
 
         A release states it, whichever way its answers went.
         """
-        return _total([step.cost for step in self.steps], self.budget)
+        return _total([step.cost for step in self.steps], self.budget.spendable())
 
     @property
     def passes(self) -> int:
@@ -313,7 +313,7 @@ class Plan:
             raise ParameterError(f"the steps of the plan were changed: it has the steps {words}.")
         if any(step.cost.strength < _LEAST_STEP for step in self.steps):
             raise ParameterError("a step of the plan costs next to nothing: give it more.")
-        if not fits(self.spending, self.budget):
+        if not fits(self.spending, self.budget.spendable()):
             raise BudgetError(
                 f"the steps of the plan cost {self.spending}, beyond its {self.budget}."
             )

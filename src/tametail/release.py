@@ -185,6 +185,8 @@ class Release:
         The noisy answers, in order: ``replay(plan, answers)`` gives this release again.
     library
         The caller's library of frames, if the data were one; :meth:`to_frame` uses it.
+    receipt
+        If a ledger paid: the name of the data set, the id of the release and the ledger's head.
 
     Examples
     --------
@@ -204,6 +206,7 @@ class Release:
     remarks: tuple[str, ...] = ()
     answers: tuple[Any, ...] = field(default=(), repr=False)
     library: str | None = field(default=None, repr=False)
+    receipt: dict[str, str] | None = None
 
     def __len__(self) -> int:
         return len(self.means)
@@ -327,6 +330,7 @@ class Release:
             "remarks": list(self.remarks),
             "plan": self.plan.to_dict(),
             "answers": _plain(self.answers),
+            "ledger": self.receipt,
         }
 
     def to_json(self, indent: int | None = None) -> str:
@@ -348,6 +352,7 @@ class Release:
                 method=str(record["method"]),
                 remarks=tuple(record["remarks"]),
                 answers=tuple(map(_answer, record.get("answers", ()))),
+                receipt=record.get("ledger"),
             )
         except TametailError:
             raise

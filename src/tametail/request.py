@@ -167,6 +167,11 @@ class Request:
         >>> one.hash() == Request.from_json(one.to_json()).hash(), one.hash() == other.hash()
         (True, False)
         """
+        text = json.dumps(self.said(), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def said(self) -> dict[str, Any]:
+        """Return the format, the columns, the budget and what differs from its default."""
         usual = Request(tuple(Column(one.name) for one in self.columns), self.budget).to_dict()
         record = self.to_dict()
         said = {key: record[key] for key in record if record[key] != usual[key]}
@@ -175,9 +180,7 @@ class Request:
             {key: cell for key, cell in column.items() if key == "name" or cell != default[key]}
             for column in record["columns"]
         ]
-        said |= {"format": FORMAT, "budget": record["budget"]}
-        text = json.dumps(said, sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return said | {"format": FORMAT, "budget": record["budget"]}
 
 
 #: What a request and its JSON hold in the same form.

@@ -1,4 +1,4 @@
-"""The one place where a release happens: plan and table, then ask, method, release."""
+"""The one place where a release happens: a plan and an ask, then method and release."""
 
 from __future__ import annotations
 
@@ -13,44 +13,44 @@ from tametail.methods import REGISTRY
 from tametail.planning import Plan
 from tametail.privacy.budget import Guarantee, fits
 from tametail.queries.rows import Rows
-from tametail.release import Mean, Release
+from tametail.release import Estimate, Mean, Release
 
 if TYPE_CHECKING:
     from tametail.engines import Engine
 
 
-def run(plan: Plan, table: Engine) -> Release:
-    """Release the means that were planned.
+def asking(plan: Plan, engine: Engine) -> tuple[Plan, Ask]:
+    """Return what :func:`run` takes, for data; if their number is public, this reads it.
 
-    ``table`` has been opened: its columns are known, and no record has been read. This is where a
-    charge belongs, before the first one is.
+    If a ledger pays, it has been charged before: to count the rows of a file is to read it.
     """
-    if plan.unit.size_is_public:  # the size is public; a CSV file is read to know it
-        plan = plan.with_size(table.size)
-    return estimate(plan, Ask(Data(table), plan.budget, plan.unit))
+    sized = plan.with_size(engine.size) if plan.unit.size_is_public else plan
+    return sized, Ask(Data(engine), plan.budget.spendable(), plan.unit)
 
 
-def rerun(plan: Plan, answers: Iterable[Any]) -> Release:
-    """Return the release that follows from recorded answers; no data are read."""
-    return estimate(plan, Ask(Replay(answers), plan.budget, plan.unit))
+def replaying(plan: Plan, answers: Iterable[Any]) -> tuple[Plan, Ask]:
+    """Return what :func:`run` takes, for recorded answers: no data are read."""
+    return plan, Ask(Replay(answers), plan.budget.spendable(), plan.unit)
 
 
 @np.errstate(all="ignore")  # noisy answers may be anything
-def estimate(plan: Plan, ask: Ask) -> Release:
+def run(plan: Plan, ask: Ask) -> Release:
     """Let the method ask, and join what it concludes with what was spent."""
     followed = plan
     if plan.n is None and plan.dim > 1:
         (count,) = ask(Rows(), plan.cost("count"))
         followed = plan.with_count(count)
     method = REGISTRY.find(followed.method)
-    means = zip(plan.columns, method.estimate(followed, ask), strict=True)
+    found = method.estimate(method.view(followed), ask)
+    estimates = (found,) if isinstance(found, Estimate) else found
     # Which questions were asked depends on answers; what is stated must hold for every way.
-    stated = plan.spending
-    if ask.spent is None or not (fits(ask.spent, stated) and fits(stated, plan.budget)):
-        raise InternalError(f"the questions cost {ask.spent}, the plan {stated}.")
+    most = plan.spending
+    if ask.spent is None or not (fits(ask.spent, most) and fits(most, plan.budget.spendable())):
+        raise InternalError(f"the questions cost {ask.spent}, the plan {most}.")
     return Release(
-        means=tuple(Mean.of(column, one) for column, one in means),
-        guarantee=Guarantee.from_budget(stated, plan.unit),
+        means=tuple(map(Mean.of, plan.columns, estimates)),
+        # What was asked for, as a decimal: the steps spend the largest doubles not above it.
+        guarantee=Guarantee.from_budget(plan.budget, plan.unit),
         plan=plan,
         method=followed.method,
         remarks=followed.advice if plan.dim > 1 else (),

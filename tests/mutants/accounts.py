@@ -295,8 +295,8 @@ ACCOUNTS: tuple[Mutant, ...] = (
         name="guarantee-of-the-way-taken",
         why="Which questions were asked depends on answers, so their cost would say something.",
         file="run.py",
-        old="stated = plan.spending",
-        new="stated = ask.spent or plan.spending",
+        old="guarantee=Guarantee.from_budget(plan.budget, plan.unit),",
+        new="guarantee=Guarantee.from_budget(ask.spent or plan.budget, plan.unit),",
         tests=("tests/privacy/test_mutants_release.py::test_the_guarantee_is_that_of_the_plan",),
     ),
 )

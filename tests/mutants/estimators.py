@@ -123,8 +123,8 @@ ESTIMATORS: tuple[Mutant, ...] = (
         name="exact-n-under-add-remove",
         why="The number of records is protected: it must not be in the plan of the release.",
         file="run.py",
-        old="if plan.unit.size_is_public:  # the size",
-        new="if plan.unit is not None:  # the size",
+        old="plan.with_size(engine.size) if plan.unit.size_is_public else plan",
+        new="plan.with_size(engine.size)",
         tests=("tests/test_api.py::test_release_follows_the_plan",),
     ),
     Mutant(

@@ -15,7 +15,7 @@ from tametail.engines.open import open_table
 from tametail.planning import Plan
 from tametail.privacy.budget import Budget
 from tametail.privacy.unit import RECORD_UNITS, Unit
-from tametail.run import estimate
+from tametail.run import run
 
 from .cases import APPROX, ESTIMATOR_DRAWS, NOTIONS, PURE, ZCDP, Case, Records, estimator_case
 
@@ -88,7 +88,7 @@ def _pairs(name: str, unit: Unit, part: float = 1.0, **request: Any) -> Iterator
 
 
 def _release(plan: Plan, ask: Ask) -> tuple[float, ...]:
-    release = estimate(plan, ask)
+    release = run(plan, ask)
     low, high = release.low or 0.0, release.high or 0.0
     return release.value, high - low if math.isfinite(high - low) else -1.0
 
@@ -125,4 +125,4 @@ def vector_cases() -> Iterator[Case]:
 
 
 def _vector(plan: Plan, ask: Ask) -> tuple[float, ...]:
-    return tuple(row.value for row in estimate(plan, ask))
+    return tuple(row.value for row in run(plan, ask))

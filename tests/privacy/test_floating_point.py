@@ -32,7 +32,7 @@ from tametail.queries.column import (
 )
 from tametail.queries.paper import BallMean
 from tametail.queries.rows import Ball, BallSquares, BallSum, Rows
-from tametail.run import estimate
+from tametail.run import run
 
 rng = np.random.default_rng(7)
 
@@ -88,9 +88,9 @@ def test_questions_follow_from_public_numbers_and_answers(name, unit):
         for request in ({"epsilon": 2.0}, {"rho": 0.5, "tail": tt.Moment(2, 4.0)}):
             plan = tt.plan(unit=unit.value, n=records.size, **request)
             data = Noting(Data(open_table(records)))
-            release = estimate(plan, Ask(data, plan.budget, plan.unit))
+            release = run(plan, Ask(data, plan.budget, plan.unit))
             told = Noting(Replay(release.answers))
-            assert estimate(plan, Ask(told, plan.budget, plan.unit)) == release
+            assert run(plan, Ask(told, plan.budget, plan.unit)) == release
             assert told.asked == data.asked
 
 
@@ -120,11 +120,11 @@ def test_the_last_answer_alone_tells_neighbours_apart(name, unit):
     first, second = neighbours(name, unit)
     plan = tt.plan(unit=unit.value, epsilon=2.0, n=first.size, confidence=None)
     seen = Noting(Data(open_table(first)))
-    answers = estimate(plan, Ask(seen, plan.budget, plan.unit)).answers
+    answers = run(plan, Ask(seen, plan.budget, plan.unit)).answers
     last, moved = answers[-1], set()
     for records in (first, second):
         forced = Forced(answers[:-1], open_table(records))
-        release = estimate(plan, Ask(forced, plan.budget, plan.unit))
+        release = run(plan, Ask(forced, plan.budget, plan.unit))
         assert release.answers[:-1] == answers[:-1]
         assert all(type(number) is int for number in release.answers[-1])
         assert tt.replay(plan, release.answers) == release

@@ -24,7 +24,7 @@ from tametail.ask import Ask, Data
 from tametail.engines.open import open_table
 from tametail.errors import TametailError
 from tametail.privacy.budget import Approx, Pure, Zcdp, compose, fits
-from tametail.run import estimate
+from tametail.run import run
 
 INF = math.inf
 quick = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -235,7 +235,7 @@ def test_the_guarantee_is_at_least_what_was_paid_and_at_most_what_was_asked_for(
     if plan.unit == "replace-one":
         plan = plan.with_size(engine.size)
     ask = Ask(Paying(engine), plan.budget, plan.unit)
-    guarantee = estimate(plan, ask).guarantee
+    guarantee = run(plan, ask).guarantee
     if isinstance(plan.budget, Zcdp):
         stated, paid = Zcdp(guarantee.rho), compose(costs, Zcdp)
     else:

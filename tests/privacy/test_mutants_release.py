@@ -11,7 +11,7 @@ import pytest
 import tametail as tt
 from tametail.ask import Ask, Replay
 from tametail.privacy.budget import Guarantee, fits
-from tametail.run import estimate
+from tametail.run import run
 
 SPREAD = np.random.default_rng(1).lognormal(2, 1, 3000)
 CONSTANT = np.full(3000, 7.0)
@@ -24,7 +24,7 @@ def test_the_guarantee_is_that_of_the_plan(budget, unit):
     releases = [tt.mean(data, budget=budget, unit=unit, n=3000) for data in (SPREAD, CONSTANT)]
     for release in releases:
         plan = release.plan
-        assert release.guarantee == Guarantee.from_budget(plan.spending, plan.unit)
+        assert release.guarantee == Guarantee.from_budget(plan.budget, plan.unit)
         assert fits(plan.spending, budget)
     assert releases[0].guarantee == releases[1].guarantee
     spent = [_spent(release) for release in releases]
@@ -33,5 +33,5 @@ def test_the_guarantee_is_that_of_the_plan(budget, unit):
 
 def _spent(release):
     ask = Ask(Replay(release.answers), release.plan.budget, release.plan.unit)
-    estimate(release.plan, ask)
+    run(release.plan, ask)
     return ask.spent

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from numbers import Integral, Number
 from pathlib import Path
@@ -14,11 +14,13 @@ import pyarrow as pa
 
 from tametail._shown import shown
 from tametail.engines import Engine
+from tametail.engines.cells import cells_to_floats
 from tametail.engines.local import LocalEngine, Progress
 from tametail.engines.tables import Table
 from tametail.engines.tables.csv import CsvTable
 from tametail.engines.tables.files import find_files, kind_of
 from tametail.engines.tables.frames import from_frame, is_frame, is_spark
+from tametail.engines.tables.later import LaterTable
 from tametail.engines.tables.memory import ColumnsTable, MatrixTable, from_cells
 from tametail.engines.tables.parquet import ParquetTable
 from tametail.engines.text import Parse
@@ -163,4 +165,6 @@ def _numbers(data: Any, parse: Parse | None) -> Table:
     refused = isinstance(data, Mapping | Set | str | bytes | bytearray | memoryview)
     if refused or not hasattr(data, "__iter__"):
         raise ParameterError(f"data of type {type(data).__name__} cannot be read: {_ADVICE}")
+    if isinstance(data, Iterator):  # of cells; to find out about rows would be to read them
+        return LaterTable(("0",), lambda: MatrixTable(cells_to_floats(data)))
     return from_cells(data)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tametail._shown import shown
 from tametail.errors import ParameterError
@@ -28,8 +28,11 @@ class Estimator(Method, Protocol):
     def divide(self, request: Request, n: int, budget: Budget) -> tuple[Step, ...] | None:
         """Return the steps, paid from ``budget``; None if it does not reach."""
 
-    def estimate(self, plan: Plan, ask: Ask) -> tuple[Estimate, ...]:
-        """Ask, and conclude from the answers: an estimate for every column."""
+    def view(self, plan: Plan, /) -> Any:
+        """Return what :meth:`estimate` needs to know of a plan."""
+
+    def estimate(self, view: Any, ask: Ask, /) -> Estimate | tuple[Estimate, ...]:
+        """Ask, and conclude from the answers: an estimate, or one for every column."""
 
 
 class Registry:
@@ -61,9 +64,9 @@ class Registry:
         """
         if n is None:
             method = kinds.usual(request)
-            first, rest = _counted(method.working(request.budget))
+            first, rest = _counted(method.working(request.budget.spendable()))
             return Plan(request, n, method.name, (Step(COUNT, first), Step(REST, rest)))
-        return self._divide(request, n, request.budget, ())
+        return self._divide(request, n, request.budget.spendable(), ())
 
     def continued(self, plan: Plan, n: int) -> Plan:
         """Return the plan for what is left, once the private count is known."""
@@ -72,7 +75,7 @@ class Registry:
 
     def left(self, plan: Plan) -> Budget:
         """Return what the steps may spend together, besides a private count."""
-        whole = self.find(plan.method).working(plan.budget)
+        whole = self.find(plan.method).working(plan.budget.spendable())
         return _counted(whole)[1] if plan.has(COUNT) else whole
 
     def _divide(self, request: Request, n: int, budget: Budget, before: tuple[Step, ...]) -> Plan:

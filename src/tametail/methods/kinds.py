@@ -24,8 +24,7 @@ from tametail.request import Request
 from tametail.tail import Moment
 
 if TYPE_CHECKING:
-    from tametail.ask import Ask
-    from tametail.release import Estimate
+    pass
 
 #: A bounded moment of this order makes a tail light. Bounds alone do not: they may be far out.
 LIGHT = 4.0
@@ -36,11 +35,17 @@ _EXCEEDS = (
 )
 
 
+def _as_it_is(plan: Plan) -> Plan:
+    return plan
+
+
 class Winsorised:
     """One column: winsorise around a private median."""
 
     name = "winsorised mean"
     purposes = column.PURPOSES
+    view = staticmethod(column.ColumnPlan.of)
+    estimate = staticmethod(winsorised_mean)
 
     def working(self, budget: Budget) -> Budget:
         """Return the budget in the notion in which the steps are paid."""
@@ -54,10 +59,6 @@ class Winsorised:
         """Return the steps, paid from ``budget``."""
         whole = self.working(budget)
         return column.divide(whole, request.unit, n, needs_spread=request.wants_spread)
-
-    def estimate(self, plan: Plan, ask: Ask) -> tuple[Estimate, ...]:
-        """Ask, and conclude from the answers."""
-        return (winsorised_mean(column.ColumnPlan.of(plan), ask),)
 
     def rmse(self, plan: Plan) -> float | tuple[float, ...] | None:
         """Bound the error by the tail assumption; None without one."""
@@ -83,6 +84,9 @@ class Winsorised:
 class InBall:
     """Several columns: pull the rows into a ball, and add noise once."""
 
+    view = staticmethod(rows.RowsPlan.of)
+    estimate = staticmethod(vector_mean)
+
     def __init__(self, name: str, *, common: bool) -> None:
         self.name = name
         self.purposes = rows.PURPOSES
@@ -106,10 +110,6 @@ class InBall:
         if parts is None:
             return None
         return rows.divide(parts, whole, needs_spread=rows.needs_spread(request))
-
-    def estimate(self, plan: Plan, ask: Ask) -> tuple[Estimate, ...]:
-        """Ask, and conclude from the answers."""
-        return vector_mean(rows.RowsPlan.of(plan), ask)
 
     def rmse(self, plan: Plan) -> float | tuple[float, ...] | None:
         """Return what the relative error is in the scales that were told."""
@@ -152,6 +152,8 @@ class Apart:
 
     name = "winsorised means, columns apart"
     purposes = column.PURPOSES | {"centre": "a private median of every column"}
+    view = staticmethod(_as_it_is)
+    estimate = staticmethod(columns_apart)
 
     def working(self, budget: Budget) -> Budget:
         """Return the budget in the notion in which the steps are paid."""
@@ -169,10 +171,6 @@ class Apart:
         parts = [step.cost.values()[0] / each.values()[0] for step in steps]
         costs = whole.split(*[part / sum(parts) for part in parts])
         return tuple(Step(step.name, cost) for step, cost in zip(steps, costs, strict=True))
-
-    def estimate(self, plan: Plan, ask: Ask) -> tuple[Estimate, ...]:
-        """Ask, and conclude from the answers."""
-        return columns_apart(plan, ask)
 
     def rmse(self, plan: Plan) -> float | tuple[float, ...] | None:
         """Bound the error of each column by its tail assumption; None if one has none."""

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
@@ -12,8 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from tametail._shown import shown
-from tametail.engines.cells import Floats, check_array_type, check_arrow_type
-from tametail.engines.tables import Table, Tell
+from tametail.engines.cells import check_array_type, check_arrow_type
+from tametail.engines.tables import Table
+from tametail.engines.tables.later import LaterTable
 from tametail.engines.tables.memory import Column, ColumnsTable, MatrixTable
 from tametail.engines.text import Parse, objects_to_floats
 from tametail.errors import ColumnError, DataError, ParameterError
@@ -52,7 +52,7 @@ def from_frame(data: Any, wanted: Sequence[str | None] | None, parse: Parse | No
     names = frame.collect_schema().names()
     chosen = names if wanted is None else [pick_column(names, name) for name in wanted]
     if isinstance(frame, nw.LazyFrame):
-        return LazyTable(frame, chosen, parse)
+        return _lazy(frame, chosen, parse)
     return _eager([frame.get_column(name) for name in chosen], [*map(str, chosen)], parse)
 
 
@@ -84,34 +84,18 @@ def _known(data: Any) -> Any:
         raise ColumnError("several columns have the same name: rename all but one.") from None
 
 
-class LazyTable:
-    """Columns of a lazy frame: names and types are schema, its records wait for a question."""
+def _lazy(frame: nw.LazyFrame[Any], names: Sequence[str], parse: Parse | None) -> Table:
+    """Return columns of a lazy frame: names and types are schema, its records wait."""
+    schema, columns = frame.collect_schema(), tuple(map(str, names))
+    for name in names:
+        _check_lazy_type(name, schema[name], parse)
 
-    def __init__(self, frame: nw.LazyFrame[Any], names: Sequence[str], parse: Parse | None) -> None:
-        self.columns = tuple(map(str, names))
-        self.in_place = False
-        self._frame, self._names, self._parse = frame, list(names), parse
-        schema = frame.collect_schema()
-        for name in names:
-            _check_lazy_type(name, schema[name], parse)
-
-    @cached_property
-    def _table(self) -> Table:
+    def make() -> Table:
         # All columns at once: computed one by one, their rows may come in other orders.
-        frame = _compute(self._frame.select(self._names))
-        return _eager([frame.get_column(x) for x in self._names], self.columns, self._parse)
+        computed = _compute(frame.select(list(names)))
+        return _eager([computed.get_column(name) for name in names], columns, parse)
 
-    def rows(self) -> int:
-        """Return the number of rows: the frame is computed."""
-        return self._table.rows()
-
-    def chunks(self, most: int, start: int, stop: int | None, tell: Tell) -> Iterator[Floats]:
-        """Yield rows of the frame, which is computed once."""
-        return self._table.chunks(most, start, stop, tell)
-
-    def column(self, index: int) -> Table:
-        """Return the table of one column, of the same computed rows."""
-        return self._table.column(index)
+    return LaterTable(columns, make)
 
 
 def _check_lazy_type(name: str, kind: Any, parse: Parse | None) -> None:

@@ -1,0 +1,154 @@
+"""``mean`` with a ledger: charged before any record is read, stored before it is returned."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tametail as tt
+from tametail import cli
+from tametail.errors import BudgetError, ColumnError, LostRelease, ParameterError
+from tametail.ledger import Ledger
+
+
+@pytest.fixture
+def office(tmp_path):
+    ledger = Ledger(tmp_path / "office.ledger")
+    ledger.create("claims", tt.pure(1))
+    return ledger
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "claims.csv"
+    amounts = np.random.default_rng(1).lognormal(3, 1, 2000)
+    path.write_text("amount,open\n" + "".join(f"{x},{2 * x}\n" for x in amounts))
+    return path
+
+
+def test_a_release_is_charged_stored_and_given_back(office, file):
+    paid = {"ledger": office, "dataset": "claims", "release_id": "q3"}
+    release = tt.mean(file, "amount", epsilon=0.5, **paid)
+    assert release.receipt == {"dataset": "claims", "release_id": "q3",
+                               "head": office.history()[-1].hash}  # fmt: skip
+    file.unlink()
+    file.write_text("amount,open\n1,2\n")  # other data: the stored release, all the same
+    assert tt.mean(file, "amount", epsilon=0.5, **paid) == release
+    assert office.left("claims").charges == 1
+    assert office.verify(head=release.receipt["head"]).entries == 3
+    with pytest.raises(BudgetError, match="another request"):
+        tt.mean(file, "open", epsilon=0.5, **paid)
+    with pytest.raises(BudgetError, match="does not fit"):
+        tt.mean(file, "amount", epsilon=0.6, ledger=office, dataset="claims")
+
+
+def test_several_columns_and_a_plan(office, file):
+    release = tt.mean(file, ["amount", "open"], epsilon=0.5, ledger=office, dataset="claims")
+    assert len(release) == 2
+    plan = tt.plan(n=2000, epsilon=0.25)
+    tt.mean(file, "amount", plan=plan, ledger=office, dataset="claims")
+    assert office.left("claims").epsilon == 0.25
+
+
+def test_ten_releases_of_a_tenth(office):
+    for _ in range(10):
+        tt.mean([1.0, 2.0] * 500, epsilon=0.1, confidence=None, ledger=office, dataset="claims")
+    with pytest.raises(BudgetError):
+        tt.mean([1.0, 2.0], epsilon=0.1, ledger=office, dataset="claims")
+
+
+def test_what_is_wrong_with_the_schema_costs_nothing(office, file):
+    with pytest.raises(ColumnError):
+        tt.mean(file, "amuont", epsilon=0.5, ledger=office, dataset="claims")
+    with pytest.raises(ParameterError, match="without dataset="):
+        tt.mean(file, "amount", epsilon=0.5, ledger=office)
+    assert office.left("claims").charges == 0
+
+
+def test_an_iterator_is_not_touched_before_it_is_paid_for(office):
+    def numbers():
+        seen.append(office.left("claims").charges)
+        yield from [1.0, 2.0] * 500
+
+    seen = []
+    tt.mean(numbers(), epsilon=0.9, ledger=office, dataset="claims")
+    assert seen == [1]
+    with pytest.raises(BudgetError):
+        tt.mean(numbers(), epsilon=0.9, ledger=office, dataset="claims")
+    assert seen == [1]
+
+
+def test_a_lazy_frame_is_not_computed_before_it_is_paid_for(office):
+    polars = pytest.importorskip("polars")
+    seen = []
+
+    def look(frame):
+        seen.append(office.left("claims").charges)
+        return frame
+
+    lazy = polars.LazyFrame({"x": [1.0, 2.0] * 500}).map_batches(look, schema={"x": polars.Float64})
+    tt.mean(lazy, "x", epsilon=0.9, ledger=office, dataset="claims")
+    assert seen
+    assert set(seen) == {1}
+    with pytest.raises(ColumnError):
+        tt.mean(lazy, "y", epsilon=0.1, ledger=office, dataset="claims")
+    assert office.left("claims").charges == 1
+
+
+@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="no /proc counts what is read")
+@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
+def test_a_file_is_not_counted_before_it_is_paid_for(tmp_path, unit):
+    """Of 20 MB only the header is read when the charge is refused; else all of it."""
+    file = tmp_path / "large.csv"
+    file.write_text("amount\n" + "12345678.5\n" * 2_000_000)
+    ledger = Ledger(tmp_path / "own.ledger")
+    ledger.create("claims", tt.pure(1), unit=unit)
+    ask = {"unit": unit, "confidence": None, "ledger": ledger, "dataset": "claims"}
+    with pytest.raises(BudgetError):  # what is imported now is not read again below
+        tt.mean(file, "amount", epsilon=5, **ask)
+    before = bytes_read()
+    with pytest.raises(BudgetError):
+        tt.mean(file, "amount", epsilon=5, **ask)
+    assert bytes_read() - before < 3e6
+    before = bytes_read()
+    tt.mean(file, "amount", epsilon=1, **ask)
+    assert bytes_read() - before > 2e7
+
+
+def bytes_read():
+    return int(Path("/proc/self/io").read_text().split()[1])
+
+
+def test_a_crash_while_reading_is_a_lost_release(office):
+    def broken():
+        yield 1.0
+        raise KeyboardInterrupt
+
+    paid = {"ledger": office, "dataset": "claims", "release_id": "q3"}
+    with pytest.raises(KeyboardInterrupt):
+        tt.mean(broken(), epsilon=0.5, **paid)
+    with pytest.raises(LostRelease):
+        tt.mean(iter([1.0]), epsilon=0.5, **paid)
+
+
+def test_the_command_line(office, file, tmp_path, capsys, monkeypatch):
+    paid = ["--ledger", str(tmp_path / "office.ledger"), "--dataset", "claims"]
+    ask = ["mean", str(file), "--column", "amount", "--epsilon", "0.75"]
+    assert cli.main([*ask, *paid, "--dry-run"]) == 0
+    assert "price: epsilon = 0.75; after it, claims: left for one more release: epsilon = 0.25" in (
+        capsys.readouterr().out
+    )
+    assert cli.main([*ask, *paid, "--json", "--release-id", "q3"]) == 0
+    first = json.loads(capsys.readouterr().out)
+    assert first["ledger"]["head"] == office.history()[-1].hash
+    assert cli.main([*ask, *paid, "--release-id", "q3"]) == 0
+    assert f"head {first['ledger']['head']}" in capsys.readouterr().out
+    assert cli.main([*ask, *paid]) == 3
+    told = capsys.readouterr().err
+    assert "epsilon = 0.25" in told
+    assert "q3" in told
+    monkeypatch.setenv("TAMETAIL_LEDGER", str(tmp_path / "office.ledger"))
+    assert cli.main([*ask, "--dataset", "claims"]) == 3
+    assert cli.main(ask) == 0  # no data set is named: no ledger is meant
+    assert cli.main([*ask, "--ledger", "office.ledger"]) == 2
