@@ -15,11 +15,12 @@ from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
 
-from tametail.engines import Engine
+from tametail.engines import ByPerson, Engine
 from tametail.errors import DataError, InternalError
 from tametail.mechanisms.dispatch import mechanism_for
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, compose, fits, in_parallel
 from tametail.privacy.unit import Unit
+from tametail.queries.persons import View
 from tametail.queries.query import Query
 
 Answer = TypeVar("Answer")
@@ -97,6 +98,9 @@ class Responder(Protocol):
     def column(self, index: int) -> Responder:
         """Return a responder for this column only."""
 
+    def view(self, view: View) -> Responder:
+        """Return a responder for one number of each person."""
+
 
 class Data:
     """Answers from records: exact integers from the engine, then a mechanism at its cost."""
@@ -116,6 +120,12 @@ class Data:
         """Return the same for this column of a matrix only."""
         return Data(self._engine.column(index))
 
+    def view(self, view: View) -> Data:
+        """Return the same for one number of each person."""
+        if not isinstance(self._engine, ByPerson):
+            raise InternalError("the records are not known by person.")
+        return Data(self._engine.view(view))
+
 
 class Replay:
     """Answers from a transcript: no records, no noise."""
@@ -132,6 +142,10 @@ class Replay:
         return self
 
     def column(self, index: int) -> Replay:  # noqa: ARG002 - answers come in order
+        """Return itself: a transcript is one sequence."""
+        return self
+
+    def view(self, view: View) -> Replay:  # noqa: ARG002 - answers come in order
         """Return itself: a transcript is one sequence."""
         return self
 
@@ -190,8 +204,18 @@ class Ask:
 
         Columns hold parts of the same records, so what is spent on each of them adds up.
         """
+        return self._about(self._responder.column(index), budget)
+
+    def view(self, view: View, budget: Budget) -> Ask:
+        """Return an ask about one number of each person, which may spend ``budget``.
+
+        A view may hold earlier answers. All views are of the same persons, so what is spent on
+        each of them adds up.
+        """
+        return self._about(self._responder.view(view), budget)
+
+    def _about(self, responder: Responder, budget: Budget) -> Ask:
         (account,) = self._account.open_parts(1, budget)
-        responder = self._responder.column(index)
         return Ask(responder, budget, self.unit, account=account, transcript=self._transcript)
 
     def parts(self, ranges: Sequence[tuple[int, int]]) -> list[Ask]:

@@ -321,6 +321,7 @@ class Release:
             "delta": self.guarantee.delta,
             "rho": self.guarantee.rho,
             "unit": self.guarantee.unit.value,
+            "person": self.guarantee.unit.person,
             "method": self.method,
             "guarantee": str(self.guarantee),
             "columns": list(self.columns),
@@ -346,7 +347,7 @@ class Release:
             return cls(
                 means=tuple(map(Mean.from_dict, record["rows"])),
                 guarantee=Guarantee(
-                    record["epsilon"], record["delta"], record["rho"], Unit.parse(record["unit"])
+                    record["epsilon"], record["delta"], record["rho"], Unit.parse(record["unit"], record.get("person"))
                 ),
                 plan=Plan.from_dict(record["plan"]),
                 method=str(record["method"]),

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 from tametail._shown import shown
 from tametail._validate import count, flag, one_of, probability
 from tametail.errors import ParameterError, TametailError
+from tametail.expressions import Expression
 from tametail.privacy.budget import Budget, parse_budget
 from tametail.privacy.unit import Unit
 from tametail.tail import Bounded, Tail, parse_tail, parse_within, tail_from_dict
@@ -79,12 +80,16 @@ class Request:
     confidence: float | None = 0.95
     target: str = "population"
     common: bool = False
+    each: str = "record"
+    rows: int | None = None
+    where: str | None = None
 
     def __post_init__(self) -> None:
         if not self.columns:
             raise ParameterError("there is no column: a mean is that of a column.")
         if self.common and self.dim == 1:
             raise ParameterError("common=True is for several columns: leave it out.")
+        self._check_persons()
         for column in self.columns:
             low, high = column.possible
             if low > high:
@@ -93,10 +98,32 @@ class Request:
                     "lies between the bounds of its records."
                 )
 
+    def _check_persons(self) -> None:
+        if self.unit.person is None and (self.each != "record" or self.rows is not None):
+            raise ParameterError(
+                "each= and rows= are about persons: write person='patient', the column whose value "
+                "says whose record it is, or leave them out."
+            )
+        if self.where is not None and self.missing == "none":
+            raise ParameterError(
+                "missing='none' promises that every record counts, and where= leaves some out, "
+                "whose number is private: leave missing out."
+            )
+        if self.weighs_records and (self.common or any(one.tail for one in self.columns)):
+            raise ParameterError(
+                "tail= and common= are about records, and with person= what is added up are all "
+                "records of a person together: leave them out, or write each='person'."
+            )
+
     @property
     def dim(self) -> int:
         """The number of columns."""
         return len(self.columns)
+
+    @property
+    def weighs_records(self) -> bool:
+        """Whether persons are protected, and every record counts."""
+        return self.unit.person is not None and self.each == "record"
 
     @property
     def wants_spread(self) -> bool:
@@ -124,7 +151,8 @@ class Request:
             "columns": [column.to_dict() for column in self.columns],
             "budget": self.budget.to_dict(),
             "unit": self.unit.value,
-            **{name: getattr(self, name) for name in _PLAIN},
+            "person": self.unit.person,
+            **{name: getattr(self, name) for name in (*_PLAIN, *_LATER)},
         }
 
     @classmethod
@@ -139,7 +167,9 @@ class Request:
                 unit=record["unit"],
                 tail=[tail_from_dict(column["tail"]) for column in columns],
                 within=[tuple(map(float, column["within"])) for column in columns],
+                person=record.get("person"),
                 **{name: record[name] for name in _PLAIN},
+                **{name: record[name] for name in _LATER if name in record},
             )
             return said.about([str(column["name"]) for column in columns])
         except TametailError:
@@ -186,6 +216,9 @@ class Request:
 #: What a request and its JSON hold in the same form.
 _PLAIN = ("missing", "n", "confidence", "target", "common")
 
+#: The same, of arguments that texts of the first version lack.
+_LATER = ("each", "rows", "where")
+
 _REFUSAL = "this is not a request: write what Request.to_json() or Request.to_dict() gave."
 
 
@@ -204,6 +237,9 @@ class Said:
     confidence: float | None
     target: str
     common: bool
+    each: str
+    rows: int | None
+    where: str | None
     tails: Tail | list[Tail]
     ranges: Range | list[Range]
 
@@ -223,18 +259,25 @@ class Said:
         confidence: object = 0.95,
         target: str = "population",
         common: object = False,
+        person: str | Sequence[str] | None = None,
+        each: str = "record",
+        rows: object = None,
+        where: object = None,
     ) -> Said:
         """Check the public arguments; the first that is wrong is told."""
         whole = parse_budget(budget, epsilon=epsilon, delta=delta, rho=rho)
         _check_strength(whole)
         return cls(
             budget=whole,
-            unit=Unit.parse(unit),
+            unit=Unit.parse(unit, person),
             missing=one_of(("skip", "none"), missing=missing),
             n=None if n is None else _size(n),
             confidence=None if confidence is None else probability(confidence=confidence),
             target=one_of(("population", "data"), target=target),
             common=flag(common=common),
+            each=one_of(("record", "person"), each=each),
+            rows=None if rows is None else _size(rows),
+            where=None if where is None else str(Expression.parse_condition(_text(where))),
             tails=_each(tail, parse_tail, "tail=[Moment(2, scale), None]"),
             ranges=_each(within, parse_within, "within=[(low, high), R, None]"),
         )
@@ -252,6 +295,9 @@ class Said:
             self.confidence,
             self.target,
             self.common,
+            self.each,
+            self.rows,
+            self.where,
         )
 
 
@@ -310,6 +356,14 @@ def _check_strength(budget: Budget) -> None:
             f": write epsilon (or sqrt(2 rho)) between {LEAST_STRENGTH:g} and "
             f"{GREATEST_STRENGTH:g}; 0.01 to 10 is usual."
         )
+
+
+def _text(where: object) -> str:
+    if isinstance(where, str):
+        return where
+    raise ParameterError(
+        f"where of type {type(where).__name__} is no text: write where=\"age >= 65\"."
+    )
 
 
 def _size(n: object) -> int:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
+
+from tametail.queries.persons import View
 
 
 class Engine(Protocol):
@@ -24,3 +26,11 @@ class Engine(Protocol):
 
     def column(self, index: int) -> Engine:
         """Return an engine over one column."""
+
+
+@runtime_checkable
+class ByPerson(Protocol):
+    """What an engine has beside that if it knows whose records are whose."""
+
+    def view(self, view: View) -> Engine:
+        """Return an engine over one number of each person."""

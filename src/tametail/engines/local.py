@@ -118,7 +118,7 @@ class LocalEngine:
 
     def _chunks(self, most: int) -> Iterator[Floats]:
         """Yield the rows, tell the progress, and see that they are as many as before."""
-        teller, rows = _Teller(self._progress), 0
+        teller, rows = Teller(self._progress), 0
         for chunk in self._table.chunks(most, self._start, self._stop, teller.tell):
             rows += len(chunk)
             yield chunk
@@ -131,7 +131,7 @@ class LocalEngine:
         teller.end()
 
 
-class _Teller:
+class Teller:
     """Tells how far a pass is: by the clock, in steps of 5%, so that no size can be read off it."""
 
     def __init__(self, progress: Progress | None) -> None:

@@ -16,13 +16,16 @@ from tametail._shown import shown
 from tametail.engines import Engine
 from tametail.engines.cells import cells_to_floats
 from tametail.engines.local import LocalEngine, Progress
+from tametail.engines.persons.engine import PersonsEngine
 from tametail.engines.tables import Table
+from tametail.engines.tables.computed import ComputedTable, Selection, is_computed
 from tametail.engines.tables.csv import CsvTable
 from tametail.engines.tables.files import find_files, kind_of
 from tametail.engines.tables.frames import from_frame, is_frame, is_spark
 from tametail.engines.tables.later import LaterTable
 from tametail.engines.tables.memory import ColumnsTable, MatrixTable, from_cells
 from tametail.engines.tables.parquet import ParquetTable
+from tametail.engines.tables.raw import open_source
 from tametail.engines.text import Parse
 from tametail.errors import DataError, ParameterError
 
@@ -39,6 +42,8 @@ def open_table(
     columns: Columns = None,
     progress: Progress | None = None,
     parse: Parse | None = None,
+    person: str | Sequence[str] | None = None,
+    where: str | None = None,
 ) -> Engine:
     """Return the engine over one or several columns of ``data``.
 
@@ -54,6 +59,11 @@ def open_table(
         Called with the part of a pass that is done, in steps of 5%.
     parse
         How text is read as numbers.
+    person
+        The column, or columns, whose value says whose record it is: the engine answers about one
+        row per person.
+    where
+        A condition; a record for which it is not true is missing.
 
     Examples
     --------
@@ -61,9 +71,42 @@ def open_table(
     (3, ('0', '1'))
     """
     names = _names(columns)
+    if person is not None or where is not None:
+        return _open_selection(data, names, person, where, progress)
     if is_spark(data):
         return _open_spark(data, names)
+    if names is not None and _has_computed(data, names):
+        return _open_selection(data, names, None, None, progress)
     return LocalEngine(_table(data, names, parse), progress)
+
+
+def _open_selection(
+    data: Any,
+    names: list[str] | None,
+    person: str | Sequence[str] | None,
+    where: str | None,
+    progress: Progress | None,
+) -> Engine:
+    if is_spark(data):
+        raise ParameterError(
+            "person=, where= and computed columns are not there for Spark frames yet: write the "
+            "frame to Parquet files, and pass their folder."
+        )
+    if names is None:
+        raise ParameterError("beside person= and where= a column is named: write column='charge'.")
+    people = [] if person is None else [person] if isinstance(person, str) else list(person)
+    selection = Selection(open_source(data), names, where, people)
+    if person is None:
+        return LocalEngine(ComputedTable(selection), progress)
+    return PersonsEngine(selection, progress)
+
+
+def _has_computed(data: Any, names: list[str]) -> bool:
+    """Say whether a name is none, but a computation, such as "charge / nights"."""
+    if not any(sign in name for name in names for sign in "+-*/`"):
+        return False
+    known = open_source(data).names
+    return any(is_computed(known, name) for name in names)
 
 
 def open_rows(data: Any) -> Engine:

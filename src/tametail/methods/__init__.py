@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tametail._shown import shown
 from tametail.errors import ParameterError
 from tametail.methods import kinds
+from tametail.methods.persons.kind import RECORDS_OF_PERSONS
 from tametail.methods.winsorised.constants import COUNT_SHARE
 from tametail.planning import COUNT, REST, Method, Plan, Step
 from tametail.privacy.budget import Budget
@@ -40,7 +41,7 @@ class Registry:
 
     >>> [method.name for method in REGISTRY]
     ['winsorised mean', 'mean in a weighted ball', 'mean in a ball, one scale for all columns', \
-'winsorised means, columns apart']
+'winsorised means, columns apart', 'mean of the records of persons']
     """
 
     def __init__(self, *methods: Estimator) -> None:
@@ -89,4 +90,6 @@ def _counted(whole: Budget) -> tuple[Budget, Budget]:
     return first, rest
 
 
-REGISTRY = Registry(kinds.WINSORISED, kinds.BALL, kinds.COMMON_BALL, kinds.APART)
+REGISTRY = Registry(
+    kinds.WINSORISED, kinds.BALL, kinds.COMMON_BALL, kinds.APART, RECORDS_OF_PERSONS
+)

@@ -15,6 +15,7 @@ from tametail.methods.ball import rows
 from tametail.methods.ball.estimate import vector_mean
 from tametail.methods.ball.shares import common_shares
 from tametail.methods.ball.shares import working as ball_working
+from tametail.methods.persons.kind import RECORDS_OF_PERSONS, RecordsOfPersons
 from tametail.methods.winsorised import column
 from tametail.methods.winsorised import predict as prediction
 from tametail.methods.winsorised.estimate import winsorised_mean
@@ -215,11 +216,14 @@ BALL = InBall("mean in a weighted ball", common=False)
 COMMON_BALL = InBall("mean in a ball, one scale for all columns", common=True)
 APART = Apart()
 
-Chosen = tuple[Winsorised | InBall | Apart, tuple[Step, ...]]
+Kind = Winsorised | InBall | Apart | RecordsOfPersons
+Chosen = tuple[Kind, tuple[Step, ...]]
 
 
-def usual(request: Request) -> Winsorised | InBall | Apart:
+def usual(request: Request) -> Kind:
     """Return the method that is expected as long as n is unknown."""
+    if request.weighs_records:
+        return RECORDS_OF_PERSONS
     if request.dim == 1:
         return WINSORISED
     if request.common:
@@ -229,6 +233,8 @@ def usual(request: Request) -> Winsorised | InBall | Apart:
 
 def choose(request: Request, n: int, budget: Budget) -> Chosen:
     """Choose a method that may spend ``budget`` on n records, and return its steps."""
+    if request.weighs_records:
+        return _with_steps(RECORDS_OF_PERSONS, request, n, budget)
     if request.dim == 1:
         return _with_steps(WINSORISED, request, n, budget)
     if request.common:
@@ -254,9 +260,7 @@ def _together(request: Request, n: int, budget: Budget) -> Chosen:
     return _with_steps(COMMON_BALL, request, n, budget) if steps is None else (BALL, steps)
 
 
-def _with_steps(
-    method: Winsorised | InBall | Apart, request: Request, n: int, budget: Budget
-) -> Chosen:
+def _with_steps(method: Kind, request: Request, n: int, budget: Budget) -> Chosen:
     steps = method.divide(request, n, budget)
     if steps is None:
         raise InternalError(f"{method.name} has no steps.")

@@ -44,8 +44,8 @@ def decompressed(path: Path, file: Any) -> Any:
     return pa.CompressedInputStream(file, "gzip") if path.suffix.lower() == ".gz" else file
 
 
-def blocks(stream: Any, parse: Parse) -> Iterator[bytes]:
-    """Yield the stream in blocks that end where a row ends, in UTF-8.
+def blocks(stream: Any, parse: Parse, *, exact: bool = False) -> Iterator[bytes]:
+    """Yield the stream in blocks that end where a row ends, in UTF-8; ``exact``: as they are.
 
     In a file with line feeds a lone carriage return is part of a cell; the reader would take it
     for the end of a row.
@@ -54,10 +54,11 @@ def blocks(stream: Any, parse: Parse) -> Iterator[bytes]:
     for block in _rows(_pieces(stream, parse.encoding)):
         if block.endswith(b"\n"):
             has_line_feeds = True
-            yield _readable(_LONE_RETURN.sub(b" ", block), parse)
+            whole = _LONE_RETURN.sub(b" ", block)
+            yield whole if exact else _readable(whole, parse)
         else:
             last = _LONE_RETURN.sub(b" ", block) if has_line_feeds else block
-            yield _readable(last + b"\n", parse)
+            yield last + b"\n" if exact else _readable(last + b"\n", parse)
 
 
 def _readable(block: bytes, parse: Parse) -> bytes:
@@ -69,6 +70,15 @@ def _readable(block: bytes, parse: Parse) -> bytes:
     if signs.isascii():
         return block.translate(_ASCII)
     return block.decode("utf-8", "replace").encode()
+
+
+def ascii_only(cells: pa.Array) -> pa.Array:
+    """Return cells of bytes as text for numbers: a byte beyond ASCII is part of no number."""
+    valid, offsets, data = cells.buffers()
+    text = pa.py_buffer(b"" if data is None else data.to_pybytes().translate(_ASCII))
+    return pa.StringArray.from_buffers(
+        len(cells), offsets, text, valid, cells.null_count, cells.offset
+    )
 
 
 def _pieces(stream: Any, encoding: str) -> Iterator[bytes]:

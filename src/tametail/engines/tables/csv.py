@@ -86,6 +86,7 @@ class CsvTable:
             check_alone(names, name)
         self.columns = tuple(chosen)
         self.in_place = False
+        self._kind = pa.string()  # of cells as they are parsed
         self._positions = [names.index(name) for name in chosen]
         self._width = len(names)
         self._header_rows = [header.rows for header in headers]
@@ -132,6 +133,19 @@ class CsvTable:
         if room >= 0:
             self._kept.keep(self._positions, fresh, room)
 
+    def raw_cells(self, tell: Tell) -> Iterator[pa.RecordBatch]:
+        """Yield the cells of the next rows as the bytes that were written, in UTF-8."""
+        exact = copy.copy(self)
+        exact._kind = pa.binary()
+        return exact._parsed(tell)
+
+    @classmethod
+    def header_names(cls, files: list[Path]) -> list[str]:
+        """Return the names in the header of the first file; they may not look like names."""
+        table = cls.__new__(cls)
+        table._parse = PLAIN
+        return table._header(files[0]).names
+
     def _parsed(self, tell: Tell) -> Iterator[pa.RecordBatch]:
         """Yield the cells of the next rows as text."""
         before, total = 0, sum(self._bytes)
@@ -146,7 +160,7 @@ class CsvTable:
             before += size
 
     def _cells(self, path: Path, file: Any, header_rows: int) -> Iterator[pa.RecordBatch]:
-        for block in blocks(decompressed(path, file), self._parse):
+        for block in blocks(decompressed(path, file), self._parse, exact=self._kind != pa.string()):
             yield self._parse_block(block, self._delimiter(path), header_rows)
             header_rows = 0
 
@@ -182,7 +196,7 @@ class CsvTable:
                 invalid_row_handler=note,
             ),
             convert_options=arrow_csv.ConvertOptions(
-                include_columns=wanted, column_types=dict.fromkeys(wanted, pa.string())
+                include_columns=wanted, column_types=dict.fromkeys(wanted, self._kind)
             ),
         )
         (batch,) = table.combine_chunks().to_batches() or [_no_rows(table.schema)]
@@ -236,7 +250,7 @@ def _is_number(cell: str) -> bool:
 
 
 def _no_rows(schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([], pa.string()) for _ in schema], schema=schema)
+    return pa.RecordBatch.from_arrays([pa.array([], field.type) for field in schema], schema=schema)
 
 
 def _with_gaps(cells: pa.RecordBatch, gaps: list[int]) -> pa.RecordBatch:

@@ -41,7 +41,7 @@ def from_frame(data: Any, wanted: Sequence[str | None] | None, parse: Parse | No
 
     A lazy frame is computed, once, when its records are first asked for.
     """
-    frame = _known(data)
+    frame = check_known(data)
     if isinstance(frame, nw.Series):
         if wanted is not None and wanted != [None]:
             name = wanted[0] if len(wanted) == 1 else wanted
@@ -77,7 +77,8 @@ def pick_column(names: Sequence[str], column: str | None, unnamed: str | None = 
     return same[0]
 
 
-def _known(data: Any) -> Any:
+def check_known(data: Any) -> Any:
+    """Return the frame as narwhals knows it, or say that names are not unique."""
     try:
         return nw.from_native(data, allow_series=True)
     except nw.exceptions.DuplicateError:
@@ -92,7 +93,7 @@ def _lazy(frame: nw.LazyFrame[Any], names: Sequence[str], parse: Parse | None) -
 
     def make() -> Table:
         # All columns at once: computed one by one, their rows may come in other orders.
-        computed = _compute(frame.select(list(names)))
+        computed = compute(frame.select(list(names)))
         return _eager([computed.get_column(name) for name in names], columns, parse)
 
     return LaterTable(columns, make)
@@ -109,7 +110,7 @@ def _check_lazy_type(name: str, kind: Any, parse: Parse | None) -> None:
         )
 
 
-def _compute(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+def compute(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
     """Compute a lazy frame; what its own library says of a failure may quote cells."""
     try:
         return frame.collect()
@@ -143,7 +144,7 @@ def _values(series: nw.Series[Any], parse: Parse | None) -> Column:
         raise ColumnError(
             f"column {series.name!r} has categories of any type: convert it to float64 before."
         )
-    values = _to_arrow(series)
+    values = to_arrow(series)
     if values is None:
         raise ColumnError(
             f"column {series.name!r} has type {kind}, which cannot be read: convert it to float64 "
@@ -153,7 +154,8 @@ def _values(series: nw.Series[Any], parse: Parse | None) -> Column:
     return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
 
 
-def _to_arrow(series: nw.Series[Any]) -> Any:
+def to_arrow(series: nw.Series[Any]) -> Any:
+    """Return a column as Arrow keeps it; None if its type is none that Arrow knows."""
     # What becomes of a kind of column that no library knows could depend on its records.
     if series.dtype == nw.Unknown and series.implementation.is_pandas_like():
         return None

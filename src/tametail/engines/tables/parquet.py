@@ -41,7 +41,7 @@ class ParquetTable:
         self, files: list[Path], wanted: Sequence[str | None], parse: Parse | None
     ) -> None:
         self._files, self._parse = files, parse
-        with _open(files[0]) as file:
+        with open_parquet(files[0]) as file:
             schema = file.schema_arrow
         self.columns = tuple(pick_column(schema.names, name) for name in wanted)
         for name in self.columns:
@@ -73,7 +73,7 @@ class ParquetTable:
         total = sum(group.bytes for groups in self._groups for group in groups)
         before = 0.0
         for path, groups in zip(self._files, self._groups, strict=True):
-            with _open(path) as file:
+            with open_parquet(path) as file:
                 self._check_schema(path, file.schema_arrow)
                 rows = 0
                 stream = file.iter_batches(batch_size=size, columns=list(self.columns))
@@ -89,20 +89,26 @@ class ParquetTable:
         return arrow_to_floats(batch[name])
 
     def _measure(self, path: Path) -> list[_Group]:
-        with _open(path) as file:
+        with open_parquet(path) as file:
             self._check_schema(path, file.schema_arrow)
             metadata = file.metadata
             groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
             return [_Group(group.num_rows, group.total_byte_size) for group in groups]
 
     def _check_schema(self, path: Path, schema: pa.Schema) -> None:
+        types = {name: self._types[name] for name in self.columns}
+        self.check_schema(path, schema, types, self._files)
+
+    @staticmethod
+    def check_schema(
+        path: Path, schema: pa.Schema, types: dict[str, pa.DataType], files: list[Path]
+    ) -> None:
         """Refuse a file that declares a column otherwise than the first file did."""
-        for name in self.columns:
-            kind = self._types[name]
+        for name, kind in types.items():
             if schema.names.count(name) != 1 or schema.field(name).type != kind:
                 raise DataError(
                     f"{str(path)!r} does not declare column {name!r} as {kind}, as "
-                    f"{str(self._files[0])!r} did: give all files one schema."
+                    f"{str(files[0])!r} did: give all files one schema."
                 )
 
 
@@ -115,7 +121,8 @@ def _bytes_done(groups: list[_Group], rows: int) -> float:
     return done
 
 
-def _open(path: Path) -> Any:
+def open_parquet(path: Path) -> Any:
+    """Open a file, or say that it cannot be read."""
     from pyarrow.parquet import ParquetFile
 
     try:

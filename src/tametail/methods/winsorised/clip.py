@@ -243,8 +243,10 @@ def _centre_variance(plan: Plan, squares: float) -> float:
     """Predict the variance of the centre: the median of a sample, privately chosen.
 
     With s^2 the variance of a record, an error of r ranks is about 2 s r / n: 2.5 s r / n for a
-    normal law, 1.4 s r / n for Laplace's.
+    normal law, 1.4 s r / n for Laplace's. A centre that is not asked for is exact.
     """
+    if not plan.has("centre"):
+        return 0.0
     n = max(plan.n or 1, 1)
     sampled = 2.0 ** -halvings(n)
     rate = float(exponential_rate(on_sample(plan.cost("centre"), halvings(n))))

@@ -1,0 +1,1 @@
+"""From records to persons: one row for each, computed from their own records alone."""

@@ -1,0 +1,146 @@
+"""The engine of persons: it reads the records once and answers about one row per person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tametail.doubles import LARGEST
+from tametail.engines.cells import Floats
+from tametail.engines.local import LocalEngine, Progress, Teller
+from tametail.engines.persons.ids import Persons
+from tametail.engines.persons.sums import ExactSums
+from tametail.engines.tables import Tell
+from tametail.engines.tables.computed import Selection
+from tametail.engines.tables.memory import MatrixTable
+from tametail.errors import DataError
+from tametail.queries.persons import PersonMean, PersonRows, View
+
+Integers = npt.NDArray[np.int64]
+
+
+class Totals:
+    """Sum and count of each person's records in each column: an accumulator.
+
+    A person's totals follow from that person's records alone, bit for bit, whatever the order of
+    the rows and the chunks that they come in (docs/proofs/persons.md).
+    """
+
+    def __init__(self, columns: int) -> None:
+        self._persons = Persons()
+        self._sums = [ExactSums() for _ in range(columns)]
+        self._counts: list[Integers] = [np.zeros(0, dtype=np.int64) for _ in range(columns)]
+
+    def add(self, matrix: Floats, ids: list[Any]) -> None:
+        """Add records; one without an id belongs to nobody and is dropped."""
+        codes = self._persons.codes(ids)
+        for index, sums in enumerate(self._sums):
+            numbers = matrix[:, index]
+            counted = (codes >= 0) & ~np.isnan(numbers)
+            whose = codes[counted]
+            sums.add(whose, numbers[counted], len(self._persons))
+            more = np.bincount(whose, minlength=len(self._persons))
+            more[: len(self._counts[index])] += self._counts[index]
+            self._counts[index] = more
+
+    def read(self) -> tuple[Floats, Integers]:
+        """Return sums and counts, a row for each person."""
+        sums = np.column_stack([each.read() for each in self._sums])
+        return sums, np.column_stack(self._counts)
+
+
+class PersonsEngine:
+    """Answers queries over persons: one number for each, by a view; by default their means.
+
+    >>> import pyarrow as pa
+    >>> from tametail.engines.tables.raw import open_source
+    >>> from tametail.queries.column import Count
+    >>> visits = pa.table({"who": ["Ann", "Bob", "Ann", None], "cost": [1.0, 5.0, 2.0, 7.0]})
+    >>> engine = PersonsEngine(Selection(open_source(visits), ["cost"], None, ["who"]))
+    >>> engine.size, engine.answer(Count()), engine.numbers(PersonMean()).tolist()
+    (2, (2,), [1.5, 5.0])
+    """
+
+    def __init__(self, selection: Selection, progress: Progress | None = None) -> None:
+        self._selection = selection
+        self._progress = progress
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self._selection.columns
+
+    @property
+    def size(self) -> int:
+        """The number of persons. Public under replace-one only."""
+        return len(self._totals[0])
+
+    @cached_property
+    def _totals(self) -> tuple[Floats, Integers]:
+        totals, teller = Totals(len(self.columns)), Teller(self._progress)
+        with np.errstate(all="ignore"):
+            for matrix, ids in self._selection.blocks(teller.tell):
+                totals.add(matrix, ids)
+            teller.end()
+            return totals.read()
+
+    def numbers(self, view: View) -> Floats:
+        """Return a number for each person; each operation is one of IEEE 754, person by person."""
+        sums, counts = (totals[:, view.column] for totals in self._totals)
+        rows = np.where(counts > 0, counts.astype(np.float64), np.nan)
+        with np.errstate(all="ignore"):
+            if isinstance(view, PersonRows):
+                return rows
+            if isinstance(view, PersonMean):
+                return sums / rows
+            return np.clip(sums - view.ratio * rows, -LARGEST, LARGEST)
+
+    def view(self, view: View) -> LocalEngine:
+        """Return an engine over one number for each person, computed at the first question."""
+        return LocalEngine(ViewTable(self, view))
+
+    @cached_property
+    def _means(self) -> LocalEngine:
+        means = [self.numbers(PersonMean(index)) for index in range(len(self.columns))]
+        return LocalEngine(MatrixTable(np.column_stack(means), self.columns))
+
+    def answer(self, query: Any) -> Any:
+        """Return the exact answer to ``query`` about the persons' means."""
+        return self._means.answer(query)
+
+    def rows(self, start: int, stop: int) -> LocalEngine:  # noqa: ARG002 - an engine's verb
+        """Persons have no positions."""
+        raise DataError("persons have no order: ask about all of them.")
+
+    def column(self, index: int) -> LocalEngine:
+        """Return an engine over the persons' means in one column."""
+        return self.view(PersonMean(index))
+
+
+class ViewTable:
+    """A column with one number for each person."""
+
+    def __init__(self, engine: PersonsEngine, view: View) -> None:
+        self._engine, self._view = engine, view
+        self.columns = (engine.columns[view.column],)
+        self.in_place = True
+
+    @cached_property
+    def _table(self) -> MatrixTable:
+        return MatrixTable(self._engine.numbers(self._view), self.columns)
+
+    def rows(self) -> int:
+        """Return the number of persons."""
+        return self._table.rows()
+
+    def chunks(self, most: int, start: int, stop: int | None, tell: Tell) -> Iterator[Floats]:
+        """Yield the numbers."""
+        return self._table.chunks(most, start, stop, tell)
+
+    def column(self, index: int) -> ViewTable:  # noqa: ARG002 - there is one
+        """Return itself: there is one column."""
+        return self

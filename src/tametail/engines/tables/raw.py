@@ -1,0 +1,186 @@
+"""Columns as they are kept: of frames and files, for ids, conditions and computed columns.
+
+A block maps columns to cells: an Arrow array, float64 of NumPy, or the list of a pandas column of
+objects. What a column is read as is its *role*: a frame or a Parquet file declares a type, a CSV file
+and a column of objects do not, so there the role decides.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import narwhals as nw
+import numpy as np
+import pyarrow as pa
+
+from tametail.engines.tables import Tell
+from tametail.engines.tables.blocks import ascii_only
+from tametail.engines.tables.csv import CsvTable
+from tametail.engines.tables.files import find_files, guarded, kind_of
+from tametail.engines.tables.frames import check_known, compute, is_frame, to_arrow
+from tametail.engines.tables.parquet import ParquetTable, open_parquet
+from tametail.engines.text import objects_to_floats, text_to_floats
+from tametail.errors import ColumnError, ParameterError
+
+Role = Literal["number", "text", "id"]
+Wanted = tuple[str, Role]
+Block = dict[Wanted, Any]
+
+_ROWS = 1 << 17
+
+
+class Source(Protocol):
+    """Named columns, read from the first row to the last as often as asked."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names of all columns: schema, and public."""
+
+    def empty(self, wanted: Sequence[Wanted]) -> Block | None:
+        """Return a block without rows, for its types; None where types are not known before."""
+
+    def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
+        """Yield the rows, these columns of them."""
+
+
+def open_source(data: Any) -> Source:
+    """Return the source of a frame, a file or several; anything else has no named columns."""
+    if is_frame(data):
+        return FrameSource(data)
+    paths = data if isinstance(data, list | tuple) else [data]
+    if not paths or not all(isinstance(path, str | os.PathLike) for path in paths):
+        raise ParameterError(
+            f"data of type {type(data).__name__} have no named columns: person=, where= and "
+            "computed columns are for frames and for files."
+        )
+    files = [file for path in paths for file in find_files(path)]
+    return ParquetSource(files) if kind_of(files) == "Parquet" else CsvSource(files)
+
+
+class FrameSource:
+    """Columns of a frame; all rows are one block."""
+
+    def __init__(self, data: Any) -> None:
+        frame = check_known(data)
+        if isinstance(frame, nw.Series):
+            raise ParameterError("a series has no named columns: pass the frame that it is from.")
+        self._frame = frame
+        self.names = [str(name) for name in frame.collect_schema().names()]
+
+    def empty(self, wanted: Sequence[Wanted]) -> Block | None:
+        """Return a block without rows; a lazy frame is not computed for that."""
+        if isinstance(self._frame, nw.LazyFrame):
+            return None
+        return self._block(self._frame.head(0), wanted)
+
+    def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
+        """Yield one block; a lazy frame is computed, once."""
+        if isinstance(self._frame, nw.LazyFrame):
+            self._frame = compute(self._frame)
+        yield self._block(self._frame, wanted)
+        tell(1.0)
+
+    def _block(self, frame: nw.DataFrame[Any], wanted: Sequence[Wanted]) -> Block:
+        kept = {str(name): name for name in frame.columns}
+        return {(name, role): _cells(frame.get_column(kept[name]), role) for name, role in wanted}
+
+
+def _cells(series: nw.Series[Any], role: Role) -> Any:
+    kind = getattr(series.to_native(), "dtype", None)
+    if series.dtype == nw.Object or isinstance(kind, np.dtypes.ObjectDType):
+        cells = series.to_list()
+        if role == "number":
+            return objects_to_floats(cells, None)
+        return cells if role == "id" else _texts(cells)
+    cells = to_arrow(series)
+    if cells is None:
+        raise ColumnError(
+            f"column {series.name!r} has type {kind}, which cannot be read: convert it before."
+        )
+    return _one(cells)
+
+
+def _texts(cells: list[Any]) -> pa.Array:
+    """Return the text of untyped cells as bytes; what is no text is missing."""
+    encoded = [
+        str.encode(cell, "utf-8", "surrogatepass") if issubclass(type(cell), str) else None
+        for cell in cells
+    ]
+    return pa.array(encoded, pa.large_binary())
+
+
+def _one(cells: Any) -> pa.Array:
+    """Return a chunked array as one; text gets wide offsets, so that it always fits."""
+    if not isinstance(cells, pa.ChunkedArray):
+        return cells
+    if pa.types.is_string(cells.type) or pa.types.is_binary(cells.type):
+        cells = cells.cast(pa.large_binary())
+    joined = cells.combine_chunks()
+    return joined.chunk(0) if isinstance(joined, pa.ChunkedArray) else joined
+
+
+class ParquetSource:
+    """Columns of Parquet files, streamed."""
+
+    def __init__(self, files: list[Path]) -> None:
+        self._files = files
+        with open_parquet(files[0]) as file:
+            self._schema = file.schema_arrow
+        self.names = list(self._schema.names)
+
+    def empty(self, wanted: Sequence[Wanted]) -> Block | None:
+        """Return a block without rows, and see that all files declare these columns alike."""
+        for path in self._files:
+            with open_parquet(path) as file:
+                ParquetTable.check_schema(path, file.schema_arrow, self._types(wanted), self._files)
+        return {one: pa.nulls(0, self._schema.field(one[0]).type) for one in wanted}
+
+    def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
+        """Yield blocks of rows, of all files in the order of their names."""
+        for number, path in enumerate(self._files):
+            with open_parquet(path) as file:
+                ParquetTable.check_schema(path, file.schema_arrow, self._types(wanted), self._files)
+                stream = file.iter_batches(batch_size=_ROWS, columns=_names(wanted))
+                for batch in guarded(stream, path, "Parquet"):
+                    yield {one: batch[one[0]] for one in wanted}
+            tell((number + 1) / len(self._files))
+
+    def _types(self, wanted: Sequence[Wanted]) -> dict[str, pa.DataType]:
+        return {name: self._schema.field(name).type for name in _names(wanted)}
+
+
+class CsvSource:
+    """Columns of CSV files, streamed; text and ids are bytes as they were written."""
+
+    def __init__(self, files: list[Path]) -> None:
+        self._files = files
+        self.names = CsvTable.header_names(files)
+
+    def empty(self, wanted: Sequence[Wanted]) -> Block | None:
+        """Return a block without rows: roles are the types of a CSV file."""
+        return {one: _csv_cells(pa.array([], pa.binary()), one[1]) for one in wanted}
+
+    def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
+        """Yield blocks of rows, of all files in the order of their names."""
+        names = _names(wanted)
+        table = CsvTable(self._files, names, None)
+        for cells in table.raw_cells(tell):
+            columns = dict(zip(names, cells.columns, strict=True))
+            yield {one: _csv_cells(columns[one[0]], one[1]) for one in wanted}
+
+
+def _names(wanted: Sequence[Wanted]) -> list[str]:
+    """Return each name once: a column may be wanted in several roles."""
+    return list(dict.fromkeys(name for name, _ in wanted))
+
+
+def _csv_cells(cells: pa.Array, role: Role) -> Any:
+    """Return numbers, or bytes; an empty cell is no text and names nobody."""
+    if role == "number":
+        return text_to_floats(ascii_only(cells))
+    import pyarrow.compute as pc
+
+    return pc.if_else(pc.equal(pc.binary_length(cells), 0), None, cells)

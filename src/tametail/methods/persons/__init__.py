@@ -1,0 +1,1 @@
+"""Means over all records where a person, with any number of them, is protected."""

@@ -1,0 +1,189 @@
+"""The mean over all records, where a person may have any number of them.
+
+With s the sum and c the number of a person's records, the mean is r = sum s / sum c. From a pilot
+r0 near r,
+
+    r = r0 + sum (s - r0 c) / sum c,
+
+and s - r0 c is small unless a person has many records that differ from the mean together: only
+there does clipping cost anything. Four questions to the persons, each of whom is one number:
+
+1. *pilot*: r0, a winsorised mean of the persons' means s / c;
+2. *rows*: from octave counts of c a number K of records that count of each; then sum min(c, K);
+3. *tail*: octave counts of z = s - r0 c around 0, from which follow clip points;
+4. *sum*: the sum of the clipped z; *spread*: of their squares, for the interval.
+
+No number of records that a person may have is asked of the caller.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tametail.inequalities.concentration import mean_deviation, second_moment_bound
+from tametail.inequalities.risk import split_risk
+from tametail.methods.persons.shares import ROWS_TAIL
+from tametail.methods.winsorised import column
+from tametail.methods.winsorised.clip import Clip, choose_clip
+from tametail.methods.winsorised.column import ColumnPlan
+from tametail.methods.winsorised.counts import Tails, octave_nodes
+from tametail.methods.winsorised.estimate import winsorised_mean
+from tametail.methods.winsorised.reference import Reference
+from tametail.methods.winsorised.sums import squares_bound, squares_query
+from tametail.planning import Step
+from tametail.privacy.budget import Budget, Noise, noise_for
+from tametail.queries.column import DistanceSum, Lattice
+from tametail.queries.persons import PersonMean, PersonResidual, PersonRows
+from tametail.release import Estimate, Interval
+from tametail.tail import parse_within
+
+if TYPE_CHECKING:
+    from tametail.ask import Ask
+
+UNSEEN = (
+    "no person stands out of the noise: the value is the pilot's, a mean of the persons' own "
+    "means, and nothing bounds how far it is from the mean of the records"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """A noisy sum of clipped numbers around 0, one for each person; None was asked if unseen."""
+
+    value: float
+    noise: Noise
+    tick: float
+    clip: Clip
+
+    def doubt(self, risk: float) -> float:
+        """How far noise and rounding may have moved the sum, but for this risk on either side."""
+        return self.noise.quantile(risk) * self.tick
+
+
+def persons_mean(plan: ColumnPlan, ask: Ask, index: int) -> Estimate:
+    """Estimate the mean of one column; the plan has the steps of ``shares``, and n persons."""
+    low, high = plan.possible
+    persons = max(plan.n or 1, 1)
+    ratio = _pilot(plan, ask, index)
+    rows = _rows(plan, ask, index, persons)
+    around = replace(plan, steps=tuple(step for step in plan.steps if step.name in _AROUND_ZERO))
+    budget = around.spending
+    asked = ask.view(PersonResidual(ratio, index), budget)
+    total = _clipped_sum(around, asked, plan.cost("tail"), persons)
+    if total is None:
+        unknown = None if plan.confidence is None else _nothing_known(plan)
+        return Estimate(min(max(ratio, low), high), unknown, notes=(UNSEEN,))
+    squares = math.inf
+    if plan.has("spread"):
+        capped = squares_query(total.clip)
+        (answer,) = asked(capped, plan.cost("spread"))
+        squares = squares_bound(plan, capped, answer)
+    # Noise may have made it anything; there is at least one record.
+    records = max(rows.value + rows.clip.excess, rows.doubt(0.5), 1.0)
+    value = min(max(ratio + (total.value + total.clip.excess) / records, low), high)
+    interval = None
+    if plan.confidence is not None:
+        interval = _interval(plan, ratio, total, rows, squares, value)
+    return Estimate(value, interval)
+
+
+#: The steps that are asked about s - r0 c.
+_AROUND_ZERO = ("tail", "sum", "spread")
+
+
+def _pilot(plan: ColumnPlan, ask: Ask, index: int) -> float:
+    """Return a private mean of the persons' means, which may lie anywhere."""
+    cost, anywhere = plan.cost("pilot"), parse_within(None)
+    steps = column.divide(cost, plan.unit, plan.n or 1, needs_spread=False)
+    pilot = replace(
+        plan, within=anywhere, possible=anywhere, confidence=None, steps=steps, budget=cost
+    )
+    return winsorised_mean(pilot, ask.view(PersonMean(index), cost)).value
+
+
+def _rows(plan: ColumnPlan, ask: Ask, index: int, persons: int) -> Total:
+    """Return a private sum of min(c, K), with K by octave counts of c."""
+    cost = plan.cost("rows")
+    tail, total = cost.split(ROWS_TAIL, 1 - ROWS_TAIL)
+    part = replace(
+        plan, confidence=None, budget=cost, steps=(Step("tail", tail), Step("sum", total))
+    )
+    asked = ask.view(PersonRows(index), cost)
+    found = _clipped_sum(part, asked, tail, persons)
+    if found is not None:
+        return found
+    # Nobody stands out, so there are few persons, with one record each as far as one can tell.
+    return Total(float(persons), noise_for(total, 1, 1), 1.0, Clip(0.0, 0.0, 1.0))
+
+
+def _clipped_sum(plan: ColumnPlan, ask: Ask, tail: Budget, persons: int) -> Total | None:
+    """Ask for octave counts around 0 and then for the sum, clipped where they suggest."""
+    nodes = octave_nodes(plan, 0.0)
+    tails = Tails.read(plan, nodes, ask(nodes, tail), tail)
+    clip = choose_clip(plan, 0.0, tails, persons, Reference.of(plan, (0.0, 0.0)))
+    if clip.side == 0:
+        return None
+    cost = plan.cost("sum")
+    lattice = Lattice.of_distances(
+        0.0, clip.below, clip.above, strength=cost.strength, records=persons
+    )
+    query = DistanceSum(0.0, lattice)
+    (answer,) = ask(query, cost)
+    sensitivity = query.sensitivity(plan.unit)
+    noise = noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
+    return Total(lattice.value(answer), noise, lattice.tick, clip)
+
+
+def _interval(
+    plan: ColumnPlan, ratio: float, total: Total, rows: Total, squares: float, value: float
+) -> Interval:
+    """Return an interval for the winsorised ratio r0 + sum clip(z) / sum min(c, K).
+
+    Numerator and denominator each lie in an interval, by their noise and, for a population, by
+    sampling; a quotient of both is between those of their ends. Nothing is linearised.
+    """
+    confidence = plan.confidence or 0.0
+    risk, persons = split_risk(1 - confidence), max(plan.n or 1, 1)
+    noise, doubt = total.doubt(risk.noise / 4), rows.doubt(risk.noise / 4)
+    sampled = sampled_rows = 0.0
+    if plan.target == "population":
+        sampled, sampled_rows = _sampling(total, rows, squares, persons, risk.sampling, risk.spread)
+    fewest = rows.value - doubt - sampled_rows
+    if not fewest > 0:
+        return _nothing_known(plan)
+    most = rows.value + doubt + sampled_rows
+    ends = [
+        end / records
+        for end in (total.value - noise - sampled, total.value + noise + sampled)
+        for records in (fewest, most)
+    ]
+    rounding = 2 * math.ulp(abs(ratio)) + total.tick * persons / fewest
+    low, high = ratio + min(ends) - rounding, ratio + max(ends) + rounding
+    possible = plan.possible
+    low, high = max(min(low, value), possible[0]), min(max(high, value), possible[1])
+    widest = max(high - value, value - low)
+    parts = {"sampling": sampled / fewest, "noise": noise / fewest, "rounding": rounding}
+    truncation = max(widest - sum(parts.values()), 0.0)
+    return Interval(low, high, confidence, "winsorised mean", parts | {"truncation": truncation})
+
+
+def _sampling(
+    total: Total, rows: Total, squares: float, persons: int, risk: float, spread: float
+) -> tuple[float, float]:
+    """Bound how far the sums of clipped z and of min(c, K) lie from what is expected of them.
+
+    E min(c, K)^2 <= K E min(c, K), so the records need no second moment of their own.
+    """
+    reach = total.clip.below + total.clip.above
+    moment = second_moment_bound(squares / persons, reach, persons, spread / 2)
+    of_sum = mean_deviation(math.sqrt(moment), reach, persons, risk / 3)
+    most = rows.clip.above
+    deviation = math.sqrt(most * max(rows.value / persons, 1.0))
+    return persons * of_sum, persons * mean_deviation(deviation, most, persons, risk / 6)
+
+
+def _nothing_known(plan: ColumnPlan) -> Interval:
+    parts = {"sampling": 0.0, "noise": math.inf, "rounding": 0.0, "truncation": 0.0}
+    return Interval(*plan.possible, plan.confidence or 0.0, "winsorised mean", parts)

@@ -1,0 +1,99 @@
+"""The method for records of persons: its steps, its predictions and its words."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tametail.methods.apart.estimate import column_plans
+from tametail.methods.persons.estimate import persons_mean
+from tametail.methods.persons.shares import FEASIBLE, PURPOSES, divide, names
+from tametail.methods.winsorised import column
+from tametail.methods.winsorised import predict as prediction
+from tametail.planning import Plan, Step
+from tametail.privacy.budget import Budget
+from tametail.queries.column import Count
+from tametail.request import Request
+
+if TYPE_CHECKING:
+    from tametail.ask import Ask
+    from tametail.release import Estimate
+
+
+class RecordsOfPersons:
+    """Every record counts, and a person with all of theirs is protected."""
+
+    name = "mean of the records of persons"
+    purposes = PURPOSES
+
+    def working(self, budget: Budget) -> Budget:
+        """Return the budget in the notion in which the steps are paid."""
+        return column.working(budget)
+
+    def names(self, request: Request) -> tuple[tuple[str, int], ...]:
+        """Return the names and rounds of the steps."""
+        return names(needs_spread=request.wants_spread)
+
+    def divide(self, request: Request, n: int, budget: Budget) -> tuple[Step, ...] | None:
+        """Return the steps with what they cost in all columns; shares are those of one."""
+        whole = self.working(budget)
+        each = divide(whole.share(1 / request.dim), n, needs_spread=request.wants_spread)
+        parts = [step.cost.values()[0] for step in each]
+        costs = whole.split(*[part / sum(parts) for part in parts])
+        return tuple(Step(step.name, cost) for step, cost in zip(each, costs, strict=True))
+
+    def estimate(self, plan: Plan, ask: Ask) -> tuple[Estimate, ...]:
+        """Ask, and conclude from the answers: the columns one after the other."""
+        if plan.n is None:
+            (count,) = ask(Count(), plan.cost("count"))
+            plan = plan.with_count(count)
+        parts = column_plans(plan)
+        return tuple(persons_mean(part, ask, index) for index, part in enumerate(parts))
+
+    def rmse(self, plan: Plan) -> float | tuple[float, ...] | None:  # noqa: ARG002 - a method's verb
+        """None: nothing is assumed about persons that would bound it."""
+        return None
+
+    def relative_rmse(self, plan: Plan) -> float | None:
+        """Predict the error in standard deviations of the reference law for records.
+
+        Records are taken to be independent, with as many for each person: the mean of m of them
+        has a standard deviation of 1/sqrt(m). Without a guess of the records m is 1.
+        """
+        if plan.n is None:
+            return None
+        error = prediction.reference_rmse(column_plans(plan)[0])
+        return None if error is None else error / math.sqrt(_each(plan))
+
+    def half_width(self, plan: Plan, confidence: float) -> float | None:
+        """Predict the half-width of the widest interval, likewise."""
+        if plan.n is None:
+            return None
+        part = replace(column_plans(plan)[0], confidence=confidence)
+        width = prediction.half_width(part, 1 - (1 - confidence) / plan.dim)
+        return None if width is None else width / math.sqrt(_each(plan))
+
+    def advice(self, plan: Plan) -> tuple[str, ...]:
+        """Say what would help."""
+        if plan.n is None or plan.n * plan.left.strength / plan.dim >= FEASIBLE:
+            return ()
+        return (
+            f"persons times epsilon is below {FEASIBLE:g} for a column, so the answer may be far "
+            "off: more persons, more budget, or each='person', which asks for less, would help",
+        )
+
+    def reasons(self, plan: Plan) -> tuple[str, ...]:
+        """Say what counts how much."""
+        if plan.request.rows is None:
+            return ("every record counts, however many a person has",)
+        return (f"every record counts: about {plan.request.rows:,} of them, by your guess",)
+
+
+def _each(plan: Plan) -> float:
+    """Return the guess of the records that a person has."""
+    rows = plan.request.rows
+    return 1.0 if rows is None or plan.n is None else max(rows / plan.n, 1.0)
+
+
+RECORDS_OF_PERSONS = RecordsOfPersons()

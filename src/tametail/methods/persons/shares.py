@@ -1,0 +1,62 @@
+"""How a budget is divided where persons are protected, and what each part is for.
+
+None of these numbers touches privacy.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tametail.methods.winsorised.shares import spread_share
+from tametail.planning import Step
+from tametail.privacy.budget import Budget
+
+#: What each step is for, in the words of the printed plan.
+PURPOSES = {
+    "count": "roughly how many persons there are",
+    "pilot": "a winsorised mean of the persons' own means",
+    "rows": "how many records there are, of persons with a bounded number each",
+    "tail": "how persons differ from the pilot with all of their records, by octaves",
+    "spread": "second moment of these clipped differences, for the interval",
+    "sum": "sum of these differences, clipped",
+    "rest": "the other steps; their shares follow from the count",
+}
+
+#: The pilot's share: it has to be near enough that persons with many records do not stand out by
+#: their number alone. Where there is plenty, less will do.
+PILOT, PILOT_IF_PLENTY, PLENTY = 0.25, 0.15, 1e4
+
+#: The share of the number of records: it divides a difference, so its noise matters little.
+ROWS: Final = 0.10
+
+#: The part of that which finds how many records of a person count.
+ROWS_TAIL: Final = 0.5
+
+#: The part of what is left that finds the clip points of the differences.
+TAIL: Final = 0.30
+
+#: Below so many persons times epsilon the plan warns.
+FEASIBLE: Final = 2000.0
+
+
+def names(*, needs_spread: bool) -> tuple[tuple[str, int], ...]:
+    """Return the names of the steps, and their rounds."""
+    found = ["pilot", "rows", "tail", "sum", *(["spread"] if needs_spread else [])]
+    return tuple((name, 1) for name in found)
+
+
+def divide(budget: Budget, n: int, *, needs_spread: bool) -> tuple[Step, ...]:
+    """Divide the budget between the steps.
+
+    >>> from tametail.privacy.budget import pure
+    >>> [(step.name, round(step.cost.epsilon, 2)) for step in divide(pure(1), 3000, needs_spread=False)]
+    [('pilot', 0.25), ('rows', 0.1), ('tail', 0.2), ('sum', 0.45)]
+    """
+    pilot = PILOT if n * budget.strength < PLENTY else PILOT_IF_PLENTY
+    rest = 1 - pilot - ROWS
+    parts = {"pilot": pilot, "rows": ROWS, "tail": TAIL * rest, "sum": (1 - TAIL) * rest}
+    if needs_spread:
+        spread = spread_share(budget, n)
+        parts = {name: part * (1 - spread) for name, part in parts.items()} | {"spread": spread}
+    costs = budget.split(*parts.values())
+    return tuple(Step(name, cost) for name, cost in zip(parts, costs, strict=True))

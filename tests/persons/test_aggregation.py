@@ -1,0 +1,183 @@
+"""One row per person: a function of that person's records alone, in every order and every chunk."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tametail.doubles import LARGEST
+from tametail.engines.persons.engine import PersonsEngine, Totals
+from tametail.engines.persons.sums import ExactSums
+from tametail.engines.tables.computed import Selection
+from tametail.engines.tables.raw import open_source
+from tametail.errors import ColumnError, ParameterError
+from tametail.queries.persons import PersonMean, PersonResidual, PersonRows
+
+NUMBERS = st.floats(allow_nan=True, allow_infinity=True) | st.sampled_from(
+    [0.1, 1e300, -1e300, 5e-324, -0.0, LARGEST, -LARGEST, 2.0**-1022]
+)
+NAMES = st.sampled_from(["Müller", "Möller", "", "a", "A", None])
+RECORDS = st.lists(st.tuples(NAMES, NUMBERS), min_size=1, max_size=40)
+
+
+def engine(data, person="who", column="x", where=None):
+    ids = [person] if isinstance(person, str) else person
+    return PersonsEngine(Selection(open_source(data), [column], where, ids))
+
+
+def rows_of(records, cuts=()):
+    """Return T(D), sorted: bits of the sum, and the count, of every person."""
+    totals = Totals(1)
+    for part in np.split(np.arange(len(records)), sorted(cuts)):
+        names = pa.array([records[i][0] for i in part], pa.string())
+        numbers = np.array([records[i][1] for i in part], dtype=np.float64)
+        totals.add(numbers[:, np.newaxis], [names])
+    sums, counts = totals.read()
+    return sorted(zip(sums[:, 0].view(np.int64).tolist(), counts[:, 0].tolist(), strict=True))
+
+
+class TestTotals:
+    @settings(max_examples=60, deadline=None)
+    @given(records=RECORDS, data=st.data())
+    def test_order_and_chunks_do_not_matter(self, records, data):
+        shuffled = data.draw(st.permutations(records))
+        cuts = data.draw(st.lists(st.integers(0, len(records)), max_size=4))
+        assert rows_of(shuffled, cuts) == rows_of(records)
+
+    @settings(max_examples=60, deadline=None)
+    @given(records=RECORDS, data=st.data())
+    def test_without_a_person_there_is_one_row_less_and_no_other_change(self, records, data):
+        whose = data.draw(st.sampled_from([name for name, _ in records]))
+        left = [record for record in records if record[0] != whose]
+        before, after = rows_of(records), rows_of(left)
+        if whose is None:
+            assert after == before
+        else:
+            own = rows_of([record for record in records if record[0] == whose])
+            assert len(own) == 1
+            assert sorted([*after, *own]) == before
+
+    def test_shuffled_decimals_keep_their_sums(self):
+        numbers = np.random.default_rng(1).normal(size=20_000).round(2)
+        records = [("ab"[i % 2], x) for i, x in enumerate(numbers)]
+        assert rows_of(records[::-1]) == rows_of(records)
+
+    def test_more_persons_come_with_later_chunks(self):
+        records = [(str(i % 50), 1.0 + i) for i in range(400)]
+        assert rows_of(records, range(0, 400, 7)) == rows_of(records)
+
+
+class TestExactSums:
+    @settings(max_examples=150, deadline=None)
+    @given(numbers=st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=30))
+    def test_the_double_is_next_to_the_exact_sum(self, numbers):
+        sums = ExactSums()
+        sums.add(np.zeros(len(numbers), dtype=np.int64), np.array(numbers), 1)
+        exact = sum(map(Fraction, numbers), Fraction(0))
+        (found,) = sums.read()
+        if abs(exact) >= Fraction(LARGEST):
+            assert found == (LARGEST if exact > 0 else -LARGEST)
+        else:
+            assert abs(Fraction(found) - exact) <= Fraction(math.ulp(float(exact)))
+
+    @settings(max_examples=100, deadline=None)
+    @given(number=st.floats(allow_nan=False, allow_infinity=False))
+    def test_one_number_is_itself(self, number):
+        sums = ExactSums()
+        sums.add(np.zeros(1, dtype=np.int64), np.array([number]), 1)
+        assert sums.read().tolist() == [number]
+
+    def test_large_values_that_differ_little_keep_their_differences(self):
+        numbers = 1e12 + np.arange(1000) % 7
+        who = np.arange(1000) % 10
+        frame = pa.table({"who": who, "x": numbers})
+        residuals = engine(frame).numbers(PersonResidual(1e12))
+        wanted = np.bincount(who, (np.arange(1000) % 7).astype(float))
+        assert np.allclose(residuals, wanted, atol=0.02)
+
+
+class TestIds:
+    def people(self, column, **more):
+        count = len(column)
+        return engine(pa.table({"who": column, "x": pa.array([1.0] * count), **more})).size
+
+    def test_large_whole_numbers_are_no_floats(self):
+        assert self.people(pa.array([2**53, 2**53 + 1, 2**63 - 1, 2**63 - 2])) == 4
+
+    def test_text_is_its_bytes(self):
+        assert self.people(pa.array(["Müller", "Möller", "müller", "M\u0075\u0308ller"])) == 4
+
+    def test_missing_ids_are_nobody(self):
+        assert self.people(pa.array(["a", None, "a", None])) == 1
+        assert self.people(pa.array([1.5, None, math.nan, 1.5])) == 1
+
+    def test_columns_are_a_tuple(self):
+        frame = pa.table({"a": ["x", "xy", None, "x"], "b": ["yz", "z", "z", None], "x": [1.0] * 4})
+        assert engine(frame, ["a", "b"]).size == 2
+
+    def test_times_dictionaries_and_decimals(self):
+        days = pa.array([1, 2, 2, None], pa.date32())
+        assert self.people(days) == 2
+        assert self.people(pa.array([2**62, -(2**62)], pa.timestamp("ns"))) == 2
+        assert self.people(pa.array(["a", "b", "a"]).dictionary_encode()) == 2
+        assert self.people(pa.array([1, 2]).cast(pa.decimal128(30, 2))) == 2
+
+    def test_objects_are_told_apart_by_class_and_value(self):
+        cells = [1, "1", b"1", 1.0, None, math.nan, object(), 1, "1"]
+        frame = pd.DataFrame({"who": pd.Series(cells, dtype=object), "x": 1.0})
+        assert engine(frame).size == 4
+        frame["site"] = pd.Series(["a", None] * 4 + ["a"], dtype=object)
+        assert engine(frame, ["who", "site"]).size == 3  # 1, b"1" and "1"
+
+    def test_a_type_that_names_nobody_is_refused(self):
+        with pytest.raises(ColumnError, match="names nobody"):
+            self.people(pa.array([[1], [2]]))
+
+
+class TestSources:
+    RECORDS = pa.table(
+        {
+            "who": ["Müller", "Möller", None, "Möller", "x, y"],
+            "x": [1.5, 2.0, 100.0, None, -3.0],
+            "age": [70.0, 20.0, 70.0, 80.0, 66.0],
+        }
+    )
+
+    def frames(self, tmp_path):
+        pq.write_table(self.RECORDS, tmp_path / "a.parquet")
+        text = "who,x,age\nMüller,1.5,70\nMöller,2,20\n,100,70\nMöller,n/ä,80\n"
+        (tmp_path / "a.csv").write_text(text + '"x, y",-3,66\n', encoding="utf-8")
+        frame = self.RECORDS.to_pandas()
+        return [
+            self.RECORDS, frame, frame.astype({"who": object}), pl.from_arrow(self.RECORDS),
+            pl.from_arrow(self.RECORDS).lazy(), tmp_path / "a.parquet", str(tmp_path / "a.csv"),
+        ]  # fmt: skip
+
+    def test_all_give_the_same_persons(self, tmp_path):
+        for data in self.frames(tmp_path):
+            one = engine(data)
+            found = zip(one.numbers(PersonMean()), one.numbers(PersonRows()), strict=True)
+            assert sorted(found) == [(-3.0, 1.0), (1.5, 1.0), (2.0, 1.0)]
+
+    def test_all_filter_and_compute_alike(self, tmp_path):
+        for data in self.frames(tmp_path):
+            one = engine(data, column="x * 2 + age", where="age >= 65 and who != 'x, y'")
+            assert np.sort(one.numbers(PersonMean())).tolist()[0] == 73.0
+            assert np.isnan(one.numbers(PersonMean())).sum() == 2
+            assert one.size == 3  # a filtered record is missing: its person stays
+
+    def test_data_without_names_are_refused(self):
+        with pytest.raises(ParameterError, match="no named columns"):
+            open_source(np.ones(3))
+
+    def test_bytes_beyond_ascii_in_a_csv_file_keep_persons_apart(self, tmp_path):
+        path = tmp_path / "odd.csv"
+        path.write_bytes(b"who,x\n\xff,1\n\xfe,2\nM\xc3\xbc,3\nM\xc3\xb6,4\n")
+        assert engine(path).size == 4
