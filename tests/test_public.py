@@ -19,13 +19,13 @@ SIGNATURES = {
     "mean": (
         "(data, column=None, *, epsilon=None, delta=None, rho=None, budget=None, tail=None, "
         "within=None, unit='add-remove', missing='skip', n=None, confidence=0.95, "
-        "target='population', plan=None, common=False, "
-        "ledger=None, dataset=None, release_id=None)"
+        "target='population', plan=None, common=False, person=None, each='record', "
+        "rows=None, where=None, ledger=None, dataset=None, release_id=None)"
     ),
     "plan": (
         "(n=None, *, epsilon=None, delta=None, rho=None, budget=None, tail=None, within=None, "
         "unit='add-remove', missing='skip', confidence=0.95, target='population', dim=1, "
-        "common=False)"
+        "common=False, person=False, each='record', rows=None)"
     ),
     "sample_size": (
         "(error, *, epsilon=None, delta=None, rho=None, budget=None, tail=None, confidence=0.95, "

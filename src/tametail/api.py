@@ -15,7 +15,7 @@ from tametail.planning import Plan
 from tametail.privacy.budget import Budget, Pure, parse_budget
 from tametail.privacy.unit import Unit
 from tametail.release import Release, library_of
-from tametail.request import GREATEST_STRENGTH, LEAST_STRENGTH, Said
+from tametail.request import GREATEST_STRENGTH, LEAST_STRENGTH, Request, Said
 from tametail.run import asking, replaying, run
 from tametail.tail import Tail
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Progress = Callable[[float], None]
 Columns = str | Sequence[str] | None
+Person = str | Sequence[str] | None
 Within = float | tuple[float, float] | None
 
 
@@ -45,6 +46,10 @@ def mean(
     target: str = "population",
     plan: Plan | None = None,
     common: bool = False,
+    person: Person = None,
+    each: str = "record",
+    rows: int | None = None,
+    where: str | None = None,
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     release_id: str | None = None,
@@ -89,6 +94,19 @@ def mean(
     common
         For several columns: they share a unit and a size (pixels, embeddings, returns), so
         use one centre and one scale for all of them.
+    person
+        The column of a frame or a file, or a list of columns, whose value says whose record it
+        is. Then a person is protected, with all of their records however many these are, and ``n``
+        counts persons (docs/guide/persons.md). A record without a person is left out.
+    each
+        With ``person``, what counts once: "record", so that a person with many records counts
+        more, or "person", by the mean of their own records.
+    rows
+        A guess of the number of records of all persons; predictions use it.
+    where
+        A condition on records, such as ``"age >= 65 and region != 'north'"``
+        (docs/guide/filters.md). A record for which it is not true counts as missing. ``column``
+        may be a computation likewise: ``"charge / nights"``.
     ledger, dataset, release_id
         A :class:`~tametail.Ledger`, or its path or address, which is charged before any record is
         read; the name that it has for these data; and an id of your own, under which the same
@@ -113,17 +131,18 @@ def mean(
     said: dict[str, Any] = {
         "epsilon": epsilon, "delta": delta, "rho": rho, "budget": budget, "tail": tail,
         "within": within, "unit": unit, "missing": missing, "n": n, "confidence": confidence,
-        "target": target, "common": common,
+        "target": target, "common": common, "each": each, "rows": rows,
     }  # fmt: skip
     payment = _payment(ledger, dataset, release_id)
     if plan is None:
-        request = Said.parse(**said)
-        engine = _open(data, column)
+        request = Said.parse(**said, person=person, where=where)
+        engine = _open(data, column, request)
         planned = Plan.of(request.about(engine.columns))
     else:
         _check_left_alone(said)
-        engine = _open(data, column)
-        planned = _checked(plan).with_names(engine.columns)
+        planned = _checked(plan).about(person, where)
+        engine = _open(data, column, planned.request)
+        planned = planned.with_names(engine.columns)
     if payment is not None:
         return _paid(payment, planned, engine, data)
     return replace(run(*asking(planned, engine)), library=library_of(data))
@@ -144,12 +163,16 @@ def plan(
     target: str = "population",
     dim: int = 1,
     common: bool = False,
+    person: bool | str | Sequence[str] = False,
+    each: str = "record",
+    rows: int | None = None,
 ) -> Plan:
     """Plan a release from public numbers, before any data is read.
 
     The arguments are those of :func:`mean`. The plan predicts its error (``rmse`` with a tail
     assumption, ``relative_rmse`` without), prints its steps and says what would help. ``dim`` is
-    the number of columns.
+    the number of columns. With ``person=True``, ``n`` counts persons; which column says who they
+    are may be said later, beside ``plan=``, and is "person" if it is not.
 
     >>> import tametail as tt
     >>> plan = tt.plan(n=10_000, epsilon=1, tail=tt.Moment(2, 100.0))
@@ -163,6 +186,7 @@ def plan(
     said = Said.parse(
         epsilon=epsilon, delta=delta, rho=rho, budget=budget, tail=tail, within=within, unit=unit,
         missing=missing, n=n, confidence=confidence, target=target, common=common,
+        person="person" if person is True else person or None, each=each, rows=rows,
     )  # fmt: skip
     if count(dim=dim) < 1:
         raise ParameterError(f"dim={shown(dim)} is not positive: there is at least one column.")
@@ -263,8 +287,8 @@ def carry_out(
 
     ``progress`` is called with the part of a file that a pass has read, never with rows.
     """
-    engine = _open(data, column, progress)
-    planned = _checked(plan).with_names(engine.columns)
+    engine = _open(data, column, _checked(plan).request, progress)
+    planned = plan.with_names(engine.columns)
     if payment is not None:
         return _paid(payment, planned, engine, data)
     return replace(run(*asking(planned, engine)), library=library_of(data))
@@ -296,12 +320,17 @@ def _paid(payment: Payment, plan: Plan, engine: Engine, data: object) -> Release
     return replace(released, library=library_of(data))
 
 
-def _open(data: object, column: Columns, progress: Progress | None = None) -> Engine:
+def _open(
+    data: object,
+    column: Columns,
+    asked: Said | Request,
+    progress: Progress | None = None,
+) -> Engine:
     # Imported here because it brings in pyarrow and narwhals, which planning does not need.
     from tametail.engines.open import open_table
 
     try:
-        return open_table(data, column, progress)
+        return open_table(data, column, progress, person=asked.unit.person, where=asked.where)
     except DataError as error:
         raise type(error)(f"{error} Nothing was spent.") from None
 
@@ -317,7 +346,7 @@ def _checked(plan: object) -> Plan:
 
 _DEFAULTS = {
     "unit": "add-remove", "missing": "skip", "confidence": 0.95, "target": "population",
-    "common": False,
+    "common": False, "each": "record",
 }  # fmt: skip
 
 

@@ -105,6 +105,19 @@ _REQUEST = (
         help="Whose mean the interval is for.",
     ),
     click.option("--common", is_flag=True, help="Several columns share one unit and one size."),
+    click.option(
+        "--person",
+        multiple=True,
+        help="Column that says whose record it is: persons are protected. Repeated: a tuple.",
+    ),
+    click.option(
+        "--each",
+        type=click.Choice(["record", "person"]),
+        default="record",
+        show_default=True,
+        help="With --person: what counts once, a record or a person's own mean.",
+    ),
+    click.option("--rows", type=int, help="With --person and -n persons: a guess of the records."),
     click.option("--json", "as_json", is_flag=True, help="Print JSON."),
 )
 
@@ -134,8 +147,10 @@ _commands.add_command(ledger_commands)
     "--column",
     "columns",
     multiple=True,
-    help="Name of the column; may be left out if there is only one. Repeated: several means.",
+    help="Name of the column, or a computation; may be left out if there is only one column. "
+    "Repeated: several means.",
 )
+@click.option("--where", help='Condition on records, such as "age >= 65"; others are missing.')
 @_request
 @click.option("--plan", "plan_file", metavar="FILE.json", help="Follow what `plan --json` wrote.")
 @ledger_option
@@ -148,6 +163,7 @@ def _mean(
     /,
     file: str,
     columns: tuple[str, ...],
+    where: str | None,
     plan_file: str | None,
     as_json: bool,
     place: str | None,
@@ -160,8 +176,10 @@ def _mean(
     if plan_file is None:
         planned = _plan_of(dim=len(columns) or 1, **request)
     else:
+        person = request.pop("person") or None
         _check_left_alone(ctx, request)
-        planned = Plan.from_json(_text(plan_file))
+        planned = Plan.from_json(_text(plan_file)).about(person, None)
+    planned = planned.about(None, where)
     # A ledger that only the environment names is used where data are named.
     payment = (
         None
@@ -278,13 +296,13 @@ def _answer(error: float, **request: Any) -> dict[str, Any]:
     return {"epsilon": epsilon_for(error, n=request["n"], tail=tail, **common)}
 
 
-def _plan_of(*, moment: Any, bounds: Any, **request: Any) -> Any:
+def _plan_of(*, moment: Any, bounds: Any, person: tuple[str, ...], **request: Any) -> Any:
     if all(request[name] is None for name in ("epsilon", "delta", "rho")):
         raise click.UsageError(
             "there is no privacy budget: write --epsilon 1, or --epsilon 1 --delta 1e-6, or "
             "--rho 0.5."
         )
-    return plan(tail=_tail(moment, bounds), **request)
+    return plan(tail=_tail(moment, bounds), person=person or False, **request)
 
 
 def _tail(moment: Any, bounds: Any) -> Tail:

@@ -206,6 +206,11 @@ class Plan:
         """Return the plan for columns of these names."""
         return replace(self, request=self.request.with_names(names))
 
+    def about(self, person: str | Sequence[str] | None, where: str | None) -> Plan:
+        """Return the plan for these persons and records; None leaves what it says."""
+        request = self.request.about(person, where)
+        return self if request is self.request else replace(self, request=request)
+
     def with_count(self, noisy_count: int) -> Plan:
         """Return the plan for the other steps, once the private count is known."""
         return _methods().continued(self, max(noisy_count, 1))

@@ -347,7 +347,10 @@ class Release:
             return cls(
                 means=tuple(map(Mean.from_dict, record["rows"])),
                 guarantee=Guarantee(
-                    record["epsilon"], record["delta"], record["rho"], Unit.parse(record["unit"], record.get("person"))
+                    record["epsilon"],
+                    record["delta"],
+                    record["rho"],
+                    Unit.parse(record["unit"], record.get("person")),
                 ),
                 plan=Plan.from_dict(record["plan"]),
                 method=str(record["method"]),

@@ -130,6 +130,19 @@ class Request:
         """Whether an interval needs second moments of the records."""
         return self.confidence is not None and self.target == "population"
 
+    def about(self, person: str | Sequence[str] | None, where: str | None) -> Request:
+        """Return the same request, with the column of persons and the condition said now."""
+        request = self
+        if person is not None:
+            if self.unit.person is None:
+                raise ParameterError(
+                    "person= is given beside a plan for records: write plan(..., person=True)."
+                )
+            request = replace(request, unit=Unit.parse(self.unit.value, person))
+        if where is not None:
+            request = replace(request, where=str(Expression.parse_condition(_text(where))))
+        return request
+
     def with_names(self, names: Sequence[str]) -> Request:
         """Return the same request for columns of these names.
 
@@ -362,7 +375,7 @@ def _text(where: object) -> str:
     if isinstance(where, str):
         return where
     raise ParameterError(
-        f"where of type {type(where).__name__} is no text: write where=\"age >= 65\"."
+        f'where of type {type(where).__name__} is no text: write where="age >= 65".'
     )
 
 

@@ -9,6 +9,7 @@ from .expressions import EXPRESSIONS
 from .ledger import LEDGERS
 from .mechanisms import MECHANISMS
 from .mutant import Mutant
+from .persons import PERSONS
 from .sensitivities import SENSITIVITIES
 
 MUTANTS: tuple[Mutant, ...] = (
@@ -19,4 +20,5 @@ MUTANTS: tuple[Mutant, ...] = (
     *ESTIMATORS,
     *EXPRESSIONS,
     *LEDGERS,
+    *PERSONS,
 )

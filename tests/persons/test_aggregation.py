@@ -118,6 +118,13 @@ class TestIds:
         assert self.people(pa.array(["a", None, "a", None])) == 1
         assert self.people(pa.array([1.5, None, math.nan, 1.5])) == 1
 
+    def test_more_chunks_tell_ids_apart(self):
+        totals = Totals(1)
+        for start in (0, 5):
+            names = pa.array([str(number) for number in range(start, start + 10)])
+            totals.add(np.ones((10, 1)), [names])
+        assert totals.read()[1][:, 0].tolist() == [1] * 5 + [2] * 5 + [1] * 5
+
     def test_columns_are_a_tuple(self):
         frame = pa.table({"a": ["x", "xy", None, "x"], "b": ["yz", "z", "z", None], "x": [1.0] * 4})
         assert engine(frame, ["a", "b"]).size == 2

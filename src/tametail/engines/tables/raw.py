@@ -1,8 +1,8 @@
 """Columns as they are kept: of frames and files, for ids, conditions and computed columns.
 
 A block maps columns to cells: an Arrow array, float64 of NumPy, or the list of a pandas column of
-objects. What a column is read as is its *role*: a frame or a Parquet file declares a type, a CSV file
-and a column of objects do not, so there the role decides.
+objects. What a column is read as is its *role*: a frame or a Parquet file declares a type, a CSV
+file and a column of objects do not, so there the role decides.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ from tametail.methods.winsorised.reference import Reference
 from tametail.methods.winsorised.sums import squares_bound, squares_query
 from tametail.planning import Step
 from tametail.privacy.budget import Budget, Noise, noise_for
-from tametail.queries.column import DistanceSum, Lattice
+from tametail.queries.column import RELATIVE_ROUNDING, DistanceSum, Lattice
 from tametail.queries.persons import PersonMean, PersonResidual, PersonRows
 from tametail.release import Estimate, Interval
 from tametail.tail import parse_within
@@ -159,7 +159,8 @@ def _interval(
         for end in (total.value - noise - sampled, total.value + noise + sampled)
         for records in (fewest, most)
     ]
-    rounding = 2 * math.ulp(abs(ratio)) + total.tick * persons / fewest
+    cut = total.tick + persons * total.clip.side * RELATIVE_ROUNDING
+    rounding = 2 * math.ulp(abs(ratio)) + cut / fewest
     low, high = ratio + min(ends) - rounding, ratio + max(ends) + rounding
     possible = plan.possible
     low, high = max(min(low, value), possible[0]), min(max(high, value), possible[1])
@@ -174,11 +175,12 @@ def _sampling(
 ) -> tuple[float, float]:
     """Bound how far the sums of clipped z and of min(c, K) lie from what is expected of them.
 
+    With m a bound of E z^2, the clipped z is within side + sqrt(m) of its expectation. And
     E min(c, K)^2 <= K E min(c, K), so the records need no second moment of their own.
     """
-    reach = total.clip.below + total.clip.above
-    moment = second_moment_bound(squares / persons, reach, persons, spread / 2)
-    of_sum = mean_deviation(math.sqrt(moment), reach, persons, risk / 3)
+    side = total.clip.side
+    deviation = math.sqrt(second_moment_bound(squares / persons, side, persons, spread / 2))
+    of_sum = mean_deviation(deviation, side + min(deviation, side), persons, risk / 3)
     most = rows.clip.above
     deviation = math.sqrt(most * max(rows.value / persons, 1.0))
     return persons * of_sum, persons * mean_deviation(deviation, most, persons, risk / 6)

@@ -49,8 +49,9 @@ def divide(budget: Budget, n: int, *, needs_spread: bool) -> tuple[Step, ...]:
     """Divide the budget between the steps.
 
     >>> from tametail.privacy.budget import pure
-    >>> [(step.name, round(step.cost.epsilon, 2)) for step in divide(pure(1), 3000, needs_spread=False)]
-    [('pilot', 0.25), ('rows', 0.1), ('tail', 0.2), ('sum', 0.45)]
+    >>> steps = divide(pure(1), 3000, needs_spread=False)
+    >>> {step.name: round(step.cost.epsilon, 3) for step in steps}
+    {'pilot': 0.25, 'rows': 0.1, 'tail': 0.195, 'sum': 0.455}
     """
     pilot = PILOT if n * budget.strength < PLENTY else PILOT_IF_PLENTY
     rest = 1 - pilot - ROWS

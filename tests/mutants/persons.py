@@ -1,0 +1,80 @@
+"""Persons taken for one another, or totals that depend on the records of others."""
+
+from __future__ import annotations
+
+from .mutant import Mutant
+
+AGGREGATION = "tests/persons/test_aggregation.py"
+RELEASES = "tests/persons/test_releases.py"
+
+PERSONS: tuple[Mutant, ...] = (
+    Mutant(
+        name="persons-float-sums",
+        why="A float sum depends on the order of rows: without one person, others' rows change.",
+        file="engines/persons/engine.py",
+        old="sums.add(whose, numbers[counted], len(self._persons))",
+        new=(
+            "sums.add(np.arange(len(self._persons)), np.bincount(whose, numbers[counted], "
+            "len(self._persons)), len(self._persons))"
+        ),
+        tests=(f"{AGGREGATION}::TestTotals::test_order_and_chunks_do_not_matter",),
+    ),
+    Mutant(
+        name="persons-missing-ids-are-somebody",
+        why="Records without an id are of many persons: together they are nobody.",
+        file="engines/persons/ids.py",
+        old="encoded = _exact(column).dictionary_encode()",
+        new='encoded = _exact(column).dictionary_encode(null_encoding="encode")',
+        tests=(f"{AGGREGATION}::TestIds::test_missing_ids_are_nobody",),
+    ),
+    Mutant(
+        name="persons-whole-numbers-as-floats",
+        why="Beyond 2^53 ids would fall together, and one person's removal change another's row.",
+        file="engines/persons/ids.py",
+        old="if pa.types.is_floating(kind):\n        doubles = column.cast(pa.float64())",
+        new="if 1:\n        doubles = column.cast(pa.float64(), safe=False)",
+        tests=(f"{AGGREGATION}::TestIds::test_large_whole_numbers_are_no_floats",),
+    ),
+    Mutant(
+        name="persons-joined-columns",
+        why="('x', 'yz') and ('xy', 'z') are two persons.",
+        file="engines/persons/ids.py",
+        old="(keys[pair // len(others)], others[pair % len(others)])",
+        new="keys[pair // len(others)] + others[pair % len(others)]",
+        tests=(f"{AGGREGATION}::TestIds::test_columns_are_a_tuple",),
+    ),
+    Mutant(
+        name="persons-short-hash",
+        why="Ids with the same hash would be one person.",
+        file="engines/persons/ids.py",
+        old="encoded.dictionary.to_pylist()",
+        new="[hash(key) % 3 for key in encoded.dictionary.to_pylist()]",
+        tests=(f"{AGGREGATION}::TestIds::test_more_chunks_tell_ids_apart",),
+    ),
+    Mutant(
+        name="persons-ascii-ids",
+        why="A CSV file's Müller and Möller would be one person.",
+        file="engines/tables/csv.py",
+        old="exact=self._kind != pa.string()",
+        new="exact=False",
+        tests=(
+            f"{AGGREGATION}::TestSources::test_bytes_beyond_ascii_in_a_csv_file_keep_persons_apart",
+        ),
+    ),
+    Mutant(
+        name="persons-residual-of-all",
+        why="A person's number must follow from own records alone.",
+        file="engines/persons/engine.py",
+        old="np.clip(sums - view.ratio * rows, -LARGEST, LARGEST)",
+        new="np.clip(sums - np.nansum(sums) / np.nansum(rows) * rows, -LARGEST, LARGEST)",
+        tests=(f"{RELEASES}::test_one_person_moves_an_answer_by_its_sensitivity",),
+    ),
+    Mutant(
+        name="persons-rows-for-free",
+        why="Octave counts of the records and their sum share a cost.",
+        file="methods/persons/estimate.py",
+        old="tail, total = cost.split(ROWS_TAIL, 1 - ROWS_TAIL)",
+        new="tail, total = cost, cost",
+        tests=(f"{RELEASES}::test_every_budget_and_unit",),
+    ),
+)

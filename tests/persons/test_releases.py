@@ -1,0 +1,203 @@
+"""Means where persons are protected: what they cost, what they say, and how they are asked for."""
+
+import json
+import math
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tametail as tt
+from tametail.cli import main
+from tametail.engines.open import open_table
+from tametail.errors import ParameterError
+from tametail.planning import Plan
+from tametail.privacy.unit import Unit
+from tametail.queries.column import Count, DistanceSum, Lattice, Squares, TailNodes
+from tametail.queries.persons import PersonMean, PersonResidual, PersonRows
+from tametail.release import Release
+
+
+def visits(persons=4000, seed=5):
+    """Persons with more records have larger ones."""
+    rng = np.random.default_rng(seed)
+    counts = np.ceil(np.exp(rng.normal(1, 1, persons))).astype(int)
+    who = np.repeat(np.arange(persons), counts)
+    level = np.exp(rng.normal(0, 0.7, persons)) * counts**0.5
+    cost = level[who] * np.exp(rng.normal(0, 0.5, len(who)))
+    return pd.DataFrame({"patient": who, "cost": cost, "site": who % 2, "age": who % 90})
+
+
+VISITS = visits()
+MEAN = VISITS.cost.mean()
+MEAN_OF_MEANS = VISITS.groupby("patient").cost.mean().mean()
+
+
+@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("budget", [{"epsilon": 3}, {"rho": 2}, {"epsilon": 3, "delta": 1e-6}])
+def test_every_budget_and_unit(budget, unit):
+    release = tt.mean(VISITS, "cost", person="patient", unit=unit, **budget)
+    assert abs(float(release) / MEAN - 1) < 0.2
+    assert release.low <= float(release) <= release.high
+    assert tt.replay(release.plan, release.answers) == release
+    again = Release.from_json(release.to_json())
+    assert again == release
+    assert again.guarantee.unit.person == "patient"
+    assert "any one person (patient)" in str(release.guarantee)
+    assert release.to_dict()["person"] == "patient"
+
+
+def test_the_two_targets_differ():
+    assert abs(MEAN / MEAN_OF_MEANS - 1) > 0.5
+    each = tt.mean(VISITS, "cost", person="patient", each="person", epsilon=3)
+    assert abs(float(each) / MEAN_OF_MEANS - 1) < 0.1
+
+
+def test_a_person_is_worth_two_epsilon_for_one_record():
+    release = tt.mean(VISITS, "cost", person="patient", epsilon=1)
+    assert round(release.guarantee.for_one_record().epsilon, 9) == 2
+    assert "one record is added or removed" in str(release.guarantee)
+
+
+def test_several_columns_and_several_columns_of_ids():
+    frame = VISITS.assign(double=2 * VISITS.cost)
+    for each in ("record", "person"):
+        release = tt.mean(
+            frame, ["cost", "double"], person=["site", "patient"], each=each, epsilon=6
+        )
+        assert 1.5 < release["double"].value / release["cost"].value < 2.5
+        assert Release.from_json(release.to_json()) == release
+
+
+def test_values_far_from_zero():
+    frame = VISITS.assign(cost=VISITS.cost + 1e6)
+    release = tt.mean(frame, "cost", person="patient", epsilon=3)
+    assert abs(float(release) - 1e6 - MEAN) < 5
+
+
+def test_where_filters_records_and_columns_are_computed():
+    wanted = (2 * VISITS.cost)[VISITS.age >= 40].mean()
+    release = tt.mean(VISITS, "cost * 2", person="patient", where="age >= 40", epsilon=6)
+    assert abs(float(release) / wanted - 1) < 0.25
+    plain = tt.mean(VISITS, "cost * 2", where="age >= 40", epsilon=1)
+    assert abs(float(plain) / wanted - 1) < 0.1
+    assert plain.plan.request.where == "age >= 40"
+    public = tt.mean(VISITS, "cost", where="age >= 40", epsilon=1, unit="replace-one")
+    assert abs(float(public) / VISITS.cost[VISITS.age >= 40].mean() - 1) < 0.1
+    assert Plan.from_json(plain.plan.to_json()) == plain.plan
+
+
+def test_nobody_and_nothing():
+    for frame in (VISITS.head(0), VISITS.assign(cost=math.nan), VISITS.assign(patient=math.nan)):
+        release = tt.mean(frame, "cost", person="patient", epsilon=1)
+        assert math.isfinite(float(release))
+
+
+def test_one_record_each_is_the_mean_of_records():
+    frame = pd.DataFrame({"who": np.arange(20_000), "x": np.arange(20_000) % 10 + 1.0})
+    release = tt.mean(frame, "x", person="who", epsilon=2)
+    assert abs(float(release) - 5.5) < 0.2
+
+
+class TestPlans:
+    def test_n_counts_persons_and_few_are_warned_about(self):
+        plan = tt.plan(n=20_000, rows=120_000, epsilon=1, person=True)
+        assert [step.name for step in plan.steps] == ["pilot", "rows", "tail", "sum", "spread"]
+        assert plan.advice == ()
+        assert "120,000" in str(plan)
+        assert plan.relative_rmse < tt.plan(n=20_000, epsilon=1, person=True).relative_rmse
+        assert Plan.from_json(plan.to_json()) == plan
+        assert "2000" in tt.plan(n=1_900, epsilon=1, person=True).advice[0]
+
+    def test_the_column_of_persons_may_be_said_beside_the_plan(self):
+        plan = tt.plan(n=4000, epsilon=3, person=True)
+        release = tt.mean(VISITS, "cost", plan=plan, person="patient", where="age >= 0")
+        assert release.guarantee.unit.person == "patient"
+        assert release.plan.request.where == "age >= 0"
+
+    def test_what_earlier_texts_lack_has_its_default(self):
+        plan = tt.plan(n=4000, epsilon=3)
+        record = plan.to_dict()
+        for name in ("person", "each", "rows", "where"):
+            del record["request"][name]
+        assert Plan.from_dict(record) == plan
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"each": "person"}, "each= and rows= are about persons"),
+        ({"rows": 5}, "each= and rows= are about persons"),
+        ({"person": "patient", "each": "row"}, "each="),
+        ({"person": "patient", "tail": tt.Moment(2, 1.0)}, "leave them out, or write each"),
+        ({"where": "age >= 1", "missing": "none"}, "missing='none' promises"),
+        ({"where": 5}, "where of type int"),
+        ({"where": "age + 1"}, "no condition"),
+        ({"person": "patent"}, "did you mean 'patient'"),
+        ({"where": "agee > 1"}, "did you mean 'age'"),
+        ({"plan": tt.plan(n=5, epsilon=1), "person": "patient", "epsilon": None}, "person=True"),
+    ],
+)
+def test_wrong_arguments_are_refused(arguments, message):
+    with pytest.raises((ParameterError, tt.errors.ColumnError), match=message):
+        tt.mean(VISITS, "cost", **{"epsilon": 1, **arguments})
+
+
+def test_data_without_columns_have_no_persons():
+    with pytest.raises(ParameterError, match="no named columns"):
+        tt.mean([1.0, 2.0], "x", epsilon=1, person="who")
+    with pytest.raises(ParameterError, match="a column is named"):
+        tt.mean(VISITS, epsilon=1, person="patient")
+
+
+def test_the_command_line(tmp_path, capsys):
+    path = tmp_path / "visits.csv"
+    VISITS.to_csv(path, index=False)
+    arguments = ["mean", str(path), "--column", "cost", "--epsilon", "3", "--person", "patient"]
+    assert main([*arguments, "--where", "age >= 0", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["person"] == "patient"
+    assert abs(found["value"] / MEAN - 1) < 0.2
+    assert main([*arguments, "--each", "person"]) == 0
+    assert "person (patient)" in capsys.readouterr().out
+
+
+QUERIES = (
+    Count(),
+    TailNodes(0.0, -20, 60),
+    TailNodes(0.0, -20, 60, counted=True),
+    DistanceSum(0.0, Lattice(-4, -(1 << 8), 0, 1 << 10)),
+    Squares(0.0, 5, 16),
+)
+VIEWS = (PersonMean(), PersonRows(), PersonResidual(2.5))
+RECORDS = st.lists(
+    st.tuples(st.integers(0, 4), st.floats(-100, 100) | st.sampled_from([math.nan, math.inf, 1e9])),
+    min_size=1,
+    max_size=25,
+)
+
+
+def answers(records):
+    frame = pa.table({"who": [who for who, _ in records], "x": [float(x) for _, x in records]})
+    engine = open_table(frame, "x", person="who")
+    return {(view, query): engine.view(view).answer(query) for view in VIEWS for query in QUERIES}
+
+
+@settings(max_examples=40, deadline=None)
+@given(records=RECORDS, other=RECORDS)
+def test_one_person_moves_an_answer_by_its_sensitivity(records, other):
+    whose = records[0][0]
+    left = [record for record in records if record[0] != whose]
+    replaced = left + [(whose, x) for _, x in other]
+    before = answers(records)
+    for unit, after in ((Unit.ADD_REMOVE, left), (Unit.REPLACE_ONE, replaced)):
+        if not after:
+            continue
+        for (view, query), exact in answers(after).items():
+            moved = np.abs(np.subtract(exact, before[view, query], dtype=object))
+            allowed = query.sensitivity(unit)
+            assert moved.sum() <= allowed.l1, (view, query)
+            assert (moved**2).sum() <= allowed.l2_squared, (view, query)
