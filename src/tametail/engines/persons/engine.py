@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -14,8 +13,8 @@ from tametail.engines.cells import Floats
 from tametail.engines.local import LocalEngine, Progress, Teller
 from tametail.engines.persons.ids import Persons
 from tametail.engines.persons.sums import ExactSums
-from tametail.engines.tables import Tell
 from tametail.engines.tables.computed import Selection
+from tametail.engines.tables.later import LaterTable
 from tametail.engines.tables.memory import MatrixTable
 from tametail.errors import DataError
 from tametail.queries.persons import PersonMean, PersonRows, View
@@ -101,7 +100,8 @@ class PersonsEngine:
 
     def view(self, view: View) -> LocalEngine:
         """Return an engine over one number for each person, computed at the first question."""
-        return LocalEngine(ViewTable(self, view))
+        name = (self.columns[view.column],)
+        return LocalEngine(LaterTable(name, lambda: MatrixTable(self.numbers(view), name)))
 
     @cached_property
     def _means(self) -> LocalEngine:
@@ -119,28 +119,3 @@ class PersonsEngine:
     def column(self, index: int) -> LocalEngine:
         """Return an engine over the persons' means in one column."""
         return self.view(PersonMean(index))
-
-
-class ViewTable:
-    """A column with one number for each person."""
-
-    def __init__(self, engine: PersonsEngine, view: View) -> None:
-        self._engine, self._view = engine, view
-        self.columns = (engine.columns[view.column],)
-        self.in_place = True
-
-    @cached_property
-    def _table(self) -> MatrixTable:
-        return MatrixTable(self._engine.numbers(self._view), self.columns)
-
-    def rows(self) -> int:
-        """Return the number of persons."""
-        return self._table.rows()
-
-    def chunks(self, most: int, start: int, stop: int | None, tell: Tell) -> Iterator[Floats]:
-        """Yield the numbers."""
-        return self._table.chunks(most, start, stop, tell)
-
-    def column(self, index: int) -> ViewTable:  # noqa: ARG002 - there is one
-        """Return itself: there is one column."""
-        return self

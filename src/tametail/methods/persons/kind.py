@@ -43,6 +43,10 @@ class RecordsOfPersons:
         costs = whole.split(*[part / sum(parts) for part in parts])
         return tuple(Step(step.name, cost) for step, cost in zip(each, costs, strict=True))
 
+    def view(self, plan: Plan) -> Plan:
+        """Return the plan: every column needs its own part of it."""
+        return plan
+
     def estimate(self, plan: Plan, ask: Ask) -> tuple[Estimate, ...]:
         """Ask, and conclude from the answers: the columns one after the other."""
         if plan.n is None:
