@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -108,6 +109,7 @@ def _budget(
     return as_replace_one(parse_budget(epsilon=epsilon, delta=delta, rho=rho), unit)
 
 
+@lru_cache(maxsize=512)
 def _hardest(n: int, k: float, budget: Budget | None, d: int) -> tuple[float, float]:
     """Return the best p and its bound; every p gives a valid bound, so the search is safe."""
     from scipy.optimize import minimize_scalar
