@@ -83,7 +83,9 @@ def mean(
         "skip": missing records are left out, and the count is private. "none": your promise that
         there are none; under replace-one the sum is then divided by the public n.
     n
-        A guess of the number of records, if there is a public one; it saves a private count.
+        A guess of the number of records, if there is a public one. Under add-remove a count for
+        0.2% of the budget (without a guess: 1.5%) sees to it that a wrong guess costs accuracy and
+        never memory: how many records are sampled follows the larger of the two.
     confidence
         Of the interval; None spends nothing on it.
     target

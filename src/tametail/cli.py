@@ -88,7 +88,7 @@ _REQUEST = (
         show_default=True,
         help="skip leaves missing cells out; none is your promise that there are none.",
     ),
-    click.option("-n", "n", type=int, help="Number of records, if a public guess exists."),
+    click.option("-n", "n", type=int, help="A public guess of the number of records."),
     click.option(
         "--confidence",
         metavar="P|none",

@@ -8,6 +8,7 @@ the outcome will be, its *method* knows; the plan knows the method by name.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from tametail._shown import shown
 from tametail._validate import count, probability
 from tametail.errors import BudgetError, InternalError, ParameterError, TametailError
-from tametail.privacy.budget import Approx, Budget, Pure, compose, fits
+from tametail.privacy.budget import Approx, Budget, Pure, compose, fits, noise_for
 from tametail.privacy.unit import Unit
 from tametail.request import Range, Request, not_as_written, read_json
 from tametail.tail import Tail
@@ -32,6 +33,9 @@ _LEAST_STEP = 1e-9
 
 #: What is asked first if the number of records is unknown, and what is left for all that follows.
 COUNT, REST = "count", "rest"
+
+#: A noisy count is that unlikely to be as far off as it is doubted to be.
+_UNUSUAL = 0.001
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +106,8 @@ class Plan:
     """How the means of a request will be released.
 
     ``n`` is the public number of records (replace-one) or the caller's guess (add-remove). If it
-    is None, a small private count comes first, and :meth:`with_count` fixes the other steps.
+    is None, a small private count comes first, and :meth:`with_count` fixes the other steps. Beside
+    a guess an even smaller one comes first: a guess may cost accuracy, but never memory.
 
     >>> import tametail as tt
     >>> plan = tt.plan(n=10_000, epsilon=1, unit="replace-one", confidence=None)
@@ -212,8 +217,14 @@ class Plan:
         return self if request is self.request else replace(self, request=request)
 
     def with_count(self, noisy_count: int) -> Plan:
-        """Return the plan for the other steps, once the private count is known."""
-        return _methods().continued(self, max(noisy_count, 1))
+        """Return the plan for the other steps, once the private count is known.
+
+        A guess of n fixed them before; it is raised to what the count says at least.
+        """
+        if self.n is None:
+            return _methods().continued(self, max(noisy_count, 1))
+        doubt = noise_for(self.cost(COUNT), 1, 1).quantile(_UNUSUAL)
+        return replace(self, n=max(self.n, math.floor(noisy_count - doubt)))
 
     def with_size(self, size: int) -> Plan:
         """Return the plan for data of this public size; steps that were fixed stay as they are."""

@@ -10,7 +10,7 @@ import numpy as np
 from tametail.ask import Ask, Data, Replay
 from tametail.errors import InternalError
 from tametail.methods import REGISTRY
-from tametail.planning import Plan
+from tametail.planning import COUNT, Plan
 from tametail.privacy.budget import Guarantee, fits
 from tametail.queries.rows import Rows
 from tametail.release import Estimate, Mean, Release
@@ -37,8 +37,8 @@ def replaying(plan: Plan, answers: Iterable[Any]) -> tuple[Plan, Ask]:
 def run(plan: Plan, ask: Ask) -> Release:
     """Let the method ask, and join what it concludes with what was spent."""
     followed = plan
-    if plan.n is None and plan.dim > 1:
-        (count,) = ask(Rows(), plan.cost("count"))
+    if plan.has(COUNT) and plan.dim > 1:
+        (count,) = ask(Rows(), plan.cost(COUNT))
         followed = plan.with_count(count)
     method = REGISTRY.find(followed.method)
     found = method.estimate(method.view(followed), ask)

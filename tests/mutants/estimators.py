@@ -8,6 +8,7 @@ MEAN = "tests/paper/test_mean_1d.py"
 RANGE = "tests/paper/test_range.py"
 BALL = "tests/paper/test_ball.py"
 TOURNAMENT = "tests/paper/test_tournament.py"
+GUESS = "tests/estimators/test_guess.py"
 
 ESTIMATORS: tuple[Mutant, ...] = (
     Mutant(
@@ -175,5 +176,13 @@ ESTIMATORS: tuple[Mutant, ...] = (
             "tests/estimators/test_interval.py"
             "::test_noise_that_the_records_choose_has_a_quantile_of_its_own",
         ),
+    ),
+    Mutant(
+        name="guess-decides-the-sample",
+        why="A guess that is far too small would load every record of a file.",
+        file="methods/winsorised/shares.py",
+        old="halvings(max(n, math.floor(counted - doubt)))",
+        new="halvings(n)",
+        tests=(f"{GUESS}::test_a_small_guess_samples_as_little_as_the_right_one",),
     ),
 )

@@ -9,7 +9,7 @@ from tametail._shown import shown
 from tametail.errors import ParameterError
 from tametail.methods import kinds
 from tametail.methods.persons.kind import RECORDS_OF_PERSONS
-from tametail.methods.winsorised.constants import COUNT_SHARE
+from tametail.methods.winsorised.constants import COUNT_SHARE, GUESS_COUNT_SHARE
 from tametail.planning import COUNT, REST, Method, Plan, Step
 from tametail.privacy.budget import Budget
 from tametail.request import Request
@@ -61,12 +61,19 @@ class Registry:
     def plan(self, request: Request, n: int | None) -> Plan:
         """Choose a method, and divide the budget between its steps.
 
-        If n is unknown a private count comes first, and the method is chosen when it is there.
+        If n is unknown a private count comes first, and the method is chosen when it is there. If
+        it is a guess, a smaller one comes first, which decides how many records are sampled.
         """
+        if request.unit.size_is_public and n is not None:
+            return self.certain(request, n)
+        method = kinds.usual(request)
+        first, rest = _counted(method.working(request.budget.spendable()), request)
         if n is None:
-            method = kinds.usual(request)
-            first, rest = _counted(method.working(request.budget.spendable()))
             return Plan(request, n, method.name, (Step(COUNT, first), Step(REST, rest)))
+        return self._divide(request, n, rest, (Step(COUNT, first),))
+
+    def certain(self, request: Request, n: int) -> Plan:
+        """Return the plan for n records, if there is no doubt how many there are."""
         return self._divide(request, n, request.budget.spendable(), ())
 
     def continued(self, plan: Plan, n: int) -> Plan:
@@ -77,16 +84,17 @@ class Registry:
     def left(self, plan: Plan) -> Budget:
         """Return what the steps may spend together, besides a private count."""
         whole = self.find(plan.method).working(plan.budget.spendable())
-        return _counted(whole)[1] if plan.has(COUNT) else whole
+        return _counted(whole, plan.request)[1] if plan.has(COUNT) else whole
 
     def _divide(self, request: Request, n: int, budget: Budget, before: tuple[Step, ...]) -> Plan:
         method, steps = kinds.choose(request, n, budget)
         return Plan(request, n, method.name, before + steps)
 
 
-def _counted(whole: Budget) -> tuple[Budget, Budget]:
-    """Return what a private count costs, and what it leaves."""
-    first, rest = whole.split(COUNT_SHARE, 1 - COUNT_SHARE)
+def _counted(whole: Budget, request: Request) -> tuple[Budget, Budget]:
+    """Return what a private count costs, and what it leaves; beside a guess it may be rougher."""
+    share = COUNT_SHARE if request.n is None else GUESS_COUNT_SHARE
+    first, rest = whole.split(share, 1 - share)
     return first, rest
 
 

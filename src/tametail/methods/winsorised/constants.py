@@ -18,6 +18,10 @@ from typing import Final
 #: The private count of add-remove, when the caller gives no n: a better plan against less budget.
 COUNT_SHARE: Final = 0.015  # -0.1 (0.2), +0.4 (0.2)
 
+#: The private count beside a guess of n, which may be wrong by any factor: it decides how many
+#: records are sampled, and nothing else (docs/decisions/0040-a-guess-costs-no-memory.md).
+GUESS_COUNT_SHARE: Final = 0.002
+
 #: The share of the second moment for the interval is MOST_SPREAD up to n epsilon = SPREAD_FROM,
 #: where its noise makes the interval wide, and falls with this power to LEAST_SPREAD.
 LEAST_SPREAD: Final = 0.02  # width: 0, -0.2 (0.2)
@@ -57,6 +61,9 @@ MANY: Final = 1 << 17
 
 #: Far beyond any data, and far within what the sampler can count.
 MOST_HALVINGS: Final = 40
+
+#: So many records the sample is expected to have at most, whatever a noisy count leaves possible.
+LARGEST_SAMPLE: Final = 1 << 20
 
 # --- the octave counts (counts.py) ----------------------------------------------------------------
 

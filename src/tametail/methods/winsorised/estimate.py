@@ -23,7 +23,7 @@ from tametail.methods.winsorised.clip import choose_clip, look_again
 from tametail.methods.winsorised.counts import Tails, octave_nodes
 from tametail.methods.winsorised.interval import interval_around
 from tametail.methods.winsorised.reference import Reference
-from tametail.methods.winsorised.shares import halvings
+from tametail.methods.winsorised.shares import halvings, sample_halvings
 from tametail.methods.winsorised.sums import (
     Counted,
     read_sum,
@@ -43,21 +43,24 @@ if TYPE_CHECKING:
 
 def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:
     """Run the plan: ask, and conclude from the answers."""
-    too_many = 0.0
-    if plan.n is None:  # line 1
+    too_many, times = 0.0, halvings(max(plan.n or 0, 1))
+    if plan.has("count"):  # line 1
         cost = plan.cost("count")
         (answer,) = ask(Count(), cost)
-        plan, too_many = plan.with_count(answer), noise_for(cost, 1, 1).quantile(tuned.UNUSUAL)
+        doubt = noise_for(cost, 1, 1).quantile(tuned.UNUSUAL)
+        if plan.n is None:
+            plan, too_many = plan.with_count(answer), doubt
+        times = sample_halvings(max(plan.n or 0, 1), answer, doubt)
     size, rest, squares = max(plan.n or 0, 1), plan, math.inf
 
     low, high = plan.possible
-    centre = ask(Median(halvings(size), low, high), plan.cost("centre"))  # line 2
+    centre = ask(Median(times, low, high), plan.cost("centre"))  # line 2
     nodes, cost = octave_nodes(plan, centre), plan.cost("tail")
     tails = Tails.read(plan, nodes, ask(nodes, cost), cost)  # line 3
     fewest = max(size - too_many, tuned.CERTAIN * size)
     if (elsewhere := _elsewhere(plan, centre, tails, fewest)) is not None:  # line 4
         rest = plan.with_new_centre()  # line 5
-        centre = ask(Median(halvings(size), *elsewhere), rest.cost("centre"))  # line 6
+        centre = ask(Median(times, *elsewhere), rest.cost("centre"))  # line 6
         nodes, cost = octave_nodes(rest, centre), rest.cost("tail")
         tails = Tails.read(rest, nodes, ask(nodes, cost), cost)  # line 7
 

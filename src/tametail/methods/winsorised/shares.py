@@ -27,7 +27,7 @@ from tametail.methods.winsorised.constants import COUNT_SHARE, NEW_CENTRE
 from tametail.privacy.budget import Budget, Zcdp
 from tametail.privacy.unit import Unit
 
-__all__ = ["COUNT_SHARE", "NEW_CENTRE", "halvings", "shares", "spread_share"]
+__all__ = ["COUNT_SHARE", "NEW_CENTRE", "halvings", "sample_halvings", "shares", "spread_share"]
 
 Array = npt.NDArray[np.float64]
 
@@ -42,6 +42,23 @@ def halvings(n: int) -> int:
     """
     least = tuned.CENTRE_SAMPLE if n < tuned.MANY else tuned.CENTRE_SAMPLE // 2
     return min(max(0, (n // least).bit_length() - 1), tuned.MOST_HALVINGS)
+
+
+def sample_halvings(n: int, counted: float, doubt: float) -> int:
+    """Return how often to halve the records, if n is a guess and a noisy count was asked for.
+
+    The rate follows the larger of the guess and what the count says at least, and is low enough for
+    what it says at most; ``doubt`` is how far the count may be off. No sample is cut at a size:
+    that would depend on other records.
+
+    >>> sample_halvings(1_000, 8e6, 3e3), sample_halvings(1_000, 900.0, 3e3)
+    (13, 0)
+    >>> sample_halvings(1_000, -4e8, 3e9)  # almost no budget: the count says nothing
+    12
+    """
+    least = halvings(max(n, math.floor(counted - doubt)))
+    most = math.ceil((counted + doubt) / tuned.LARGEST_SAMPLE)
+    return min(max(least, (most - 1).bit_length() if most > 1 else 0), tuned.MOST_HALVINGS)
 
 
 def spread_share(budget: Budget, n: int) -> float:

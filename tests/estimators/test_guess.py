@@ -1,0 +1,80 @@
+"""A guess of n may cost accuracy, never memory: how much is sampled follows a private count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tametail as tt
+from tametail.ask import Data
+from tametail.methods.winsorised import constants as tuned
+from tametail.methods.winsorised.shares import sample_halvings
+from tametail.privacy.budget import noise_for
+from tametail.queries.rows import ColumnMedians
+
+RECORDS = 400_000
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Every query that data are asked."""
+    noted: list[Any] = []
+    prepare = Data.prepare
+
+    def note(self: Data, query: Any, cost: Any, unit: Any) -> Any:
+        noted.append(query)
+        return prepare(self, query, cost, unit)
+
+    monkeypatch.setattr(Data, "prepare", note)
+    return noted
+
+
+def sampled(asked: list[Any]) -> list[int]:
+    """How many records each question that samples is expected to hold."""
+    return [RECORDS >> query.halvings for query in asked if hasattr(query, "halvings")]
+
+
+@pytest.mark.parametrize("n", [0, 1, 1000, RECORDS])
+@pytest.mark.parametrize("budget", [{"epsilon": 1}, {"rho": 0.5}, {"epsilon": 1, "delta": 1e-6}])
+def test_a_small_guess_samples_as_little_as_the_right_one(asked, n, budget):
+    tt.mean(np.arange(float(RECORDS)), n=n, **budget)
+    assert asked[0] == type(asked[0])()  # a count comes first
+    assert sampled(asked)
+    assert max(sampled(asked)) < 4 * tuned.CENTRE_SAMPLE
+
+
+@pytest.mark.parametrize("n", [None, 1000])
+def test_almost_no_budget_does_not_sample_everything_of_many(n):
+    """The count says nothing then; its doubt alone keeps the sample small."""
+    cost = tt.plan(n, epsilon=1e-6).cost("count")
+    doubt = noise_for(cost, 1, 1).quantile(tuned.UNUSUAL)
+    for records in (10**3, 10**7, 10**9):
+        for off in (-0.99, 0.0, 0.99):
+            times = sample_halvings(n or 1, records + off * doubt, doubt)
+            assert records / 2**times <= tuned.LARGEST_SAMPLE
+
+
+def test_several_columns_follow_the_count(asked):
+    rows = np.random.default_rng(0).normal(size=(RECORDS, 2))
+    tt.mean(rows, rho=1, n=1000)
+    medians = [query for query in asked if isinstance(query, ColumnMedians)]
+    assert sampled(medians)
+    assert max(sampled(medians)) < RECORDS / 16
+
+
+def test_the_count_beside_a_guess_costs_a_five_hundredth():
+    whole, guess = tt.plan(epsilon=1), tt.plan(1000, epsilon=1)
+    assert [step.name for step in guess.steps] == ["count", "centre", "tail", "sum", "spread"]
+    assert whole.cost("count").epsilon == pytest.approx(0.015)
+    assert guess.cost("count").epsilon == pytest.approx(0.002)
+    assert guess.spending.epsilon <= 1
+
+
+def test_a_public_size_needs_no_count():
+    assert not tt.plan(1000, epsilon=1, unit="replace-one").has("count")
+
+
+def test_a_large_guess_still_decides():
+    assert sample_halvings(10**7, 1000.0, 50.0) == sample_halvings(10**7, 10**7, 50.0)
