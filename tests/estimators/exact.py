@@ -40,7 +40,7 @@ class Exact:
 
 
 def estimate(data: Any, **options: Any) -> Estimate:
-    """Run the estimator on exact answers; n is told, so no count comes first."""
+    """Run the estimator on exact answers; n is told."""
     options = {"epsilon": 1.0, "unit": "replace-one", **options}
-    plan = ColumnPlan.of(make_plan(n=len(data), **options))
-    return winsorised_mean(plan, Ask(Exact(data), plan.budget, plan.unit))
+    plan = make_plan(n=len(data), **options)
+    return winsorised_mean(ColumnPlan.of(plan), Ask(Exact(data), plan.budget, plan.unit))
