@@ -43,4 +43,6 @@ def estimate(data: Any, **options: Any) -> Estimate:
     """Run the estimator on exact answers; n is told."""
     options = {"epsilon": 1.0, "unit": "replace-one", **options}
     plan = make_plan(n=len(data), **options)
-    return winsorised_mean(ColumnPlan.of(plan), Ask(Exact(data), plan.budget, plan.unit))
+    return winsorised_mean(
+        ColumnPlan.of(plan), Ask(Exact(data), plan.budget.spendable(), plan.unit)
+    )

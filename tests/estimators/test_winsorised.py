@@ -159,7 +159,7 @@ def test_a_centre_away_from_all_records_is_looked_for_again(unit, tail, wrong):
     data = 1e6 + np.random.default_rng(4).exponential(size=4000)
     plan = ColumnPlan.of(tt.plan(n=len(data), epsilon=1.0, unit=unit, tail=tail))
     responder = Misled(data, wrong)
-    result = winsorised_mean(plan, Ask(responder, plan.budget, plan.unit))
+    result = winsorised_mean(plan, Ask(responder, plan.spending, plan.unit))
     assert result.value == pytest.approx(data.mean(), abs=0.1)
     assert result.clip[1] - result.clip[0] < 100
     second = [query for query, _ in responder.asked if isinstance(query, Median)][1]
@@ -198,7 +198,7 @@ def test_after_a_new_centre_clip_points_follow_the_reference_of_the_plan_as_made
     data = 1e6 + np.random.default_rng(6).standard_normal(100_000)
     tail = tt.Moment(4, 1.5)
     plan = ColumnPlan.of(tt.plan(n=len(data), epsilon=8.0, unit="replace-one", tail=tail))
-    result = winsorised_mean(plan, Ask(Misled(data, 0.0), plan.budget, plan.unit))
+    result = winsorised_mean(plan, Ask(Misled(data, 0.0), plan.spending, plan.unit))
     reach = Reference.of(plan, (0.0, 0.0)).high
     assert reach <= (result.clip[1] - result.clip[0]) / 2 <= (1 + 1 / 16) * reach + 1e-6
     assert reach != Reference.of(plan.with_new_centre(), (0.0, 0.0)).high
