@@ -105,7 +105,14 @@ def test_one_record_each_is_the_mean_of_records():
 class TestPlans:
     def test_n_counts_persons_and_few_are_warned_about(self):
         plan = tt.plan(n=20_000, rows=120_000, epsilon=1, person=True)
-        assert [step.name for step in plan.steps] == ["pilot", "rows", "tail", "sum", "spread"]
+        assert [step.name for step in plan.steps] == [
+            "count",
+            "pilot",
+            "rows",
+            "tail",
+            "sum",
+            "spread",
+        ]
         assert plan.advice == ()
         assert "120,000" in str(plan)
         assert plan.relative_rmse < tt.plan(n=20_000, epsilon=1, person=True).relative_rmse

@@ -49,7 +49,7 @@ class RecordsOfPersons:
 
     def estimate(self, plan: Plan, ask: Ask) -> tuple[Estimate, ...]:
         """Ask, and conclude from the answers: the columns one after the other."""
-        if plan.n is None:
+        if plan.has("count") and plan.dim == 1:  # of several columns, run has counted the rows
             (count,) = ask(Count(), plan.cost("count"))
             plan = plan.with_count(count)
         parts = column_plans(plan)
