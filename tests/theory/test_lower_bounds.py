@@ -42,10 +42,10 @@ def _iterated(epsilon, differing):
 def _direct(n, k, confusion):
     """The bound by brute force: every H with scipy's mass, a fine grid of p."""
     h = np.arange(0, n + 1)
-    best = 0.0
+    best, confused = 0.0, confusion(h)
     for p in np.geomspace(1e-3 / n, 0.5, 1000):
         tau = (p * (1 - p) * ((1 - p) ** (k - 1) + p ** (k - 1))) ** (-1 / k)
-        best = max(best, p * tau * math.sqrt(stats.binom.pmf(h, n, p) @ confusion(h)))
+        best = max(best, p * tau * math.sqrt(stats.binom.pmf(h, n, p) @ confused))
     return best
 
 

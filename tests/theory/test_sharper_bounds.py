@@ -52,7 +52,7 @@ def test_the_symmetric_pair_attains_the_divergence_bound(x):
 def random_neighbour(f, epsilon, rng):
     """A law whose ratio to f lies in [e^-eps, e^eps], most of it at the ends."""
     ratio = np.exp(epsilon * rng.choice([-1.0, 1.0], len(f)))
-    for _ in range(200):  # scale the ends that are too heavy until it is a law
+    for _ in range(60):  # scale the ends that are too heavy until it is a law
         total = (f * ratio).sum()
         ratio = np.clip(ratio / total, math.exp(-epsilon), math.exp(epsilon))
     law = f * ratio
@@ -63,7 +63,7 @@ def random_neighbour(f, epsilon, rng):
 def test_no_chain_of_neighbours_beats_the_trade_off_function(epsilon):
     rng = np.random.default_rng(2)
     table = pure_table(epsilon, 5)
-    for _ in range(300):
+    for _ in range(100):
         start = rng.dirichlet(np.ones(rng.integers(2, 8)))
         other = start
         for differing in range(1, 6):
