@@ -200,5 +200,5 @@ def test_extreme_budgets_give_a_release(request_, unit):
 
 
 def test_rows_of_a_list_may_be_ragged():
-    ragged = [[1.0, 2.0], [3.0], [4.0, 5.0, 6.0], "x", None] * 300
+    ragged = [[1.0, 2.0], [3.0], [4.0, 5.0, 6.0], [7.0, 8.0], "x", None] * 300
     assert len(tt.mean(ragged, rho=1.0)) == 2

@@ -27,7 +27,7 @@ from tametail.engines.tables.memory import ColumnsTable, MatrixTable, from_cells
 from tametail.engines.tables.parquet import ParquetTable
 from tametail.engines.tables.raw import open_source
 from tametail.engines.text import Parse
-from tametail.errors import DataError, ParameterError
+from tametail.errors import ColumnError, DataError, ParameterError
 
 _ADVICE = (
     "pass a list or an array of numbers, a frame and a column, or the path of a file and a column."
@@ -109,9 +109,19 @@ def _has_computed(data: Any, names: list[str]) -> bool:
     return any(is_computed(known, name) for name in names)
 
 
+def open_one(data: Any) -> Engine:
+    """Return the engine over data that are one column."""
+    engine = open_table(data)
+    if len(engine.columns) != 1:
+        raise ColumnError(
+            "the data have 2 dimensions: pass one column, a one-dimensional array or a list."
+        )
+    return engine
+
+
 def open_rows(data: Any) -> Engine:
     """Return the engine over all columns of a matrix, a list of rows or a frame."""
-    flat = not is_frame(data) and getattr(data, "ndim", 2) != 2
+    flat = not is_frame(data) and getattr(data, "ndim", 2) < 2
     if flat or isinstance(data, str | os.PathLike) or is_spark(data):
         raise ParameterError(
             f"data of type {type(data).__name__} cannot be read: pass a matrix with a row for each "

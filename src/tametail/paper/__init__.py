@@ -163,8 +163,8 @@ def _setting(
         )
         for function in (bucket_radius, clip_radius)
     )
-    from tametail.engines.open import open_table  # brings in pyarrow and narwhals
+    from tametail.engines.open import open_one  # brings in pyarrow and narwhals
 
-    engine = open_table(x)
+    engine = open_one(x)
     ask = Ask(Data(engine), budget, Unit.REPLACE_ONE)
     return _Setting(ask, budget, engine.size, radius, bound, margin)

@@ -146,7 +146,7 @@ def _normal_bound(failure: float) -> float:
 
 def _open(x: Any, budget: Budget) -> tuple[Ask, int]:
     check_strength([budget.share(0.01)], budget)
-    from tametail.engines.open import open_table  # brings in pyarrow and narwhals
+    from tametail.engines.open import open_one  # brings in pyarrow and narwhals
 
-    engine = open_table(x)
+    engine = open_one(x)
     return Ask(Data(engine), budget, Unit.REPLACE_ONE), engine.size

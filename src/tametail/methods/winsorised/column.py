@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tametail.errors import InternalError
-from tametail.methods.winsorised.shares import NEW_CENTRE, shares, spread_share
+from tametail.methods.winsorised import constants as tuned
+from tametail.methods.winsorised.shares import shares, spread_share
 from tametail.planning import REST, Plan, Step
 from tametail.privacy.budget import Approx, Budget, Pure, compose
 from tametail.privacy.unit import Unit
@@ -83,8 +84,8 @@ class ColumnPlan:
 
     def with_new_centre(self) -> ColumnPlan:
         """Return the plan that divides the sum's budget anew, if the centre was misplaced."""
-        costs = self.cost("sum").split(*NEW_CENTRE.values())
-        anew = dict(zip(NEW_CENTRE, costs, strict=True))
+        costs = self.cost("sum").split(*tuned.NEW_CENTRE.values())
+        anew = dict(zip(tuned.NEW_CENTRE, costs, strict=True))
         steps = (Step(step.name, anew.get(step.name, step.cost)) for step in self.steps)
         return replace(self, steps=tuple(steps))
 

@@ -23,11 +23,8 @@ import numpy.typing as npt
 
 from tametail.inequalities.lognormal import lognormal_excess
 from tametail.methods.winsorised import constants as tuned
-from tametail.methods.winsorised.constants import COUNT_SHARE, NEW_CENTRE
 from tametail.privacy.budget import Budget, Zcdp
 from tametail.privacy.unit import Unit
-
-__all__ = ["COUNT_SHARE", "NEW_CENTRE", "halvings", "sample_halvings", "shares", "spread_share"]
 
 Array = npt.NDArray[np.float64]
 
