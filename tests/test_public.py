@@ -20,7 +20,8 @@ SIGNATURES = {
         "(data, column=None, *, epsilon=None, delta=None, rho=None, budget=None, tail=None, "
         "within=None, unit='add-remove', missing='skip', n=None, confidence=0.95, "
         "target='population', plan=None, common=False, person=None, each='record', "
-        "rows=None, where=None, ledger=None, dataset=None, release_id=None)"
+        "rows=None, where=None, ledger=None, dataset=None, release_id=None, "
+        "weights=None)"
     ),
     "plan": (
         "(n=None, *, epsilon=None, delta=None, rho=None, budget=None, tail=None, within=None, "

@@ -53,6 +53,7 @@ def mean(
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     release_id: str | None = None,
+    weights: None = None,
 ) -> Release:
     """Release the mean of a column under differential privacy.
 
@@ -114,6 +115,9 @@ def mean(
         read; the name that it has for these data; and an id of your own, under which the same
         request gives the same release again, for nothing (docs/guide/ledger.md).
 
+    weights
+        Refused: the message says what to do with survey weights.
+
     Returns
     -------
     Release
@@ -135,6 +139,8 @@ def mean(
         "within": within, "unit": unit, "missing": missing, "n": n, "confidence": confidence,
         "target": target, "common": common, "each": each, "rows": rows,
     }  # fmt: skip
+    if weights is not None:
+        raise ParameterError(_NO_WEIGHTS)
     payment = _payment(ledger, dataset, release_id)
     if plan is None:
         request = Said.parse(**said, person=person, where=where)
@@ -345,6 +351,12 @@ def _checked(plan: object) -> Plan:
         "plan=Plan.from_json(text) for one that was saved."
     )
 
+
+_NO_WEIGHTS = (
+    "weights= is not there: how far a weight can move the answer would have to be known. Release "
+    "the means of column='weight * charge' and column='weight', each with half of the budget, "
+    "and divide; or release every stratum alone."
+)
 
 _DEFAULTS = {
     "unit": "add-remove", "missing": "skip", "confidence": 0.95, "target": "population",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .mutant import Mutant
 
 AGGREGATION = "tests/persons/test_aggregation.py"
+WITHOUT = "test_without_a_person_there_is_one_row_less_and_no_other_change"
 RELEASES = "tests/persons/test_releases.py"
 
 PERSONS: tuple[Mutant, ...] = (
@@ -17,15 +18,15 @@ PERSONS: tuple[Mutant, ...] = (
             "sums.add(np.arange(len(self._persons)), np.bincount(whose, numbers[counted], "
             "len(self._persons)), len(self._persons))"
         ),
-        tests=(f"{AGGREGATION}::TestTotals::test_order_and_chunks_do_not_matter",),
+        tests=(f"{AGGREGATION}::TestTotals::test_shuffled_decimals_keep_their_sums",),
     ),
     Mutant(
         name="persons-missing-ids-are-somebody",
         why="Records without an id are of many persons: together they are nobody.",
         file="engines/persons/ids.py",
-        old="encoded = _exact(column).dictionary_encode()",
-        new='encoded = _exact(column).dictionary_encode(null_encoding="encode")',
-        tests=(f"{AGGREGATION}::TestIds::test_missing_ids_are_nobody",),
+        old="encoded.indices.fill_null(NOBODY)",
+        new="encoded.indices.fill_null(0)",
+        tests=(f"{AGGREGATION}::TestTotals::{WITHOUT}",),
     ),
     Mutant(
         name="persons-whole-numbers-as-floats",

@@ -143,6 +143,7 @@ class TestPlans:
         ({"where": "age >= 1", "missing": "none"}, "missing='none' promises"),
         ({"where": 5}, "where of type int"),
         ({"where": "age + 1"}, "no condition"),
+        ({"weights": "cost"}, "weight \\* charge"),
         ({"person": "patent"}, "did you mean 'patient'"),
         ({"where": "agee > 1"}, "did you mean 'age'"),
         ({"plan": tt.plan(n=5, epsilon=1), "person": "patient", "epsilon": None}, "person=True"),

@@ -1,0 +1,142 @@
+"""Root mean squared error of ``tametail.mean(..., person=...)`` over that of an oracle.
+
+    python benchmarks/persons.py                              # synthetic populations
+    python benchmarks/persons.py --data DIR --trials 30       # and files with columns id, value
+
+Persons are drawn, with replacement, from a population, whose own mean over all records is the
+truth. The oracle knows that mean r and the best clip points for z = s - r c, spends all of epsilon
+on one noisy sum of clipped z and knows the number of records; its biases of both sides are added.
+Protected is a person, added or removed, under pure differential privacy. Draws go through the whole
+estimator; only the sums of a drawn person are those of the population, not added up again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow.parquet as pq
+from rich.table import Table
+
+from _common import console
+from tametail.engines.persons.engine import PersonsEngine
+from tametail.planning import Plan
+from tametail.request import Said
+from tametail.run import asking, run
+
+Floats = npt.NDArray[np.float64]
+
+#: Persons, epsilon, and what is required: geometric mean of the ratios, and the worst.
+CELLS = ((3_000, 1.0, 1.35, 2.5), (20_000, 1.0, 1.25, 2.0), (20_000, 0.1, 1.9, 4.0))
+
+#: Shares of persons beyond the clip points that the oracle tries, on either side.
+BEYOND = np.concatenate([[0.0], np.geomspace(1e-5, 0.5, 50)])
+
+
+class Drawn(PersonsEngine):
+    """Persons whose sums and counts are known."""
+
+    def __init__(self, sums: Floats, counts: Floats) -> None:
+        self.known = sums[:, None], counts[:, None].astype(np.int64)
+
+    columns = ("value",)
+
+    @property
+    def _totals(self) -> Any:
+        return self.known
+
+
+def synthetic(persons: int = 100_000) -> Iterator[tuple[str, Floats, Floats]]:
+    """Yield populations: a name, the sum and the number of the records of each person."""
+    rng = np.random.default_rng(17)
+
+    def counts(sigma: float) -> Floats:
+        return np.ceil(np.exp(rng.normal(1.0, sigma, persons)))
+
+    one, some, many = counts(0.3), counts(1.0), counts(1.6)
+    level = np.exp(rng.normal(0, 1, persons))
+    yield "few records, lognormal", one * level, one
+    yield "lognormal", some * level, some
+    yield "more records, larger values", some * level * some**0.5, some
+    yield "more records, smaller values", some * level / some**0.5, some
+    yield "very unequal numbers", many * np.exp(rng.normal(0, 0.5, persons)), many
+    yield "heavy tail", some * rng.pareto(2.5, persons), some
+    yield "both signs, far from 0", some * (100 + rng.standard_t(4, persons)), some
+
+
+def files(folder: Path) -> Iterator[tuple[str, Floats, Floats]]:
+    """Yield the files of a folder, by person."""
+    for path in sorted(folder.glob("*.parquet")):
+        table = pq.read_table(path, columns=["id", "value"]).to_pandas().dropna()
+        by_person = table.groupby("id")["value"]
+        yield path.stem, by_person.sum().to_numpy(float), by_person.count().to_numpy(float)
+
+
+def oracle(sums: Floats, counts: Floats, persons: int, epsilon: float) -> float:
+    """Return the error of the best clip points."""
+    z = sums - sums.sum() / counts.sum() * counts
+    mean_count, best = counts.mean(), math.inf
+    ends = [np.unique(np.quantile(side * z, 1 - BEYOND)) for side in (-1, 1)]
+    for below in ends[0][ends[0] >= 0][::2]:
+        lost_below = np.maximum(-below - z, 0).mean()
+        for above in ends[1][ends[1] >= 0]:
+            clipped = np.clip(z, -below, above)
+            bias = lost_below + np.maximum(z - above, 0).mean()
+            noise = 2 * (max(below, above) / (epsilon * persons)) ** 2
+            best = min(best, bias**2 + clipped.var() / persons + noise)
+    return math.sqrt(best) / mean_count
+
+
+def measure(sums: Floats, counts: Floats, cell: tuple[int, float], each: str, trials: int) -> float:
+    """Return the root mean squared error of releases."""
+    persons, epsilon = cell
+    rng = np.random.default_rng(7)
+    said = Said.parse(epsilon=epsilon, confidence=None, person="id", each=each)
+    plan = Plan.of(said.about(["value"]))
+    truth = sums.sum() / counts.sum() if each == "record" else (sums / counts).mean()
+    errors = []
+    for _ in range(trials):
+        drawn = rng.integers(0, len(sums), persons)
+        release = run(*asking(plan, Drawn(sums[drawn], counts[drawn])))
+        errors.append(float(release) - truth)
+    return float(np.sqrt(np.mean(np.square(errors))))
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, help="a folder of files with columns id and value")
+    parser.add_argument("--trials", type=int, default=20)
+    parser.add_argument("--each", choices=["record", "person"], default="record")
+    chosen = parser.parse_args()
+    found = [*synthetic(), *(files(chosen.data) if chosen.data else ())]
+    heads = [f"{persons:,} persons, {epsilon:g}" for persons, epsilon, *_ in CELLS]
+    table = Table(
+        "population", *heads, title=f"error over the oracle's, {chosen.trials} draws each"
+    )
+    ratios = []
+    for name, sums, counts in found:
+        row = []
+        known = (sums, counts) if chosen.each == "record" else (sums / counts, np.ones(len(sums)))
+        for persons, epsilon, *_ in CELLS:
+            error = measure(sums, counts, (persons, epsilon), chosen.each, chosen.trials)
+            row.append(error / oracle(*known, persons, epsilon))
+        ratios.append(row)
+        table.add_row(name, *(f"{ratio:.2f}" for ratio in row))
+    together = np.exp(np.mean(np.log(ratios), axis=0))
+    worst = np.max(ratios, axis=0)
+    table.add_row(
+        "geometric mean (worst)",
+        *(f"{a:.2f} ({b:.2f})" for a, b in zip(together, worst, strict=True)),
+    )
+    table.add_row("required", *(f"{mean:g} ({most:g})" for *_, mean, most in CELLS))
+    console.print(table)
+
+
+if __name__ == "__main__":
+    main()
