@@ -35,6 +35,7 @@ unit: $(READY)
 	$(BIN)/pytest -n auto
 
 audit: $(READY)  ## privacy audits of all there is, written to docs/audit.md (tens of minutes)
+	TAMETAIL_METER_PAIRS=80 $(BIN)/pytest -q -n auto tests/privacy/test_loss_meter.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/audit.py --write docs/audit.md
 
 timing: $(READY)  ## what running time says about the records

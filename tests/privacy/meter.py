@@ -1,0 +1,215 @@
+"""A meter of privacy loss: what a release gives away about two neighbours, at most.
+
+Every question that an estimator asks is put to both neighbours. From the two exact answers and the
+noise that the mechanism really has (its own arguments, not what the query says about itself)
+follows the most that any answer can tell the neighbours apart. These losses are added up and
+compared with what is stated. No draws are needed, so one run of an estimator shows what an audit by
+sampling would need millions for; but only for the questions that this run came to ask.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+from unittest import mock
+
+import numpy as np
+
+from tametail.doubles import to_key
+from tametail.mechanisms.dispatch import mechanism_for
+from tametail.mechanisms.histograms import _noise as histogram_noise
+from tametail.mechanisms.noise import add_laplace, gaussian_scale, laplace_scale
+from tametail.mechanisms.ranks import _scores
+from tametail.privacy.accounting import gaussian_delta, zcdp_to_approx
+from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, exponential_rate, on_sample
+from tametail.privacy.choices import choice_rate
+from tametail.privacy.unit import Unit
+from tametail.queries.column import Buckets, Median
+from tametail.queries.paper import Scores
+from tametail.queries.query import GaussianQuery, RankQuery, SumQuery
+from tametail.queries.rows import ColumnMedians
+
+#: Wherever a release is made from data.
+DOORS = ("tametail.run.Data", "tametail.paper.Data", "tametail.paper.multivariate.Data")
+
+
+@dataclass
+class Losses:
+    """What was given away so far: pure losses, concentrated ones, and deltas."""
+
+    pure: list[float] = field(default_factory=list)
+    rho: list[float] = field(default_factory=list)
+    delta: float = 0.0
+
+    def part_of(self, stated: Budget) -> float:
+        """Return the sum as a part of what is stated: above 1 the statement is wrong."""
+        rho = sum(self.rho) + sum(loss**2 / 2 for loss in self.pure)
+        if isinstance(stated, Zcdp):
+            return rho / stated.rho if not self.delta else math.inf
+        if isinstance(stated, Pure):
+            return sum(self.pure) / stated.epsilon if not (self.rho or self.delta) else math.inf
+        assert isinstance(stated, Approx)
+        if self.delta > stated.delta * (1 + 1e-9):
+            return math.inf
+        epsilon = sum(self.pure)
+        if self.rho:
+            epsilon = zcdp_to_approx(rho, stated.delta - self.delta) if rho else 0.0
+        return epsilon / stated.epsilon
+
+
+class Meter:
+    """Answers as ``Data`` does, and adds up what the answers can say about the neighbour."""
+
+    def __init__(self, engine: Any, other: Any, losses: Losses) -> None:
+        self._engines, self._losses = (engine, other), losses
+
+    def prepare(self, query: Any, cost: Budget, unit: Unit) -> Any:
+        """Weigh the question when it is read."""
+        mechanism = mechanism_for(query, cost, unit)
+
+        def read(query: Any) -> Any:
+            whole = replace(query, halvings=0) if getattr(query, "halvings", 0) else query
+            both = [engine.answer(whole) for engine in self._engines]
+            self._weigh(query, both, cost, unit, mechanism)
+            return self._engines[0].answer(query) if whole is not query else both[0]
+
+        return read, mechanism
+
+    def rows(self, start: int, stop: int) -> Meter:
+        """Return a meter for these rows: one record differs, so other parts lose nothing."""
+        return self._part(lambda engine: engine.rows(start, stop))
+
+    def column(self, index: int) -> Meter:
+        """Return a meter for this column; losses in all columns add up."""
+        return self._part(lambda engine: engine.column(index))
+
+    def view(self, view: Any) -> Meter:
+        """Return a meter for what a view makes of the records."""
+        return self._part(lambda engine: engine.view(view))
+
+    def _part(self, cut: Callable[[Any], Any]) -> Meter:
+        return Meter(*map(cut, self._engines), self._losses)
+
+    def _weigh(self, query: Any, both: list[Any], cost: Budget, unit: Unit, mechanism: Any) -> None:
+        if isinstance(query, SumQuery):
+            self._weigh_noise(query, both, cost, mechanism)
+        elif isinstance(query, Buckets):
+            self._weigh_buckets(both, cost, unit)
+        elif isinstance(query, Scores):
+            gains = [a - b for a, b in zip(*both, strict=True)]
+            rate = mechanism.keywords["rate"]
+            self._choice(float(rate) * (max(gains) - min(gains)), cost)
+        elif isinstance(query, Median):
+            rate = exponential_rate(on_sample(cost, query.halvings))
+            self._choice(float(rate) * _median_range(*both, unit), cost, query.halvings)
+        elif isinstance(query, ColumnMedians | RankQuery):
+            rate = choice_rate(cost, query.choices, query.halvings)
+            for span in _spans(query, both, unit):
+                self._choice(float(rate) * span, cost, query.halvings)
+        else:
+            raise AssertionError(f"the meter does not know {type(query).__name__}")
+
+    def _weigh_noise(self, query: Any, both: list[Any], cost: Budget, mechanism: Any) -> None:
+        moved = [abs(int(a) - int(b)) for a, b in zip(*both, strict=True)]
+        if not any(moved):
+            return
+        if mechanism.func is add_laplace:
+            scale = laplace_scale(mechanism.keywords["l1"], mechanism.keywords["epsilon"])
+            self._losses.pure.append(sum(moved) / scale if scale else math.inf)
+            return
+        scale = gaussian_scale(mechanism.keywords["l2_squared"], mechanism.keywords["rho"])
+        far = math.sqrt(sum(step**2 for step in moved))
+        if isinstance(query, GaussianQuery) and isinstance(cost, Approx):
+            self._losses.pure.append(cost.epsilon)  # by itself (epsilon, delta), and not by zCDP
+            self._losses.delta += gaussian_delta(scale / far, cost.epsilon)
+        else:
+            self._losses.rho.append(far**2 / (2 * scale**2) if scale else math.inf)
+
+    def _weigh_buckets(self, both: list[Any], cost: Budget, unit: Unit) -> None:
+        keys = set(both[0]) | set(both[1])
+        gains = [both[0].get(key, 0) - both[1].get(key, 0) for key in keys] + [0]
+        if not any(gains):
+            return
+        if isinstance(cost, Approx):
+            _, law = histogram_noise(cost, unit)
+            self._losses.pure.append(sum(map(abs, gains)) / float(law.scale))
+            hidden = any(not (both[0].get(key) and both[1].get(key)) for key in keys)
+            self._losses.delta += cost.delta if hidden else 0.0
+            return
+        rate = float(exponential_rate(cost, monotone=unit.one_way))
+        self._choice(rate * (max(gains) - min(gains)), cost)
+
+    def _choice(self, span: float, cost: Budget, halvings: int = 0) -> None:
+        """Take note of a choice whose log-ratios lie in a range of this width."""
+        if span <= 0:
+            return
+        if halvings:
+            span = math.log1p(math.ldexp(math.expm1(span), -halvings))
+            self._losses.pure.append(span)
+        elif isinstance(cost, Zcdp):
+            self._losses.rho.append(span**2 / 8)
+        else:
+            self._losses.pure.append(span)
+
+
+def _spans(query: Any, both: list[Any], unit: Unit) -> Iterator[float]:
+    """Yield the range of the gains of every choice."""
+    if isinstance(query, ColumnMedians):
+        for first, second in zip(*both, strict=True):
+            yield _median_range(first, second, unit)
+        return
+    first, second = (_scores(np.array(table), query) for table in both)
+    for gains in first - second:
+        yield float(gains.max() - gains.min())
+
+
+def _median_range(first: Any, second: Any, unit: Unit) -> float:
+    """Return the range of what a median's score gains, over all doubles."""
+    ends = np.unique(np.concatenate([first[0], second[0]]).astype(np.int64))
+    points = np.unique(np.concatenate([ends - 1, ends, ends + 1, to_key([-math.inf, math.inf])]))
+    gains = _median_scores(*first, points, unit) - _median_scores(*second, points, unit)
+    return float(gains.max() - gains.min())
+
+
+def _median_scores(keys: Any, counts: Any, points: Any, unit: Unit) -> Any:
+    total = np.concatenate([[0], np.cumsum(counts)])
+    below = total[np.searchsorted(keys, points, side="left")]
+    above = total[-1] - total[np.searchsorted(keys, points, side="right")]
+    return -np.maximum(below, above) if unit.size_is_public else -abs(below - above)
+
+
+class _OpenedError(Exception):
+    pass
+
+
+@contextmanager
+def _doors(make: Callable[[Any], Any]) -> Iterator[None]:
+    with mock.patch(DOORS[0], make), mock.patch(DOORS[1], make), mock.patch(DOORS[2], make):
+        yield
+
+
+def opened(call: Callable[[Any], Any], data: Any) -> Any:
+    """Return the engine that a public function opens over the data."""
+    found: list[Any] = []
+
+    def note(engine: Any) -> Any:
+        found.append(engine)
+        raise _OpenedError
+
+    with _doors(note):
+        try:
+            call(data)
+        except _OpenedError:
+            return found[0]
+    raise AssertionError("no data were opened")
+
+
+def measured(call: Callable[[Any], Any], data: Any, neighbour: Any) -> tuple[Losses, Any]:
+    """Run a public function on data, and return what it gives away about a neighbour."""
+    other, losses = opened(call, neighbour), Losses()
+    with _doors(lambda engine: Meter(engine, other, losses)):
+        result = call(data)
+    return losses, result

@@ -1,0 +1,147 @@
+"""No pair of hostile neighbours loses more than is stated, at the noise that is really used."""
+
+from __future__ import annotations
+
+import math
+import os
+from functools import partial
+from unittest import mock
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tametail as tt
+from tametail.privacy.unit import RECORD_UNITS
+from tametail.queries.column import DistanceSum, TailNodes
+from tametail.queries.query import Sensitivity
+
+from .meter import measured
+
+#: Pairs for each request; ``make audit`` takes more.
+PAIRS = int(os.environ.get("TAMETAIL_METER_PAIRS", "3"))
+
+#: A sum of some dozens of doubles.
+ROUNDING = 1 + 1e-9
+
+BUDGETS = [tt.pure(1), tt.zcdp(0.5), tt.approx(1, 1e-6)]
+HOSTILE = [
+    0.0, -0.0, 5e-324, -1e-310, 1.0, math.nextafter(8.0, 0), 8.0, 64.0, -3.5, 1e9, -1e9, 1e16,
+    1e308, -1.7976931348623157e308, math.inf, -math.inf, math.nan,
+]  # fmt: skip
+LAWS = {
+    "lognormal": lambda rng, n: rng.lognormal(1, 2, n),
+    "far": lambda rng, n: 1e6 + rng.exponential(size=n),
+    "zeros": lambda rng, n: np.where(rng.random(n) < 0.9, 0.0, rng.pareto(1.1, n)),
+    "equal": lambda rng, n: np.full(n, 7.25),
+    "hostile": lambda rng, n: rng.choice(HOSTILE, n),
+    "few": lambda rng, n: rng.normal(size=3),
+}
+
+
+def pairs(unit, columns, seed):
+    """Yield hostile neighbours: rows that differ in one."""
+    rng = np.random.default_rng(seed)
+    for number in range(PAIRS):
+        law = list(LAWS.values())[(seed + number) % len(LAWS)]
+        draws = [law(rng, int(rng.choice([40, 400, 3000]))) for _ in range(columns)]
+        rows = np.column_stack([draw[: min(map(len, draws))] for draw in draws])
+        one, other = rng.choice(HOSTILE, (2, columns))
+        place = int(rng.integers(len(rows)))
+        more = np.insert(rows, place, one, axis=0)
+        less = rows if unit == "add-remove" else np.insert(rows, place, other, axis=0)
+        first, second = (more, less) if rng.random() < 0.5 else (less, more)
+        yield (first[:, 0], second[:, 0]) if columns == 1 else (first, second)
+
+
+def check(call, unit, budget, columns=1, seed=0):
+    parts = [0.0]
+    for data, neighbour in pairs(unit, columns, seed):
+        losses, _ = measured(call, data, neighbour)
+        parts.append(losses.part_of(budget))
+        assert parts[-1] <= ROUNDING, (parts[-1], losses)
+    return max(parts)
+
+
+REQUESTS = [
+    {},
+    {"confidence": None},
+    {"tail": tt.Moment(2, 5.0)},
+    {"tail": tt.Bounded(-10, 10), "missing": "none"},
+    {"within": (0, math.inf), "target": "data"},
+    {"n": 5000},
+]
+
+
+@pytest.mark.parametrize("unit", RECORD_UNITS, ids=str)
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+@pytest.mark.parametrize("number", range(len(REQUESTS)))
+def test_the_mean_of_a_column(number, budget, unit):
+    call = partial(tt.mean, budget=budget, unit=str(unit), **REQUESTS[number])
+    check(call, unit, budget, seed=number)
+
+
+@pytest.mark.parametrize("unit", RECORD_UNITS, ids=str)
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+@pytest.mark.parametrize("request_", [{}, {"common": True}, {"tail": tt.Moment(4, 3.0)}], ids=str)
+def test_the_means_of_several_columns(request_, budget, unit):
+    check(partial(tt.mean, budget=budget, unit=str(unit), **request_), unit, budget, columns=3)
+
+
+SETTING = {"alpha": 0.5, "k": 2, "R": 1e6}
+PAPER = {
+    "range_estimate": (1, BUDGETS, SETTING),
+    "mean_1d": (1, BUDGETS, SETTING | {"beta": 0.2}),
+    "mean_ball": (2, BUDGETS[1:], SETTING),
+}
+
+
+@pytest.mark.parametrize("name", PAPER)
+def test_the_estimators_of_the_paper(name):
+    columns, budgets, setting = PAPER[name]
+    for seed, budget in enumerate(budgets):
+        call = partial(getattr(tt.paper, name), budget=budget, **setting)
+        check(call, "replace-one", budget, columns, seed)
+
+
+def of_persons(rows):
+    """A frame of some persons' records."""
+    return pd.DataFrame({"who": [who for who, _ in rows], "x": [cell for _, cell in rows]})
+
+
+@pytest.mark.parametrize("each", ["record", "person"])
+@pytest.mark.parametrize("budget", BUDGETS[:2], ids=str)
+def test_persons_with_all_of_their_records(budget, each):
+    rng = np.random.default_rng(5)
+    for _ in range(PAIRS):
+        rows = [(int(rng.integers(60)), cell) for cell in rng.lognormal(1, 2, 300)]
+        theirs = [(1000, cell) for cell in rng.choice(HOSTILE, int(rng.choice([1, 5, 200])))]
+        call = partial(tt.mean, column="x", person="who", budget=budget, each=each)
+        losses, _ = measured(call, of_persons(rows + theirs), of_persons(rows))
+        assert losses.part_of(budget) <= ROUNDING, losses
+
+
+def test_the_meter_sees_nearly_all_of_what_is_spent():
+    """Else it would prove nothing: some pair uses most of the budget."""
+    call = partial(tt.mean, epsilon=1, n=121, confidence=None)
+    records = np.array([3.0, 4.0, 5.0] * 40)
+    losses, _ = measured(call, np.append(records, 1e9), records)
+    assert 0.6 <= losses.part_of(tt.pure(1)) <= ROUNDING
+
+
+@pytest.mark.parametrize("query", [DistanceSum, TailNodes])
+def test_the_meter_notices_a_sensitivity_that_is_too_small(query):
+    stated = query.sensitivity
+
+    def third(self, unit):
+        right = stated(self, unit)
+        return Sensitivity(max(right.l1 // 3, 1), max(right.l2_squared // 9, 1))
+
+    call = partial(tt.mean, epsilon=1, n=4000, confidence=None)
+    records = np.random.default_rng(1).lognormal(1, 1, 4000)
+    with mock.patch.object(query, "sensitivity", third):
+        found = [
+            measured(call, np.append(records, 1e9), records)[0].part_of(tt.pure(1))
+            for _ in range(3)
+        ]
+    assert max(found) > 1.05
