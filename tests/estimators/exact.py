@@ -11,8 +11,7 @@ from tametail.api import plan as make_plan
 from tametail.ask import Ask
 from tametail.doubles import from_key
 from tametail.engines.open import open_table
-from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.estimate import winsorised_mean
+from tametail.methods import REGISTRY
 from tametail.queries.column import Median
 from tametail.release import Estimate
 
@@ -43,6 +42,6 @@ def estimate(data: Any, **options: Any) -> Estimate:
     """Run the estimator on exact answers; n is told."""
     options = {"epsilon": 1.0, "unit": "replace-one", **options}
     plan = make_plan(n=len(data), **options)
-    return winsorised_mean(
-        ColumnPlan.of(plan), Ask(Exact(data), plan.budget.spendable(), plan.unit)
-    )
+    method, ask = REGISTRY.find(plan.method), Ask(Exact(data), plan.budget.spendable(), plan.unit)
+    found = method.estimate(method.view(plan), ask)
+    return found if isinstance(found, Estimate) else found[0]

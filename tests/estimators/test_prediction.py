@@ -19,7 +19,15 @@ REFERENCE_SD = math.sqrt((math.e - 1) * math.e)
 
 
 def _predictions(plan):
-    return [plan.relative_rmse, plan.half_width(0.95), plan.rmse or 0.0]
+    return [plan.relative_rmse or 0.0, plan.half_width(0.95), plan.rmse or 0.0]
+
+
+def _never_worse(plans):
+    """Another method may promise less for the worst law, and do better for others."""
+    for less, more in itertools.pairwise(plans):
+        if less.method == more.method:
+            pairs = zip(_predictions(less), _predictions(more), strict=True)
+            assert all(b <= a * 1.001 for a, b in pairs)
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -29,17 +37,9 @@ def test_more_records_or_more_budget_never_make_a_prediction_worse(unit, tail, b
     make = BUDGETS[budget]
     for epsilon in (0.1, 1.0):
         sizes = [int(10 ** (2 + 2 * step / 3)) for step in range(7)]
-        rows = [
-            _predictions(tt.plan(n=n, budget=make(epsilon), unit=unit, tail=tail)) for n in sizes
-        ]
-        for less, more in itertools.pairwise(rows):
-            assert all(b <= a * 1.001 for a, b in zip(less, more, strict=True))
-    rows = [
-        _predictions(tt.plan(n=10_000, budget=make(e), unit=unit, tail=tail))
-        for e in (0.03, 0.3, 3.0)
-    ]
-    for less, more in itertools.pairwise(rows):
-        assert all(b <= a * 1.001 for a, b in zip(less, more, strict=True))
+        _never_worse([tt.plan(n=n, budget=make(epsilon), unit=unit, tail=tail) for n in sizes])
+    budgets = map(make, (0.03, 0.3, 3.0))
+    _never_worse([tt.plan(n=10_000, budget=one, unit=unit, tail=tail) for one in budgets])
 
 
 def test_nothing_is_predicted_without_n_or_without_a_scale():

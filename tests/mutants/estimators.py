@@ -12,6 +12,14 @@ GUESS = "tests/estimators/test_guess.py"
 
 ESTIMATORS: tuple[Mutant, ...] = (
     Mutant(
+        name="textbook-counts-missing-records",
+        why="A missing record would count as the middle of the bounds.",
+        file="methods/textbook/estimate.py",
+        old='0 if plan.missing == "none" else thinner',
+        new="0",
+        tests=("tests/estimators/test_textbook.py::test_missing_records_are_left_out",),
+    ),
+    Mutant(
         name="blocks-overlap",
         why="A record in two blocks would pay twice.",
         file="paper/univariate.py",

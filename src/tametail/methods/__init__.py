@@ -9,6 +9,7 @@ from tametail._shown import shown
 from tametail.errors import ParameterError
 from tametail.methods import kinds
 from tametail.methods.persons.kind import RECORDS_OF_PERSONS
+from tametail.methods.textbook.method import TEXTBOOK
 from tametail.methods.winsorised.constants import COUNT_SHARE, GUESS_COUNT_SHARE
 from tametail.planning import COUNT, REST, Method, Plan, Step
 from tametail.privacy.budget import Budget
@@ -41,7 +42,7 @@ class Registry:
 
     >>> [method.name for method in REGISTRY]
     ['winsorised mean', 'mean in a weighted ball', 'mean in a ball, one scale for all columns', \
-'winsorised means, columns apart', 'mean of the records of persons']
+'winsorised means, columns apart', 'mean of the records of persons', 'clamped mean']
     """
 
     def __init__(self, *methods: Estimator) -> None:
@@ -99,5 +100,5 @@ def _counted(whole: Budget, request: Request) -> tuple[Budget, Budget]:
 
 
 REGISTRY = Registry(
-    kinds.WINSORISED, kinds.BALL, kinds.COMMON_BALL, kinds.APART, RECORDS_OF_PERSONS
+    kinds.WINSORISED, kinds.BALL, kinds.COMMON_BALL, kinds.APART, RECORDS_OF_PERSONS, TEXTBOOK
 )

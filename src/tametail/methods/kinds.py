@@ -16,6 +16,7 @@ from tametail.methods.ball.estimate import vector_mean
 from tametail.methods.ball.shares import common_shares
 from tametail.methods.ball.shares import working as ball_working
 from tametail.methods.persons.kind import RECORDS_OF_PERSONS, RecordsOfPersons
+from tametail.methods.textbook.method import TEXTBOOK, Textbook
 from tametail.methods.winsorised import column
 from tametail.methods.winsorised import predict as prediction
 from tametail.methods.winsorised.estimate import winsorised_mean
@@ -59,7 +60,10 @@ class Winsorised:
     def divide(self, request: Request, n: int, budget: Budget) -> tuple[Step, ...] | None:
         """Return the steps, paid from ``budget``."""
         whole = self.working(budget)
-        return column.divide(whole, request.unit, n, needs_spread=request.wants_spread)
+        bounded = column.are_bounded(request)
+        return column.divide(
+            whole, request.unit, n, needs_spread=request.wants_spread, bounded=bounded
+        )
 
     def rmse(self, plan: Plan) -> float | tuple[float, ...] | None:
         """Bound the error by the tail assumption; None without one."""
@@ -168,7 +172,8 @@ class Apart:
         """Return the steps with what they cost in all columns; shares are those of one column."""
         whole, needs_spread = self.working(budget), request.wants_spread
         each = whole.share(1 / request.dim)
-        steps = column.divide(each, request.unit, n, needs_spread=needs_spread)
+        bounded = column.are_bounded(request)
+        steps = column.divide(each, request.unit, n, needs_spread=needs_spread, bounded=bounded)
         parts = [step.cost.values()[0] / each.values()[0] for step in steps]
         costs = whole.split(*[part / sum(parts) for part in parts])
         return tuple(Step(step.name, cost) for step, cost in zip(steps, costs, strict=True))
@@ -216,7 +221,7 @@ BALL = InBall("mean in a weighted ball", common=False)
 COMMON_BALL = InBall("mean in a ball, one scale for all columns", common=True)
 APART = Apart()
 
-Kind = Winsorised | InBall | Apart | RecordsOfPersons
+Kind = Winsorised | InBall | Apart | RecordsOfPersons | Textbook
 Chosen = tuple[Kind, tuple[Step, ...]]
 
 
@@ -235,6 +240,8 @@ def choose(request: Request, n: int, budget: Budget) -> Chosen:
     """Choose a method that may spend ``budget`` on n records, and return its steps."""
     if request.weighs_records:
         return _with_steps(RECORDS_OF_PERSONS, request, n, budget)
+    if TEXTBOOK.suits(request, n, budget):
+        return TEXTBOOK, TEXTBOOK.divide(request, n, budget)
     if request.dim == 1:
         return _with_steps(WINSORISED, request, n, budget)
     if request.common:

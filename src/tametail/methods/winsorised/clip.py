@@ -34,7 +34,8 @@ class Clip:
     Both are on edges of sixteenths of octaves, where ``DistanceSum`` can clip.
 
     ``excess`` is what to add to the sum for what clipping takes away, ``offset`` estimates the
-    distance of the mean from the centre, give or take ``doubt``.
+    distance of the mean from the centre, give or take ``doubt``. If it is to be ``counted``, the
+    mean may be so far from there that the count beside the sum matters under both units.
     """
 
     centre: float
@@ -43,6 +44,7 @@ class Clip:
     excess: float = 0.0
     offset: float = 0.0
     doubt: float = 0.0
+    counted: bool = False
 
     @property
     def side(self) -> float:
@@ -71,6 +73,8 @@ def choose_clip(plan: Plan, centre: float, tails: Tails, size: int, reference: R
     farthest = [farthest_of(tails, *pair) for pair in zip(seen, anchors, strict=True)]
     ends = balance(plan, tails, anchors, farthest)
     ends = [_capped(end, limit) for end, limit in zip(ends, limits, strict=True)]  # line 18
+    if isinstance(plan.tail, Bounded):
+        ends = _opened(ends, seen, limits)
     if plan.confidence is not None and plan.tail is not None:
         wanted = _wanted(plan, ends, tails.squares(anchors), centre, reference)
         ends = list(map(_widened, ends, wanted, limits))
@@ -113,10 +117,16 @@ def caps(plan: Plan, centre: float) -> Pair:
 
 
 def _unseen(plan: Plan, centre: float, limits: Pair) -> Clip:
-    """A moment bounds what may hide in the noise, which is best clipped at about this distance.
+    """Where to clip if no record stands out, by what the caller knows; at the centre else.
 
-    The mean is close: nearly all records are at the centre.
+    A moment bounds what may hide in the noise, which is best clipped at about this distance: the
+    mean is close, as nearly all records are at the centre. With bounds, the records may be
+    anywhere between them, so that the mean is told from their middle.
     """
+    if isinstance(plan.tail, Bounded):
+        below, above = limits
+        middle, doubt = (above - below) / 2, tuned.UNTOLD * (above + below)
+        return Clip(centre, below, above, offset=middle, doubt=doubt, counted=True)
     side = tuned.HIDDEN * (limits[0] - plan.tail.scale) if isinstance(plan.tail, Moment) else 0.0
     return Clip(centre, edge_below(side), edge_below(side))
 
@@ -279,6 +289,20 @@ def _around(counts: Array, anchor: int) -> Array:
 def _capped(end: End, limit: float) -> End:
     """The caller's knowledge clips first: then no curve applies, and nothing is added back."""
     return End(limit, 0.0) if end.distance > limit else end
+
+
+def _opened(ends: list[End], seen: Anchors, limits: Pair) -> list[End]:
+    """Between bounds, do not clip at the centre where no record stands out: some may hide there.
+
+    Clip at the bound if that is not much farther than the other clip point, else as far as that.
+    """
+    widest = max(end.distance for end in ends)
+
+    def opened(end: End, anchor: int | None, limit: float) -> End:
+        distance = limit if limit <= tuned.NOT_MUCH_FARTHER * widest else widest
+        return End(distance, 0.0) if anchor is None and distance > end.distance else end
+
+    return list(map(opened, ends, seen, limits))
 
 
 def _widened(end: End, wanted: float, limit: float) -> End:

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 
 from tametail.errors import InternalError
 from tametail.methods.winsorised import constants as tuned
-from tametail.methods.winsorised.shares import shares, spread_share
+from tametail.methods.winsorised.shares import is_hopeless, shares, spread_share
 from tametail.planning import REST, Plan, Step
 from tametail.privacy.budget import Approx, Budget, Pure, compose
 from tametail.privacy.unit import Unit
-from tametail.request import Range
-from tametail.tail import Tail
+from tametail.request import Range, Request
+from tametail.tail import Bounded, Tail
 
 #: What each step is for, in the words of the printed plan.
 PURPOSES = {
@@ -76,10 +76,16 @@ class ColumnPlan:
         return total
 
     def with_count(self, noisy_count: int) -> ColumnPlan:
-        """Return the plan for the other steps, once the private count is known."""
+        """Return the plan for the other steps, once the private count is known.
+
+        If the records are bounded and too few to look at, one sum is all that is left.
+        """
         left, n = self.cost(REST), max(noisy_count, 1)
+        bounded = isinstance(self.tail, Bounded)
+        if bounded and is_hopeless(left, self.unit, n):
+            return replace(self, n=n, budget=left, steps=(Step("sum", left),))
         needs_spread = self.confidence is not None and self.target == "population"
-        steps = divide(left, self.unit, n, needs_spread=needs_spread)
+        steps = divide(left, self.unit, n, needs_spread=needs_spread, bounded=bounded)
         return replace(self, n=n, budget=left, steps=steps)
 
     def with_new_centre(self) -> ColumnPlan:
@@ -104,12 +110,26 @@ def names(*, needs_spread: bool) -> tuple[tuple[str, int], ...]:
     return tuple((name, 1) for name in found)
 
 
-def divide(budget: Budget, unit: Unit, n: int, *, needs_spread: bool) -> tuple[Step, ...]:
-    """Divide the budget between the steps, so that the predicted error is small."""
+def divide(
+    budget: Budget, unit: Unit, n: int, *, needs_spread: bool, bounded: bool = False
+) -> tuple[Step, ...]:
+    """Divide the budget between the steps, so that the predicted error is small.
+
+    If the records are ``bounded``, a sum of all of them would have done. So that no more is lost
+    against that than there is to be gained, the counts by octaves must not cost too much.
+    """
     parts = shares(budget, unit, n)
+    spread = spread_share(budget, n) if needs_spread else 0.0
+    parts = {name: share * (1 - spread) for name, share in parts.items()}
+    if bounded and (missing := tuned.BOUNDED_SUM - parts["sum"]) > 0:
+        taken = min(missing, (1 - tuned.BOUNDED_TAIL) * parts["tail"])
+        parts |= {"tail": parts["tail"] - taken, "sum": parts["sum"] + taken}
     if needs_spread:
-        spread = spread_share(budget, n)
-        parts = {name: share * (1 - spread) for name, share in parts.items()}
         parts["spread"] = spread
     costs = budget.split(*parts.values())
     return tuple(Step(name, cost) for name, cost in zip(parts, costs, strict=True))
+
+
+def are_bounded(request: Request) -> bool:
+    """Say whether all records are told to lie between bounds."""
+    return all(isinstance(column.tail, Bounded) for column in request.columns)

@@ -52,6 +52,15 @@ LEAST_TAIL: Final = 0.25
 MOST_TAIL: Final = 0.5
 LEAST_SUM: Final = 0.1
 
+#: Looking for clip points closer than bounds is worth its price if records that stand out of the
+#: noise on the octave counts need be at most this part of all: sight against the price of looking.
+WORTH_A_LOOK: Final = 0.2
+
+#: If the records are bounded, the sum gets at least this share, as far as the tail can pay for it
+#: and keeps this part of its own: what a look may cost where it shows nothing, against sight.
+BOUNDED_SUM: Final = 0.7
+BOUNDED_TAIL: Final = 0.5
+
 # --- the centre -----------------------------------------------------------------------------------
 
 #: Records that the centre looks at; more are sampled down to between this and twice this. Of MANY
@@ -184,6 +193,14 @@ THIN_SIDE: Final = 0.03
 
 #: Where to clip if nothing stands out, over the distance where the worst bias and noise are least.
 HIDDEN: Final = 0.75  # 0, 0
+
+#: If nothing stands out between bounds, the mean is expected so far from their middle, as a part of
+#: their width: it decides how much of the noise the count gets, under add-remove.
+UNTOLD: Final = 0.25
+
+#: If one side of the centre shows nothing, its bound is a clip point up to so many times the other
+#: one's distance: noise against what may hide there.
+NOT_MUCH_FARTHER: Final = 8.0
 
 #: Noise of this part of the variance of the sum is worth a narrower interval.
 AFFORDABLE: Final = 0.03  # width: 0, 0

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from tametail.methods.textbook.estimate import textbook_mean
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.clip import choose_clip, look_again
 from tametail.methods.winsorised.counts import Tails, octave_nodes
@@ -50,6 +51,8 @@ def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:
         doubt = noise_for(cost, 1, 1).quantile(tuned.UNUSUAL)
         if plan.n is None:
             plan, too_many = plan.with_count(answer), doubt
+            if not plan.has("centre"):  # bounded records, too few to be looked at
+                return textbook_mean(plan, ask)
         times = sample_halvings(max(plan.n or 0, 1), answer, doubt)
     size, rest, squares = max(plan.n or 0, 1), plan, math.inf
 

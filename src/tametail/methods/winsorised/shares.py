@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from tametail.inequalities.lognormal import lognormal_excess
 from tametail.methods.winsorised import constants as tuned
-from tametail.privacy.budget import Budget, Zcdp
+from tametail.privacy.budget import Budget, Zcdp, noise_for
 from tametail.privacy.unit import Unit
 
 Array = npt.NDArray[np.float64]
@@ -81,6 +81,18 @@ def shares(budget: Budget, unit: Unit, n: int) -> dict[str, float]:
     """
     centre, tail = _least(isinstance(budget, Zcdp), budget.strength, unit, _rounded(max(n, 1)))
     return {"centre": centre, "tail": tail, "sum": 1.0 - centre - tail}
+
+
+def is_hopeless(budget: Budget, unit: Unit, n: int) -> bool:
+    """Say whether counts by octaves would show next to nothing of n records.
+
+    Records are seen where a window of octaves holds some twenty noise scales. If that is a large
+    part of all records, the look is paid for in vain; the textbook pays for nothing but its sum.
+    """
+    noise = noise_for(budget.share(tuned.LEAST_TAIL), unit.changes, unit.changes)
+    scale = math.sqrt(noise.variance / 2)
+    threshold = tuned.THRESHOLD if noise.kind == "laplace" else tuned.GAUSSIAN_THRESHOLD
+    return threshold * scale > tuned.WORTH_A_LOOK * n
 
 
 def _rounded(n: int) -> int:

@@ -109,12 +109,18 @@ class Counted(NamedTuple):
 def sum_query(plan: Plan, clip: Clip, size: int) -> DistanceSum:
     """Return the sum to ask for: from where the mean is expected, so that the count matters least.
 
-    Under add-remove the count comes with it.
+    Under add-remove the count comes with it, and under replace-one if it is wanted: there a count
+    of up to the weight of the thinner side is free.
     """
     lattice = Lattice.of_distances(
         clip.offset, clip.below, clip.above, strength=plan.cost("sum").strength, records=size
     )
-    weight = 0 if plan.unit.size_is_public else count_weight(plan, lattice, clip)
+    if not plan.unit.size_is_public:
+        weight = count_weight(plan, lattice, clip)
+    elif clip.counted and plan.missing != "none":
+        weight = min(lattice.high - lattice.centre, lattice.centre - lattice.low)
+    else:
+        weight = 0
     return DistanceSum(clip.centre, lattice, weight)
 
 
@@ -139,7 +145,11 @@ def read_sum(
     sensitivity, weight = query.sensitivity(plan.unit), query.count_weight
     noise = noise_for(plan.cost("sum"), sensitivity.l1, sensitivity.l2_squared)
     if weight:
-        known = Counted(max(answer[1] / weight, noise.scale / weight, 1.0), weight, noise)
+        step = noise.scale / weight
+        number = max(answer[1] / weight, step, 1.0)
+        if plan.unit.size_is_public:  # there are no more records than rows, and usually as many
+            number = min(number + step, float(max(plan.n or 1, 1)))
+        known = Counted(number, weight, noise)
     total, cut = float(answer[0]), clip.side * RELATIVE_ROUNDING
     number, weight, count_noise = known
     return Sum(clip.centre, query.lattice, total, number, weight, noise, cut, count_noise)

@@ -1,0 +1,139 @@
+r"""The textbook's mean: clamp the records to their bounds, and ask for one noisy sum.
+
+The interval needs no other question. With noise, and a count that may be noisy, bounded as in
+:mod:`tametail.methods.winsorised.sums`, and records in [A, B], whose variance is at most
+(B - mu)(mu - A) (Bhatia and Davis 2000),
+
+    \|v - mu\| <= h(mu) = mean_deviation(sqrt((B - mu)(mu - A)), B - A, n, noise) + miscount
+
+with probability ``confidence``. So mu is among the m with \|v - m\| <= h(m), and an interval that
+holds it becomes a narrower one that does.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from tametail.errors import InternalError
+from tametail.inequalities.concentration import mean_deviation
+from tametail.methods.winsorised.column import ColumnPlan
+from tametail.methods.winsorised.sums import Sum
+from tametail.privacy.budget import Noise, Zcdp, noise_for
+from tametail.queries.column import ClippedSum, Lattice
+from tametail.release import Estimate, Interval
+from tametail.tail import Bounded
+
+if TYPE_CHECKING:
+    from tametail.ask import Ask
+
+#: The part of the risk that noise on the count may have, if there is any.
+COUNT_RISK = 0.1
+
+#: How far from the middle the mean is expected, as a part of half of the width: it decides how
+#: much of the noise the count gets, under add-remove.
+OFF_CENTRE = 0.5
+
+#: How often an interval and the variance that it allows improve each other.
+ROUNDS = 8
+
+
+def textbook_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
+    """Ask for the clamped sum, and divide it by the number of records."""
+    query, cost = clamped_sum(plan), plan.cost("sum")
+    total = _read(plan, query, ask(query, cost))
+    low, high = plan.possible
+    value = min(max(total.mean, low), high)
+    interval = None if plan.confidence is None else _interval(plan, value, total)
+    return Estimate(value, interval, clip=total.ends)
+
+
+def clamped_sum(plan: ColumnPlan) -> ClippedSum:
+    """Return the sum of the distances from the middle of the bounds, and a weighted count.
+
+    Under replace-one the count is free up to the weight of the thinner side; if no record is
+    missing it is not needed. Under add-remove a count of weight w makes the noise on the quotient
+    (side + w) sqrt(1 + (d/w)^2), in L2 accordingly, for a mean that is d from the middle.
+    """
+    bounds = bounds_of(plan)
+    side = bounds.high / 2 - bounds.low / 2
+    lattice = Lattice.below_noise(
+        bounds.low + side, side, side, strength=plan.cost("sum").strength, records=_size(plan)
+    )
+    if plan.unit.size_is_public:
+        thinner = min(lattice.high - lattice.centre, lattice.centre - lattice.low)
+        return ClippedSum(lattice, 0 if plan.missing == "none" else thinner)
+    concentrated = isinstance(plan.cost("sum"), Zcdp)
+    part = math.sqrt(OFF_CENTRE) if concentrated else math.cbrt(OFF_CENTRE**2)
+    return ClippedSum(lattice, max(round(part * lattice.side), 1))
+
+
+def bounds_of(plan: ColumnPlan) -> Bounded:
+    """Return the bounds of the records, which this method is for."""
+    if not isinstance(plan.tail, Bounded):
+        raise InternalError("the textbook needs bounds of the records.")
+    return plan.tail
+
+
+def _size(plan: ColumnPlan) -> int:
+    return max(plan.n or 0, 1)
+
+
+def _read(plan: ColumnPlan, query: ClippedSum, answer: tuple[int, ...]) -> Sum:
+    sensitivity, weight = query.sensitivity(plan.unit), query.count_weight
+    noise = noise_for(plan.cost("sum"), sensitivity.l1, sensitivity.l2_squared)
+    number = float(_size(plan))
+    if weight:
+        step = noise.scale / weight
+        counted = max(answer[1] / weight, step, 1.0)
+        # There are no more records than rows, whose number is public, and usually as many.
+        number = min(counted + step, number) if plan.unit.size_is_public else counted
+    return Sum(0.0, query.lattice, float(answer[0]), number, weight, noise)
+
+
+def _interval(plan: ColumnPlan, value: float, total: Sum) -> Interval:
+    """Return the interval; everything that is possible, if the count may be noise alone."""
+    bounds, confidence = bounds_of(plan), plan.confidence or 0.0
+    risk = 1 - confidence
+    miscounted, fewest = total.count_bound(COUNT_RISK * risk)
+    parts = {"sampling": 0.0, "noise": math.inf, "rounding": total.rounding, "truncation": 0.0}
+    if math.isinf(miscounted):
+        return Interval(*plan.possible, confidence, "mean", parts)
+    if total.count_weight:
+        risk *= 1 - COUNT_RISK
+    low, high = bounds.low, bounds.high
+    for _ in range(ROUNDS):
+        sampling, error = _errors(plan, (low, high), total, fewest, risk / 2)
+        margin = error + miscounted + total.rounding
+        low, high = max(low, total.mean - margin), min(high, total.mean + margin)
+    parts |= {"sampling": sampling, "noise": error + miscounted - sampling}
+    low, high = max(min(low, value), plan.possible[0]), min(max(high, value), plan.possible[1])
+    return Interval(low, high, confidence, "mean", parts)
+
+
+def _errors(
+    plan: ColumnPlan, where: tuple[float, float], total: Sum, fewest: float, risk: float
+) -> tuple[float, float]:
+    """Bound the sampling error alone, and together with the noise, if mu is in ``where``."""
+    scale = total.lattice.value(total.noise.scale) / fewest
+    tick = total.lattice.tick / fewest  # the law of the noise is discrete
+    if plan.target == "data":
+        return 0.0, total.lattice.value(total.noise.quantile(risk)) / fewest
+    bounds, (low, high) = bounds_of(plan), where
+    deviation = most_deviation(bounds, low, high)
+    reach = max(bounds.high - low, high - bounds.low)
+    noise = Noise(total.noise.kind, scale)
+    together = mean_deviation(deviation, reach, fewest, risk, noise) + tick
+    return min(mean_deviation(deviation, reach, fewest, risk), together), together
+
+
+def most_deviation(bounds: Bounded, low: float, high: float) -> float:
+    """Return the largest standard deviation of records in the bounds, with a mean in [low, high].
+
+    It is sqrt((B - mu)(mu - A)), for a law on the two ends.
+
+    >>> most_deviation(Bounded(0, 1), 0.0, 1.0), round(most_deviation(Bounded(0, 1), 0.0, 0.1), 3)
+    (0.5, 0.3)
+    """
+    nearest = min(max(bounds.low / 2 + bounds.high / 2, low), high)
+    return math.sqrt(max(bounds.high - nearest, 0.0) * max(nearest - bounds.low, 0.0))

@@ -1,0 +1,110 @@
+"""The textbook's mean of bounded records, and where the plan chooses it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+sys.path.insert(0, str(Path(__file__).parent))
+from exact import estimate
+
+import tametail as tt
+from tametail.methods.textbook.estimate import most_deviation
+from tametail.planning import Plan
+
+UNITS = ["add-remove", "replace-one"]
+BOUNDS = tt.Bounded(0, 1)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("budget", [tt.pure(0.1), tt.zcdp(0.005), tt.approx(0.1, 1e-6)])
+def test_few_bounded_records_are_clamped_and_many_are_looked_at(unit, budget):
+    few = tt.plan(n=300, budget=budget, tail=BOUNDS, unit=unit)
+    many = tt.plan(n=10**6, budget=budget, tail=BOUNDS, unit=unit)
+    assert (few.method, many.method) == ("clamped mean", "winsorised mean")
+    counted = unit == "add-remove"  # whatever is guessed
+    assert [step.name for step in few.steps] == ["count"] * counted + ["sum"]
+    assert Plan.from_json(few.to_json()) == few
+    assert "clamped" in str(few)
+    assert few.rmse > tt.plan(n=600, budget=budget, tail=BOUNDS, unit=unit).rmse
+
+
+def test_the_plan_needs_bounds_of_every_column():
+    assert tt.plan(n=300, epsilon=1, tail=tt.Moment(2, 1)).method != "clamped mean"
+    mixed = tt.plan(n=300, epsilon=1, tail=[BOUNDS, None], dim=2)
+    told = tt.plan(n=300, epsilon=1, tail=BOUNDS, dim=2)
+    assert (mixed.method == "clamped mean", told.method) == (False, "clamped mean")
+    assert len(told.rmse) == 2
+
+
+@given(
+    st.lists(st.floats(-50, 150), min_size=1, max_size=30),
+    st.sampled_from(UNITS),
+    st.sampled_from(["population", "data"]),
+)
+def test_exact_answers_give_the_clamped_mean(values, unit, target):
+    found = estimate(values, tail=tt.Bounded(0, 100), unit=unit, target=target)
+    wanted = np.clip(values, 0, 100).mean()
+    assert found.clip == pytest.approx((0, 100), abs=1)
+    # Without noise; but a count is raised by one scale, if the rows allow it, or at least to that.
+    if unit == "replace-one":
+        assert found.value == pytest.approx(wanted, abs=2)
+    assert found.interval.low <= wanted <= found.interval.high
+
+
+def test_missing_records_are_left_out():
+    values = [9.0] * 300 + [float("nan")] * 300
+    value = estimate(values, tail=tt.Bounded(0, 10), confidence=None).value
+    assert value == pytest.approx(9.0, abs=0.2)
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_the_interval_covers_and_the_error_is_as_promised(unit):
+    rng, errors, missed = np.random.default_rng(5), [], 0
+    for _ in range(60):
+        release = tt.mean(rng.random(1000) < 0.3, epsilon=0.1, tail=BOUNDS, unit=unit, n=1000)
+        missed += not release.low <= 0.3 <= release.high
+        errors.append(release.value - 0.3)
+    assert release.method == "clamped mean"
+    # At least 95% are guaranteed: 20 misses of 60 have a probability below 1e-10.
+    assert missed < 20
+    # Heavier tails than Gaussian ones: the mean of 60 squares is twice its expectation in 1e-4.
+    assert np.mean(np.square(errors)) < 4 * release.plan.rmse**2
+    assert release == tt.replay(release.plan, release.answers)
+
+
+def test_an_unknown_number_of_records_is_counted_first():
+    release = tt.mean(np.random.default_rng(1).random(200), epsilon=1, tail=BOUNDS)
+    assert [step.name for step in release.plan.steps] == ["count", "rest"]
+    assert len(release.answers) == 2
+    assert release.clip == pytest.approx((0, 1), abs=0.01)
+
+
+def test_several_columns_are_clamped_together_with_the_whole_budget():
+    data = np.random.default_rng(2).random((200, 3))
+    for budget in (tt.pure(1), tt.zcdp(0.05)):
+        release = tt.mean(data, budget=budget, tail=BOUNDS, unit="replace-one")
+        assert release.method == "clamped mean"
+        assert len(release.answers) == 3
+        assert all(row.low <= row.value <= row.high for row in release)
+
+
+def test_a_look_that_shows_nothing_is_followed_by_the_clamped_sum():
+    """One in a hundred is 1: too few to stand out, and far too many to leave out."""
+    data = np.zeros(20_000)
+    data[::100] = 1.0
+    values = [float(tt.mean(data, epsilon=0.1, tail=BOUNDS, confidence=None)) for _ in range(9)]
+    assert tt.plan(n=20_000, epsilon=0.1, tail=BOUNDS).method == "winsorised mean"
+    # The noise on the mean has a scale of about 0.001; the median of nine, far less.
+    assert np.median(values) == pytest.approx(0.01, abs=0.004)
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=50))
+def test_no_law_between_bounds_has_a_larger_deviation(values):
+    mean = float(np.mean(values))
+    assert np.std(values) <= most_deviation(BOUNDS, mean, mean) + 1e-9
