@@ -43,7 +43,9 @@ def test_every_query_is_audited(query):
 
 @QUERIES
 def test_every_query_has_exact_answers_that_engines_must_give(query):
-    """``tests/net`` compares the engines with them, on hostile data."""
+    """``tests/net`` compares the engines with them, on hostile data; test_keyed those of groups."""
     with gzip.open(ROOT / "tests" / "net" / "engines.jsonl.gz", "rt", encoding="utf-8") as lines:
         recorded = {asked["class"] for line in lines for asked in json.loads(line)["queries"]}
+    groups = json.loads((ROOT / "tests" / "engines" / "keyed.json").read_text(encoding="utf-8"))
+    recorded |= {asked["class"] for case in groups["cases"] for asked in case["queries"]}
     assert query.__name__ in recorded

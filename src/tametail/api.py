@@ -50,6 +50,11 @@ def mean(
     each: str = "record",
     rows: int | None = None,
     where: str | None = None,
+    by: str | Sequence[str] | None = None,
+    keys: Iterable[Any] | None = None,
+    other: str | None = None,
+    borrow: str | None = "shape",
+    simultaneous: bool | None = None,
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     release_id: str | None = None,
@@ -110,6 +115,17 @@ def mean(
         A condition on records, such as ``"age >= 65 and region != 'north'"``
         (docs/guide/filters.md). A record for which it is not true counts as missing. ``column``
         may be a computation likewise: ``"charge / nights"``.
+    by, keys, other
+        A mean for every group: ``by`` names the column, or columns, that say which group a record
+        is in. ``keys`` are the groups, which must be public (docs/guide/groups.md); without them
+        they are chosen privately, which takes a ``delta``. ``other`` names one more group, for
+        all rows without one of the keys.
+    borrow
+        "shape": small groups are clipped where the records of all groups suggest; "mean": their
+        means are also drawn towards the common one, beside; None: each group alone.
+    simultaneous
+        None: intervals hold for all columns of a group together; True: for all groups too; False:
+        for each mean alone.
     ledger, dataset, release_id
         A :class:`~tametail.Ledger`, or its path or address, which is charged before any record is
         read; the name that it has for these data; and an id of your own, under which the same
@@ -137,7 +153,8 @@ def mean(
     said: dict[str, Any] = {
         "epsilon": epsilon, "delta": delta, "rho": rho, "budget": budget, "tail": tail,
         "within": within, "unit": unit, "missing": missing, "n": n, "confidence": confidence,
-        "target": target, "common": common, "each": each, "rows": rows,
+        "target": target, "common": common, "each": each, "rows": rows, "by": by, "keys": keys,
+        "other": other, "borrow": borrow, "simultaneous": simultaneous,
     }  # fmt: skip
     if weights is not None:
         raise ParameterError(_NO_WEIGHTS)
@@ -174,6 +191,11 @@ def plan(
     person: bool | str | Sequence[str] = False,
     each: str = "record",
     rows: int | None = None,
+    by: str | Sequence[str] | None = None,
+    keys: Iterable[Any] | None = None,
+    other: str | None = None,
+    borrow: str | None = "shape",
+    simultaneous: bool | None = None,
 ) -> Plan:
     """Plan a release from public numbers, before any data is read.
 
@@ -194,7 +216,8 @@ def plan(
     said = Said.parse(
         epsilon=epsilon, delta=delta, rho=rho, budget=budget, tail=tail, within=within, unit=unit,
         missing=missing, n=n, confidence=confidence, target=target, common=common,
-        person="person" if person is True else person or None, each=each, rows=rows,
+        person="person" if person is True else person or None, each=each, rows=rows, by=by,
+        keys=keys, other=other, borrow=borrow, simultaneous=simultaneous,
     )  # fmt: skip
     if count(dim=dim) < 1:
         raise ParameterError(f"dim={shown(dim)} is not positive: there is at least one column.")
@@ -335,9 +358,12 @@ def _open(
     progress: Progress | None = None,
 ) -> Engine:
     # Imported here because it brings in pyarrow and narwhals, which planning does not need.
-    from tametail.engines.open import open_table
+    from tametail.engines.open import open_groups, open_table
 
     try:
+        groups = asked.groups
+        if groups is not None:
+            return open_groups(data, column, groups.by, groups.keys)
         return open_table(data, column, progress, person=asked.unit.person, where=asked.where)
     except DataError as error:
         raise type(error)(f"{error} Nothing was spent.") from None
@@ -360,7 +386,7 @@ _NO_WEIGHTS = (
 
 _DEFAULTS = {
     "unit": "add-remove", "missing": "skip", "confidence": 0.95, "target": "population",
-    "common": False, "each": "record",
+    "common": False, "each": "record", "borrow": "shape",
 }  # fmt: skip
 
 

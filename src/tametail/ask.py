@@ -17,6 +17,7 @@ import numpy as np
 
 from tametail.engines import ByPerson, Engine
 from tametail.errors import DataError, InternalError
+from tametail.keys import Key
 from tametail.mechanisms.dispatch import mechanism_for
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, compose, fits, in_parallel
 from tametail.privacy.unit import Unit
@@ -101,6 +102,12 @@ class Responder(Protocol):
     def view(self, view: View) -> Responder:
         """Return a responder for one number of each person."""
 
+    def grouped(self, keys: Sequence[Key], *, other: bool) -> Responder:
+        """Return a responder for the records of these keys, which may be asked by key."""
+
+    def keys(self, places: Sequence[int]) -> Responder:
+        """Return a responder for some of the keys."""
+
 
 class Data:
     """Answers from records: exact integers from the engine, then a mechanism at its cost."""
@@ -126,6 +133,17 @@ class Data:
             raise InternalError("the records are not known by person.")
         return Data(self._engine.view(view))
 
+    def grouped(self, keys: Sequence[Key], *, other: bool) -> Data:
+        """Return the same for the records of these keys."""
+        return Data(self._by_key().grouped(keys, other=other))
+
+    def keys(self, places: Sequence[int]) -> Data:
+        """Return the same for the records of some of the keys."""
+        return Data(self._by_key().keys(places))
+
+    def _by_key(self) -> Any:
+        return self._engine
+
 
 class Replay:
     """Answers from a transcript: no records, no noise."""
@@ -146,6 +164,14 @@ class Replay:
         return self
 
     def view(self, view: View) -> Replay:  # noqa: ARG002 - answers come in order
+        """Return itself: a transcript is one sequence."""
+        return self
+
+    def grouped(self, keys: Sequence[Key], *, other: bool) -> Replay:  # noqa: ARG002
+        """Return itself: a transcript is one sequence."""
+        return self
+
+    def keys(self, places: Sequence[int]) -> Replay:  # noqa: ARG002 - answers come in order
         """Return itself: a transcript is one sequence."""
         return self
 
@@ -217,6 +243,44 @@ class Ask:
     def _about(self, responder: Responder, budget: Budget) -> Ask:
         (account,) = self._account.open_parts(1, budget)
         return Ask(responder, budget, self.unit, account=account, transcript=self._transcript)
+
+    def grouped(self, keys: Sequence[Key], *, other: bool) -> Ask:
+        """Return an ask about the records of these keys, and of all other rows if wanted.
+
+        It spends from the same account: these are the same records.
+        """
+        self._check_groups()
+        try:
+            responder = self._responder.grouped(keys, other=other)
+        except DataError as error:
+            raise DataError(f"{error} The budget of this release counts as spent.") from None
+        account, transcript = self._account, self._transcript
+        return Ask(responder, self._budget, self.unit, account=account, transcript=transcript)
+
+    def keys(self, sets: Sequence[Sequence[int]], budget: Budget) -> list[Ask]:
+        """Return one ask per set of keys, by their places; the sets must be disjoint.
+
+        A record has one key, its own, so together they cost what one of them may: ``budget``.
+        """
+        self._check_groups()
+        places = [place for places in sets for place in places]
+        if len(set(places)) < len(places):
+            raise InternalError("sets of keys overlap: they would have to share the budget.")
+        accounts = self._account.open_parts(len(sets), budget)
+        return [
+            Ask(
+                self._responder.keys(places),
+                budget,
+                self.unit,
+                account=account,
+                transcript=self._transcript,
+            )
+            for account, places in zip(accounts, sets, strict=True)
+        ]
+
+    def _check_groups(self) -> None:
+        if self.unit.size_is_public:
+            raise InternalError("a replaced record may change its key: groups are for add-remove.")
 
     def parts(self, ranges: Sequence[tuple[int, int]]) -> list[Ask]:
         """Return one ask per range of rows; the ranges must be disjoint, so they cost one.

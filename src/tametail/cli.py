@@ -6,6 +6,8 @@ failure, 2 usage, 3 budget refused, 4 data unreadable, 130 and 143 interrupted.
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import signal
 import sys
@@ -24,6 +26,7 @@ from tametail.errors import ParameterError, TametailError
 from tametail.ledger import Payment, locator_of
 from tametail.ledger.commands import ledger_commands, ledger_option
 from tametail.planning import Plan
+from tametail.release import Release
 from tametail.tail import Bounded, Moment, Tail
 
 _SPENT: Final = "if the data had been opened, the budget of this release counts as spent."
@@ -118,6 +121,10 @@ _REQUEST = (
         help="With --person: what counts once, a record or a person's own mean.",
     ),
     click.option("--rows", type=int, help="With --person and -n persons: a guess of the records."),
+    click.option("--by", multiple=True, help="A mean for each value of this column. Repeatable."),
+    click.option("--keys", metavar="A,B,...", help="The groups, which must be public."),
+    click.option("--keys-file", metavar="FILE", help="The same, one in a line; tabs part cells."),
+    click.option("--other", metavar="NAME", help="One more group, for all rows of no other."),
     click.option("--json", "as_json", is_flag=True, help="Print JSON."),
 )
 
@@ -153,6 +160,7 @@ _commands.add_command(ledger_commands)
 @click.option("--where", help='Condition on records, such as "age >= 65"; others are missing.')
 @_request
 @click.option("--plan", "plan_file", metavar="FILE.json", help="Follow what `plan --json` wrote.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print the table as CSV.")
 @ledger_option
 @click.option("--dataset", help="The name that the ledger has for these data.")
 @click.option("--release-id", help="An id of yours: the same request is then released once.")
@@ -166,6 +174,7 @@ def _mean(
     where: str | None,
     plan_file: str | None,
     as_json: bool,
+    as_csv: bool,
     place: str | None,
     dataset: str | None,
     release_id: str | None,
@@ -191,7 +200,9 @@ def _mean(
         return
     with _progress() as progress:
         release = carry_out(planned, file, columns or None, progress, payment)
-    if as_json:
+    if as_csv:
+        click.echo(_csv(release), nl=False)
+    elif as_json:
         # Hundreds of noisy counts are for programs that replay, not for a terminal.
         record = {key: cell for key, cell in release.to_dict().items() if key != "answers"}
         click.echo(json.dumps(record, indent=2, allow_nan=False))
@@ -252,7 +263,8 @@ def _plan(error: float | None, picture: str | None, as_json: bool, **request: An
     in_units = planned.dim == 1 and planned.tails[0] is not None
     unit = "" if in_units else " standard deviations"
     click.echo(planned)
-    click.echo(f"  {100 * confidence:g}% interval of about ±{half_width:.4g}{unit}")
+    if half_width is not None:
+        click.echo(f"  {100 * confidence:g}% interval of about ±{half_width:.4g}{unit}")
 
 
 @_commands.command("reproduce")
@@ -302,7 +314,29 @@ def _plan_of(*, moment: Any, bounds: Any, person: tuple[str, ...], **request: An
             "there is no privacy budget: write --epsilon 1, or --epsilon 1 --delta 1e-6, or "
             "--rho 0.5."
         )
-    return plan(tail=_tail(moment, bounds), person=person or False, **request)
+    return plan(tail=_tail(moment, bounds), person=person or False, **_groups(**request))
+
+
+def _groups(*, by: Any, keys: Any, keys_file: Any, **request: Any) -> dict[str, Any]:
+    """Read which groups are asked for; keys are text, which stands for whole numbers too."""
+    if keys is not None and keys_file is not None:
+        raise click.UsageError("--keys and --keys-file are given together: leave one of them out.")
+    found: list[Any] | None = None if keys is None else keys.split(",")
+    if keys_file is not None:
+        found = [line for line in _text(keys_file, "--keys-file").splitlines() if line]
+    if found is not None and len(by) > 1:
+        found = [tuple(line.split("\t")) for line in found]
+    return request | {"by": list(by) or None, "keys": found}
+
+
+def _csv(release: Release) -> str:
+    """Return the rows as CSV, with the columns of :meth:`Release.to_frame`."""
+    columns = release.cells()
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue()
 
 
 def _tail(moment: Any, bounds: Any) -> Tail:
@@ -321,11 +355,11 @@ def _check_left_alone(ctx: click.Context, request: dict[str, Any]) -> None:
         raise click.UsageError(f"{names} given beside --plan, which already says so: leave it out.")
 
 
-def _text(path: str) -> str:
+def _text(path: str, option: str = "--plan") -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
-        raise ParameterError(f"--plan {path!r} cannot be read: check the path.") from None
+        raise ParameterError(f"{option} {path!r} cannot be read: check the path.") from None
 
 
 def _save(planned: Plan, picture: str) -> None:

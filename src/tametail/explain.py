@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 
 
 def text(release: Release) -> str:
-    """Return one line for one mean, and a table for more."""
-    if len(release) == 1:
+    """Return one line for one mean, and a table for more, or for groups."""
+    if not release.means:
+        return f"no group was large enough to be seen; {release.guarantee}"
+    if len(release) == 1 and release.groups is None:
         return f"mean {_summary(release, release[0])}; {release.guarantee}"
     table = [_header(release), *map(_cells, release)]
     widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
@@ -27,7 +29,7 @@ def text(release: Release) -> str:
 
 def page(release: Release) -> str:
     """Return a table for notebooks."""
-    if len(release) == 1:
+    if len(release) == 1 and release.groups is None:
         return _table(_facts(release, release[0]))
     lines = [_row(_header(release), "th"), *(_row(_cells(row), "td") for row in release)]
     notes = "".join(f"<br>{html.escape(note)}" for note in release.notes)
@@ -37,7 +39,7 @@ def page(release: Release) -> str:
 
 def lines(release: Release) -> list[str]:
     """Say in a few plain lines what was released, for the terminal."""
-    if len(release) > 1:
+    if len(release) != 1 or release.groups is not None:
         return text(release).splitlines() + _doubts(release) + _receipt(release)
     row = release[0]
     found = [f"mean       {row.value:.6g}"]
@@ -124,12 +126,24 @@ def _row(cells: tuple[str, ...], tag: str) -> str:
 
 
 def _header(release: Release) -> tuple[str, ...]:
-    return ("column", "mean") + (() if release.confidence is None else ("low", "high"))
+    groups = release.groups
+    name = "column" if groups is None else ", ".join(groups.by)
+    counted = () if groups is None or groups.borrow is None else ("count",)
+    return (name, "mean", *(() if release.confidence is None else ("low", "high")), *counted)
 
 
 def _cells(row: Mean) -> tuple[str, ...]:
     ends = () if row.low is None or row.high is None else (f"{row.low:.6g}", f"{row.high:.6g}")
-    return (row.column, f"{row.value:.6g}", *ends)
+    counted = () if row.count is None else (f"{row.count:.0f}",)
+    return (name_of(row), f"{row.value:.6g}", *ends, *counted)
+
+
+def name_of(row: Mean) -> str:
+    """Return what a row is called: its column, or its group; both, if there may be several."""
+    if row.group is None:
+        return row.column
+    cells = row.group if isinstance(row.group, tuple) else (row.group,)
+    return ", ".join(map(str, cells))
 
 
 def _caption(release: Release) -> str:
@@ -138,13 +152,24 @@ def _caption(release: Release) -> str:
         return str(release.guarantee)
     kinds = " or the ".join(sorted({str(row.interval_for) for row in release}))
     return (
-        f"{100 * release.confidence:g}% intervals for all columns at once, for the {kinds}; "
+        f"{100 * release.confidence:g}% intervals for {_together(release)}, for the {kinds}; "
         f"{release.guarantee}"
     )
 
 
+def _together(release: Release) -> str:
+    """Say what the intervals hold for at once."""
+    groups = release.groups
+    if groups is None:
+        return "all columns at once"
+    if groups.simultaneous:
+        return "all groups at once"
+    several = release.plan.dim > 1 and groups.simultaneous is None
+    return "all columns of each group at once" if several else "each group alone"
+
+
 def _doubts(release: Release) -> list[str]:
-    doubtful = [row.column for row in release if row.assumption_doubtful]
+    doubtful = [name_of(row) for row in release if row.assumption_doubtful]
     if not doubtful:
         return []
     where = "" if len(release) == 1 else f" of {', '.join(doubtful)}"

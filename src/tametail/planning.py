@@ -37,6 +37,9 @@ COUNT, REST = "count", "rest"
 #: A noisy count is that unlikely to be as far off as it is doubted to be.
 _UNUSUAL = 0.001
 
+#: The private choice of keys, which comes before all else.
+KEYS = "keys"
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -321,9 +324,11 @@ class Plan:
         names: tuple[tuple[str, int], ...] = ((COUNT, 1), (REST, 1))
         if self.n is not None:  # perhaps a private count
             names = names[:1] * self.has(COUNT) + method.names(self.request)
+        groups = self.request.groups
+        names = ((KEYS, 1),) * (groups is not None and groups.keys is None) + names
         notion = type(method.working(self.budget))
         if [(step.name, step.round) for step in self.steps] != list(names) or not all(
-            isinstance(step.cost, notion) for step in self.steps
+            isinstance(step.cost, Approx if step.name == KEYS else notion) for step in self.steps
         ):
             words = [name for name, _ in names]
             raise ParameterError(f"the steps of the plan were changed: it has the steps {words}.")

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tametail.errors import MissingExtraError
+from tametail.explain import name_of
 from tametail.tail import Bounded, Moment, Tail
 from tametail.theory import lower_bound
 
@@ -43,6 +44,8 @@ def plot_release(release: Release, ax: Axes | None = None) -> Axes:
     >>> plot_release(tt.mean([1.0, 2.0] * 500, epsilon=1)).get_xlabel()
     'mean'
     """
+    if release.groups is not None:
+        return _plot_groups(release, _axes(ax, height=1.6 + 0.22 * len(release)))
     ax = _axes(ax, height=1.8 + 0.4 * len(release))
     for place, row in enumerate(release):
         _draw_row(ax, release, row, -float(place))
@@ -53,6 +56,25 @@ def plot_release(release: Release, ax: Axes | None = None) -> Axes:
         ax.set_yticks([-float(place) for place in range(len(release))], labels=release.columns)
     ax.set_xlabel("mean")
     ax.legend(loc="upper center", ncols=2, fontsize="x-small", frameon=False)
+    ax.set_title(textwrap.fill(str(release.guarantee), 90), fontsize="small", loc="left")
+    return ax
+
+
+def _plot_groups(release: Release, ax: Axes) -> Axes:
+    """Draw a dot for the mean of each group, and whiskers for its interval; the first on top."""
+    heights = [-float(place) for place in range(len(release))]
+    for height, row in zip(heights, release, strict=True):
+        if row.low is not None and row.high is not None:
+            ax.plot([row.low, row.high], [height, height], "-", color=_COLOURS["noise"], lw=1.5)
+        colour = _COLOURS["truncation"] if row.assumption_doubtful else "black"
+        ax.plot([row.value], [height], "o", color=colour, markersize=4)
+    several = release.plan.dim > 1
+    names = [f"{name_of(row)}: {row.column}" if several else name_of(row) for row in release]
+    ax.set_yticks(heights, labels=names, fontsize="small")
+    ax.set_ylim(0.6 - len(release) if heights else -1.0, 0.6)
+    ax.set_xlabel("mean")
+    ax.grid(axis="x", color="#dddddd", linewidth=0.6)
+    ax.set_axisbelow(True)
     ax.set_title(textwrap.fill(str(release.guarantee), 90), fontsize="small", loc="left")
     return ax
 

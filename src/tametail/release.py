@@ -20,6 +20,8 @@ import numpy.typing as npt
 from tametail import explain
 from tametail._shown import shown
 from tametail.errors import ParameterError, TametailError
+from tametail.grouping import Groups
+from tametail.keys import Key, Label
 from tametail.planning import Plan
 from tametail.privacy.budget import Guarantee
 from tametail.privacy.unit import Unit
@@ -53,14 +55,31 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
+class Shrunk:
+    """A group's mean drawn towards that of all groups, and its interval."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a method concludes about one column from the answers alone."""
+    """What a method concludes about one column from the answers alone.
+
+    Of groups it says more: the group, its noisy ``count``, its mean drawn towards the others, and
+    the ``variance`` that this took for its error.
+    """
 
     value: float
     interval: Interval | None = None
     clip: tuple[float, float] | None = None
     assumption_doubtful: bool | None = None
     notes: tuple[str, ...] = ()
+    group: Label | None = None
+    count: float | None = None
+    shrunk: Shrunk | None = None
+    variance: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +109,14 @@ class Mean:
         or nothing asked that could tell.
     notes
         What else is to be said about this row.
+    count
+        The private number of records of a group; None without groups.
+    shrunk
+        With ``borrow="mean"``: the group's mean drawn towards that of all groups, and its interval.
     """
 
     column: str
-    group: str | None
+    group: Label | None
     value: float
     low: float | None = None
     high: float | None = None
@@ -102,6 +125,8 @@ class Mean:
     clip: tuple[float, float] | None = None
     assumption_doubtful: bool | None = None
     notes: tuple[str, ...] = ()
+    count: float | None = None
+    shrunk: Shrunk | None = None
 
     @classmethod
     def of(cls, column: str, estimate: Estimate) -> Mean:
@@ -109,7 +134,7 @@ class Mean:
         interval = estimate.interval
         return cls(
             column=column,
-            group=None,
+            group=estimate.group,
             value=float(estimate.value),
             low=interval.low if interval else None,
             high=interval.high if interval else None,
@@ -118,6 +143,8 @@ class Mean:
             clip=estimate.clip,
             assumption_doubtful=estimate.assumption_doubtful,
             notes=estimate.notes,
+            count=estimate.count,
+            shrunk=estimate.shrunk,
         )
 
     def __float__(self) -> float:
@@ -125,7 +152,9 @@ class Mean:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON; infinities are strings."""
-        return {key: _plain(value) for key, value in asdict(self).items()}
+        plain = {key: _plain(value) for key, value in asdict(self).items()}
+        # Without groups a row is what it was before there were any.
+        return {key: plain[key] for key in plain if key not in _OF_GROUPS or plain[key] is not None}
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Mean:
@@ -133,7 +162,7 @@ class Mean:
         parts, clip = record["parts"], record["clip"]
         return cls(
             column=str(record["column"]),
-            group=record["group"],
+            group=_label(record["group"]),
             value=float(record["value"]),
             low=_number(record["low"]),
             high=_number(record["high"]),
@@ -142,6 +171,8 @@ class Mean:
             clip=None if clip is None else (float(clip[0]), float(clip[1])),
             assumption_doubtful=record["assumption_doubtful"],
             notes=tuple(record["notes"]),
+            count=_number(record.get("count")),
+            shrunk=_shrunk(record.get("shrunk")),
         )
 
 
@@ -214,13 +245,62 @@ class Release:
     def __iter__(self) -> Iterator[Mean]:
         return iter(self.means)
 
-    def __getitem__(self, key: int | str) -> Mean:
+    def __getitem__(self, key: Any) -> Mean:
+        if self.groups is not None:
+            return self._of_group(key)
         if isinstance(key, int):
             return self.means[key]
         for row in self.means:
             if row.column == key:
                 return row
         raise KeyError(f"there is no row {shown(key)}: there are {list(self.columns)}.")
+
+    def _of_group(self, key: Any) -> Mean:
+        """Return the row of a group, or of a group and a column."""
+        for label, column in ((key, None), _group_and_column(key)):
+            cells = label if isinstance(label, tuple) else (label,)
+            found = [
+                row
+                for row in self.means
+                if _same(row.group, cells) and column in (None, row.column)
+            ]
+            if len(found) == 1:
+                return found[0]
+        raise KeyError(
+            f"there is no one row {key!r}: write release[group], or release[group, column] if "
+            "there are several columns; rows by position are in release.means."
+        )
+
+    @property
+    def groups(self) -> Groups | None:
+        """What was asked about groups; None if the rows are none."""
+        return self.plan.request.groups
+
+    def difference(self, one: Any, other: Any) -> Interval:
+        """Return an interval for the mean of one group less that of another.
+
+        It holds if both intervals do: with confidence 1 - 2a if each alone has 1 - a.
+
+        >>> import pandas, tametail as tt
+        >>> frame = pandas.DataFrame({"paid": [1.0, 5.0] * 5000, "state": ["CA", "NY"] * 5000})
+        >>> release = tt.mean(frame, "paid", by="state", keys=["CA", "NY"], epsilon=1)
+        >>> release.difference("NY", "CA").low > 3
+        True
+        """
+        first, second = self[one], self[other]
+        confidence = self.confidence
+        if confidence is None or None in (first.low, first.high, second.low, second.high):
+            raise ParameterError("a difference needs intervals: leave confidence=None out.")
+        groups = self.groups
+        together = groups is not None and groups.simultaneous is True
+        names = {str(row.interval_for) for row in (first, second)}
+        return Interval(
+            low=float(first.low or 0.0) - float(second.high or 0.0),
+            high=float(first.high or 0.0) - float(second.low or 0.0),
+            confidence=confidence if together else max(2 * confidence - 1, 0.0),
+            describes=" and ".join(sorted(names)),
+            parts={"value": first.value - second.value},
+        )
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -246,7 +326,8 @@ class Release:
     @property
     def confidence(self) -> float | None:
         """The probability with which the intervals hold, all of them at once."""
-        return None if self.means[0].low is None else self.plan.confidence
+        has_ends = bool(self.means) and self.means[0].low is not None
+        return self.plan.confidence if has_ends else None
 
     @property
     def interval_for(self) -> str | tuple[str | None, ...] | None:
@@ -371,10 +452,17 @@ class Release:
     def to_frame(self) -> Any:
         """Return the rows as a frame: of the caller's kind, else whichever is installed.
 
-        One of pandas, Polars and Arrow, in this order; a row for each mean.
+        One of pandas, Polars and Arrow, in this order; a row for each mean. With groups: their
+        keys, mean, low, high, count and notes.
         """
-        cells = {name: [getattr(row, name) for row in self.means] for name in _CELLS}
-        return _frame(cells, self.library)
+        return _frame(self.cells(), self.library)
+
+    def cells(self) -> dict[str, list[Any]]:
+        """Return the columns of the frame that :meth:`to_frame` makes, as lists."""
+        groups = self.groups
+        if groups is not None:
+            return _cells_of_groups(self, groups)
+        return {name: [getattr(row, name) for row in self.means] for name in _CELLS}
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the values, the intervals with their parts, and the guarantee as a caption."""
@@ -386,6 +474,11 @@ class Release:
 #: What stands at the top of the plain values: a number for one row, a list for more.
 _TOP = ("value", "low", "high", "parts", "clip", "assumption_doubtful")
 
+#: What a row has only if it is a group's.
+_OF_GROUPS = ("count", "shrunk")
+
+_SHRUNK = ("value", "low", "high")
+
 #: What a frame of the rows has for columns.
 _CELLS = ("column", "group", "value", "low", "high", "interval_for", "assumption_doubtful")
 
@@ -393,6 +486,49 @@ _CELLS = ("column", "group", "value", "low", "high", "interval_for", "assumption
 _FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
 
 _REFUSAL = "this is not a release: write what Release.to_json() or Release.to_dict() gave."
+
+
+def _group_and_column(key: Any) -> tuple[Any, Any]:
+    """Read a key as group and column, if it is both."""
+    if not isinstance(key, tuple) or len(key) < 2:
+        return key, None
+    *group, column = key
+    return group[0] if len(group) == 1 else tuple(group), column
+
+
+def _same(label: Label | None, cells: tuple[Any, ...]) -> bool:
+    """Say whether a label is these cells; the name of all other rows stands for all its cells."""
+    own = label if isinstance(label, tuple) else (label,)
+    if len(cells) == 1 and len(own) > 1:
+        cells = cells * len(own)
+    pairs = zip(own, cells, strict=False)
+    return len(own) == len(cells) and all(type(a) is type(b) and a == b for a, b in pairs)
+
+
+def _cells_of_groups(release: Release, groups: Groups) -> dict[str, list[Any]]:
+    """Return the columns of a frame of groups."""
+    rows = release.means
+    labels = [row.group if isinstance(row.group, tuple) else (row.group,) for row in rows]
+    cells: dict[str, list[Any]] = {
+        name: [label[place] for label in labels] for place, name in enumerate(groups.by)
+    }
+    if release.plan.dim > 1:
+        cells["column"] = [row.column for row in rows]
+    cells |= {
+        "mean": [row.value for row in rows],
+        "low": [row.low for row in rows],
+        "high": [row.high for row in rows],
+        "count": [row.count for row in rows],
+        "notes": ["; ".join(row.notes) for row in rows],
+    }
+    if groups.borrow == "mean":
+        for name, field_name in (
+            ("shrunk", "value"),
+            ("shrunk_low", "low"),
+            ("shrunk_high", "high"),
+        ):
+            cells[name] = [getattr(row.shrunk, field_name, None) for row in rows]
+    return cells
 
 
 def library_of(data: object) -> str | None:
@@ -411,6 +547,8 @@ def _frame(cells: dict[str, list[Any]], library: str | None) -> Any:
 
 
 def _ends(ends: list[float | None]) -> float | Floats | None:
+    if not ends:
+        return None
     if len(ends) == 1 or ends[0] is None:
         return ends[0]
     return np.array(ends, dtype=np.float64)
@@ -418,6 +556,14 @@ def _ends(ends: list[float | None]) -> float | Floats | None:
 
 def _each(values: list[Kind]) -> Kind | tuple[Kind, ...]:
     return values[0] if len(values) == 1 else tuple(values)
+
+
+def _label(value: Any) -> Label | None:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _shrunk(record: Any) -> Shrunk | None:
+    return None if record is None else Shrunk(*(_number(record[x]) for x in _SHRUNK))  # type: ignore[arg-type]
 
 
 def _number(value: Any) -> float | None:
@@ -428,12 +574,16 @@ def _answer(value: Any) -> Any:
     """Return an answer as it was: tuples are lists in JSON, infinities words."""
     if isinstance(value, list):
         return tuple(map(_answer, value))
+    if isinstance(value, dict):
+        return Key(tuple(value["key"]))
     return float(value) if isinstance(value, str) else value
 
 
 def _plain(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
+    if isinstance(value, Key):
+        return {"key": list(value.cells)}
     if isinstance(value, dict):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

@@ -17,6 +17,7 @@ from tametail._shown import shown
 from tametail._validate import count, flag, one_of, probability
 from tametail.errors import ParameterError, TametailError
 from tametail.expressions import Expression
+from tametail.grouping import Groups
 from tametail.privacy.budget import Budget, parse_budget
 from tametail.privacy.unit import Unit
 from tametail.tail import Bounded, Tail, parse_tail, parse_within, tail_from_dict
@@ -83,6 +84,7 @@ class Request:
     each: str = "record"
     rows: int | None = None
     where: str | None = None
+    groups: Groups | None = None
 
     def __post_init__(self) -> None:
         if not self.columns:
@@ -90,6 +92,8 @@ class Request:
         if self.common and self.dim == 1:
             raise ParameterError("common=True is for several columns: leave it out.")
         self._check_persons()
+        if self.groups is not None:
+            self._check_groups(self.groups)
         for column in self.columns:
             low, high = column.possible
             if low > high:
@@ -113,6 +117,18 @@ class Request:
             raise ParameterError(
                 "tail= and common= are about records, and with person= what is added up are all "
                 "records of a person together: leave them out, or write each='person'."
+            )
+
+    def _check_groups(self, groups: Groups) -> None:
+        groups.check(self.budget, self.unit)
+        if self.common or any(column.tail is not None for column in self.columns):
+            word = "common=True" if self.common else "tail="
+            raise ParameterError(
+                f"{word} with by= is not built: leave it out; within= says where means can be."
+            )
+        if self.where is not None:
+            raise ParameterError(
+                "where= with by= is not built: filter the rows before, row by row."
             )
 
     @property
@@ -166,6 +182,7 @@ class Request:
             "unit": self.unit.value,
             "person": self.unit.person,
             **{name: getattr(self, name) for name in (*_PLAIN, *_LATER)},
+            "groups": None if self.groups is None else self.groups.to_dict(),
         }
 
     @classmethod
@@ -183,6 +200,7 @@ class Request:
                 person=record.get("person"),
                 **{name: record[name] for name in _PLAIN},
                 **{name: record[name] for name in _LATER if name in record},
+                **(record.get("groups") or {}),
             )
             return said.about([str(column["name"]) for column in columns])
         except TametailError:
@@ -255,6 +273,7 @@ class Said:
     where: str | None
     tails: Tail | list[Tail]
     ranges: Range | list[Range]
+    groups: Groups | None = None
 
     @classmethod
     def parse(
@@ -276,6 +295,11 @@ class Said:
         each: str = "record",
         rows: object = None,
         where: object = None,
+        by: object = None,
+        keys: object = None,
+        other: object = None,
+        borrow: object = "shape",
+        simultaneous: object = None,
     ) -> Said:
         """Check the public arguments; the first that is wrong is told."""
         whole = parse_budget(budget, epsilon=epsilon, delta=delta, rho=rho)
@@ -293,6 +317,7 @@ class Said:
             where=None if where is None else str(Expression.parse_condition(_text(where))),
             tails=_each(tail, parse_tail, "tail=[Moment(2, scale), None]"),
             ranges=_each(within, parse_within, "within=[(low, high), R, None]"),
+            groups=Groups.parse(by, keys, other, borrow, simultaneous),
         )
 
     def about(self, names: Sequence[str]) -> Request:
@@ -311,6 +336,7 @@ class Said:
             self.each,
             self.rows,
             self.where,
+            self.groups,
         )
 
 

@@ -37,7 +37,7 @@ def replaying(plan: Plan, answers: Iterable[Any]) -> tuple[Plan, Ask]:
 def run(plan: Plan, ask: Ask) -> Release:
     """Let the method ask, and join what it concludes with what was spent."""
     followed = plan
-    if plan.has(COUNT) and plan.dim > 1:
+    if plan.has(COUNT) and plan.dim > 1 and plan.request.groups is None:
         (count,) = ask(Rows(), plan.cost(COUNT))
         followed = plan.with_count(count)
     method = REGISTRY.find(followed.method)
@@ -48,7 +48,7 @@ def run(plan: Plan, ask: Ask) -> Release:
     if ask.spent is None or not (fits(ask.spent, most) and fits(most, plan.budget.spendable())):
         raise InternalError(f"the questions cost {ask.spent}, the plan {most}.")
     return Release(
-        means=tuple(map(Mean.of, plan.columns, estimates)),
+        means=tuple(map(Mean.of, plan.columns * (len(estimates) // plan.dim), estimates)),
         # What was asked for, as a decimal: the steps spend the largest doubles not above it.
         guarantee=Guarantee.from_budget(plan.budget, plan.unit),
         plan=plan,

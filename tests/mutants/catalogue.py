@@ -6,6 +6,7 @@ from .accounts import ACCOUNTS
 from .engines import ENGINES
 from .estimators import ESTIMATORS
 from .expressions import EXPRESSIONS
+from .groups import GROUPS
 from .ledger import LEDGERS
 from .mechanisms import MECHANISMS
 from .mutant import Mutant
@@ -19,6 +20,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *ENGINES,
     *ESTIMATORS,
     *EXPRESSIONS,
+    *GROUPS,
     *LEDGERS,
     *PERSONS,
 )

@@ -9,10 +9,12 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from tametail.ask import Ask
 from tametail.doubles import to_key
-from tametail.engines.open import open_table
+from tametail.engines.keyed import KeyedEngine
+from tametail.engines.open import open_groups, open_table
 from tametail.mechanisms.histograms import histogram, largest_bucket
 from tametail.mechanisms.medians import choose_many_medians, choose_median
 from tametail.mechanisms.noise import add_gaussian, add_laplace
@@ -31,6 +33,7 @@ from tametail.queries.column import (
     Squares,
     TailNodes,
 )
+from tametail.queries.groups import Cells, KeyCounts, Keyed
 from tametail.queries.paper import BallMean, Scores
 from tametail.queries.rows import (
     Ball,
@@ -43,6 +46,7 @@ from tametail.queries.rows import (
 )
 
 from .cases import (
+    APPROX,
     MECHANISM_DRAWS,
     NOTIONS,
     PURE,
@@ -148,6 +152,28 @@ def query_cases() -> Iterator[Case]:
     yield from _choice_cases()
     yield from _row_cases()
     yield from _table_cases()
+    yield from _group_cases()
+
+
+def _group_cases() -> Iterator[Case]:
+    """Queries about groups: a record more in one of two, and a key that one record holds."""
+    cells = Cells(0.0, 1.0)
+    first, second = [(5.0, 0), (0.5, 1)], [(0.5, 1)]
+    for cost in NOTIONS[:2]:
+        yield _query_case(cells, cost, REPLACE, [5.0], [-5.0])
+        yield _query_case(cells, cost, ADD, [5.0], [])
+        yield _query_case(Keyed((cells, cells)), cost, ADD, first, second, _keyed_engine)
+    yield _query_case(KeyCounts(), APPROX, ADD, ["a", "b", "b"], ["b", "b"], _key_engine)
+
+
+def _keyed_engine(rows: Any) -> KeyedEngine:
+    values = np.array([[value] for value, _ in rows])
+    return KeyedEngine.of(values, np.array([code for _, code in rows]), 2, ("x",))
+
+
+def _key_engine(keys: Any) -> Any:
+    frame = pa.table({"x": [0.0] * len(keys), "key": keys})
+    return open_groups(frame, "x", ["key"])
 
 
 def _sum_cases() -> Iterator[Case]:

@@ -9,25 +9,29 @@ from numbers import Integral, Number
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
 from tametail._shown import shown
 from tametail.engines import Engine
 from tametail.engines.cells import cells_to_floats
+from tametail.engines.keyed import GroupedTable
 from tametail.engines.local import LocalEngine, Progress
 from tametail.engines.persons.engine import PersonsEngine
 from tametail.engines.tables import Table
 from tametail.engines.tables.computed import ComputedTable, Selection, is_computed
 from tametail.engines.tables.csv import CsvTable
 from tametail.engines.tables.files import find_files, kind_of
-from tametail.engines.tables.frames import from_frame, is_frame, is_spark
+from tametail.engines.tables.frames import check_known, from_frame, is_frame, is_spark
+from tametail.engines.tables.keys import CsvKeys, FrameKeys, ParquetKeys
 from tametail.engines.tables.later import LaterTable
 from tametail.engines.tables.memory import ColumnsTable, MatrixTable, from_cells
 from tametail.engines.tables.parquet import ParquetTable
 from tametail.engines.tables.raw import open_source
 from tametail.engines.text import Parse
 from tametail.errors import ColumnError, DataError, ParameterError
+from tametail.keys import Key
 
 _ADVICE = (
     "pass a list or an array of numbers, a frame and a column, or the path of a file and a column."
@@ -119,6 +123,45 @@ def open_one(data: Any) -> Engine:
     return engine
 
 
+def open_groups(
+    data: Any,
+    columns: Columns,
+    by: Sequence[str],
+    keys: Sequence[Key] | None = None,
+    parse: Parse | None = None,
+) -> GroupedTable:
+    """Return columns of a frame or of files beside the columns that their rows are grouped by.
+
+    Public ``keys`` that the declared types of these columns cannot hold are refused.
+    """
+    grouped = _grouped(data, columns, by, parse)
+    if keys is not None:
+        grouped.check(keys)
+    return grouped
+
+
+def _grouped(data: Any, columns: Columns, by: Sequence[str], parse: Parse | None) -> GroupedTable:
+    names = _names(columns)
+    if names is None or is_spark(data):
+        what = "a Spark frame is not" if is_spark(data) else "numbers without a name are not"
+        raise ParameterError(
+            f"by= needs a frame or a file and column=..., and {what} grouped here: write "
+            "mean(frame, 'charge', by='state', ...), for Spark with frame.toPandas()."
+        )
+    if is_frame(data):
+        if isinstance(check_known(data), nw.LazyFrame):
+            raise ParameterError(
+                "by= with a lazy frame is refused: values and keys would be computed apart, in "
+                "orders of their own. Compute it before, and pass the result."
+            )
+        return GroupedTable(_table(data, names, parse), FrameKeys(data, by))
+    table = _table(data, names, parse)
+    files = find_all(data)
+    if isinstance(table, CsvTable):
+        return GroupedTable(table, CsvKeys(files, by, parse))
+    return GroupedTable(table, ParquetKeys(files, by))
+
+
 def open_rows(data: Any) -> Engine:
     """Return the engine over all columns of a matrix, a list of rows or a frame."""
     flat = not is_frame(data) and getattr(data, "ndim", 2) < 2
@@ -179,6 +222,14 @@ def _open_spark(frame: Any, names: list[str] | None) -> Engine:
 
 
 def _open_files(paths: Sequence[Any], wanted: list[str | None], parse: Parse | None) -> Table:
+    files = find_all(paths)
+    kind = ParquetTable if kind_of(files) == "Parquet" else CsvTable
+    return kind(files, wanted, parse)
+
+
+def find_all(named: Any) -> list[Path]:
+    """Return the files that a path, or a list of paths, names."""
+    paths = named if isinstance(named, list | tuple) else [named]
     for path in paths:
         if not isinstance(path, str | os.PathLike):
             raise ParameterError(
@@ -191,8 +242,7 @@ def _open_files(paths: Sequence[Any], wanted: list[str | None], parse: Parse | N
         files = [file for position, path in enumerate(paths, 1) for file in _one_of(path, position)]
     if not files:
         raise ParameterError("the list of paths is empty: name a file.")
-    kind = ParquetTable if kind_of(files) == "Parquet" else CsvTable
-    return kind(files, wanted, parse)
+    return files
 
 
 def _one_of(path: Any, position: int) -> list[Path]:

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from tametail.errors import InternalError
+from tametail.mechanisms.groups import add_keyed_noise, choose_keys
 from tametail.mechanisms.histograms import largest_bucket
 from tametail.mechanisms.medians import Keys, choose_median
 from tametail.mechanisms.noise import add_gaussian, add_laplace, lone_gaussian_rho
@@ -20,6 +21,7 @@ from tametail.mechanisms.select import select
 from tametail.privacy.budget import Approx, Budget, Zcdp, exponential_rate, on_sample
 from tametail.privacy.unit import Unit
 from tametail.queries.column import Buckets, Median
+from tametail.queries.groups import KeyCounts, Keyed
 from tametail.queries.paper import Scores
 from tametail.queries.query import GaussianQuery, Query, RankQuery, SumQuery
 from tametail.queries.rows import ChoiceQuery, ColumnMedians
@@ -95,6 +97,16 @@ def _ranks(query: ChoiceQuery, cost: Budget, unit: Unit) -> Integers:
     return partial(choose_ranks, query=query, cost=cost, unit=unit)
 
 
+def _keyed(query: Keyed, cost: Budget, unit: Unit) -> Integers:
+    """Noise on the answers for all keys; a record moves one of them."""
+    return partial(add_keyed_noise, query=query, cost=cost, unit=unit)
+
+
+def _keys(query: KeyCounts, cost: Budget, unit: Unit) -> Callable[[Any], Any]:  # noqa: ARG001
+    """The keys that many rows hold."""
+    return partial(choose_keys, cost=cost, unit=unit)
+
+
 MECHANISMS: dict[type[Any], Callable[[Any, Budget, Unit], Callable[[Any], Any]]] = {
     SumQuery: _noise,
     GaussianQuery: _gaussian,
@@ -103,4 +115,6 @@ MECHANISMS: dict[type[Any], Callable[[Any, Budget, Unit], Callable[[Any], Any]]]
     Scores: _winner,
     ColumnMedians: _medians,
     RankQuery: _ranks,
+    Keyed: _keyed,
+    KeyCounts: _keys,
 }

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tametail._shown import shown
 from tametail.errors import ParameterError
 from tametail.methods import kinds
+from tametail.methods.groups.kind import GROUPS
+from tametail.methods.groups.plan import keys_step
 from tametail.methods.persons.kind import RECORDS_OF_PERSONS
 from tametail.methods.textbook.method import TEXTBOOK
 from tametail.methods.winsorised.constants import COUNT_SHARE, GUESS_COUNT_SHARE
-from tametail.planning import COUNT, REST, Method, Plan, Step
+from tametail.planning import COUNT, KEYS, REST, Method, Plan, Step
 from tametail.privacy.budget import Budget
 from tametail.request import Request
 
@@ -42,7 +44,8 @@ class Registry:
 
     >>> [method.name for method in REGISTRY]
     ['winsorised mean', 'mean in a weighted ball', 'mean in a ball, one scale for all columns', \
-'winsorised means, columns apart', 'mean of the records of persons', 'clamped mean']
+'winsorised means, columns apart', 'mean of the records of persons', 'clamped mean', \
+'means by group']
     """
 
     def __init__(self, *methods: Estimator) -> None:
@@ -68,10 +71,12 @@ class Registry:
         if request.unit.size_is_public and n is not None:
             return self.certain(request, n)
         method = kinds.usual(request)
-        first, rest = _counted(method.working(request.budget.spendable()), request)
+        before, budget = keys_step(request)
+        first, rest = _counted(method.working(budget), request)
+        before = (*before, Step(COUNT, first))
         if n is None:
-            return Plan(request, n, method.name, (Step(COUNT, first), Step(REST, rest)))
-        return self._divide(request, n, rest, (Step(COUNT, first),))
+            return Plan(request, n, method.name, (*before, Step(REST, rest)))
+        return self._divide(request, n, rest, before)
 
     def certain(self, request: Request, n: int) -> Plan:
         """Return the plan for n records, if there is no doubt how many there are."""
@@ -79,8 +84,8 @@ class Registry:
 
     def continued(self, plan: Plan, n: int) -> Plan:
         """Return the plan for what is left, once the private count is known."""
-        counted = Step(COUNT, plan.cost(COUNT))
-        return self._divide(plan.request, n, plan.cost(REST), (counted,))
+        before = tuple(step for step in plan.steps if step.name in (KEYS, COUNT))
+        return self._divide(plan.request, n, plan.cost(REST), before)
 
     def left(self, plan: Plan) -> Budget:
         """Return what the steps may spend together, besides a private count."""
@@ -100,5 +105,11 @@ def _counted(whole: Budget, request: Request) -> tuple[Budget, Budget]:
 
 
 REGISTRY = Registry(
-    kinds.WINSORISED, kinds.BALL, kinds.COMMON_BALL, kinds.APART, RECORDS_OF_PERSONS, TEXTBOOK
+    kinds.WINSORISED,
+    kinds.BALL,
+    kinds.COMMON_BALL,
+    kinds.APART,
+    RECORDS_OF_PERSONS,
+    TEXTBOOK,
+    GROUPS,
 )

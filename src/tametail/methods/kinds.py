@@ -15,6 +15,7 @@ from tametail.methods.ball import rows
 from tametail.methods.ball.estimate import vector_mean
 from tametail.methods.ball.shares import common_shares
 from tametail.methods.ball.shares import working as ball_working
+from tametail.methods.groups.kind import GROUPS, ByGroup
 from tametail.methods.persons.kind import RECORDS_OF_PERSONS, RecordsOfPersons
 from tametail.methods.textbook.method import TEXTBOOK, Textbook
 from tametail.methods.winsorised import column
@@ -221,12 +222,14 @@ BALL = InBall("mean in a weighted ball", common=False)
 COMMON_BALL = InBall("mean in a ball, one scale for all columns", common=True)
 APART = Apart()
 
-Kind = Winsorised | InBall | Apart | RecordsOfPersons | Textbook
+Kind = Winsorised | InBall | Apart | RecordsOfPersons | Textbook | ByGroup
 Chosen = tuple[Kind, tuple[Step, ...]]
 
 
 def usual(request: Request) -> Kind:
     """Return the method that is expected as long as n is unknown."""
+    if request.groups is not None:
+        return GROUPS
     if request.weighs_records:
         return RECORDS_OF_PERSONS
     if request.dim == 1:
@@ -238,14 +241,13 @@ def usual(request: Request) -> Kind:
 
 def choose(request: Request, n: int, budget: Budget) -> Chosen:
     """Choose a method that may spend ``budget`` on n records, and return its steps."""
-    if request.weighs_records:
-        return _with_steps(RECORDS_OF_PERSONS, request, n, budget)
+    asked_for = usual(request)
+    if asked_for in (GROUPS, RECORDS_OF_PERSONS):
+        return _with_steps(asked_for, request, n, budget)
     if TEXTBOOK.suits(request, n, budget):
         return TEXTBOOK, TEXTBOOK.divide(request, n, budget)
-    if request.dim == 1:
-        return _with_steps(WINSORISED, request, n, budget)
-    if request.common:
-        return _with_steps(COMMON_BALL, request, n, budget)
+    if asked_for in (WINSORISED, COMMON_BALL):
+        return _with_steps(asked_for, request, n, budget)
     if not isinstance(budget, Pure):
         return _together(request, n, budget)
     steps = BALL.divide(request, n, budget) if _is_light(request) else None

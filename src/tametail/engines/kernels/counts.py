@@ -15,6 +15,7 @@ from tametail.engines.kernels import native
 from tametail.engines.kernels.accumulator import CHUNK, LONG_CHUNK, Counts, Floats
 from tametail.engines.sampling import Sampler
 from tametail.queries.column import Buckets, ClippedSum, Count, Median
+from tametail.queries.groups import Cells
 
 
 class Present:
@@ -62,6 +63,32 @@ class ClippedTotal:
     def read(self) -> tuple[int, ...]:
         """Return the sum and, if it has a weight, the weighted count."""
         return (self.sum, self.weight * self.count) if self.weight else (self.sum,)
+
+
+class CellCounts:
+    """The number of records below an interval, in it, and above."""
+
+    longest = LONG_CHUNK
+
+    def __init__(self, query: Cells) -> None:
+        self.query = query
+        self.below = self.above = self.present = 0
+
+    def add(self, chunk: Floats) -> None:
+        """Take in one chunk; a comparison with NaN is false."""
+        self.below += int(np.count_nonzero(chunk < self.query.low))
+        self.above += int(np.count_nonzero(chunk > self.query.high))
+        self.present += int(np.count_nonzero(chunk == chunk))  # noqa: PLR0124
+
+    def merge(self, other: CellCounts) -> None:
+        """Add the counts of another one."""
+        self.below += other.below
+        self.above += other.above
+        self.present += other.present
+
+    def read(self) -> tuple[int, ...]:
+        """Return the three counts."""
+        return self.below, self.present - self.below - self.above, self.above
 
 
 class BucketCounts:

@@ -23,6 +23,7 @@ from tametail.queries.column import (
     Squares,
     TailNodes,
 )
+from tametail.queries.groups import Cells
 from tametail.queries.paper import BallMean, PaperQuery, Scores
 from tametail.queries.rows import (
     BallLevels,
@@ -34,7 +35,7 @@ from tametail.queries.rows import (
     Rows,
 )
 
-AnyQuery = ColumnQuery | RowQuery | PaperQuery
+AnyQuery = ColumnQuery | Cells | RowQuery | PaperQuery
 
 #: Gives the chunks anew for every pass, with at most so many values, or rows.
 Chunks = Callable[[int], Iterable[Floats]]
@@ -57,6 +58,7 @@ PASSES: dict[type[AnyQuery], Declared] = {
     ClippedSum: Declared(counts.ClippedTotal),
     Buckets: Declared(counts.BucketCounts),
     Median: Declared(counts.SampledKeys),
+    Cells: Declared(counts.CellCounts),
     TailNodes: _PROFILE,
     Squares: _PROFILE,
     DistanceSum: _PROFILE,

@@ -1,0 +1,131 @@
+"""What was asked about groups: columns to group by, keys, and what groups may borrow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tametail._shown import shown
+from tametail._validate import one_of
+from tametail.errors import ParameterError
+from tametail.keys import Key, parse_keys
+from tametail.privacy.budget import Approx, Budget, Zcdp
+from tametail.privacy.unit import Unit
+
+#: What a small group may take from all records together.
+BORROW = ("shape", "mean", None)
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Groups as they were asked for, checked.
+
+    >>> groups = Groups.parse(by="state", keys=["CA", "NY"], other="rest")
+    >>> groups.by, [key.label for key in groups.rows]
+    (('state',), ['CA', 'NY', 'rest'])
+    >>> Groups.from_dict(groups.to_dict()) == groups
+    True
+    """
+
+    by: tuple[str, ...]
+    keys: tuple[Key, ...] | None = None
+    """The public keys; None if they are to be chosen privately."""
+    other: str | None = None
+    """The name of one more group, for all rows without one of the keys."""
+    borrow: str | None = "shape"
+    simultaneous: bool | None = None
+
+    @classmethod
+    def parse(
+        cls,
+        by: object = None,
+        keys: object = None,
+        other: object = None,
+        borrow: object = "shape",
+        simultaneous: object = None,
+    ) -> Groups | None:
+        """Return what was asked about groups; None if there are none."""
+        if by is None:
+            _check_unused(keys=keys, other=other, simultaneous=simultaneous)
+            if borrow != "shape":
+                raise ParameterError("borrow= is for groups: leave it out, or write by='state'.")
+            return None
+        names = _names(by)
+        if other is not None and not isinstance(other, str):
+            raise ParameterError(f"other={shown(other)} is no name: write other='other'.")
+        found = cls(
+            by=names,
+            keys=None if keys is None else parse_keys(keys, len(names)),
+            other=other,
+            borrow=None if borrow is None else one_of(("shape", "mean"), borrow=borrow),
+            simultaneous=None if simultaneous is None else bool(simultaneous),
+        )
+        if found.rest is not None and found.rest in (found.keys or ()):
+            raise ParameterError(f"other={shown(other)} is one of the keys: write another name.")
+        return found
+
+    @property
+    def rest(self) -> Key | None:
+        """The key of all rows without one of the keys, if they are wanted."""
+        return None if self.other is None else Key((self.other,) * len(self.by))
+
+    @property
+    def rows(self) -> tuple[Key, ...]:
+        """The keys of the rows of a release, if they are public."""
+        return (*(self.keys or ()), *(() if self.rest is None else (self.rest,)))
+
+    def check(self, budget: Budget, unit: Unit) -> None:
+        """Refuse a unit or a budget with which groups cannot be protected as cheaply."""
+        if unit.size_is_public:
+            raise ParameterError(
+                "by= with unit='replace-one' is refused: a replaced record may leave one group and "
+                "enter another, so that two groups change and each would pay. Write "
+                "unit='add-remove'; its epsilon implies 2 epsilon for a replacement."
+            )
+        if unit.person is not None:
+            raise ParameterError(
+                "by= with person= is not built: a person may have records in many groups. Leave "
+                "one of them out."
+            )
+        if self.keys is None and not isinstance(budget, Approx):
+            write = "budget=approx(1, 1e-7)" if isinstance(budget, Zcdp) else "delta=1e-7 beside it"
+            raise ParameterError(
+                "by= without keys= chooses the groups privately, which takes a delta: write "
+                f"{write}, or name the groups, keys=['CA', 'NY']."
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON, which keeps the types of the keys."""
+        keys = None if self.keys is None else [list(key.cells) for key in self.keys]
+        return {
+            "by": list(self.by),
+            "keys": keys,
+            "other": self.other,
+            "borrow": self.borrow,
+            "simultaneous": self.simultaneous,
+        }
+
+    @classmethod
+    def from_dict(cls, record: dict[str, Any] | None) -> Groups | None:
+        """Undo :meth:`to_dict`."""
+        return None if record is None else cls.parse(**record)
+
+
+def _check_unused(**arguments: object) -> None:
+    given = [name for name, value in arguments.items() if value is not None]
+    if given:
+        raise ParameterError(
+            f"{' and '.join(f'{name}=' for name in given)} without by=: write by='state', the "
+            "column that says which group a record is in."
+        )
+
+
+def _names(by: object) -> tuple[str, ...]:
+    given = tuple(by) if isinstance(by, list | tuple) else (by,)
+    names = tuple(name for name in given if isinstance(name, str) and name)
+    if names and len(names) == len(given) == len(set(names)):
+        return names
+    raise ParameterError(
+        f"by={shown(by)} names no column: write by='state', or a list of different columns such as "
+        "by=['state', 'year']."
+    )

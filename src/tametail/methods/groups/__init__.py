@@ -1,0 +1,1 @@
+"""Means by group: small groups borrow the shape of all records together."""

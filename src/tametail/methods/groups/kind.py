@@ -1,0 +1,84 @@
+"""Means by group as a method: its steps, predictions and words."""
+
+from __future__ import annotations
+
+from tametail.methods.groups import plan as steps
+from tametail.methods.groups.estimate import means_by_group
+from tametail.methods.winsorised import column
+from tametail.methods.winsorised import predict as prediction
+from tametail.planning import Plan, Step
+from tametail.privacy.budget import Budget
+from tametail.request import Request
+
+#: A group with fewer records times epsilon is mostly noise.
+_MOSTLY_NOISE = 20.0
+
+
+def _as_it_is(plan: Plan) -> Plan:
+    return plan
+
+
+class ByGroup:
+    """Groups: winsorise small ones as the pool suggests, large ones alone."""
+
+    name = "means by group"
+    purposes = steps.PURPOSES
+    view = staticmethod(_as_it_is)
+    estimate = staticmethod(means_by_group)
+
+    def working(self, budget: Budget) -> Budget:
+        """Return the budget in the notion in which the steps are paid."""
+        return column.working(budget)
+
+    def names(self, request: Request) -> tuple[tuple[str, int], ...]:
+        """Return the names and rounds of the steps."""
+        return steps.names(request)
+
+    def divide(self, request: Request, n: int, budget: Budget) -> tuple[Step, ...] | None:
+        """Return the steps, paid from ``budget``."""
+        return steps.divide_groups(request, n, budget)
+
+    def rmse(self, plan: Plan) -> float | tuple[float, ...] | None:  # noqa: ARG002
+        """None: nothing is assumed about scales."""
+        return None
+
+    def relative_rmse(self, plan: Plan) -> float | None:
+        """Predict the error in a group of usual size, as if it were alone."""
+        usual = _usual(plan)
+        return None if usual is None else prediction.reference_rmse(usual)
+
+    def half_width(self, plan: Plan, confidence: float) -> float | None:
+        """Predict the half-width in a group of usual size, as if it were alone."""
+        usual = _usual(plan)
+        return None if usual is None else prediction.half_width(usual, confidence)
+
+    def advice(self, plan: Plan) -> tuple[str, ...]:
+        """Say what would help."""
+        size = _size(plan)
+        if size is None or size * plan.budget.strength >= _MOSTLY_NOISE:
+            return ()
+        return (
+            "groups of a usual size are mostly noise: more records, more budget or fewer groups "
+            "help, and other= collects the rest",
+        )
+
+    def reasons(self, plan: Plan) -> tuple[str, ...]:  # noqa: ARG002 - there is no choice
+        """Nothing: there is one way to groups."""
+        return ()
+
+
+def _size(plan: Plan) -> int | None:
+    """Return the records of a group if all were of one size; None if that is unknown."""
+    keys = steps.asked(plan.request).rows
+    return None if plan.n is None or not keys else max(plan.n // len(keys), 1)
+
+
+def _usual(plan: Plan) -> column.ColumnPlan | None:
+    size = _size(plan)
+    if size is None or steps.asked(plan.request).keys is None:
+        return None
+    part = steps.group_plans(plan, 1)[0]
+    return part.column(size, part.costs["groups"])
+
+
+GROUPS = ByGroup()

@@ -1,0 +1,138 @@
+"""How the budget of means by group is divided, and what each step is for.
+
+Steps before "groups" are about all records; "cells" and "groups" are asked of every group, at what
+one group costs: a record is in one group only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tametail.errors import InternalError
+from tametail.grouping import Groups
+from tametail.methods.apart.estimate import divided
+from tametail.methods.groups import constants as tuned
+from tametail.methods.winsorised.column import ColumnPlan, divide, working
+from tametail.methods.winsorised.constants import COUNT_SHARE
+from tametail.planning import COUNT, KEYS, REST, Plan, Step
+from tametail.privacy.budget import Approx, Budget, Pure, compose
+from tametail.request import Range, Request
+
+#: What each step is for, in the words of the printed plan.
+PURPOSES = {
+    KEYS: "which groups there are: those that many records hold",
+    COUNT: "roughly how many records there are",
+    "total": "how many records all groups have together",
+    "centre": "a private median of all records",
+    "tail": "how all records spread around it, by octaves",
+    "cells": "how many records each group has, and how many far out",
+    "groups": "the sum of each small group; the whole estimate of each large one",
+    REST: "the other steps; their shares follow from the count",
+}
+
+_POOLED = ("total", "centre", "tail", "cells", "groups")
+
+
+def asked(request: Request) -> Groups:
+    """Return what a request says about groups."""
+    if request.groups is None:
+        raise InternalError("there are no groups.")
+    return request.groups
+
+
+def names(request: Request) -> tuple[tuple[str, int], ...]:
+    """Return the names of the steps, and their rounds."""
+    return tuple((name, 1) for name in (("groups",) if asked(request).borrow is None else _POOLED))
+
+
+def keys_step(request: Request) -> tuple[tuple[Step, ...], Budget]:
+    """Return the step that chooses keys, if there is one, and the budget that is left.
+
+    All of the delta goes to the keys: nothing else needs any.
+    """
+    budget = request.budget.spendable()
+    if request.groups is None or request.groups.keys is not None:
+        return (), budget
+    if not isinstance(budget, Approx):
+        raise InternalError("keys are chosen at a cost with a delta.")
+    first, rest = Pure(budget.epsilon).split(tuned.KEYS_SHARE, 1 - tuned.KEYS_SHARE)
+    return (Step(KEYS, Approx(first.epsilon, budget.delta)),), rest
+
+
+def divide_groups(request: Request, n: int, budget: Budget) -> tuple[Step, ...]:
+    """Return the steps once the number of records is known."""
+    whole = working(budget)
+    if asked(request).borrow is None:
+        return (Step("groups", whole),)
+    wanted = tuned.POOL_RECORDS / (max(n, 1) * whole.strength)
+    pool = min(max(wanted, tuned.LEAST_POOL), tuned.MOST_POOL)
+    shares = [pool * share for share in (tuned.TOTAL, tuned.CENTRE, tuned.TAIL)]
+    shares += [(1 - pool) * tuned.CELLS, (1 - pool) * (1 - tuned.CELLS)]
+    return tuple(map(Step, _POOLED, whole.split(*shares)))
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPlan:
+    """How the means of one column are released, by group.
+
+    ``confidence`` is that of one interval, whatever holds together.
+    """
+
+    plan: Plan
+    possible: Range
+    within: Range
+    costs: dict[str, Budget]
+    confidence: float | None
+
+    @property
+    def budget(self) -> Budget:
+        """What the steps cost together."""
+        total = compose(list(self.costs.values()), type(next(iter(self.costs.values()))))
+        if total is None:
+            raise InternalError("a plan without a step")
+        return total
+
+    def column(self, n: int | None, budget: Budget, *, spread: bool = True) -> ColumnPlan:
+        """Return the plan of one column of some of the records, which may spend ``budget``."""
+        request = self.plan.request
+        if n is None:
+            first, rest = budget.split(COUNT_SHARE, 1 - COUNT_SHARE)
+            steps: tuple[Step, ...] = (Step(COUNT, first), Step(REST, rest))
+        else:
+            needs_spread = spread and request.wants_spread
+            steps = divide(budget, request.unit, n, needs_spread=needs_spread)
+        return ColumnPlan(
+            unit=request.unit,
+            n=n,
+            tail=None,
+            within=self.within,
+            possible=self.possible,
+            missing=request.missing,
+            confidence=self.confidence,
+            target=request.target,
+            budget=budget,
+            steps=steps,
+        )
+
+
+def group_plans(plan: Plan, groups: int) -> tuple[GroupPlan, ...]:
+    """Return the plan of every column, for so many groups."""
+    request, dim = plan.request, plan.dim
+    together = {None: dim, True: dim * groups, False: 1}[asked(request).simultaneous]
+    confidence = None if plan.confidence is None else 1 - (1 - plan.confidence) / together
+    wanted = [name for name, _ in names(request)]
+    costs = {name: _each(plan.cost(name), dim) for name in wanted}
+    return tuple(
+        GroupPlan(
+            plan=plan,
+            possible=column.possible,
+            within=column.within,
+            costs={name: cost[place] for name, cost in costs.items()},
+            confidence=confidence,
+        )
+        for place, column in enumerate(request.columns)
+    )
+
+
+def _each(cost: Budget, dim: int) -> tuple[Budget, ...]:
+    return (cost,) if dim == 1 else divided(cost, dim)

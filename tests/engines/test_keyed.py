@@ -1,0 +1,185 @@
+"""Groups: which key a row has, and the answers for each key, in every kind of table."""
+
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tametail.engines.keyed import KeyedEngine
+from tametail.engines.keys import OBJECT, TEXT, WHOLE, Coder, object_cells
+from tametail.engines.open import open_groups
+from tametail.errors import ColumnError, ParameterError
+from tametail.keys import Key, in_order, parse_keys
+from tametail.privacy.unit import Unit
+from tametail.queries.column import ClippedSum, Count, Lattice
+from tametail.queries.groups import Cells, KeyCounts, Keyed
+
+EXACT = json.loads(Path(__file__).with_name("keyed.json").read_text(encoding="utf-8"))
+KINDS = ("pandas", "categories", "polars", "arrow", "dictionary", "csv", "parquet")
+
+
+def table(kind, folder, columns=None):
+    columns = columns or {name: EXACT[name] for name in ("x", "state", "year")}
+    types = {"x": pa.float64(), "state": pa.string(), "year": pa.int64()}
+    arrow = pa.table({name: pa.array(cells, types[name]) for name, cells in columns.items()})
+    if kind in ("pandas", "categories"):
+        frame = pd.DataFrame(
+            {name: pd.Series(cells, dtype=object) for name, cells in columns.items()}
+        )
+        frame["x"] = frame["x"].astype(float)
+        return frame.astype({"state": "category"}) if kind == "categories" else frame
+    if kind == "polars":
+        return pl.from_arrow(arrow)
+    if kind == "dictionary":
+        return arrow.set_column(1, "state", arrow["state"].dictionary_encode())
+    if kind == "arrow":
+        return arrow
+    path = folder / f"rows.{kind}"
+    if kind == "csv":
+        pd.DataFrame(columns).astype({"year": "Int64"}).to_csv(path, index=False)
+    else:
+        import pyarrow.parquet
+
+        pyarrow.parquet.write_table(arrow, path, row_group_size=3)
+    return path
+
+
+def query_of(record, groups):
+    if record["class"] == "Count":
+        return Count()
+    if record["class"] == "Cells":
+        return Cells(record["low"], record["high"])
+    return Keyed(tuple(query_of(record["parts"][0], 1) for _ in range(groups)))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("case", EXACT["cases"], ids=lambda case: "-".join(case["by"]))
+def test_every_table_gives_the_exact_answers(kind, case, tmp_path):
+    def typed(cells):  # a CSV file holds text
+        return tuple(str(cell) if kind == "csv" else cell for cell in cells)
+
+    keys = parse_keys([typed(cells) for cells in case["keys"]], len(case["by"]))
+    grouped = open_groups(table(kind, tmp_path), "x", case["by"], keys)
+    engine = grouped.grouped(keys, other=True)
+    for record in case["queries"]:
+        if record["class"] == "KeyCounts":
+            expected = {Key(typed(cells)): count for cells, count in record["answer"]}
+            assert grouped.answer(KeyCounts()) == expected
+        else:
+            answer = engine.answer(query_of(record, len(keys) + 1))
+            plain = [list(each) if isinstance(each, tuple) else each for each in answer]
+            assert plain == record["answer"]
+
+
+CELLS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-2, 2),
+    st.sampled_from(["", "a", "A", "é", "e\u0301", "1"]),
+)
+
+
+@given(st.lists(st.tuples(st.floats(), CELLS, CELLS), max_size=30), st.data())
+def test_one_record_moves_the_answers_of_one_key(rows, data):
+    """A worse neighbour is looked for: any row goes, and only its own key may notice."""
+    keys = [Key((a, b)) for a in ("a", 1, True) for b in ("é", "e\u0301", "1", 1)]
+    query = Keyed((ClippedSum(Lattice(0, -8, 0, 8), 2),) * (len(keys) + 1))
+    bound = query.sensitivities(Unit.ADD_REMOVE)[0].l1
+
+    def answers(rows):
+        columns = [object_cells(row[place] for row in rows) for place in (1, 2)]
+        public = [[object_cells([key.cells[place]])[0].as_py() for key in keys] for place in (0, 1)]
+        codes = Coder(public, [OBJECT, OBJECT]).codes(columns)
+        codes = np.where(codes < 0, len(keys), codes)
+        values = np.array([row[0] for row in rows], dtype=float).reshape(-1, 1)
+        return KeyedEngine.of(values, codes, len(keys) + 1, ("x",)).answer(query)
+
+    if not rows:
+        return
+    gone = data.draw(st.integers(0, len(rows) - 1))
+    before, after = answers(rows), answers(rows[:gone] + rows[gone + 1 :])
+    moved = [
+        sum(abs(x - y) for x, y in zip(one, other, strict=True))
+        for one, other in zip(before, after, strict=True)
+    ]
+    assert sum(size > 0 for size in moved) <= 1
+    assert sum(moved) <= bound
+
+
+def test_the_order_of_rows_and_batches_does_not_show():
+    rows = [(float(i % 7), "abcé"[i % 4]) for i in range(500)]
+    keys = parse_keys(["é", "b", "a"], 1)
+    found = []
+    for seed in (None, 1, 2):
+        if seed is not None:
+            random.Random(seed).shuffle(rows)
+        x, key = (
+            pa.chunked_array([part[:123], part[123:]])
+            for part in map(list, zip(*rows, strict=True))
+        )
+        engine = open_groups(pa.table({"x": x, "key": key}), "x", ["key"]).grouped(keys, other=True)
+        found.append(engine.answer(Keyed((Cells(1.0, 3.0),) * 4)))
+    assert found[0] == found[1] == found[2]
+
+
+def test_numbers_beyond_doubles_are_different_keys(tmp_path):
+    big = 2**53
+    data = table("arrow", tmp_path, {"x": [1.0, 2.0, 3.0], "year": [big, big + 1, big]})
+    keys = parse_keys([big, big + 1, 2**70], 1)
+    assert open_groups(data, "x", ["year"]).grouped(keys, other=False).answer(
+        Keyed((Count(),) * 3)
+    ) == [(2,), (1,), (0,)]
+
+
+def test_columns_of_a_key_are_not_joined(tmp_path):
+    """A joined text would make one key of ('a,b', 'c') and ('a', 'b,c')."""
+    data = pa.table({"x": [1.0, 2.0], "a": ["a,b", "a"], "b": ["c", "b,c"]})
+    found = open_groups(data, "x", ["a", "b"]).answer(KeyCounts())
+    assert found == {Key(("a,b", "c")): 1, Key(("a", "b,c")): 1}
+
+
+def test_csv_keys_are_bytes(tmp_path):
+    path = tmp_path / "latin.csv"
+    path.write_bytes(b"x,name\n1,M\xfcller\n2,M\xf6ller\n3,\n")
+    found = open_groups(path, "x", ["name"]).answer(KeyCounts())
+    assert sorted(found.values()) == [1, 1]
+    keys = tuple(in_order(list(found)))
+    engine = open_groups(path, "x", ["name"]).grouped(keys, other=True)
+    assert engine.answer(Keyed((Count(),) * 3)) == [(1,), (1,), (1,)]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "arrow"])
+def test_declared_types_that_are_not_exact_are_refused(kind, tmp_path):
+    data = table(kind, tmp_path)
+    with pytest.raises(ColumnError, match="convert it to text"):
+        open_groups(data, "x", ["x"])
+
+
+def test_lazy_frames_are_refused(tmp_path):
+    with pytest.raises(ParameterError, match="Compute it before"):
+        open_groups(table("polars", tmp_path).lazy(), "x", ["state"])
+
+
+def test_public_keys_must_be_of_the_declared_type(tmp_path):
+    data = table("arrow", tmp_path)
+    with pytest.raises(ParameterError, match="holds text"):
+        open_groups(data, "x", ["state"], parse_keys([1], 1))
+    with pytest.raises(ParameterError, match="twice"):
+        open_groups(data, "x", ["year"], parse_keys(["1", 1], 1))
+    engine = open_groups(data, "x", ["year"]).grouped(parse_keys(["1"], 1), other=False)
+    assert engine.answer(Keyed((Count(),))) == [(3,)]
+
+
+def test_a_hundred_thousand_keys():
+    size = 100_000
+    coder = Coder([range(size), range(size)], [WHOLE, WHOLE])
+    cells = pa.array(np.arange(size)[::-1].copy())
+    assert coder.codes([cells, cells]).tolist() == list(range(size))[::-1]
+    assert Coder([[b"a"]], [TEXT]).codes([pa.array([], pa.large_binary())]).tolist() == []

@@ -1,0 +1,224 @@
+"""Means by group, through the public interface."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import tametail as tt
+from tametail.ask import Ask, Data
+from tametail.cli import main
+from tametail.engines.keyed import KeyedEngine
+from tametail.errors import InternalError, ParameterError
+from tametail.privacy.unit import Unit
+
+KEYS = [f"S{i:02d}" for i in range(12)]
+
+
+def frame(size=6000, seed=1):
+    rng = np.random.default_rng(seed)
+    states = rng.choice(12, size, p=np.arange(1, 13) / 78)
+    return pd.DataFrame(
+        {
+            "paid": (1 + states) * np.exp(rng.standard_normal(size)),
+            "open": rng.standard_normal(size),
+            "state": [KEYS[state] for state in states],
+            "year": rng.choice([2013, 2014], size),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def data():
+    return frame()
+
+
+@pytest.mark.parametrize(
+    "budget",
+    [{"epsilon": 2}, {"rho": 1}, {"epsilon": 2, "delta": 1e-6}, {"epsilon": 2, "n": 6000}],
+    ids=str,
+)
+@pytest.mark.parametrize("borrow", ["shape", "mean", None])
+def test_a_release_is_replayed_and_goes_through_json(data, budget, borrow):
+    keys = [*KEYS[6:], "nobody"]
+    release = tt.mean(data, "paid", by="state", keys=keys, other="rest", borrow=borrow, **budget)
+    assert [row.group for row in release] == [*keys, "rest"]
+    again = tt.Release.from_json(release.to_json())
+    assert again == release
+    assert tt.replay(again.plan, again.answers) == release
+    plan = tt.planning.Plan.from_json(release.plan.to_json())
+    assert plan == release.plan
+    assert tt.mean(data, "paid", plan=plan).guarantee == release.guarantee
+    large = release["S11"]
+    assert large.value == pytest.approx(data.paid[data.state == "S11"].mean(), rel=0.3)
+    assert large.low <= large.value <= large.high
+
+
+def test_keys_are_chosen_privately(data):
+    lone = pd.concat([data, pd.DataFrame({"paid": [1.0], "open": [1.0], "state": ["alone"]})])
+    release = tt.mean(lone, "paid", by="state", epsilon=2, delta=1e-6, other="rest")
+    labels = [row.group for row in release]
+    assert labels == [*sorted(labels[:-1]), "rest"]
+    assert "S11" in labels
+    assert "alone" not in labels
+    assert release.guarantee.delta == 1e-6
+    again = tt.Release.from_json(release.to_json())
+    assert tt.replay(again.plan, again.answers) == release
+    none = tt.mean(data[:3], "paid", by="state", epsilon=1, delta=1e-6)
+    assert len(none) == 0
+    assert "no group" in str(none)
+    assert none.to_frame().shape[0] == 0
+
+
+def test_several_columns_and_keys_of_several_columns(data):
+    keys = [("S11", 2013), ("S10", 2014)]
+    release = tt.mean(data, ["paid", "open"], by=["state", "year"], keys=keys, epsilon=4)
+    assert release[("S11", 2013), "open"].column == "open"
+    assert release["S10", 2014, "paid"].group == ("S10", 2014)
+    with pytest.raises(KeyError, match="several columns"):
+        release[("S11", 2013)]
+    table = release.to_frame()
+    assert list(table.columns[:3]) == ["state", "year", "column"]
+    assert list(table["year"]) == [2013, 2013, 2014, 2014]
+    again = tt.Release.from_json(release.to_json())
+    assert again[("S11", 2013), "open"] == release[("S11", 2013), "open"]
+    assert tt.replay(again.plan, again.answers) == release
+
+
+def test_types_of_keys_survive_json():
+    rows = pd.DataFrame({"x": [1.0] * 400, "key": [1, "1"] * 200}, dtype=object)
+    rows["x"] = rows["x"].astype(float)
+    release = tt.mean(rows, "x", by="key", keys=[1, "1", True], epsilon=1)
+    again = tt.Release.from_json(release.to_json())
+    assert [type(row.group) for row in again] == [int, str, bool]
+    assert again[1].count > 100
+    assert again[True].count < 100
+
+
+def test_the_frame_is_the_callers(data):
+    release = tt.mean(pl.from_pandas(data), "paid", by="state", keys=KEYS, epsilon=2, borrow="mean")
+    table = release.to_frame()
+    assert isinstance(table, pl.DataFrame)
+    wanted = [
+        "state",
+        "mean",
+        "low",
+        "high",
+        "count",
+        "notes",
+        "shrunk",
+        "shrunk_low",
+        "shrunk_high",
+    ]
+    assert table.columns == wanted
+
+
+def test_a_difference_holds_if_both_intervals_do(data):
+    release = tt.mean(data, "paid", by="state", keys=KEYS, epsilon=2)
+    found = release.difference("S11", "S00")
+    assert found.low == release["S11"].low - release["S00"].high
+    assert found.confidence == pytest.approx(0.9)
+    together = tt.mean(data, "paid", by="state", keys=KEYS, epsilon=2, simultaneous=True)
+    assert together.difference("S11", "S00").confidence == 0.95
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"by": "state", "keys": KEYS, "epsilon": 1, "unit": "replace-one"}, "leave one group"),
+        ({"by": "state", "epsilon": 1}, "takes a delta"),
+        ({"by": "state", "rho": 1}, "approx"),
+        ({"by": "state", "keys": ["a", "a"], "epsilon": 1}, "twice"),
+        ({"by": "state", "keys": [], "epsilon": 1}, "no group"),
+        ({"by": "state", "keys": "CA", "epsilon": 1}, "no list"),
+        ({"by": "state", "keys": [1.5], "epsilon": 1}, "compared exactly"),
+        ({"by": "state", "keys": [("a", 1)], "epsilon": 1}, "a key has 2 cells"),
+        ({"by": "state", "keys": ["a"], "other": "a", "epsilon": 1}, "one of the keys"),
+        ({"by": ["state", "state"], "keys": ["a"], "epsilon": 1}, "names no column"),
+        ({"keys": ["a"], "epsilon": 1}, "without by="),
+        ({"borrow": "mean", "epsilon": 1}, "is for groups"),
+        ({"by": "state", "keys": ["a"], "borrow": "all", "epsilon": 1}, "borrow"),
+        ({"by": "state", "keys": ["a"], "epsilon": 1, "tail": tt.Moment(2, 1)}, "not built"),
+    ],
+)
+def test_what_cannot_be_asked_says_what_to_write(data, arguments, words):
+    with pytest.raises(ParameterError, match=words):
+        tt.mean(data, "paid", **arguments)
+
+
+def test_numbers_without_a_column_have_no_groups():
+    with pytest.raises(ParameterError, match="needs a frame"):
+        tt.mean([1.0, 2.0], by="state", keys=["a"], epsilon=1)
+
+
+def test_sets_of_keys_that_overlap_are_refused():
+    engine = KeyedEngine.of(np.ones((3, 1)), np.array([0, 1, 1]), 2, ("x",))
+    ask = Ask(Data(engine), tt.pure(1.0), Unit.ADD_REMOVE)
+    assert len(ask.keys([[0], [1]], tt.pure(1.0))) == 2
+    with pytest.raises(InternalError, match="overlap"):
+        ask.keys([[0, 1], [1]], tt.pure(1.0))
+
+
+def test_groups_are_for_add_remove():
+    engine = KeyedEngine.of(np.ones((3, 1)), np.array([0, 1, 1]), 2, ("x",))
+    ask = Ask(Data(engine), tt.pure(1.0), Unit.REPLACE_ONE)
+    with pytest.raises(InternalError, match="may change its key"):
+        ask.keys([[0], [1]], tt.pure(1.0))
+    with pytest.raises(InternalError, match="may change its key"):
+        ask.grouped((), other=True)
+
+
+def test_a_group_without_records_is_asked_like_any_other(data):
+    """What is asked of a group does not depend on whether anybody is in it."""
+    full = tt.mean(data, "paid", by="state", keys=["S00", "S01"], epsilon=1e-3, n=100)
+    empty = tt.mean(data, "paid", by="state", keys=["S00", "none"], epsilon=1e-3, n=100)
+    assert len(full.answers) == len(empty.answers)
+    assert [np.size(answer) for answer in full.answers] == [np.size(x) for x in empty.answers]
+    assert len(empty) == 2
+
+
+def test_a_plan_says_what_it_is_for():
+    plan = tt.plan(n=20_000, epsilon=1, by="state", keys=KEYS)
+    assert "cells" in str(plan)
+    assert 0 < plan.relative_rmse < 1
+    assert plan.advice == ()
+    assert tt.plan(n=100, epsilon=1, by="state", keys=KEYS).advice
+    private = tt.plan(n=20_000, epsilon=1, delta=1e-6, by="state")
+    assert private.steps[0].name == "keys"
+    assert json.loads(private.to_json())["request"]["groups"]["by"] == ["state"]
+
+
+def test_the_table_prints_and_draws(data):
+    pytest.importorskip("matplotlib").use("Agg")
+    release = tt.mean(data, "paid", by="state", keys=KEYS, epsilon=2)
+    assert "S11" in str(release)
+    assert "each group" in str(release)
+    axes = release.plot()
+    assert [label.get_text() for label in axes.get_yticklabels()] == KEYS
+
+
+def test_the_command_line_prints_a_table_csv_and_json(data, tmp_path, capsys):
+    path, names = tmp_path / "rows.csv", tmp_path / "keys.txt"
+    data.to_csv(path, index=False)
+    names.write_text("S11\tnone\nS11\t2013\n", encoding="utf-8")
+    request = ["mean", str(path), "--column", "paid", "--epsilon", "2"]
+    groups = ["--by", "state", "--keys", "S10,S11", "--other", "rest"]
+    assert main([*request, *groups, "--csv"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert rows[0] == "state,mean,low,high,count,notes"
+    assert [row.split(",")[0] for row in rows[1:]] == ["S10", "S11", "rest"]
+    assert main([*request, *groups, "--json"]) == 0
+    assert [row["group"] for row in json.loads(capsys.readouterr().out)["rows"]] == [
+        "S10",
+        "S11",
+        "rest",
+    ]
+    pairs = ["--by", "state", "--by", "year", "--keys-file", str(names)]
+    assert main([*request, *pairs]) == 0
+    assert "S11, 2013" in capsys.readouterr().out
+    assert main([*request, *groups, "--keys-file", str(names)]) == 2
+    private = ["plan", "--epsilon", "1", "--delta", "1e-6", "-n", "20000", "--by", "state"]
+    assert main(private) == 0
+    assert "keys" in capsys.readouterr().out
