@@ -167,8 +167,8 @@ ESTIMATORS: tuple[Mutant, ...] = (
         name="new-centre-for-free",
         why="What is asked again must come out of the sum's share.",
         file="methods/winsorised/column.py",
-        old='costs = self.cost("sum").split(*NEW_CENTRE.values())',
-        new="costs = [self.cost(name) for name in NEW_CENTRE]",
+        old='costs = self.cost("sum").split(*tuned.NEW_CENTRE.values())',
+        new="costs = [self.cost(name) for name in tuned.NEW_CENTRE]",
         tests=(
             "tests/estimators/test_winsorised.py"
             "::test_a_new_centre_costs_what_the_sum_would_have_cost",
