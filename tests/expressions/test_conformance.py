@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tametail.engines.evaluation import chunk_mask, chunk_values
 from tametail.errors import ColumnError
 from tametail.expressions import Expression
-from tametail.expressions.chunks import chunk_mask, chunk_values
 from tametail.expressions.sql import sql_condition, sql_value
 
 from .examples import (

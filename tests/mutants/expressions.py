@@ -11,7 +11,7 @@ EXPRESSIONS: tuple[Mutant, ...] = (
     Mutant(
         name="expression-looks-at-other-records",
         why="A value must be a function of its own record, or one record moves all terms of a sum.",
-        file="expressions/chunks.py",
+        file="engines/evaluation.py",
         old="np.where(np.equal(right, 0), np.nan, right)",
         new="np.where(np.equal(right, 0), np.max(right), right)",
         tests=(f"{CONFORMANCE}::test_a_record_gets_the_same_whatever_the_others_are",),
@@ -19,7 +19,7 @@ EXPRESSIONS: tuple[Mutant, ...] = (
     Mutant(
         name="expression-nan-differs-from-everything",
         why="In NumPy NaN != 1 is true: missing records would be kept.",
-        file="expressions/chunks.py",
+        file="engines/evaluation.py",
         old="_NUMBERS[sign](left, right) & known",
         new="_NUMBERS[sign](left, right)",
         tests=(f"{CONFORMANCE}::TestChunks::test_every_operation_at_every_border",),
@@ -27,7 +27,7 @@ EXPRESSIONS: tuple[Mutant, ...] = (
     Mutant(
         name="expression-not-missing-is-true",
         why="What is not known to be true is not thereby false: engines would keep other records.",
-        file="expressions/chunks.py",
+        file="engines/evaluation.py",
         old="return _Known(operand.false, operand.true)",
         new="return _Known(~operand.true, operand.true)",
         tests=(f"{CONFORMANCE}::TestChunks::test_every_operation_at_every_border",),

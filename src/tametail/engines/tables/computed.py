@@ -10,13 +10,13 @@ import numpy as np
 import pyarrow as pa
 
 from tametail.engines.cells import Floats, check_arrow_type
+from tametail.engines.evaluation import chunk_mask, chunk_values
 from tametail.engines.persons.ids import check_id_type
 from tametail.engines.tables import Tell, cut
 from tametail.engines.tables.frames import pick_column
 from tametail.engines.tables.memory import side_by_side
 from tametail.engines.tables.raw import Block, Source, Wanted
 from tametail.expressions import Expression
-from tametail.expressions.chunks import chunk_mask, chunk_values
 from tametail.expressions.tree import Name
 
 
