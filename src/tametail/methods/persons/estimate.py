@@ -111,18 +111,25 @@ def _rows(plan: ColumnPlan, ask: Ask, index: int, persons: int) -> Total:
         plan, confidence=None, budget=cost, steps=(Step("tail", tail), Step("sum", total))
     )
     asked = ask.view(PersonRows(index), cost)
-    found = _clipped_sum(part, asked, tail, persons)
+    found = _clipped_sum(part, asked, tail, persons, is_positive=True)
     if found is not None:
         return found
     # Nobody stands out, so there are few persons, with one record each as far as one can tell.
     return Total(float(persons), noise_for(total, 1, 1), 1.0, Clip(0.0, 0.0, 1.0))
 
 
-def _clipped_sum(plan: ColumnPlan, ask: Ask, tail: Budget, persons: int) -> Total | None:
-    """Ask for octave counts around 0 and then for the sum, clipped where they suggest."""
+def _clipped_sum(
+    plan: ColumnPlan, ask: Ask, tail: Budget, persons: int, *, is_positive: bool = False
+) -> Total | None:
+    """Ask for octave counts around 0 and then for the sum, clipped where they suggest.
+
+    What ``is_positive`` by its meaning is clipped at 0: a replacement then moves the sum less.
+    """
     nodes = octave_nodes(plan, 0.0)
     tails = Tails.read(plan, nodes, ask(nodes, tail), tail)
     clip = choose_clip(plan, 0.0, tails, persons, Reference.of(plan, (0.0, 0.0)))
+    if is_positive:
+        clip = replace(clip, below=0.0)
     if clip.side == 0:
         return None
     cost = plan.cost("sum")

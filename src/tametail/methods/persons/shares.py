@@ -26,11 +26,12 @@ PURPOSES = {
 #: their number alone. Where there is plenty, less will do.
 PILOT, PILOT_IF_PLENTY, PLENTY = 0.25, 0.15, 1e4
 
-#: The share of the number of records: it divides a difference, so its noise matters little.
-ROWS: Final = 0.10
+#: The share of the number of records. It divides a difference, so its noise matters only as far as
+#: the pilot is off, which it is where persons with many records have other values.
+ROWS, ROWS_IF_PLENTY = 0.15, 0.10
 
 #: The part of that which finds how many records of a person count.
-ROWS_TAIL: Final = 0.5
+ROWS_TAIL: Final = 0.3
 
 #: The part of what is left that finds the clip points of the differences.
 TAIL: Final = 0.30
@@ -51,11 +52,12 @@ def divide(budget: Budget, n: int, *, needs_spread: bool) -> tuple[Step, ...]:
     >>> from tametail.privacy.budget import pure
     >>> steps = divide(pure(1), 3000, needs_spread=False)
     >>> {step.name: round(step.cost.epsilon, 3) for step in steps}
-    {'pilot': 0.25, 'rows': 0.1, 'tail': 0.195, 'sum': 0.455}
+    {'pilot': 0.25, 'rows': 0.15, 'tail': 0.18, 'sum': 0.42}
     """
-    pilot = PILOT if n * budget.strength < PLENTY else PILOT_IF_PLENTY
-    rest = 1 - pilot - ROWS
-    parts = {"pilot": pilot, "rows": ROWS, "tail": TAIL * rest, "sum": (1 - TAIL) * rest}
+    is_plenty = n * budget.strength >= PLENTY
+    pilot, rows = (PILOT_IF_PLENTY, ROWS_IF_PLENTY) if is_plenty else (PILOT, ROWS)
+    rest = 1 - pilot - rows
+    parts = {"pilot": pilot, "rows": rows, "tail": TAIL * rest, "sum": (1 - TAIL) * rest}
     if needs_spread:
         spread = spread_share(budget, n)
         parts = {name: part * (1 - spread) for name, part in parts.items()} | {"spread": spread}
