@@ -146,6 +146,9 @@ class TestIds:
     def test_a_type_that_names_nobody_is_refused(self):
         with pytest.raises(ColumnError, match="names nobody"):
             self.people(pa.array([[1], [2]]))
+        lazy = pl.LazyFrame({"who": [[1], [2]], "x": [1.0, 2.0]})
+        with pytest.raises(ColumnError, match="names nobody"):
+            _ = engine(lazy).size
 
 
 class TestSources:

@@ -49,14 +49,19 @@ class Selection:
             if value.is_name and not isinstance(cells := empty[_columns_of(value)[0]], np.ndarray):
                 check_arrow_type(value.columns[0], cells.type)
         self._numbers(empty)
-        for one in self._ids:
-            if isinstance(empty[one], pa.Array):
-                check_id_type(one[0], empty[one].type)
+        self._ids_of(empty)
 
     def blocks(self, tell: Tell) -> Iterator[tuple[Floats, list[Any]]]:
         """Yield the numbers of the next records as a matrix, and the columns of their ids."""
         for block in self._source.blocks(self._wanted, tell):
-            yield self._numbers(block), [block[one] for one in self._ids]
+            yield self._numbers(block), self._ids_of(block)
+
+    def _ids_of(self, block: Block) -> list[Any]:
+        """Return the columns of ids; the types of a lazy frame are known only here."""
+        for one in self._ids:
+            if isinstance(block[one], pa.Array):
+                check_id_type(one[0], block[one].type)
+        return [block[one] for one in self._ids]
 
     def _numbers(self, block: Block) -> Floats:
         matrix = side_by_side([chunk_values(each, _chunk(each, block)) for each in self._values])
