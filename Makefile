@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SITE_READY := $(VENV)/.site-ready
 
-.PHONY: help demo test lint types layers unit audit timing sanitize mutants ledger-evidence coverage-privacy theorems reproduce accuracy coverage speed peers pictures site pins clean
+.PHONY: help demo test lint types layers unit audit timing sanitize mutants faults ledger-evidence coverage-privacy theorems reproduce accuracy coverage speed peers pictures site pins clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -46,6 +46,9 @@ sanitize: $(READY)  ## the compiled loops with the compiler's sanitizers
 
 mutants: $(READY)  ## deliberate bugs, and the test that notices each (minutes)
 	$(BIN)/python -m tests.mutants.run
+
+faults: $(READY)  ## kills, broken files, full disks, threads, long, into docs/faults.md (minutes)
+	$(BIN)/python -m tests.faults.table --write docs/faults.md
 
 ledger-evidence: $(READY)  ## kills, power losses and races, long, into docs/ledger-evidence.md (minutes)
 	$(BIN)/python -m tests.ledger.evidence --write docs/ledger-evidence.md
