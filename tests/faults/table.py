@@ -14,8 +14,8 @@ from .cases import CASES
 HEAD = """# Faults
 
 `make faults`, version {version} on {date}, {part} of its sizes. Each line made a fault happen while
-data were read, and failed if anything was lost, left behind or told that should not be. The ledger's
-crashes, power losses and races are in [ledger evidence](ledger-evidence.md).
+data were read, and failed if anything was lost, left behind or told that should not be. The
+ledger's crashes, power losses and races are in [ledger evidence](ledger-evidence.md).
 
 | fault | what came of it |
 |---|---|
