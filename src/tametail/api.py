@@ -216,7 +216,8 @@ def plan(
     said = Said.parse(
         epsilon=epsilon, delta=delta, rho=rho, budget=budget, tail=tail, within=within, unit=unit,
         missing=missing, n=n, confidence=confidence, target=target, common=common,
-        person="person" if person is True else person or None, each=each, rows=rows, by=by,
+        person="person" if person is True else None if person is False else person,
+        each=each, rows=rows, by=by,
         keys=keys, other=other, borrow=borrow, simultaneous=simultaneous,
     )  # fmt: skip
     if count(dim=dim) < 1:

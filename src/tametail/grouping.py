@@ -47,7 +47,7 @@ class Groups:
         """Return what was asked about groups; None if there are none."""
         if by is None:
             _check_unused(keys=keys, other=other, simultaneous=simultaneous)
-            if borrow != "shape":
+            if not isinstance(borrow, str) or borrow != "shape":
                 raise ParameterError("borrow= is for groups: leave it out, or write by='state'.")
             return None
         names = _names(by)

@@ -259,6 +259,11 @@ class _Parser:
             self._refuse(f"is too long: it has more than {MOST_NODES} parts")
 
     def _refuse(self, what: str) -> Never:
+        if isinstance(self._text, str) and len(self._text.splitlines()) > 1:  # a file, perhaps
+            raise ParameterError(
+                f"{self._argument}= is a text of several lines that is no condition and no value: "
+                f"{_HELP}."
+            ) from None
         shown = repr(self._text)
         shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
         raise ParameterError(f"{self._argument}={shown} {what}: {_HELP}.") from None
