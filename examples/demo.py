@@ -46,15 +46,14 @@ def explain(release: dict[str, Any]) -> None:
         f"is at most 2,500; if so, the mean of the law behind the claims lies between\n"
         f"{release['low']:,.0f} and {release['high']:,.0f} with {release['confidence']:.0%} "
         "confidence.\n"
-        f"Of the half-width, {parts['sampling']:,.0f} is due to having 20,000 claims and not all, "
-        f"{parts['noise']:,.0f} to the\n"
-        f"noise that protects them, and {parts['truncation']:,.0f} to claims so large that they "
-        "are cut off.\n"
+        f"Having 20,000 claims and not all can change the mean by {parts['sampling']:,.0f}, the "
+        f"noise that\nprotects them by {parts['privacy']:,.0f}, and claims so large that they are "
+        f"cut off by {parts['truncation']:,.0f}.\n"
         f"Privacy: with any one claim added or removed, no answer becomes more than {factor:.2f} "
         "times\nas likely or unlikely. That holds whatever the claims are and whatever we assumed."
     )
-    if release["assumption_doubtful"]:
-        print("The private counts speak against the assumption, so do not trust the interval.")
+    for note in release["notes"]:
+        print(f"{note['kind'].capitalize()}: {note['text']}.")
 
 
 def main() -> None:

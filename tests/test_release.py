@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import tametail as tt
-from tametail.release import Estimate, Interval, Mean, Release
+from tametail.means import Estimate, Interval, Mean
+from tametail.notes import Note
+from tametail.release import Release
 
 RECORDS = np.random.default_rng(3).lognormal(2, 1, 4000)
 
@@ -63,25 +65,27 @@ def test_plain_values(options):
 
 def test_parts_are_separate():
     parts = release(tail=tt.Moment(2, 30)).to_dict()["parts"]
-    assert parts.keys() >= {"sampling", "noise", "truncation"}
+    assert parts.keys() == {"privacy", "sampling", "truncation", "rounding"}
     assert all(size >= 0 for size in parts.values())
     assert release(target="data").parts["sampling"] == 0
 
 
 def made(**changes):
-    interval = Interval(-math.inf, math.inf, 0.95, "mean", {"noise": math.inf})
-    estimate = Estimate(1.0, interval, (0.0, 2.0), **changes)
+    interval = Interval(-math.inf, math.inf, "mean", True, {"privacy": math.inf, "sampling": None})
+    estimate = Estimate(1.0, (interval,), (0.0, 2.0), **changes)
     plan = tt.plan(n=100, epsilon=1)
     return Release((Mean.of("0", estimate),), release().guarantee, plan, plan.method)
 
 
 def test_infinities_become_words():
     record = json.loads(made().to_json(), parse_constant=pytest.fail)
-    assert (record["low"], record["high"], record["parts"]) == ("-inf", "inf", {"noise": "inf"})
+    assert (record["low"], record["high"]) == ("-inf", "inf")
+    assert record["parts"] == {"privacy": "inf", "sampling": None}
+    assert Release.from_dict(record) == made()
 
 
 def test_html_escapes():
-    html = made(notes=("<script>alert(1)</script> & more",))._repr_html_()
+    html = made(notes=(Note("remark", "x", "<script>alert(1)</script> & more"),))._repr_html_()
     assert "<script>" not in html
     assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; more" in html
 

@@ -3,28 +3,37 @@
 from __future__ import annotations
 
 import html
+import math
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from tametail.means import MEAN, WINSORISED
 
 if TYPE_CHECKING:
+    from tametail.means import Interval, Mean
     from tametail.planning import Method, Plan
-    from tametail.release import Mean, Release
+    from tametail.release import Release
+
+
+#: The word before a note, by its kind.
+_WORDS: Final = {"warning": "warning", "remark": "note"}
 
 
 def text(release: Release) -> str:
-    """Return one line for one mean, and a table for more, or for groups."""
+    """Return one line for one mean, a table for more or for groups; then a line for every note."""
     if not release.means:
         return f"no group was large enough to be seen; {release.guarantee}"
     if len(release) == 1 and release.groups is None:
-        return f"mean {_summary(release, release[0])}; {release.guarantee}"
+        found = f"mean {_summary(release, release[0])}; {release.guarantee}"
+        return "\n".join([found, *_said(release)])
     table = [_header(release), *map(_cells, release)]
     widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
     lines = []
     for name, *numbers in table:
         right = (cell.rjust(width) for cell, width in zip(numbers, widths[1:], strict=True))
         lines.append("  ".join([name.ljust(widths[0]), *right]))
-    return "\n".join([*lines, _caption(release), *release.notes])
+    return "\n".join([*lines, _caption(release), *_said(release)])
 
 
 def page(release: Release) -> str:
@@ -32,7 +41,7 @@ def page(release: Release) -> str:
     if len(release) == 1 and release.groups is None:
         return _table(_facts(release, release[0]))
     lines = [_row(_header(release), "th"), *(_row(_cells(row), "td") for row in release)]
-    notes = "".join(f"<br>{html.escape(note)}" for note in release.notes)
+    notes = "".join(f"<br>{html.escape(words)}" for words in _said(release))
     caption = f"<caption>{html.escape(_caption(release))}{notes}</caption>"
     return f"<table>{caption}{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
 
@@ -40,20 +49,18 @@ def page(release: Release) -> str:
 def lines(release: Release) -> list[str]:
     """Say in a few plain lines what was released, for the terminal."""
     if len(release) != 1 or release.groups is not None:
-        return text(release).splitlines() + _doubts(release) + _receipt(release)
+        return text(release).splitlines() + _receipt(release)
     row = release[0]
     found = [f"mean       {row.value:.6g}"]
-    if row.low is not None and row.high is not None and release.confidence is not None:
-        ends = f"{row.low:.6g} to {row.high:.6g}"
-        if row.interval_for == "mean":
-            covers = "for the mean, if what was assumed of the records holds"
-        else:
-            covers = "for the mean of clipped records; what lies beyond is not bounded"
-        found.append(f"interval   {ends} ({100 * release.confidence:g}%), {covers}")
-    if row.clip is not None:
-        found.append(f"clipping   {_clipping(*row.clip)}")
+    for interval in row.intervals:
+        words = f"{_ends(interval)} ({100 * (release.confidence or 0.0):g}%), {_covers(interval)}"
+        found.append(f"interval   {words}")
+    if row.clip is not None and row.clip[0] < row.clip[1]:
+        low, high = row.clip
+        words = f"records below {low:.6g} count as that, records above {high:.6g} as that"
+        found.append(f"clipping   {words}")
     found.append(f"guarantee  {release.guarantee}")
-    found += _doubts(release) + [f"note       {note}" for note in release.notes]
+    found += [f"{_WORDS[note.kind]:<10} {note}" for note in release.notes]
     return found + _receipt(release)
 
 
@@ -96,20 +103,49 @@ def _predictions(plan: Plan) -> Iterable[str]:
 def _summary(release: Release, row: Mean) -> str:
     if row.low is None or row.high is None or release.confidence is None:
         return f"{row.value:.6g}"
-    ends = f"{row.low:.6g} to {row.high:.6g}"
-    found = f"{row.value:.6g} ({100 * release.confidence:g}% interval {ends}"
-    return found + (")" if row.interval_for == "mean" else f" for the {row.interval_for})")
+    found = f"{row.value:.6g} ({100 * release.confidence:g}% interval {_ends(row.intervals[0])}"
+    return found + (")" if row.interval_for == MEAN else f" for the {row.interval_for})")
+
+
+def _ends(interval: Interval) -> str:
+    if interval.low == -math.inf and interval.high == math.inf:
+        return "without ends"
+    return f"{interval.low:.6g} to {interval.high:.6g}"
+
+
+def _covers(interval: Interval) -> str:
+    if interval.describes == MEAN:
+        return "for the mean, if what was assumed of the records holds"
+    if interval.describes == WINSORISED:
+        return "for the mean of clipped records; what lies beyond is not bounded"
+    return f"for the {interval.describes}"
+
+
+def _said(release: Release) -> list[str]:
+    """Return every note as a line, with the columns that it is about if not all share it."""
+    found = []
+    for note in release.notes:
+        about = [name_of(row) for row in release if note in row.notes]
+        where = "" if note in release.remarks or len(about) == len(release) else ", ".join(about)
+        found.append(f"{_WORDS[note.kind]}: {where}{': ' * bool(where)}{note}")
+    return found
 
 
 def _facts(release: Release, row: Mean) -> list[tuple[str, str]]:
     facts = [("mean", _summary(release, row)), ("guarantee", str(release.guarantee))]
+    others = row.intervals[1:]
+    facts += [(f"interval for the {other.describes}", _ends(other)) for other in others]
     if row.parts:
-        shown = ", ".join(f"{name} {size:.3g}" for name, size in row.parts.items())
-        facts.append(("half-width is made of", shown))
+        facts.append(("half-width is made of", ", ".join(map(_part, row.parts.items()))))
     if row.clip:
         ends = f"{row.clip[0]:.6g} to {row.clip[1]:.6g}"
         facts.append(("records beyond these were clipped", ends))
-    return facts + [("note", note) for note in release.notes]
+    return facts + [(_WORDS[note.kind], note.text) for note in release.notes]
+
+
+def _part(part: tuple[str, float | None]) -> str:
+    name, size = part
+    return f"{name} {'not bounded' if size is None else format(size, '.3g')}"
 
 
 def _table(facts: list[tuple[str, str]]) -> str:
@@ -166,17 +202,3 @@ def _together(release: Release) -> str:
         return "all groups at once"
     several = release.plan.dim > 1 and groups.simultaneous is None
     return "all columns of each group at once" if several else "each group alone"
-
-
-def _doubts(release: Release) -> list[str]:
-    doubtful = [name_of(row) for row in release if row.assumption_doubtful]
-    if not doubtful:
-        return []
-    where = "" if len(release) == 1 else f" of {', '.join(doubtful)}"
-    return [f"doubt      the records{where} do not look as assumed: do not trust the interval"]
-
-
-def _clipping(low: float, high: float) -> str:
-    if low == high:
-        return "too few records or too little budget to see a spread: the answer is a median"
-    return f"records below {low:.6g} count as that, records above {high:.6g} as that"

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from tametail._shown import shown
 from tametail._validate import count, probability
 from tametail.errors import BudgetError, InternalError, ParameterError, TametailError
+from tametail.notes import Note
 from tametail.privacy.budget import Approx, Budget, Pure, compose, fits, noise_for
 from tametail.privacy.unit import Unit
 from tametail.request import Range, Request, not_as_written, read_json
@@ -76,8 +77,8 @@ class Method(Protocol):
     def half_width(self, plan: Plan, confidence: float) -> float | None:
         """Predict the half-width of the interval."""
 
-    def advice(self, plan: Plan) -> tuple[str, ...]:
-        """Say what would help."""
+    def foresee(self, plan: Plan) -> tuple[Note, ...]:
+        """Return the notes that a release would carry, by public numbers alone."""
 
     def reasons(self, plan: Plan) -> tuple[str, ...]:
         """Say why this method was chosen, where there was a choice."""
@@ -260,8 +261,13 @@ class Plan:
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """What would help, if the plan expects trouble."""
-        return _methods().find(self.method).advice(self)
+        """What would help, if the plan expects trouble: the texts of :attr:`foreseen`."""
+        return tuple(note.text for note in self.foreseen)
+
+    @property
+    def foreseen(self) -> tuple[Note, ...]:
+        """The notes that a release of this plan would carry, as public numbers tell."""
+        return _methods().find(self.method).foresee(self)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the predicted error against n, with what no algorithm can beat below it."""

@@ -6,38 +6,36 @@ shown on a screen; the axes are returned, and ``ax.figure.savefig(...)`` writes 
 
 from __future__ import annotations
 
+import math
 import textwrap
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tametail.errors import MissingExtraError
 from tametail.explain import name_of
+from tametail.means import MEAN, MEAN_AS_SEEN, WINSORISED
 from tametail.tail import Bounded, Moment, Tail
 from tametail.theory import lower_bound
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from tametail.means import Mean
     from tametail.planning import Plan
-    from tametail.release import Mean, Release
+    from tametail.release import Release
 
-#: One colour per part of an interval.
-_COLOURS = {
-    "noise": "#3b6ea5",
-    "sampling": "#7fb069",
-    "truncation": "#e6aa68",
-    "rounding": "#999999",
-}
+#: One colour for each thing that an interval describes, for curves, and for lines that help.
+_INTERVALS = {MEAN: "#222222", MEAN_AS_SEEN: "#3b6ea5", WINSORISED: "#e08e2b"}
+_CURVE, _GUIDE = "#3b6ea5", "#999999"
 
 #: A plan for unknown n is drawn around this one.
 _USUAL_SIZE = 10_000
 
 
 def plot_release(release: Release, ax: Axes | None = None) -> Axes:
-    """Draw the value, the interval and what its half-width is made of.
+    """Draw the values and their intervals, and say in words what each interval is for.
 
-    The parts are stacked outwards from the value. The interval itself may end before they do: it
-    stays within the clip points and within what the caller said about the mean.
+    An end that is infinite is drawn as an arrow at the edge of the picture.
 
     >>> import tametail as tt
     >>> import matplotlib; matplotlib.use("Agg")
@@ -46,16 +44,21 @@ def plot_release(release: Release, ax: Axes | None = None) -> Axes:
     """
     if release.groups is not None:
         return _plot_groups(release, _axes(ax, height=1.6 + 0.22 * len(release)))
-    ax = _axes(ax, height=1.8 + 0.4 * len(release))
+    ax = _axes(ax, height=2.2 + 0.4 * len(release))
+    low, high = _span(release)
+    labelled: set[str] = set()
     for place, row in enumerate(release):
-        _draw_row(ax, release, row, -float(place))
-    ax.set_ylim(0.4 - len(release), 1.9)
+        words = f"mean {row.value:.6g}" if len(release) == 1 else "mean"
+        _draw_row(ax, row, -float(place), (low, high), words, labelled)
+    ax.set_xlim(low, high)
+    ax.set_ylim(0.4 - len(release), 0.6)
     if len(release) == 1:
         ax.set_yticks([])
     else:
         ax.set_yticks([-float(place) for place in range(len(release))], labels=release.columns)
     ax.set_xlabel("mean")
-    ax.legend(loc="upper center", ncols=2, fontsize="x-small", frameon=False)
+    # Below the axes: however many words there are, they overrun nothing.
+    ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.28), fontsize="x-small", frameon=False)
     ax.set_title(textwrap.fill(str(release.guarantee), 90), fontsize="small", loc="left")
     return ax
 
@@ -65,8 +68,8 @@ def _plot_groups(release: Release, ax: Axes) -> Axes:
     heights = [-float(place) for place in range(len(release))]
     for height, row in zip(heights, release, strict=True):
         if row.low is not None and row.high is not None:
-            ax.plot([row.low, row.high], [height, height], "-", color=_COLOURS["noise"], lw=1.5)
-        colour = _COLOURS["truncation"] if row.assumption_doubtful else "black"
+            ax.plot([row.low, row.high], [height, height], "-", color=_CURVE, lw=1.5)
+        colour = _INTERVALS[WINSORISED] if row.assumption_doubtful else "black"
         ax.plot([row.value], [height], "o", color=colour, markersize=4)
     several = release.plan.dim > 1
     names = [f"{name_of(row)}: {row.column}" if several else name_of(row) for row in release]
@@ -79,23 +82,34 @@ def _plot_groups(release: Release, ax: Axes) -> Axes:
     return ax
 
 
-def _draw_row(ax: Axes, release: Release, row: Mean, height: float) -> None:
-    """Draw one mean at a height; only the first is explained in the legend."""
-    start, first, sizes = 0.0, height == 0, len(release) == 1
-    for name, size in (row.parts or {}).items():
-        label = (f"{name} ±{size:.3g}" if sizes else name) if first else None
-        for sign in (-1, 1):
-            ax.barh(
-                height, sign * size, left=row.value + sign * start, height=0.5,
-                color=_COLOURS.get(name, "#777777"), label=label if sign > 0 else None,
-            )  # fmt: skip
-        start += size
-    if row.low is not None and row.high is not None and release.confidence is not None:
-        words = f"{100 * release.confidence:g}% interval for the {row.interval_for}"
-        ends = [row.low, row.high], [height, height]
-        ax.plot(*ends, "k|-", markersize=14, label=words if first else None)
-    words = f"mean {row.value:.6g}" if sizes else "mean"
-    ax.plot([row.value], [height], "ko", label=words if first else None)
+def _span(release: Release) -> tuple[float, float]:
+    """Return how far the picture reaches: over all that is finite, and a little more."""
+    ends = [end for row in release for one in row.intervals for end in (one.low, one.high)]
+    finite = [end for end in ends if math.isfinite(end)] + [row.value for row in release]
+    margin = 0.08 * (max(finite) - min(finite)) or 0.1 * abs(finite[0]) or 1.0
+    return min(finite) - margin, max(finite) + margin
+
+
+def _draw_row(
+    ax: Axes, row: Mean, height: float, span: tuple[float, float], mean: str, labelled: set[str]
+) -> None:
+    """Draw one mean with its intervals; each kind is explained once."""
+
+    def label(words: str) -> str | None:
+        known = words in labelled
+        labelled.add(words)
+        return None if known else words
+
+    for place, one in enumerate(row.intervals):
+        ends = [max(one.low, span[0]), min(one.high, span[1])]
+        marks = ["<" if one.low == -math.inf else "|", ">" if one.high == math.inf else "|"]
+        colour, level = _INTERVALS.get(one.describes, "black"), height - 0.18 * place
+        proved = "proved" if one.proved else "measured, not proved"
+        words = label(f"interval for the {one.describes} ({proved})")
+        ax.plot(ends, [level] * 2, color=colour, label=words)
+        for end, mark in zip(ends, marks, strict=True):
+            ax.plot([end], [level], mark, color=colour, markersize=9)
+    ax.plot([row.value], [height], "ko", markersize=5, label=label(mean))
 
 
 def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
@@ -120,11 +134,11 @@ def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
     else:
         errors = [made.rmse if isinstance(made.rmse, float) else None for made in plans]
         ax.set_ylabel("root mean squared error, at most")
-    ax.loglog(sizes, errors, "o-", color=_COLOURS["noise"], markersize=3, label=str(plan.budget))
+    ax.loglog(sizes, errors, "o-", color=_CURVE, markersize=3, label=str(plan.budget))
     label, floor = _floor(plan, sizes)
     ax.loglog(sizes, floor, "--", color="black", label=label)
     if plan.n is not None:
-        ax.axvline(plan.n, color=_COLOURS["rounding"], linewidth=0.8)
+        ax.axvline(plan.n, color=_GUIDE, linewidth=0.8)
     ax.set_xlabel("number of records n")
     ax.set_title(f"{plan.method}, {plan.unit}", fontsize="small", loc="left")
     ax.legend(fontsize="small", frameon=False)

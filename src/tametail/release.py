@@ -7,9 +7,8 @@ answers; no record and no exact aggregate is reachable from it.
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterator, Mapping
-from dataclasses import FrozenInstanceError, asdict, dataclass, field
+from collections.abc import Iterator
+from dataclasses import FrozenInstanceError, dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -22,6 +21,8 @@ from tametail._shown import shown
 from tametail.errors import ParameterError, TametailError
 from tametail.grouping import Groups
 from tametail.keys import Key, Label
+from tametail.means import Interval, Mean, Parts, plain
+from tametail.notes import Note
 from tametail.planning import Plan
 from tametail.privacy.budget import Guarantee
 from tametail.privacy.unit import Unit
@@ -32,148 +33,10 @@ if TYPE_CHECKING:
 
 Kind = TypeVar("Kind")
 Floats = npt.NDArray[np.float64]
-Parts = dict[str, float] | None
 Clip = tuple[float, float] | None
 
 #: Format of the JSON text.
-FORMAT = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """An interval for a mean, and what its half-width is made of.
-
-    ``parts`` has the half-widths due to sampling, privacy noise, truncation and rounding; they
-    add up to the larger side of the interval.
-    """
-
-    low: float
-    high: float
-    confidence: float
-    describes: str
-    parts: dict[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Shrunk:
-    """A group's mean drawn towards that of all groups, and its interval."""
-
-    value: float
-    low: float | None
-    high: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What a method concludes about one column from the answers alone.
-
-    Of groups it says more: the group, its noisy ``count``, its mean drawn towards the others, and
-    the ``variance`` that this took for its error.
-    """
-
-    value: float
-    interval: Interval | None = None
-    clip: tuple[float, float] | None = None
-    assumption_doubtful: bool | None = None
-    notes: tuple[str, ...] = ()
-    group: Label | None = None
-    count: float | None = None
-    shrunk: Shrunk | None = None
-    variance: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Mean:
-    """A row of a release: the mean of one column.
-
-    Attributes
-    ----------
-    column
-        The name of the column; its number, if it has no name.
-    group
-        The group whose mean it is; None without groups.
-    value
-        The estimate.
-    low
-        The lower end of the interval; None with ``confidence=None``.
-    high
-        The upper end of the interval; None with ``confidence=None``.
-    interval_for
-        What the interval covers: "mean" or "winsorised mean".
-    parts
-        The half-widths due to sampling, noise, truncation and rounding.
-    clip
-        The private clip points: records beyond them counted as if they were there, at most.
-    assumption_doubtful
-        True if private answers contradict the tail that was assumed; None if nothing was assumed,
-        or nothing asked that could tell.
-    notes
-        What else is to be said about this row.
-    count
-        The private number of records of a group; None without groups.
-    shrunk
-        With ``borrow="mean"``: the group's mean drawn towards that of all groups, and its interval.
-    """
-
-    column: str
-    group: Label | None
-    value: float
-    low: float | None = None
-    high: float | None = None
-    interval_for: str | None = None
-    parts: dict[str, float] | None = None
-    clip: tuple[float, float] | None = None
-    assumption_doubtful: bool | None = None
-    notes: tuple[str, ...] = ()
-    count: float | None = None
-    shrunk: Shrunk | None = None
-
-    @classmethod
-    def of(cls, column: str, estimate: Estimate) -> Mean:
-        """Return the row of a column."""
-        interval = estimate.interval
-        return cls(
-            column=column,
-            group=estimate.group,
-            value=float(estimate.value),
-            low=interval.low if interval else None,
-            high=interval.high if interval else None,
-            interval_for=interval.describes if interval else None,
-            parts=dict(interval.parts) if interval else None,
-            clip=estimate.clip,
-            assumption_doubtful=estimate.assumption_doubtful,
-            notes=estimate.notes,
-            count=estimate.count,
-            shrunk=estimate.shrunk,
-        )
-
-    def __float__(self) -> float:
-        return self.value
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, ready for JSON; infinities are strings."""
-        plain = {key: _plain(value) for key, value in asdict(self).items()}
-        # Without groups a row is what it was before there were any.
-        return {key: plain[key] for key in plain if key not in _OF_GROUPS or plain[key] is not None}
-
-    @classmethod
-    def from_dict(cls, record: Mapping[str, Any]) -> Mean:
-        """Undo :meth:`to_dict`."""
-        parts, clip = record["parts"], record["clip"]
-        return cls(
-            column=str(record["column"]),
-            group=_label(record["group"]),
-            value=float(record["value"]),
-            low=_number(record["low"]),
-            high=_number(record["high"]),
-            interval_for=record["interval_for"],
-            parts=None if parts is None else {name: float(parts[name]) for name in parts},
-            clip=None if clip is None else (float(clip[0]), float(clip[1])),
-            assumption_doubtful=record["assumption_doubtful"],
-            notes=tuple(record["notes"]),
-            count=_number(record.get("count")),
-            shrunk=_shrunk(record.get("shrunk")),
-        )
+FORMAT = 3
 
 
 def sealed(kind: type[Kind]) -> type[Kind]:
@@ -234,7 +97,7 @@ class Release:
     guarantee: Guarantee
     plan: Plan
     method: str
-    remarks: tuple[str, ...] = ()
+    remarks: tuple[Note, ...] = ()
     answers: tuple[Any, ...] = field(default=(), repr=False)
     library: str | None = field(default=None, repr=False)
     receipt: dict[str, str] | None = None
@@ -297,9 +160,10 @@ class Release:
         return Interval(
             low=float(first.low or 0.0) - float(second.high or 0.0),
             high=float(first.high or 0.0) - float(second.low or 0.0),
-            confidence=confidence if together else max(2 * confidence - 1, 0.0),
             describes=" and ".join(sorted(names)),
+            proved=first.intervals[0].proved and second.intervals[0].proved,
             parts={"value": first.value - second.value},
+            confidence=confidence if together else max(2 * confidence - 1, 0.0),
         )
 
     @property
@@ -331,13 +195,13 @@ class Release:
 
     @property
     def interval_for(self) -> str | tuple[str | None, ...] | None:
-        """What the interval covers: "mean" or "winsorised mean"; a tuple if rows differ."""
+        """What the first interval covers, such as "mean"; a tuple if rows differ."""
         found = tuple(row.interval_for for row in self.means)
         return found[0] if len(set(found)) == 1 else found
 
     @property
     def parts(self) -> Parts | tuple[Parts, ...]:
-        """What the half-width is made of."""
+        """What the first interval is made of."""
         return _each([row.parts for row in self.means])
 
     @property
@@ -351,15 +215,21 @@ class Release:
         return _each([row.assumption_doubtful for row in self.means])
 
     @property
-    def notes(self) -> tuple[str, ...]:
-        """What is to be said about the release and its rows."""
+    def intervals(self) -> tuple[Interval, ...] | tuple[tuple[Interval, ...], ...]:
+        """All intervals, each with what it describes; the first one has ``low`` and ``high``."""
+        found = tuple(row.intervals for row in self.means)
+        return found[0] if len(found) == 1 else found
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What is to be said about the release and its rows, each thing once."""
         own = (note for row in self.means for note in row.notes)
         return tuple(dict.fromkeys([*self.remarks, *own]))
 
     @property
     def reliable(self) -> bool:
-        """False if there is a note, or if what was assumed is in doubt."""
-        return not self.notes and not any(row.assumption_doubtful for row in self.means)
+        """False if and only if a note is a warning."""
+        return all(note.kind != "warning" for note in self.notes)
 
     def __float__(self) -> float:
         if len(self) != 1:
@@ -406,12 +276,12 @@ class Release:
             "method": self.method,
             "guarantee": str(self.guarantee),
             "columns": list(self.columns),
-            "notes": list(self.notes),
+            "notes": [note.to_dict() for note in self.notes],
             "format": FORMAT,
             "rows": rows,
-            "remarks": list(self.remarks),
+            "remarks": [note.to_dict() for note in self.remarks],
             "plan": self.plan.to_dict(),
-            "answers": _plain(self.answers),
+            "answers": plain(self.answers),
             "ledger": self.receipt,
         }
 
@@ -435,7 +305,7 @@ class Release:
                 ),
                 plan=Plan.from_dict(record["plan"]),
                 method=str(record["method"]),
-                remarks=tuple(record["remarks"]),
+                remarks=tuple(map(Note.from_dict, record["remarks"])),
                 answers=tuple(map(_answer, record.get("answers", ()))),
                 receipt=record.get("ledger"),
             )
@@ -472,12 +342,7 @@ class Release:
 
 
 #: What stands at the top of the plain values: a number for one row, a list for more.
-_TOP = ("value", "low", "high", "parts", "clip", "assumption_doubtful")
-
-#: What a row has only if it is a group's.
-_OF_GROUPS = ("count", "shrunk")
-
-_SHRUNK = ("value", "low", "high")
+_TOP = ("value", "low", "high", "parts", "intervals", "clip", "assumption_doubtful")
 
 #: What a frame of the rows has for columns.
 _CELLS = ("column", "group", "value", "low", "high", "interval_for", "assumption_doubtful")
@@ -519,7 +384,7 @@ def _cells_of_groups(release: Release, groups: Groups) -> dict[str, list[Any]]:
         "low": [row.low for row in rows],
         "high": [row.high for row in rows],
         "count": [row.count for row in rows],
-        "notes": ["; ".join(row.notes) for row in rows],
+        "notes": ["; ".join(map(str, row.notes)) for row in rows],
     }
     if groups.borrow == "mean":
         for name, field_name in (
@@ -558,18 +423,6 @@ def _each(values: list[Kind]) -> Kind | tuple[Kind, ...]:
     return values[0] if len(values) == 1 else tuple(values)
 
 
-def _label(value: Any) -> Label | None:
-    return tuple(value) if isinstance(value, list) else value
-
-
-def _shrunk(record: Any) -> Shrunk | None:
-    return None if record is None else Shrunk(*(_number(record[x]) for x in _SHRUNK))  # type: ignore[arg-type]
-
-
-def _number(value: Any) -> float | None:
-    return None if value is None else float(value)
-
-
 def _answer(value: Any) -> Any:
     """Return an answer as it was: tuples are lists in JSON, infinities words."""
     if isinstance(value, list):
@@ -577,15 +430,3 @@ def _answer(value: Any) -> Any:
     if isinstance(value, dict):
         return Key(tuple(value["key"]))
     return float(value) if isinstance(value, str) else value
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, Key):
-        return {"key": list(value.cells)}
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value

@@ -9,11 +9,12 @@ import numpy as np
 
 from tametail.ask import Ask, Data, Replay
 from tametail.errors import InternalError
+from tametail.means import Estimate, Mean
 from tametail.methods import REGISTRY
 from tametail.planning import COUNT, Plan
 from tametail.privacy.budget import Guarantee, fits
 from tametail.queries.rows import Rows
-from tametail.release import Estimate, Mean, Release
+from tametail.release import Release
 
 if TYPE_CHECKING:
     from tametail.engines import Engine
@@ -53,6 +54,6 @@ def run(plan: Plan, ask: Ask) -> Release:
         guarantee=Guarantee.from_budget(plan.budget, plan.unit),
         plan=plan,
         method=followed.method,
-        remarks=followed.advice if plan.dim > 1 else (),
+        remarks=followed.foreseen if plan.dim > 1 else (),
         answers=ask.answers,
     )

@@ -11,9 +11,9 @@ from tametail.api import plan as make_plan
 from tametail.ask import Ask
 from tametail.doubles import from_key
 from tametail.engines.open import open_table
+from tametail.means import Estimate
 from tametail.methods import REGISTRY
 from tametail.queries.column import Median
-from tametail.release import Estimate
 
 
 class Exact:

@@ -140,19 +140,20 @@ ESTIMATORS: tuple[Mutant, ...] = (
         name="release-not-a-function-of-its-answers",
         why="Whatever leaves follows from public numbers and answers: a replay must give it again.",
         file="methods/winsorised/estimate.py",
-        old="value = min(max(total.mean + clip.excess / total.count, low), high)",
+        old="return conclude(plan, clip, tails, total, squares)",
         new=(
-            "value = min(max(total.mean + clip.excess / total.count, low), high)\n"
-            "    value += getattr(ask._responder, '_engine', None) is not None"
+            "found = conclude(plan, clip, tails, total, squares)\n"
+            "    seen = getattr(ask._responder, '_engine', None) is not None\n"
+            "    return __import__('dataclasses').replace(found, value=found.value + seen)"
         ),
         tests=("tests/test_api.py::test_replay_is_bit_for_bit",),
     ),
     Mutant(
         name="value-leaves-where-it-cannot-be",
         why="The caller's knowledge about the mean restricts what is released.",
-        file="methods/winsorised/estimate.py",
-        old="value = min(max(total.mean + clip.excess / total.count, low), high)",
-        new="value = total.mean + clip.excess / total.count",
+        file="methods/winsorised/conclude.py",
+        old="value = min(max(raw, plan.possible[0]), plan.possible[1])",
+        new="value = raw",
         tests=("tests/test_api.py::test_value_and_interval_stay_within",),
     ),
     Mutant(

@@ -18,6 +18,7 @@ import pytest
 
 import tametail as tt
 from tametail import cli
+from tametail.notes import Note
 
 from .observing import numbers_in, observe
 
@@ -231,7 +232,7 @@ def test_the_search_notices_an_aggregate():
     records = secret_records()
     release = tt.mean(records, epsilon=1)
     for planted in (
-        replace(release, remarks=(f"{records.size} records",)),
+        replace(release, remarks=(Note("remark", "x", f"{records.size} records"),)),
         replace(release, means=(replace(release[0], value=float(records.mean())),)),
         replace(release, answers=(*release.answers, float(records.max()))),
         replace(release, plan=replace(release.plan, n=records.size)),

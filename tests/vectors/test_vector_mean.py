@@ -33,7 +33,7 @@ def test_every_budget_and_unit_finds_the_means(rows, budget, unit):
     assert (np.abs(release.value - rows.mean(axis=0)) < 0.5 * rows.std(axis=0)).all()
     assert (release.low <= release.value).all()
     assert (release.value <= release.high).all()
-    assert release.interval_for == "winsorised mean"
+    assert {row.intervals[-1].describes for row in release} == {"winsorised mean"}
     assert release.guarantee.unit.value == unit
     if isinstance(budget, type(tt.zcdp(1))):
         assert 0.99 * budget.rho <= release.guarantee.rho <= budget.rho

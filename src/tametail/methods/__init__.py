@@ -19,7 +19,7 @@ from tametail.request import Request
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
-    from tametail.release import Estimate
+    from tametail.means import Estimate
 
 
 class Estimator(Method, Protocol):

@@ -6,8 +6,6 @@ is assumed.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from tametail.errors import InternalError
 from tametail.methods.apart.estimate import column_plans, columns_apart
 from tametail.methods.ball import predict as ball_prediction
@@ -21,13 +19,11 @@ from tametail.methods.textbook.method import TEXTBOOK, Textbook
 from tametail.methods.winsorised import column
 from tametail.methods.winsorised import predict as prediction
 from tametail.methods.winsorised.estimate import winsorised_mean
+from tametail.notes import Note, few_records, hint, shared_scale
 from tametail.planning import Plan, Step
 from tametail.privacy.budget import Budget, Pure
 from tametail.request import Request
 from tametail.tail import Moment
-
-if TYPE_CHECKING:
-    pass
 
 #: A bounded moment of this order makes a tail light. Bounds alone do not: they may be far out.
 LIGHT = 4.0
@@ -78,9 +74,9 @@ class Winsorised:
         """Predict the half-width of the interval."""
         return prediction.half_width(column.ColumnPlan.of(plan), confidence)
 
-    def advice(self, plan: Plan) -> tuple[str, ...]:
-        """Say what would help."""
-        return prediction.advice(column.ColumnPlan.of(plan))
+    def foresee(self, plan: Plan) -> tuple[Note, ...]:
+        """Say what a release would carry for a note."""
+        return prediction.foresee(column.ColumnPlan.of(plan))
 
     def reasons(self, plan: Plan) -> tuple[str, ...]:  # noqa: ARG002 - there is no choice
         """Nothing: one column is always winsorised."""
@@ -134,19 +130,20 @@ class InBall:
             return None
         return ball_prediction.half_width(rows.RowsPlan.of(plan), confidence)
 
-    def advice(self, plan: Plan) -> tuple[str, ...]:
+    def foresee(self, plan: Plan) -> tuple[Note, ...]:
         """Say what the plan had to give up, and what would help."""
-        texts = []
+        found = []
         if self._common and not plan.request.common:
-            texts.append(
+            text = (
                 f"{plan.n} records and this budget cannot pay for a centre and a scale of each of "
                 f"{plan.dim} columns, so all share the centre 0 and one scale: columns of small "
                 "numbers drown in the noise of large ones. More records or budget, fewer columns, "
                 "within= and tail=Moment(2, scale) for every column, or columns in one unit help"
             )
+            found.append(shared_scale(text))
         if (self.relative_rmse(plan) or 0.0) > 1:
-            texts.append(_EXCEEDS)
-        return tuple(texts)
+            found.append(few_records(_EXCEEDS))
+        return tuple(found)
 
     def reasons(self, plan: Plan) -> tuple[str, ...]:
         """Say why the columns are taken together, where they could be taken apart."""
@@ -199,14 +196,15 @@ class Apart:
         found = [prediction.half_width(part, each) for part in dict.fromkeys(column_plans(plan))]
         return max(width for width in found if width is not None)
 
-    def advice(self, plan: Plan) -> tuple[str, ...]:
-        """Say what would help."""
+    def foresee(self, plan: Plan) -> tuple[Note, ...]:
+        """Say what a release would carry for a note."""
         if plan.n is None:
             return ()
-        texts = prediction.advice(column_plans(plan)[0])
-        if texts:
-            texts = (*texts, "if the columns share a unit and a size, common=True helps")
-        return (*texts, _EXCEEDS) if (self.relative_rmse(plan) or 0.0) > 1 else texts
+        found = prediction.foresee(column_plans(plan)[0])
+        if found:
+            found = (*found, hint("if the columns share a unit and a size, common=True helps"))
+        exceeds = (self.relative_rmse(plan) or 0.0) > 1
+        return (*found, few_records(_EXCEEDS)) if exceeds else found
 
     def reasons(self, plan: Plan) -> tuple[str, ...]:
         """Say why the columns are taken apart."""

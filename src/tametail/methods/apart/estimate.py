@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tametail.means import Estimate
 from tametail.methods.winsorised.column import ColumnPlan
 from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.planning import COUNT, Plan, Step
 from tametail.privacy.budget import Budget
-from tametail.release import Estimate
 
 if TYPE_CHECKING:
     from tametail.ask import Ask

@@ -18,13 +18,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from tametail.means import Estimate
 from tametail.methods.ball import weigh as steps
 from tametail.methods.ball.interval import BallMeasure, conclude
 from tametail.methods.ball.shares import scale_rank
 from tametail.privacy.budget import Budget
 from tametail.privacy.choices import choice_rate
 from tametail.queries.rows import Ball, BallSquares, BallSum, Distances
-from tametail.release import Estimate
 
 if TYPE_CHECKING:
     from tametail.ask import Ask

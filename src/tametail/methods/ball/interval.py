@@ -21,10 +21,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from tametail import notes
+from tametail.means import MEAN, WINSORISED, Estimate, Interval, cut
+from tametail.notes import Note
 from tametail.privacy.budget import Budget, Noise, noise_for
 from tametail.privacy.unit import Unit
 from tametail.queries.rows import BallSquares, BallSum
-from tametail.release import Estimate, Interval
 from tametail.tail import Bounded, Moment
 
 if TYPE_CHECKING:
@@ -42,8 +44,8 @@ MISSING_DOUBT = 0.01
 #: Confidence with which an assumption is doubted if no interval was asked for.
 DOUBT = 0.95
 
-#: The parts of a half-width, in the order in which they are computed.
-PARTS = ("sampling", "noise", "rounding", "truncation")
+#: The parts of a half-width.
+PARTS = ("privacy", "sampling", "truncation", "rounding")
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,9 +130,27 @@ def conclude(plan: RowsPlan, measure: BallMeasure) -> tuple[Estimate, ...]:
     low, high = np.array(plan.possible).T
     value = np.clip(measure.value, low, high)
     widths = Widths.of(plan, measure)
-    intervals = [None] * plan.dim if plan.confidence is None else widths.intervals(plan, value)
-    rows = zip(value.tolist(), intervals, measure.clip, widths.doubtful(plan), strict=True)
+    held = widths.held_back(value)
+    found = [()] * plan.dim if plan.confidence is None else widths.intervals(plan, value, held)
+    doubtful = [one or other for one, other in zip(held, widths.doubtful(plan), strict=True)]
+    said = _notes(measure, value, held, doubtful)
+    rows = zip(value.tolist(), found, measure.clip, doubtful, said, strict=True)
     return tuple(Estimate(*row) for row in rows)
+
+
+def _notes(
+    measure: BallMeasure, value: Floats, held: list[bool], doubtful: list[bool | None]
+) -> list[tuple[Note, ...]]:
+    """Return what is to be said about every column."""
+    said = []
+    for column, tick in enumerate(measure.ticks.tolist()):
+        found = [notes.NOTHING_SEEN, notes.MEDIAN] if tick == 0 else []
+        if measure.value[column] != value[column]:
+            found.append(notes.CONTRADICTED if held[column] else notes.CLAMPED)
+        elif doubtful[column]:
+            found.append(notes.DOUBTFUL)
+        said.append(tuple(found))
+    return said
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,25 +187,44 @@ class Widths:
         noise, sampling = noise * measure.ticks, sampling * measure.ticks
         return cls(measure, noise, sampling, bias, width + bias, squares)
 
-    def intervals(self, plan: RowsPlan, value: Floats) -> list[Interval]:
-        """Return the intervals, within where the means can be."""
-        raw, rounding = self.measure.value, self.measure.ticks / 2
-        describes = "mean" if _assumed(plan) else "winsorised mean"
-        columns = zip(
-            self.sampling.tolist(), self.noise.tolist(), rounding.tolist(), self.bias.tolist(),
-            strict=True,
-        )  # fmt: skip
-        parts = [dict(zip(PARTS, column, strict=True)) for column in columns]
-        lows, highs = (
-            np.minimum(raw - self.reach, value).tolist(),
-            np.maximum(raw + self.reach, value),
-        )
-        return [
-            Interval(max(low, least), min(high, most), plan.confidence or 0.0, describes, part)
-            for low, high, (least, most), part in zip(
-                lows, highs.tolist(), plan.possible, parts, strict=True
-            )
-        ]
+    def intervals(
+        self, plan: RowsPlan, value: Floats, held: list[bool]
+    ) -> list[tuple[Interval, ...]]:
+        """Return the interval of each column, within where its mean can be unless held back.
+
+        Where nothing stands out and nothing is assumed, that is all there is to say.
+        """
+        raw, assumed = self.measure.value, _assumed(plan)
+        lows, highs = np.minimum(raw - self.reach, value), np.maximum(raw + self.reach, value)
+        found: list[tuple[Interval, ...]] = []
+        for column, possible in enumerate(plan.possible):
+            low, high, describes = float(lows[column]), float(highs[column]), MEAN
+            if not assumed and self.measure.ticks[column] == 0:
+                low, high = -math.inf, math.inf
+            elif not assumed:
+                describes = WINSORISED
+            proved = describes == MEAN
+            interval = Interval(low, high, describes, proved, self._parts(column, assumed))
+            found.append((interval if held[column] else cut(interval, possible),))
+        return found
+
+    def _parts(self, column: int, assumed: bool) -> dict[str, float | None]:
+        """Return what the interval of a column is made of; truncation, if anything bounds it."""
+        rounding = float(self.measure.ticks[column]) / 2
+        if not assumed and rounding == 0:
+            return dict.fromkeys(PARTS[:3]) | {"rounding": 0.0}
+        truncation = float(self.bias[column]) if assumed else None
+        sizes = float(self.noise[column]), float(self.sampling[column]), truncation, rounding
+        return dict(zip(PARTS, sizes, strict=True))
+
+    def held_back(self, value: Floats) -> list[bool]:
+        """Say for each column whether its mean lies where it cannot be, by more than errors.
+
+        Clipping moves a mean towards its centre, which is where it can be: no bias explains that.
+        """
+        beyond = np.abs(self.measure.value - value)
+        held: list[bool] = ((beyond > 0) & (beyond > self.reach - self.bias)).tolist()
+        return held
 
     def doubtful(self, plan: RowsPlan) -> list[bool | None]:
         """Say for each column whether the answers contradict its tail; None without one."""

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tametail.keys import Key
+from tametail.means import Estimate, Interval
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.interval import pooled_interval
 from tametail.methods.groups.plan import GroupPlan, asked, group_plans
@@ -29,12 +30,12 @@ from tametail.methods.winsorised.column import ColumnPlan
 from tametail.methods.winsorised.counts import Tails, octave_nodes
 from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.methods.winsorised.shares import halvings
+from tametail.notes import Note
 from tametail.planning import COUNT, KEYS, Plan
 from tametail.privacy.budget import noise_for
 from tametail.queries.column import ClippedSum, Count, Lattice, Median
 from tametail.queries.groups import Cells, KeyCounts, Keyed
 from tametail.queries.rows import Rows
-from tametail.release import Estimate
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
@@ -42,13 +43,17 @@ if TYPE_CHECKING:
 #: Bits of a clip distance in ticks: the tick is far below the noise of any group.
 _BITS = 24
 
-_NO_SHAPE = (
+_NO_SHAPE = Note(
+    "warning",
+    "nothing-seen",
     "the records of all groups together are too few, or the budget too small, to see a spread: the "
-    "means of small groups are a common median"
+    "means of small groups are a common median",
 )
-_UNLIKE = (
+_UNLIKE = Note(
+    "warning",
+    "doubtful",
     "most records of this group lie beyond the usual ones of all groups: its mean is drawn towards "
-    "the others"
+    "the others",
 )
 
 
@@ -165,10 +170,10 @@ class _Pooled:
         centre = self.shape.centre
         low, high = part.possible
         value = min(max(centre + lattice.value(distance), low), high)
-        interval = None
+        intervals: tuple[Interval, ...] = ()
         if part.confidence is not None:
             cuts = self.shape.cuts
-            interval = pooled_interval(part, value, centre, cuts, cells, lattice, total)
+            intervals = (pooled_interval(part, value, centre, cuts, cells, lattice, total),)
         is_unlike = bool(max(cells[0], cells[2]) > tuned.UNLIKE * count + self._margin)
         ends = (
             centre + lattice.value(lattice.low - lattice.centre),
@@ -176,7 +181,7 @@ class _Pooled:
         )
         return Estimate(
             value,
-            interval,
+            intervals,
             clip=ends,
             assumption_doubtful=is_unlike,
             notes=(_UNLIKE,) if is_unlike else (),
@@ -203,10 +208,10 @@ class _Pooled:
         centre = self.shape.centre
         low, high = self.part.possible
         value = min(max(centre, low), high)
-        interval = None
+        intervals: tuple[Interval, ...] = ()
         if self.part.confidence is not None:
-            interval = pooled_interval(self.part, value, centre, (0.0, 0.0), None, None, 0)
+            intervals = (pooled_interval(self.part, value, centre, (0.0, 0.0), None, None, 0),)
         return Estimate(
-            value, interval, clip=(centre, centre), notes=(_NO_SHAPE,), count=count,
+            value, intervals, clip=(centre, centre), notes=(_NO_SHAPE,), count=count,
             variance=math.inf,
         )  # fmt: skip

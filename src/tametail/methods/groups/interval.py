@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from tametail.inequalities.concentration import mean_deviation, second_moment_bound
 from tametail.inequalities.risk import Risk, split_risk
+from tametail.means import MEAN, WINSORISED, Interval
 from tametail.methods.groups.plan import GroupPlan
 from tametail.privacy.budget import Noise, noise_for
 from tametail.queries.column import Lattice
-from tametail.release import Interval
 
 Array = npt.NDArray[np.float64]
 
@@ -32,11 +32,11 @@ def pooled_interval(
     lattice: Lattice | None,
     total: int,
 ) -> Interval:
-    """Return the interval of a small group; a group without a spread is at its centre."""
+    """Return the interval of a small group; without a spread nothing is known."""
     confidence = part.confidence or 0.0
     if cells is None or lattice is None:
-        parts = {"sampling": 0.0, "noise": 0.0, "rounding": 0.0, "truncation": 0.0}
-        return Interval(value, value, confidence, "winsorised mean", parts)
+        nothing = dict.fromkeys(("privacy", "sampling", "truncation", "rounding"))
+        return Interval(*part.possible, MEAN, True, nothing, confidence)
     reach, risk = lattice.value(lattice.side), split_risk(1 - confidence)
     cell_noise = noise_for(part.costs["cells"], 1, 1)
     fewest = float(cells.sum()) - cell_noise.sum_quantile(risk.noise / 4, 3)
@@ -51,13 +51,14 @@ def pooled_interval(
     rounding = lattice.tick + 2 * math.ulp(abs(centre) + reach)
     half = noise + sampling + rounding
     low, high = part.possible
-    parts = {"sampling": sampling, "noise": noise, "rounding": rounding, "truncation": 0.0}
+    parts = {"privacy": noise, "sampling": sampling, "truncation": None, "rounding": rounding}
     return Interval(
         low=max(min(max(value - half, centre - reach), value), low),
         high=min(max(min(value + half, centre + reach), value), high),
-        confidence=confidence,
-        describes="winsorised mean",
+        describes=WINSORISED,
+        proved=False,
         parts=parts,
+        confidence=confidence,
     )
 
 

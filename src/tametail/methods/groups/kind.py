@@ -6,6 +6,7 @@ from tametail.methods.groups import plan as steps
 from tametail.methods.groups.estimate import means_by_group
 from tametail.methods.winsorised import column
 from tametail.methods.winsorised import predict as prediction
+from tametail.notes import Note, few_records
 from tametail.planning import Plan, Step
 from tametail.privacy.budget import Budget
 from tametail.request import Request
@@ -52,15 +53,16 @@ class ByGroup:
         usual = _usual(plan)
         return None if usual is None else prediction.half_width(usual, confidence)
 
-    def advice(self, plan: Plan) -> tuple[str, ...]:
+    def foresee(self, plan: Plan) -> tuple[Note, ...]:
         """Say what would help."""
         size = _size(plan)
         if size is None or size * plan.budget.strength >= _MOSTLY_NOISE:
             return ()
-        return (
+        text = (
             "groups of a usual size are mostly noise: more records, more budget or fewer groups "
-            "help, and other= collects the rest",
+            "help, and other= collects the rest"
         )
+        return (few_records(text),)
 
     def reasons(self, plan: Plan) -> tuple[str, ...]:  # noqa: ARG002 - there is no choice
         """Nothing: there is one way to groups."""

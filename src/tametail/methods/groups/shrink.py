@@ -14,7 +14,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from tametail.release import Estimate, Shrunk
+from tametail.means import Estimate, Shrunk
 
 Array = npt.NDArray[np.float64]
 

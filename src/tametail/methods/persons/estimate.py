@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 
 from tametail.inequalities.concentration import mean_deviation, second_moment_bound
 from tametail.inequalities.risk import split_risk
+from tametail.means import MEAN, WINSORISED, Estimate, Interval
 from tametail.methods.persons.shares import ROWS_TAIL
 from tametail.methods.winsorised import column
 from tametail.methods.winsorised.clip import Clip, choose_clip
@@ -32,19 +33,21 @@ from tametail.methods.winsorised.counts import Tails, octave_nodes
 from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.methods.winsorised.reference import Reference
 from tametail.methods.winsorised.sums import squares_bound, squares_query
+from tametail.notes import Note
 from tametail.planning import Step
 from tametail.privacy.budget import Budget, Noise, noise_for
 from tametail.queries.column import RELATIVE_ROUNDING, DistanceSum, Lattice
 from tametail.queries.persons import PersonMean, PersonResidual, PersonRows
-from tametail.release import Estimate, Interval
 from tametail.tail import parse_within
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
 
-UNSEEN = (
+UNSEEN = Note(
+    "warning",
+    "nothing-seen",
     "no person stands out of the noise: the value is the pilot's, a mean of the persons' own "
-    "means, and nothing bounds how far it is from the mean of the records"
+    "means, and nothing bounds how far it is from the mean of the records",
 )
 
 
@@ -73,7 +76,7 @@ def persons_mean(plan: ColumnPlan, ask: Ask, index: int) -> Estimate:
     asked = ask.view(PersonResidual(ratio, index), budget)
     total = _clipped_sum(around, asked, plan.cost("tail"), persons)
     if total is None:
-        unknown = None if plan.confidence is None else _nothing_known(plan)
+        unknown = () if plan.confidence is None else (_nothing_known(plan),)
         return Estimate(min(max(ratio, low), high), unknown, notes=(UNSEEN,))
     squares = math.inf
     if plan.has("spread"):
@@ -83,10 +86,9 @@ def persons_mean(plan: ColumnPlan, ask: Ask, index: int) -> Estimate:
     # Noise may have made it anything; there is at least one record.
     records = max(rows.value + rows.clip.excess, rows.doubt(0.5), 1.0)
     value = min(max(ratio + (total.value + total.clip.excess) / records, low), high)
-    interval = None
-    if plan.confidence is not None:
-        interval = _interval(plan, ratio, total, rows, squares, value)
-    return Estimate(value, interval)
+    if plan.confidence is None:
+        return Estimate(value)
+    return Estimate(value, (_interval(plan, ratio, total, rows, squares, value),))
 
 
 #: The steps that are asked about s - r0 c.
@@ -171,10 +173,13 @@ def _interval(
     low, high = ratio + min(ends) - rounding, ratio + max(ends) + rounding
     possible = plan.possible
     low, high = max(min(low, value), possible[0]), min(max(high, value), possible[1])
-    widest = max(high - value, value - low)
-    parts = {"sampling": sampled / fewest, "noise": noise / fewest, "rounding": rounding}
-    truncation = max(widest - sum(parts.values()), 0.0)
-    return Interval(low, high, confidence, "winsorised mean", parts | {"truncation": truncation})
+    parts = {
+        "privacy": noise / fewest,
+        "sampling": sampled / fewest,
+        "truncation": None,
+        "rounding": rounding,
+    }
+    return Interval(low, high, WINSORISED, proved=False, parts=parts)
 
 
 def _sampling(
@@ -194,5 +199,5 @@ def _sampling(
 
 
 def _nothing_known(plan: ColumnPlan) -> Interval:
-    parts = {"sampling": 0.0, "noise": math.inf, "rounding": 0.0, "truncation": 0.0}
-    return Interval(*plan.possible, plan.confidence or 0.0, "winsorised mean", parts)
+    parts = dict.fromkeys(("privacy", "sampling", "truncation", "rounding"))
+    return Interval(*plan.possible, MEAN, proved=True, parts=parts)

@@ -11,6 +11,7 @@ from tametail.methods.persons.estimate import persons_mean
 from tametail.methods.persons.shares import FEASIBLE, PURPOSES, divide, names
 from tametail.methods.winsorised import column
 from tametail.methods.winsorised import predict as prediction
+from tametail.notes import Note, few_records
 from tametail.planning import Plan, Step
 from tametail.privacy.budget import Budget
 from tametail.queries.column import Count
@@ -18,7 +19,7 @@ from tametail.request import Request
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
-    from tametail.release import Estimate
+    from tametail.means import Estimate
 
 
 class RecordsOfPersons:
@@ -52,8 +53,9 @@ class RecordsOfPersons:
         if plan.has("count") and plan.dim == 1:  # of several columns, run has counted the rows
             (count,) = ask(Count(), plan.cost("count"))
             plan = plan.with_count(count)
-        parts = column_plans(plan)
-        return tuple(persons_mean(part, ask, index) for index, part in enumerate(parts))
+        found = [persons_mean(part, ask, i) for i, part in enumerate(column_plans(plan))]
+        few = self.foresee(plan)
+        return tuple(replace(one, notes=(*few, *one.notes)) for one in found)
 
     def rmse(self, plan: Plan) -> float | tuple[float, ...] | None:  # noqa: ARG002 - a method's verb
         """None: nothing is assumed about persons that would bound it."""
@@ -78,14 +80,15 @@ class RecordsOfPersons:
         width = prediction.half_width(part, 1 - (1 - confidence) / plan.dim)
         return None if width is None else width / math.sqrt(_each(plan))
 
-    def advice(self, plan: Plan) -> tuple[str, ...]:
+    def foresee(self, plan: Plan) -> tuple[Note, ...]:
         """Say what would help."""
         if plan.n is None or plan.n * plan.left.strength / plan.dim >= FEASIBLE:
             return ()
-        return (
+        text = (
             f"persons times epsilon is below {FEASIBLE:g} for a column, so the answer may be far "
-            "off: more persons, more budget, or each='person', which asks for less, would help",
+            "off: more persons, more budget, or each='person', which asks for less, would help"
         )
+        return (few_records(text),)
 
     def reasons(self, plan: Plan) -> tuple[str, ...]:
         """Say what counts how much."""

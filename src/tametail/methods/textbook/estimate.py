@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 
 from tametail.errors import InternalError
 from tametail.inequalities.concentration import mean_deviation
+from tametail.means import MEAN, Estimate, Interval
 from tametail.methods.winsorised.column import ColumnPlan
 from tametail.methods.winsorised.sums import Sum
 from tametail.privacy.budget import Noise, Zcdp, noise_for
 from tametail.queries.column import ClippedSum, Lattice
-from tametail.release import Estimate, Interval
 from tametail.tail import Bounded
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ def textbook_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
     total = _read(plan, query, ask(query, cost))
     low, high = plan.possible
     value = min(max(total.mean, low), high)
-    interval = None if plan.confidence is None else _interval(plan, value, total)
-    return Estimate(value, interval, clip=total.ends)
+    intervals = () if plan.confidence is None else (_interval(plan, value, total),)
+    return Estimate(value, intervals, clip=total.ends)
 
 
 def clamped_sum(plan: ColumnPlan) -> ClippedSum:
@@ -96,9 +96,10 @@ def _interval(plan: ColumnPlan, value: float, total: Sum) -> Interval:
     bounds, confidence = bounds_of(plan), plan.confidence or 0.0
     risk = 1 - confidence
     miscounted, fewest = total.count_bound(COUNT_RISK * risk)
-    parts = {"sampling": 0.0, "noise": math.inf, "rounding": total.rounding, "truncation": 0.0}
+    privacy = total.privacy(risk)
     if math.isinf(miscounted):
-        return Interval(*plan.possible, confidence, "mean", parts)
+        parts = {"privacy": None, "sampling": None, "truncation": 0.0, "rounding": total.rounding}
+        return Interval(*plan.possible, MEAN, True, parts, confidence)
     if total.count_weight:
         risk *= 1 - COUNT_RISK
     low, high = bounds.low, bounds.high
@@ -106,9 +107,9 @@ def _interval(plan: ColumnPlan, value: float, total: Sum) -> Interval:
         sampling, error = _errors(plan, (low, high), total, fewest, risk / 2)
         margin = error + miscounted + total.rounding
         low, high = max(low, total.mean - margin), min(high, total.mean + margin)
-    parts |= {"sampling": sampling, "noise": error + miscounted - sampling}
+    sizes: dict[str, float | None] = {"privacy": privacy, "sampling": sampling, "truncation": 0.0}
     low, high = max(min(low, value), plan.possible[0]), min(max(high, value), plan.possible[1])
-    return Interval(low, high, confidence, "mean", parts)
+    return Interval(low, high, MEAN, True, sizes | {"rounding": total.rounding}, confidence)
 
 
 def _errors(

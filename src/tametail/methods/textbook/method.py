@@ -15,7 +15,8 @@ from tametail.request import Request
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
-    from tametail.release import Estimate
+    from tametail.means import Estimate
+    from tametail.notes import Note
 
 
 class Textbook:
@@ -78,7 +79,7 @@ class Textbook:
         each = 1 - (1 - confidence) / plan.dim
         return max(predict.half_width(part, each) for part in _parts(plan))
 
-    def advice(self, plan: Plan) -> tuple[str, ...]:  # noqa: ARG002 - the error is known
+    def foresee(self, plan: Plan) -> tuple[Note, ...]:  # noqa: ARG002 - the error is known
         """Nothing: there is no step that may fail."""
         return ()
 

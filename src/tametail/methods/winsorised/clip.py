@@ -36,6 +36,7 @@ class Clip:
     ``excess`` is what to add to the sum for what clipping takes away, ``offset`` estimates the
     distance of the mean from the centre, give or take ``doubt``. If it is to be ``counted``, the
     mean may be so far from there that the count beside the sum matters under both units.
+    ``anchors`` are the highest nodes where records are seen.
     """
 
     centre: float
@@ -45,11 +46,17 @@ class Clip:
     offset: float = 0.0
     doubt: float = 0.0
     counted: bool = False
+    anchors: tuple[int | None, int | None] = (None, None)
 
     @property
     def side(self) -> float:
         """The larger distance of a clip point from the centre."""
         return max(self.below, self.above)
+
+    @property
+    def sees(self) -> bool:
+        """Whether any records stand out of the noise."""
+        return self.anchors != (None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +89,10 @@ def choose_clip(plan: Plan, centre: float, tails: Tails, size: int, reference: R
     offset, doubt = tails.offset(anchors, (below.distance, above.distance))  # line 19
     offset = min(max(offset / size, -below.distance / 2), above.distance / 2)
     excess = above.excess - below.excess
-    clip = Clip(centre, below.distance, above.distance, excess, offset, doubt / size)
+    clip = Clip(
+        centre, below.distance, above.distance, excess, offset, doubt / size,
+        anchors=(anchors[0], anchors[1]),
+    )  # fmt: skip
     return _evened(plan, clip, limits)
 
 
@@ -99,7 +109,7 @@ def look_again(plan: Plan, centre: float, tails: Tails) -> Clip:
         0.0 if anchor is None else float(tails.distances[min(anchor + tuned.WINDOW - 1, last)])
         for anchor in anchors
     )
-    return Clip(centre, below, above)
+    return Clip(centre, below, above, anchors=(anchors[0], anchors[1]))
 
 
 def caps(plan: Plan, centre: float) -> Pair:
@@ -232,8 +242,7 @@ def _judge(
         if anchor is None:
             sides.append(_NOTHING)
             continue
-        around = _around(counts, anchor)
-        fit = Fit.of(around, tails.scale, deviation(plan.budget), _depth(plan))  # line 15
+        fit = fit_side(plan, tails, counts, anchor)  # line 15
         fits.append(fit)
         sides.append(fit.judge().scaled(float(tails.distances[anchor])))
     risk = sides[0].risk[:, None] + sides[1].risk[None, :]
@@ -247,6 +256,12 @@ def _judge(
         risk = (1 - alike) * risk + alike * both
         excess = [(1 - alike) * one + alike * unit * added for one in excess]
     return sides, risk, excess
+
+
+def fit_side(plan: Plan, tails: Tails, counts: Array, anchor: int) -> Fit:
+    """Compare the counts of one side with all curves."""
+    around = _around(counts, anchor)
+    return Fit.of(around, tails.scale, deviation(plan.budget), _depth(plan))
 
 
 def _centre_variance(plan: Plan, squares: float) -> float:

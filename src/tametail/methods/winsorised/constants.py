@@ -252,6 +252,26 @@ UNLOCATED: Final = 0.1
 #: The part of the spread's risk that its sampling has; the noise on the squares has the rest.
 SQUARES_SAMPLED: Final = 0.75
 
+#: Squares and cubes of distances as the soft counts have them are so many times too large if
+#: distances are spread evenly on a log scale; the squares are raised by so many standard deviations
+#: of their noise, and what their mean leaves of them is at least this part (calibrated.py).
+SOFT_SQUARE: Final = 0.93
+SOFT_CUBE: Final = 0.82
+SQUARES_RAISED: Final = 1.0
+LEAST_VARIANCE: Final = 0.05
+
+#: Skewness of a mean that the correction can still handle, the least factor of the shorter side,
+#: and where a quantile is looked for, in standard deviations of the widest law.
+MOST_SKEWNESS: Final = 1.0
+LEAST_SIDE: Final = 0.5
+FAR: Final = 8.0
+
+#: Points that stand for what may lie beyond a clip point (posterior.py).
+POINTS: Final = 40
+
+#: A value that within= holds back by more than an error of this probability contradicts it.
+HELD_BACK: Final = 1e-3
+
 #: Records beyond what a moment allows that make it doubtful, in standard deviations of their count.
 DOUBT: Final = 5.0
 

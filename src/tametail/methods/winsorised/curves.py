@@ -72,6 +72,20 @@ class Fit:
         risk = weight @ costs.square - tuned.CORRECTION * (2 - tuned.CORRECTION) * expected**2
         return Judgement(costs.distances, risk, tuned.CORRECTION * expected)
 
+    def beyond(self, distance: float) -> tuple[Array, Array]:
+        """Return what every curve has beyond a clip point, in sums of excesses, and its weight.
+
+        Without the fairness of a choice: this is about what is, not about what to do.
+        """
+        costs = self.costs
+        place = float(np.interp(distance, costs.distances, np.arange(len(costs.distances))))
+        left = min(int(place), len(costs.distances) - 2)
+        part = place - left
+        excess = (1 - part) * costs.excess[:, left] + part * costs.excess[:, left + 1]
+        posterior = costs.log_prior + self.log_likelihood
+        weight = np.exp(posterior - posterior.max())
+        return excess, weight / weight.sum()
+
     def judge_alike(self, other: Fit, asymmetry: float) -> tuple[float, Array, Array, Array]:
         """Judge all pairs of clip points, one on each side, if both sides have the same tail.
 

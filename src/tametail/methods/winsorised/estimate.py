@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 from tametail.methods.textbook.estimate import textbook_mean
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.clip import choose_clip, look_again
+from tametail.methods.winsorised.conclude import conclude
 from tametail.methods.winsorised.counts import Tails, octave_nodes
-from tametail.methods.winsorised.interval import interval_around
 from tametail.methods.winsorised.reference import Reference
 from tametail.methods.winsorised.shares import halvings, sample_halvings
 from tametail.methods.winsorised.sums import (
@@ -35,10 +35,10 @@ from tametail.methods.winsorised.sums import (
 )
 from tametail.privacy.budget import noise_for
 from tametail.queries.column import Count, Median
-from tametail.release import Estimate
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
+    from tametail.means import Estimate
     from tametail.methods.winsorised.column import ColumnPlan as Plan
 
 
@@ -92,12 +92,7 @@ def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:
             capped = squares_query(clip)
             (answer,) = ask(capped, rest.cost("spread"))
             squares = squares_bound(rest, capped, answer)
-    value = min(max(total.mean + clip.excess / total.count, low), high)  # line 22
-    interval = None
-    if plan.confidence is not None:
-        interval = interval_around(plan, value, clip, tails, total, squares)  # line 23
-    doubtful = tails.contradicts(plan.tail, centre, value, total.count)  # line 24
-    return Estimate(value, interval, clip=total.ends, assumption_doubtful=doubtful)
+    return conclude(plan, clip, tails, total, squares)  # line 25
 
 
 def _elsewhere(plan: Plan, centre: float, tails: Tails, size: float) -> tuple[float, float] | None:

@@ -15,23 +15,25 @@ all of these hold at once (proofs: docs/interval.md):
   by the plan, it is bounded together with sampling;
 * bias: \|mu - E r\| <= C_k R (scale/R)^k for ``Moment``, 0 for ``Bounded``.
 
-Without a tail assumption the reference is [L, U] itself, taken as if it had been fixed, and the
-interval is one for the winsorised mean.
+Without a tail assumption nothing can be proved about the mean: see ``posterior``, for the mean if
+the tail goes on as seen, and ``calibrated``, for the winsorised mean.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tametail.inequalities.concentration import mean_deviation, second_moment_bound
 from tametail.inequalities.risk import split_risk
+from tametail.means import MEAN, Interval
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.beyond import Side
+from tametail.methods.winsorised.calibrated import Error, calibrated
+from tametail.methods.winsorised.posterior import as_seen
 from tametail.methods.winsorised.reference import Answers, Reference
 from tametail.privacy.budget import Noise
-from tametail.release import Interval
 
 if TYPE_CHECKING:
     from tametail.methods.winsorised.clip import Clip
@@ -52,7 +54,7 @@ class Evidence:
     below: Side
     above: Side
 
-    def conclude(self) -> tuple[float, float, dict[str, float]]:
+    def conclude(self) -> tuple[float, float, dict[str, float | None]]:
         """Return low and high for mu, and what the interval is made of.
 
         A first interval for mu and what the assumption says about the variance give a better
@@ -77,13 +79,16 @@ class Evidence:
             )
             if high - low > tuned.ENOUGH * width:
                 break
-        # What sampling alone would take; the rest of the error is the noise's.
-        alone = 0.0 if sample is None else min(self._sampling(*sample), error)
-        noise = error - alone if alone < math.inf else answers.noise
-        parts = {"sampling": alone, "noise": noise, "rounding": total.rounding}
-        widest = max(high - total.mean, total.mean - low)
-        truncation = widest - sum(parts.values()) if widest < math.inf else math.inf
-        return low, high, {**parts, "truncation": max(truncation, 0.0)}
+        return (
+            low,
+            high,
+            {
+                "privacy": total.privacy(1 - (answers.plan.confidence or 0.0)),
+                "sampling": 0.0 if sample is None else min(self._sampling(*sample), error),
+                "truncation": max(below, above) + reference.bias,
+                "rounding": total.rounding,
+            },
+        )
 
     def _together(self, deviation: float, reach: float) -> float:
         """Bound the sampling error and the noise.
@@ -137,31 +142,41 @@ class Evidence:
         return reference.high + off if off <= reference.high else math.inf
 
 
-def interval_around(
+def intervals_around(
     plan: Plan, value: float, clip: Clip, tails: Tails, total: Sum, squares: float
-) -> Interval:
-    """Return the interval of a release.
+) -> tuple[Interval, ...]:
+    """Return the intervals of a release, before ``within`` cuts them: with a tail the proved one.
 
     ``squares`` is a bound of the sum of the squared, clipped distances from the centre that fails
     with probability ``risk.spread / 4`` (infinite if it was not asked for).
     """
-    confidence = 0.0 if plan.confidence is None else plan.confidence
-    risk = split_risk(1 - confidence)
-    describes = "winsorised mean" if plan.tail is None else "mean"
+    if plan.tail is not None:
+        return (_proved(plan, value, clip, tails, total, squares),)
+    if not clip.sees or math.isinf(total.count_bound(1 - (plan.confidence or 0.0))[0]):
+        return (_unknown(total),)
+    error = Error.of(plan, clip, tails, total)
+    first = as_seen(plan, clip, tails, total, error)
+    first = replace(first, low=min(first.low, value), high=max(first.high, value))
+    return first, calibrated(plan, total, error)
+
+
+def _unknown(total: Sum) -> Interval:
+    """Nothing is known but what the caller says about the mean."""
+    parts = {"privacy": None, "sampling": None, "truncation": None, "rounding": total.rounding}
+    return Interval(-math.inf, math.inf, MEAN, proved=True, parts=parts)
+
+
+def _proved(
+    plan: Plan, value: float, clip: Clip, tails: Tails, total: Sum, squares: float
+) -> Interval:
+    risk = split_risk(1 - (plan.confidence or 0.0))
     miscounted, fewest = total.count_bound(risk.noise / 2)
-    if math.isinf(miscounted):  # the count may be noise alone: nothing is known
-        parts = {"sampling": 0.0, "noise": math.inf, "rounding": total.rounding, "truncation": 0.0}
-        return Interval(*plan.possible, confidence, describes, parts)
+    if math.isinf(miscounted):  # the count may be noise alone
+        return _unknown(total)
     reference = Reference.of(plan, total.ends)
     below, above = (
         Side.of(Answers(plan, clip, total, reference, risk, sign, miscounted, fewest), tails)
         for sign in (-1, 1)
     )
     low, high, parts = Evidence(above.answers, squares, below, above).conclude()
-    return Interval(
-        low=max(min(low, value), plan.possible[0]),
-        high=min(max(high, value), plan.possible[1]),
-        confidence=confidence,
-        describes=describes,
-        parts=parts,
-    )
+    return Interval(min(low, value), max(high, value), MEAN, proved=True, parts=parts)

@@ -20,6 +20,7 @@ from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.counts import noise_of_counts
 from tametail.methods.winsorised.reference import Reference, expected_beyond
 from tametail.methods.winsorised.shares import spread_share
+from tametail.notes import Note, few_records, hint
 from tametail.privacy.budget import Noise, noise_for
 from tametail.queries.column import SOFT_ONE
 from tametail.tail import Bounded, Moment
@@ -103,20 +104,22 @@ def half_width(plan: Plan, confidence: float) -> float | None:
     return min(map(half, _worst(plan.tail)))
 
 
-def advice(plan: Plan) -> tuple[str, ...]:
+def foresee(plan: Plan) -> tuple[Note, ...]:
     """Say what would help, if trouble is expected."""
     if plan.n is None or plan.n * plan.budget.strength >= tuned.FEASIBLE:
         return ()
     factor = tuned.FEASIBLE / max(plan.n * plan.budget.strength, 1e-9)
-    texts = [
-        f"n times epsilon is below {tuned.FEASIBLE:g}, so the answer may be far off: {factor:.2g} "
-        "times as many records or as much budget would do"
+    found = [
+        few_records(
+            f"n times epsilon is below {tuned.FEASIBLE:g}, so the answer may be far off: "
+            f"{factor:.2g} times as many records or as much budget would do"
+        )
     ]
     if not any(math.isfinite(end) for end in plan.within) and plan.tail is None:
-        texts.append(
-            "saying where the mean can be (within=) or how the records spread (tail=) helps"
+        found.append(
+            hint("saying where the mean can be (within=) or how the records spread (tail=) helps")
         )
-    return tuple(texts)
+    return tuple(found)
 
 
 def _size(plan: Plan) -> int:

@@ -82,6 +82,11 @@ class Sum:
             return math.inf, 1.0
         return self.lattice.value(abs(self.total / self.count) * missed / fewest), fewest
 
+    def privacy(self, risk: float) -> float:
+        """Return what the noise on sum and count changes in the mean, but for about this risk."""
+        miscounted, fewest = self.count_bound(risk)
+        return math.hypot(self.lattice.value(self.noise.quantile(risk) / fewest), miscounted)
+
 
 class Counted(NamedTuple):
     """A number of records, with ``noise`` over ``weight`` on it; it is exact if that is 0."""

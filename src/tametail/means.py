@@ -1,0 +1,217 @@
+"""The rows of a release: a mean, its intervals and what is to be said about it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from tametail.keys import Key, Label
+from tametail.notes import Note
+
+Parts = dict[str, float | None] | None
+
+#: What intervals describe.
+MEAN = "mean"
+MEAN_AS_SEEN = "mean, if the tail goes on as seen"
+WINSORISED = "winsorised mean"
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An interval, what it describes, whether that is proved, and what it is made of.
+
+    ``parts`` are distances: ``privacy``, what noise on sum and count changes at most, with the
+    confidence of the release; ``sampling``, the same for the choice of the records;
+    ``truncation``, for what lies beyond the clip points, None if nothing bounds that; and
+    ``rounding``. Large parts seldom come together, so an interval may be narrower than their sum.
+    """
+
+    low: float
+    high: float
+    describes: str
+    proved: bool
+    parts: dict[str, float | None]
+    confidence: float = 0.0
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Interval:
+        """Undo what JSON did to it."""
+        parts = {name: _number(size) for name, size in record["parts"].items()}
+        ends = float(record["low"]), float(record["high"])
+        words = str(record["describes"]), bool(record["proved"])
+        return cls(*ends, *words, parts, float(record["confidence"]))
+
+
+def cut(interval: Interval, possible: tuple[float, float]) -> Interval:
+    """Cut an interval to where the mean can be, unless nothing would be left of it.
+
+    >>> cut(Interval(-1.0, 3.0, MEAN, True, {}), (0.0, math.inf)).low
+    0.0
+    """
+    low, high = max(interval.low, possible[0]), min(interval.high, possible[1])
+    return replace(interval, low=low, high=high) if low < high else interval
+
+
+@dataclass(frozen=True, slots=True)
+class Shrunk:
+    """A group's mean drawn towards that of all groups, and its interval."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What a method concludes about one column from the answers alone.
+
+    Of groups it says more: the group, its noisy ``count``, its mean drawn towards the others, and
+    the ``variance`` that this took for its error.
+    """
+
+    value: float
+    intervals: tuple[Interval, ...] = ()
+    clip: tuple[float, float] | None = None
+    assumption_doubtful: bool | None = None
+    notes: tuple[Note, ...] = ()
+    group: Label | None = None
+    count: float | None = None
+    shrunk: Shrunk | None = None
+    variance: float | None = None
+
+    @property
+    def interval(self) -> Interval | None:
+        """The last interval, which says most about noise and sampling; None without any."""
+        return self.intervals[-1] if self.intervals else None
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A row of a release: the mean of one column.
+
+    Attributes
+    ----------
+    column
+        The name of the column; its number, if it has no name.
+    group
+        The group whose mean it is; None without groups.
+    value
+        The estimate.
+    intervals
+        The intervals, the first for the mean if there is one; none with ``confidence=None``.
+    clip
+        The private clip points: records beyond them counted as if they were there, at most.
+    assumption_doubtful
+        True if private answers contradict what was assumed; None if nothing was assumed, or
+        nothing asked that could tell.
+    notes
+        What else is to be said about this row.
+    count
+        The private number of records of a group; None without groups.
+    shrunk
+        With ``borrow="mean"``: the group's mean drawn towards that of all groups, and its interval.
+    """
+
+    column: str
+    group: Label | None
+    value: float
+    intervals: tuple[Interval, ...] = ()
+    clip: tuple[float, float] | None = None
+    assumption_doubtful: bool | None = None
+    notes: tuple[Note, ...] = ()
+    count: float | None = None
+    shrunk: Shrunk | None = None
+
+    @classmethod
+    def of(cls, column: str, estimate: Estimate) -> Mean:
+        """Return the row of a column."""
+        return cls(
+            column=column,
+            group=estimate.group,
+            value=float(estimate.value),
+            intervals=estimate.intervals,
+            clip=estimate.clip,
+            assumption_doubtful=estimate.assumption_doubtful,
+            notes=estimate.notes,
+            count=estimate.count,
+            shrunk=estimate.shrunk,
+        )
+
+    def __float__(self) -> float:
+        return self.value
+
+    @property
+    def low(self) -> float | None:
+        """The lower end of the first interval; None with ``confidence=None``."""
+        return self.intervals[0].low if self.intervals else None
+
+    @property
+    def high(self) -> float | None:
+        """The upper end of the first interval; None with ``confidence=None``."""
+        return self.intervals[0].high if self.intervals else None
+
+    @property
+    def interval_for(self) -> str | None:
+        """What the first interval describes, such as "mean"."""
+        return self.intervals[0].describes if self.intervals else None
+
+    @property
+    def parts(self) -> Parts:
+        """What the first interval is made of."""
+        return dict(self.intervals[0].parts) if self.intervals else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON; infinities are strings."""
+        first = {name: getattr(self, name) for name in ("low", "high", "interval_for", "parts")}
+        found = {key: plain(value) for key, value in (asdict(self) | first).items()}
+        # Without groups a row is what it was before there were any.
+        return {key: found[key] for key in found if key not in _GROUP or found[key] is not None}
+
+    @classmethod
+    def from_dict(cls, record: Mapping[str, Any]) -> Mean:
+        """Undo :meth:`to_dict`."""
+        clip = record["clip"]
+        return cls(
+            column=str(record["column"]),
+            group=_label(record["group"]),
+            value=float(record["value"]),
+            intervals=tuple(map(Interval.from_dict, record["intervals"])),
+            clip=None if clip is None else (float(clip[0]), float(clip[1])),
+            assumption_doubtful=record["assumption_doubtful"],
+            notes=tuple(map(Note.from_dict, record["notes"])),
+            count=_number(record.get("count")),
+            shrunk=_shrunk(record.get("shrunk")),
+        )
+
+
+def plain(value: Any) -> Any:
+    """Return a value made of JSON's types; infinities become words."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    if isinstance(value, Key):
+        return {"key": list(value.cells)}
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value
+
+
+#: What a row has only if it is a group's.
+_GROUP = ("count", "shrunk")
+
+
+def _label(value: Any) -> Label | None:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _shrunk(record: Any) -> Shrunk | None:
+    if record is None:
+        return None
+    return Shrunk(float(record["value"]), _number(record["low"]), _number(record["high"]))
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)

@@ -1,0 +1,146 @@
+r"""An interval for the winsorised mean, calibrated: it covers about as often as it says.
+
+The noisy winsorised mean v differs from the winsorised mean of the law by sampling and by noise:
+
+* sampling is close to normal with the variance of the clipped records over n, read off the octave
+  counts. Where they are skewed, the side of the long tail is longer: by Cornish and Fisher's first
+  correction the end z standard errors away moves by skewness (2 z^2 + 1)/6 of them;
+* the law of the noise is public. Laplace noise of scale b is normal noise whose variance, 2 b^2 E,
+  has an exponential factor E; its mean over E is a sum over Gauss-Laguerre nodes.
+
+Nothing is proved: the clip points come out of the same records, and the normal law is a limit.
+``benchmarks/coverage.py`` measures how often it covers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tametail.inequalities.quantiles import normal_tail
+from tametail.means import WINSORISED, Interval
+from tametail.methods.winsorised import constants as tuned
+from tametail.privacy.budget import Noise
+
+if TYPE_CHECKING:
+    from tametail.methods.winsorised.clip import Clip
+    from tametail.methods.winsorised.column import ColumnPlan as Plan
+    from tametail.methods.winsorised.counts import Array, Tails
+    from tametail.methods.winsorised.sums import Sum
+
+#: Nodes for the mean over an exponential variable, and halvings of a range for a quantile.
+_NODES, _HALVINGS = 24, 40
+
+
+@dataclass(frozen=True, slots=True)
+class Error:
+    """The law of the distance between v and the winsorised mean of the law, as estimated.
+
+    ``deviation`` and ``skewness`` are those of the mean of the clipped records, ``noise`` is the
+    noise on v from the sum, ``miscounted`` the standard deviation of that from the count.
+    """
+
+    deviation: float
+    skewness: float
+    noise: Noise
+    miscounted: float
+    rounding: float
+
+    @classmethod
+    def of(cls, plan: Plan, clip: Clip, tails: Tails, total: Sum) -> Error:
+        """Read the law off the counts and the noisy sum."""
+        n = total.count
+        noise = Noise(total.noise.kind, total.lattice.value(total.noise.scale) / n)
+        count_noise = total.count_noise or total.noise
+        weight = max(total.count_weight, 1)
+        counted = math.sqrt(count_noise.variance) / weight * bool(total.count_weight)
+        miscounted = total.lattice.value(abs(total.total / n) * counted / n)
+        if plan.target == "data":
+            return cls(0.0, 0.0, noise, miscounted, total.rounding)
+        variance, third = _moments(clip, tails, n, total.mean - clip.centre)
+        skewness = 0.0
+        if variance > 0:
+            skewness = third / (variance * math.sqrt(variance) * math.sqrt(n))
+        skewness = min(max(skewness, -tuned.MOST_SKEWNESS), tuned.MOST_SKEWNESS)
+        return cls(math.sqrt(variance / n), skewness, noise, miscounted, total.rounding)
+
+    def reach(self, risk: float, sign: int, shifts: Array | None = None) -> float:
+        """Return how far above v (below, if ``sign`` is -1) the target may be, but for this risk.
+
+        ``shifts`` are equally likely distances by which it may be farther still.
+        """
+        z = NormalDist().inv_cdf(1 - risk)
+        longer = 1 + sign * self.skewness * (2 * z * z + 1) / (6 * z)
+        sampling = self.deviation * max(longer, tuned.LEAST_SIDE)
+        variances, weights = _mixture(self.noise)
+        widths = np.sqrt(sampling**2 + self.miscounted**2 + variances)
+        moved = np.zeros(1) if shifts is None else shifts
+        low, high = 0.0, float(moved.max()) + tuned.FAR * float(widths.max())
+        if not 0 < high < math.inf:
+            return high + self.rounding
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            beyond = normal_tail((middle - moved[:, None]) / widths[None, :]).mean(axis=0)
+            low, high = (middle, high) if float(weights @ beyond) > risk else (low, middle)
+        return high + self.rounding
+
+
+def calibrated(plan: Plan, total: Sum, error: Error) -> Interval:
+    """Return the interval for the winsorised mean."""
+    risk = 1 - (plan.confidence or 0.0)
+    low, high = (total.mean + sign * error.reach(risk / 2, sign) for sign in (-1, 1))
+    return Interval(low, high, WINSORISED, proved=False, parts=parts(total, error, risk, None))
+
+
+def parts(
+    total: Sum, error: Error, risk: float, truncation: float | None
+) -> dict[str, float | None]:
+    """Return what an interval is made of."""
+    return {
+        "privacy": total.privacy(risk),
+        "sampling": NormalDist().inv_cdf(1 - risk / 2) * error.deviation,
+        "truncation": truncation,
+        "rounding": total.rounding,
+    }
+
+
+def _moments(clip: Clip, tails: Tails, n: float, offset: float) -> tuple[float, float]:
+    """Estimate the variance and the third central moment of the clipped records.
+
+    A soft count spreads a record on two nodes, which raises squares and cubes: by as much, on
+    average, if distances are spread evenly on a log scale.
+    """
+    second = third = noise = 0.0
+    ends = (clip.below, clip.above)
+    for sign, counts, end, anchor in zip((-1, 1), tails.sides, ends, clip.anchors, strict=True):
+        if anchor is None:
+            continue
+        top = min(anchor + tuned.WINDOW, len(counts))
+        distances = np.minimum(tails.distances[:top], end)
+        second += tuned.SOFT_SQUARE * float(counts[:top] @ distances**2)
+        third += sign * tuned.SOFT_CUBE * float(counts[:top] @ distances**3)
+        noise += 2 * tails.scale**2 * float((distances**4).sum())
+    raised = max(second + tuned.SQUARES_RAISED * math.sqrt(noise), 0.0) / n
+    second = max(second, 0.0) / n
+    variance = max(raised - offset * offset, tuned.LEAST_VARIANCE * raised)
+    return variance, third / n - 3 * offset * second + 2 * offset**3
+
+
+def _mixture(noise: Noise) -> tuple[Array, Array]:
+    """Return variances and weights of normal laws whose mixture is the law of the noise."""
+    if noise.kind != "laplace":
+        return np.array([noise.variance]), np.ones(1)
+    nodes, weights = _exponential()
+    return 2 * noise.scale**2 * nodes, weights
+
+
+@lru_cache(maxsize=1)
+def _exponential() -> tuple[Array, Array]:
+    """Return nodes and weights for the mean over an exponential variable."""
+    nodes, weights = np.polynomial.laguerre.laggauss(_NODES)
+    return nodes, weights / weights.sum()

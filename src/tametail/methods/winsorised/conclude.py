@@ -1,0 +1,58 @@
+"""From the last answers to an estimate: value, intervals, doubts and notes. No data here."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tametail import notes
+from tametail.means import Estimate, Interval, cut
+from tametail.methods.winsorised import constants as tuned
+from tametail.methods.winsorised.calibrated import Error
+from tametail.methods.winsorised.interval import intervals_around
+from tametail.methods.winsorised.predict import foresee
+
+if TYPE_CHECKING:
+    from tametail.methods.winsorised.clip import Clip
+    from tametail.methods.winsorised.column import ColumnPlan as Plan
+    from tametail.methods.winsorised.counts import Tails
+    from tametail.methods.winsorised.sums import Sum
+    from tametail.notes import Note
+
+
+def conclude(plan: Plan, clip: Clip, tails: Tails, total: Sum, squares: float) -> Estimate:
+    """Return what follows from the answers; ``squares`` is infinite if it was not asked for."""
+    raw = total.mean + clip.excess / total.count
+    value = min(max(raw, plan.possible[0]), plan.possible[1])  # line 22
+    held = _is_held_back(plan, raw - value, clip, tails, total)
+    intervals: tuple[Interval, ...] = ()
+    if plan.confidence is not None:
+        first, *rest = intervals_around(plan, value, clip, tails, total, squares)  # line 23
+        found = (first if held else cut(first, plan.possible), *rest)
+        intervals = tuple(replace(one, confidence=plan.confidence) for one in found)
+    doubtful = tails.contradicts(plan.tail, clip.centre, value, total.count)  # line 24
+    said = _notes(plan, clip, doubtful=bool(doubtful), clamped=raw != value, held=held)
+    return Estimate(value, intervals, total.ends, held or doubtful, said)
+
+
+def _is_held_back(plan: Plan, beyond: float, clip: Clip, tails: Tails, total: Sum) -> bool:
+    """Say whether the mean lies outside of where it can be by more than errors account for."""
+    if beyond == 0 or not clip.sees:
+        return False
+    error = Error.of(plan, clip, tails, total)
+    return abs(beyond) > error.reach(tuned.HELD_BACK / 2, -1 if beyond > 0 else 1)
+
+
+def _notes(
+    plan: Plan, clip: Clip, *, doubtful: bool, clamped: bool, held: bool
+) -> tuple[Note, ...]:
+    said = list(foresee(plan))
+    if not clip.sees:
+        said.append(notes.NOTHING_SEEN)
+    if clip.side == 0:
+        said.append(notes.MEDIAN)
+    if clamped:
+        said.append(notes.CONTRADICTED if held else notes.CLAMPED)
+    if doubtful:
+        said.append(notes.DOUBTFUL)
+    return tuple(said)

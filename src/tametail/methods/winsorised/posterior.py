@@ -1,0 +1,60 @@
+"""An interval for the mean, if the tail goes on as seen.
+
+What lies beyond the clip points is not seen. The curves of ``curves`` say what it may be: power
+laws, lognormal and exponential tails and sudden ends, each weighed by how well it explains the
+noisy counts. The low end supposes that the tail above stops at the clip point; the high end takes
+noise, sampling and what the weighed curves have beyond it together. The side below is a mirror
+image. Nothing is proved, and a single record far beyond all others escapes every such interval.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tametail.means import MEAN_AS_SEEN, Interval
+from tametail.methods.winsorised import constants as tuned
+from tametail.methods.winsorised.calibrated import Error, parts
+from tametail.methods.winsorised.clip import fit_side
+
+if TYPE_CHECKING:
+    from tametail.methods.winsorised.clip import Clip
+    from tametail.methods.winsorised.column import ColumnPlan as Plan
+    from tametail.methods.winsorised.counts import Array, Tails
+    from tametail.methods.winsorised.sums import Sum
+
+
+def as_seen(plan: Plan, clip: Clip, tails: Tails, total: Sum, error: Error) -> Interval:
+    """Return the interval for the mean, if the tail goes on as seen."""
+    risk = 1 - (plan.confidence or 0.0)
+    below, above = (points / total.count for points in _beyond(plan, clip, tails))
+    low = total.mean - error.reach(risk / 2, -1, below)
+    high = total.mean + error.reach(risk / 2, 1, above)
+    truncation = max(float(np.quantile(points, 1 - risk / 2)) for points in (below, above))
+    return Interval(
+        low, high, MEAN_AS_SEEN, proved=False, parts=parts(total, error, risk, truncation)
+    )
+
+
+def _beyond(plan: Plan, clip: Clip, tails: Tails) -> list[Array]:
+    """Return equally likely sums of what lies beyond the clip point of either side."""
+    found = []
+    ends = (clip.below, clip.above)
+    for counts, anchor, end in zip(tails.sides, clip.anchors, ends, strict=True):
+        if anchor is None:
+            found.append(np.zeros(1))
+            continue
+        unit = float(tails.distances[anchor])
+        fit = fit_side(plan, tails, counts, anchor)
+        found.append(unit * _evenly(*fit.beyond(end / unit)))
+    return found
+
+
+def _evenly(values: Array, weights: Array) -> Array:
+    """Return equally likely points of a weighed law."""
+    order = np.argsort(values)
+    reached = np.cumsum(weights[order])
+    levels = (np.arange(tuned.POINTS) + 0.5) / tuned.POINTS * reached[-1]
+    points: Array = values[order][np.minimum(np.searchsorted(reached, levels), len(values) - 1)]
+    return points

@@ -1,0 +1,93 @@
+"""Notes: what is to be said about a release, in one vocabulary for Python, JSON and people.
+
+A note is a function of public numbers and noisy answers, as all else in a release. One of the kind
+"warning" says that value or interval may mislead; one of the kind "remark" explains. A release is
+``reliable`` unless there is a warning. Codes are for programs, and stay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from tametail.errors import ParameterError
+
+KINDS: Final = ("warning", "remark")
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One thing to be said.
+
+    >>> print(MEDIAN)
+    the answer is a private median of the records, not their mean
+    >>> MEDIAN.kind, MEDIAN.code
+    ('warning', 'median')
+    """
+
+    kind: str
+    code: str
+    text: str
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ParameterError(f"kind={self.kind!r} is not a kind of note: it is one of {KINDS}.")
+
+    def __str__(self) -> str:
+        return self.text
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, record: dict[str, Any]) -> Note:
+        """Undo :meth:`to_dict`."""
+        return cls(str(record["kind"]), str(record["code"]), str(record["text"]))
+
+
+NOTHING_SEEN: Final = Note(
+    "warning",
+    "nothing-seen",
+    "nothing stands out of the noise: how the records spread, and so how far off the answer is, is "
+    "not known. More records or more budget help, and so do within= and tail=",
+)
+
+MEDIAN: Final = Note(
+    "warning", "median", "the answer is a private median of the records, not their mean"
+)
+
+CLAMPED: Final = Note(
+    "remark",
+    "clamped",
+    "the answer is at the end of where the mean can be by within= or bounds; noise alone can do "
+    "that",
+)
+
+CONTRADICTED: Final = Note(
+    "warning",
+    "clamped",
+    "within= holds the answer back: the records put the mean elsewhere. If within= is wrong, so is "
+    "the answer; the interval was not cut to it",
+)
+
+DOUBTFUL: Final = Note(
+    "warning",
+    "doubtful",
+    "the records do not look as assumed: do not trust the interval. Privacy is not affected",
+)
+
+
+def few_records(text: str) -> Note:
+    """Return the note that there are few records for this budget; ``text`` says how few."""
+    return Note("warning", "few-records", text)
+
+
+def hint(text: str) -> Note:
+    """Return a remark on what would help where there are few records."""
+    return Note("remark", "few-records", text)
+
+
+def shared_scale(text: str) -> Note:
+    """Return the note that columns had to share a scale."""
+    return Note("warning", "shared-scale", text)

@@ -1,0 +1,153 @@
+"""Notes and intervals of releases that once misled: every example that was reported."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import tametail as tt
+from tametail import cli, notes
+from tametail.errors import ParameterError
+from tametail.means import MEAN, MEAN_AS_SEEN, WINSORISED
+from tametail.notes import Note
+
+
+def codes(release):
+    return {note.code for note in release.notes}
+
+
+def warned(release):
+    return {note.code for note in release.notes if note.kind == "warning"}
+
+
+def lognormal(n, seed=1, sigma=1.0):
+    return np.random.default_rng(seed).lognormal(0, sigma, n)
+
+
+def test_nothing_seen_is_said_and_has_no_finite_interval():
+    """Replace-one, n = 1,000, epsilon = .1: once an interval of width zero."""
+    for seed in range(5):
+        records = np.random.default_rng(seed).normal(100, 15, 1000)
+        release = tt.mean(records, epsilon=0.1, unit="replace-one")
+        assert not release.reliable
+        if "nothing-seen" in codes(release):
+            assert (release.low, release.high) == (-math.inf, math.inf)
+            assert release.interval_for == MEAN
+            assert release.parts["truncation"] is None
+        assert release.low < release.high
+
+
+@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
+@pytest.mark.parametrize(
+    "records",
+    [np.full(3_000, 7.0), np.full(3_000, np.nan), np.zeros(3_000), np.array([])],
+    ids=["constant", "no numbers", "zeros", "empty"],
+)
+def test_a_column_in_which_nothing_stands_out_has_no_ends(records, unit):
+    if unit == "replace-one" and not len(records):
+        return
+    release = tt.mean(records, epsilon=1, unit=unit)
+    assert {"nothing-seen", "median"} <= warned(release)
+    assert (release.low, release.high) == (-math.inf, math.inf)
+    within = tt.mean(records, epsilon=1, unit=unit, within=(0, 50))
+    assert (within.low, within.high) == (0, 50)
+    assert not within.reliable
+
+
+def test_a_column_of_several_in_which_nothing_stands_out_has_no_ends():
+    records = lognormal(4_000)
+    rows = np.column_stack([records, np.zeros(4_000)])
+    for budget in ({"rho": 0.5}, {"epsilon": 4}):
+        release = tt.mean(rows, within=[None, (-1, 2)], **budget)
+        assert "nothing-seen" in {note.code for note in release[1].notes}
+        assert (release[1].low, release[1].high) == (-1, 2)
+        assert "nothing-seen" not in {note.code for note in release[0].notes}
+        assert math.isfinite(release[0].low)
+        assert not release.reliable
+        assert "warning: 1: nothing stands out" in str(release)
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_a_wrong_within_is_said(several):
+    """Truth 1,480, within=(0, 1000): once 1000 to 1000, for the mean, and no doubt."""
+    records = np.random.default_rng(3).gamma(2.0, 740.0, 20_000)
+    data = np.column_stack([records, records]) if several else records
+    for tail in (None, tt.Bounded(0, 1e5)):
+        release = tt.mean(data, rho=0.5, within=(0, 1000), tail=tail)
+        for row in release:
+            assert row.value == 1000
+            assert row.low <= 1000 < row.high
+            assert row.assumption_doubtful
+            assert any(note == notes.CONTRADICTED for note in row.notes)
+        assert not release.reliable
+
+
+def test_an_honest_within_at_the_edge_is_a_remark():
+    records = np.random.default_rng(5).normal(0, 1, 20_000)
+    found = [tt.mean(records, epsilon=1, within=(0, math.inf)) for _ in range(8)]
+    for release in found:
+        assert release.low < release.high
+        assert "clamped" not in warned(release)
+    assert all(("clamped" in codes(one)) == (one.value == 0) for one in found)
+
+
+def test_a_contradicted_assumption_is_a_warning():
+    release = tt.mean(lognormal(10_000), epsilon=1, tail=tt.Moment(2, 1e-3))
+    assert release.assumption_doubtful
+    assert "doubtful" in warned(release)
+
+
+def test_few_records_are_said_though_n_is_unknown():
+    release = tt.mean(lognormal(100), epsilon=0.5)
+    assert release.plan.advice == ()  # n is not public
+    assert "few-records" in warned(release)
+
+
+def test_columns_that_share_a_scale_are_said():
+    rows = np.random.default_rng(2).lognormal(0, 1, (100, 50))
+    release = tt.mean(rows, rho=0.5, n=100)
+    assert "shared-scale" in warned(release)
+    assert "shared-scale" not in codes(tt.mean(rows, rho=0.5, n=100, common=True))
+
+
+def test_a_good_release_has_two_intervals_and_no_note():
+    release = tt.mean(lognormal(20_000), epsilon=1)
+    assert release.notes == ()
+    assert release.reliable
+    first, second = release.intervals
+    assert (first.describes, second.describes) == (MEAN_AS_SEEN, WINSORISED)
+    assert not first.proved
+    assert not second.proved
+    assert (release.low, release.high) == (first.low, first.high)
+    assert first.low <= release.value <= first.high
+    assert second.high <= first.high
+    assert second.parts["truncation"] is None
+    assert first.parts["truncation"] >= 0
+    (proved,) = tt.mean(lognormal(20_000), epsilon=1, tail=tt.Moment(2, 3.0)).intervals
+    assert (proved.describes, proved.proved) == (MEAN, True)
+
+
+def test_notes_are_the_same_in_python_json_html_and_on_the_command_line(tmp_path, capsys):
+    release = tt.mean([7.0] * 2_000, epsilon=1)
+    said = [note.to_dict() for note in release.notes]
+    assert [note["code"] for note in said] == ["nothing-seen", "median"]
+    assert json.loads(release.to_json())["notes"] == said
+    again = tt.Release.from_json(release.to_json())
+    assert again.notes == release.notes
+    assert again.intervals == release.intervals
+    path = tmp_path / "x.csv"
+    path.write_text("x\n" + "7.0\n" * 2_000)
+    assert cli.main(["mean", str(path), "--epsilon", "1"]) == 0
+    printed = capsys.readouterr().out
+    for note in release.notes:
+        assert note.text in release._repr_html_()
+        assert f"warning    {note.text}" in printed
+        assert f"warning: {note.text}" in str(release)
+
+
+def test_a_note_is_a_warning_or_a_remark():
+    with pytest.raises(ParameterError, match="is not a kind of note"):
+        Note("error", "x", "y")
