@@ -16,7 +16,6 @@ GROUPS: tuple[Mutant, ...] = (
         old='return b"i" + int.__format__(cell, "x").encode()',
         new='return b"s" + int.__format__(cell, "x").encode()',
         tests=(
-            f"{KEYED}::test_one_record_moves_the_answers_of_one_key",
             f"{KEYED}::test_every_table_gives_the_exact_answers",
         ),
     ),
