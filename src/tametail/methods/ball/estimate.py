@@ -24,7 +24,7 @@ from tametail.methods.ball.interval import BallMeasure, conclude
 from tametail.methods.ball.shares import scale_rank
 from tametail.privacy.budget import Budget
 from tametail.privacy.choices import choice_rate
-from tametail.queries.rows import Ball, BallSquares, BallSum, Distances
+from tametail.queries.rows import BallSquares, Distances
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
@@ -35,19 +35,43 @@ Floats = npt.NDArray[np.float64]
 
 def vector_mean(plan: RowsPlan, ask: Ask) -> tuple[Estimate, ...]:
     """Run the plan: ask, and conclude from the answers."""
-    size = plan.n
+    size, final = plan.n, plan.cost("sum", plan.rounds)
     if plan.has("centre"):
-        weighing = steps.find_weights(plan, ask, size)
-        first = steps.FIRST_RADIUS_TOLD if plan.scales else steps.FIRST_RADIUS
-        clipped = np.isfinite(weighing.limits).all()
-        largest = steps.LAST_CLIPPED_RADIUS if clipped else steps.LAST_RADIUS
-        measure = _measure(plan, ask, weighing, size, first, largest, 1)
+        centres = np.array(ask(steps.centre_query(plan), plan.cost("centre")))
+        scales = np.array(plan.scales or ())
+        if not plan.scales:
+            cost = plan.cost("scale")
+            scales = steps.read_scales(ask(steps.scale_query(cost, centres, size), cost))
+            still = np.flatnonzero(scales == 0)
+            if still.size:  # columns that seem constant are looked at again
+                again, final = steps.second_look(final, still.size, plan.dim)
+                query = steps.scale_query(again, centres[still], size, still)
+                scales[still] = steps.read_scales(ask(query, again))
+            scales = steps.within_tails(plan, centres, scales)
+        weighing, radii = steps.weigh_columns(plan, centres, scales, final)
     else:
         centres = np.array([_middle(low, high) for low, high in plan.possible])
-        for number in (1, 2):
-            weighing, last = _common_scale(plan, ask, centres, size, number)
-            measure = _measure(plan, ask, weighing, size, -2, last, number)
-            centres = measure.value
+    for number in range(1, plan.rounds + 1):
+        if not plan.has("centre"):
+            cost = plan.cost("scale", number)
+            (octave,) = ask(_common_query(centres, cost, size), cost)
+            weighing, radii = _common_weighing(plan, centres, octave, number)
+        if not weighing.live.any():  # every column looks constant: the centres are the answer
+            measure = BallMeasure.constant(weighing.centres)
+        else:
+            weakest = min(step.cost.strength for step in plan.steps)
+            order = steps.norm_order(weighing.final)
+            ball = steps.make_ball(weighing, *radii, order=order, strength=weakest)
+            cost = plan.cost("radius", number)
+            (level,) = ask(steps.level_query(ball, weighing, size, cost), cost)
+            level = min(level, len(ball.radii) - 1)
+            squares = None
+            if plan.has("spread") and number == plan.rounds:
+                squares = ask(BallSquares(ball, level), plan.cost("spread", number))
+            total = steps.sum_query(plan, ball, level)
+            answer = ask(total, weighing.final)
+            measure = BallMeasure.of(total, weighing.final, plan.unit, answer, size, squares)
+        centres = measure.value
     return conclude(plan, measure)
 
 
@@ -58,13 +82,10 @@ def _middle(low: float, high: float) -> float:
     return min(max(0.0, low), high)
 
 
-def _common_scale(
-    plan: RowsPlan, ask: Ask, centres: Floats, size: int, number: int
-) -> tuple[steps.Weighing, float]:
-    """Find the scale of the largest cells of a row, and the powers of two that radii may have."""
-    cost = plan.cost("scale", number)
+def _common_query(centres: Floats, cost: Budget, size: int) -> Distances:
+    """Ask for the scale of the largest cells of a row."""
     target = max(1, min(round(scale_rank(1) / choice_rate(cost, 1)), size // 2))
-    query = Distances(
+    return Distances(
         tuple(centres.tolist()),
         (steps.HALF_OCTAVES,),
         target,
@@ -73,64 +94,17 @@ def _common_scale(
         window=steps.WINDOW,
         least=2 * target // 3,
     )
-    (octave,) = ask(query, cost)
+
+
+def _common_weighing(
+    plan: RowsPlan, centres: Floats, octave: int, number: int
+) -> tuple[steps.Weighing, tuple[float, float]]:
+    """Weigh all columns alike, and return the powers of two that radii may have."""
     scale = steps.HALF_OCTAVES[octave - 1] if octave else 0.0
     factor = 1 / scale if scale else 0.0
-    order = steps.norm_order(plan.cost("sum", number))
+    final = plan.cost("sum", number)
     # The norm is at most dim^(1/order) times the largest cell.
-    last = 4 + np.ceil(np.log2(plan.dim) / order)
+    last = 4 + np.ceil(np.log2(plan.dim) / steps.norm_order(final))
     everything = np.full(plan.dim, np.inf)
-    weighing = steps.Weighing(
-        centres, np.full(plan.dim, factor), everything, plan.cost("sum", number)
-    )
-    return weighing, float(last)
-
-
-def _measure(
-    plan: RowsPlan,
-    ask: Ask,
-    weighing: steps.Weighing,
-    size: int,
-    first: float,
-    last: float,
-    number: int,
-) -> BallMeasure:
-    """Choose the radius and ask for the sum in the ball."""
-    final, live = weighing.final, int(weighing.live.sum())
-    if not live:  # every column looks constant: the centres are the answer
-        return BallMeasure.constant(weighing.centres)
-    weakest = min(step.cost.strength for step in plan.steps)
-    ball = steps.make_ball(
-        weighing,
-        first,
-        last,
-        order=steps.norm_order(final),
-        strength=weakest,
-    )
-    level = steps.find_radius(ask, ball, live, size, plan.cost("radius", number), final)
-    squares = _ask_squares(plan, ask, ball, level) if _is_last(plan, number) else None
-    return _ask_sum(plan, ask, ball, level, final, size, squares)
-
-
-def _is_last(plan: RowsPlan, number: int) -> bool:
-    return plan.has("spread") and number == plan.rounds
-
-
-def _ask_squares(plan: RowsPlan, ask: Ask, ball: Ball, level: int) -> tuple[int, ...]:
-    return ask(BallSquares(ball, level), plan.cost("spread", plan.rounds))
-
-
-def _ask_sum(
-    plan: RowsPlan,
-    ask: Ask,
-    ball: Ball,
-    level: int,
-    cost: Budget,
-    size: int,
-    squares: tuple[int, ...] | None,
-) -> BallMeasure:
-    rows, missing = steps.count_weights(
-        ball, level, rows=not plan.unit.size_is_public, missing=plan.missing == "skip"
-    )
-    query = BallSum(ball, level, rows, missing)
-    return BallMeasure.of(query, cost, plan.unit, ask(query, cost), size, squares)
+    weighing = steps.Weighing(centres, np.full(plan.dim, factor), everything, final)
+    return weighing, (-2.0, float(last))

@@ -16,11 +16,17 @@ from tametail.methods.ball.shares import (
 )
 from tametail.privacy.budget import Budget, Zcdp
 from tametail.privacy.choices import choice_rate
-from tametail.queries.rows import WIDEST_RADIUS, Ball, BallLevels, ColumnMedians, Distances
+from tametail.queries.rows import (
+    WIDEST_RADIUS,
+    Ball,
+    BallLevels,
+    BallSum,
+    ColumnMedians,
+    Distances,
+)
 from tametail.tail import Bounded, Moment
 
 if TYPE_CHECKING:
-    from tametail.ask import Ask
     from tametail.methods.ball.rows import RowsPlan
 
 Floats = npt.NDArray[np.float64]
@@ -90,59 +96,20 @@ class Weighing:
         return self.factors > 0
 
 
-def find_weights(plan: RowsPlan, ask: Ask, size: int) -> Weighing:
-    """Ask for centres and scales, and weigh the columns."""
-    times = centre_halvings(plan.cost("centre"), size, plan.dim)
-    centres = ask(ColumnMedians(times, plan.possible), plan.cost("centre"))
-    told, final = plan.scales, plan.cost("sum")
-    if told:
-        scales = np.array(told)
-    else:
-        scales, final = _find_scales(plan, ask, centres, size)
-        for column, (centre, tail) in enumerate(zip(centres, plan.tails, strict=True)):
-            if isinstance(tail, Moment):
-                scales[column] = min(scales[column], tail.scale)
-            elif isinstance(tail, Bounded):
-                scales[column] = min(scales[column], max(centre - tail.low, tail.high - centre))
-    factors = weigh(scales, norm_order(final))
-    # What is assumed about a column bounds the bias of a ball; nothing bounds that of clipping.
-    free = np.array([tail is not None for tail in plan.tails])
-    return Weighing(
-        np.array(centres), factors, np.where(free, np.inf, CLIP * factors * scales), final
-    )
+def centre_query(plan: RowsPlan) -> ColumnMedians:
+    """Ask for a median of every column."""
+    return ColumnMedians(centre_halvings(plan.cost("centre"), plan.n, plan.dim), plan.possible)
 
 
-def _find_scales(
-    plan: RowsPlan, ask: Ask, centres: tuple[float, ...], size: int
-) -> tuple[Floats, Budget]:
-    """Return a distance per column that many records exceed, and what is left for the sum.
-
-    Columns that seem constant are looked at again, at the cost of a part of the sum's: the fewer
-    they are, the more it shows.
-    """
-    scales = _choose_scales(plan.cost("scale"), ask, centres, size)
-    final, still = plan.cost("sum"), np.flatnonzero(scales == 0)
-    if not still.size:
-        return scales, final
-    part = SECOND_LOOK * math.sqrt(still.size / plan.dim)
-    again, final = final.split(part, 1 - part)
-    scales[still] = _choose_scales(again, ask, tuple(centres[j] for j in still), size, still)
-    return scales, final
-
-
-def _choose_scales(
-    cost: Budget,
-    ask: Ask,
-    centres: tuple[float, ...],
-    size: int,
-    columns: npt.NDArray[np.int64] | None = None,
-) -> Floats:
+def scale_query(
+    cost: Budget, centres: Floats, size: int, columns: npt.NDArray[np.int64] | None = None
+) -> Distances:
+    """Ask for a distance per column that many records exceed; of all columns, or of some."""
     choices = len(centres)
-    rank = scale_rank(choices)
     times = choice_halvings(cost, size, choices)
-    target = _rank(rank / choice_rate(cost, choices, times), (size >> times) / 2)
-    query = Distances(
-        centres,
+    target = _rank(scale_rank(choices) / choice_rate(cost, choices, times), (size >> times) / 2)
+    return Distances(
+        tuple(centres.tolist()),
         (HALF_OCTAVES,) * choices,
         target,
         SCALE_WEIGHTS,
@@ -151,9 +118,48 @@ def _choose_scales(
         least=2 * target // 3,
         columns=None if columns is None else tuple(columns.tolist()),
     )
-    chosen = ask(query, cost)
+
+
+def read_scales(chosen: tuple[int, ...]) -> Floats:
+    """Return the distances that were chosen; 0 for a column that seems constant."""
     steps = (0.0, *HALF_OCTAVES[1:], HALF_OCTAVES[-1])
     return np.array([steps[index] for index in chosen])
+
+
+def second_look(final: Budget, still: int, dim: int) -> tuple[Budget, Budget]:
+    """Divide the sum's budget: another look at columns that seem constant, and what is left.
+
+    The fewer they are, the more it shows.
+    """
+    part = SECOND_LOOK * math.sqrt(still / dim)
+    again, left = final.split(part, 1 - part)
+    return again, left
+
+
+def within_tails(plan: RowsPlan, centres: Floats, scales: Floats) -> Floats:
+    """Return the scales, none larger than what is assumed about its column."""
+    most = [
+        tail.scale
+        if isinstance(tail, Moment)
+        else max(centre - tail.low, tail.high - centre)
+        if isinstance(tail, Bounded)
+        else math.inf
+        for centre, tail in zip(centres.tolist(), plan.tails, strict=True)
+    ]
+    return np.minimum(scales, most)
+
+
+def weigh_columns(
+    plan: RowsPlan, centres: Floats, scales: Floats, final: Budget
+) -> tuple[Weighing, tuple[float, float]]:
+    """Weigh the columns by their scales, and return the powers of two that radii may have."""
+    factors = weigh(scales, norm_order(final))
+    # What is assumed about a column bounds the bias of a ball; nothing bounds that of clipping.
+    free = np.array([tail is not None for tail in plan.tails])
+    limits = np.where(free, np.inf, CLIP * factors * scales)
+    first = FIRST_RADIUS_TOLD if plan.scales else FIRST_RADIUS
+    last = LAST_CLIPPED_RADIUS if np.isfinite(limits).all() else LAST_RADIUS
+    return Weighing(centres, factors, limits, final), (first, last)
 
 
 def _rank(wanted: float, most: float) -> int:
@@ -227,10 +233,18 @@ def few_rows(final: Budget, live: int) -> float:
     return FEW_ROWS / 2 * live / final.strength
 
 
-def find_radius(ask: Ask, ball: Ball, live: int, size: int, cost: Budget, final: Budget) -> int:
-    """Choose a radius that few rows exceed: the bias of cutting them is about the noise's size."""
-    target = _rank(1.5 / choice_rate(cost, 1) + few_rows(final, live), size / 4)
+def level_query(ball: Ball, weighing: Weighing, size: int, cost: Budget) -> BallLevels:
+    """Ask for a radius that few rows exceed: the bias of cutting them is about the noise's size."""
+    few = few_rows(weighing.final, int(weighing.live.sum()))
+    target = _rank(1.5 / choice_rate(cost, 1) + few, size / 4)
     count = len(ball.radii)
     weights = tuple(1 << max(54 - 3 * step // FINENESS, 0) for step in range(count + 1))
-    (chosen,) = ask(BallLevels(ball, target, weights), cost)
-    return min(chosen, count - 1)
+    return BallLevels(ball, target, weights)
+
+
+def sum_query(plan: RowsPlan, ball: Ball, level: int) -> BallSum:
+    """Ask for the sum of the rows in the ball, with the numbers of rows and of missing cells."""
+    rows, missing = count_weights(
+        ball, level, rows=not plan.unit.size_is_public, missing=plan.missing == "skip"
+    )
+    return BallSum(ball, level, rows, missing)
