@@ -59,16 +59,17 @@ def run(task: Task) -> Outcome:
         release = tt.mean(
             records, epsilon=task.epsilon, unit=task.unit, tail=tail, confidence=CONFIDENCE
         )
-        low, high = release.low or 0.0, release.high or 0.0  # never None: there is a confidence
-        covered += low <= _target(population, release) <= high
-        widths.append((high - low) / _t_width(records))
+        interval = release[0].intervals[-1]  # with a tail the only one; else the winsorised mean's
+        covered += interval.low <= _target(population, release) <= interval.high
+        widths.append((interval.high - interval.low) / _t_width(records))
     return Outcome(task, covered, float(np.median(widths)))
 
 
 def _target(population: Population, release: Release) -> float:
-    if release.interval_for == "mean" or release.clip is None:
+    row = release[0]
+    if row.intervals[-1].describes == "mean" or row.clip is None:
         return population.mean()
-    return population.winsorised_mean(*release.clip)
+    return population.winsorised_mean(*row.clip)
 
 
 def _t_width(records: Floats) -> float:
