@@ -1,6 +1,7 @@
 """Means by group, through the public interface."""
 
 import json
+import math
 
 import numpy as np
 import pandas as pd
@@ -222,3 +223,14 @@ def test_the_command_line_prints_a_table_csv_and_json(data, tmp_path, capsys):
     private = ["plan", "--epsilon", "1", "--delta", "1e-6", "-n", "20000", "--by", "state"]
     assert main(private) == 0
     assert "keys" in capsys.readouterr().out
+
+
+def test_a_group_without_records_has_no_ends_and_a_warning():
+    rng = np.random.default_rng(8)
+    frame = pd.DataFrame({"x": rng.lognormal(size=4000), "key": rng.choice(["a", "b"], 4000)})
+    release = tt.mean(frame, "x", epsilon=1, by="key", keys=["a", "b", "nobody"])
+    row = release["nobody"]
+    assert (row.low, row.high) == (-math.inf, math.inf)
+    assert [note.code for note in row.notes] == ["nothing-seen"]
+    assert not release.reliable
+    assert release["a"].notes == ()

@@ -22,7 +22,7 @@ import numpy as np
 from tametail.keys import Key
 from tametail.means import Estimate, Interval
 from tametail.methods.groups import constants as tuned
-from tametail.methods.groups.interval import pooled_interval
+from tametail.methods.groups.interval import fewest_records, pooled_interval
 from tametail.methods.groups.plan import GroupPlan, asked, group_plans
 from tametail.methods.groups.shape import Array, Shape
 from tametail.methods.groups.shrink import shrunk
@@ -54,6 +54,13 @@ _UNLIKE = Note(
     "doubtful",
     "most records of this group lie beyond the usual ones of all groups: its mean is drawn towards "
     "the others",
+)
+
+
+_EMPTY = Note(
+    "warning",
+    "nothing-seen",
+    "no record of this group stands out of the noise: it may be empty, and its mean says nothing",
 )
 
 
@@ -184,10 +191,15 @@ class _Pooled:
             intervals,
             clip=ends,
             assumption_doubtful=is_unlike,
-            notes=(_UNLIKE,) if is_unlike else (),
+            notes=self._notes(cells, is_unlike=is_unlike),
             count=count,
             variance=self._variance(lattice, count) if self._shrinks else None,
         )
+
+    def _notes(self, cells: Array, *, is_unlike: bool) -> tuple[Note, ...]:
+        if fewest_records(self.part, cells) < 1:
+            return (_EMPTY,)
+        return (_UNLIKE,) if is_unlike else ()
 
     @property
     def _shrinks(self) -> bool:

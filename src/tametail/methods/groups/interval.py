@@ -23,6 +23,13 @@ from tametail.queries.column import Lattice
 Array = npt.NDArray[np.float64]
 
 
+def fewest_records(part: GroupPlan, cells: Array) -> float:
+    """Bound the number of records of a group from below; less than 1: it may be noise alone."""
+    risk = split_risk(1 - (part.confidence or 0.95))
+    missed = noise_for(part.costs["cells"], 1, 1).sum_quantile(risk.noise / 4, 3)
+    return float(cells.sum()) - missed
+
+
 def pooled_interval(
     part: GroupPlan,
     value: float,
@@ -32,22 +39,19 @@ def pooled_interval(
     lattice: Lattice | None,
     total: int,
 ) -> Interval:
-    """Return the interval of a small group; without a spread nothing is known."""
+    """Return the interval of a small group; without a spread, or a record, nothing is known."""
     confidence = part.confidence or 0.0
-    if cells is None or lattice is None:
+    if cells is None or lattice is None or fewest_records(part, cells) < 1:
         nothing = dict.fromkeys(("privacy", "sampling", "truncation", "rounding"))
         return Interval(*part.possible, MEAN, True, nothing, confidence)
     reach, risk = lattice.value(lattice.side), split_risk(1 - confidence)
     cell_noise = noise_for(part.costs["cells"], 1, 1)
-    fewest = float(cells.sum()) - cell_noise.sum_quantile(risk.noise / 4, 3)
-    if fewest < 1:  # the count may be noise alone: nothing is known but where records are clipped
-        noise, sampling = 2 * reach, 0.0
-    else:
-        noise = _noise(part, lattice, cells, total, fewest, risk)
-        sampling = 0.0
-        if part.plan.target == "population":
-            square = _second_moment(cells, cell_noise, fewest, reach, max(cuts), risk)
-            sampling = mean_deviation(math.sqrt(square), 2 * reach, fewest, risk.sampling / 2)
+    fewest = fewest_records(part, cells)
+    noise = _noise(part, lattice, cells, total, fewest, risk)
+    sampling = 0.0
+    if part.plan.target == "population":
+        square = _second_moment(cells, cell_noise, fewest, reach, max(cuts), risk)
+        sampling = mean_deviation(math.sqrt(square), 2 * reach, fewest, risk.sampling / 2)
     rounding = lattice.tick + 2 * math.ulp(abs(centre) + reach)
     half = noise + sampling + rounding
     low, high = part.possible
