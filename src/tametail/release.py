@@ -145,7 +145,8 @@ class Release:
         It holds if both intervals do: with confidence 1 - 2a if each alone has 1 - a.
 
         >>> import pandas, tametail as tt
-        >>> frame = pandas.DataFrame({"paid": [1.0, 5.0] * 5000, "state": ["CA", "NY"] * 5000})
+        >>> paid = [1.0, 9.0, 2.0, 8.0] * 5000
+        >>> frame = pandas.DataFrame({"paid": paid, "state": ["CA", "NY"] * 10_000})
         >>> release = tt.mean(frame, "paid", by="state", keys=["CA", "NY"], epsilon=1)
         >>> release.difference("NY", "CA").low > 3
         True

@@ -346,7 +346,7 @@ def test_progress_goes_by_the_clock(monkeypatch):
     now = [0.0]
     monkeypatch.setattr(local.time, "monotonic", lambda: now[0])
     told = []
-    teller = local._Teller(told.append)
+    teller = local.Teller(told.append)
     for step in range(1000):
         now[0] = step / 1000  # a second in all: told ten times at most
         teller.tell(step / 1000)

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+import tametail as tt
+
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
 
@@ -63,15 +65,23 @@ def observe(call: Callable[[], Any], capfd: Any) -> Observed:
     )
 
 
+#: What of a release and of its rows is decided by noisy answers.
+_FROM_ANSWERS = ("answers", "assumption_doubtful", "intervals", "notes", "remarks")
+
+
 def shape_of(value: Any) -> Any:
     """Return the types of a value and of all that it holds, and its words, without numbers.
 
-    How many answers there are follows from the answers, and ``assumption_doubtful`` and the ends
-    of an interval are answers too: of these only the type is noted.
+    How many answers there are follows from the answers, and so do doubts, notes, and how many
+    intervals there are: these are left out. That they follow from nothing else is what a replay
+    shows, and a release that is not its own replay looks like none other.
     """
     if is_dataclass(value) and not isinstance(value, type):
         held = {field.name: getattr(value, field.name) for field in fields(value)}
-        held.pop("answers", None)
+        if "answers" in held and tt.replay(value.plan, value.answers) != value:
+            return "not a function of its answers", held["answers"]
+        for name in _FROM_ANSWERS:
+            held.pop(name, None)
         return type(value).__name__, {name: shape_of(item) for name, item in held.items()}
     if isinstance(value, dict):
         return {key: shape_of(item) for key, item in value.items()}

@@ -33,6 +33,7 @@ from tametail.privacy.budget import Approx, Budget, Zcdp, exponential_rate, nois
 from tametail.privacy.choices import choice_rate
 from tametail.privacy.unit import Unit
 from tametail.queries.column import Buckets, Median
+from tametail.queries.groups import KeyCounts, Keyed
 from tametail.queries.paper import Scores
 from tametail.queries.query import GaussianQuery, SumQuery
 from tametail.queries.rows import BallLevels, ColumnMedians, Distances
@@ -251,7 +252,30 @@ def _weigh_ranks(both: Any, answer: Any, query: Any, cost: Budget, _: Unit) -> f
     return float(choice_rate(cost, query.choices, query.halvings)) * gain
 
 
+def _weigh_keyed(both: Any, answer: Any, query: Keyed, cost: Budget, unit: Unit) -> float:
+    """Add up over the keys, each with the noise of its own part of the question."""
+    numbers, total = iter(answer), 0.0
+    for part, *pair in zip(query.parts, *both, strict=True):
+        mine = [next(numbers) for _ in pair[0]]
+        total += _weigh_noise(pair, mine, part, cost, unit)
+    return total
+
+
+def _weigh_keys(both: Any, answer: Any, query: KeyCounts, cost: Budget, unit: Unit) -> float:
+    """Weigh the keys that are shown; one that only one neighbour holds decides."""
+    scale = noise_for(cost, query.sensitivity(unit).l1, 1).scale
+    first, second = (dict(counts) for counts in both)
+    total = 0.0
+    for key, noisy in answer:
+        if (key in first) != (key in second):
+            return math.copysign(IMPOSSIBLE, (key in first) - (key in second))
+        total += (abs(noisy - second[key]) - abs(noisy - first[key])) / scale
+    return total
+
+
 _WEIGH: dict[type[Any], Callable[..., float]] = {
+    Keyed: _weigh_keyed,
+    KeyCounts: _weigh_keys,
     Median: _weigh_median,
     ColumnMedians: _weigh_medians,
     Buckets: _weigh_bucket,
