@@ -23,7 +23,7 @@ CLAIMS = Path(__file__).with_name("claims.csv")
 def tametail(*arguments: str) -> str:
     """Show a command as a user would type it, run it, show and return what it prints."""
     print(f"$ {shlex.join(('tametail', *arguments))}")
-    command = [sys.executable, "-m", "tametail.cli", *arguments]
+    command = [sys.executable, "-m", "tametail", *arguments]
     # Run beside the file, so that the command reads the same from any directory.
     done = subprocess.run(command, cwd=CLAIMS.parent, stdout=subprocess.PIPE, text=True, check=True)
     print(done.stdout)

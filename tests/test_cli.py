@@ -9,11 +9,14 @@ import sys
 import time
 from pathlib import Path
 
+import click
 import numpy as np
 import pytest
 
 import tametail as tt
 from tametail import cli
+from tametail.cli import mean
+from tametail.cli.shell import COMMANDS
 from tametail.planning import Plan
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
@@ -164,7 +167,7 @@ def test_failures_inside_say_nothing_of_the_data(run, claims, monkeypatch):
     def fail(*_):
         raise RuntimeError("record 17 is 4321.5")
 
-    monkeypatch.setattr(cli, "carry_out", fail)
+    monkeypatch.setattr(mean, "carry_out", fail)
     code, out, err = run("mean", claims, "--column", "amount", "--epsilon", 1)
     assert (code, out) == (1, "")
     assert "counts as spent" in err
@@ -175,7 +178,7 @@ def test_interrupted(run, claims, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "carry_out", interrupt)
+    monkeypatch.setattr(mean, "carry_out", interrupt)
     code, out, err = run("mean", claims, "--column", "amount", "--epsilon", 1)
     assert (code, out) == (130, "")
     assert "if the data had been opened, the budget of this release counts as spent" in err
@@ -186,7 +189,7 @@ def test_terminated(run, claims, monkeypatch):
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(5)
 
-    monkeypatch.setattr(cli, "carry_out", terminate)
+    monkeypatch.setattr(mean, "carry_out", terminate)
     before = signal.getsignal(signal.SIGTERM)
     code, _, err = run("mean", claims, "--column", "amount", "--epsilon", 1)
     assert (code, err.count("\n")) == (143, 1)
@@ -251,7 +254,7 @@ def test_without_a_command_help_goes_to_stderr(run):
 
 def test_on_a_terminal_progress_shows_percent_only(claims):
     terminal, other = pty.openpty()
-    command = [sys.executable, "-m", "tametail.cli", "mean", claims, "--column=amount"]
+    command = [sys.executable, "-m", "tametail", "mean", claims, "--column=amount"]
     done = subprocess.run(
         [*command, "--epsilon=1"], stdout=subprocess.PIPE, stderr=other, check=True
     )
@@ -276,3 +279,20 @@ def test_demo(tmp_path):
     assert "$ tametail mean claims.csv --column amount --epsilon 1\n" in done.stdout
     assert "--moment 2:2500 --within 1e6 --json" in done.stdout
     assert "synthetic" in done.stdout
+
+
+def test_every_command_of_the_registry_has_help_and_is_documented(run):
+    names = list(COMMANDS)
+    context = click.Context(cli.commands)
+    assert cli.commands.list_commands(context) == names
+    for name in names:
+        code, out, err = run(name, "--help")
+        assert (code, err) == (0, "")
+        assert out.startswith(f"Usage: tametail {name}")
+
+
+def test_python_runs_the_module():
+    done = subprocess.run(
+        [sys.executable, "-m", "tametail", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"tametail {tt.__version__}\n"

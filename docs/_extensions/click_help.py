@@ -18,9 +18,11 @@ class ClickHelp(SphinxDirective):
 
     def run(self) -> list[nodes.Node]:
         """Return a section with a literal block for each command."""
-        group = cli._commands
+        group = cli.commands
         top = click.Context(group, info_name="tametail", max_content_width=_WIDTH)
-        return [self._section(group.commands[name], top) for name in group.list_commands(top)]
+        return [
+            self._section(group.get_command(top, name), top) for name in group.list_commands(top)
+        ]
 
     def _section(self, command: click.Command, top: click.Context) -> nodes.Element:
         context = click.Context(
@@ -32,7 +34,7 @@ class ClickHelp(SphinxDirective):
         section += nodes.literal_block(text, text, language="text")
         if isinstance(command, click.Group):
             for name in command.list_commands(context):
-                section += self._section(command.commands[name], context)
+                section += self._section(command.get_command(context, name), context)
         return section
 
 

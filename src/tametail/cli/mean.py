@@ -1,0 +1,115 @@
+"""``tametail mean``: a private release of the mean of columns of files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import click
+
+from tametail import explain
+from tametail.api import carry_out
+from tametail.cli.progress import progress
+from tametail.cli.request import plan_of, request_options, text_of
+from tametail.ledger import Payment, locator_of
+from tametail.ledger.commands import ledger_option
+from tametail.planning import Plan
+from tametail.release import Release
+
+
+@click.command("mean")
+@click.argument("file")
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    help="Name of the column, or a computation; may be left out if there is only one column. "
+    "Repeated: several means.",
+)
+@click.option("--where", help='Condition on records, such as "age >= 65"; others are missing.')
+@request_options
+@click.option("--plan", "plan_file", metavar="FILE.json", help="Follow what `plan --json` wrote.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print the table as CSV.")
+@ledger_option
+@click.option("--dataset", help="The name that the ledger has for these data.")
+@click.option("--release-id", help="An id of yours: the same request is then released once.")
+@click.option("--dry-run", is_flag=True, help="Show price and what would be left.")
+@click.pass_context
+def mean_command(
+    ctx: click.Context,
+    /,
+    file: str,
+    columns: tuple[str, ...],
+    where: str | None,
+    plan_file: str | None,
+    as_json: bool,
+    as_csv: bool,
+    place: str | None,
+    dataset: str | None,
+    release_id: str | None,
+    dry_run: bool,
+    **request: Any,
+) -> None:
+    """Release the mean of a column, or of several columns, of FILE (Parquet or CSV)."""
+    if plan_file is None:
+        planned = plan_of(dim=len(columns) or 1, **request)
+    else:
+        person = request.pop("person") or None
+        _check_left_alone(ctx, request)
+        planned = Plan.from_json(text_of(plan_file)).about(person, None)
+    planned = planned.about(None, where)
+    # A ledger that only the environment names is used where data are named.
+    payment = (
+        None
+        if dataset is None and release_id is None and _from_environment(ctx)
+        else Payment.parse(place, dataset, release_id)
+    )
+    if dry_run:
+        click.echo(_quote(payment, planned, file))
+        return
+    with progress() as tell:
+        release = carry_out(planned, file, columns or None, tell, payment)
+    if as_csv:
+        click.echo(_csv(release), nl=False)
+    elif as_json:
+        # Hundreds of noisy counts are for programs that replay, not for a terminal.
+        record = {key: cell for key, cell in release.to_dict().items() if key != "answers"}
+        click.echo(json.dumps(record, indent=2, allow_nan=False))
+    else:
+        click.echo("\n".join(explain.lines(release)))
+
+
+def _from_environment(ctx: click.Context) -> bool:
+    return ctx.get_parameter_source("place") is not click.core.ParameterSource.COMMANDLINE
+
+
+def _quote(payment: Payment | None, planned: Plan, file: str) -> str:
+    if payment is None:
+        return f"price: {planned.budget}; no ledger is charged"
+    unit = planned.unit
+    return str(
+        payment.quote(
+            budget=planned.budget, unit=unit.value, person=unit.person, locator=locator_of(file)
+        )
+    )
+
+
+def _csv(release: Release) -> str:
+    """Return the rows as CSV, with the columns of :meth:`Release.to_frame`."""
+    columns = release.cells()
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*columns.values(), strict=True))
+    return text.getvalue()
+
+
+def _check_left_alone(ctx: click.Context, request: dict[str, Any]) -> None:
+    default = click.core.ParameterSource.DEFAULT
+    given = [name for name in request if ctx.get_parameter_source(name) is not default]
+    if given:
+        names = " and ".join("-n" if name == "n" else f"--{name}" for name in given)
+        raise click.UsageError(f"{names} given beside --plan, which already says so: leave it out.")

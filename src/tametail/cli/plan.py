@@ -1,0 +1,81 @@
+"""``tametail plan``: what a release will cost and bring, from public numbers alone."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from tametail.api import epsilon_for, sample_size
+from tametail.cli.request import plan_of, request_options, tail_of
+from tametail.errors import ParameterError
+from tametail.planning import Plan
+
+
+@click.command("plan")
+@request_options
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option(
+    "--error", type=float, help="Ask which n, or with -n which epsilon, this error needs."
+)
+@click.option("--plot", "picture", metavar="FILE.png", help="Draw the error against n.")
+@click.option("--dim", type=int, default=1, show_default=True, help="Number of columns.")
+def plan_command(error: float | None, picture: str | None, as_json: bool, **request: Any) -> None:
+    """Plan a release from public numbers; no data are read and nothing is spent.
+
+    With --error and a budget, the least n is found whose interval has a half-width of at most
+    that; with --error and -n, the least epsilon.
+    """
+    if request["dim"] != 1 and not (error is None and picture is None):
+        raise click.UsageError("--error and --plot are for one column: leave out --dim.")
+    if error is not None:
+        request |= _answer(error, **request)
+    elif request["n"] is None:
+        raise click.UsageError("a plan needs a size or an error: write -n 10000 or --error 5.")
+    planned = plan_of(**request)
+    if picture is not None:
+        _save(planned, picture)
+    confidence = request["confidence"] or 0.95
+    half_width = planned.half_width(confidence)
+    if as_json:
+        predicted = {
+            "rmse": planned.rmse,
+            "relative_rmse": planned.relative_rmse,
+            "half_width": half_width,
+            "advice": planned.advice,
+        }
+        click.echo(json.dumps(planned.to_dict() | predicted, indent=2, allow_nan=False))
+        return
+    if error is not None:
+        click.echo(f"An error of {error:g} needs n = {planned.n:,} and {planned.budget}.")
+    in_units = planned.dim == 1 and planned.tails[0] is not None
+    unit = "" if in_units else " standard deviations"
+    click.echo(planned)
+    if half_width is not None:
+        click.echo(f"  {100 * confidence:g}% interval of about ±{half_width:.4g}{unit}")
+
+
+def _answer(error: float, **request: Any) -> dict[str, Any]:
+    """Find the number that is missing: n for a budget, or epsilon for an n."""
+    if request["target"] != "population" or request["confidence"] is None:
+        raise click.UsageError("--error is about an interval for the population's mean.")
+    common = {"confidence": request["confidence"], "unit": request["unit"]}
+    tail = tail_of(request["moment"], request["bounds"])
+    budget = {name: request[name] for name in ("epsilon", "delta", "rho")}
+    if request["n"] is None:
+        return {"n": sample_size(error, tail=tail, **budget, **common)}
+    if any(value is not None for value in budget.values()):
+        raise click.UsageError(
+            "-n, --error and a budget are given together: leave one of them out."
+        )
+    return {"epsilon": epsilon_for(error, n=request["n"], tail=tail, **common)}
+
+
+def _save(planned: Plan, picture: str) -> None:
+    figure: Any = planned.plot().figure
+    try:
+        figure.savefig(picture)
+    except (OSError, ValueError) as error:
+        raise ParameterError(f"--plot {picture!r} cannot be written: {error}.") from None
+    click.echo(f"wrote {picture}", err=True)

@@ -1,0 +1,157 @@
+"""What a request consists of, as options: the same for every command that makes one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from tametail._shown import shown
+from tametail.api import plan
+from tametail.errors import ParameterError
+from tametail.planning import Plan
+from tametail.tail import Bounded, Moment, Tail
+
+
+def numbers(form: str, *counts: int) -> Callable[..., Any]:
+    """Return a reader of numbers with colons between them, as many as one of ``counts``."""
+
+    def read(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
+        if value is None:
+            return None
+        try:
+            numbers = tuple(map(float, value.split(":")))
+        except ValueError:
+            numbers = ()
+        if len(numbers) not in counts:
+            raise click.BadParameter(f"{shown(value)} is not of the form {form}.", ctx, param)
+        return numbers if len(numbers) > 1 else numbers[0]
+
+    return read
+
+
+def _confidence(ctx: click.Context, param: click.Parameter, value: str) -> float | None:
+    read = numbers("a number between 0 and 1, or none", 1)
+    return None if value == "none" else float(read(ctx, param, value))
+
+
+#: What a request consists of; the same for both commands.
+_REQUEST = (
+    click.option("--epsilon", type=float, help="Privacy budget: pure differential privacy."),
+    click.option("--delta", type=float, help="With --epsilon: approximate differential privacy."),
+    click.option("--rho", type=float, help="Privacy budget: zero-concentrated (zCDP)."),
+    click.option(
+        "--moment",
+        metavar="K:SCALE",
+        callback=numbers("K:SCALE, such as 2:1000", 2),
+        help="Assume E|X - mean|^K <= SCALE^K; 2:1000 is a standard deviation of at most 1000.",
+    ),
+    click.option(
+        "--bounds",
+        metavar="LOW:HIGH",
+        callback=numbers("LOW:HIGH, such as 0:120", 2),
+        help="Assume that every record lies in here.",
+    ),
+    click.option(
+        "--within",
+        metavar="R|LOW:HIGH",
+        callback=numbers("R or LOW:HIGH, such as 1e6 or 0:inf", 1, 2),
+        help="Where the mean can be: R for -R:R, or LOW:HIGH, such as 0:inf.",
+    ),
+    click.option(
+        "--unit",
+        type=click.Choice(["add-remove", "replace-one"]),
+        default="add-remove",
+        show_default=True,
+        help="What is protected: one record more or less, or one record changed.",
+    ),
+    click.option(
+        "--missing",
+        type=click.Choice(["skip", "none"]),
+        default="skip",
+        show_default=True,
+        help="skip leaves missing cells out; none is your promise that there are none.",
+    ),
+    click.option("-n", "n", type=int, help="A public guess of the number of records."),
+    click.option(
+        "--confidence",
+        metavar="P|none",
+        callback=_confidence,
+        default="0.95",
+        show_default=True,
+        help="Of the interval; none spends nothing on it.",
+    ),
+    click.option(
+        "--target",
+        type=click.Choice(["population", "data"]),
+        default="population",
+        show_default=True,
+        help="Whose mean the interval is for.",
+    ),
+    click.option("--common", is_flag=True, help="Several columns share one unit and one size."),
+    click.option(
+        "--person",
+        multiple=True,
+        help="Column that says whose record it is: persons are protected. Repeated: a tuple.",
+    ),
+    click.option(
+        "--each",
+        type=click.Choice(["record", "person"]),
+        default="record",
+        show_default=True,
+        help="With --person: what counts once, a record or a person's own mean.",
+    ),
+    click.option("--rows", type=int, help="With --person and -n persons: a guess of the records."),
+    click.option("--by", multiple=True, help="A mean for each value of this column. Repeatable."),
+    click.option("--keys", metavar="A,B,...", help="The groups, which must be public."),
+    click.option("--keys-file", metavar="FILE", help="The same, one in a line; tabs part cells."),
+    click.option("--other", metavar="NAME", help="One more group, for all rows of no other."),
+)
+
+
+def request_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of a request; it hands them on to :func:`plan_of`."""
+    for option in reversed(_REQUEST):
+        command = option(command)
+    return command
+
+
+def plan_of(*, moment: Any, bounds: Any, person: tuple[str, ...], **request: Any) -> Plan:
+    """Return the plan that these options ask for."""
+    if all(request[name] is None for name in ("epsilon", "delta", "rho")):
+        raise click.UsageError(
+            "there is no privacy budget: write --epsilon 1, or --epsilon 1 --delta 1e-6, or "
+            "--rho 0.5."
+        )
+    return plan(tail=tail_of(moment, bounds), person=person or False, **_groups(**request))
+
+
+def _groups(*, by: Any, keys: Any, keys_file: Any, **request: Any) -> dict[str, Any]:
+    """Read which groups are asked for; keys are text, which stands for whole numbers too."""
+    if keys is not None and keys_file is not None:
+        raise click.UsageError("--keys and --keys-file are given together: leave one of them out.")
+    found: list[Any] | None = None if keys is None else keys.split(",")
+    if keys_file is not None:
+        found = [line for line in text_of(keys_file, "--keys-file").splitlines() if line]
+    if found is not None and len(by) > 1:
+        found = [tuple(line.split("\t")) for line in found]
+    return request | {"by": list(by) or None, "keys": found}
+
+
+def tail_of(moment: Any, bounds: Any) -> Tail:
+    """Return what is assumed about the records."""
+    if moment and bounds:
+        raise click.UsageError("--moment and --bounds are given together: leave one of them out.")
+    if moment:
+        return Moment(*moment)
+    return Bounded(*bounds) if bounds else None
+
+
+def text_of(path: str, option: str = "--plan") -> str:
+    """Return what a file holds that an option names."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise ParameterError(f"{option} {path!r} cannot be read: check the path.") from None

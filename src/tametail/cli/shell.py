@@ -1,0 +1,86 @@
+"""The group of commands, and ``main``, which turns what they raise into exit codes."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.metadata import version
+from typing import Final, NoReturn
+
+import click
+
+from tametail.errors import TametailError
+
+#: Every command and where it is: loaded when it is first used, so that each starts quickly.
+COMMANDS: Final = {
+    "mean": "tametail.cli.mean:mean_command",
+    "plan": "tametail.cli.plan:plan_command",
+    "ledger": "tametail.ledger.commands:ledger_commands",
+    "reproduce": "tametail.cli.reproduce:reproduce_command",
+}
+
+_SPENT: Final = "if the data had been opened, the budget of this release counts as spent."
+
+
+class _Registry(click.Group):
+    """The commands of :data:`COMMANDS`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's verb
+        """Return the names, in the order of the registry."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Load a command."""
+        if cmd_name not in COMMANDS:
+            return None
+        module, name = COMMANDS[cmd_name].split(":")
+        command: click.Command = getattr(import_module(module), name)
+        return command
+
+
+@click.group(
+    cls=_Registry,
+    invoke_without_command=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+@click.version_option(version("tametail"), prog_name="tametail", message="%(prog)s %(version)s")
+@click.pass_context
+def commands(ctx: click.Context) -> None:
+    """Means of heavy-tailed data under differential privacy, without guessing bounds."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help(), err=True)
+        ctx.exit(2)
+
+
+class _Terminated(BaseException):
+    """SIGTERM, as an exception, so that files are closed and one line is said."""
+
+
+def _terminate(*_: object) -> NoReturn:
+    raise _Terminated
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    before = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        done = commands.main(arguments, prog_name="tametail", standalone_mode=False)
+    except click.ClickException as error:
+        return _say(error.format_message(), error.exit_code)
+    except TametailError as error:
+        return _say(str(error), error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        return _say(f"interrupted; {_SPENT}", 130)
+    except _Terminated:
+        return _say(f"terminated; {_SPENT}", 143)
+    except Exception:  # what it says may quote records
+        return _say(f"failed inside; {_SPENT} Please report how to see it again.", 1)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    return done if isinstance(done, int) else 0
+
+
+def _say(message: str, code: int) -> int:
+    click.echo(f"tametail: {' '.join(message.split())}", err=True)
+    return code
