@@ -22,10 +22,11 @@ WINSORISED = "winsorised mean"
 class Interval:
     """An interval, what it describes, whether that is proved, and what it is made of.
 
-    ``parts`` are distances: ``privacy``, what noise on sum and count changes at most, with the
-    confidence of the release; ``sampling``, the same for the choice of the records;
-    ``truncation``, for what lies beyond the clip points, None if nothing bounds that; and
-    ``rounding``. Large parts seldom come together, so an interval may be narrower than their sum.
+    ``parts`` are distances, each with the confidence of the release: ``privacy``, what privacy
+    changed, that is noise and, in an interval for the mean, the private choice of clip points;
+    ``sampling``, what the choice of the records did; ``truncation``, what lies beyond the clip
+    points, None if nothing bounds that; and ``rounding``. The first two say what is likely, so that
+    large ones seldom come together: an interval may be narrower than their sum.
     """
 
     low: float

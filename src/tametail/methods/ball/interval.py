@@ -159,6 +159,8 @@ class Widths:
 
     measure: BallMeasure
     noise: Floats
+    privacy: Floats
+    """What noise on sum and count changes, with the confidence of the release."""
     sampling: Floats
     bias: Floats
     reach: Floats
@@ -172,7 +174,7 @@ class Widths:
         nothing = np.zeros(plan.dim)
         if measure.query is None or measure.noise is None:
             bias = _bias(plan, measure, nothing, nothing + 1)
-            return cls(measure, nothing, nothing, bias, bias, None)
+            return cls(measure, nothing, nothing, nothing, bias, bias, None)
         confidence = DOUBT if plan.confidence is None else plan.confidence
         risk = {name: part * (1 - confidence) for name, part in RISKS.items()}
         present, noise = _noise_reach(measure, measure.query, measure.noise, risk["noise"])
@@ -184,8 +186,10 @@ class Widths:
                 sampling = seen.sampling
         width = (noise + 0.5 + sampling) * measure.ticks
         bias = _bias(plan, measure, width, cut)
+        privacy = _likely_noise(measure, measure.query, measure.noise, 1 - confidence)
         noise, sampling = noise * measure.ticks, sampling * measure.ticks
-        return cls(measure, noise, sampling, bias, width + bias, squares)
+        privacy = privacy * measure.ticks
+        return cls(measure, noise, privacy, sampling, bias, width + bias, squares)
 
     def intervals(
         self, plan: RowsPlan, value: Floats, held: list[bool]
@@ -214,7 +218,7 @@ class Widths:
         if not assumed and rounding == 0:
             return dict.fromkeys(PARTS[:3]) | {"rounding": 0.0}
         truncation = float(self.bias[column]) if assumed else None
-        sizes = float(self.noise[column]), float(self.sampling[column]), truncation, rounding
+        sizes = float(self.privacy[column]), float(self.sampling[column]), truncation, rounding
         return dict(zip(PARTS, sizes, strict=True))
 
     def held_back(self, value: Floats) -> list[bool]:
@@ -274,6 +278,15 @@ def _noise_reach(
     least = np.maximum(measure.present - miss, 1.0)
     # S/C - S'/C' = (noise on S - S'/C' noise on C) / C
     return least, (bound + np.abs(measure.offsets) * miss) / least
+
+
+def _likely_noise(measure: BallMeasure, query: BallSum, noise: Noise, risk: float) -> Floats:
+    """Return what noise on sum and numbers changes in each mean, all at once, but for this risk."""
+    usual = noise.quantile(risk / query.ball.dim)
+    weights = [weight for weight in (query.count_weight, query.missing_weight) if weight]
+    miss = measure.offsets * math.hypot(*(usual / weight for weight in weights), 0.0)
+    found: Floats = np.hypot(usual, miss) / np.maximum(measure.present, 1.0)
+    return found
 
 
 class _Squares:

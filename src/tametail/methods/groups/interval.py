@@ -47,7 +47,7 @@ def pooled_interval(
     reach, risk = lattice.value(lattice.side), split_risk(1 - confidence)
     cell_noise = noise_for(part.costs["cells"], 1, 1)
     fewest = fewest_records(part, cells)
-    noise = _noise(part, lattice, cells, total, fewest, risk)
+    noise = sum(_noises(part, lattice, cells, total, risk.noise / 2)) / fewest
     sampling = 0.0
     if part.plan.target == "population":
         square = _second_moment(cells, cell_noise, fewest, reach, max(cuts), risk)
@@ -55,7 +55,8 @@ def pooled_interval(
     rounding = lattice.tick + 2 * math.ulp(abs(centre) + reach)
     half = noise + sampling + rounding
     low, high = part.possible
-    parts = {"privacy": noise, "sampling": sampling, "truncation": None, "rounding": rounding}
+    privacy = math.hypot(*_noises(part, lattice, cells, total, 1 - confidence)) / fewest
+    parts = {"privacy": privacy, "sampling": sampling, "truncation": None, "rounding": rounding}
     return Interval(
         low=max(min(max(value - half, centre - reach), value), low),
         high=min(max(min(value + half, centre + reach), value), high),
@@ -66,14 +67,14 @@ def pooled_interval(
     )
 
 
-def _noise(
-    part: GroupPlan, lattice: Lattice, cells: Array, total: int, fewest: float, risk: Risk
-) -> float:
-    """Bound the error due to the noises on sum and count."""
-    own = noise_for(part.costs["groups"], lattice.side, lattice.side**2).quantile(risk.noise / 2)
-    missed = noise_for(part.costs["cells"], 1, 1).sum_quantile(risk.noise / 4, 3)
+def _noises(
+    part: GroupPlan, lattice: Lattice, cells: Array, total: int, risk: float
+) -> tuple[float, float]:
+    """Bound what the noise on the sum, and that on the count, change in the sum, at this risk."""
+    own = noise_for(part.costs["groups"], lattice.side, lattice.side**2).quantile(risk)
+    missed = noise_for(part.costs["cells"], 1, 1).sum_quantile(risk / 2, 3)
     mean = min(abs(total) / max(float(cells.sum()), 1.0), float(lattice.side))
-    return lattice.value((own + mean * missed) / fewest)
+    return lattice.value(own), lattice.value(mean * missed)
 
 
 def _second_moment(

@@ -173,8 +173,9 @@ def _interval(
     low, high = ratio + min(ends) - rounding, ratio + max(ends) + rounding
     possible = plan.possible
     low, high = max(min(low, value), possible[0]), min(max(high, value), possible[1])
+    counted = abs(total.value) / max(rows.value, 1.0) * rows.doubt(1 - confidence)
     parts = {
-        "privacy": noise / fewest,
+        "privacy": math.hypot(total.doubt(1 - confidence), counted) / fewest,
         "sampling": sampled / fewest,
         "truncation": None,
         "rounding": rounding,

@@ -69,6 +69,21 @@ class Error:
         skewness = min(max(skewness, -tuned.MOST_SKEWNESS), tuned.MOST_SKEWNESS)
         return cls(math.sqrt(variance / n), skewness, noise, miscounted, total.rounding)
 
+    def privacy(self, risk: float, shifts: Array) -> float:
+        """Return what noise and clipping change together at most, but for this risk.
+
+        ``shifts`` are equally likely differences that clipping and what was added back make.
+        """
+        variances, weights = _mixture(self.noise)
+        widths = np.sqrt(self.miscounted**2 + variances)[None, :]
+        low, high = 0.0, float(np.abs(shifts).max()) + tuned.FAR * float(widths.max())
+        for _ in range(_HALVINGS if 0 < high < math.inf else 0):
+            middle = (low + high) / 2
+            ends = (middle - shifts[:, None], middle + shifts[:, None])
+            beyond = sum((normal_tail(end / widths).mean(axis=0) for end in ends), start=0.0)
+            low, high = (middle, high) if float(weights @ beyond) > risk else (low, middle)
+        return high
+
     def reach(self, risk: float, sign: int, shifts: Array | None = None) -> float:
         """Return how far above v (below, if ``sign`` is -1) the target may be, but for this risk.
 
@@ -94,18 +109,19 @@ def calibrated(plan: Plan, total: Sum, error: Error) -> Interval:
     """Return the interval for the winsorised mean."""
     risk = 1 - (plan.confidence or 0.0)
     low, high = (total.mean + sign * error.reach(risk / 2, sign) for sign in (-1, 1))
-    return Interval(low, high, WINSORISED, proved=False, parts=parts(total, error, risk, None))
+    found = parts(error, risk, truncation=None, privacy=total.privacy(risk))
+    return Interval(low, high, WINSORISED, proved=False, parts=found)
 
 
 def parts(
-    total: Sum, error: Error, risk: float, truncation: float | None
+    error: Error, risk: float, *, truncation: float | None, privacy: float
 ) -> dict[str, float | None]:
     """Return what an interval is made of."""
     return {
-        "privacy": total.privacy(risk),
+        "privacy": privacy,
         "sampling": NormalDist().inv_cdf(1 - risk / 2) * error.deviation,
         "truncation": truncation,
-        "rounding": total.rounding,
+        "rounding": error.rounding,
     }
 
 

@@ -102,8 +102,7 @@ def look_again(plan: Plan, centre: float, tails: Tails) -> Clip:
     Few records away from a common value, such as 5% claims among zeros, may hide in the noise of
     the octave counts. Two noisy counts together are sharper.
     """
-    lower = tuned.LOWER_THRESHOLD if tails.noise.kind == "laplace" else 0.0
-    anchors = tails.anchors(caps(plan, centre), lower)  # line 12
+    anchors = tails.anchors(caps(plan, centre))  # line 12
     last = len(tails.above) - 1
     below, above = (
         0.0 if anchor is None else float(tails.distances[min(anchor + tuned.WINDOW - 1, last)])

@@ -30,13 +30,17 @@ Anchors = list[int | None]
 
 @dataclass(frozen=True, slots=True)
 class Tails:
-    """Noisy counts, in records, at the octave nodes ``first, first + 1, ...`` of either side."""
+    """Noisy counts, in records, at the octave nodes ``first, first + 1, ...`` of either side.
+
+    ``lower`` is how many noise scales less make records stand out, since the noise is an average.
+    """
 
     below: Array
     above: Array
     first: int
     noise: Noise
     count: float | None = None
+    lower: float = 0.0
 
     @classmethod
     def read(cls, plan: Plan, query: TailNodes, answer: tuple[int, ...], cost: Budget) -> Tails:
@@ -60,9 +64,13 @@ class Tails:
         count = None
         if self.count is not None and other.count is not None:
             count = share * self.count + (1 - share) * other.count
-        # The mean of two Laplace noises of this variance has lighter tails than a Laplace noise.
-        scale = self.noise.scale * math.sqrt(share)
-        return Tails(below, above, self.first, Noise(self.noise.kind, scale), count)
+        # The mean of two Laplace noises has lighter tails than one of the same variance: the more
+        # so, the more alike they are. The tests compute what that allows from the law of both.
+        noise = Noise(self.noise.kind, self.noise.scale * math.sqrt(share))
+        lower = tuned.LOWER_THRESHOLD * (1 - max(share, 1 - share) ** 2)
+        return Tails(
+            below, above, self.first, noise, count, lower if noise.kind == "laplace" else 0.0
+        )
 
     @property
     def scale(self) -> float:
@@ -79,24 +87,26 @@ class Tails:
         """The distances from the centre at which the nodes lie."""
         return 2.0 ** np.arange(self.first, self.first + len(self.above), dtype=np.float64)
 
-    def anchor(self, counts: Array, limit: float = math.inf, lower: float = 0.0) -> int | None:
-        """Return the highest node whose window stands out, up to the distance ``limit``.
-
-        ``lower`` noise scales are taken off the threshold.
-        """
-        octaves = np.arange(self.first, self.first + len(counts))
+    @property
+    def needed(self) -> Array:
+        """The noise scales at which the window of each node stands out."""
+        octaves = np.arange(self.first, self.first + len(self.above))
         laplace = self.noise.kind == "laplace"
         threshold = tuned.THRESHOLD if laplace else tuned.GAUSSIAN_THRESHOLD
         unlikely = np.abs(octaves - tuned.LIKELY_OCTAVE) / tuned.OCTAVES_PER_SCALE
-        needed = threshold - lower + unlikely
-        found = np.flatnonzero((windows(counts) / self.scale >= needed) & (self.distances <= limit))
+        found: Array = threshold - self.lower + unlikely
+        return found
+
+    def anchor(self, counts: Array, limit: float = math.inf) -> int | None:
+        """Return the highest node whose window stands out, up to the distance ``limit``."""
+        stands_out = windows(counts) / self.scale >= self.needed
+        found = np.flatnonzero(stands_out & (self.distances <= limit))
         return int(found[-1]) if len(found) else None
 
-    def anchors(self, limits: Pair, lower: float = 0.0) -> Anchors:
+    def anchors(self, limits: Pair) -> Anchors:
         """Return the anchors of both sides."""
         return [
-            self.anchor(counts, limit, lower)
-            for counts, limit in zip(self.sides, limits, strict=True)
+            self.anchor(counts, limit) for counts, limit in zip(self.sides, limits, strict=True)
         ]
 
     def squares(self, anchors: Anchors) -> float:

@@ -22,7 +22,7 @@ the tail goes on as seen, and ``calibrated``, for the winsorised mean.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tametail.inequalities.concentration import mean_deviation, second_moment_bound
@@ -31,7 +31,7 @@ from tametail.means import MEAN, Interval
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.beyond import Side
 from tametail.methods.winsorised.calibrated import Error, calibrated
-from tametail.methods.winsorised.posterior import as_seen
+from tametail.methods.winsorised.posterior import as_seen, privacy
 from tametail.methods.winsorised.reference import Answers, Reference
 from tametail.privacy.budget import Noise
 
@@ -79,16 +79,12 @@ class Evidence:
             )
             if high - low > tuned.ENOUGH * width:
                 break
-        return (
-            low,
-            high,
-            {
-                "privacy": total.privacy(1 - (answers.plan.confidence or 0.0)),
-                "sampling": 0.0 if sample is None else min(self._sampling(*sample), error),
-                "truncation": max(below, above) + reference.bias,
-                "rounding": total.rounding,
-            },
-        )
+        parts: dict[str, float | None] = {
+            "sampling": 0.0 if sample is None else min(self._sampling(*sample), error),
+            "truncation": max(below, above) + reference.bias,
+            "rounding": total.rounding,
+        }
+        return low, high, parts
 
     def _together(self, deviation: float, reach: float) -> float:
         """Bound the sampling error and the noise.
@@ -155,9 +151,7 @@ def intervals_around(
     if not clip.sees or math.isinf(total.count_bound(1 - (plan.confidence or 0.0))[0]):
         return (_unknown(total),)
     error = Error.of(plan, clip, tails, total)
-    first = as_seen(plan, clip, tails, total, error)
-    first = replace(first, low=min(first.low, value), high=max(first.high, value))
-    return first, calibrated(plan, total, error)
+    return as_seen(plan, value, clip, tails, total, error), calibrated(plan, total, error)
 
 
 def _unknown(total: Sum) -> Interval:
@@ -179,4 +173,5 @@ def _proved(
         for sign in (-1, 1)
     )
     low, high, parts = Evidence(above.answers, squares, below, above).conclude()
-    return Interval(min(low, value), max(high, value), MEAN, proved=True, parts=parts)
+    found: dict[str, float | None] = {"privacy": privacy(plan, value, clip, tails, total)}
+    return Interval(min(low, value), max(high, value), MEAN, proved=True, parts=found | parts)

@@ -25,16 +25,39 @@ if TYPE_CHECKING:
     from tametail.methods.winsorised.sums import Sum
 
 
-def as_seen(plan: Plan, clip: Clip, tails: Tails, total: Sum, error: Error) -> Interval:
-    """Return the interval for the mean, if the tail goes on as seen."""
+def as_seen(
+    plan: Plan, value: float, clip: Clip, tails: Tails, total: Sum, error: Error
+) -> Interval:
+    """Return the interval for the mean, if the tail goes on as seen; it holds ``value``."""
     risk = 1 - (plan.confidence or 0.0)
     below, above = (points / total.count for points in _beyond(plan, clip, tails))
-    low = total.mean - error.reach(risk / 2, -1, below)
-    high = total.mean + error.reach(risk / 2, 1, above)
+    low = min(total.mean - error.reach(risk / 2, -1, below), value)
+    high = max(total.mean + error.reach(risk / 2, 1, above), value)
     truncation = max(float(np.quantile(points, 1 - risk / 2)) for points in (below, above))
-    return Interval(
-        low, high, MEAN_AS_SEEN, proved=False, parts=parts(total, error, risk, truncation)
-    )
+    privacy = error.privacy(risk, _differences(below, above, value - total.mean))
+    found = parts(error, risk, truncation=truncation, privacy=privacy)
+    return Interval(low, high, MEAN_AS_SEEN, proved=False, parts=found)
+
+
+def privacy(plan: Plan, value: float, clip: Clip, tails: Tails, total: Sum) -> float:
+    """Return what privacy changed: the value may be so far from the mean of the same records.
+
+    That is noise on sum and count, and what the private clip points took away, less what was added
+    back: by the curves where records are seen, else by noise alone.
+    """
+    risk = 1 - (plan.confidence or 0.0)
+    if not clip.sees:
+        return total.privacy(risk)
+    below, above = (points / total.count for points in _beyond(plan, clip, tails))
+    shifts = _differences(below, above, value - total.mean)
+    return Error.of(plan, clip, tails, total).privacy(risk, shifts)
+
+
+def _differences(below: Array, above: Array, added: float) -> Array:
+    """Return equally likely distances of the mean of the records from the value, noise apart."""
+    found: Array = np.sort((above[:, None] - below[None, :]).ravel()) - added
+    step = max(len(found) // tuned.POINTS, 1)
+    return found[step // 2 :: step]
 
 
 def _beyond(plan: Plan, clip: Clip, tails: Tails) -> list[Array]:
