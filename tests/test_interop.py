@@ -59,7 +59,9 @@ def vector_measurement(budget, unit="add-remove", column=None):
 
 
 def test_signature_is_the_contract():
-    assert list(inspect.signature(tt.as_opendp).parameters) == ["plan", "column"]
+    assert list(inspect.signature(tt.as_opendp).parameters) == [
+        "plan", "column", "ledger", "dataset", "release_id",
+    ]  # fmt: skip
 
 
 def test_spaces_and_cost_of_one_record(notion, unit):

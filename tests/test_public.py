@@ -10,6 +10,8 @@ import pytest
 
 import tametail as tt
 
+PAID = "ledger=None, dataset=None, release_id=None"
+
 SIGNATURES = {
     "pure": "(epsilon)",
     "zcdp": "(rho)",
@@ -36,9 +38,9 @@ SIGNATURES = {
     ),
     "epsilon_for": "(error, *, n, tail=None, confidence=0.95, unit='add-remove')",
     "replay": "(plan, answers)",
-    "paper.range_estimate": "(x, budget, *, alpha, k, R, scale=1.0, constants='tight')",
-    "paper.mean_1d": "(x, budget, *, alpha, beta, k, R, scale=1.0, constants='tight')",
-    "mechanisms.histogram": "(keys, budget, *, universe=None, unit='replace-one')",
+    "paper.range_estimate": f"(x, budget, *, alpha, k, R, scale=1.0, constants='tight', {PAID})",
+    "paper.mean_1d": f"(x, budget, *, alpha, beta, k, R, scale=1.0, constants='tight', {PAID})",
+    "mechanisms.histogram": f"(keys, budget, *, universe=None, unit='replace-one', {PAID})",
 }
 
 RANDOMNESS = {"seed", "rng", "random_state", "generator", "ask", "bits", "source"}

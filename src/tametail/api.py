@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tametail._shown import shown
 from tametail._validate import count, positive
 from tametail.errors import DataError, ParameterError, TametailError
+from tametail.paying import payment_of
 from tametail.planning import Plan
 from tametail.privacy.budget import Budget, Pure, parse_budget
 from tametail.privacy.unit import Unit
@@ -158,7 +159,7 @@ def mean(
     }  # fmt: skip
     if weights is not None:
         raise ParameterError(_NO_WEIGHTS)
-    payment = _payment(ledger, dataset, release_id)
+    payment = payment_of(ledger, dataset, release_id)
     if plan is None:
         request = Said.parse(**said, person=person, where=where)
         engine = _open(data, column, request)
@@ -324,14 +325,6 @@ def carry_out(
     if payment is not None:
         return _paid(payment, planned, engine, data)
     return replace(run(*asking(planned, engine)), library=library_of(data))
-
-
-def _payment(ledger: object, dataset: object, release_id: object) -> Payment | None:
-    if ledger is None and dataset is None and release_id is None:
-        return None  # and nothing of the ledger is imported
-    from tametail.ledger import Payment
-
-    return Payment.parse(ledger, dataset, release_id)
 
 
 def _paid(payment: Payment, plan: Plan, engine: Engine, data: object) -> Release:

@@ -12,6 +12,7 @@ import numpy as np
 from tametail._shown import shown
 from tametail.api import mean
 from tametail.errors import ParameterError
+from tametail.paying import payment_of
 from tametail.planning import Plan
 from tametail.privacy.accounting import round_up
 from tametail.privacy.budget import Approx, Budget, Zcdp
@@ -20,13 +21,21 @@ from tametail.privacy.opendp import features
 if TYPE_CHECKING:
     from opendp.mod import Measure, Measurement
 
+    from tametail.ledger import Ledger
     from tametail.release import Release
 
 #: All measurements share one domain, so that they compose: it is any data, of any columns.
 _DOMAIN = "tametail.records"
 
 
-def as_opendp(plan: Plan, column: str | Sequence[str] | None = None) -> Measurement:
+def as_opendp(
+    plan: Plan,
+    column: str | Sequence[str] | None = None,
+    *,
+    ledger: Ledger | str | None = None,
+    dataset: str | None = None,
+    release_id: str | None = None,
+) -> Measurement:
     r"""Return the release that ``plan`` describes as a measurement of OpenDP.
 
     It takes the data that :func:`tametail.mean` takes, gives out a release, and can be used
@@ -39,6 +48,9 @@ def as_opendp(plan: Plan, column: str | Sequence[str] | None = None) -> Measurem
         From :func:`tametail.plan`.
     column
         The column of a frame or a file, or a list of columns.
+    ledger, dataset, release_id
+        As in :func:`tametail.mean`: every time the measurement is invoked the ledger is charged
+        first, whatever OpenDP's own odometers count.
 
     Returns
     -------
@@ -70,7 +82,9 @@ def as_opendp(plan: Plan, column: str | Sequence[str] | None = None) -> Measurem
     from opendp.measurements import make_user_measurement
     from opendp.metrics import change_one_distance, symmetric_distance
 
-    release = _release_of(plan, column)
+    payment = {"ledger": ledger, "dataset": dataset, "release_id": release_id}
+    payment_of(**payment)  # a mistake is told now, not when the measurement is invoked
+    release = _release_of(plan, column, payment)
     metric = change_one_distance if plan.unit.size_is_public else symmetric_distance
     with features("contrib", "honest-but-curious"):
         return make_user_measurement(
@@ -82,7 +96,9 @@ def as_opendp(plan: Plan, column: str | Sequence[str] | None = None) -> Measurem
         )
 
 
-def _release_of(plan: object, column: str | Sequence[str] | None) -> Callable[[Any], Release]:
+def _release_of(
+    plan: object, column: str | Sequence[str] | None, payment: dict[str, Any]
+) -> Callable[[Any], Release]:
     """Return the function that releases along the plan."""
     if not isinstance(plan, Plan):
         raise ParameterError(
@@ -95,7 +111,7 @@ def _release_of(plan: object, column: str | Sequence[str] | None) -> Callable[[A
             f"{'s' * (plan.dim != 1)}."
         )
     several = plan.dim > 1
-    return lambda data: mean(_with_schema(data, several=several), column, plan=plan)
+    return lambda data: mean(_with_schema(data, several=several), column, plan=plan, **payment)
 
 
 def _can_be_read_again(data: Any) -> bool:

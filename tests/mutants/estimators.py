@@ -98,8 +98,8 @@ ESTIMATORS: tuple[Mutant, ...] = (
         name="related-halves-spend-everything",
         why="Both steps read all records, so their costs add up.",
         file="paper/related.py",
-        old="locating, averaging = budget.split(0.5, 0.5)",
-        new="locating, averaging = budget, budget",
+        old="locating, averaging = opened.budget.split(0.5, 0.5)",
+        new="locating, averaging = opened.budget, opened.budget",
         tests=(
             "tests/paper/test_related.py::test_all_of_the_budget_is_spent_and_the_answers_replay",
         ),

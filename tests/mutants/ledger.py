@@ -71,6 +71,22 @@ LEDGERS: tuple[Mutant, ...] = (
         tests=(f"{DECIMALS}::test_a_mechanism_spends_the_largest_double_not_above_the_decimal",),
     ),
     Mutant(
+        name="numbers-made-before-they-are-paid-for",
+        why="Whoever reads first and is refused then has read for nothing, and may look again.",
+        file="paying.py",
+        old="            lambda _ticket: make(),",
+        new="            lambda _ticket, made=make(): made,  # type: ignore[misc]",
+        tests=("tests/ledger/test_releases.py::test_records_are_read_after_the_charge",),
+    ),
+    Mutant(
+        name="numbers-spend-the-double-above-the-decimal",
+        why="The double nearest to 0.1 is above it: what is charged is the decimal.",
+        file="paper/_opened.py",
+        old="        spendable = budget.spendable()",
+        new="        spendable = budget",
+        tests=("tests/ledger/test_releases.py::test_the_paper_spends_no_more_than_the_decimal",),
+    ),
+    Mutant(
         name="part-without-its-whole",
         why="A release about a part is a release about the whole.",
         file="ledger/charging.py",

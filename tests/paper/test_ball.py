@@ -99,12 +99,12 @@ def test_all_of_the_budget_is_spent_and_the_answers_replay(monkeypatch, budget, 
             super().__init__(*arguments, **named)
             asks.append(self)
 
-    monkeypatch.setattr("tametail.paper.multivariate.Ask", Watched)
+    monkeypatch.setattr("tametail.paper._opened.Ask", Watched)
     X = student(3, 500, dim)
     estimate = tt.paper.mean_ball(X, budget, **NUMBERS)
     assert fits(asks[0].spent, budget)
     assert asks[0].spent.strength > 0.999 * budget.strength
-    monkeypatch.setattr("tametail.paper.multivariate.Data", lambda _: Replay(asks[0].answers))
+    monkeypatch.setattr("tametail.paper._opened.Data", lambda _: Replay(asks[0].answers))
     assert np.array_equal(tt.paper.mean_ball(X * 0, budget, **NUMBERS), estimate)
 
 
@@ -192,7 +192,7 @@ def asked(monkeypatch, X, **numbers):
             seen.append(type(query))
             return super().__call__(query, cost)
 
-    monkeypatch.setattr("tametail.paper.multivariate.Ask", Watched)
+    monkeypatch.setattr("tametail.paper._opened.Ask", Watched)
     monkeypatch.setattr("tametail.ask.Ask", Watched)
     tt.paper.mean_ball(X, Zcdp(1e3), **{**NUMBERS, **numbers})
     return seen

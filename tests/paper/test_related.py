@@ -37,12 +37,12 @@ def test_all_of_the_budget_is_spent_and_the_answers_replay(monkeypatch, estimate
             super().__init__(*arguments, **named)
             asks.append(self)
 
-    monkeypatch.setattr(related, "Ask", Watched)
+    monkeypatch.setattr("tametail.paper._opened.Ask", Watched)
     x = np.random.default_rng(2).normal(50.0, 2.0, 500)
     value = estimate(x, budget, **TOLD)
     assert fits(asks[0].spent, budget)
     assert asks[0].spent.strength > 0.999 * budget.strength
-    monkeypatch.setattr(related, "Data", lambda _: Replay(asks[0].answers))
+    monkeypatch.setattr("tametail.paper._opened.Data", lambda _: Replay(asks[0].answers))
     assert estimate(x * 0, budget, **TOLD).hex() == value.hex()
 
 

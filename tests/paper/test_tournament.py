@@ -115,12 +115,12 @@ def test_all_of_the_budget_is_spent_and_the_answers_replay(monkeypatch):
             super().__init__(*arguments, **named)
             asks.append(self)
 
-    monkeypatch.setattr("tametail.paper.multivariate.Ask", Watched)
+    monkeypatch.setattr("tametail.paper._opened.Ask", Watched)
     X = student(3, 500, 2)
     estimate = tt.paper.mean_tournament(X, Pure(1.0), **NUMBERS)
     assert fits(asks[0].spent, Pure(1.0))
     assert asks[0].spent.epsilon == pytest.approx(1.0)
-    monkeypatch.setattr("tametail.paper.multivariate.Data", lambda _: Replay(asks[0].answers))
+    monkeypatch.setattr("tametail.paper._opened.Data", lambda _: Replay(asks[0].answers))
     assert np.array_equal(tt.paper.mean_tournament(X * 0, Pure(1.0), **NUMBERS), estimate)
 
 

@@ -27,6 +27,7 @@ KINDS: Final = (*ACCOUNT_KINDS, "result")
 
 
 _ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+_DECODE: Final = json.JSONDecoder().raw_decode  # no search for white space, which has no place here
 
 
 def canonical(value: Any) -> str:
@@ -83,7 +84,10 @@ class Entry:
 
     def read(self) -> dict[str, Any]:
         """Return the body as plain values."""
-        body: dict[str, Any] = json.loads(self.body)
+        body: dict[str, Any]
+        body, end = _DECODE(self.body)
+        if end != len(self.body):
+            raise ValueError("there is more than one value.")
         return body
 
 

@@ -81,6 +81,8 @@ class _Seen:
         default_factory=dict
     )
     """Price and what it adds to the sums, of costs met before: there are few."""
+    requests: dict[tuple[str, str], str] = field(default_factory=dict)
+    """Hashes of requests met before: scheduled jobs ask the same again and again."""
 
 
 def verify_entries(entries: Iterable[Entry]) -> Verified:
@@ -124,7 +126,10 @@ def _check_open(seen: _Seen, entry: Entry, body: dict[str, Any]) -> None:
 def _check_charge(seen: _Seen, entry: Entry, body: dict[str, Any]) -> None:
     if entry.release is None or entry.release in seen.charges or seen.waiting:
         _fail(entry, "charges a release again, or too early")
-    if entry.request != request_hash(entry.dataset, body["request"]):
+    key = entry.dataset, repr(body["request"])
+    if key not in seen.requests:
+        seen.requests[key] = request_hash(entry.dataset, body["request"])
+    if entry.request != seen.requests[key]:
         _fail(entry, "has another request than its hash says")
     seen.charges[entry.release or ""] = entry.request
     _check_sums(seen, entry, body)

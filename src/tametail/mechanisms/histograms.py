@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,8 +26,12 @@ from tametail.errors import InternalError, ParameterError
 from tametail.mechanisms import sparse
 from tametail.mechanisms.noise import add_gaussian, add_laplace, gaussian_scale, laplace_scale
 from tametail.mechanisms.select import select
+from tametail.paying import Bill, payment_of
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, exponential_rate
 from tametail.privacy.unit import Unit
+
+if TYPE_CHECKING:
+    from tametail.ledger import Ledger
 
 Universe = tuple[int, int]  # the least and the greatest key that can occur
 
@@ -75,6 +79,9 @@ def histogram(
     *,
     universe: Universe | None = None,
     unit: Unit | str = "replace-one",
+    ledger: Ledger | str | None = None,
+    dataset: str | None = None,
+    release_id: str | None = None,
 ) -> Histogram:
     """Release a private histogram of integer keys.
 
@@ -94,6 +101,8 @@ def histogram(
         for pure and concentrated budgets; the size does not matter for the time.
     unit
         ``"replace-one"`` or ``"add-remove"``.
+    ledger, dataset, release_id
+        As in :func:`tametail.mean`: charged before any key is read.
 
     Notes
     -----
@@ -107,9 +116,25 @@ def histogram(
     >>> result.counts, result.largest(), result.threshold
     ({7: 500, 8: 300}, 7, 2)
     """
-    # Mistakes are reported before any key is read.
-    unit, universe = Unit.parse(unit), _checked_universe(budget, universe)
-    return noisy_histogram(count_keys(keys), budget, unit, universe)
+    # Mistakes are reported before any key is read or paid for.
+    protected, payment = Unit.parse(unit), payment_of(ledger, dataset, release_id)
+    possible = _checked_universe(budget, universe)
+    _check_keys(keys)
+
+    def stated(counts: Mapping[int, int], least: int) -> Histogram:
+        return Histogram(dict(counts), least, budget, protected, possible)
+
+    def make() -> Histogram:
+        found = noisy_histogram(count_keys(keys), budget.spendable(), protected, possible)
+        return stated(found.counts, found.threshold)
+
+    bill = Bill("histogram", budget, protected, {"universe": possible}, None)
+    return bill.settle(
+        payment,
+        make,
+        write=lambda found: [[*found.counts.items()], found.threshold],
+        read=lambda stored: stated(dict(stored[0]), stored[1]),
+    )
 
 
 def noisy_histogram(
@@ -201,22 +226,26 @@ def count_keys(keys: Iterable[Any]) -> dict[int, int]:
     >>> count_keys([5, 5.0, None, float("nan"), "5", 10**30])
     {5: 2, 1000000000000000000000000000000: 1}
     """
-    if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
-        raise ParameterError("keys must be a sequence or an array with one integer per record.")
+    _check_keys(keys)
     if isinstance(keys, np.ma.MaskedArray):
         keys = keys.compressed()
-    if isinstance(keys, np.ndarray):
-        if keys.ndim != 1:
-            raise ParameterError(f"keys has {keys.ndim} dimensions: write an array with one.")
-        if keys.dtype.kind in "biuf":
-            # NaN is unequal to itself, and an infinity has no remainder.
-            with np.errstate(invalid="ignore"):
-                whole = keys[keys % 1 == 0] if keys.dtype.kind == "f" else keys
-            found, frequencies = np.unique(whole, return_counts=True)
-            return {int(key): int(n) for key, n in zip(found, frequencies, strict=True)}
+    if isinstance(keys, np.ndarray) and keys.dtype.kind in "biuf":
+        # NaN is unequal to itself, and an infinity has no remainder.
+        with np.errstate(invalid="ignore"):
+            whole = keys[keys % 1 == 0] if keys.dtype.kind == "f" else keys
+        found, frequencies = np.unique(whole, return_counts=True)
+        return {int(key): int(n) for key, n in zip(found, frequencies, strict=True)}
     # Arrow arrays would give cells of their own types.
     cells = keys.to_pylist() if hasattr(keys, "to_pylist") else keys
     return dict(Counter(key for key in map(_as_integer, cells) if key is not None))
+
+
+def _check_keys(keys: object) -> None:
+    """Refuse what cannot be keys by its type; no key is looked at."""
+    if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
+        raise ParameterError("keys must be a sequence or an array with one integer per record.")
+    if isinstance(keys, np.ndarray) and keys.ndim != 1:
+        raise ParameterError(f"keys has {keys.ndim} dimensions: write an array with one.")
 
 
 def _as_integer(cell: object) -> int | None:

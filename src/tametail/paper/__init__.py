@@ -12,19 +12,22 @@ no accuracy target and reports an interval.
 from __future__ import annotations
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tametail._validate import number, one_of, positive, probability
-from tametail.ask import Ask, Data
 from tametail.paper import related
 from tametail.paper._arguments import Constants, check_strength, length_that_fits, parse_bound
+from tametail.paper._opened import Opened
 from tametail.paper.multivariate import mean_ball, mean_tournament
 from tametail.paper.range import range_estimator
 from tametail.paper.univariate import mean_estimator
+from tametail.paying import Bill, payment_of
 from tametail.privacy.budget import Budget, parse_budget
-from tametail.privacy.unit import Unit
 from tametail.theory import bucket_radius, clip_radius, median_of_means_blocks
 from tametail.theory.univariate import BLOCK_FAILURE
+
+if TYPE_CHECKING:
+    from tametail.ledger import Ledger
 
 __all__ = ["mean_1d", "mean_ball", "mean_tournament", "range_estimate", "related"]
 
@@ -38,6 +41,9 @@ def range_estimate(
     R: float,
     scale: float = 1.0,
     constants: Constants = "tight",
+    ledger: Ledger | str | None = None,
+    dataset: str | None = None,
+    release_id: str | None = None,
 ) -> tuple[float, float]:
     """Find an interval that holds the mean and most records: PDPRE, CDPRE or ADPRE.
 
@@ -58,6 +64,8 @@ def range_estimate(
     constants
         ``r = T = 10 scale (scale / alpha)^(1/(k-1))`` for "paper"; for "tight"
         ``r = 16^(1/k) scale``, and T the least with a truncation bias of alpha/3.
+    ledger, dataset, release_id
+        As in :func:`tametail.mean`: charged before any record is read.
 
     Returns
     -------
@@ -73,10 +81,18 @@ def range_estimate(
     >>> a < 5.0 < b, round(b - a)
     (True, 31)
     """
+    payment = payment_of(ledger, dataset, release_id)
     setting = _setting(x, budget, alpha, k, R, scale, constants)
-    return range_estimator(
-        setting.ask, setting.budget, radius=setting.radius, R=setting.R, margin=setting.margin
-    ).ends
+
+    def find() -> tuple[float, float]:
+        opened = setting.opened
+        found = range_estimator(
+            opened.ask, opened.budget, radius=setting.radius, R=setting.R, margin=setting.margin
+        )
+        return found.ends
+
+    bill = setting.bill("range_estimate")
+    return bill.settle(payment, find, write=list, read=lambda ends: (ends[0], ends[1]))
 
 
 def mean_1d(
@@ -89,6 +105,9 @@ def mean_1d(
     R: float,
     scale: float = 1.0,
     constants: Constants = "tight",
+    ledger: Ledger | str | None = None,
+    dataset: str | None = None,
+    release_id: str | None = None,
 ) -> float:
     """Estimate a mean within alpha: PDPODME, CDPODME or ADPODME.
 
@@ -109,6 +128,8 @@ def mean_1d(
         and the scale of the moment.
     constants
         "paper" (m = 200 ln(2/beta)) or "tight" (the exact binomial tail).
+    ledger, dataset, release_id
+        As in :func:`tametail.mean`: charged before any record is read.
 
     Returns
     -------
@@ -123,27 +144,35 @@ def mean_1d(
     >>> abs(estimate - 5.0) < 0.3
     True
     """
+    payment = payment_of(ledger, dataset, release_id)
     beta = probability(beta=beta)
     setting = _setting(x, budget, alpha, k, R, scale, constants)
     blocks = median_of_means_blocks(beta, BLOCK_FAILURE[constants], constants)
-    return mean_estimator(
-        setting.ask,
-        setting.budget,
-        size=setting.size,
-        blocks=blocks,
-        radius=setting.radius,
-        R=setting.R,
-        margin=setting.margin,
-    )
+
+    def estimate() -> float:
+        return mean_estimator(
+            setting.opened.ask,
+            setting.opened.budget,
+            size=setting.opened.size,
+            blocks=blocks,
+            radius=setting.radius,
+            R=setting.R,
+            margin=setting.margin,
+        )
+
+    return setting.bill("mean_1d", beta=beta).settle(payment, estimate, write=float, read=float)
 
 
 class _Setting(NamedTuple):
-    ask: Ask
-    budget: Budget
-    size: int
+    opened: Opened
+    arguments: dict[str, object]
     radius: float
     R: float
     margin: float
+
+    def bill(self, function: str, **more: float) -> Bill:
+        """Return what a ledger is told of a call."""
+        return self.opened.bill(function, **self.arguments, **more)
 
 
 def _setting(
@@ -163,8 +192,5 @@ def _setting(
         )
         for function in (bucket_radius, clip_radius)
     )
-    from tametail.engines.open import open_one  # brings in pyarrow and narwhals
-
-    engine = open_one(x)
-    ask = Ask(Data(engine), budget, Unit.REPLACE_ONE)
-    return _Setting(ask, budget, engine.size, radius, bound, margin)
+    arguments = {"alpha": alpha, "k": order, "R": bound, "scale": scale, "constants": words}
+    return _Setting(Opened.of(x, budget), arguments, radius, bound, margin)

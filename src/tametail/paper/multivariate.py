@@ -5,28 +5,32 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from tametail._shown import shown
 from tametail._validate import number, one_of, positive, probability
-from tametail.ask import Ask, Data
+from tametail.ask import Ask
 from tametail.errors import ParameterError
 from tametail.paper._arguments import Constants, check_strength, length_that_fits, parse_bound
+from tametail.paper._opened import Opened
 from tametail.paper.ball import (
     Coordinates,
     ball_estimator,
     coordinate_means,
 )
 from tametail.paper.tournament import grid_for, tournament_estimator
+from tametail.paying import Bill, payment_of
 from tametail.privacy.budget import Budget, Pure, parse_budget
 from tametail.privacy.choices import coordinate_costs
-from tametail.privacy.unit import Unit
 from tametail.theory import bucket_radius, clip_radius, median_of_means_blocks
 from tametail.theory.multivariate import LEAST_DIMENSION, ball_radius, tournament
 from tametail.theory.univariate import BLOCK_FAILURE
+
+if TYPE_CHECKING:
+    from tametail.ledger import Ledger
 
 Vector = npt.NDArray[np.float64]
 
@@ -43,6 +47,9 @@ def mean_ball(
     R: float,
     scale: float = 1.0,
     constants: Constants = "tight",
+    ledger: Ledger | str | None = None,
+    dataset: str | None = None,
+    release_id: str | None = None,
 ) -> Vector:
     """Estimate a mean vector within alpha: CDPHDME, or its twin for approximate DP.
 
@@ -66,6 +73,8 @@ def mean_ball(
         and the scale of the moment.
     constants
         "paper" (``r = 4 sqrt(d) / alpha^(1/(k-1))``) or "tight" (``theory.ball_radius``).
+    ledger, dataset, release_id
+        As in :func:`tametail.mean`: charged before any record is read.
 
     Returns
     -------
@@ -80,27 +89,35 @@ def mean_ball(
     >>> bool(np.linalg.norm(estimate - 5.0) < 1.0)
     True
     """
+    payment = payment_of(ledger, dataset, release_id)
     given = _given(X, budget, alpha, k, R, scale, constants)
     if isinstance(given.budget, Pure):
         raise ParameterError(
-            f"{given.budget} has no Gaussian noise: write zcdp(rho) or approx(epsilon, delta), or "
-            "for up to three columns mean_tournament(X, pure(epsilon), beta=..., ...)."
+            f"{given.opened.asked_for} has no Gaussian noise: write zcdp(rho) or "
+            "approx(epsilon, delta), or for up to three columns "
+            "mean_tournament(X, pure(epsilon), beta=..., ...)."
         )
+    bill = given.bill("mean_ball")
     if constants == "paper" and given.dim < LEAST_DIMENSION:  # A10
         each = given.coordinates(given.alpha / math.sqrt(given.dim), 0.3 / given.dim)
-        return np.array(coordinate_means(given.ask, size=given.size, coordinates=each))
-    estimate = ball_estimator(
-        given.ask,
-        given.budget,
-        size=given.size,
-        radius=given.length(
-            lambda: ball_radius(
-                given.alpha, given.dim, given.k, scale=given.scale, constants=constants
-            )
-        ),
-        coarse=given.coordinates(given.scale, 0.1 / given.dim),
+        return bill.settle(
+            payment,
+            lambda: np.array(coordinate_means(given.ask, size=given.size, coordinates=each)),
+            write=np.ndarray.tolist,
+            read=np.array,
+        )
+    radius = given.length(
+        lambda: ball_radius(given.alpha, given.dim, given.k, scale=given.scale, constants=constants)
     )
-    return np.array(estimate)
+    coarse = given.coordinates(given.scale, 0.1 / given.dim)
+    return bill.settle(
+        payment,
+        lambda: np.array(
+            ball_estimator(given.ask, given.budget, size=given.size, radius=radius, coarse=coarse)
+        ),
+        write=np.ndarray.tolist,
+        read=np.array,
+    )
 
 
 def mean_tournament(
@@ -113,6 +130,9 @@ def mean_tournament(
     R: float,
     scale: float = 1.0,
     constants: Constants = "tight",
+    ledger: Ledger | str | None = None,
+    dataset: str | None = None,
+    release_id: str | None = None,
 ) -> Vector:
     """Estimate a mean vector of up to three columns within alpha, under pure DP: PDPHDME.
 
@@ -138,6 +158,8 @@ def mean_tournament(
         "tight" separates the box from the fine accuracy, and points tie up to 5 times the latter.
         "paper" is the algorithm as printed: in up to 100 columns all of its points tie, so the
         answer is a random point of a small grid around the coarse centre.
+    ledger, dataset, release_id
+        As in :func:`tametail.mean`: charged before any record is read.
 
     Returns
     -------
@@ -152,11 +174,12 @@ def mean_tournament(
     >>> bool(np.linalg.norm(estimate - [5.0, 0.0]) < 1.5)
     True
     """
+    payment = payment_of(ledger, dataset, release_id)
     beta = probability(beta=beta)
     given = _given(X, budget, alpha, k, R, scale, constants)
     if not isinstance(given.budget, Pure):
         raise ParameterError(
-            f"{given.budget} buys more than a tournament needs: write pure(epsilon), or "
+            f"{given.opened.asked_for} buys more than a tournament needs: write pure(epsilon), or "
             "mean_ball(X, budget, ...), which is for zcdp(rho) and approx(epsilon, delta)."
         )
     numbers = partial(
@@ -171,31 +194,56 @@ def mean_tournament(
             f"and 10^{2 * digits:.1f} pairs. Pass at most {_MOST_COLUMNS} columns, or use "
             "mean_ball(X, zcdp(rho), ...)."
         )
-    half = given.size // 2
-    # "If for all q ... p cannot lose, Score = n alpha"
-    never = int(min(half * given.alpha / given.scale, half))
-    estimate = tournament_estimator(
-        given.ask,
-        given.budget,
-        size=given.size,
-        coarse=given.coordinates(game.half_width, beta / (3 * given.dim)),
-        grid=grid_for(game, dim=given.dim, size=half, scale=given.scale, default=never),
-    )
-    return np.array(estimate)
+    coarse = given.coordinates(game.half_width, beta / (3 * given.dim))
+
+    def play() -> Vector:
+        half = given.size // 2
+        # "If for all q ... p cannot lose, Score = n alpha"
+        never = int(min(half * given.alpha / given.scale, half))
+        grid = grid_for(game, dim=given.dim, size=half, scale=given.scale, default=never)
+        estimate = tournament_estimator(
+            given.ask, given.budget, size=given.size, coarse=coarse, grid=grid
+        )
+        return np.array(estimate)
+
+    bill = given.bill("mean_tournament", beta=beta)
+    return bill.settle(payment, play, write=np.ndarray.tolist, read=np.array)
 
 
 class _Given(NamedTuple):
     """The arguments, checked."""
 
-    ask: Ask
-    budget: Budget
-    size: int
-    dim: int
+    opened: Opened
     alpha: float
     k: float
     R: float
     scale: float
     constants: Any
+
+    @property
+    def ask(self) -> Ask:
+        """What may be asked."""
+        return self.opened.ask
+
+    @property
+    def budget(self) -> Budget:
+        """What may be spent."""
+        return self.opened.budget
+
+    @property
+    def size(self) -> int:
+        """The number of rows; to know it is to read the data."""
+        return self.opened.size
+
+    @property
+    def dim(self) -> int:
+        """The number of columns."""
+        return len(self.opened.engine.columns)
+
+    def bill(self, function: str, **more: float) -> Bill:
+        """Return what a ledger is told of a call."""
+        numbers = {"alpha": self.alpha, "k": self.k, "R": self.R, "scale": self.scale}
+        return self.opened.bill(function, **numbers, **more, constants=self.constants)
 
     def coordinates(self, alpha: float, beta: float) -> Coordinates:
         """Return the numbers of one-dimensional estimates within alpha, each up to beta."""
@@ -224,14 +272,8 @@ def _given(
         raise ParameterError(
             f"k={shown(k)} is not known in many dimensions: write a finite k >= 2."
         )
-    from tametail.engines.open import open_rows  # brings pyarrow: not at import
-
-    engine = open_rows(X)
     return _Given(
-        ask=Ask(Data(engine), budget, Unit.REPLACE_ONE),
-        budget=budget,
-        size=engine.size,
-        dim=len(engine.columns),
+        opened=Opened.of(X, budget, several=True),
         alpha=positive(alpha=alpha),
         k=order,
         R=bound,

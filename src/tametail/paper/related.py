@@ -10,17 +10,20 @@ Wainwright, in which nobody holds the records that a query could ask for.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tametail._shown import shown
 from tametail._validate import positive, probability
-from tametail.ask import Ask, Data
 from tametail.errors import ParameterError
 from tametail.paper._arguments import check_strength, parse_bound
+from tametail.paper._opened import Opened
 from tametail.paper.range import range_estimator
+from tametail.paying import payment_of
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, parse_budget
-from tametail.privacy.unit import Unit
 from tametail.queries.column import ClippedSum, Lattice
+
+if TYPE_CHECKING:
+    from tametail.ledger import Ledger
 
 __all__ = ["coinpress", "karwa_vadhan"]
 
@@ -32,7 +35,15 @@ BEYOND = 0.01
 
 
 def karwa_vadhan(
-    x: Any, budget: Budget, *, R: float, deviation: float, beta: float = 0.05
+    x: Any,
+    budget: Budget,
+    *,
+    R: float,
+    deviation: float,
+    beta: float = 0.05,
+    ledger: Ledger | str | None = None,
+    dataset: str | None = None,
+    release_id: str | None = None,
 ) -> float:
     """Estimate the mean of normal records of known deviation (Karwa and Vadhan 2018).
 
@@ -50,6 +61,8 @@ def karwa_vadhan(
         Bound on abs(mean) (infinite for ``approx`` only), and the standard deviation.
     beta
         Probability with which some record may be clipped.
+    ledger, dataset, release_id
+        As in :func:`tametail.mean`: charged before any record is read.
 
     Returns
     -------
@@ -63,21 +76,37 @@ def karwa_vadhan(
     >>> abs(karwa_vadhan(x, tt.pure(1.0), R=1e6, deviation=1.0) - 5.0) < 0.3
     True
     """
+    payment = payment_of(ledger, dataset, release_id)
     budget = parse_budget(budget)
     bound, deviation = parse_bound(R, budget, "in [-R, R]"), positive(deviation=deviation)
     beta = probability(beta=beta)
-    ask, size = _open(x, budget)
-    locating, averaging = budget.split(0.5, 0.5)
-    if isinstance(budget, Approx):  # the histogram alone needs a delta
-        locating, averaging = Approx(locating.strength, budget.delta), Pure(averaging.strength)
-    # A bucket of half-width s/2; the margin plays no part, as T is the reach.
-    middle = range_estimator(ask, locating, radius=deviation / 2, R=bound).centre
-    reach = 4 * deviation * math.sqrt(math.log(max(size, 2) / beta))
-    return _clipped_mean(ask, averaging, middle, reach, size)
+    opened = _open(x, budget)
+
+    def release() -> float:
+        locating, averaging = opened.budget.split(0.5, 0.5)
+        if isinstance(opened.budget, Approx):  # the histogram alone needs a delta
+            locating = Approx(locating.strength, opened.budget.delta)
+            averaging = Pure(averaging.strength)
+        # A bucket of half-width s/2; the margin plays no part, as T is the reach.
+        middle = range_estimator(opened.ask, locating, radius=deviation / 2, R=bound).centre
+        reach = 4 * deviation * math.sqrt(math.log(max(opened.size, 2) / beta))
+        return _clipped_mean(opened, averaging, middle, reach)
+
+    bill = opened.bill("karwa_vadhan", R=bound, deviation=deviation, beta=beta)
+    return bill.settle(payment, release, write=float, read=float)
 
 
 def coinpress(
-    x: Any, budget: Budget, *, R: float, deviation: float, steps: int = 4, beta: float = 0.01
+    x: Any,
+    budget: Budget,
+    *,
+    R: float,
+    deviation: float,
+    steps: int = 4,
+    beta: float = 0.01,
+    ledger: Ledger | str | None = None,
+    dataset: str | None = None,
+    release_id: str | None = None,
 ) -> float:
     """Estimate the mean of nearly normal records step by step (Biswas, Dong, Kamath, Ullman 2020).
 
@@ -95,6 +124,8 @@ def coinpress(
         Bound on abs(mean), and on the standard deviation.
     steps, beta
         Number of steps, and the probability with which a step may lose the mean.
+    ledger, dataset, release_id
+        As in :func:`tametail.mean`: charged before any record is read.
 
     Returns
     -------
@@ -108,6 +139,7 @@ def coinpress(
     >>> abs(coinpress(x, tt.zcdp(0.5), R=100.0, deviation=1.0) - 5.0) < 0.3
     True
     """
+    payment = payment_of(ledger, dataset, release_id)
     budget = parse_budget(budget)
     if not isinstance(budget, Zcdp):
         raise ParameterError(f"{budget} has no Gaussian noise that adds up: write zcdp(rho).")
@@ -117,24 +149,34 @@ def coinpress(
         raise ParameterError(
             f"steps={shown(steps)} is not a whole number from 1 to 100: write steps=4."
         )
-    ask, size = _open(x, budget)
+    opened = _open(x, budget)
+    bill = opened.bill("coinpress", R=radius, deviation=deviation, steps=steps, beta=beta)
+    return bill.settle(
+        payment, lambda: _in_steps(opened, radius, deviation, steps, beta), write=float, read=float
+    )
+
+
+def _in_steps(opened: Opened, radius: float, deviation: float, steps: int, beta: float) -> float:
+    """Return the last of the centres that the steps of CoinPress find."""
     early = [(1 - LAST_STEP) / (steps - 1)] * (steps - 1) if steps > 1 else []
     centre, usual = 0.0, deviation * _normal_bound(BEYOND)
-    for cost in budget.split(*early, LAST_STEP if early else 1.0):
+    size = max(opened.size, 1)
+    for cost in opened.budget.split(*early, LAST_STEP if early else 1.0):
         # A normal record is usually within r + usual of the centre, and within the second number
         # but for three deviations along the mean: CoinPress takes the smaller.
         reach = min(radius + usual, math.sqrt(radius**2 + 6 * radius * deviation + usual**2))
-        centre = _clipped_mean(ask, cost, centre, reach, size)
-        noise = 2 * reach / (max(size, 1) * cost.strength)
-        spread = math.hypot(deviation / math.sqrt(max(size, 1)), noise)
+        centre = _clipped_mean(opened, cost, centre, reach)
+        noise = 2 * reach / (size * cost.strength)
+        spread = math.hypot(deviation / math.sqrt(size), noise)
         radius = min(radius, _normal_bound(beta / steps) * spread)
     return centre
 
 
-def _clipped_mean(ask: Ask, cost: Budget, centre: float, reach: float, size: int) -> float:
+def _clipped_mean(opened: Opened, cost: Budget, centre: float, reach: float) -> float:
     """Return the noisy mean of all records, clipped within ``reach`` of ``centre``."""
+    size = opened.size
     lattice = Lattice.below_noise(centre, reach, reach, strength=cost.strength, records=size)
-    (total,) = ask(ClippedSum(lattice), cost)
+    (total,) = opened.ask(ClippedSum(lattice), cost)
     return lattice.value(lattice.centre + total / max(size, 1))
 
 
@@ -144,9 +186,6 @@ def _normal_bound(failure: float) -> float:
     return math.sqrt(1 + 2 * math.sqrt(level) + 2 * level)
 
 
-def _open(x: Any, budget: Budget) -> tuple[Ask, int]:
+def _open(x: Any, budget: Budget) -> Opened:
     check_strength([budget.share(0.01)], budget)
-    from tametail.engines.open import open_one  # brings in pyarrow and narwhals
-
-    engine = open_one(x)
-    return Ask(Data(engine), budget, Unit.REPLACE_ONE), engine.size
+    return Opened.of(x, budget)
