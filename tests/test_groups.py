@@ -102,18 +102,12 @@ def test_the_frame_is_the_callers(data):
     release = tt.mean(pl.from_pandas(data), "paid", by="state", keys=KEYS, epsilon=2, borrow="mean")
     table = release.to_frame()
     assert isinstance(table, pl.DataFrame)
-    wanted = [
-        "state",
-        "mean",
-        "low",
-        "high",
-        "count",
-        "notes",
-        "shrunk",
-        "shrunk_low",
-        "shrunk_high",
-    ]
-    assert table.columns == wanted
+    assert table.columns == [
+        "state", "mean", "low", "high", "count", "total", "notes",
+        "shrunk", "shrunk_low", "shrunk_high",
+    ]  # fmt: skip
+    totals = (table["mean"] * table["count"]).to_list()
+    assert table["total"].to_list() == pytest.approx(totals)
 
 
 def test_a_difference_holds_if_both_intervals_do(data):
@@ -141,7 +135,7 @@ def test_a_difference_holds_if_both_intervals_do(data):
         ({"keys": ["a"], "epsilon": 1}, "without by="),
         ({"borrow": "mean", "epsilon": 1}, "is for groups"),
         ({"by": "state", "keys": ["a"], "borrow": "all", "epsilon": 1}, "borrow"),
-        ({"by": "state", "keys": ["a"], "epsilon": 1, "tail": tt.Moment(2, 1)}, "not built"),
+        ({"by": "state", "keys": ["a"], "epsilon": 1, "common": True}, "several columns"),
     ],
 )
 def test_what_cannot_be_asked_says_what_to_write(data, arguments, words):
@@ -208,7 +202,7 @@ def test_the_command_line_prints_a_table_csv_and_json(data, tmp_path, capsys):
     groups = ["--by", "state", "--keys", "S10,S11", "--other", "rest"]
     assert main([*request, *groups, "--csv"]) == 0
     rows = capsys.readouterr().out.splitlines()
-    assert rows[0] == "state,mean,low,high,count,notes"
+    assert rows[0] == "state,mean,low,high,count,total,notes"
     assert [row.split(",")[0] for row in rows[1:]] == ["S10", "S11", "rest"]
     assert main([*request, *groups, "--json"]) == 0
     assert [row["group"] for row in json.loads(capsys.readouterr().out)["rows"]] == [
@@ -234,3 +228,55 @@ def test_a_group_without_records_has_no_ends_and_a_warning():
     assert [note.code for note in row.notes] == ["nothing-seen"]
     assert not release.reliable
     assert release["a"].notes == ()
+
+
+def test_where_computed_columns_and_lazy_frames(data):
+    wanted = (2 * data.paid)[data.year == 2013].groupby(data.state).mean()
+    for rows in (data, pl.from_pandas(data).lazy(), pl.from_pandas(data)):
+        release = tt.mean(
+            rows, "paid * 2", by="state", keys=["S11", "S10"], where="year == 2013", epsilon=8
+        )
+        assert release["S11"].value == pytest.approx(wanted["S11"], rel=0.3)
+        assert release.plan.request.where == "year == 2013"
+        assert release["S11"].count < 700
+        assert tt.replay(release.plan, release.answers) == release
+        assert tt.Release.from_json(release.to_json()) == release
+    private = tt.mean(data, "paid", by="state", where="year == 2015", epsilon=1, delta=1e-6)
+    assert len(private) == 0  # nobody has a record that counts
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_files_by_group_on_the_command_line(data, kind, tmp_path, capsys):
+    path = tmp_path / f"rows.{kind}"
+    data.to_csv(path, index=False) if kind == "csv" else data.to_parquet(path)
+    request = ["mean", str(path), "--column", "paid", "--column", "paid * 2", "--epsilon", "8"]
+    request += ["--where", "year == 2013", "--by", "state", "--by", "year"]
+    names = tmp_path / "keys.txt"
+    names.write_text("S11\t2013\nS10\t2013\n", encoding="utf-8")
+    request += ["--keys-file", str(names)]
+    assert main([*request, "--csv"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert rows[0] == "state,year,column,mean,low,high,count,total,notes"
+    assert [row.split(",")[:3] for row in rows[1:3]] == [
+        ["S11", "2013", "paid"],
+        ["S11", "2013", "paid * 2"],
+    ]
+    assert main(request) == 0
+    assert "S10, 2013: paid * 2" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("borrow", ["shape", None])
+@pytest.mark.parametrize("tail", [tt.Moment(2, 30.0), tt.Bounded(0.0, 2000.0)], ids=str)
+def test_what_is_told_of_records_holds_in_every_group(data, tail, borrow):
+    """The interval is then for the mean itself, of small groups and of large ones."""
+    keys = ["S11", "S00", "nobody"]
+    release = tt.mean(data, "paid", by="state", keys=keys, tail=tail, epsilon=4, borrow=borrow)
+    assert release.interval_for == "mean"
+    for key in keys[:2]:
+        row = release[key]
+        assert row.low <= data.paid[data.state == key].mean() <= row.high
+    assert release["S11"].high - release["S11"].low < 200
+    assert release["nobody"].low == (0.0 if isinstance(tail, tt.Bounded) else -math.inf)
+    assert tt.replay(release.plan, release.answers) == release
+    within = tt.mean(data, "paid", by="state", keys=keys, within=(3.0, 9.0), epsilon=4)
+    assert all(3.0 <= row.value <= 9.0 for row in within)

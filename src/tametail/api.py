@@ -357,7 +357,9 @@ def _open(
     try:
         groups = asked.groups
         if groups is not None:
-            return open_groups(data, column, groups.by, groups.keys)
+            return open_groups(
+                data, column, groups.by, groups.keys, where=asked.where, progress=progress
+            )
         return open_table(data, column, progress, person=asked.unit.person, where=asked.where)
     except DataError as error:
         raise type(error)(f"{error} Nothing was spent.") from None

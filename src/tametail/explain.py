@@ -27,7 +27,7 @@ def text(release: Release) -> str:
     if len(release) == 1 and release.groups is None:
         found = f"mean {_summary(release, release[0])}; {release.guarantee}"
         return "\n".join([found, *_said(release)])
-    table = [_header(release), *map(_cells, release)]
+    table = [_header(release), *(_cells(release, row) for row in release)]
     widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
     lines = []
     for name, *numbers in table:
@@ -40,7 +40,7 @@ def page(release: Release) -> str:
     """Return a table for notebooks."""
     if len(release) == 1 and release.groups is None:
         return _table(_facts(release, release[0]))
-    lines = [_row(_header(release), "th"), *(_row(_cells(row), "td") for row in release)]
+    lines = [_row(_header(release), "th"), *(_row(_cells(release, row), "td") for row in release)]
     notes = "".join(f"<br>{html.escape(words)}" for words in _said(release))
     caption = f"<caption>{html.escape(_caption(release))}{notes}</caption>"
     return f"<table>{caption}{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
@@ -125,7 +125,7 @@ def _said(release: Release) -> list[str]:
     """Return every note as a line, with the columns that it is about if not all share it."""
     found = []
     for note in release.notes:
-        about = [name_of(row) for row in release if note in row.notes]
+        about = [name_of(release, row) for row in release if note in row.notes]
         where = "" if note in release.remarks or len(about) == len(release) else ", ".join(about)
         found.append(f"{_WORDS[note.kind]}: {where}{': ' * bool(where)}{note}")
     return found
@@ -168,18 +168,19 @@ def _header(release: Release) -> tuple[str, ...]:
     return (name, "mean", *(() if release.confidence is None else ("low", "high")), *counted)
 
 
-def _cells(row: Mean) -> tuple[str, ...]:
+def _cells(release: Release, row: Mean) -> tuple[str, ...]:
     ends = () if row.low is None or row.high is None else (f"{row.low:.6g}", f"{row.high:.6g}")
     counted = () if row.count is None else (f"{row.count:.0f}",)
-    return (name_of(row), f"{row.value:.6g}", *ends, *counted)
+    return (name_of(release, row), f"{row.value:.6g}", *ends, *counted)
 
 
-def name_of(row: Mean) -> str:
-    """Return what a row is called: its column, or its group; both, if there may be several."""
+def name_of(release: Release, row: Mean) -> str:
+    """Return what a row is called: its column, or its group; both, if there are several."""
     if row.group is None:
         return row.column
     cells = row.group if isinstance(row.group, tuple) else (row.group,)
-    return ", ".join(map(str, cells))
+    name = ", ".join(map(str, cells))
+    return f"{name}: {row.column}" if release.plan.dim > 1 else name
 
 
 def _caption(release: Release) -> str:

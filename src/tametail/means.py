@@ -163,6 +163,11 @@ class Mean:
         """What the first interval is made of."""
         return dict(self.intervals[0].parts) if self.intervals else None
 
+    @property
+    def total(self) -> float | None:
+        """The sum of what the mean averages, as far as it was counted: mean times count."""
+        return None if self.count is None else self.value * self.count
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON; infinities are strings."""
         first = {name: getattr(self, name) for name in ("low", "high", "interval_for", "parts")}

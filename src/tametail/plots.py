@@ -71,8 +71,7 @@ def _plot_groups(release: Release, ax: Axes) -> Axes:
             ax.plot([row.low, row.high], [height, height], "-", color=_CURVE, lw=1.5)
         colour = _INTERVALS[WINSORISED] if row.assumption_doubtful else "black"
         ax.plot([row.value], [height], "o", color=colour, markersize=4)
-    several = release.plan.dim > 1
-    names = [f"{name_of(row)}: {row.column}" if several else name_of(row) for row in release]
+    names = [name_of(release, row) for row in release]
     ax.set_yticks(heights, labels=names, fontsize="small")
     ax.set_ylim(0.6 - len(release) if heights else -1.0, 0.6)
     ax.set_xlabel("mean")

@@ -324,7 +324,7 @@ class Release:
         """Return the rows as a frame: of the caller's kind, else whichever is installed.
 
         One of pandas, Polars and Arrow, in this order; a row for each mean. With groups: their
-        keys, mean, low, high, count and notes.
+        keys, mean, low, high, count (of what the mean averages), total (their sum) and notes.
         """
         return _frame(self.cells(), self.library)
 
@@ -385,6 +385,7 @@ def _cells_of_groups(release: Release, groups: Groups) -> dict[str, list[Any]]:
         "low": [row.low for row in rows],
         "high": [row.high for row in rows],
         "count": [row.count for row in rows],
+        "total": [row.total for row in rows],
         "notes": ["; ".join(map(str, row.notes)) for row in rows],
     }
     if groups.borrow == "mean":

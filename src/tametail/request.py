@@ -121,14 +121,10 @@ class Request:
 
     def _check_groups(self, groups: Groups) -> None:
         groups.check(self.budget, self.unit)
-        if self.common or any(column.tail is not None for column in self.columns):
-            word = "common=True" if self.common else "tail="
+        if self.common:
             raise ParameterError(
-                f"{word} with by= is not built: leave it out; within= says where means can be."
-            )
-        if self.where is not None:
-            raise ParameterError(
-                "where= with by= is not built: filter the rows before, row by row."
+                "common=True is for several columns of all records, and with by= columns are taken "
+                "apart: leave it out."
             )
 
     @property

@@ -22,7 +22,9 @@ from tametail.queries.column import ClippedSum, Count, Lattice
 from tametail.queries.groups import Cells, KeyCounts, Keyed
 
 EXACT = json.loads(Path(__file__).with_name("keyed.json").read_text(encoding="utf-8"))
-KINDS = ("pandas", "categories", "polars", "arrow", "dictionary", "csv", "parquet")
+KINDS = (
+    "pandas", "categories", "polars", "lazy", "arrow", "dictionary", "csv", "parquet",
+)  # fmt: skip
 
 
 def table(kind, folder, columns=None):
@@ -35,8 +37,9 @@ def table(kind, folder, columns=None):
         )
         frame["x"] = frame["x"].astype(float)
         return frame.astype({"state": "category"}) if kind == "categories" else frame
-    if kind == "polars":
-        return pl.from_arrow(arrow)
+    if kind in ("polars", "lazy"):
+        frame = pl.from_arrow(arrow)
+        return frame.lazy() if kind == "lazy" else frame
     if kind == "dictionary":
         return arrow.set_column(1, "state", arrow["state"].dictionary_encode())
     if kind == "arrow":
@@ -162,13 +165,49 @@ def test_declared_types_that_are_not_exact_are_refused(kind, tmp_path):
         open_groups(data, "x", ["x"])
 
 
-def test_lazy_frames_are_refused(tmp_path):
-    with pytest.raises(ParameterError, match="Compute it before"):
-        open_groups(table("polars", tmp_path).lazy(), "x", ["state"])
+def test_a_lazy_frame_is_computed_by_the_first_question_and_once():
+    computed = []
+
+    def note(rows):
+        computed.append(len(rows))
+        return rows
+
+    lazy = pl.LazyFrame({"x": [1.0, 2.0], "key": ["a", "b"]}).map_batches(note)
+    keys = parse_keys(["b", "a"], 1)
+    grouped = open_groups(lazy, "x", ["key"], keys)
+    assert computed == []
+    assert grouped.answer(KeyCounts()) == {Key(("a",)): 1, Key(("b",)): 1}
+    assert grouped.grouped(keys, other=False).answer(Keyed((Count(),) * 2)) == [(1,), (1,)]
+    assert computed == [2]
 
 
-def test_public_keys_must_be_of_the_declared_type(tmp_path):
-    data = table("arrow", tmp_path)
+@pytest.mark.parametrize("kind", ["csv", "parquet", "polars", "pandas", "lazy"])
+def test_records_are_computed_and_filtered_row_by_row(kind, tmp_path):
+    """A record for which the condition is not true is missing, and so is its key's count."""
+    grouped = open_groups(table(kind, tmp_path), "x * 2", ["state"], where="x > 1")
+    assert grouped.answer(KeyCounts()) == {
+        Key((state,)): 1 for state in ("CA", "NY", "M\u00fcller", "M\u00f6ller", "Mu\u0308ller")
+    }
+    engine = grouped.grouped(parse_keys(["NY", "CA"], 1), other=True)
+    assert engine.answer(Keyed((Cells(5.0, 6.0),) * 3)) == [(0, 1, 0), (0, 1, 0), (0, 0, 3)]
+
+
+def test_cells_that_arrow_would_refuse_are_keys_or_missing(tmp_path):
+    """Whether pandas' objects can be converted depends on them: no error may."""
+    cells = ["a\ud800", "b", 1, None, ("b",)]
+    keys = parse_keys(["a\ud800", "b", 1], 1)
+    for kind in (object, "category"):
+        frame = pd.DataFrame({"x": 1.0, "key": pd.Series(cells, dtype=object).astype(kind)})
+        engine = open_groups(frame, "x", ["key"], keys).grouped(keys, other=True)
+        assert engine.answer(Keyed((Count(),) * 4)) == [(1,), (1,), (1,), (2,)]
+    frame = pd.DataFrame({"x": 1.0, "key": pd.Series(cells[:2], dtype="string[python]")})
+    engine = open_groups(frame, "x", ["key"], keys).grouped(keys, other=False)
+    assert engine.answer(Keyed((Count(),) * 3)) == [(1,), (1,), (0,)]
+
+
+@pytest.mark.parametrize("kind", ["arrow", "lazy"])
+def test_public_keys_must_be_of_the_declared_type(kind, tmp_path):
+    data = table(kind, tmp_path)
     with pytest.raises(ParameterError, match="holds text"):
         open_groups(data, "x", ["state"], parse_keys([1], 1))
     with pytest.raises(ParameterError, match="twice"):

@@ -1,8 +1,8 @@
 """The engine for groups: rows are read once, put in the order of their keys, and then asked.
 
-One pass over the values and one over the columns of keys; after it the records of a key lie side by
-side in memory, so one question for all keys is one walk over them. Memory: the columns that are
-averaged, in float64, and a code for each row.
+After one pass over the rows the records of a key lie side by side in memory, so one question for
+all keys is one walk over them. Memory: the columns that are averaged, in float64, the cells of the
+keys, and a code for each row.
 """
 
 from __future__ import annotations
@@ -10,75 +10,87 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from tametail.engines import Engine
 from tametail.engines.cells import Floats
 from tametail.engines.kernels.accumulator import LONG_CHUNK
 from tametail.engines.kernels.passes import Passes
-from tametail.engines.keys import Coder, Codes, distinct_keys, public_cells
-from tametail.engines.local import LocalEngine
-from tametail.engines.tables import Table
-from tametail.engines.tables.keys import KeyColumns
+from tametail.engines.keys import Coder, Codes, distinct_keys, joined, kept_cells, public_cells
+from tametail.engines.local import LocalEngine, Progress, Teller
+from tametail.engines.tables.computed import Selection
 from tametail.engines.tables.memory import MatrixTable
-from tametail.errors import DataError, InternalError, ParameterError
+from tametail.errors import InternalError, ParameterError
 from tametail.keys import Key
 from tametail.queries.groups import KeyCounts, Keyed
+
+
+class Rows(NamedTuple):
+    """All rows, in memory: their numbers, and the columns of their keys with their kinds."""
+
+    numbers: Floats
+    cells: list[pa.Array]
+    kinds: tuple[str, ...]
 
 
 class GroupedTable:
     """Values and columns of keys of the same rows; nothing is read before a question."""
 
-    def __init__(self, table: Table, keys: KeyColumns) -> None:
-        self._table, self._keys = table, keys
-        self.columns = table.columns
+    def __init__(self, selection: Selection, progress: Progress | None = None) -> None:
+        self._selection, self._progress = selection, progress
+        self.columns = selection.columns
 
     @property
     def size(self) -> int:
         """The number of rows."""
-        return self._table.rows()
+        return len(self._rows.numbers)
 
     def check(self, keys: Sequence[Key]) -> None:
         """Refuse public keys that the declared types of their columns cannot hold."""
-        columns = self._public(keys)
+        if self._selection.kinds is not None:
+            self._public(keys, self._selection.kinds)
+
+    def _public(self, keys: Sequence[Key], kinds: Sequence[str]) -> list[list[Any]]:
+        named = enumerate(zip(self._selection.by, kinds, strict=True))
+        columns = [public_cells(keys, place, name, kind) for place, (name, kind) in named]
         if len(set(zip(*columns, strict=True))) < len(keys):
             raise ParameterError("keys= names a group twice: name each once.")
-
-    def _public(self, keys: Sequence[Key]) -> list[list[Any]]:
-        named = enumerate(zip(self._keys.names, self._keys.kinds, strict=True))
-        return [public_cells(keys, place, name, kind) for place, (name, kind) in named]
+        return columns
 
     def answer(self, query: Any) -> Any:
-        """Return the rows of every key that occurs; other questions are for chosen keys."""
+        """Return the records of every key that occurs; other questions are for chosen keys."""
         if not isinstance(query, KeyCounts):
             raise InternalError("the keys are not chosen yet.")
-        return distinct_keys(self._cells, self._keys.kinds)
+        rows = self._rows
+        present = pa.array(~np.isnan(rows.numbers).all(axis=1))
+        return distinct_keys([cells.filter(present) for cells in rows.cells], rows.kinds)
 
     def grouped(self, keys: Sequence[Key], *, other: bool) -> KeyedEngine:
         """Return the engine for these keys and, last, for ``other`` rows if they are wanted."""
-        coder = Coder(self._public(keys), self._keys.kinds)
-        chunks = [chunk.combine_chunks() for chunk in self._cells]
-        codes = coder.codes(chunks)
-        values = self._values
-        if len(values) != len(codes):
-            raise DataError(
-                "the data have other rows each time they are read: write them to a file that does "
-                "not change, and pass that."
-            )
-        if other:
-            codes = np.where(codes < 0, len(keys), codes)
-        return KeyedEngine.of(values, codes, len(keys) + other, self.columns)
+        codes = self._codes(keys, other=other)
+        return KeyedEngine.of(self._rows.numbers, codes, len(keys) + other, self.columns)
+
+    def _codes(self, keys: Sequence[Key], *, other: bool) -> Codes:
+        """Return the place of every row's key; a negative one if it has none of the keys."""
+        rows = self._rows
+        codes = Coder(self._public(keys, rows.kinds), rows.kinds).codes(rows.cells)
+        return np.where(codes < 0, len(keys), codes) if other else codes
 
     @cached_property
-    def _cells(self) -> list[Any]:
-        return self._keys.read()
-
-    @cached_property
-    def _values(self) -> Floats:
-        chunks = [chunk.copy() for chunk in self._table.chunks(1 << 16, 0, None, lambda _: None)]
-        return np.concatenate([np.empty((0, len(self.columns))), *chunks])
+    def _rows(self) -> Rows:
+        teller, kinds = Teller(self._progress), self._selection.kinds
+        numbers, pieces = [np.empty((0, len(self.columns)))], []
+        for block in self._selection.blocks(teller.tell):
+            kinds = self._selection.kinds_of(block.keys)  # of a lazy frame only known here
+            numbers.append(block.numbers)
+            pieces.append([kept_cells(*one) for one in zip(block.keys, kinds, strict=True)])
+        teller.end()
+        if kinds is None:
+            raise InternalError("a frame without a block.")
+        return Rows(np.concatenate(numbers), joined(pieces, kinds), kinds)
 
     def rows(self, start: int, stop: int) -> Engine:  # noqa: ARG002
         """Refuse: rows of groups are found by key."""

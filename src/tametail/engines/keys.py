@@ -51,11 +51,26 @@ def kind_of_keys(name: str, kind: pa.DataType) -> str:
     )
 
 
-def arrow_cells(cells: pa.Array, kind: str) -> pa.Array:
-    """Return an array of a declared type as it is kept; no cell can make this fail."""
+def kind_of_cells(name: str, cells: Any) -> str:
+    """Return how the cells of a column are kept: Python's objects declare no type."""
+    return kind_of_keys(name, cells.type) if isinstance(cells, pa.Array) else OBJECT
+
+
+def kept_cells(cells: Any, kind: str) -> pa.Array:
+    """Return some cells as they are kept; no cell can make this fail."""
+    if not isinstance(cells, pa.Array):
+        return object_cells(cells)
     if pa.types.is_dictionary(cells.type):
         cells = cells.dictionary_decode()
     return cells.cast(_ARROW[kind])
+
+
+def joined(pieces: Sequence[Sequence[pa.Array]], kinds: Sequence[str]) -> list[pa.Array]:
+    """Return each column in one, whatever pieces it came in."""
+    return [
+        pa.chunked_array([piece[place] for piece in pieces], type=_ARROW[kind]).combine_chunks()
+        for place, kind in enumerate(kinds)
+    ]
 
 
 def object_cells(cells: Iterable[Any]) -> pa.Array:
@@ -170,7 +185,7 @@ def _fits(value: Any, kind: str) -> bool:
     return kind != WHOLE or -(1 << 63) <= value < 1 << 63
 
 
-def distinct_keys(columns: Sequence[pa.ChunkedArray], kinds: Sequence[str]) -> dict[Key, int]:
+def distinct_keys(columns: Sequence[pa.Array], kinds: Sequence[str]) -> dict[Key, int]:
     """Return every key that occurs with its number of rows; for a private choice only."""
     table = pa.table(list(columns), names=[str(place) for place in range(len(columns))])
     counted = table.group_by(table.column_names, use_threads=False).aggregate([([], "count_all")])

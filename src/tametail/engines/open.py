@@ -9,7 +9,6 @@ from numbers import Integral, Number
 from pathlib import Path
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
@@ -23,8 +22,7 @@ from tametail.engines.tables import Table
 from tametail.engines.tables.computed import ComputedTable, Selection, is_computed
 from tametail.engines.tables.csv import CsvTable
 from tametail.engines.tables.files import find_files, kind_of
-from tametail.engines.tables.frames import check_known, from_frame, is_frame, is_spark
-from tametail.engines.tables.keys import CsvKeys, FrameKeys, ParquetKeys
+from tametail.engines.tables.frames import from_frame, is_frame, is_spark
 from tametail.engines.tables.later import LaterTable
 from tametail.engines.tables.memory import ColumnsTable, MatrixTable, from_cells
 from tametail.engines.tables.parquet import ParquetTable
@@ -128,38 +126,26 @@ def open_groups(
     columns: Columns,
     by: Sequence[str],
     keys: Sequence[Key] | None = None,
-    parse: Parse | None = None,
+    *,
+    where: str | None = None,
+    progress: Progress | None = None,
 ) -> GroupedTable:
     """Return columns of a frame or of files beside the columns that their rows are grouped by.
 
     Public ``keys`` that the declared types of these columns cannot hold are refused.
     """
-    grouped = _grouped(data, columns, by, parse)
-    if keys is not None:
-        grouped.check(keys)
-    return grouped
-
-
-def _grouped(data: Any, columns: Columns, by: Sequence[str], parse: Parse | None) -> GroupedTable:
     names = _names(columns)
-    if names is None or is_spark(data):
+    is_file = isinstance(data, str | os.PathLike | list | tuple)
+    if names is None or is_spark(data) or not (is_frame(data) or is_file):
         what = "a Spark frame is not" if is_spark(data) else "numbers without a name are not"
         raise ParameterError(
             f"by= needs a frame or a file and column=..., and {what} grouped here: write "
             "mean(frame, 'charge', by='state', ...), for Spark with frame.toPandas()."
         )
-    if is_frame(data):
-        if isinstance(check_known(data), nw.LazyFrame):
-            raise ParameterError(
-                "by= with a lazy frame is refused: values and keys would be computed apart, in "
-                "orders of their own. Compute it before, and pass the result."
-            )
-        return GroupedTable(_table(data, names, parse), FrameKeys(data, by))
-    table = _table(data, names, parse)
-    files = find_all(data)
-    if isinstance(table, CsvTable):
-        return GroupedTable(table, CsvKeys(files, by, parse))
-    return GroupedTable(table, ParquetKeys(files, by))
+    grouped = GroupedTable(Selection(open_source(data), names, where, keys=by), progress)
+    if keys is not None:
+        grouped.check(keys)
+    return grouped
 
 
 def open_rows(data: Any) -> Engine:

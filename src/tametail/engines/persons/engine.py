@@ -82,7 +82,7 @@ class PersonsEngine:
     def _totals(self) -> tuple[Floats, Integers]:
         totals, teller = Totals(len(self.columns)), Teller(self._progress)
         with np.errstate(all="ignore"):
-            for matrix, ids in self._selection.blocks(teller.tell):
+            for matrix, ids, _ in self._selection.blocks(teller.tell):
                 totals.add(matrix, ids)
             teller.end()
             return totals.read()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from tametail.engines.cells import Floats, check_arrow_type
 from tametail.engines.evaluation import chunk_mask, chunk_values
+from tametail.engines.keys import kind_of_cells
 from tametail.engines.persons.ids import check_id_type
 from tametail.engines.tables import Tell, cut
 from tametail.engines.tables.frames import pick_column
@@ -20,28 +21,44 @@ from tametail.expressions import Expression
 from tametail.expressions.tree import Name
 
 
+class Records(NamedTuple):
+    """Some records: their numbers, a row each, and the columns of their ids and of their keys."""
+
+    numbers: Floats
+    ids: list[Any]
+    keys: list[Any]
+
+
 class Selection:
     """Which numbers each record has: values, all missing where the condition is not true."""
 
     def __init__(
-        self, source: Source, values: Sequence[str], where: str | None, ids: Sequence[str] = ()
+        self,
+        source: Source,
+        values: Sequence[str],
+        where: str | None = None,
+        ids: Sequence[str] = (),
+        keys: Sequence[str] = (),
     ) -> None:
         self._source = source
         self.columns = tuple(values)
         self._values = [_value(source.names, text) for text in values]
         self._where = None if where is None else Expression.parse_condition(where)
         self._ids: list[Wanted] = [(pick_column(source.names, name), "id") for name in ids]
+        self._keys: list[Wanted] = [(pick_column(source.names, name), "id") for name in keys]
         self._wanted = self._find_wanted()
         empty = source.empty(self._wanted)
         if empty is not None:
             self._check_types(empty)
+        #: How the cells of keys are kept; None if a lazy frame does not declare its types.
+        self.kinds = None if empty is None else self.kinds_of([empty[one] for one in self._keys])
 
     def _find_wanted(self) -> list[Wanted]:
         conditions = [] if self._where is None else [self._where]
         found = [one for each in (*self._values, *conditions) for one in _columns_of(each)]
         for name, _ in found:
             pick_column(self._source.names, name)
-        return list(dict.fromkeys([*found, *self._ids]))
+        return list(dict.fromkeys([*found, *self._ids, *self._keys]))
 
     def _check_types(self, empty: Block) -> None:
         """Refuse declared types that cannot be what they are taken for."""
@@ -51,10 +68,20 @@ class Selection:
         self._numbers(empty)
         self._ids_of(empty)
 
-    def blocks(self, tell: Tell) -> Iterator[tuple[Floats, list[Any]]]:
-        """Yield the numbers of the next records as a matrix, and the columns of their ids."""
+    def blocks(self, tell: Tell) -> Iterator[Records]:
+        """Yield the next records."""
         for block in self._source.blocks(self._wanted, tell):
-            yield self._numbers(block), self._ids_of(block)
+            keys = [block[one] for one in self._keys]
+            yield Records(self._numbers(block), self._ids_of(block), keys)
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """The names of the columns of keys."""
+        return tuple(name for name, _ in self._keys)
+
+    def kinds_of(self, cells: Sequence[Any]) -> tuple[str, ...]:
+        """Return how the cells of the columns of keys are kept, by their declared types."""
+        return tuple(kind_of_cells(*one) for one in zip(self.by, cells, strict=True))
 
     def _ids_of(self, block: Block) -> list[Any]:
         """Return the columns of ids; the types of a lazy frame are known only here."""
@@ -112,14 +139,14 @@ class ComputedTable:
 
     def rows(self) -> int:
         """Return the number of rows, by a pass over them."""
-        return sum(len(matrix) for matrix, _ in self._selection.blocks(lambda _: None))
+        return sum(len(records.numbers) for records in self._selection.blocks(lambda _: None))
 
     def chunks(self, most: int, start: int, stop: int | None, tell: Tell) -> Iterator[Floats]:
         """Yield rows with all values side by side."""
         return cut(self._parts(most, tell), start, stop)
 
     def _parts(self, most: int, tell: Tell) -> Iterator[Floats]:
-        for matrix, _ in self._selection.blocks(tell):
+        for matrix, *_ in self._selection.blocks(tell):
             for first in range(0, len(matrix), most):
                 yield matrix[first : first + most]
 

@@ -73,7 +73,8 @@ class FrameSource:
     def empty(self, wanted: Sequence[Wanted]) -> Block | None:
         """Return a block without rows; a lazy frame is not computed for that."""
         if isinstance(self._frame, nw.LazyFrame):
-            return None
+            frame = _without_rows(self._frame, _names(wanted))
+            return None if frame is None else self._block(frame, wanted)
         return self._block(self._frame.head(0), wanted)
 
     def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
@@ -88,9 +89,18 @@ class FrameSource:
         return {(name, role): _cells(frame.get_column(kept[name]), role) for name, role in wanted}
 
 
+def _without_rows(frame: nw.LazyFrame[Any], names: Sequence[str]) -> nw.DataFrame[Any] | None:
+    """Return a frame without rows of the types that a lazy one declares, if they are known."""
+    declared = frame.collect_schema()
+    schema = {name: declared[name] for name in names}
+    if any(kind == nw.Unknown for kind in schema.values()):
+        return None
+    return nw.from_dict({name: [] for name in names}, schema=schema, backend="pyarrow")
+
+
 def _cells(series: nw.Series[Any], role: Role) -> Any:
     kind = getattr(series.to_native(), "dtype", None)
-    if series.dtype == nw.Object or isinstance(kind, np.dtypes.ObjectDType):
+    if _is_untyped(series, kind, role):
         cells = series.to_list()
         if role == "number":
             return objects_to_floats(cells, None)
@@ -101,6 +111,16 @@ def _cells(series: nw.Series[Any], role: Role) -> Any:
             f"column {series.name!r} has type {kind}, which cannot be read: convert it before."
         )
     return _one(cells)
+
+
+def _is_untyped(series: nw.Series[Any], kind: Any, role: Role) -> bool:
+    """Say whether pandas keeps Python's objects, which Arrow may refuse by what they are."""
+    if series.dtype == nw.Object or isinstance(kind, np.dtypes.ObjectDType):
+        return True
+    if role == "number" or not series.implementation.is_pandas_like():
+        return False
+    objects = series.dtype in (nw.Categorical, nw.Enum)
+    return objects or getattr(kind, "storage", None) == "python"
 
 
 def _texts(cells: list[Any]) -> pa.Array:

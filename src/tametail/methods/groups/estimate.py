@@ -22,20 +22,25 @@ import numpy as np
 from tametail.keys import Key
 from tametail.means import Estimate, Interval
 from tametail.methods.groups import constants as tuned
-from tametail.methods.groups.interval import fewest_records, pooled_interval
+from tametail.methods.groups.interval import (
+    Small,
+    fewest_records,
+    nothing_known,
+    pooled_interval,
+)
 from tametail.methods.groups.plan import GroupPlan, asked, group_plans
 from tametail.methods.groups.shape import Array, Shape
 from tametail.methods.groups.shrink import shrunk
-from tametail.methods.winsorised.column import ColumnPlan
 from tametail.methods.winsorised.counts import Tails, octave_nodes
 from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.methods.winsorised.shares import halvings
 from tametail.notes import Note
 from tametail.planning import COUNT, KEYS, Plan
 from tametail.privacy.budget import noise_for
-from tametail.queries.column import ClippedSum, Count, Lattice, Median
+from tametail.queries.column import ClippedSum, Count, Lattice, Median, edge_above
 from tametail.queries.groups import Cells, KeyCounts, Keyed
 from tametail.queries.rows import Rows
+from tametail.tail import Bounded, Tail
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
@@ -122,7 +127,7 @@ class _Pooled:
         (total,) = ask(Count(), part.costs["total"])
         size = max(total, 1)
         centre = ask(Median(halvings(size), *part.possible), part.costs["centre"])
-        plan: ColumnPlan = part.column(size, part.costs["tail"], spread=False)
+        plan = part.pool(size, part.costs["tail"])
         nodes, cost = octave_nodes(plan, centre), part.costs["tail"]
         shape = Shape.read(centre, Tails.read(plan, nodes, ask(nodes, cost), cost), size)
         below, above = shape.cuts
@@ -155,7 +160,7 @@ class _Pooled:
     def _small(self, places: list[int], ask: Ask) -> list[Estimate]:
         """Estimate small groups: clip each at its distance, and ask for all sums at once."""
         counts = self.counts[places]
-        if not self.shape.seen:
+        if not (self.shape.seen or isinstance(self.part.tail, Bounded)):
             return [self._without_shape(float(count)) for count in counts]
         reaches = self._reaches(counts)
         lattices = [Lattice.around(self.shape.centre, t, t, bits=_BITS) for t in reaches]
@@ -165,9 +170,17 @@ class _Pooled:
         return [self._conclude(self.cells[place], lattice, total) for place, lattice, total in rows]
 
     def _reaches(self, counts: Array) -> list[float]:
-        """Return the clip distances: argmin of (BIAS E(T))^2 + noise variance at T."""
+        """Return the clip distances: argmin of (BIAS E(T))^2 + noise variance at T.
+
+        Nothing lies beyond bounds that were told.
+        """
+        farthest = edge_above(_farthest(self.part.tail, self.shape.centre))
+        if not self.shape.seen:
+            return [farthest] * len(counts)
         grid, variance = self.shape.grid(), noise_for(self.part.costs["groups"], 1, 1).variance
-        bias = (tuned.BIAS * self.shape.excess_at(grid)) ** 2
+        if farthest < grid[-1]:
+            grid = np.append(grid[grid < farthest], farthest)
+        bias = np.where(grid < farthest, tuned.BIAS * self.shape.excess_at(grid), 0.0) ** 2
         square = variance * grid**2
         return [float(grid[np.argmin(bias + square / count**2)]) for count in counts]
 
@@ -179,8 +192,8 @@ class _Pooled:
         value = min(max(centre + lattice.value(distance), low), high)
         intervals: tuple[Interval, ...] = ()
         if part.confidence is not None:
-            cuts = self.shape.cuts
-            intervals = (pooled_interval(part, value, centre, cuts, cells, lattice, total),)
+            seen = Small(part, centre, self.shape.cuts, cells, lattice, total)
+            intervals = (pooled_interval(seen, value),)
         is_unlike = bool(max(cells[0], cells[2]) > tuned.UNLIKE * count + self._margin)
         ends = (
             centre + lattice.value(lattice.low - lattice.centre),
@@ -222,8 +235,13 @@ class _Pooled:
         value = min(max(centre, low), high)
         intervals: tuple[Interval, ...] = ()
         if self.part.confidence is not None:
-            intervals = (pooled_interval(self.part, value, centre, (0.0, 0.0), None, None, 0),)
+            intervals = (nothing_known(self.part),)
         return Estimate(
             value, intervals, clip=(centre, centre), notes=(_NO_SHAPE,), count=count,
             variance=math.inf,
         )  # fmt: skip
+
+
+def _farthest(tail: Tail, centre: float) -> float:
+    """Return how far from the centre a record can be, by what was told."""
+    return max(tail.high - centre, centre - tail.low) if isinstance(tail, Bounded) else math.inf

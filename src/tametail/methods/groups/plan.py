@@ -6,7 +6,7 @@ one group costs: a record is in one group only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tametail.errors import InternalError
 from tametail.grouping import Groups
@@ -17,6 +17,7 @@ from tametail.methods.winsorised.constants import COUNT_SHARE
 from tametail.planning import COUNT, KEYS, REST, Plan, Step
 from tametail.privacy.budget import Approx, Budget, Pure, compose
 from tametail.request import Range, Request
+from tametail.tail import Bounded, Tail
 
 #: What each step is for, in the words of the printed plan.
 PURPOSES = {
@@ -79,6 +80,7 @@ class GroupPlan:
     """
 
     plan: Plan
+    tail: Tail
     possible: Range
     within: Range
     costs: dict[str, Budget]
@@ -92,19 +94,23 @@ class GroupPlan:
             raise InternalError("a plan without a step")
         return total
 
+    def pool(self, n: int, budget: Budget) -> ColumnPlan:
+        """Return the plan of the column of all records; a tail is said of groups, not of them."""
+        return replace(self, tail=None).column(n, budget, spread=False)
+
     def column(self, n: int | None, budget: Budget, *, spread: bool = True) -> ColumnPlan:
-        """Return the plan of one column of some of the records, which may spend ``budget``."""
+        """Return the plan of the column of one group, which may spend ``budget``."""
         request = self.plan.request
         if n is None:
             first, rest = budget.split(COUNT_SHARE, 1 - COUNT_SHARE)
             steps: tuple[Step, ...] = (Step(COUNT, first), Step(REST, rest))
         else:
-            needs_spread = spread and request.wants_spread
-            steps = divide(budget, request.unit, n, needs_spread=needs_spread)
+            needs_spread, bounded = spread and request.wants_spread, isinstance(self.tail, Bounded)
+            steps = divide(budget, request.unit, n, needs_spread=needs_spread, bounded=bounded)
         return ColumnPlan(
             unit=request.unit,
             n=n,
-            tail=None,
+            tail=self.tail,
             within=self.within,
             possible=self.possible,
             missing=request.missing,
@@ -125,6 +131,7 @@ def group_plans(plan: Plan, groups: int) -> tuple[GroupPlan, ...]:
     return tuple(
         GroupPlan(
             plan=plan,
+            tail=column.tail,
             possible=column.possible,
             within=column.within,
             costs={name: cost[place] for name, cost in costs.items()},
