@@ -28,7 +28,7 @@ from tametail.keys import Key
 from tametail.queries.groups import KeyCounts, Keyed
 
 
-class Rows(NamedTuple):
+class KeyedRows(NamedTuple):
     """All rows, in memory: their numbers, and the columns of their keys with their kinds."""
 
     numbers: Floats
@@ -80,7 +80,7 @@ class GroupedTable:
         return np.where(codes < 0, len(keys), codes) if other else codes
 
     @cached_property
-    def _rows(self) -> Rows:
+    def _rows(self) -> KeyedRows:
         teller, kinds = Teller(self._progress), self._selection.kinds
         numbers, pieces = [np.empty((0, len(self.columns)))], []
         for block in self._selection.blocks(teller.tell):
@@ -90,7 +90,7 @@ class GroupedTable:
         teller.end()
         if kinds is None:
             raise InternalError("a frame without a block.")
-        return Rows(np.concatenate(numbers), joined(pieces, kinds), kinds)
+        return KeyedRows(np.concatenate(numbers), joined(pieces, kinds), kinds)
 
     def rows(self, start: int, stop: int) -> Engine:  # noqa: ARG002
         """Refuse: rows of groups are found by key."""
