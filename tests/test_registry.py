@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tametail.engines.kernels.passes import PASSES
+from tametail.queries.groups import KeyCounts, Keyed
+
 from .mutants.catalogue import MUTANTS
 from .privacy.mechanism_cases import query_cases
 from .registry import query_types
@@ -20,6 +23,11 @@ def test_there_are_queries_of_every_room():
     rooms = {query.__module__.rpartition(".")[2] for query in query_types()}
     assert rooms >= {"column", "rows", "paper"}
     assert len(query_types()) >= 15
+
+
+def test_every_query_declares_its_pass():
+    by_key = {Keyed, KeyCounts}  # made of the passes of their parts, or of the keys alone
+    assert set(PASSES) == set(query_types()) - by_key
 
 
 @QUERIES

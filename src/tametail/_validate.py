@@ -4,29 +4,32 @@ from __future__ import annotations
 
 import math
 import numbers
-from typing import Any
+from typing import TypeVar
 
 from tametail._shown import shown
 from tametail.errors import ParameterError
 
+Word = TypeVar("Word", bound=str)
 
-def _single(named: dict[str, Any]) -> tuple[str, Any]:
+
+def _single(named: dict[str, object]) -> tuple[str, object]:
     ((name, value),) = named.items()
     return name, value
 
 
-def number(**named: Any) -> float:
+def number(**named: object) -> float:
     """Return the one named argument as a float; infinities pass, NaN and non-numbers do not.
 
     >>> number(alpha=1)
     1.0
     """
     name, value = _single(named)
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    try:
-        result = float(value) if is_number else math.nan
-    except OverflowError:
-        result = math.inf if value > 0 else -math.inf
+    result = math.nan
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        try:
+            result = float(value)
+        except OverflowError:
+            result = -math.inf if value < 0 else math.inf
     if math.isnan(result):
         raise ParameterError(
             f"{name}={shown(value)} is not a number: write a number such as {name}=1."
@@ -34,7 +37,7 @@ def number(**named: Any) -> float:
     return result
 
 
-def finite_number(**named: Any) -> float:
+def finite_number(**named: object) -> float:
     """Return the one named argument as a finite float."""
     name, value = _single(named)
     result = number(**named)
@@ -43,7 +46,7 @@ def finite_number(**named: Any) -> float:
     return result
 
 
-def positive(**named: Any) -> float:
+def positive(**named: object) -> float:
     """Return the one named argument as a finite float above zero."""
     ((name, value),) = named.items()
     if type(value) is float and 0.0 < value < math.inf:
@@ -54,7 +57,7 @@ def positive(**named: Any) -> float:
     return result
 
 
-def probability(**named: Any) -> float:
+def probability(**named: object) -> float:
     """Return the one named argument as a float strictly between 0 and 1."""
     ((name, value),) = named.items()
     if type(value) is float and 0.0 < value < 1.0:
@@ -65,7 +68,7 @@ def probability(**named: Any) -> float:
     return result
 
 
-def count(**named: Any) -> int:
+def count(**named: object) -> int:
     """Return the one named argument as a non-negative integer."""
     name, value = _single(named)
     result = finite_number(**named)
@@ -74,7 +77,7 @@ def count(**named: Any) -> int:
     return int(result)
 
 
-def flag(**named: Any) -> bool:
+def flag(**named: object) -> bool:
     """Return the one named argument as True or False."""
     name, value = _single(named)
     if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):  # NumPy's, too
@@ -82,10 +85,11 @@ def flag(**named: Any) -> bool:
     raise ParameterError(f"{name}={shown(value)} is neither: write {name}=True or {name}=False.")
 
 
-def one_of(allowed: tuple[str, ...], **named: Any) -> str:
+def one_of(allowed: tuple[Word, ...], **named: object) -> Word:
     """Return the one named argument if it is one of the allowed words."""
     name, value = _single(named)
-    if not isinstance(value, str) or value not in allowed:
-        choices = " or ".join(f"{name}={word!r}" for word in allowed)
-        raise ParameterError(f"{name}={shown(value)} is not known: write {choices}.")
-    return str(value)
+    for word in allowed:
+        if isinstance(value, str) and value == word:
+            return word
+    choices = " or ".join(f"{name}={word!r}" for word in allowed)
+    raise ParameterError(f"{name}={shown(value)} is not known: write {choices}.")

@@ -6,7 +6,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tametail._shown import shown
 from tametail._validate import count, positive
@@ -52,7 +52,7 @@ def mean(
     rows: int | None = None,
     where: str | None = None,
     by: str | Sequence[str] | None = None,
-    keys: Iterable[Any] | None = None,
+    keys: Iterable[object] | None = None,
     other: str | None = None,
     borrow: str | None = "shape",
     simultaneous: bool | None = None,
@@ -151,7 +151,7 @@ def mean(
     >>> round(release.guarantee.epsilon, 9)  # computed from what was asked, and rounded down
     1.0
     """
-    said: dict[str, Any] = {
+    said: dict[str, object] = {
         "epsilon": epsilon, "delta": delta, "rho": rho, "budget": budget, "tail": tail,
         "within": within, "unit": unit, "missing": missing, "n": n, "confidence": confidence,
         "target": target, "common": common, "each": each, "rows": rows, "by": by, "keys": keys,
@@ -193,7 +193,7 @@ def plan(
     each: str = "record",
     rows: int | None = None,
     by: str | Sequence[str] | None = None,
-    keys: Iterable[Any] | None = None,
+    keys: Iterable[object] | None = None,
     other: str | None = None,
     borrow: str | None = "shape",
     simultaneous: bool | None = None,
@@ -284,7 +284,7 @@ def epsilon_for(
     return _least(is_enough, most, refusal) / steps_of_one
 
 
-def replay(plan: Plan, answers: Iterable[Any]) -> Release:
+def replay(plan: Plan, answers: Iterable[object]) -> Release:
     """Return the release that follows from a plan and its noisy answers.
 
     No data are read: a release is a function of public numbers and of what was answered. Plan and
@@ -386,7 +386,7 @@ _DEFAULTS = {
 }  # fmt: skip
 
 
-def _check_left_alone(said: dict[str, Any]) -> None:
+def _check_left_alone(said: dict[str, object]) -> None:
     changed = [name for name, value in said.items() if not _is_default(name, value)]
     if changed:
         raise ParameterError(

@@ -11,22 +11,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
-from typing import Any, Protocol, Self, TypeVar
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
-from tametail.engines import ByPerson, Engine
+from tametail.engines import ByKey, ByPerson, Engine, Groupable
 from tametail.errors import DataError, InternalError
 from tametail.keys import Key
 from tametail.mechanisms.dispatch import mechanism_for
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, compose, fits, in_parallel
 from tametail.privacy.unit import Unit
 from tametail.queries.persons import View
-from tametail.queries.query import Query
+from tametail.queries.query import Exact, Query
 
 Answer = TypeVar("Answer")
 
-Way = tuple[Callable[[Query[Answer]], Any], Callable[[Any], Answer]]
+Way = tuple[Callable[[Query[Answer]], Exact], Callable[[Exact], Answer]]
 """How a query is read, and how what was read becomes its private answer."""
 
 
@@ -135,20 +135,21 @@ class Data:
 
     def grouped(self, keys: Sequence[Key], *, other: bool) -> Data:
         """Return the same for the records of these keys."""
-        return Data(self._by_key().grouped(keys, other=other))
+        if not isinstance(self._engine, Groupable):
+            raise InternalError("the records have no keys.")
+        return Data(self._engine.grouped(keys, other=other))
 
     def keys(self, places: Sequence[int]) -> Data:
         """Return the same for the records of some of the keys."""
-        return Data(self._by_key().keys(places))
-
-    def _by_key(self) -> Any:
-        return self._engine
+        if not isinstance(self._engine, ByKey):
+            raise InternalError("the records are not known by key.")
+        return Data(self._engine.keys(places))
 
 
 class Replay:
     """Answers from a transcript: no records, no noise."""
 
-    def __init__(self, answers: Iterable[Any]) -> None:
+    def __init__(self, answers: Iterable[object]) -> None:
         self._answers = iter(answers)
 
     def prepare(self, query: Query[Answer], cost: Budget, unit: Unit) -> Way[Answer]:  # noqa: ARG002
@@ -175,14 +176,14 @@ class Replay:
         """Return itself: a transcript is one sequence."""
         return self
 
-    def _next(self, query: Query[Any]) -> Any:  # noqa: ARG002 - answers come in order
+    def _next(self, query: Query[object]) -> Exact:  # noqa: ARG002 - answers come in order
         answer = next(self._answers, _NOTHING)
         if answer is _NOTHING:
             raise InternalError("the transcript has fewer answers than the estimator asks for.")
         return tuple(answer) if isinstance(answer, list) else answer
 
 
-def _as_it_is(answer: Any) -> Any:
+def _as_it_is(answer: Answer) -> Answer:
     return answer
 
 
@@ -199,13 +200,13 @@ class Ask:
         unit: Unit,
         *,
         account: Account | None = None,
-        transcript: list[Any] | None = None,
+        transcript: list[object] | None = None,
     ) -> None:
         self.unit = unit
         self._responder = responder
         self._budget = budget
         self._account = Account(budget) if account is None else account
-        self._transcript: list[Any] = [] if transcript is None else transcript
+        self._transcript: list[object] = [] if transcript is None else transcript
 
     def __call__(self, query: Query[Answer], cost: Budget) -> Answer:
         """Return a private answer to ``query`` that costs ``cost``.
@@ -306,7 +307,7 @@ class Ask:
         ]
 
     @property
-    def answers(self) -> tuple[Any, ...]:
+    def answers(self) -> tuple[object, ...]:
         """All noisy answers so far, in order."""
         return tuple(self._transcript)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from tametail._json import Json
 from tametail._shown import shown
 from tametail._validate import one_of
 from tametail.errors import ParameterError
@@ -94,7 +94,7 @@ class Groups:
                 f"{write}, or name the groups, keys=['CA', 'NY']."
             )
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain values, ready for JSON, which keeps the types of the keys."""
         keys = None if self.keys is None else [list(key.cells) for key in self.keys]
         return {
@@ -106,7 +106,7 @@ class Groups:
         }
 
     @classmethod
-    def from_dict(cls, record: dict[str, Any] | None) -> Groups | None:
+    def from_dict(cls, record: Json | None) -> Groups | None:
         """Undo :meth:`to_dict`."""
         return None if record is None else cls.parse(**record)
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tametail._json import Json
 from tametail._shown import shown
 from tametail.api import mean
 from tametail.errors import ParameterError
@@ -97,8 +98,8 @@ def as_opendp(
 
 
 def _release_of(
-    plan: object, column: str | Sequence[str] | None, payment: dict[str, Any]
-) -> Callable[[Any], Release]:
+    plan: object, column: str | Sequence[str] | None, payment: Json
+) -> Callable[[object], Release]:
     """Return the function that releases along the plan."""
     if not isinstance(plan, Plan):
         raise ParameterError(
@@ -114,21 +115,22 @@ def _release_of(
     return lambda data: mean(_with_schema(data, several=several), column, plan=plan, **payment)
 
 
-def _can_be_read_again(data: Any) -> bool:
+def _can_be_read_again(data: object) -> bool:
     """Say whether data are in the domain; an iterator is not, for it is empty the next time."""
     return not isinstance(data, Iterator)
 
 
-def _checked(data: Any) -> Any:
+def _checked(data: object) -> object:
     if not _can_be_read_again(data):
         raise ParameterError("an iterator can be read only once: pass list(data).")
     return data
 
 
-def _with_schema(data: Any, *, several: bool) -> Any:
+def _with_schema(data: object, *, several: bool) -> object:
     """Refuse rows in a plain sequence: how many columns they have, only records could say."""
-    listed = isinstance(data, Sequence) and not isinstance(data, str)
-    if listed and (several or (len(data) and isinstance(data[0], list | tuple | np.ndarray))):
+    if (isinstance(data, Sequence) and not isinstance(data, str)) and (
+        several or (len(data) and isinstance(data[0], list | tuple | np.ndarray))
+    ):
         raise ParameterError(
             "a list of rows declares no columns: pass a matrix, numpy.array(data)."
         )

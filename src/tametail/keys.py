@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import cast
 
 from tametail._shown import shown
 from tametail.errors import ParameterError
@@ -32,7 +32,7 @@ class Key:
     cells: tuple[Cell, ...]
 
     @property
-    def identity(self) -> tuple[tuple[int, Any], ...]:
+    def identity(self) -> tuple[tuple[int, bytes | int], ...]:
         """What keys are compared and sorted by: first by kind, text by its bytes."""
         return tuple((_KINDS.index(type(cell)), _comparable(cell)) for cell in self.cells)
 
@@ -101,14 +101,14 @@ def text_bytes(cell: str) -> bytes:
         return cell.encode("utf-8", "surrogatepass")
 
 
-def _comparable(cell: Cell) -> Any:
+def _comparable(cell: Cell) -> bytes | int:
     return text_bytes(cell) if isinstance(cell, str) else int(cell)
 
 
-def _plain(cell: Any) -> Cell:
+def _plain(cell: object) -> Cell:
     """Return a cell of a public key as one of Python's own kinds."""
     if type(cell) in _KINDS:
-        return cell  # type: ignore[no-any-return]
+        return cast("Cell", cell)
     item = getattr(cell, "item", None)  # a scalar of NumPy
     if callable(item) and type(item()) in _KINDS:
         return _plain(item())

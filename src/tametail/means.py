@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any
 
-from tametail.keys import Key, Label
+from tametail._json import Json
+from tametail.keys import Cell, Key, Label
 from tametail.notes import Note
 
 Parts = dict[str, float | None] | None
@@ -37,7 +36,7 @@ class Interval:
     confidence: float = 0.0
 
     @classmethod
-    def from_dict(cls, record: Mapping[str, Any]) -> Interval:
+    def from_dict(cls, record: Json) -> Interval:
         """Undo what JSON did to it."""
         parts = {name: _number(size) for name, size in record["parts"].items()}
         ends = float(record["low"]), float(record["high"])
@@ -168,7 +167,7 @@ class Mean:
         """The sum of what the mean averages, as far as it was counted: mean times count."""
         return None if self.count is None else self.value * self.count
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain values, ready for JSON; infinities are strings."""
         first = {name: getattr(self, name) for name in ("low", "high", "interval_for", "parts")}
         found = {key: plain(value) for key, value in (asdict(self) | first).items()}
@@ -176,7 +175,7 @@ class Mean:
         return {key: found[key] for key in found if key not in _GROUP or found[key] is not None}
 
     @classmethod
-    def from_dict(cls, record: Mapping[str, Any]) -> Mean:
+    def from_dict(cls, record: Json) -> Mean:
         """Undo :meth:`to_dict`."""
         clip = record["clip"]
         return cls(
@@ -192,7 +191,7 @@ class Mean:
         )
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> object:
     """Return a value made of JSON's types; infinities become words."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
@@ -209,15 +208,15 @@ def plain(value: Any) -> Any:
 _GROUP = ("count", "shrunk")
 
 
-def _label(value: Any) -> Label | None:
+def _label(value: list[Cell] | Cell | None) -> Label | None:
     return tuple(value) if isinstance(value, list) else value
 
 
-def _shrunk(record: Any) -> Shrunk | None:
+def _shrunk(record: Json | None) -> Shrunk | None:
     if record is None:
         return None
     return Shrunk(float(record["value"]), _number(record["low"]), _number(record["high"]))
 
 
-def _number(value: Any) -> float | None:
+def _number(value: float | str | None) -> float | None:
     return None if value is None else float(value)

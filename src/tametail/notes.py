@@ -8,8 +8,9 @@ A note is a function of public numbers and noisy answers, as all else in a relea
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Final
 
+from tametail._json import Json
 from tametail.errors import ParameterError
 
 KINDS: Final = ("warning", "remark")
@@ -36,12 +37,12 @@ class Note:
     def __str__(self) -> str:
         return self.text
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return plain values, ready for JSON."""
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, record: dict[str, Any]) -> Note:
+    def from_dict(cls, record: Json) -> Note:
         """Undo :meth:`to_dict`."""
         return cls(str(record["kind"]), str(record["code"]), str(record["text"]))
 

@@ -12,15 +12,16 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
+from tametail._json import Json, not_as_written, read_json
 from tametail._shown import shown
 from tametail._validate import count, probability
 from tametail.errors import BudgetError, InternalError, ParameterError, TametailError
 from tametail.notes import Note
 from tametail.privacy.budget import Approx, Budget, Pure, compose, fits, noise_for
 from tametail.privacy.unit import Unit
-from tametail.request import Range, Request, not_as_written, read_json
+from tametail.request import Range, Request
 from tametail.tail import Tail
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class Step:
     cost: Budget
     round: int = 1
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return plain values, ready for JSON."""
         return {"name": self.name, "round": self.round, "cost": self.cost.to_dict()}
 
@@ -280,7 +281,7 @@ class Plan:
 
         return describe_plan(self, _methods().find(self.method))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return plain values, ready for JSON."""
         return {
             "format": FORMAT,
@@ -291,7 +292,7 @@ class Plan:
         }
 
     @classmethod
-    def from_dict(cls, record: dict[str, Any]) -> Plan:
+    def from_dict(cls, record: Json) -> Plan:
         """Undo :meth:`to_dict`; a plan that was changed to cost more than its budget is refused."""
         if not isinstance(record, dict) or "format" not in record:
             raise ParameterError(_REFUSAL)

@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from dataclasses import FrozenInstanceError, dataclass, field
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from tametail import explain
+from tametail._json import Json, not_as_written, read_json
 from tametail._shown import shown
 from tametail.errors import ParameterError, TametailError
 from tametail.grouping import Groups
@@ -26,7 +27,6 @@ from tametail.notes import Note
 from tametail.planning import Plan
 from tametail.privacy.budget import Guarantee
 from tametail.privacy.unit import Unit
-from tametail.request import not_as_written, read_json
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -98,7 +98,7 @@ class Release:
     plan: Plan
     method: str
     remarks: tuple[Note, ...] = ()
-    answers: tuple[Any, ...] = field(default=(), repr=False)
+    answers: tuple[object, ...] = field(default=(), repr=False)
     library: str | None = field(default=None, repr=False)
     receipt: dict[str, str] | None = None
 
@@ -108,7 +108,7 @@ class Release:
     def __iter__(self) -> Iterator[Mean]:
         return iter(self.means)
 
-    def __getitem__(self, key: Any) -> Mean:
+    def __getitem__(self, key: object) -> Mean:
         if self.groups is not None:
             return self._of_group(key)
         if isinstance(key, int):
@@ -118,7 +118,7 @@ class Release:
                 return row
         raise KeyError(f"there is no row {shown(key)}: there are {list(self.columns)}.")
 
-    def _of_group(self, key: Any) -> Mean:
+    def _of_group(self, key: object) -> Mean:
         """Return the row of a group, or of a group and a column."""
         for label, column in ((key, None), _group_and_column(key)):
             cells = label if isinstance(label, tuple) else (label,)
@@ -139,7 +139,7 @@ class Release:
         """What was asked about groups; None if the rows are none."""
         return self.plan.request.groups
 
-    def difference(self, one: Any, other: Any) -> Interval:
+    def difference(self, one: object, other: object) -> Interval:
         """Return an interval for the mean of one group less that of another.
 
         It holds if both intervals do: with confidence 1 - 2a if each alone has 1 - a.
@@ -242,7 +242,7 @@ class Release:
 
     def __array__(
         self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
-    ) -> npt.NDArray[Any]:
+    ) -> npt.NDArray[np.generic]:
         return np.array(self.value, dtype=dtype, copy=True if copy is None else copy)
 
     def __eq__(self, other: object) -> bool:
@@ -257,7 +257,7 @@ class Release:
     def _repr_html_(self) -> str:
         return explain.page(self)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return plain values, ready for JSON; infinities are strings.
 
         The keys at the top are those of a single mean; with several rows they hold lists.
@@ -291,7 +291,7 @@ class Release:
         return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
 
     @classmethod
-    def from_dict(cls, record: dict[str, Any]) -> Release:
+    def from_dict(cls, record: Json) -> Release:
         """Undo :meth:`to_dict`: stored fields are read, and nothing is derived."""
         if not isinstance(record, dict) or record.get("format") != FORMAT:
             raise ParameterError(_REFUSAL)
@@ -320,7 +320,7 @@ class Release:
         """Undo :meth:`to_json`."""
         return cls.from_dict(read_json(text, _REFUSAL))
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> object:
         """Return the rows as a frame: of the caller's kind, else whichever is installed.
 
         One of pandas, Polars and Arrow, in this order; a row for each mean. With groups: their
@@ -328,7 +328,7 @@ class Release:
         """
         return _frame(self.cells(), self.library)
 
-    def cells(self) -> dict[str, list[Any]]:
+    def cells(self) -> dict[str, list[object]]:
         """Return the columns of the frame that :meth:`to_frame` makes, as lists."""
         groups = self.groups
         if groups is not None:
@@ -354,7 +354,7 @@ _FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
 _REFUSAL = "this is not a release: write what Release.to_json() or Release.to_dict() gave."
 
 
-def _group_and_column(key: Any) -> tuple[Any, Any]:
+def _group_and_column(key: object) -> tuple[object, object]:
     """Read a key as group and column, if it is both."""
     if not isinstance(key, tuple) or len(key) < 2:
         return key, None
@@ -362,7 +362,7 @@ def _group_and_column(key: Any) -> tuple[Any, Any]:
     return group[0] if len(group) == 1 else tuple(group), column
 
 
-def _same(label: Label | None, cells: tuple[Any, ...]) -> bool:
+def _same(label: Label | None, cells: tuple[object, ...]) -> bool:
     """Say whether a label is these cells; the name of all other rows stands for all its cells."""
     own = label if isinstance(label, tuple) else (label,)
     if len(cells) == 1 and len(own) > 1:
@@ -371,11 +371,11 @@ def _same(label: Label | None, cells: tuple[Any, ...]) -> bool:
     return len(own) == len(cells) and all(type(a) is type(b) and a == b for a, b in pairs)
 
 
-def _cells_of_groups(release: Release, groups: Groups) -> dict[str, list[Any]]:
+def _cells_of_groups(release: Release, groups: Groups) -> dict[str, list[object]]:
     """Return the columns of a frame of groups."""
     rows = release.means
     labels = [row.group if isinstance(row.group, tuple) else (row.group,) for row in rows]
-    cells: dict[str, list[Any]] = {
+    cells: dict[str, list[object]] = {
         name: [label[place] for label in labels] for place, name in enumerate(groups.by)
     }
     if release.plan.dim > 1:
@@ -408,7 +408,7 @@ def library_of(data: object) -> str | None:
     return root if root in _FRAMES else None
 
 
-def _frame(cells: dict[str, list[Any]], library: str | None) -> Any:
+def _frame(cells: dict[str, list[object]], library: str | None) -> object:
     usable = [library] if library else [name for name in _FRAMES if find_spec(name)]
     return getattr(import_module(usable[0]), _FRAMES[usable[0]])(cells)
 
@@ -425,7 +425,7 @@ def _each(values: list[Kind]) -> Kind | tuple[Kind, ...]:
     return values[0] if len(values) == 1 else tuple(values)
 
 
-def _answer(value: Any) -> Any:
+def _answer(value: object) -> object:
     """Return an answer as it was: tuples are lists in JSON, infinities words."""
     if isinstance(value, list):
         return tuple(map(_answer, value))

@@ -11,8 +11,9 @@ import json
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from tametail._json import Json, not_as_written, read_json
 from tametail._shown import shown
 from tametail._validate import count, flag, one_of, probability
 from tametail.errors import ParameterError, TametailError
@@ -56,7 +57,7 @@ class Column:
             return max(low, self.tail.low), min(high, self.tail.high)
         return low, high
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return plain values, ready for JSON."""
         tail = None if self.tail is None else self.tail.to_dict()
         return {"name": self.name, "tail": tail, "within": [str(end) for end in self.within]}
@@ -169,7 +170,7 @@ class Request:
         columns = zip(self.columns, names, strict=True)
         return replace(self, columns=tuple(replace(one, name=name) for one, name in columns))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return plain values, ready for JSON."""
         return {
             "format": FORMAT,
@@ -182,7 +183,7 @@ class Request:
         }
 
     @classmethod
-    def from_dict(cls, record: dict[str, Any]) -> Request:
+    def from_dict(cls, record: Json) -> Request:
         """Undo :meth:`to_dict`."""
         if not isinstance(record, dict) or record.get("format") != FORMAT:
             raise ParameterError(_REFUSAL)
@@ -227,7 +228,7 @@ class Request:
         text = json.dumps(self.said(), sort_keys=True, separators=(",", ":"), allow_nan=False)
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def said(self) -> dict[str, Any]:
+    def said(self) -> Json:
         """Return the format, the columns, the budget and what differs from its default."""
         usual = Request(tuple(Column(one.name) for one in self.columns), self.budget).to_dict()
         record = self.to_dict()
@@ -281,14 +282,14 @@ class Said:
         budget: object = None,
         tail: object = None,
         within: object = None,
-        unit: Unit | str = Unit.ADD_REMOVE,
-        missing: str = "skip",
+        unit: object = Unit.ADD_REMOVE,
+        missing: object = "skip",
         n: object = None,
         confidence: object = 0.95,
-        target: str = "population",
+        target: object = "population",
         common: object = False,
-        person: str | Sequence[str] | None = None,
-        each: str = "record",
+        person: object = None,
+        each: object = "record",
         rows: object = None,
         where: object = None,
         by: object = None,
@@ -336,22 +337,7 @@ class Said:
         )
 
 
-def read_json(text: str, refusal: str) -> Any:
-    """Return what a JSON text holds, or say what was expected."""
-    try:
-        return json.loads(text)
-    except (TypeError, ValueError):
-        raise ParameterError(refusal) from None
-
-
-def not_as_written(refusal: str, error: Exception) -> ParameterError:
-    """Return what to raise if stored values are not what was stored; only a field is named."""
-    field = isinstance(error, KeyError) and error.args and isinstance(error.args[0], str)
-    which = shown(error.args[0]) if field else "a part"
-    return ParameterError(f"{refusal} {which} is missing or not as it should be.")
-
-
-def _each(value: Any, parse: Callable[[Any], Kind], example: str) -> Kind | list[Kind]:
+def _each(value: object, parse: Callable[[object], Kind], example: str) -> Kind | list[Kind]:
     """Parse one value for all columns, or a list with one for each."""
     if not isinstance(value, list):
         return parse(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,7 +29,7 @@ def asking(plan: Plan, engine: Engine) -> tuple[Plan, Ask]:
     return sized, Ask(Data(engine), plan.budget.spendable(), plan.unit)
 
 
-def replaying(plan: Plan, answers: Iterable[Any]) -> tuple[Plan, Ask]:
+def replaying(plan: Plan, answers: Iterable[object]) -> tuple[Plan, Ask]:
     """Return what :func:`run` takes, for recorded answers: no data are read."""
     return plan, Ask(Replay(answers), plan.budget.spendable(), plan.unit)
 

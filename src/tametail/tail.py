@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
 
+from tametail._json import Json
 from tametail._shown import shown
 from tametail._validate import finite_number, number, positive
 from tametail.errors import ParameterError
@@ -54,7 +54,7 @@ class Moment:
         object.__setattr__(self, "k", k)
         object.__setattr__(self, "scale", scale)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return a JSON-ready description."""
         return {"kind": "moment", "k": self.k, "scale": self.scale}
 
@@ -87,7 +87,7 @@ class Bounded:
         object.__setattr__(self, "low", low)
         object.__setattr__(self, "high", high)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return a JSON-ready description."""
         return {"kind": "bounded", "low": self.low, "high": self.high}
 
@@ -95,7 +95,7 @@ class Bounded:
 Tail = Moment | Bounded | None
 
 
-def parse_tail(value: Any) -> Tail:
+def parse_tail(value: object) -> Tail:
     """Return ``value`` if it is a tail, else say what one looks like."""
     if value is None or isinstance(value, Moment | Bounded):
         return value
@@ -106,7 +106,7 @@ def parse_tail(value: Any) -> Tail:
     )
 
 
-def tail_from_dict(record: dict[str, Any] | None) -> Tail:
+def tail_from_dict(record: Json | None) -> Tail:
     """Undo ``to_dict``."""
     if record is None:
         return None
@@ -115,7 +115,7 @@ def tail_from_dict(record: dict[str, Any] | None) -> Tail:
     return Bounded(record["low"], record["high"])
 
 
-def parse_within(value: Any) -> tuple[float, float]:
+def parse_within(value: object) -> tuple[float, float]:
     """Return (low, high) for the *mean* from R, (low, high) or None.
 
     >>> parse_within(1e6)

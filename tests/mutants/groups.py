@@ -130,8 +130,8 @@ GROUPS: tuple[Mutant, ...] = (
         name="empty-groups-skipped",
         why="That a group was left out on its exact count tells that nobody is in it.",
         file="engines/keyed.py",
-        old="for part, values in zip(parts, self._parts, strict=True)",
-        new="for part, values in zip(parts, self._parts, strict=True) if len(values)",
+        old="for part, values in zip(query.parts, self._parts, strict=True)",
+        new="for part, values in zip(query.parts, self._parts, strict=True) if len(values)",
         tests=(f"{GROUPS_TEST}::test_a_group_without_records_is_asked_like_any_other",),
     ),
 )  # fmt: skip

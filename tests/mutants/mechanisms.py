@@ -201,8 +201,8 @@ MECHANISMS: tuple[Mutant, ...] = (
         name="quick-median-draws-afresh",
         why="A draw in doubt must be refined, or levels near a border are too rare.",
         file="mechanisms/medians.py",
-        old="known: Any = [draw]",
-        new="known: Any = []",
+        old="known = [draw]",
+        new="known: list[int] = []",
         tests=(f"{MANY}::test_a_draw_in_doubt_is_continued_and_not_replaced",),
     ),
 )

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from tametail import explain
+from tametail._json import Json
 from tametail.api import carry_out
 from tametail.cli.progress import progress
 from tametail.cli.request import plan_of, request_options, text_of
@@ -107,7 +108,7 @@ def _csv(release: Release) -> str:
     return text.getvalue()
 
 
-def _check_left_alone(ctx: click.Context, request: dict[str, Any]) -> None:
+def _check_left_alone(ctx: click.Context, request: Json) -> None:
     default = click.core.ParameterSource.DEFAULT
     given = [name for name in request if ctx.get_parameter_source(name) is not default]
     if given:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
+from tametail._json import Json
 from tametail.api import epsilon_for, sample_size
 from tametail.cli.request import plan_of, request_options, tail_of
 from tametail.errors import ParameterError
 from tametail.planning import Plan
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @click.command("plan")
@@ -56,7 +60,7 @@ def plan_command(error: float | None, picture: str | None, as_json: bool, **requ
         click.echo(f"  {100 * confidence:g}% interval of about ±{half_width:.4g}{unit}")
 
 
-def _answer(error: float, **request: Any) -> dict[str, Any]:
+def _answer(error: float, **request: Any) -> Json:
     """Find the number that is missing: n for a budget, or epsilon for an n."""
     if request["target"] != "population" or request["confidence"] is None:
         raise click.UsageError("--error is about an interval for the population's mean.")
@@ -73,7 +77,7 @@ def _answer(error: float, **request: Any) -> dict[str, Any]:
 
 
 def _save(planned: Plan, picture: str) -> None:
-    figure: Any = planned.plot().figure
+    figure = cast("Figure", planned.plot().figure)
     try:
         figure.savefig(picture)
     except (OSError, ValueError) as error:

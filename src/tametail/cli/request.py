@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 
+from tametail._json import Json
 from tametail._shown import shown
 from tametail.api import plan
 from tametail.errors import ParameterError
 from tametail.planning import Plan
 from tametail.tail import Bounded, Moment, Tail
 
+#: What an option with colons holds.
+Pair = tuple[float, float] | None
+Numbers = float | tuple[float, ...] | None
 
-def numbers(form: str, *counts: int) -> Callable[..., Any]:
+
+def numbers(form: str, *counts: int) -> Callable[..., Numbers]:
     """Return a reader of numbers with colons between them, as many as one of ``counts``."""
 
-    def read(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
+    def read(ctx: click.Context, param: click.Parameter, value: str | None) -> Numbers:
         if value is None:
             return None
         try:
@@ -34,7 +39,7 @@ def numbers(form: str, *counts: int) -> Callable[..., Any]:
 
 def _confidence(ctx: click.Context, param: click.Parameter, value: str) -> float | None:
     read = numbers("a number between 0 and 1, or none", 1)
-    return None if value == "none" else float(read(ctx, param, value))
+    return None if value == "none" else cast("float", read(ctx, param, value))
 
 
 #: What a request consists of; the same for both commands.
@@ -118,7 +123,7 @@ def request_options(command: Callable[..., None]) -> Callable[..., None]:
     return command
 
 
-def plan_of(*, moment: Any, bounds: Any, person: tuple[str, ...], **request: Any) -> Plan:
+def plan_of(*, moment: Pair, bounds: Pair, person: tuple[str, ...], **request: Any) -> Plan:
     """Return the plan that these options ask for."""
     if all(request[name] is None for name in ("epsilon", "delta", "rho")):
         raise click.UsageError(
@@ -128,19 +133,22 @@ def plan_of(*, moment: Any, bounds: Any, person: tuple[str, ...], **request: Any
     return plan(tail=tail_of(moment, bounds), person=person or False, **_groups(**request))
 
 
-def _groups(*, by: Any, keys: Any, keys_file: Any, **request: Any) -> dict[str, Any]:
+def _groups(
+    *, by: tuple[str, ...], keys: str | None, keys_file: str | None, **request: Any
+) -> Json:
     """Read which groups are asked for; keys are text, which stands for whole numbers too."""
     if keys is not None and keys_file is not None:
         raise click.UsageError("--keys and --keys-file are given together: leave one of them out.")
-    found: list[Any] | None = None if keys is None else keys.split(",")
+    found: list[str] | None = None if keys is None else keys.split(",")
     if keys_file is not None:
         found = [line for line in text_of(keys_file, "--keys-file").splitlines() if line]
     if found is not None and len(by) > 1:
-        found = [tuple(line.split("\t")) for line in found]
+        rows = [tuple(line.split("\t")) for line in found]
+        return request | {"by": list(by), "keys": rows}
     return request | {"by": list(by) or None, "keys": found}
 
 
-def tail_of(moment: Any, bounds: Any) -> Tail:
+def tail_of(moment: Pair, bounds: Pair) -> Tail:
     """Return what is assumed about the records."""
     if moment and bounds:
         raise click.UsageError("--moment and --bounds are given together: leave one of them out.")

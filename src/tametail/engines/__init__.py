@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
 
+from tametail.keys import Key
 from tametail.queries.persons import View
+from tametail.queries.query import Exact, Query
 
 
 class Engine(Protocol):
@@ -18,7 +21,7 @@ class Engine(Protocol):
     def size(self) -> int:
         """The number of records, missing ones included. Public under replace-one only."""
 
-    def answer(self, query: Any, /) -> Any:
+    def answer(self, query: Query[object], /) -> Exact:
         """Return the exact answer to ``query``."""
 
     def rows(self, start: int, stop: int) -> Engine:
@@ -34,3 +37,19 @@ class ByPerson(Protocol):
 
     def view(self, view: View) -> Engine:
         """Return an engine over one number of each person."""
+
+
+@runtime_checkable
+class Groupable(Protocol):
+    """What an engine has if its rows have keys, of which none is chosen yet."""
+
+    def grouped(self, keys: Sequence[Key], *, other: bool) -> Engine:
+        """Return an engine over the rows of these keys and, if wanted, all other rows."""
+
+
+@runtime_checkable
+class ByKey(Protocol):
+    """What an engine has if it knows which rows have which key."""
+
+    def keys(self, places: Sequence[int]) -> Engine:
+        """Return an engine over the rows of some of the keys."""

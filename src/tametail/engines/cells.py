@@ -7,7 +7,7 @@ is missing (NaN), and an integer or decimal too large for a double is an infinit
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -19,16 +19,17 @@ import pyarrow as pa
 from tametail.errors import ColumnError
 
 Floats = npt.NDArray[np.float64]
+Array = npt.NDArray[np.generic]
 
 
-def _integer(cell: Any) -> float:
+def _integer(cell: int) -> float:
     try:
         return int.__float__(cell)
     except OverflowError:
         return math.inf if int.__gt__(cell, 0) else -math.inf
 
 
-def _fraction(cell: Any) -> float:
+def _fraction(cell: Fraction) -> float:
     above, below = (part.__get__(cell) for part in _PARTS)
     if type(above) is not int or type(below) is not int:
         return math.nan
@@ -55,15 +56,15 @@ _CONVERSIONS: dict[type, Callable[[Any], float]] = {
 }
 
 
-def cell_to_float(cell: Any) -> float:
+def cell_to_float(cell: object) -> float:
     """Return the number in one untyped cell, NaN if there is none.
 
     >>> cell_to_float(3), cell_to_float("3"), cell_to_float(10**400)
     (3.0, nan, inf)
     """
     kind = type(cell)  # isinstance would also ask the cell itself, for its __class__
-    if kind is float:
-        return float(cell)
+    if type(cell) is float:
+        return cell
     for base, convert in _CONVERSIONS.items():
         if issubclass(kind, base):
             try:
@@ -73,12 +74,12 @@ def cell_to_float(cell: Any) -> float:
     return math.nan
 
 
-def cells_to_floats(cells: Any) -> Floats:
+def cells_to_floats(cells: Iterable[object]) -> Floats:
     """Return the numbers of a sequence of untyped cells."""
     return np.fromiter((cell_to_float(cell) for cell in cells), dtype=np.float64)
 
 
-def array_to_floats(values: npt.NDArray[Any]) -> Floats:
+def array_to_floats(values: Array) -> Floats:
     """Return a typed NumPy array as float64, masked entries as NaN."""
     if values.dtype == object:
         floats = cells_to_floats(values)
@@ -89,7 +90,7 @@ def array_to_floats(values: npt.NDArray[Any]) -> Floats:
     return floats if mask is np.ma.nomask else np.where(mask, np.nan, floats)
 
 
-def check_array_type(dtype: np.dtype[Any]) -> None:
+def check_array_type(dtype: np.dtype[np.generic]) -> None:
     """Refuse an array whose declared type holds no numbers."""
     if dtype.kind not in "fiubO":
         raise ColumnError(

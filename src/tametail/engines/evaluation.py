@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ Floats = npt.NDArray[np.float64]
 Truths = npt.NDArray[np.bool_]
 
 #: A column of a chunk: float64 of NumPy, or an Arrow array; of text or bytes, it is text.
-Column: TypeAlias = Any
+Column: TypeAlias = "Floats | pa.Array"
 
 _NUMBERS = {
     "==": np.equal,
@@ -138,7 +138,7 @@ class _Columns:
         return _Known(nowhere, nowhere)
 
     def value_is_missing(self, kind: Kind, operand: Column) -> _Known:
-        missing = np.isnan(operand) if kind == "number" else _where_true(operand.is_null())
+        missing = np.isnan(operand) if kind == "number" else _where_true(pc.is_null(operand))
         return _Known(missing, ~missing)
 
     def is_unknown(self, operand: _Known) -> _Known:

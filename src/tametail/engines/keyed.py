@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -19,13 +19,22 @@ from tametail.engines import Engine
 from tametail.engines.cells import Floats
 from tametail.engines.kernels.accumulator import LONG_CHUNK
 from tametail.engines.kernels.passes import Passes
-from tametail.engines.keys import Coder, Codes, distinct_keys, joined, kept_cells, public_cells
+from tametail.engines.keys import (
+    Coder,
+    Codes,
+    Kept,
+    distinct_keys,
+    joined,
+    kept_cells,
+    public_cells,
+)
 from tametail.engines.local import LocalEngine, Progress, Teller
 from tametail.engines.tables.computed import Selection
 from tametail.engines.tables.memory import MatrixTable
 from tametail.errors import InternalError, ParameterError
 from tametail.keys import Key
 from tametail.queries.groups import KeyCounts, Keyed
+from tametail.queries.query import Exact, Query
 
 
 class KeyedRows(NamedTuple):
@@ -53,14 +62,14 @@ class GroupedTable:
         if self._selection.kinds is not None:
             self._public(keys, self._selection.kinds)
 
-    def _public(self, keys: Sequence[Key], kinds: Sequence[str]) -> list[list[Any]]:
+    def _public(self, keys: Sequence[Key], kinds: Sequence[str]) -> list[list[Kept]]:
         named = enumerate(zip(self._selection.by, kinds, strict=True))
         columns = [public_cells(keys, place, name, kind) for place, (name, kind) in named]
         if len(set(zip(*columns, strict=True))) < len(keys):
             raise ParameterError("keys= names a group twice: name each once.")
         return columns
 
-    def answer(self, query: Any) -> Any:
+    def answer(self, query: Query[object]) -> Exact:
         """Return the records of every key that occurs; other questions are for chosen keys."""
         if not isinstance(query, KeyCounts):
             raise InternalError("the keys are not chosen yet.")
@@ -130,14 +139,13 @@ class KeyedEngine(LocalEngine):
         engine._parts = parts
         return engine
 
-    def answer(self, query: Any) -> Any:
+    def answer(self, query: Query[object]) -> Exact:
         """Return the answers for all keys, or one over all records."""
         if not isinstance(query, Keyed):
             return super().answer(query)
-        parts: Any = query.parts  # queries about one column, each with a pass of its own
         return [
             Passes().answer(part, partial(_pieces, values[:, 0]))
-            for part, values in zip(parts, self._parts, strict=True)
+            for part, values in zip(query.parts, self._parts, strict=True)
         ]
 
     def keys(self, places: Sequence[int]) -> KeyedEngine:

@@ -8,7 +8,7 @@ the key of its row. Which key a row has depends on that row alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,9 @@ from tametail.errors import ColumnError, ParameterError
 from tametail.keys import Cell, Key, text_bytes
 
 Codes = npt.NDArray[np.int64]
+
+#: A cell of a key as its column keeps it; text as bytes.
+Kept = bytes | int
 
 #: How the cells of a column are kept: bytes of text, whole numbers, truth values, or bytes of
 #: Python's objects, which begin with a letter for their type.
@@ -51,12 +54,12 @@ def kind_of_keys(name: str, kind: pa.DataType) -> str:
     )
 
 
-def kind_of_cells(name: str, cells: Any) -> str:
+def kind_of_cells(name: str, cells: object) -> str:
     """Return how the cells of a column are kept: Python's objects declare no type."""
     return kind_of_keys(name, cells.type) if isinstance(cells, pa.Array) else OBJECT
 
 
-def kept_cells(cells: Any, kind: str) -> pa.Array:
+def kept_cells(cells: pa.Array | Iterable[object], kind: str) -> pa.Array:
     """Return some cells as they are kept; no cell can make this fail."""
     if not isinstance(cells, pa.Array):
         return object_cells(cells)
@@ -73,7 +76,7 @@ def joined(pieces: Sequence[Sequence[pa.Array]], kinds: Sequence[str]) -> list[p
     ]
 
 
-def object_cells(cells: Iterable[Any]) -> pa.Array:
+def object_cells(cells: Iterable[object]) -> pa.Array:
     """Return untyped cells as tagged bytes; what is no text, whole number or truth is missing."""
     return pa.array([_tagged(cell) for cell in cells], _ARROW[OBJECT])
 
@@ -109,7 +112,7 @@ def _text(value: bytes) -> str:
     return value.decode("utf-8", "surrogateescape")
 
 
-def public_cells(keys: Sequence[Key], index: int, name: str, kind: str) -> list[Any]:
+def public_cells(keys: Sequence[Key], index: int, name: str, kind: str) -> list[Kept]:
     """Return the cells of public keys in one column as that column keeps them, or refuse one.
 
     Text stands for a whole number where the column holds those: a command line has text only.
@@ -117,9 +120,9 @@ def public_cells(keys: Sequence[Key], index: int, name: str, kind: str) -> list[
     return [_public(key.cells[index], name, kind) for key in keys]
 
 
-def _public(cell: Cell, name: str, kind: str) -> Any:
+def _public(cell: Cell, name: str, kind: str) -> Kept:
     if kind == OBJECT:
-        return _tagged(cell)
+        return cast("bytes", _tagged(cell))  # a public cell is of a type that has a tag
     if kind == TEXT and isinstance(cell, str):
         return text_bytes(cell)
     if kind == TRUTH and isinstance(cell, bool):
@@ -151,7 +154,7 @@ class Coder:
     [2, 1, -1, -1]
     """
 
-    def __init__(self, columns: Sequence[Sequence[Any]], kinds: Sequence[str]) -> None:
+    def __init__(self, columns: Sequence[Sequence[Kept]], kinds: Sequence[str]) -> None:
         self._sets: list[pa.Array] = []
         self._prefixes: list[Codes] = []
         before = np.zeros(len(columns[0]), dtype=np.int64)
@@ -180,9 +183,9 @@ class Coder:
         return np.where(found >= 0, self._key_of[found], -1)
 
 
-def _fits(value: Any, kind: str) -> bool:
+def _fits(value: Kept, kind: str) -> bool:
     """Say whether a column can hold a public cell at all: no 64-bit column holds 2**70."""
-    return kind != WHOLE or -(1 << 63) <= value < 1 << 63
+    return kind != WHOLE or (isinstance(value, int) and -(1 << 63) <= value < 1 << 63)
 
 
 def distinct_keys(columns: Sequence[pa.Array], kinds: Sequence[str]) -> dict[Key, int]:

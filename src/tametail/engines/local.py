@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from tametail.engines.cells import Floats
 from tametail.engines.kernels.accumulator import CHUNK
@@ -17,6 +16,7 @@ from tametail.engines.survey import Held, Survey
 from tametail.engines.tables import Table
 from tametail.errors import ColumnError, DataError
 from tametail.queries.column import ColumnQuery, Count, Median
+from tametail.queries.query import Exact, Query
 
 #: Called with the part of a pass that is done, in steps of 5%; never with rows.
 Progress = Callable[[float], None]
@@ -70,7 +70,7 @@ class LocalEngine:
                 "something about them."
             ) from None
 
-    def answer(self, query: Any) -> Any:
+    def answer(self, query: Query[object]) -> Exact:
         """Return the exact answer to ``query``, in at most one pass over all rows."""
         if not isinstance(query, ColumnQuery):
             return self._passes.answer(query, self._chunks)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from numbers import Integral, Number
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +31,9 @@ from tametail.engines.text import Parse
 from tametail.errors import ColumnError, DataError, ParameterError
 from tametail.keys import Key
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
 _ADVICE = (
     "pass a list or an array of numbers, a frame and a column, or the path of a file and a column."
 )
@@ -40,7 +43,7 @@ Columns = str | int | Sequence[str | int] | None
 
 
 def open_table(
-    data: Any,
+    data: object,
     columns: Columns = None,
     progress: Progress | None = None,
     parse: Parse | None = None,
@@ -83,7 +86,7 @@ def open_table(
 
 
 def _open_selection(
-    data: Any,
+    data: object,
     names: list[str] | None,
     person: str | Sequence[str] | None,
     where: str | None,
@@ -103,7 +106,7 @@ def _open_selection(
     return PersonsEngine(selection, progress)
 
 
-def _has_computed(data: Any, names: list[str]) -> bool:
+def _has_computed(data: object, names: list[str]) -> bool:
     """Say whether a name is none, but a computation, such as "charge / nights"."""
     if not any(sign in name for name in names for sign in "+-*/`"):
         return False
@@ -111,7 +114,7 @@ def _has_computed(data: Any, names: list[str]) -> bool:
     return any(is_computed(known, name) for name in names)
 
 
-def open_one(data: Any) -> Engine:
+def open_one(data: object) -> Engine:
     """Return the engine over data that are one column."""
     engine = open_table(data)
     if len(engine.columns) != 1:
@@ -122,7 +125,7 @@ def open_one(data: Any) -> Engine:
 
 
 def open_groups(
-    data: Any,
+    data: object,
     columns: Columns,
     by: Sequence[str],
     keys: Sequence[Key] | None = None,
@@ -148,7 +151,7 @@ def open_groups(
     return grouped
 
 
-def open_rows(data: Any) -> Engine:
+def open_rows(data: object) -> Engine:
     """Return the engine over all columns of a matrix, a list of rows or a frame."""
     flat = not is_frame(data) and getattr(data, "ndim", 2) < 2
     if flat or isinstance(data, str | os.PathLike) or is_spark(data):
@@ -160,7 +163,7 @@ def open_rows(data: Any) -> Engine:
     return LocalEngine(from_frame(data, None, None) if is_frame(data) else _numbers(data, None))
 
 
-def _table(data: Any, names: list[str] | None, parse: Parse | None) -> Table:
+def _table(data: object, names: list[str] | None, parse: Parse | None) -> Table:
     wanted: list[str | None] = [None] if names is None else [*names]
     if isinstance(data, str | os.PathLike):
         return _open_files([data], wanted, parse)
@@ -197,7 +200,7 @@ def _is_name(name: object) -> bool:
     return isinstance(name, str) or (isinstance(name, Integral) and abs(int(name)) < 1 << 63)
 
 
-def _open_spark(frame: Any, names: list[str] | None) -> Engine:
+def _open_spark(frame: DataFrame, names: list[str] | None) -> Engine:
     if names is None or len(names) == 1:
         from tametail.engines.spark.column import SparkEngine
 
@@ -207,21 +210,21 @@ def _open_spark(frame: Any, names: list[str] | None) -> Engine:
     return SparkTableEngine(frame, names)
 
 
-def _open_files(paths: Sequence[Any], wanted: list[str | None], parse: Parse | None) -> Table:
+def _open_files(paths: Sequence[object], wanted: list[str | None], parse: Parse | None) -> Table:
     files = find_all(paths)
     kind = ParquetTable if kind_of(files) == "Parquet" else CsvTable
     return kind(files, wanted, parse)
 
 
-def find_all(named: Any) -> list[Path]:
+def find_all(named: object) -> list[Path]:
     """Return the files that a path, or a list of paths, names."""
-    paths = named if isinstance(named, list | tuple) else [named]
-    for path in paths:
-        if not isinstance(path, str | os.PathLike):
-            raise ParameterError(
-                "a list beside column= is a list of paths, and one of its items is none: leave "
-                "column out if the list holds numbers."
-            )
+    given = named if isinstance(named, list | tuple) else [named]
+    paths = [path for path in given if isinstance(path, str | os.PathLike)]
+    if len(paths) < len(given):
+        raise ParameterError(
+            "a list beside column= is a list of paths, and one of its items is none: leave column "
+            "out if the list holds numbers."
+        )
     if len(paths) == 1:
         files = find_files(paths[0])
     else:
@@ -231,7 +234,7 @@ def find_all(named: Any) -> list[Path]:
     return files
 
 
-def _one_of(path: Any, position: int) -> list[Path]:
+def _one_of(path: str | os.PathLike[str], position: int) -> list[Path]:
     """Return the files of one item of a list; an item that is no path may be a record."""
     with suppress(DataError):
         return find_files(path)
@@ -241,7 +244,7 @@ def _one_of(path: Any, position: int) -> list[Path]:
     )
 
 
-def _numbers(data: Any, parse: Parse | None) -> Table:
+def _numbers(data: object, parse: Parse | None) -> Table:
     """Return the table of numbers in an order of their own; whatever has none is refused."""
     if isinstance(data, pa.Array):
         data = pa.chunked_array([data])

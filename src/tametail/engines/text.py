@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -107,7 +107,9 @@ class Grammar(NamedTuple):
     decimal: str
 
 
-def _check_sign(name: str, sign: Any, advice: str, *, allowed: str, needed: bool = False) -> None:
+def _check_sign(
+    name: str, sign: object, advice: str, *, allowed: str, needed: bool = False
+) -> None:
     if sign is None and not needed:
         return
     if not (isinstance(sign, str) and len(sign) == 1 and sign in allowed):
@@ -115,7 +117,7 @@ def _check_sign(name: str, sign: Any, advice: str, *, allowed: str, needed: bool
         raise ParameterError(f"{name}={shown} is not known: write {advice}.")
 
 
-def _signs(currency: Any) -> tuple[str, ...]:
+def _signs(currency: object) -> tuple[str, ...]:
     signs = tuple(currency) if isinstance(currency, str | tuple | list) else (currency,)
     if not all(isinstance(x, str) and 0 < len(x) < 9 and not _NOT_A_SIGN.search(x) for x in signs):
         raise ParameterError(
@@ -125,10 +127,10 @@ def _signs(currency: Any) -> tuple[str, ...]:
     return signs
 
 
-def _encoding(name: Any) -> str:
+def _encoding(name: object) -> str:
     try:
-        info = codecs.lookup(name)
-    except (LookupError, TypeError, ValueError):
+        info = codecs.lookup(name) if isinstance(name, str) else None
+    except (LookupError, ValueError):
         info = None
     if info is None or not getattr(info, "_is_text_encoding", True):
         shown = f"{name!r}" if isinstance(name, str) and len(name) < 40 else type(name).__name__
@@ -160,7 +162,7 @@ def _grammar(parse: Parse) -> Grammar:
 PLAIN = Parse()
 
 
-def text_to_floats(cells: Any, parse: Parse = PLAIN) -> Floats:
+def text_to_floats(cells: pa.Array | Iterable[str | None], parse: Parse = PLAIN) -> Floats:
     """Return the numbers in text cells, NaN where a cell is not a number.
 
     >>> text_to_floats(pa.array(["1.5", " -2e3 ", "1e400", "n/a", "1_000", None])).tolist()
@@ -209,7 +211,7 @@ def _for_python(pattern: str) -> str:
     return pattern.replace(r"\z", r"\Z")
 
 
-def objects_to_floats(cells: Iterable[Any], parse: Parse | None) -> Floats:
+def objects_to_floats(cells: Iterable[object], parse: Parse | None) -> Floats:
     """Return the numbers of untyped cells; text is read if the caller said how it is written.
 
     >>> objects_to_floats([1, "2", None], None), objects_to_floats([1, "2", None], Parse())
@@ -218,7 +220,7 @@ def objects_to_floats(cells: Iterable[Any], parse: Parse | None) -> Floats:
     if parse is None:
         return cells_to_floats(cells)
 
-    def number(cell: Any) -> float:
+    def number(cell: object) -> float:
         # str's own method: a subclass might run code of its own.
         is_text = issubclass(type(cell), str)
         return text_to_number(str.__str__(cell), parse) if is_text else cell_to_float(cell)

@@ -31,7 +31,7 @@ from tametail.expressions.tree import (
 #: A number, a text, or missing; text as a str stands for its bytes in UTF-8.
 Cell = float | str | bytes | None
 
-_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "==": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
@@ -107,7 +107,7 @@ def _truth(node: Condition, row: Mapping[str, Cell]) -> bool | None:
             values = _value(left, row), _value(right, row)
             if isinstance(values[0], float) != isinstance(values[1], float) or None in values:
                 return None
-            return bool(_COMPARE[sign](*values))
+            return _COMPARE[sign](*values)
         case Missing(operand):
             found = _value(operand, row) if isinstance(operand, VALUES) else _truth(operand, row)
             return found is None

@@ -8,11 +8,10 @@ binary: the collation of a column does not matter.
 from __future__ import annotations
 
 import operator
-from typing import Any
 
 from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame, types
 from pyspark.sql import functions as fn
-from pyspark.sql import types
 
 from tametail.errors import ColumnError
 from tametail.expressions import Expression
@@ -30,12 +29,12 @@ _COMPARE = {
 _COMPUTE = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": fn.try_divide}
 
 
-def spark_value(expression: Expression, frame: Any) -> Any:
+def spark_value(expression: Expression, frame: DataFrame) -> Column:
     """Return a column of doubles; NULL and NaN are missing."""
     return fold_number(expression.value, _Columns(expression, frame))
 
 
-def spark_condition(expression: Expression, frame: Any) -> Any:
+def spark_condition(expression: Expression, frame: DataFrame) -> Column:
     """Return a column of booleans; NULL is missing."""
     return fold_condition(expression.condition, _Columns(expression, frame))
 
@@ -43,7 +42,7 @@ def spark_condition(expression: Expression, frame: Any) -> Any:
 class _Columns:
     """The operations on the columns of a frame."""
 
-    def __init__(self, expression: Expression, frame: Any) -> None:
+    def __init__(self, expression: Expression, frame: DataFrame) -> None:
         # Each once: a call to the JVM takes a millisecond, and a list may name a column often.
         self._kinds = {name: _kind(frame, name) for name in expression.columns}
         self._columns = {name: self._cast(name) for name in expression.columns}
@@ -52,59 +51,59 @@ class _Columns:
     def kind(self, name: str) -> Kind:
         return self._kinds[name]
 
-    def column(self, name: str) -> Any:
+    def column(self, name: str) -> Column:
         return self._columns[name]
 
-    def number(self, number: float) -> Any:
+    def number(self, number: float) -> Column:
         return fn.lit(number)
 
-    def text(self, text: str) -> Any:
+    def text(self, text: str) -> Column:
         return fn.lit(text.encode())
 
-    def nothing(self) -> Any:
+    def nothing(self) -> Column:
         return self._nothing
 
-    def negate(self, operand: Any) -> Any:
+    def negate(self, operand: Column) -> Column:
         return -operand
 
-    def compute(self, sign: ArithmeticSign, left: Any, right: Any) -> Any:
+    def compute(self, sign: ArithmeticSign, left: Column, right: Column) -> Column:
         return _COMPUTE[sign](left, right)
 
-    def compare(self, sign: ComparisonSign, kind: Kind, left: Any, right: Any) -> Any:
+    def compare(self, sign: ComparisonSign, kind: Kind, left: Column, right: Column) -> Column:
         if kind == "number":
             left, right = self._no_nan(left), self._no_nan(right)
         return _COMPARE[sign](left, right)
 
-    def unknown(self) -> Any:
+    def unknown(self) -> Column:
         return fn.lit(None).cast("boolean")
 
-    def value_is_missing(self, kind: Kind, operand: Any) -> Any:
+    def value_is_missing(self, kind: Kind, operand: Column) -> Column:
         return (operand if kind == "text" else self._no_nan(operand)).isNull()
 
-    def is_unknown(self, operand: Any) -> Any:
+    def is_unknown(self, operand: Column) -> Column:
         return operand.isNull()
 
-    def invert(self, operand: Any) -> Any:
+    def invert(self, operand: Column) -> Column:
         return ~operand
 
-    def both(self, left: Any, right: Any) -> Any:
+    def both(self, left: Column, right: Column) -> Column:
         return left & right
 
-    def either(self, left: Any, right: Any) -> Any:
+    def either(self, left: Column, right: Column) -> Column:
         return left | right
 
-    def _cast(self, name: str) -> Any:
+    def _cast(self, name: str) -> Column:
         return _quoted(name).cast("double" if self._kinds[name] == "number" else "binary")
 
-    def _no_nan(self, operand: Any) -> Any:
+    def _no_nan(self, operand: Column) -> Column:
         return fn.nanvl(operand, self._nothing)
 
 
-def _quoted(name: str) -> Any:
+def _quoted(name: str) -> Column:
     return fn.col("`{}`".format(name.replace("`", "``")))
 
 
-def _kind(frame: Any, name: str) -> Kind:
+def _kind(frame: DataFrame, name: str) -> Kind:
     """Return what the column is declared to hold; refuse what is neither numbers nor text."""
     try:
         declared = frame.select(_quoted(name).alias("x")).schema["x"].dataType

@@ -7,13 +7,13 @@ to read; nothing is ever updated.
 from __future__ import annotations
 
 import getpass
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from importlib.metadata import version
-from typing import Any
 
+from tametail._json import Json
 from tametail._shown import shown
 from tametail.errors import ParameterError
 from tametail.ledger.cost import Cost, Protection
@@ -42,7 +42,7 @@ class Account:
         """Whether the budget admits what is spent."""
         return admits(self.budget, self.spent)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return the account as plain values, for the body of an entry."""
         return self.protection.to_dict() | {
             "budget": self.budget.to_dict(),
@@ -100,7 +100,7 @@ def _climb(rows: Rows, name: str | None) -> Iterator[Account]:
         name = account.part_of
 
 
-def body_of(account: Account | None = None, **fields: Any) -> Mapping[str, Any]:
+def body_of(account: Account | None = None, **fields: object) -> Json:
     """Return the body of an entry, with who wrote it, when and with which version."""
     noted = {
         "format": FORMAT,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from tametail._json import Json
 from tametail._shown import shown
 from tametail._validate import count
 from tametail.errors import ParameterError, TamperedLedger
@@ -122,7 +122,7 @@ class Ledger:
             account = Account(name, protection, Cost.of(budget), Spent(), part_of=whole)
             return _append(rows, "open", name, body_of(account))
 
-    def _create_alias(self, name: str, target: str, others: tuple[Any, ...]) -> str:
+    def _create_alias(self, name: str, target: str, others: tuple[object, ...]) -> str:
         if any(other is not None for other in others):
             raise ParameterError(
                 "alias_of is given with a budget, unit, person or part_of: an alias has those of "
@@ -138,8 +138,8 @@ class Ledger:
         budget: Budget,
         *,
         unit: str = ADD_REMOVE,
-        person: Any = None,
-        request: Mapping[str, Any] | None = None,
+        person: object = None,
+        request: Json | None = None,
         release_id: str | None = None,
         locator: str | None = None,
     ) -> Ticket:
@@ -159,7 +159,7 @@ class Ledger:
         budget: Budget,
         *,
         unit: str = ADD_REMOVE,
-        person: Any = None,
+        person: object = None,
         locator: str | None = None,
     ) -> Quote:
         """Return what a release would cost and leave, or refuse it as :meth:`charge` would."""
@@ -170,7 +170,12 @@ class Ledger:
 
     @staticmethod
     def _demand(
-        dataset: Any, budget: Any, unit: Any, person: Any, request: Any, locator: Any
+        dataset: object,
+        budget: object,
+        unit: object,
+        person: object,
+        request: Json | None,
+        locator: str | None,
     ) -> Demand:
         protection = Protection.parse(unit, person)
         return Demand(check_name(dataset), Cost.of(budget), protection, request or {}, locator)
@@ -255,7 +260,7 @@ class Ledger:
         return draw(histories, ax)
 
 
-def _storage_at(place: Any, allow_network: bool, timeout: float) -> Storage:
+def _storage_at(place: object, allow_network: bool, timeout: float) -> Storage:
     if isinstance(place, str) and place.startswith(("postgresql://", "postgres://")):
         from tametail.ledger.postgres import PostgresStorage
 
@@ -271,7 +276,7 @@ def _storage_at(place: Any, allow_network: bool, timeout: float) -> Storage:
     return SqliteStorage(Path(place), timeout=timeout, allow_network=allow_network)
 
 
-def _append(rows: Rows, kind: str, name: str, body: Mapping[str, Any]) -> str:
+def _append(rows: Rows, kind: str, name: str, body: Json) -> str:
     entry = Entry.after(rows.last(), kind, name, body)
     rows.append(entry)
     return entry.hash
@@ -286,7 +291,7 @@ def _refuse_known(rows: Rows, name: str) -> None:
 
 
 def _part(
-    rows: Rows, part_of: Any, protection: Protection, given: tuple[Any, ...]
+    rows: Rows, part_of: object, protection: Protection, given: tuple[object, ...]
 ) -> tuple[str, Protection]:
     """Return the whole and the protection of a part, which is that of the whole."""
     whole = find_account(rows, check_name(part_of))
@@ -299,20 +304,20 @@ def _part(
     return whole.dataset, whole.protection
 
 
-def _open_account(rows: Rows, dataset: Any) -> Account:
+def _open_account(rows: Rows, dataset: object) -> Account:
     account = find_account(rows, check_name(dataset))
     if account.closed:
         raise ParameterError(f"data set {shown(dataset)} is closed, and that is final.")
     return account
 
 
-def _reason(reason: Any) -> str:
+def _reason(reason: object) -> str:
     if isinstance(reason, str) and reason.strip():
         return reason
     raise ParameterError(f"reason={shown(reason)} says nothing: write why, for those who audit.")
 
 
-def _checked_head(head: Any) -> str:
+def _checked_head(head: object) -> str:
     if (
         isinstance(head, str)
         and len(head) == len(START)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import cast
 from uuid import uuid4
 
+from tametail._json import Json
 from tametail._shown import shown
 from tametail.errors import BudgetError, LedgerError, LostRelease, ParameterError
 from tametail.ledger.accounts import Account, body_of, real_name, with_wholes
@@ -25,7 +26,7 @@ class Demand:
     dataset: str
     cost: Cost
     protection: Protection
-    request: Mapping[str, Any]
+    request: Json
     place: str | None = None
 
 
@@ -90,7 +91,7 @@ def charge(storage: Storage, demand: Demand, release_id: str | None) -> Ticket:
 
 
 def _charge(storage: Storage, demand: Demand, release: str, *, named: bool) -> Ticket:
-    request = plain(demand.request)
+    request = cast("Json", plain(demand.request))
     with storage.writing() as rows:
         name = real_name(rows, demand.dataset)
         digest = request_hash(name, request)
@@ -122,7 +123,7 @@ def _write(
     changed: list[tuple[Cost, Account]],
     release: str,
     digest: str,
-    request: Any,
+    request: Json,
 ) -> str:
     """Append the charge, and its copies for the wholes; return the hash of the charge."""
     heads = []
@@ -183,7 +184,7 @@ def _refuse_second_name(rows: Rows, place: str | None, names: list[str]) -> None
         )
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> object:
     """Return a request as plain values for JSON; infinities become text.
 
     >>> plain({"within": (0.0, float("inf"))})

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any, Final
+from typing import Final
 
 import click
 
@@ -129,7 +129,7 @@ def _export(file: str, place: str | None) -> None:
 @ledger_option
 @_budget
 @click.option("--reason", required=True, help="Why, for those who audit.")
-def _raise(dataset: str, place: str | None, reason: str, **numbers: Any) -> None:
+def _raise(dataset: str, place: str | None, reason: str, **numbers: object) -> None:
     """Grant DATASET a larger budget of the same notion."""
     head = open_ledger(place).raise_budget(dataset, parse_budget(**numbers), reason)
     click.echo(f"raised {dataset}\nhead {head}")

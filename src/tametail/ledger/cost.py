@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
-from typing import Any, Final
+from typing import Final
 
+from tametail._json import Json
 from tametail._shown import shown
 from tametail.errors import BudgetError, ParameterError
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp
@@ -37,7 +38,7 @@ class Cost:
     rho: Fraction = Fraction(0)
 
     @classmethod
-    def of(cls, budget: Any) -> Cost:
+    def of(cls, budget: object) -> Cost:
         """Return the cost of a budget that is spent entirely."""
         match budget:
             case Pure():
@@ -105,7 +106,7 @@ class Protection:
     person: tuple[str, ...] = ()
 
     @classmethod
-    def parse(cls, unit: Any, person: Any) -> Protection:
+    def parse(cls, unit: object, person: object) -> Protection:
         """Check a unit and the column or columns that name a person (None: records).
 
         >>> Protection.parse("add-remove", "patient")
@@ -115,12 +116,12 @@ class Protection:
         named = checked.person or ()
         return cls(checked.value, (named,) if isinstance(named, str) else tuple(sorted(named)))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the protection as plain values."""
         return {"unit": self.unit, "person": list(self.person)}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> Protection:
+    def from_dict(cls, values: Json) -> Protection:
         """Return the protection that :meth:`to_dict` described."""
         return cls(values["unit"], tuple(values["person"]))
 

@@ -8,11 +8,12 @@ which would confirm guesses.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from json.encoder import encode_basestring_ascii as _quote
-from typing import Any, Final
+from typing import Final
+
+from tametail._json import Json
 
 FORMAT: Final = 1
 """Of bodies and of requests; a number that was used once keeps its meaning."""
@@ -30,7 +31,7 @@ _ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_
 _DECODE: Final = json.JSONDecoder().raw_decode  # no search for white space, which has no place here
 
 
-def canonical(value: Any) -> str:
+def canonical(value: object) -> str:
     """Return plain values as JSON, one text for equal values.
 
     >>> canonical({"b": 0.1, "a": [True, None]})
@@ -39,7 +40,7 @@ def canonical(value: Any) -> str:
     return _ENCODER.encode(value)
 
 
-def request_hash(dataset: str, request: Mapping[str, Any]) -> str:
+def request_hash(dataset: str, request: Json) -> str:
     """Return the hash of a request on a data set; it covers the format number."""
     return sha256(canonical([FORMAT, dataset, request]).encode()).hexdigest()
 
@@ -64,7 +65,7 @@ class Entry:
         last: tuple[int, str] | None,
         kind: str,
         dataset: str,
-        body: Mapping[str, Any],
+        body: Json,
         *,
         release: str | None = None,
         request: str | None = None,
@@ -82,9 +83,9 @@ class Entry:
             self.prev,
         )  # fmt: skip
 
-    def read(self) -> dict[str, Any]:
+    def read(self) -> Json:
         """Return the body as plain values."""
-        body: dict[str, Any]
+        body: Json
         body, end = _DECODE(self.body)
         if end != len(self.body):
             raise ValueError("there is more than one value.")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from tametail._shown import shown
@@ -22,7 +22,7 @@ _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _LONGEST_ID: Final = 200
 
 
-def check_name(name: Any) -> str:
+def check_name(name: object) -> str:
     """Return the name of a data set, or say what one looks like.
 
     >>> check_name("claims-2025")
@@ -36,7 +36,7 @@ def check_name(name: Any) -> str:
     )
 
 
-def check_release_id(release_id: Any) -> str:
+def check_release_id(release_id: object) -> str:
     """Return the id of a release, or say what one looks like."""
     if isinstance(release_id, str) and 0 < len(release_id) <= _LONGEST_ID:
         clean = release_id.isprintable() and release_id == release_id.strip()
@@ -47,7 +47,7 @@ def check_release_id(release_id: Any) -> str:
     )
 
 
-def locator_of(data: Any) -> str | None:
+def locator_of(data: object) -> str | None:
     """Return where data lie; None for frames, arrays and streams, which have no place.
 
     >>> locator_of("s3://key:secret@bucket/claims.parquet?versionId=3")

@@ -13,13 +13,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from tametail._json import Json
 from tametail._shown import shown
 from tametail.errors import ParameterError
 from tametail.ledger.book import Ledger, Quote
 from tametail.ledger.charging import Ticket
 from tametail.ledger.identity import check_name, check_release_id
+from tametail.privacy.budget import Budget
 
 Released = TypeVar("Released")
 
@@ -33,7 +35,7 @@ class Payment:
     release_id: str | None = None
 
     @classmethod
-    def parse(cls, ledger: Any, dataset: Any, release_id: Any) -> Payment | None:
+    def parse(cls, ledger: object, dataset: object, release_id: object) -> Payment | None:
         """Check the three arguments of a release; None if there is no ledger.
 
         >>> Payment.parse(None, None, None) is None
@@ -61,7 +63,7 @@ class Payment:
         checked = None if release_id is None else check_release_id(release_id)
         return cls(opened, check_name(dataset), checked)
 
-    def quote(self, *, budget: Any, unit: str, person: Any, locator: str | None) -> Quote:
+    def quote(self, *, budget: Budget, unit: str, person: object, locator: str | None) -> Quote:
         """Return what the release would cost and leave; nothing is charged (``--dry-run``)."""
         return self.ledger.quote(self.dataset, budget, unit=unit, person=person, locator=locator)
 
@@ -71,10 +73,10 @@ class Payment:
         *,
         write: Callable[[Released], str],
         read: Callable[[str], Released],
-        budget: Any,
+        budget: Budget,
         unit: str,
-        person: Any,
-        request: dict[str, Any],
+        person: object,
+        request: Json,
         locator: str | None,
     ) -> Released:
         """Release once: charged on disk, then made, then stored on disk, then returned.

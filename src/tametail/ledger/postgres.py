@@ -9,11 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from types import ModuleType
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from tametail.errors import LedgerError, MissingExtraError
-from tametail.ledger.rows import SCHEMA, TABLE, Rows
+from tametail.ledger.rows import SCHEMA, TABLE, Row, Rows
 
 if TYPE_CHECKING:
     import psycopg
@@ -41,10 +42,10 @@ _PATIENCE: Final = 0.05
 class PostgresConnection:
     """A connection of psycopg, seen as the ledger wants it."""
 
-    def __init__(self, connection: psycopg.Connection[Any]) -> None:
+    def __init__(self, connection: psycopg.Connection[tuple[object, ...]]) -> None:
         self.raw = connection
 
-    def run(self, statement: str, parameters: Sequence[Any] = ()) -> Iterator[Sequence[Any]]:
+    def run(self, statement: str, parameters: Sequence[object] = ()) -> Iterator[Row]:
         """Execute a statement and return its rows; a long answer comes in pieces."""
         text = statement.replace("?", "%s").encode()
         if "ORDER BY seq" in statement and "LIMIT" not in statement:
@@ -55,7 +56,7 @@ class PostgresConnection:
         done = self.raw.execute(text, parameters or None)
         yield from done if done.description else ()
 
-    def do(self, statement: str) -> list[Sequence[Any]]:
+    def do(self, statement: str) -> list[Row]:
         """Execute a statement to its end."""
         return list(self.run(statement))
 
@@ -94,12 +95,12 @@ class PostgresStorage:
     def check(self, rows: Rows) -> None:
         """Leave the check of its files to the server."""
 
-    def _open(self) -> psycopg.Connection[Any]:
+    def _open(self) -> psycopg.Connection[tuple[object, ...]]:
         driver = _driver()
         give_up = time.monotonic() + self._timeout
         while True:
             try:
-                opened: psycopg.Connection[Any] = driver.connect(
+                opened: psycopg.Connection[tuple[object, ...]] = driver.connect(
                     self._url, autocommit=True, connect_timeout=max(2, int(self._timeout))
                 )
                 return opened
@@ -150,7 +151,7 @@ def _reason(error: psycopg.Error) -> str:
     return first.strip().rstrip(".")
 
 
-def _driver() -> Any:
+def _driver() -> ModuleType:
     try:
         import psycopg
     except ImportError:

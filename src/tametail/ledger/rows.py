@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 from tametail.ledger.entries import ACCOUNT_KINDS, Entry
 
@@ -30,11 +30,14 @@ SCHEMA: Final = (
     f"CREATE INDEX {TABLE}_place ON {TABLE}(place, dataset) WHERE place IS NOT NULL",
 )
 
+#: A row of the table as the driver gives it: integers, texts and None.
+Row: TypeAlias = Sequence[Any]
+
 
 class Connection(Protocol):
     """What both back ends' connections can do, with question marks for parameters."""
 
-    def run(self, statement: str, parameters: Sequence[Any] = ()) -> Iterator[Sequence[Any]]:
+    def run(self, statement: str, parameters: Sequence[object] = ()) -> Iterator[Row]:
         """Execute a statement and return its rows."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tametail.errors import MissingExtraError
 from tametail.ledger.accounts import Account
@@ -113,7 +113,7 @@ class Event:
     cost: str | None
     price: str | None
     user: str
-    request: Any
+    request: object
     reason: str | None
     place: str | None
     hash: str

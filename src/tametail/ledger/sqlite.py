@@ -12,12 +12,12 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 
 from tametail.errors import LedgerError, TamperedLedger
 from tametail.ledger.places import refuse_network
-from tametail.ledger.rows import SCHEMA, TABLE, Rows
+from tametail.ledger.rows import SCHEMA, TABLE, Row, Rows
 
 _SYNCHRONOUS: Final = ("EXTRA", 3)  # its name, and the number that SQLite answers
 _PRAGMAS: Final = (
@@ -39,7 +39,7 @@ class SqliteConnection:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def run(self, statement: str, parameters: Sequence[Any] = ()) -> Iterator[Sequence[Any]]:
+    def run(self, statement: str, parameters: Sequence[object] = ()) -> Iterator[Row]:
         """Execute a statement and return its rows."""
         return self._connection.execute(statement, parameters)
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from decimal import Context, Decimal, Inexact, Rounded
-from typing import Any, Final
+from typing import Final
 
+from tametail._json import Json
 from tametail.errors import BudgetError, TamperedLedger
 from tametail.ledger.accounts import Account
 from tametail.ledger.cost import Cost, Protection
@@ -42,7 +43,7 @@ class _Running:
     def __init__(self, account: Account) -> None:
         self.account = account
         self.fixed = account.to_dict()
-        told: Any = self.fixed.pop("spent")
+        told: Json = self.fixed.pop("spent")
         self.sums = [Decimal(told.get(name, 0)) for name in _SUMS]
         self.charges = account.spent.charges
 
@@ -75,7 +76,7 @@ class _Seen:
     results: set[str] = field(default_factory=set)
     waiting: list[str] = field(default_factory=list)
     """Wholes that the charge before must still be carried to."""
-    carried: dict[str, Any] = field(default_factory=dict)
+    carried: Json = field(default_factory=dict)
     """The charge that is being carried."""
     prices: dict[tuple[str, str, str], tuple[dict[str, str], list[Decimal]]] = field(
         default_factory=dict
@@ -106,7 +107,7 @@ def verify_entries(entries: Iterable[Entry]) -> Verified:
     return Verified(number, prev, tuple(seen.accounts))
 
 
-def _check_open(seen: _Seen, entry: Entry, body: dict[str, Any]) -> None:
+def _check_open(seen: _Seen, entry: Entry, body: Json) -> None:
     known = entry.dataset in seen.accounts or entry.dataset in seen.aliases
     if known or seen.waiting:
         _fail(entry, "creates a data set that exists")
@@ -123,7 +124,7 @@ def _check_open(seen: _Seen, entry: Entry, body: dict[str, Any]) -> None:
     seen.accounts[entry.dataset] = _Running(account)
 
 
-def _check_charge(seen: _Seen, entry: Entry, body: dict[str, Any]) -> None:
+def _check_charge(seen: _Seen, entry: Entry, body: Json) -> None:
     if entry.release is None or entry.release in seen.charges or seen.waiting:
         _fail(entry, "charges a release again, or too early")
     key = entry.dataset, repr(body["request"])
@@ -140,14 +141,14 @@ def _check_charge(seen: _Seen, entry: Entry, body: dict[str, Any]) -> None:
         part_of = seen.accounts[part_of].account.part_of
 
 
-def _check_part(seen: _Seen, entry: Entry, body: dict[str, Any]) -> None:
+def _check_part(seen: _Seen, entry: Entry, body: Json) -> None:
     told = {"release": entry.release, "of": body["of"], "cost": body["cost"]}
     if not seen.waiting or seen.waiting.pop(0) != entry.dataset or told != seen.carried:
         _fail(entry, "carries another charge than the one before it")
     _check_sums(seen, entry, body)
 
 
-def _check_sums(seen: _Seen, entry: Entry, body: dict[str, Any]) -> None:
+def _check_sums(seen: _Seen, entry: Entry, body: Json) -> None:
     """Check price and sums of a charge."""
     running = seen.accounts[entry.dataset]
     if running.account.closed:
@@ -157,20 +158,20 @@ def _check_sums(seen: _Seen, entry: Entry, body: dict[str, Any]) -> None:
         seen.prices[key] = _price(running.account, body)
     price, step = seen.prices[key]
     running.add(step)
-    told: dict[str, Any] = body["account"]
+    told: Json = body["account"]
     spent = told.pop("spent")
     if body["price"] != price or told != running.fixed or spent != running.told():
         _fail(entry, "states a price or sums that do not follow")
 
 
-def _price(account: Account, body: dict[str, Any]) -> tuple[dict[str, str], list[Decimal]]:
+def _price(account: Account, body: Json) -> tuple[dict[str, str], list[Decimal]]:
     cost, protection = Cost.from_dict(body["cost"]), Protection.from_dict(body["protection"])
     price = account.protection.price(cost, of=protection)
-    step: dict[str, Any] = Spent().plus(price).to_dict()
+    step: Json = Spent().plus(price).to_dict()
     return price.to_dict(), [Decimal(step.get(name, 0)) for name in _SUMS]
 
 
-def _check_raise(seen: _Seen, entry: Entry, body: dict[str, Any]) -> None:
+def _check_raise(seen: _Seen, entry: Entry, body: Json) -> None:
     before = seen.accounts[entry.dataset].now()
     _must_fit(before)
     after = replace(before, budget=Cost.from_dict(body["account"]["budget"]))
@@ -186,7 +187,7 @@ def covers(after: Account, before: Account) -> bool:
     return all(bool(x) == bool(y) and x >= y for x, y in pairs)
 
 
-def _check_close(seen: _Seen, entry: Entry, body: dict[str, Any]) -> None:
+def _check_close(seen: _Seen, entry: Entry, body: Json) -> None:
     before = seen.accounts[entry.dataset].now()
     after = replace(before, closed=True)
     if before.closed or body["account"] != after.to_dict():
@@ -194,7 +195,7 @@ def _check_close(seen: _Seen, entry: Entry, body: dict[str, Any]) -> None:
     seen.accounts[entry.dataset] = _Running(after)
 
 
-def _check_result(seen: _Seen, entry: Entry, body: dict[str, Any]) -> None:
+def _check_result(seen: _Seen, entry: Entry, body: Json) -> None:
     release = entry.release or ""
     if release in seen.results or release not in seen.charges:
         _fail(entry, "is a result without a charge, or a second one")

@@ -25,7 +25,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +33,7 @@ from tametail.doubles import to_key
 from tametail.privacy.unit import Unit
 
 Keys = NDArray[np.int64]
-Masses = NDArray[Any]
+Masses = NDArray[np.object_]
 """An array of Python integers: masses exceed 64 bits."""
 
 MANTISSA_BITS = 52

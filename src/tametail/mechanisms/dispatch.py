@@ -7,30 +7,32 @@ than it may is ``docs/proofs/ask.md``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
 from tametail.errors import InternalError
+from tametail.keys import Key
 from tametail.mechanisms.groups import add_keyed_noise, choose_keys
 from tametail.mechanisms.histograms import largest_bucket
 from tametail.mechanisms.medians import Keys, choose_median
 from tametail.mechanisms.noise import add_gaussian, add_laplace, lone_gaussian_rho
-from tametail.mechanisms.ranks import choose_medians, choose_ranks
+from tametail.mechanisms.ranks import Counts, choose_medians, choose_ranks
 from tametail.mechanisms.select import select
 from tametail.privacy.budget import Approx, Budget, Zcdp, exponential_rate, on_sample
 from tametail.privacy.unit import Unit
 from tametail.queries.column import Buckets, Median
 from tametail.queries.groups import KeyCounts, Keyed
 from tametail.queries.paper import Scores
-from tametail.queries.query import GaussianQuery, Query, RankQuery, SumQuery
+from tametail.queries.query import Exact, GaussianQuery, Query, RankQuery, SumQuery
 from tametail.queries.rows import ChoiceQuery, ColumnMedians
 
 Answer = TypeVar("Answer")
-Integers = Callable[[Any], tuple[int, ...]]
+Chosen = tuple[tuple[Key, int], ...]
+Integers = Callable[[Sequence[int]], tuple[int, ...]]
 
 
-def mechanism_for(query: Query[Answer], cost: Budget, unit: Unit) -> Callable[[Any], Answer]:
+def mechanism_for(query: Query[Answer], cost: Budget, unit: Unit) -> Callable[[Exact], Answer]:
     """Return the function that turns the exact answer of ``query`` into a private one.
 
     Notes
@@ -47,7 +49,7 @@ def mechanism_for(query: Query[Answer], cost: Budget, unit: Unit) -> Callable[[A
     """
     for kind in type(query).__mro__:
         if kind in MECHANISMS:
-            mechanism: Callable[[Any], Answer] = MECHANISMS[kind](query, cost, unit)
+            mechanism: Callable[[Exact], Answer] = MECHANISMS[kind](query, cost, unit)
             return mechanism
     raise InternalError(f"there is no mechanism for {type(query).__name__}.")
 
@@ -81,33 +83,39 @@ def _bucket(query: Buckets, cost: Budget, unit: Unit) -> Callable[[dict[int, int
     return partial(largest_bucket, budget=cost, low=query.low, high=query.high, unit=unit)
 
 
-def _winner(query: Scores, cost: Budget, unit: Unit) -> Callable[[Any], int]:
+def _winner(query: Scores, cost: Budget, unit: Unit) -> Callable[[Sequence[int]], int]:
     """The index of a point with a high score, by the exponential mechanism."""
     rate = exponential_rate(cost) / query.score_sensitivity(unit)
     return partial(select, weights=[1] * query.points, rate=rate)
 
 
-def _medians(query: ColumnMedians, cost: Budget, unit: Unit) -> Callable[[Any], tuple[float, ...]]:
+def _medians(
+    query: ColumnMedians, cost: Budget, unit: Unit
+) -> Callable[[Sequence[tuple[Counts, Counts]]], tuple[float, ...]]:
     """A private median of every column; together they cost ``cost``."""
     return partial(choose_medians, query=query, cost=cost, unit=unit)
 
 
-def _ranks(query: ChoiceQuery, cost: Budget, unit: Unit) -> Integers:
+def _ranks(
+    query: ChoiceQuery, cost: Budget, unit: Unit
+) -> Callable[[Sequence[Counts]], tuple[int, ...]]:
     """A private rank for every list of counts; together they cost ``cost``."""
     return partial(choose_ranks, query=query, cost=cost, unit=unit)
 
 
-def _keyed(query: Keyed, cost: Budget, unit: Unit) -> Integers:
+def _keyed(
+    query: Keyed, cost: Budget, unit: Unit
+) -> Callable[[Sequence[Sequence[int]]], tuple[int, ...]]:
     """Noise on the answers for all keys; a record moves one of them."""
     return partial(add_keyed_noise, query=query, cost=cost, unit=unit)
 
 
-def _keys(query: KeyCounts, cost: Budget, unit: Unit) -> Callable[[Any], Any]:  # noqa: ARG001
+def _keys(query: KeyCounts, cost: Budget, unit: Unit) -> Callable[[dict[Key, int]], Chosen]:  # noqa: ARG001
     """The keys that many rows hold."""
     return partial(choose_keys, cost=cost, unit=unit)
 
 
-MECHANISMS: dict[type[Any], Callable[[Any, Budget, Unit], Callable[[Any], Any]]] = {
+MECHANISMS: dict[type, Callable[[Any, Budget, Unit], Callable[[Exact], Any]]] = {
     SumQuery: _noise,
     GaussianQuery: _gaussian,
     Median: _median,

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -74,7 +74,7 @@ class Histogram:
 
 
 def histogram(
-    keys: Iterable[Any],
+    keys: Iterable[object],
     budget: Budget,
     *,
     universe: Universe | None = None,
@@ -218,7 +218,7 @@ def largest_bucket(
     return sparse.draw_empty_keys(occupied, low, high, 1)[0]
 
 
-def count_keys(keys: Iterable[Any]) -> dict[int, int]:
+def count_keys(keys: Iterable[object]) -> dict[int, int]:
     """Count how often each integer occurs; cells that are not whole numbers are left out.
 
     Examples

@@ -14,7 +14,7 @@ import secrets
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -279,13 +279,13 @@ def exact_level(levels: list[tuple[int, int]], rate: Fraction, draw: int) -> int
 
     The levels (t, mass) ascend in t from t = 0.
     """
-    known: Any = [draw]
+    known = [draw]
 
     def randbits(bits: int) -> int:
         fresh = secrets.randbits(bits)
         if known:  # the first bits of the draw are given
             rest = bits - 64
-            return int(known.pop()) << rest | fresh & (1 << rest) - 1
+            return known.pop() << rest | fresh & (1 << rest) - 1
         return fresh
 
     return _draw_level(levels, rate, randbits)

@@ -13,13 +13,16 @@ import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
 from tametail._validate import positive
 from tametail.errors import InternalError
 from tametail.privacy.accounting import analytic_gaussian_sigma, round_down, square_root_up
 from tametail.privacy.notions import Approx
 from tametail.privacy.opendp import features
+
+if TYPE_CHECKING:
+    from opendp.mod import Measurement, Metric
 
 GREATEST_SCALE = 2.0**56
 """Noise of this scale leaves the 64-bit integers with probability below 2^-180."""
@@ -147,7 +150,7 @@ def _check_sensitivity(sensitivity: int) -> None:
 
 
 def _least_scale(
-    build: Callable[[float], Any], start: float, sensitivity: float, cost: float
+    build: Callable[[float], Measurement], start: float, sensitivity: float, cost: float
 ) -> float:
     """Raise the scale from ``start`` until OpenDP's map is within the cost."""
     scale = max(start, LEAST_SCALE)
@@ -178,7 +181,7 @@ def lone_gaussian_rho(l2_squared: int, cost: Approx) -> float:
 
 
 @lru_cache(maxsize=1024)
-def _laplace(scale: float) -> Any:
+def _laplace(scale: float) -> Measurement:
     from opendp.measurements import make_laplace
     from opendp.metrics import l1_distance
 
@@ -186,14 +189,14 @@ def _laplace(scale: float) -> Any:
 
 
 @lru_cache(maxsize=1024)
-def _gaussian(sigma: float) -> Any:
+def _gaussian(sigma: float) -> Measurement:
     from opendp.measurements import make_gaussian
     from opendp.metrics import l2_distance
 
     return _build(make_gaussian, l2_distance(T="f64"), sigma)
 
 
-def _build(make: Callable[..., Any], metric: Any, scale: float) -> Any:
+def _build(make: Callable[..., Measurement], metric: Metric, scale: float) -> Measurement:
     """Make a measurement on vectors of 64-bit integers, and leave OpenDP's features as found."""
     from opendp.domains import atom_domain, vector_domain
 

@@ -20,14 +20,13 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from itertools import accumulate
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tametail.errors import InternalError
 
-Integers = Sequence[int] | NDArray[Any]
+Integers = Sequence[int] | NDArray[np.int64 | np.object_]
 """Python integers of any size, or an array of integers."""
 
 Enclosure = tuple[int, int]

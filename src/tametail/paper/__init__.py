@@ -11,8 +11,9 @@ no accuracy target and reports an interval.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from tametail._validate import number, one_of, positive, probability
 from tametail.paper import related
@@ -33,7 +34,7 @@ __all__ = ["mean_1d", "mean_ball", "mean_tournament", "range_estimate", "related
 
 
 def range_estimate(
-    x: Any,
+    x: object,
     budget: Budget,
     *,
     alpha: float,
@@ -96,7 +97,7 @@ def range_estimate(
 
 
 def mean_1d(
-    x: Any,
+    x: object,
     budget: Budget,
     *,
     alpha: float,
@@ -165,7 +166,7 @@ def mean_1d(
 
 class _Setting(NamedTuple):
     opened: Opened
-    arguments: dict[str, object]
+    arguments: Mapping[str, object]
     radius: float
     R: float
     margin: float
@@ -176,13 +177,13 @@ class _Setting(NamedTuple):
 
 
 def _setting(
-    x: Any, budget: Any, alpha: float, k: float, R: float, scale: float, constants: str
+    x: object, budget: object, alpha: float, k: float, R: float, scale: float, constants: str
 ) -> _Setting:
     budget = parse_budget(budget)
     bound = parse_bound(R, budget, "in [-R, R]")
     check_strength([budget], budget)
     alpha, order, scale = positive(alpha=alpha), number(k=k), positive(scale=scale)
-    words: Any = one_of(("tight", "paper"), constants=constants)
+    words: Constants = one_of(("tight", "paper"), constants=constants)
     radius, margin = (
         length_that_fits(
             partial(function, alpha, order, scale=scale, constants=words),

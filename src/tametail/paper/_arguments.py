@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Literal
+from typing import Literal
 
 from tametail._shown import shown
 from tametail._validate import number
@@ -21,7 +21,7 @@ LARGEST = 1e250
 LEAST_STRENGTH = 1e-12
 
 
-def parse_bound(R: Any, budget: Budget, where: str) -> float:
+def parse_bound(R: object, budget: Budget, where: str) -> float:
     """Return R; infinity is for approximate budgets only. ``where`` says what R bounds."""
     bound = number(R=R)
     if bound <= 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +39,7 @@ _MOST_COLUMNS = 3
 
 
 def mean_ball(
-    X: Any,
+    X: object,
     budget: Budget,
     *,
     alpha: float,
@@ -121,7 +121,7 @@ def mean_ball(
 
 
 def mean_tournament(
-    X: Any,
+    X: object,
     budget: Budget,
     *,
     alpha: float,
@@ -218,7 +218,7 @@ class _Given(NamedTuple):
     k: float
     R: float
     scale: float
-    constants: Any
+    constants: Constants
 
     @property
     def ask(self) -> Ask:
@@ -264,7 +264,7 @@ class _Given(NamedTuple):
 
 
 def _given(
-    X: Any, budget: Any, alpha: float, k: float, R: float, scale: float, constants: str
+    X: object, budget: object, alpha: float, k: float, R: float, scale: float, constants: str
 ) -> _Given:
     budget = parse_budget(budget)
     bound, order = parse_bound(R, budget, "of norm at most R"), number(k=k)

@@ -10,7 +10,7 @@ Wainwright, in which nobody holds the records that a query could ask for.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tametail._shown import shown
 from tametail._validate import positive, probability
@@ -35,7 +35,7 @@ BEYOND = 0.01
 
 
 def karwa_vadhan(
-    x: Any,
+    x: object,
     budget: Budget,
     *,
     R: float,
@@ -97,7 +97,7 @@ def karwa_vadhan(
 
 
 def coinpress(
-    x: Any,
+    x: object,
     budget: Budget,
     *,
     R: float,
@@ -186,6 +186,6 @@ def _normal_bound(failure: float) -> float:
     return math.sqrt(1 + 2 * math.sqrt(level) + 2 * level)
 
 
-def _open(x: Any, budget: Budget) -> Opened:
+def _open(x: object, budget: Budget) -> Opened:
     check_strength([budget.share(0.01)], budget)
     return Opened.of(x, budget)

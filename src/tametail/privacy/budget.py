@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Self
+from typing import Self, cast
 
 from tametail._shown import shown
 from tametail._validate import probability
@@ -84,7 +84,7 @@ def approx(epsilon: float, delta: float) -> Approx:
 
 
 def parse_budget(
-    budget: Any = None, *, epsilon: Any = None, delta: Any = None, rho: Any = None
+    budget: object = None, *, epsilon: object = None, delta: object = None, rho: object = None
 ) -> Budget:
     """Return the one budget that the arguments describe.
 
@@ -103,9 +103,10 @@ def parse_budget(
         names = " and ".join([*given, "delta"] if delta is not None else given)
         raise ParameterError(f"{names} are given together: {advice}, one of them.")
     if rho is not None:
-        return Zcdp(rho)
+        return Zcdp(cast("float", rho))  # which checks it
     if epsilon is not None:
-        return Pure(epsilon) if delta is None else Approx(epsilon, delta)
+        strength = cast("float", epsilon)
+        return Pure(strength) if delta is None else Approx(strength, cast("float", delta))
     if not isinstance(budget, Budget):
         raise ParameterError(f"budget={shown(budget)} is not a budget: {advice}.")
     return budget
@@ -358,7 +359,7 @@ class Guarantee:
             doubled = min(round_up(growth * Fraction(delta)), 1.0)
         return Guarantee(2 * epsilon, doubled, None, unit)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return the guarantee as plain values, for JSON."""
         person = [*self.person] if isinstance(self.person, tuple) else self.person
         numbers = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}

@@ -10,8 +10,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
-from typing import Any, Final, Self
+from typing import Final, Self
 
+from tametail._json import Json
 from tametail._shown import shown
 from tametail._validate import number, positive, probability
 from tametail.errors import ParameterError
@@ -110,7 +111,7 @@ class Budget(ABC):
         )
         return tuple(self.trusted(*piece) for piece in zip(*columns, strict=True))
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Json:
         """Return the budget as plain values, for JSON.
 
         >>> Budget.from_dict(Pure(1.0).to_dict())
@@ -120,7 +121,7 @@ class Budget(ABC):
         return {"kind": type(self).__name__.lower(), **numbers}
 
     @staticmethod
-    def from_dict(values: Mapping[str, Any]) -> Budget:
+    def from_dict(values: Json) -> Budget:
         """Return the budget that :meth:`to_dict` described."""
         numbers = dict(values) if isinstance(values, Mapping) else {}
         kinds: dict[str, type[Budget]] = {"pure": Pure, "zcdp": Zcdp, "approx": Approx}
@@ -181,7 +182,7 @@ class Approx(Budget):
         return self.epsilon
 
 
-def _check(name: str, value: Any) -> float:
+def _check(name: str, value: object) -> float:
     if name == "delta":
         if number(delta=value) == 0:
             raise ParameterError(

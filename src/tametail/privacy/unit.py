@@ -12,7 +12,6 @@ What is protected is a record, or a person: all records that have the same value
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -41,7 +40,7 @@ class Unit:
     REPLACE_ONE: ClassVar[Unit]
 
     @classmethod
-    def parse(cls, value: Unit | str, person: str | Sequence[str] | None = None) -> Unit:
+    def parse(cls, value: object, person: object = None) -> Unit:
         """Return the unit of these names, or say which names exist."""
         if isinstance(value, Unit) and person is None:
             return value

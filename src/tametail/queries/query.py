@@ -9,11 +9,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from tametail.privacy.unit import Unit
 
 Answer_co = TypeVar("Answer_co", covariant=True)
+
+#: What an engine answers, in the form that the query's mechanism takes: integers, alone or in
+#: tuples, lists, arrays and mappings. Which one it is goes by the query's type.
+Exact: TypeAlias = Any
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -42,7 +42,7 @@ _SIZES: dict[Effort, tuple[tuple[int, ...], int]] = {
 }
 
 
-def experiment(effort: Effort) -> Experiment:
+def experiment(effort: Effort) -> Experiment[tuple[str, str, float, int]]:
     """Return the cells (estimator, rho, d)."""
     dimensions, repeats = _SIZES[effort]
     cells = {
@@ -61,12 +61,12 @@ def _error(rng: Generator, *, name: str, law: str, rho: float, d: int) -> Sequen
         centre = np.zeros(d)
     else:
         signs = tuple(rng.choice([-1, 1], d).tolist())
-        source: Any = theory.hard_instance("one-hot", n=RECORDS, k=K, rho=rho, signs=signs)
-        rows, centre = source.sample(RECORDS, rng), source.mean
+        source = theory.hard_instance("one-hot", n=RECORDS, k=K, rho=rho, signs=signs)
+        rows, centre = source.sample(RECORDS, rng), np.asarray(source.mean)
     if name == "paper.mean_ball":
         estimate = mean_ball(rows, zcdp(rho), alpha=ALPHA, k=K, R=R)
     else:
-        release: Any = mean(rows, rho=rho, unit="replace-one", confidence=None)
+        release = mean(rows, rho=rho, unit="replace-one", confidence=None)
         estimate = np.asarray(release.value)
     return [float(np.linalg.norm(estimate - centre))]
 
@@ -81,7 +81,7 @@ def ball_noise(d: int, rho: float) -> float:
     return 8 * radius * math.sqrt(d) / (3 * (RECORDS / 2) * math.sqrt(2 * rho))
 
 
-def conclude(errors: Mapping[Any, Floats]) -> Section:
+def conclude(errors: Mapping[tuple[str, str, float, int], Floats]) -> Section:
     """Fit the power of d, and compare with the bound on its own instance."""
     measured = {key: root_mean_square(rows) for key, rows in errors.items()}
     dimensions = sorted({d for *_, d in measured})

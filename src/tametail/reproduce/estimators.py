@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tametail.paper import mean_1d
 from tametail.privacy.budget import Budget, approx, pure, zcdp
 from tametail.reproduce.report import Chart, Check, Line, Section, Table
 from tametail.reproduce.slopes import fit_slope
-from tametail.reproduce.trials import Cell, Effort, Experiment, Floats, root_mean_square
+from tametail.reproduce.trials import Cell, Effort, Experiment, Floats, Numbers, root_mean_square
 from tametail.theory import TwoPoint, hardest_mass, lower_bound, upper_bound
 from tametail.theory.moments import two_point_atom
 
@@ -31,7 +31,7 @@ R = 0.1
 BETA = 0.3
 
 #: Algorithm: its budget, and the same as arguments of the theory; rho = epsilon^2/2.
-ALGORITHMS: dict[str, tuple[Budget, dict[str, Any]]] = {
+ALGORITHMS: dict[str, tuple[Budget, Numbers]] = {
     "PDPODME": (pure(EPSILON), {"epsilon": EPSILON}),
     "CDPODME": (zcdp(EPSILON**2 / 2), {"rho": EPSILON**2 / 2}),
     "ADPODME": (approx(EPSILON, DELTA), {"epsilon": EPSILON, "delta": DELTA}),
@@ -45,7 +45,7 @@ _SIZES: dict[Effort, tuple[tuple[float, ...], int]] = {
 }
 
 
-def experiment(effort: Effort) -> Experiment:
+def experiment(effort: Effort) -> Experiment[tuple[str, int, int]]:
     """Return the cells (algorithm, k, n)."""
     exponents, repeats = _SIZES[effort]
     cells = {
@@ -73,7 +73,7 @@ def _setting(name: str, k: float, n: int) -> tuple[TwoPoint, float]:
     return TwoPoint(p, two_point_atom(p, k)), upper_bound(n, k=k, R=R, beta=BETA, **numbers)
 
 
-def conclude(errors: Mapping[Any, Floats]) -> Section:
+def conclude(errors: Mapping[tuple[str, int, int], Floats]) -> Section:
     """Fit the slopes, and look for errors outside of the bounds."""
     measured = {key: root_mean_square(rows) for key, rows in errors.items()}
     sizes = sorted({n for *_, n in measured})

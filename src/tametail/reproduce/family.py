@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 from tametail.reproduce.hard import MOMENTS, Setting, draw
 from tametail.reproduce.report import Chart, Check, Line, Section, Table
@@ -26,7 +25,7 @@ _SIZES: dict[Effort, tuple[tuple[int, ...], int]] = {
 }
 
 
-def experiment(effort: Effort) -> Experiment:
+def experiment(effort: Effort) -> Experiment[tuple[Setting, int]]:
     """Return the cells (setting, multiple of the hardest p)."""
     multiples, repeats = _SIZES[effort]
     cells = {}
@@ -55,7 +54,7 @@ def fixed_clip_error(law: TwoPoint, *, n: int, k: float, epsilon: float) -> floa
     return math.hypot(law.p * (law.tau - seen), sampling, math.sqrt(8) * clip / (n * epsilon))
 
 
-def conclude(errors: Mapping[Any, Floats]) -> Section:
+def conclude(errors: Mapping[tuple[Setting, int], Floats]) -> Section:
     """Divide every error by the one bound of its k."""
     rows, lines, ratios = [], [], []
     for colour, k in enumerate(MOMENTS):

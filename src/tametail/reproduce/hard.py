@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tametail.paper import mean_1d
 from tametail.privacy.budget import pure
@@ -20,6 +20,7 @@ from tametail.reproduce.trials import (
     Experiment,
     Floats,
     Measured,
+    Numbers,
     root_mean_square,
 )
 from tametail.theory import TwoPoint, hardest_mass, lower_bound, upper_bound
@@ -57,12 +58,13 @@ class Setting:
     unit: str = "replace-one"
 
     @property
-    def budget(self) -> dict[str, Any]:
+    def budget(self) -> Numbers:
         """The budget as arguments; rho = epsilon^2/2 is what epsilon-DP implies."""
         if self.notion == "zCDP":
             return {"rho": self.epsilon**2 / 2}
-        more = {"delta": _DELTA} if self.notion == "approximate" else {}
-        return {"epsilon": self.epsilon, **more}
+        if self.notion == "approximate":
+            return {"epsilon": self.epsilon, "delta": _DELTA}
+        return {"epsilon": self.epsilon}
 
     @property
     def bound(self) -> float:
@@ -84,7 +86,7 @@ class Setting:
         return mean_1d(records, budget, alpha=alpha, beta=_ONE_BLOCK, k=self.k, R=1.0)
 
 
-def experiment(effort: Effort) -> Experiment:
+def experiment(effort: Effort) -> Experiment[Setting]:
     """Return one cell for each setting."""
     strengths, repeats = _SIZES[effort]
     settings = [

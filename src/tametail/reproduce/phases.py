@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -40,7 +40,7 @@ _SIZES: dict[Effort, tuple[dict[float, tuple[float, ...]], int]] = {
 _RELEASES = 4
 
 
-def experiment(effort: Effort) -> Experiment:
+def experiment(effort: Effort) -> Experiment[tuple[float, int]]:
     """Return the cells (epsilon, n)."""
     sizes, repeats = _SIZES[effort]
     cells = {
@@ -66,7 +66,7 @@ def pareto() -> Law:
     return law("pareto", a=1.02 * K, k=K, mean=0.3)
 
 
-def conclude(errors: Mapping[Any, Floats]) -> Section:
+def conclude(errors: Mapping[tuple[float, int], Floats]) -> Section:
     """Split the error in that of the plain mean, and what privacy adds to it."""
     deviation = math.sqrt(pareto().kth_moment(2))
     rows, lines, fits, checks = [], [], [], []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tametail.reproduce import hard
 from tametail.reproduce.releases import moment_releases
@@ -29,7 +29,7 @@ _SIZES: dict[Effort, tuple[tuple[float, ...], int]] = {
 }
 
 
-def experiment(effort: Effort) -> Experiment:
+def experiment(effort: Effort) -> Experiment[tuple[str, float]]:
     """Return the cells (law, k)."""
     moments, repeats = _SIZES[effort]
     cells = {}
@@ -47,7 +47,7 @@ def _normal(rng: Generator, *, k: float) -> Sequence[float]:
     return [value - records.mean for value in values]
 
 
-def conclude(errors: Mapping[Any, Floats]) -> Section:
+def conclude(errors: Mapping[tuple[str, float], Floats]) -> Section:
     """Divide every error by what nobody beats without privacy."""
     moments = sorted({k for _, k in errors})
     rows, highest, least, fixed, local = [], [], [], [], []

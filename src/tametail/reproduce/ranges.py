@@ -9,13 +9,21 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from tametail.paper import range_estimate
 from tametail.privacy.budget import Budget, approx, pure, zcdp
 from tametail.reproduce.report import Chart, Check, Line, Section, Table
 from tametail.reproduce.slopes import fit_slope
-from tametail.reproduce.trials import Cell, Effort, Experiment, Floats, Measured, mean_absolute
+from tametail.reproduce.trials import (
+    Cell,
+    Effort,
+    Experiment,
+    Floats,
+    Measured,
+    Numbers,
+    mean_absolute,
+)
 from tametail.theory import bucket_radius, clip_radius, law, range_sample_size
 
 if TYPE_CHECKING:
@@ -25,7 +33,7 @@ EPSILON, DELTA, ALPHA, K = 0.1, 1e-6, 0.1, 2
 TOLERANCE = 0.15
 
 #: Notion: budget, its numbers, the power of log R that theory has, and its name.
-NOTIONS: dict[str, tuple[Budget, dict[str, Any], float, str]] = {
+NOTIONS: dict[str, tuple[Budget, Numbers, float, str]] = {
     "pure": (pure(EPSILON), {"epsilon": EPSILON}, 1.0, "log R"),
     "zCDP": (zcdp(EPSILON**2 / 2), {"rho": EPSILON**2 / 2}, 0.5, "sqrt(log R)"),
     "approximate": (
@@ -47,7 +55,7 @@ _SIZES: dict[Effort, tuple[tuple[int, ...], int, int]] = {
 }
 
 
-def experiment(effort: Effort) -> Experiment:
+def experiment(effort: Effort) -> Experiment[tuple[str, int]]:
     """Return the cells (notion, logarithm of R)."""
     exponents, repeats, trials = _SIZES[effort]
     cells = {
@@ -78,7 +86,7 @@ def _least_records(rng: Generator, *, notion: str, R: float, trials: int) -> Seq
     return [math.sqrt(low * high)]
 
 
-def conclude(errors: Mapping[Any, Floats]) -> Section:
+def conclude(errors: Mapping[tuple[str, int], Floats]) -> Section:
     """Fit the power of log R."""
     measured = {key: mean_absolute(rows) for key, rows in errors.items()}
     exponents = sorted({exponent for _, exponent in measured})

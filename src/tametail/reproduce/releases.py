@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 from tametail.api import mean
+from tametail.reproduce.trials import Numbers
 from tametail.tail import Moment
 
 
 def moment_releases(
-    records: Any,
+    records: object,
     count: int,
     *,
     k: float,
     scale: float = 1.0,
     unit: str = "replace-one",
-    **budget: Any,
+    **budget: Unpack[Numbers],
 ) -> list[float]:
     """Release the mean ``count`` times, told a moment and that the mean is within one scale.
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -30,6 +30,8 @@ from tametail.theory import hard_instance, lower_bound
 
 if TYPE_CHECKING:
     from numpy.random import Generator
+
+    from tametail.theory.hard_instances import HardInstance
 
 MOMENTS = (2, 3, 4, 8)
 EPSILON = 0.02
@@ -58,7 +60,7 @@ _RELEASES = 4
 _PART = 3
 
 
-def experiment(effort: Effort) -> Experiment:
+def experiment(effort: Effort) -> Experiment[tuple[str, int, int]]:
     """Return the cells (family, k, n)."""
     exponents, ends, between = _SIZES[effort]
     cells = {}
@@ -75,19 +77,19 @@ def _visible(rng: Generator, *, k: float, n: int) -> Sequence[float]:
     alpha = (VISIBLE / (n * EPSILON)) ** ((k - 1) / k)
     # Octaves are powers of two: a random unit of measurement keeps them from playing a part.
     scale = 2 ** rng.random()
-    law: Any = hard_instance("D2", alpha=alpha * scale, k=k, scale=scale)
+    law = hard_instance("D2", alpha=alpha * scale, k=k, scale=scale)
     return _errors(law, law.sample(n, rng), k, scale)
 
 
 def _invisible(rng: Generator, *, k: float, n: int) -> Sequence[float]:
     sign = int(rng.choice([-1, 1]))
-    law: Any = hard_instance("two-point", n=n, k=k, epsilon=EPSILON, sign=sign)
+    law = hard_instance("two-point", n=n, k=k, epsilon=EPSILON, sign=sign)
     return _errors(law, law.sample(n, rng), k, 1.0)
 
 
-def _errors(law: Any, records: Floats, k: float, scale: float) -> list[float]:
+def _errors(law: HardInstance, records: Floats, k: float, scale: float) -> list[float]:
     values = moment_releases(records, _RELEASES, k=k, scale=scale, epsilon=EPSILON)
-    return [(value - law.mean) / scale for value in values]
+    return [(value - float(law.mean)) / scale for value in values]
 
 
 def fit_slope(x: Sequence[float], y: Sequence[Measured]) -> Measured:
@@ -108,7 +110,7 @@ def fit_slope(x: Sequence[float], y: Sequence[Measured]) -> Measured:
     return Measured(round(slope, 12), information**-0.5 if known else 0.0)
 
 
-def conclude(errors: Mapping[Any, Floats]) -> Section:
+def conclude(errors: Mapping[tuple[str, int, int], Floats]) -> Section:
     """Fit the slopes, and compare them with the theory."""
     measured = {key: root_mean_square(rows) for key, rows in errors.items()}
     sizes = sorted({n for _, _, n in measured})

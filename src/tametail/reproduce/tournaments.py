@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,7 +27,7 @@ _SIZES: dict[Effort, tuple[tuple[int, ...], int]] = {
 }
 
 
-def experiment(effort: Effort) -> Experiment:
+def experiment(effort: Effort) -> Experiment[tuple[int, int]]:
     """Return the cells (d, n)."""
     sizes, repeats = _SIZES[effort]
     cells = {(d, n): Cell(partial(_error, d=d, n=n), repeats) for d in DIMENSIONS for n in sizes}
@@ -40,7 +40,7 @@ def _error(rng: Generator, *, d: int, n: int) -> Sequence[float]:
     return [float(np.linalg.norm(estimate))]
 
 
-def conclude(errors: Mapping[Any, Floats]) -> Section:
+def conclude(errors: Mapping[tuple[int, int], Floats]) -> Section:
     """Compare with the accuracy that the theorem promises, for more records."""
     measured = {key: root_mean_square(rows) for key, rows in errors.items()}
     sizes = sorted({n for _, n in measured})

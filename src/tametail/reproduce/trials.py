@@ -15,7 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import starmap
 from multiprocessing import get_context
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tametail.reproduce.report import Section
 
 Floats: TypeAlias = NDArray[np.float64]
+Key = TypeVar("Key")
 Effort = Literal["tiny", "quick", "full"]
 
 #: The records of every run are drawn from this.
@@ -45,13 +46,21 @@ class Cell:
     repeats: int
 
 
+class Numbers(TypedDict, total=False):
+    """A budget as arguments of the theory."""
+
+    epsilon: float
+    delta: float
+    rho: float
+
+
 @dataclass(frozen=True, slots=True)
-class Experiment:
+class Experiment(Generic[Key]):
     """Cells to run, and what follows from their errors: one row for each repetition."""
 
     title: str
-    cells: Mapping[Any, Cell]
-    conclude: Callable[[Mapping[Any, Floats]], Section]
+    cells: Mapping[Key, Cell]
+    conclude: Callable[[Mapping[Key, Floats]], Section]
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +108,7 @@ def _deviation(rows: Floats) -> float:
 
 
 def run_cells(
-    experiments: Sequence[Experiment], workers: int, advance: Callable[[float], None]
+    experiments: Sequence[Experiment[Any]], workers: int, advance: Callable[[float], None]
 ) -> list[dict[Any, Floats]]:
     """Run all cells of all experiments, and call ``advance`` with the part that is done."""
     cells = [cell for experiment in experiments for cell in experiment.cells.values()]

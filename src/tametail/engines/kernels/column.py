@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from tametail.engines.kernels import native
 from tametail.engines.kernels.accumulator import CHUNK, LONG_CHUNK, Floats
@@ -11,13 +10,14 @@ from tametail.engines.kernels.passes import PASSES
 from tametail.engines.kernels.plain import REST_BITS
 from tametail.engines.kernels.profile import Profile, conclude
 from tametail.queries.column import Buckets, ColumnQuery, Count, Median, ProfileQuery
+from tametail.queries.query import Exact
 
 __all__ = ["CHUNK", "LONG_CHUNK", "REST_BITS", "Profile", "answer", "longest_chunk"]
 
 
 def answer(
     query: ColumnQuery, chunks: Iterable[Floats], profiles: dict[float, Profile] | None = None
-) -> Any:
+) -> Exact:
     """Return the exact answer to ``query`` over all chunks, in one pass.
 
     Queries about distances from a centre need only the profile around it, so they share one pass

@@ -8,10 +8,10 @@ name: before it is used it must have this version and give the integers of NumPy
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Final, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -64,10 +64,12 @@ class Compiled:
         address, number, real = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
         bands, ball = ctypes.c_uint64, [address, number, number, *[address] * 3, number, address]
 
-        def declare(name: str, result: Any, arguments: list[Any]) -> Callable[..., Any]:
-            function: Any = getattr(library, f"tametail_{name}")
+        def declare(
+            name: str, result: type | None, arguments: Sequence[type]
+        ) -> Callable[..., int]:
+            function = getattr(library, f"tametail_{name}")
             function.restype, function.argtypes = result, arguments
-            return cast("Callable[..., Any]", function)
+            return cast("Callable[..., int]", function)
 
         self.version = declare("version", number, [])
         self.runs_level_3 = declare("level_3", number, [])
@@ -151,7 +153,7 @@ class CompiledBinning:
         self.scratch = np.zeros(loops.scratch(), dtype=np.uint64)
         self.bands = _USUAL_BANDS
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Callable[[float], Binning], tuple[float]]:
         return _binning, (self.centre,)  # another process has loops of its own
 
     def add(self, chunk: Floats, tables: Counts) -> None:
@@ -175,7 +177,7 @@ class CompiledRowMap:
         fixed = [_address(part) for part in (self.centres, self.inverse, self.limits)]
         self.fixed = ball.dim, *fixed, ball.order, _address(self.ticks)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> tuple[Callable[[Ball], RowMap], tuple[Ball]]:
         return _row_map, (self.ball,)
 
     def norms(self, chunk: Floats) -> Floats:
@@ -223,8 +225,8 @@ def agrees(compiled: Compiled) -> bool:
     return all(np.array_equal(one, other) for one, other in zip(*results, strict=True))
 
 
-def _results(loops: Loops, values: Floats) -> list[Any]:
-    found: list[Any] = [loops.count_present(values), loops.count_present(values[:3])]
+def _results(loops: Loops, values: Floats) -> list[npt.ArrayLike]:
+    found: list[npt.ArrayLike] = [loops.count_present(values), loops.count_present(values[:3])]
     for inverse, ends in ((1.0, (-3.0, 1.0, 4.0)), (2.0**30, (-(2.0**36), 0.0, 2.0**36))):
         found += [loops.clipped_sum(values, inverse, ends)]
     tables = np.zeros((plain.BINS, 2), dtype=np.int64)
@@ -250,6 +252,6 @@ def _plain(chunk: Floats) -> Floats:
     return np.require(chunk, dtype=np.float64, requirements=["C", "A"])
 
 
-def _address(array: npt.NDArray[Any]) -> int:
+def _address(array: npt.NDArray[np.generic]) -> int:
     address: int = array.__array_interface__["data"][0]
     return address

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from tametail.engines.kernels import ball, counts, profile, rows, tournament
 from tametail.engines.kernels.accumulator import Accumulator, Floats
 from tametail.queries.column import (
     Buckets,
     ClippedSum,
-    ColumnQuery,
     Count,
     DistanceSum,
     Median,
@@ -24,18 +23,19 @@ from tametail.queries.column import (
     TailNodes,
 )
 from tametail.queries.groups import Cells
-from tametail.queries.paper import BallMean, PaperQuery, Scores
+from tametail.queries.paper import BallMean, Scores
+from tametail.queries.query import Exact, Query
 from tametail.queries.rows import (
     BallLevels,
     BallSquares,
     BallSum,
     ColumnMedians,
     Distances,
-    RowQuery,
     Rows,
 )
 
-AnyQuery = ColumnQuery | Cells | RowQuery | PaperQuery
+#: What an accumulator has found: an answer, or what several answers are made of.
+Found: TypeAlias = Any
 
 #: Gives the chunks anew for every pass, with at most so many values, or rows.
 Chunks = Callable[[int], Iterable[Floats]]
@@ -45,15 +45,15 @@ Chunks = Callable[[int], Iterable[Floats]]
 class Declared:
     """How a query of one class is answered."""
 
-    begin: Callable[[Any], Accumulator[Any]]
-    conclude: Callable[[Any, Any], Any] = lambda _, found: found
+    begin: Callable[[Any], Accumulator[Found]]
+    conclude: Callable[[Any, Found], Exact] = lambda _, found: found
     key: Callable[[Any], Hashable] = lambda _: None
 
 
 _PROFILE = Declared(profile.ProfilePass, profile.conclude, lambda query: query.centre)
 _BALL = Declared(ball.BallTotals, ball.conclude, lambda query: (query.ball, query.level))
 
-PASSES: dict[type[AnyQuery], Declared] = {
+PASSES: dict[type[Query[object]], Declared] = {
     Count: Declared(counts.Present, key=lambda _: Count),
     ClippedSum: Declared(counts.ClippedTotal),
     Buckets: Declared(counts.BucketCounts),
@@ -85,9 +85,9 @@ class Passes:
     """
 
     def __init__(self) -> None:
-        self.found: dict[Hashable, Any] = {}
+        self.found: dict[Hashable, Found] = {}
 
-    def answer(self, query: AnyQuery, chunks: Chunks) -> Any:
+    def answer(self, query: Query[object], chunks: Chunks) -> Exact:
         """Return the exact answer to ``query`` over all chunks, in at most one pass."""
         declared = PASSES[type(query)]
         key = Count if isinstance(query, Count) else declared.key(query)

@@ -9,7 +9,7 @@ no fraction.
 from __future__ import annotations
 
 from operator import mul
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,9 @@ from tametail.queries.column import (
     TailNodes,
 )
 
-Integers = npt.NDArray[Any]  # of Python's integers, or of 64 bits where that is enough
+Integers = (
+    Counts | npt.NDArray[np.object_]
+)  # of Python's integers, or of 64 bits where that is enough
 
 _BIAS = 1023
 
@@ -69,7 +71,7 @@ class Profile(NamedTuple):
     def away(self) -> Profile:
         """Return the part that is not at the centre."""
         there = self.bins % _SIDE >= 16
-        return Profile(*(part[there] for part in self))
+        return Profile(self.bins[there], self.counts[there], self.rests[there])
 
 
 class ProfilePass:
@@ -150,7 +152,12 @@ def _distance_sum(query: DistanceSum, profile: Profile) -> tuple[int, ...]:
     lattice, away = query.lattice, profile.away()
     middle = int(np.searchsorted(away.bins, _SIDE))
     above, below = (
-        _clipped_distances(end << (lattice.exponent + _UNIT), *(part[side] for part in away))
+        _clipped_distances(
+            end << (lattice.exponent + _UNIT),
+            away.bins[side],
+            away.counts[side],
+            away.rests[side],
+        )
         for end, side in ((lattice.high, slice(middle)), (-lattice.low, slice(middle, None)))
     )
     count = profile.records

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +15,10 @@ from tametail.engines.persons.sums import ExactSums
 from tametail.engines.tables.computed import Selection
 from tametail.engines.tables.later import LaterTable
 from tametail.engines.tables.memory import MatrixTable
+from tametail.engines.tables.raw import Cells
 from tametail.errors import DataError
 from tametail.queries.persons import PersonMean, PersonRows, View
+from tametail.queries.query import Exact, Query
 
 Integers = npt.NDArray[np.int64]
 
@@ -34,7 +35,7 @@ class Totals:
         self._sums = [ExactSums() for _ in range(columns)]
         self._counts: list[Integers] = [np.zeros(0, dtype=np.int64) for _ in range(columns)]
 
-    def add(self, matrix: Floats, ids: list[Any]) -> None:
+    def add(self, matrix: Floats, ids: list[Cells]) -> None:
         """Add records; one without an id belongs to nobody and is dropped."""
         codes = self._persons.codes(ids)
         for index, sums in enumerate(self._sums):
@@ -108,7 +109,7 @@ class PersonsEngine:
         means = [self.numbers(PersonMean(index)) for index in range(len(self.columns))]
         return LocalEngine(MatrixTable(np.column_stack(means), self.columns))
 
-    def answer(self, query: Any) -> Any:
+    def answer(self, query: Query[object]) -> Exact:
         """Return the exact answer to ``query`` about the persons' means."""
         return self._means.answer(query)
 

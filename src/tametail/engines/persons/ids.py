@@ -8,7 +8,7 @@ of one of them a change of the other's row. A record without an id belongs to no
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -49,7 +49,7 @@ class Persons:
     def __len__(self) -> int:
         return max(len(self._first), len(self._known))
 
-    def codes(self, columns: Sequence[Any]) -> Integers:
+    def codes(self, columns: Sequence[pa.Array | Iterable[object]]) -> Integers:
         """Return the codes of the records whose ids are in these columns of a chunk."""
         places, keys = _numbered(columns[0])
         for column in columns[1:]:
@@ -80,7 +80,7 @@ def check_id_type(name: str, kind: pa.DataType) -> None:
         )
 
 
-def _numbered(column: Any) -> tuple[Integers, list[Any]]:
+def _numbered(column: pa.Array | Iterable[object]) -> tuple[Integers, list[Hashable]]:
     """Return for every record which of the distinct ids it has, and these; -1 for none."""
     if not isinstance(column, pa.Array):
         cells = [_object_key(cell) for cell in column]
@@ -107,7 +107,7 @@ def _exact(column: pa.Array) -> pa.Array:
     return column
 
 
-def _text(cell: Any) -> bytes:
+def _text(cell: str) -> bytes:
     return str.encode(cell, "utf-8", "surrogatepass")
 
 
@@ -130,7 +130,7 @@ def _moment(cell: datetime) -> tuple[str, timedelta | None]:
     return cell.isoformat(), cell.utcoffset()
 
 
-def _object_key(cell: Any) -> Hashable:
+def _object_key(cell: object) -> Hashable:
     """Return what an untyped cell is compared by: its class and its value; None if it is no id."""
     kind = type(cell)
     for base, key in _KEYS.items():

@@ -7,13 +7,13 @@ Missing records are filtered before any arithmetic, since Spark orders NaN and N
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
 from tametail.engines.kernels import column as kernel
 from tametail.engines.spark.rows import (
+    Cell,
     Floats,
     SparkRows,
     collect,
@@ -24,7 +24,16 @@ from tametail.engines.spark.rows import (
 from tametail.engines.survey import Held, held_halvings
 from tametail.engines.tables.frames import pick_column
 from tametail.errors import InternalError
-from tametail.queries.column import Buckets, ClippedSum, ColumnQuery, Count, Median
+from tametail.queries.column import (
+    Buckets,
+    ClippedSum,
+    Count,
+    DistanceSum,
+    Median,
+    Squares,
+    TailNodes,
+)
+from tametail.queries.query import Exact, Query
 
 #: Bits of the low word of a sum.
 _WORD_BITS = 20
@@ -43,7 +52,7 @@ class SparkEngine:
     counts the missing records and draws the sample for the centre; one more makes a mean.
     """
 
-    def __init__(self, frame: Any, column: str | None = None) -> None:
+    def __init__(self, frame: DataFrame, column: str | None = None) -> None:
         self.columns = (pick_column(frame.columns, column),)
         self._numbers = to_numbers(frame, {"x": column})
         self._rows = SparkRows(self._numbers)
@@ -56,7 +65,7 @@ class SparkEngine:
         """The number of records, missing ones included."""
         return self._rows.shape.rows
 
-    def answer(self, query: ColumnQuery) -> Any:
+    def answer(self, query: Query[object]) -> Exact:
         """Return the exact answer to ``query``."""
         match query:
             case Count():
@@ -68,10 +77,12 @@ class SparkEngine:
             case Median():
                 everybody = Median(0, query.low, query.high)
                 return kernel.answer(everybody, [self._sample(query.halvings)])
-            case _:
+            case TailNodes() | Squares() | DistanceSum():
                 if query.centre not in self._profiles:
                     self._profiles[query.centre] = self._profile(query.centre)
                 return kernel.answer(query, (), self._profiles)
+            case _:
+                raise InternalError("a question about rows is asked of one column.")
 
     def rows(self, start: int, stop: int) -> SparkEngine:
         """Refuse: rows have no stable positions, so no two asks can share the budget by them."""
@@ -84,7 +95,7 @@ class SparkEngine:
         return self
 
     @property
-    def _present(self) -> Any:
+    def _present(self) -> DataFrame:
         return self._numbers.where(is_present())
 
     def _count(self) -> int:
@@ -162,18 +173,18 @@ class SparkEngine:
         return _to_profile(found)
 
 
-def _to_one_bit(size: Any) -> Any:
+def _to_one_bit(size: Column) -> Column:
     product = size * fn.lit(_SPLIT)
     return product - (product - size)
 
 
-def _sum_of_words(name: str) -> tuple[Any, Any]:
+def _sum_of_words(name: str) -> tuple[Column, Column]:
     """Sum high and low words apart, so that up to 2**43 records stay within 64 bits."""
     high = fn.shiftright(name, _WORD_BITS)
     return fn.sum(high), fn.sum(fn.col(name).bitwiseAND((1 << _WORD_BITS) - 1))
 
 
-def _to_profile(found: list[Any]) -> kernel.Profile:
+def _to_profile(found: list[tuple[Cell, ...]]) -> kernel.Profile:
     bins = np.array([key for key, *_ in found], dtype=np.float64).view(np.int64) >> 48 & 0xFFFF
     counts, rests = np.zeros(1 << 16, dtype=np.int64), np.zeros(1 << 16, dtype=object)
     for place, (_, _, count, high, low) in zip(bins.tolist(), found, strict=True):

@@ -10,19 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from functools import cached_property, reduce
 from operator import or_
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from pyspark.errors import AnalysisException
+from pyspark.sql import Column, DataFrame, types
 from pyspark.sql import functions as fn
-from pyspark.sql import types
 
 from tametail.engines.sampling import Sampler
 from tametail.engines.tables.frames import pick_column
 from tametail.errors import ColumnError, DataError
 
 Floats = npt.NDArray[np.float64]
+#: What a job brings to the driver: integers, floats, text or None, as the job names them.
+Cell: TypeAlias = Any
+
 Integers = npt.NDArray[np.int64]
 
 #: ``monotonically_increasing_id`` is the partition's number and, in so many bits, the row's there.
@@ -62,7 +65,7 @@ class Drawn(NamedTuple):
 class SparkRows:
     """The rows of a frame with one column x of doubles."""
 
-    def __init__(self, numbers: Any) -> None:
+    def __init__(self, numbers: DataFrame) -> None:
         self._numbers = numbers
 
     @cached_property
@@ -114,13 +117,13 @@ class SparkRows:
         return Drawn(numbers[sample], int(missing.sum()) if and_missing else None)
 
     @property
-    def _identified(self) -> Any:
+    def _identified(self) -> DataFrame:
         return self._numbers.select("x", fn.monotonically_increasing_id().alias("id"))
 
     def _measured_in_full(self) -> Shape:
         return self._measure(self._identified, fn.count("x"))
 
-    def _measure(self, identified: Any, reads: Any) -> Shape:
+    def _measure(self, identified: DataFrame, reads: Column) -> Shape:
         last, place = fn.max("id"), fn.max(_row_of(fn.col("id")))
         ((rows, last, longest, _),) = collect(
             identified.agg(fn.count(fn.lit(1)), last, place, reads)
@@ -181,13 +184,13 @@ class _Table:
         place = row & ((1 << self.bits) - 1)
         np.subtract.at(self.words, block, (_PLACE - place) << (_PLACE_BITS * nth))
 
-    def word(self) -> Any:
+    def word(self) -> Column:
         """Return the word of a row's block; null in a partition without slots."""
         first = fn.get(_array(self.first), fn.spark_partition_id())
         block = fn.shiftright(_row_of(fn.monotonically_increasing_id()), self.bits)
         return fn.get(_array(self.words), first + block.cast("int"))
 
-    def holds(self) -> Any:
+    def holds(self) -> Column:
         """Return whether the slot ``id`` is picked, or in a partition without slots."""
         row, word = _row_of(fn.col("id")), fn.col("word")
         place = row.bitwiseAND(fn.lit((1 << self.bits) - 1))
@@ -198,23 +201,23 @@ class _Table:
         return is_picked | (word.isNull() & (row == 0))
 
 
-def _row_of(identity: Any) -> Any:
+def _row_of(identity: Column) -> Column:
     return identity.bitwiseAND(fn.lit(_ROW))
 
 
-def _array(numbers: Integers) -> Any:
+def _array(numbers: Integers) -> Column:
     """Return a constant array: as text, since one call to the JVM for each number takes long."""
     return fn.split(fn.lit(",".join(map(str, numbers.tolist()))), ",").cast("array<bigint>")
 
 
-def to_numbers(frame: Any, columns: Mapping[str, str | None]) -> Any:
+def to_numbers(frame: DataFrame, columns: Mapping[str, str | None]) -> DataFrame:
     """Return a frame of doubles: by new name, the column; refuse a type that declares none."""
     return frame.select(
         [_number(frame, column).cast("double").alias(name) for name, column in columns.items()]
     )
 
 
-def _number(frame: Any, column: str | None) -> Any:
+def _number(frame: DataFrame, column: str | None) -> Column:
     name = pick_column(frame.columns, column)
     quoted = fn.col("`{}`".format(name.replace("`", "``")))
     try:
@@ -231,7 +234,7 @@ def _number(frame: Any, column: str | None) -> Any:
     return quoted
 
 
-def with_constants(frame: Any, **constants: float) -> Any:
+def with_constants(frame: DataFrame, **constants: float) -> DataFrame:
     """Return the frame with columns that are these numbers, integers as bigint.
 
     A literal would be part of the code that Spark generates, and the JVM would compile it anew for
@@ -250,12 +253,14 @@ def _to_floats(cells: Iterable[float | None]) -> Floats:
     return np.array([np.nan if x is None else x for x in cells], dtype=np.float64)
 
 
-def is_present() -> Any:
+def is_present() -> Column:
     """Return whether the number x is not missing."""
     return fn.col("x").isNotNull() & ~fn.isnan("x")
 
 
-def collect(frame: Any, advice: str = "compute it before, and pass the result") -> list[Any]:
+def collect(
+    frame: DataFrame, advice: str = "compute it before, and pass the result"
+) -> list[tuple[Cell, ...]]:
     """Run the job; what Spark says of a failure may quote cells."""
     try:
         return [tuple(row) for row in frame.collect()]

@@ -11,22 +11,24 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
 from tametail.engines.cells import Floats, arrow_to_floats
+from tametail.engines.kernels.accumulator import Counts
 from tametail.engines.kernels.ball import Totals, conclude
 from tametail.engines.kernels.passes import PASSES
 from tametail.engines.spark.column import SparkEngine
-from tametail.engines.spark.rows import collect, to_numbers
+from tametail.engines.spark.rows import Cell, collect, to_numbers
 from tametail.errors import InternalError
-from tametail.queries.rows import BallSquares, BallSum, ColumnMedians, RowQuery, Rows
+from tametail.queries.query import Exact, Query
+from tametail.queries.rows import Ball, BallSquares, BallSum, ColumnMedians, RowQuery, Rows
 
 #: What a partition answers: integers in lists.
-Partial = list[Any]
+Partial = list[Cell]
 
 _ADVICE = "compute it before, and see that the executors' Python has tametail installed"
 
@@ -39,13 +41,13 @@ class SparkTableEngine:
     The sums and the squares of one ball share a job.
     """
 
-    def __init__(self, frame: Any, columns: Sequence[str]) -> None:
+    def __init__(self, frame: DataFrame, columns: Sequence[str]) -> None:
         self.columns = tuple(columns)
         self._frame = frame
         self._numbers = to_numbers(frame, {f"x{j}": name for j, name in enumerate(columns)})
-        self._totals: tuple[Any, Totals] | None = None
+        self._totals: tuple[tuple[Ball, int], Totals] | None = None
 
-    def answer(self, query: RowQuery) -> Any:
+    def answer(self, query: Query[object]) -> Exact:
         """Return the exact answer to ``query``."""
         match query:
             case Rows():
@@ -54,6 +56,8 @@ class SparkTableEngine:
                 return [_merged(columns) for columns in zip(*self._partials(query), strict=True)]
             case BallSum() | BallSquares():
                 return conclude(query, self._ball_totals(query))
+        if not isinstance(query, RowQuery):
+            raise InternalError("a question about one column is asked of several.")
         tables = self._partials(query)
         return [np.sum(counts, axis=0, dtype=np.int64) for counts in zip(*tables, strict=True)]
 
@@ -131,7 +135,7 @@ def _added(parts: list[Totals]) -> Totals:
     )
 
 
-def _merged(parts: Sequence[Partial]) -> tuple[Any, Any]:
+def _merged(parts: Sequence[Partial]) -> tuple[Counts, Counts]:
     """Return the distinct keys of one column over all partitions, with their counts."""
     keys = np.concatenate([np.array(keys, dtype=np.int64) for keys, _ in parts])
     counts = np.concatenate([np.array(counts, dtype=np.int64) for _, counts in parts])

@@ -10,7 +10,6 @@ import codecs
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
@@ -31,7 +30,7 @@ _ASCII = bytes(range(128)) + b"?" * 128
 to_utf8 = {"utf-8": "utf-8-sig", "ascii": "utf-8-sig"}
 
 
-def open_bytes(path: Path) -> Any:
+def open_bytes(path: Path) -> pa.NativeFile:
     """Open a file, or say that it cannot be read."""
     try:
         return pa.OSFile(str(path))
@@ -39,12 +38,12 @@ def open_bytes(path: Path) -> Any:
         raise unreadable(path, "CSV") from None
 
 
-def decompressed(path: Path, file: Any) -> Any:
+def decompressed(path: Path, file: pa.NativeFile) -> pa.NativeFile:
     """Return the stream of what a file holds."""
     return pa.CompressedInputStream(file, "gzip") if path.suffix.lower() == ".gz" else file
 
 
-def blocks(stream: Any, parse: Parse, *, exact: bool = False) -> Iterator[bytes]:
+def blocks(stream: pa.NativeFile, parse: Parse, *, exact: bool = False) -> Iterator[bytes]:
     """Yield the stream in blocks that end where a row ends, in UTF-8; ``exact``: as they are.
 
     In a file with line feeds a lone carriage return is part of a cell; the reader would take it
@@ -81,7 +80,7 @@ def ascii_only(cells: pa.Array) -> pa.Array:
     )
 
 
-def _pieces(stream: Any, encoding: str) -> Iterator[bytes]:
+def _pieces(stream: pa.NativeFile, encoding: str) -> Iterator[bytes]:
     """Yield the bytes of a stream as they come, in UTF-8."""
     if encoding in to_utf8:
         ahead = stream.read(_CSV_BLOCK).removeprefix(codecs.BOM_UTF8)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from tametail.engines.cells import Floats, check_arrow_type
-from tametail.engines.evaluation import chunk_mask, chunk_values
+from tametail.engines.evaluation import Column, chunk_mask, chunk_values
 from tametail.engines.keys import kind_of_cells
 from tametail.engines.persons.ids import check_id_type
 from tametail.engines.tables import Tell, cut
 from tametail.engines.tables.frames import pick_column
 from tametail.engines.tables.memory import side_by_side
-from tametail.engines.tables.raw import Block, Source, Wanted
+from tametail.engines.tables.raw import Block, Cells, Source, Wanted
 from tametail.expressions import Expression
 from tametail.expressions.tree import Name
 
@@ -25,8 +25,8 @@ class Records(NamedTuple):
     """Some records: their numbers, a row each, and the columns of their ids and of their keys."""
 
     numbers: Floats
-    ids: list[Any]
-    keys: list[Any]
+    ids: list[Cells]
+    keys: list[Cells]
 
 
 class Selection:
@@ -63,7 +63,8 @@ class Selection:
     def _check_types(self, empty: Block) -> None:
         """Refuse declared types that cannot be what they are taken for."""
         for value in self._values:
-            if value.is_name and not isinstance(cells := empty[_columns_of(value)[0]], np.ndarray):
+            cells = empty[_columns_of(value)[0]] if value.is_name else None
+            if isinstance(cells, pa.Array):
                 check_arrow_type(value.columns[0], cells.type)
         self._numbers(empty)
         self._ids_of(empty)
@@ -79,15 +80,16 @@ class Selection:
         """The names of the columns of keys."""
         return tuple(name for name, _ in self._keys)
 
-    def kinds_of(self, cells: Sequence[Any]) -> tuple[str, ...]:
+    def kinds_of(self, cells: Sequence[Cells]) -> tuple[str, ...]:
         """Return how the cells of the columns of keys are kept, by their declared types."""
         return tuple(kind_of_cells(*one) for one in zip(self.by, cells, strict=True))
 
-    def _ids_of(self, block: Block) -> list[Any]:
+    def _ids_of(self, block: Block) -> list[Cells]:
         """Return the columns of ids; the types of a lazy frame are known only here."""
         for one in self._ids:
-            if isinstance(block[one], pa.Array):
-                check_id_type(one[0], block[one].type)
+            cells = block[one]
+            if isinstance(cells, pa.Array):
+                check_id_type(one[0], cells.type)
         return [block[one] for one in self._ids]
 
     def _numbers(self, block: Block) -> Floats:
@@ -110,7 +112,7 @@ def _columns_of(expression: Expression) -> list[Wanted]:
     return [(name, "text" if name in texts else "number") for name in expression.columns]
 
 
-def _chunk(expression: Expression, block: Block) -> dict[str, Any]:
+def _chunk(expression: Expression, block: Block) -> dict[str, Column]:
     return {one[0]: block[one] for one in _columns_of(expression)}
 
 

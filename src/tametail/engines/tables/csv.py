@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -159,7 +159,7 @@ class CsvTable:
                     tell(min((before + file.tell()) / max(total, 1), 1.0))
             before += size
 
-    def _cells(self, path: Path, file: Any, header_rows: int) -> Iterator[pa.RecordBatch]:
+    def _cells(self, path: Path, file: pa.NativeFile, header_rows: int) -> Iterator[pa.RecordBatch]:
         for block in blocks(decompressed(path, file), self._parse, exact=self._kind != pa.string()):
             yield self._parse_block(block, self._delimiter(path), header_rows)
             header_rows = 0
@@ -177,7 +177,7 @@ class CsvTable:
         wanted = [names[position] for position in self._positions]
         malformed: list[int] = []
 
-        def note(row: Any) -> str:
+        def note(row: arrow_csv.InvalidRow) -> str:
             malformed.append(row.number - 1 - header_rows)
             return "skip"
 

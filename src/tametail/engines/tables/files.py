@@ -7,12 +7,14 @@ import glob
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import pyarrow as pa
 
 from tametail._shown import shown_path
 from tametail.errors import ColumnError, DataError
+
+Item = TypeVar("Item")
 
 #: What a library may raise while records stream by.
 UNREADABLE = (pa.ArrowException, OSError, EOFError, csv.Error)
@@ -73,7 +75,7 @@ def unreadable(path: Path, kind: str) -> DataError:
     )
 
 
-def guarded(items: Iterable[Any], path: Path, kind: str) -> Iterator[Any]:
+def guarded(items: Iterable[Item], path: Path, kind: str) -> Iterator[Item]:
     """Yield the items; a failure to read becomes an error that holds nothing of the data."""
     iterator = iter(items)
     while True:

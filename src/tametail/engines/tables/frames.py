@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 import narwhals as nw
 import numpy as np
@@ -18,11 +18,19 @@ from tametail.engines.tables.memory import Column, ColumnsTable, MatrixTable
 from tametail.engines.text import Parse, objects_to_floats
 from tametail.errors import ColumnError, DataError, ParameterError
 
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame, IntoLazyFrame, IntoSeries
 
-def is_frame(data: Any) -> bool:
+#: A frame or a series, as narwhals knows it.
+Known: TypeAlias = (
+    "nw.DataFrame[IntoDataFrame] | nw.LazyFrame[IntoLazyFrame] | nw.Series[IntoSeries]"
+)
+
+
+def is_frame(data: object) -> bool:
     """Say whether ``data`` is a frame or a series that narwhals knows, without importing any."""
     try:
-        nw.from_native(data, allow_series=True)
+        nw.from_native(cast("IntoSeries", data), allow_series=True)
     except TypeError:
         return False
     except nw.exceptions.DuplicateError:
@@ -30,13 +38,13 @@ def is_frame(data: Any) -> bool:
     return True
 
 
-def is_spark(data: Any) -> bool:
+def is_spark(data: object) -> bool:
     """Say whether ``data`` is a Spark frame, of a classic session or of Spark Connect."""
     kind = type(data)
     return kind.__name__ == "DataFrame" and kind.__module__.startswith("pyspark.sql.")
 
 
-def from_frame(data: Any, wanted: Sequence[str | None] | None, parse: Parse | None) -> Table:
+def from_frame(data: object, wanted: Sequence[str | None] | None, parse: Parse | None) -> Table:
     """Return the table of the wanted columns of a frame or a series; None: of all of them.
 
     A lazy frame is computed, once, when its records are first asked for.
@@ -77,15 +85,15 @@ def pick_column(names: Sequence[str], column: str | None, unnamed: str | None = 
     return same[0]
 
 
-def check_known(data: Any) -> Any:
+def check_known(data: object) -> Known:
     """Return the frame as narwhals knows it, or say that names are not unique."""
     try:
-        return nw.from_native(data, allow_series=True)
+        return nw.from_native(cast("IntoSeries", data), allow_series=True)
     except nw.exceptions.DuplicateError:
         raise ColumnError("several columns have the same name: rename all but one.") from None
 
 
-def _lazy(frame: nw.LazyFrame[Any], names: Sequence[str], parse: Parse | None) -> Table:
+def _lazy(frame: nw.LazyFrame[IntoLazyFrame], names: Sequence[str], parse: Parse | None) -> Table:
     """Return columns of a lazy frame: names and types are schema, its records wait."""
     schema, columns = frame.collect_schema(), tuple(map(str, names))
     for name in names:
@@ -99,7 +107,7 @@ def _lazy(frame: nw.LazyFrame[Any], names: Sequence[str], parse: Parse | None) -
     return LaterTable(columns, make)
 
 
-def _check_lazy_type(name: str, kind: Any, parse: Parse | None) -> None:
+def _check_lazy_type(name: str, kind: nw.dtypes.DType, parse: Parse | None) -> None:
     if kind == nw.String and parse is None:
         check_arrow_type(str(name), pa.string())
     if not (kind.is_numeric() or kind in (nw.Boolean, nw.String, nw.Unknown)):
@@ -110,7 +118,7 @@ def _check_lazy_type(name: str, kind: Any, parse: Parse | None) -> None:
         )
 
 
-def compute(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+def compute(frame: nw.LazyFrame[IntoLazyFrame]) -> nw.DataFrame[IntoDataFrame]:
     """Compute a lazy frame; what its own library says of a failure may quote cells."""
     try:
         return frame.collect()
@@ -119,14 +127,16 @@ def compute(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
     raise DataError("the lazy frame cannot be computed: compute it before, and pass the result.")
 
 
-def _eager(series: Sequence[nw.Series[Any]], names: Sequence[str], parse: Parse | None) -> Table:
+def _eager(
+    series: Sequence[nw.Series[IntoSeries]], names: Sequence[str], parse: Parse | None
+) -> Table:
     columns = [_values(each, parse) for each in series]
     if len(columns) == 1 and isinstance(columns[0], np.ndarray):
         return MatrixTable(columns[0], names)
     return ColumnsTable(columns, names, parse)
 
 
-def _values(series: nw.Series[Any], parse: Parse | None) -> Column:
+def _values(series: nw.Series[IntoSeries], parse: Parse | None) -> Column:
     """Return the column as its library keeps it, if its declared type holds numbers."""
     kind = getattr(series.to_native(), "dtype", None)
     is_array = series.implementation.is_pandas() and isinstance(kind, np.dtype)
@@ -154,7 +164,7 @@ def _values(series: nw.Series[Any], parse: Parse | None) -> Column:
     return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
 
 
-def to_arrow(series: nw.Series[Any]) -> Any:
+def to_arrow(series: nw.Series[IntoSeries]) -> pa.ChunkedArray | None:
     """Return a column as Arrow keeps it; None if its type is none that Arrow knows."""
     # What becomes of a kind of column that no library knows could depend on its records.
     if series.dtype == nw.Unknown and series.implementation.is_pandas_like():

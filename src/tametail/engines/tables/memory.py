@@ -11,13 +11,14 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from tametail.engines.cells import (
+    Array,
     Floats,
     array_to_floats,
     arrow_to_floats,
@@ -30,7 +31,7 @@ from tametail.engines.text import Parse, text_to_floats
 from tametail.errors import ColumnError
 
 #: One column as its library keeps it: a NumPy array, or a chunked array of Arrow.
-Column = Any
+Column: TypeAlias = "Array | pa.ChunkedArray"
 
 _ADVICE = "pass one row per record: a matrix, or a list of rows, of one or more cells."
 
@@ -38,7 +39,7 @@ _ADVICE = "pass one row per record: a matrix, or a list of rows, of one or more 
 class MatrixTable:
     """The columns of an array, named by their positions unless names are given."""
 
-    def __init__(self, matrix: npt.NDArray[Any], names: Sequence[str] | None = None) -> None:
+    def __init__(self, matrix: Array, names: Sequence[str] | None = None) -> None:
         check_array_type(matrix.dtype)
         if matrix.ndim == 1:
             matrix = matrix[:, np.newaxis]
@@ -46,7 +47,7 @@ class MatrixTable:
             raise ColumnError(f"the data have {matrix.ndim} dimensions: {_ADVICE}")
         if matrix.shape[1] == 0:
             raise ColumnError(f"the data have no column: {_ADVICE}")
-        self._matrix = matrix
+        self._matrix: npt.NDArray[Any] = matrix
         self.columns = tuple(map(str, range(matrix.shape[1])) if names is None else names)
         is_masked = isinstance(matrix, np.ma.MaskedArray)
         self._is_plain = matrix.dtype == np.float64 and matrix.dtype.isnative and not is_masked
@@ -106,8 +107,8 @@ class _Column:
     def __init__(self, column: Column, name: str, parse: Parse | None) -> None:
         self.size = len(column)
         self._parse = parse
-        self._is_arrow = isinstance(column, pa.ChunkedArray)
-        if self._is_arrow:
+        self._is_arrow = not isinstance(column, np.ndarray)
+        if not isinstance(column, np.ndarray):
             self._is_text = check_arrow_type(name, column.type, text=parse is not None)
             self._pieces = column.chunks
             self._ends = list(accumulate(map(len, self._pieces)))
@@ -139,7 +140,7 @@ def side_by_side(columns: Sequence[Floats]) -> Floats:
     return columns[0][:, np.newaxis] if len(columns) == 1 else np.column_stack(columns)
 
 
-def from_cells(data: Iterable[Any]) -> MatrixTable:
+def from_cells(data: Iterable[object]) -> MatrixTable:
     """Return the table of a list: of cells, or of rows if most of its items are rows.
 
     A row is a list, a tuple or a one-dimensional array. The data are rows if more than half of

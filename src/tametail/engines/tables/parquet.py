@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
@@ -19,6 +19,9 @@ from tametail.engines.tables.frames import pick_column
 from tametail.engines.tables.memory import side_by_side
 from tametail.engines.text import Parse, text_to_floats
 from tametail.errors import DataError
+
+if TYPE_CHECKING:
+    from pyarrow.parquet import ParquetFile
 
 #: Bytes of a column that are in memory at a time.
 _BLOCK = 1 << 20
@@ -121,7 +124,7 @@ def _bytes_done(groups: list[_Group], rows: int) -> float:
     return done
 
 
-def open_parquet(path: Path) -> Any:
+def open_parquet(path: Path) -> ParquetFile:
     """Open a file, or say that it cannot be read."""
     from pyarrow.parquet import ParquetFile
 

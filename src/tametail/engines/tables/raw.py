@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
+from tametail.engines.cells import Floats
 from tametail.engines.tables import Tell
 from tametail.engines.tables.blocks import ascii_only
 from tametail.engines.tables.csv import CsvTable
@@ -25,9 +26,15 @@ from tametail.engines.tables.parquet import ParquetTable, open_parquet
 from tametail.engines.text import objects_to_floats, text_to_floats
 from tametail.errors import ColumnError, ParameterError
 
+if TYPE_CHECKING:
+    from narwhals.typing import IntoDataFrame, IntoLazyFrame, IntoSeries
+
 Role = Literal["number", "text", "id"]
 Wanted = tuple[str, Role]
-Block = dict[Wanted, Any]
+
+#: The cells of a column: float64 of NumPy, an Arrow array, or a list of untyped ones.
+Cells: TypeAlias = "Floats | pa.Array | list[object]"
+Block = dict[Wanted, Cells]
 
 _ROWS = 1 << 17
 
@@ -46,12 +53,13 @@ class Source(Protocol):
         """Yield the rows, these columns of them."""
 
 
-def open_source(data: Any) -> Source:
+def open_source(data: object) -> Source:
     """Return the source of a frame, a file or several; anything else has no named columns."""
     if is_frame(data):
         return FrameSource(data)
-    paths = data if isinstance(data, list | tuple) else [data]
-    if not paths or not all(isinstance(path, str | os.PathLike) for path in paths):
+    given = data if isinstance(data, list | tuple) else [data]
+    paths = [path for path in given if isinstance(path, str | os.PathLike)]
+    if not paths or len(paths) < len(given):
         raise ParameterError(
             f"data of type {type(data).__name__} have no named columns: person=, where= and "
             "computed columns are for frames and for files."
@@ -63,7 +71,7 @@ def open_source(data: Any) -> Source:
 class FrameSource:
     """Columns of a frame; all rows are one block."""
 
-    def __init__(self, data: Any) -> None:
+    def __init__(self, data: object) -> None:
         frame = check_known(data)
         if isinstance(frame, nw.Series):
             raise ParameterError("a series has no named columns: pass the frame that it is from.")
@@ -84,12 +92,14 @@ class FrameSource:
         yield self._block(self._frame, wanted)
         tell(1.0)
 
-    def _block(self, frame: nw.DataFrame[Any], wanted: Sequence[Wanted]) -> Block:
+    def _block(self, frame: nw.DataFrame[IntoDataFrame], wanted: Sequence[Wanted]) -> Block:
         kept = {str(name): name for name in frame.columns}
         return {(name, role): _cells(frame.get_column(kept[name]), role) for name, role in wanted}
 
 
-def _without_rows(frame: nw.LazyFrame[Any], names: Sequence[str]) -> nw.DataFrame[Any] | None:
+def _without_rows(
+    frame: nw.LazyFrame[IntoLazyFrame], names: Sequence[str]
+) -> nw.DataFrame[IntoDataFrame] | None:
     """Return a frame without rows of the types that a lazy one declares, if they are known."""
     declared = frame.collect_schema()
     schema = {name: declared[name] for name in names}
@@ -98,22 +108,22 @@ def _without_rows(frame: nw.LazyFrame[Any], names: Sequence[str]) -> nw.DataFram
     return nw.from_dict({name: [] for name in names}, schema=schema, backend="pyarrow")
 
 
-def _cells(series: nw.Series[Any], role: Role) -> Any:
+def _cells(series: nw.Series[IntoSeries], role: Role) -> Cells:
     kind = getattr(series.to_native(), "dtype", None)
     if _is_untyped(series, kind, role):
         cells = series.to_list()
         if role == "number":
             return objects_to_floats(cells, None)
         return cells if role == "id" else _texts(cells)
-    cells = to_arrow(series)
-    if cells is None:
+    arrow = to_arrow(series)
+    if arrow is None:
         raise ColumnError(
             f"column {series.name!r} has type {kind}, which cannot be read: convert it before."
         )
-    return _one(cells)
+    return _one(arrow)
 
 
-def _is_untyped(series: nw.Series[Any], kind: Any, role: Role) -> bool:
+def _is_untyped(series: nw.Series[IntoSeries], kind: object, role: Role) -> bool:
     """Say whether pandas keeps Python's objects, which Arrow may refuse by what they are."""
     if series.dtype == nw.Object or isinstance(kind, np.dtypes.ObjectDType):
         return True
@@ -132,7 +142,7 @@ def _texts(cells: list[Any]) -> pa.Array:
     return pa.array(encoded, pa.large_binary())
 
 
-def _one(cells: Any) -> pa.Array:
+def _one(cells: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Return a chunked array as one; text gets wide offsets, so that it always fits."""
     if not isinstance(cells, pa.ChunkedArray):
         return cells
@@ -197,7 +207,7 @@ def _names(wanted: Sequence[Wanted]) -> list[str]:
     return list(dict.fromkeys(name for name, _ in wanted))
 
 
-def _csv_cells(cells: pa.Array, role: Role) -> Any:
+def _csv_cells(cells: pa.Array, role: Role) -> Cells:
     """Return numbers, or bytes; an empty cell is no text and names nobody."""
     if role == "number":
         return text_to_floats(ascii_only(cells))
