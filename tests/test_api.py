@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -73,7 +74,7 @@ def test_replay_is_bit_for_bit(unit, budget, tail, options):
     answers = json.loads(json.dumps(release.answers))
     again = tt.replay(plan, answers)
     assert again == release
-    assert again.to_json() == release.to_json()
+    assert again.to_json() == replace(release, issued=None).to_json()
 
 
 def test_replay_needs_all_answers():

@@ -1,6 +1,7 @@
 """One column and several: whatever one can do the other can, in the same words."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -98,7 +99,7 @@ def test_a_release_has_rows_parts_clips_doubts_items_frames_and_pictures(budget)
         assert tt.Release.from_json(release.to_json()) == release
         assert hash(tt.Release.from_json(release.to_json())) == hash(release)
         again = tt.replay(release.plan, json.loads(json.dumps(release.answers)))
-        assert again.to_json() == release.to_json()
+        assert again.to_json() == replace(release, issued=None).to_json()
         with pytest.raises(KeyError, match="there is no row 'x'"):
             _ = release["x"]
 

@@ -93,8 +93,8 @@ def test_html_escapes():
 def test_html_shows_value_interval_parts_and_guarantee():
     found = release(tail=tt.Moment(2, 30))
     html = found._repr_html_()
-    assert html.startswith("<table>")
-    assert html.endswith("</table>")
+    assert html.startswith("<div")
+    assert html.endswith("</div>")
     for text in (f"{found.value:.6g}", "95% interval", "sampling", "truncation", "epsilon = 1"):
         assert text in html
     assert "half-width" not in release(confidence=None)._repr_html_()

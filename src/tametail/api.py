@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tametail._shown import shown
 from tametail._validate import count, positive
 from tametail.errors import DataError, ParameterError, TametailError
+from tametail.issued import Issued
 from tametail.paying import payment_of
 from tametail.planning import Plan
 from tametail.privacy.budget import Budget, Pure, parse_budget
@@ -23,6 +24,7 @@ from tametail.tail import Tail
 if TYPE_CHECKING:
     from tametail.engines import Engine
     from tametail.ledger import Ledger, Payment
+    from tametail.ledger.charging import Ticket
 
 Progress = Callable[[float], None]
 Columns = str | Sequence[str] | None
@@ -171,7 +173,8 @@ def mean(
         planned = planned.with_names(engine.columns)
     if payment is not None:
         return _paid(payment, planned, engine, data)
-    return replace(run(*asking(planned, engine)), library=library_of(data))
+    issued = Issued.now()  # before any record is read: the clock tells no more
+    return replace(run(*asking(planned, engine)), issued=issued, library=library_of(data))
 
 
 def plan(
@@ -324,7 +327,8 @@ def carry_out(
     planned = plan.with_names(engine.columns)
     if payment is not None:
         return _paid(payment, planned, engine, data)
-    return replace(run(*asking(planned, engine)), library=library_of(data))
+    issued = Issued.now()  # before any record is read: the clock tells no more
+    return replace(run(*asking(planned, engine)), issued=issued, library=library_of(data))
 
 
 def _paid(payment: Payment, plan: Plan, engine: Engine, data: object) -> Release:
@@ -332,8 +336,13 @@ def _paid(payment: Payment, plan: Plan, engine: Engine, data: object) -> Release
     from tametail.ledger import locator_of
 
     request = plan.request
+
+    def make(ticket: Ticket) -> Release:
+        issued = Issued.now(ticket.release_id)
+        return replace(run(*asking(plan, engine)), receipt=ticket.receipt, issued=issued)
+
     released = payment.carry_out(
-        lambda ticket: replace(run(*asking(plan, engine)), receipt=ticket.receipt),
+        make,
         write=Release.to_json,
         read=Release.from_json,
         budget=request.budget,

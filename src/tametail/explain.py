@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import html
 import math
-from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
 
 
 #: The word before a note, by its kind.
-_WORDS: Final = {"warning": "warning", "remark": "note"}
+WORDS: Final = {"warning": "warning", "remark": "note"}
 
 
 def text(release: Release) -> str:
@@ -26,24 +24,28 @@ def text(release: Release) -> str:
         return f"no group was large enough to be seen; {release.guarantee}"
     if len(release) == 1 and release.groups is None:
         found = f"mean {_summary(release, release[0])}; {release.guarantee}"
-        return "\n".join([found, *_said(release)])
-    table = [_header(release), *(_cells(release, row) for row in release)]
+        return "\n".join([found, *said(release)])
+    table = [header(release), *(cells(release, row) for row in release)]
     widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
     lines = []
     for name, *numbers in table:
         right = (cell.rjust(width) for cell, width in zip(numbers, widths[1:], strict=True))
         lines.append("  ".join([name.ljust(widths[0]), *right]))
-    return "\n".join([*lines, _caption(release), *_said(release)])
+    return "\n".join([*lines, caption(release), *said(release)])
 
 
-def page(release: Release) -> str:
-    """Return a table for notebooks."""
+def brief(release: Release) -> str:
+    """Return a few words: what a ``repr`` shows."""
+    guarantee = release.guarantee
+    numbers = {"epsilon": guarantee.epsilon, "delta": guarantee.delta or None, "rho": guarantee.rho}
+    spent = ", ".join(f"{name} = {x:.6g}" for name, x in numbers.items() if x is not None)
     if len(release) == 1 and release.groups is None:
-        return _table(_facts(release, release[0]))
-    lines = [_row(_header(release), "th"), *(_row(_cells(release, row), "td") for row in release)]
-    notes = "".join(f"<br>{html.escape(words)}" for words in _said(release))
-    caption = f"<caption>{html.escape(_caption(release))}{notes}</caption>"
-    return f"<table>{caption}{''.join(f'<tr>{line}</tr>' for line in lines)}</table>"
+        row = release.means[0]
+        ends = "" if row.low is None or row.high is None else f" ({row.low:.6g} to {row.high:.6g})"
+        return f"mean {row.value:.6g}{ends}, {spent}"
+    groups = release.groups
+    which = "" if groups is None else f" by {', '.join(groups.by)}"
+    return f"{len(release)} means{which}, {spent}"
 
 
 def lines(release: Release) -> list[str]:
@@ -53,14 +55,14 @@ def lines(release: Release) -> list[str]:
     row = release[0]
     found = [f"mean       {row.value:.6g}"]
     for interval in row.intervals:
-        words = f"{_ends(interval)} ({100 * (release.confidence or 0.0):g}%), {_covers(interval)}"
+        words = f"{ends_of(interval)} ({100 * (release.confidence or 0.0):g}%), {covers(interval)}"
         found.append(f"interval   {words}")
     if row.clip is not None and row.clip[0] < row.clip[1]:
         low, high = row.clip
         words = f"records below {low:.6g} count as that, records above {high:.6g} as that"
         found.append(f"clipping   {words}")
     found.append(f"guarantee  {release.guarantee}")
-    found += [f"{_WORDS[note.kind]:<10} {note}" for note in release.notes]
+    found += [f"{WORDS[note.kind]:<10} {note}" for note in release.notes]
     return found + _receipt(release)
 
 
@@ -77,17 +79,15 @@ def describe_plan(plan: Plan, method: Method) -> str:
     size = "unknown" if plan.n is None else f"{plan.n:,}"
     columns = f", {plan.dim} columns" if plan.dim > 1 else ""
     found = [f"{plan.method}{columns}, n = {size}, {plan.budget}, {plan.unit}"]
-    whole = method.working(plan.budget).values()[0]
-    asked, width = Counter(step.name for step in plan.steps), 7 if plan.dim == 1 else 8
-    for step in plan.steps:
-        name = f"{step.name} {step.round}" if asked[step.name] > 1 else step.name
-        part = 100 * step.cost.values()[0] / whole
-        found.append(f"  {name:<{width}} {part:5.1f}%  {method.purposes[step.name]}")
+    width = 7 if plan.dim == 1 else 8
+    for name, part, purpose in plan.shares():
+        found.append(f"  {name:<{width}} {100 * part:5.1f}%  {purpose}")
     found += [f"  {reason}" for reason in method.reasons(plan)]
-    return "\n".join([*found, *_predictions(plan), *(f"  advice: {line}" for line in plan.advice)])
+    return "\n".join([*found, *predictions(plan), *(f"  advice: {line}" for line in plan.advice)])
 
 
-def _predictions(plan: Plan) -> Iterable[str]:
+def predictions(plan: Plan) -> Iterable[str]:
+    """Yield what a plan predicts, a line for each number."""
     rmse, relative = plan.rmse, plan.relative_rmse
     if isinstance(rmse, float):
         yield f"  root mean squared error at most {rmse:.4g}"
@@ -103,17 +103,19 @@ def _predictions(plan: Plan) -> Iterable[str]:
 def _summary(release: Release, row: Mean) -> str:
     if row.low is None or row.high is None or release.confidence is None:
         return f"{row.value:.6g}"
-    found = f"{row.value:.6g} ({100 * release.confidence:g}% interval {_ends(row.intervals[0])}"
+    found = f"{row.value:.6g} ({100 * release.confidence:g}% interval {ends_of(row.intervals[0])}"
     return found + (")" if row.interval_for == MEAN else f" for the {row.interval_for})")
 
 
-def _ends(interval: Interval) -> str:
+def ends_of(interval: Interval) -> str:
+    """Return both ends of an interval, in words if it has none."""
     if interval.low == -math.inf and interval.high == math.inf:
         return "without ends"
     return f"{interval.low:.6g} to {interval.high:.6g}"
 
 
-def _covers(interval: Interval) -> str:
+def covers(interval: Interval) -> str:
+    """Say what an interval is for."""
     if interval.describes == MEAN:
         return "for the mean, if what was assumed of the records holds"
     if interval.describes == WINSORISED:
@@ -121,54 +123,26 @@ def _covers(interval: Interval) -> str:
     return f"for the {interval.describes}"
 
 
-def _said(release: Release) -> list[str]:
+def said(release: Release) -> list[str]:
     """Return every note as a line, with the columns that it is about if not all share it."""
     found = []
     for note in release.notes:
         about = [name_of(release, row) for row in release if note in row.notes]
         where = "" if note in release.remarks or len(about) == len(release) else ", ".join(about)
-        found.append(f"{_WORDS[note.kind]}: {where}{': ' * bool(where)}{note}")
+        found.append(f"{WORDS[note.kind]}: {where}{': ' * bool(where)}{note}")
     return found
 
 
-def _facts(release: Release, row: Mean) -> list[tuple[str, str]]:
-    facts = [("mean", _summary(release, row)), ("guarantee", str(release.guarantee))]
-    others = row.intervals[1:]
-    facts += [(f"interval for the {other.describes}", _ends(other)) for other in others]
-    if row.parts:
-        facts.append(("half-width is made of", ", ".join(map(_part, row.parts.items()))))
-    if row.clip:
-        ends = f"{row.clip[0]:.6g} to {row.clip[1]:.6g}"
-        facts.append(("records beyond these were clipped", ends))
-    return facts + [(_WORDS[note.kind], note.text) for note in release.notes]
-
-
-def _part(part: tuple[str, float | None]) -> str:
-    name, size = part
-    return f"{name} {'not bounded' if size is None else format(size, '.3g')}"
-
-
-def _table(facts: list[tuple[str, str]]) -> str:
-    left = "style='text-align:left'"
-    cells = "".join(
-        f"<tr><th {left}>{html.escape(name)}</th><td {left}>{html.escape(words)}</td></tr>"
-        for name, words in facts
-    )
-    return f"<table>{cells}</table>"
-
-
-def _row(cells: tuple[str, ...], tag: str) -> str:
-    return "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells)
-
-
-def _header(release: Release) -> tuple[str, ...]:
+def header(release: Release) -> tuple[str, ...]:
+    """Return the heads of the table's columns."""
     groups = release.groups
     name = "column" if groups is None else ", ".join(groups.by)
     counted = () if groups is None or groups.borrow is None else ("count",)
     return (name, "mean", *(() if release.confidence is None else ("low", "high")), *counted)
 
 
-def _cells(release: Release, row: Mean) -> tuple[str, ...]:
+def cells(release: Release, row: Mean) -> tuple[str, ...]:
+    """Return the cells of a row of the table."""
     ends = () if row.low is None or row.high is None else (f"{row.low:.6g}", f"{row.high:.6g}")
     counted = () if row.count is None else (f"{row.count:.0f}",)
     return (name_of(release, row), f"{row.value:.6g}", *ends, *counted)
@@ -183,7 +157,7 @@ def name_of(release: Release, row: Mean) -> str:
     return f"{name}: {row.column}" if release.plan.dim > 1 else name
 
 
-def _caption(release: Release) -> str:
+def caption(release: Release) -> str:
     """Return what the intervals are for, and the guarantee."""
     if release.confidence is None:
         return str(release.guarantee)

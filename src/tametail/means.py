@@ -142,6 +142,17 @@ class Mean:
     def __float__(self) -> float:
         return self.value
 
+    def __round__(self, digits: int | None = None) -> float:
+        return round(self.value, digits)
+
+    def __format__(self, form: str) -> str:
+        return format(self.value, form) if form else str(self)
+
+    def __repr__(self) -> str:
+        ends = "" if self.low is None else f" ({self.low:.6g} to {self.high:.6g})"
+        group = "" if self.group is None else f", {self.group}"
+        return f"<Mean {self.column}{group}: {self.value:.6g}{ends}>"
+
     @property
     def low(self) -> float | None:
         """The lower end of the first interval; None with ``confidence=None``."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
@@ -275,6 +276,35 @@ class Plan:
         from tametail.plots import plot_plan
 
         return plot_plan(self, ax)
+
+    def shares(self) -> tuple[tuple[str, float, str], ...]:
+        """Return each step's name, its part of the budget and what it is for.
+
+        >>> import tametail as tt
+        >>> [name for name, part, purpose in tt.plan(n=1000, epsilon=1).shares() if part > 0.3]
+        ['sum']
+        """
+        method = _methods().find(self.method)
+        whole = method.working(self.budget).values()[0]
+        asked = Counter(step.name for step in self.steps)
+        return tuple(
+            (
+                f"{step.name} {step.round}" if asked[step.name] > 1 else step.name,
+                step.cost.values()[0] / whole,
+                method.purposes[step.name],
+            )
+            for step in self.steps
+        )
+
+    def __repr__(self) -> str:
+        size = "unknown" if self.n is None else f"{self.n:,}"
+        return f"<Plan: {self.method}, n = {size}, {self.budget}, {self.unit}>"
+
+    def _repr_html_(self) -> str:
+        from tametail.explain import predictions
+        from tametail.report.cells import plan_cell
+
+        return plan_cell(self, self.shares(), list(predictions(self)))
 
     def __str__(self) -> str:
         from tametail.explain import describe_plan

@@ -7,6 +7,7 @@ answers; no record and no exact aggregate is reachable from it.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import FrozenInstanceError, dataclass, field
 from importlib import import_module
@@ -21,6 +22,7 @@ from tametail._json import Json, not_as_written, read_json
 from tametail._shown import shown
 from tametail.errors import ParameterError, TametailError
 from tametail.grouping import Groups
+from tametail.issued import Issued
 from tametail.keys import Key, Label
 from tametail.means import Interval, Mean, Parts, plain
 from tametail.notes import Note
@@ -81,6 +83,9 @@ class Release:
         The caller's library of frames, if the data were one; :meth:`to_frame` uses it.
     receipt
         If a ledger paid: the name of the data set, the id of the release and the ledger's head.
+    issued
+        Its id, the date and the version that made it; None for one that was replayed. Receipt and
+        this are outside of equality.
 
     Examples
     --------
@@ -101,6 +106,7 @@ class Release:
     answers: tuple[object, ...] = field(default=(), repr=False)
     library: str | None = field(default=None, repr=False)
     receipt: dict[str, str] | None = None
+    issued: Issued | None = None
 
     def __len__(self) -> int:
         return len(self.means)
@@ -245,17 +251,32 @@ class Release:
     ) -> npt.NDArray[np.generic]:
         return np.array(self.value, dtype=dtype, copy=True if copy is None else copy)
 
+    def __round__(self, digits: int | None = None) -> float:
+        return round(float(self), digits)
+
+    def __format__(self, form: str) -> str:
+        return format(float(self), form) if form else str(self)
+
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Release) and self.to_dict() == other.to_dict()
+        return isinstance(other, Release) and self._content() == other._content()
 
     def __hash__(self) -> int:
-        return hash(self.to_json())
+        return hash(json.dumps(self._content()))
+
+    def _content(self) -> Json:
+        """Return what follows from plan and answers: all but when and under which name."""
+        return {key: cell for key, cell in self.to_dict().items() if key not in _NAMES}
+
+    def __repr__(self) -> str:
+        return f"<Release: {explain.brief(self)}>"
 
     def __str__(self) -> str:
         return explain.text(self)
 
     def _repr_html_(self) -> str:
-        return explain.page(self)
+        from tametail.report.cells import release_cell
+
+        return release_cell(self)
 
     def to_dict(self) -> Json:
         """Return plain values, ready for JSON; infinities are strings.
@@ -284,6 +305,7 @@ class Release:
             "plan": self.plan.to_dict(),
             "answers": plain(self.answers),
             "ledger": self.receipt,
+            "issued": None if self.issued is None else self.issued.to_dict(),
         }
 
     def to_json(self, indent: int | None = None) -> str:
@@ -309,6 +331,7 @@ class Release:
                 remarks=tuple(map(Note.from_dict, record["remarks"])),
                 answers=tuple(map(_answer, record.get("answers", ()))),
                 receipt=record.get("ledger"),
+                issued=Issued.from_dict(record.get("issued")),
             )
         except TametailError:
             raise
@@ -341,9 +364,27 @@ class Release:
 
         return plot_release(self, ax)
 
+    def report(self, path: str | os.PathLike[str]) -> None:
+        """Write one page for management and for a methods section: a file that prints well.
+
+        It has the sentence, the table, the pictures, what was assumed and spent, how to cite it,
+        and the release itself: ``tametail replay FILE`` checks that all of it follows from the
+        noisy answers.
+
+        >>> import tempfile, tametail as tt
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     tt.mean([1.0, 2.0] * 500, epsilon=1).report(f"{folder}/report.html")
+        """
+        from tametail.report.document import write_report
+
+        write_report(self, path)
+
 
 #: What stands at the top of the plain values: a number for one row, a list for more.
 _TOP = ("value", "low", "high", "parts", "intervals", "clip", "assumption_doubtful")
+
+#: What names a release and says when it was made.
+_NAMES = ("ledger", "issued")
 
 #: What a frame of the rows has for columns.
 _CELLS = ("column", "group", "value", "low", "high", "interval_for", "assumption_doubtful")

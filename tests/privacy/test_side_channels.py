@@ -266,7 +266,9 @@ def test_replay_gives_the_same_bits(name, unit):
             release = tt.mean(records, unit=unit, **request)
             again = tt.replay(release.plan, release.answers)
             assert again == release
-            assert pickle.dumps(again.to_json()) == pickle.dumps(release.to_json())
+            assert pickle.dumps(again.to_json()) == pickle.dumps(
+                replace(release, issued=None).to_json()
+            )
             assert again.value.hex() == release.value.hex()
     vector = tt.mean(_matrix([[cell, 1.0] for cell in records]), rho=0.5, unit=unit)
     assert tt.replay(vector.plan, vector.answers) == vector

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
+from pathlib import Path
 from typing import Any
 
 import click
@@ -17,7 +16,7 @@ from tametail.cli.request import plan_of, request_options, text_of
 from tametail.ledger import Payment, locator_of
 from tametail.ledger.commands import ledger_option
 from tametail.planning import Plan
-from tametail.release import Release
+from tametail.report.export import csv_text
 
 
 @click.command("mean")
@@ -33,6 +32,8 @@ from tametail.release import Release
 @request_options
 @click.option("--plan", "plan_file", metavar="FILE.json", help="Follow what `plan --json` wrote.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--answers", is_flag=True, help="With --json: also the noisy answers, for replay.")
+@click.option("--report", metavar="FILE.html", help="Write a page for people, which prints well.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the table as CSV.")
 @ledger_option
 @click.option("--dataset", help="The name that the ledger has for these data.")
@@ -48,6 +49,8 @@ def mean_command(
     plan_file: str | None,
     as_json: bool,
     as_csv: bool,
+    answers: bool,
+    report: str | None,
     place: str | None,
     dataset: str | None,
     release_id: str | None,
@@ -55,6 +58,7 @@ def mean_command(
     **request: Any,
 ) -> None:
     """Release the mean of a column, or of several columns, of FILE (Parquet or CSV)."""
+    _check_outputs(as_json, answers, report)
     if plan_file is None:
         planned = plan_of(dim=len(columns) or 1, **request)
     else:
@@ -74,13 +78,26 @@ def mean_command(
     with progress() as tell:
         release = carry_out(planned, file, columns or None, tell, payment)
     if as_csv:
-        click.echo(_csv(release), nl=False)
+        click.echo(csv_text(release), nl=False)
     elif as_json:
         # Hundreds of noisy counts are for programs that replay, not for a terminal.
-        record = {key: cell for key, cell in release.to_dict().items() if key != "answers"}
+        record = release.to_dict()
+        if not answers:
+            del record["answers"]
         click.echo(json.dumps(record, indent=2, allow_nan=False))
     else:
         click.echo("\n".join(explain.lines(release)))
+    if report is not None:
+        release.report(report)
+        click.echo(f"wrote {report}", err=True)
+
+
+def _check_outputs(as_json: bool, answers: bool, report: str | None) -> None:
+    """Refuse, before anything is spent, what could not be written."""
+    if answers and not as_json:
+        raise click.UsageError("--answers is for --json: write both, or --report FILE.html.")
+    if report is not None and not Path(report).absolute().parent.is_dir():
+        raise click.UsageError(f"--report {report!r} is in no folder that exists: make it first.")
 
 
 def _from_environment(ctx: click.Context) -> bool:
@@ -96,16 +113,6 @@ def _quote(payment: Payment | None, planned: Plan, file: str) -> str:
             budget=planned.budget, unit=unit.value, person=unit.person, locator=locator_of(file)
         )
     )
-
-
-def _csv(release: Release) -> str:
-    """Return the rows as CSV, with the columns of :meth:`Release.to_frame`."""
-    columns = release.cells()
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(zip(*columns.values(), strict=True))
-    return text.getvalue()
 
 
 def _check_left_alone(ctx: click.Context, request: Json) -> None:

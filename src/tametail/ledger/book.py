@@ -19,7 +19,7 @@ from tametail.ledger.export import write_csv, write_lines
 from tametail.ledger.filter import Spent
 from tametail.ledger.identity import check_name
 from tametail.ledger.rows import Rows, Storage
-from tametail.ledger.show import Event, Left, draw, shares
+from tametail.ledger.show import Event, Left, cell, draw, shares
 from tametail.ledger.verify import Verified, covers, verify_entries
 
 if TYPE_CHECKING:
@@ -81,6 +81,9 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"Ledger({self._shown!r})"
+
+    def _repr_html_(self) -> str:
+        return cell(self._shown, [self.left(name) for name in self.datasets()], self.head)
 
     def create(
         self,

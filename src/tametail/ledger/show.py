@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from tametail.errors import MissingExtraError
+from tametail.drawing.axes import new_axes
+from tametail.drawing.bars import ledger_bar
 from tametail.ledger.accounts import Account
 from tametail.ledger.cost import Cost, Protection
 from tametail.ledger.entries import Entry
 from tametail.ledger.filter import Room, rooms
+from tametail.markup import element, text
 from tametail.privacy.budget import Budget
 from tametail.privacy.decimals import printed_below
 
@@ -157,14 +159,7 @@ def refusal(account: Account, price: Cost, last: Sequence[Entry]) -> str:
 
 def draw(histories: Sequence[tuple[str, Sequence[float]]], ax: Axes | None = None) -> Axes:
     """Draw the part of each budget that was spent, charge after charge."""
-    if ax is None:
-        try:
-            from matplotlib.figure import Figure
-        except ImportError:
-            raise MissingExtraError(
-                "pictures need matplotlib: write pip install 'tametail[plots]'."
-            ) from None
-        ax = Figure(figsize=(7.0, 4.0), layout="constrained").add_subplot()
+    ax = new_axes(ax, height=4.0)
     for name, shares in histories:
         percent = [100 * share for share in shares]
         ax.step(range(len(percent)), percent, where="post", label=f"{name}: {percent[-1]:.0f}%")
@@ -180,3 +175,16 @@ def draw(histories: Sequence[tuple[str, Sequence[float]]], ax: Axes | None = Non
 def shares(entries: Sequence[Entry]) -> list[float]:
     """Return the part of the budget that was spent, after each entry of a data set."""
     return [float(_share(Account.read(entry))) for entry in entries]
+
+
+def cell(place: str, accounts: Sequence[Left], head: str) -> str:
+    """Return a ledger as a cell of a notebook: how much of each budget is spent."""
+    parts = [text("p", f"Ledger {place}", style="font-size:1.1em;margin:.2em 0")]
+    for one in accounts:
+        spent = f"{one.dataset}: {100 * one.share:.1f}% of {one.budget} spent"
+        parts.append(text("p", spent, style="margin:.6em 0 .2em"))
+        parts.append(ledger_bar(one.share, 640.0))
+        words = f"{one}; protects {one.protection}"
+        parts.append(text("p", words, style="opacity:.8;margin:.2em 0"))
+    parts.append(text("p", f"head {head}", style="font-family:monospace;opacity:.8"))
+    return element("div", "".join(parts), style="max-width:46em;line-height:1.5")

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from html import escape
 from typing import Self, cast
 
 from tametail._shown import shown
@@ -378,6 +379,12 @@ class Guarantee:
     def _numbers(self) -> str:
         shown = {"epsilon": self.epsilon, "delta": self.delta or None, "rho": self.rho}
         return ", ".join(f"{name} = {x:.12g}" for name, x in shown.items() if x is not None)
+
+    def __repr__(self) -> str:
+        return f"<Guarantee: {self._numbers()}, {self.unit}>"
+
+    def _repr_html_(self) -> str:
+        return f"<p><b>{escape(self._numbers())}</b></p><p>{escape(str(self))}</p>"
 
     def __str__(self) -> str:
         if self.rho is not None:

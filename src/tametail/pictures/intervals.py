@@ -1,0 +1,156 @@
+"""The intervals of a release: one mean explained, or dots and whiskers for many."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from tametail.drawing.frame import (
+    ACCENT,
+    SECOND,
+    Scale,
+    bottom_axis,
+    line,
+    picture,
+    short,
+    words,
+    words_width,
+)
+from tametail.explain import name_of
+from tametail.markup import element
+from tametail.means import MEAN, WINSORISED, Interval
+
+if TYPE_CHECKING:
+    from tametail.means import Mean
+    from tametail.release import Release
+
+_SIZE = 13.0
+
+#: More rows than this are not labelled one by one; nobody would read them.
+_MOST_ROWS = 400
+
+
+def span(release: Release) -> tuple[float, float]:
+    """Return how far a picture reaches: over all that is finite, and a little more.
+
+    >>> import tametail as tt
+    >>> low, high = span(tt.mean([1.0, 2.0] * 5_000, epsilon=1))
+    >>> low < 1.5 < high
+    True
+    """
+    ends = [end for row in release for one in row.intervals for end in (one.low, one.high)]
+    finite = [end for end in ends if math.isfinite(end)] + [row.value for row in release]
+    margin = 0.08 * (max(finite) - min(finite)) or 0.1 * abs(finite[0]) or 1.0
+    return min(finite) - margin, max(finite) + margin
+
+
+def interval_picture(release: Release, width: float = 720.0) -> str:
+    """Return the values and their intervals, and in words what each interval is for.
+
+    >>> import tametail as tt
+    >>> interval_picture(tt.mean([1.0, 2.0] * 500, epsilon=1)).startswith("<svg")
+    True
+    """
+    if not release.means:
+        return ""
+    single = len(release) == 1 and release.groups is None
+    return _one(release, width) if single else _many(release, width)
+
+
+def _one(release: Release, width: float) -> str:
+    """Draw one mean: each interval on a line of its own, under the words that explain it."""
+    row = release.means[0]
+    scale = Scale(*span(release), 24.0, width - 24.0)
+    drawn, y = [], 26.0
+    for one in row.intervals:
+        drawn.append(words(_label(one), 24.0, y, fill=_colour(one), font_weight=600))
+        drawn += _whiskers(one, scale, y + 20, _colour(one), 3.0)
+        y += 56
+    bottom = y + (8 if row.intervals else 20)
+    x = scale.place(row.value)
+    heights = [46.0 + 56 * place for place in range(len(row.intervals))] or [bottom - 14]
+    drawn.append(line(x, heights[-1], x, bottom, stroke_dasharray="2 4", stroke_opacity=0.7))
+    drawn += [element("circle", cx=x, cy=cy, r=5.5, fill="currentColor") for cy in heights]
+    label = (
+        f"mean of {row.column}: {row.value:.6g}" if row.column != "0" else f"mean: {row.value:.6g}"
+    )
+    drawn += bottom_axis(scale, 34.0, bottom, label, _SIZE)
+    return picture(width, bottom + 48, "The mean and its intervals", _told(release), drawn)
+
+
+def _many(release: Release, width: float) -> str:
+    """Draw a dot for the mean of every row, and whiskers for its interval; the first on top."""
+    rows: Sequence[Mean] = release.means[:_MOST_ROWS]
+    names = [name_of(release, row) for row in rows]
+    room = 0.34 * width
+    names = [_cut(name, room) for name in names]
+    left = min(room, max(words_width(name, _SIZE) for name in names) + 22)
+    scale = Scale(*span(release), left, width - 20.0)
+    bottom = 16.0 + 26 * len(rows)
+    drawn = list(bottom_axis(scale, 8.0, bottom, "mean", _SIZE))
+    for place, (name, row) in enumerate(zip(names, rows, strict=True)):
+        y = 24.0 + 26 * place
+        drawn.append(words(name, left - 12, y + 4, text_anchor="end"))
+        if row.intervals:
+            drawn += _whiskers(row.intervals[0], scale, y, ACCENT, 2.5)
+        colour = SECOND if _warned(row) else "currentColor"
+        drawn.append(element("circle", cx=scale.place(row.value), cy=y, r=4.5, fill=colour))
+    return picture(width, bottom + 46, "Means and their intervals", _told(release), drawn)
+
+
+def _whiskers(one: Interval, scale: Scale, y: float, colour: str, thick: float) -> Iterator[str]:
+    """Yield a line with a stop at each end; an end that is infinite is an arrow."""
+    low, high = scale.place(one.low), scale.place(one.high)
+    yield line(low, y, high, y, stroke=colour, stroke_width=thick, stroke_linecap="round")
+    for x, end, way in ((low, one.low, 1), (high, one.high, -1)):
+        if math.isfinite(end):
+            yield line(x, y - 6, x, y + 6, stroke=colour, stroke_width=thick - 0.5)
+        else:
+            tip = f"{x:.1f},{y:.1f} {x + 9 * way:.1f},{y - 6:.1f} {x + 9 * way:.1f},{y + 6:.1f}"
+            yield element("polygon", points=tip, fill=colour)
+
+
+def _label(one: Interval) -> str:
+    ends = "without ends" if _endless(one) else f"{short_end(one.low)} to {short_end(one.high)}"
+    what = {MEAN: "for the mean", WINSORISED: "for the mean of clipped records"}
+    return f"{ends}  {what.get(one.describes, f'for the {one.describes}')}"
+
+
+def short_end(value: float) -> str:
+    """Return an end of an interval for a label."""
+    return short(float(f"{value:.6g}")) if math.isfinite(value) else ("-∞" if value < 0 else "∞")
+
+
+def _endless(one: Interval) -> bool:
+    return one.low == -math.inf and one.high == math.inf
+
+
+def _colour(one: Interval) -> str:
+    return SECOND if one.describes == WINSORISED else ACCENT
+
+
+def _warned(row: Mean) -> bool:
+    return bool(row.assumption_doubtful) or any(note.kind == "warning" for note in row.notes)
+
+
+def _cut(name: str, room: float) -> str:
+    """Return a name that fits; what is left out is in the table."""
+    most = max(4, int((room - 22) / words_width("m", _SIZE)))
+    return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
+def _told(release: Release) -> str:
+    """Return the content in words; of many rows the first and how many there are."""
+    rows = release.means[:12]
+    told = [f"{name_of(release, row)}: {row.value:.6g}{_between(row)}" for row in rows]
+    if len(release) > len(rows):
+        told.append(f"and {len(release) - len(rows)} more, in the table")
+    return "; ".join(told)
+
+
+def _between(row: Mean) -> str:
+    return "".join(
+        f", {short_end(one.low)} to {short_end(one.high)} for the {one.describes}"
+        for one in row.intervals
+    )

@@ -1,0 +1,1 @@
+"""Releases and plans as HTML: a cell of a notebook, or a whole report in one file."""

@@ -1,0 +1,200 @@
+"""A whole report in one file: no script, nothing from elsewhere, and it prints well.
+
+The release itself lies in the file as JSON, in a block that browsers do not run, so that
+``tametail replay report.html`` can check everything that the page says.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tametail.drawing.bars import steps_bar
+from tametail.errors import ParameterError
+from tametail.explain import WORDS, caption, cells, header, said
+from tametail.markup import element, text
+from tametail.pictures.intervals import interval_picture
+from tametail.report.words import (
+    assumptions,
+    citation,
+    intervals_told,
+    method_text,
+    sentence,
+    title_of,
+)
+
+if TYPE_CHECKING:
+    from tametail.release import Release
+
+_DATA = re.compile(r'<script type="application/json" id="release">(.*?)</script>', re.DOTALL)
+
+
+def write_report(release: Release, path: str | os.PathLike[str]) -> None:
+    """Write the report of a release to a file."""
+    try:
+        Path(path).write_text(report_text(release), encoding="utf-8")
+    except OSError as error:
+        raise ParameterError(
+            f"the report {os.fspath(path)!r} cannot be written: {error.strerror}. Nothing is lost: "
+            "write release.report(...) with another path."
+        ) from None
+
+
+def read_report(page: str) -> str | None:
+    """Return the JSON of the release that a report holds; None if the text is no report."""
+    found = _DATA.search(page)
+    return None if found is None else found[1].replace("<\\/", "</")
+
+
+def report_text(release: Release) -> str:
+    """Return the report of a release.
+
+    >>> import tametail as tt
+    >>> page = report_text(tt.mean([1.0, 2.0] * 500, epsilon=1))
+    >>> tt.Release.from_json(read_report(page)).plan.n is None
+    True
+    """
+    title = title_of(release)
+    head = (
+        '<meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
+        + text("title", f"{title} - tametail")
+        + element("style", stylesheet())
+    )
+    data = release.to_json().replace("</", "<\\/")
+    body = element("main", "".join(_sections(release, title)), class_="report")
+    body += f'<script type="application/json" id="release">{data}</script>'
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{body}</body></html>\n'
+
+
+def stylesheet() -> str:
+    """Return the style of reports, on which the page's own is built."""
+    return files("tametail.report").joinpath("style.css").read_text(encoding="utf-8")
+
+
+def _sections(release: Release, title: str) -> Iterator[str]:
+    yield element(
+        "header", text("p", "tametail", class_="brand") + text("h1", title) + _when(release)
+    )
+    yield from result_parts(release)
+    yield section("What was spent", _spent(release))
+    yield section("What was assumed", facts(assumptions(release.plan)))
+    used = _version(release)
+    date = "" if release.issued is None else release.issued.date
+    yield section("Method", text("p", method_text(release, used)))
+    yield section("How to cite", text("pre", citation(used, date or "2026")))
+    yield section("Check it", _check(release))
+
+
+def result_parts(release: Release) -> Iterator[str]:
+    """Yield the result: the sentence, the notes in plain sight, the pictures and the table."""
+    yield text("p", sentence(release), class_="lead")
+    yield notes_list(release)
+    yield figure(interval_picture(release), _under(release))
+    yield section("Result", result_table(release))
+
+
+def section(title: str, content: str) -> str:
+    """Return a part of the page under a heading."""
+    return element("section", text("h2", title) + content)
+
+
+def figure(drawn: str, under: str) -> str:
+    """Return a picture with the words under it."""
+    return element("figure", drawn + text("figcaption", under)) if drawn else ""
+
+
+def facts(pairs: Iterable[tuple[str, str]]) -> str:
+    """Return names and words as a list of definitions."""
+    drawn = (element("div", text("dt", name) + text("dd", words)) for name, words in pairs)
+    return element("dl", "".join(drawn))
+
+
+def notes_list(release: Release) -> str:
+    """Return all notes, warnings first in colour; nothing if there is none."""
+    told = zip(release.notes, said(release), strict=True)
+    drawn = [text("li", _sentence_case(words), class_=WORDS[note.kind]) for note, words in told]
+    return element("ul", "".join(drawn), class_="notes") if drawn else ""
+
+
+def result_table(release: Release) -> str:
+    """Return the rows; for one mean, its intervals and what they are made of."""
+    if not release.means:
+        return text("p", "There is no row.")
+    if len(release) == 1 and release.groups is None:
+        row = release.means[0]
+        shown = table(
+            ("interval", "what it is for", "", "half-width is made of"), intervals_told(row)
+        )
+        pairs = [("Mean", f"{row.value:.6g}")]
+        if row.clip is not None and row.clip[0] < row.clip[1]:
+            ends = f"{row.clip[0]:.6g} and {row.clip[1]:.6g}"
+            pairs.append(("Clip points", f"{ends}: records beyond count as these"))
+        return facts(pairs) + (shown if row.intervals else "")
+    return table(header(release), (cells(release, row) for row in release), numbers=True)
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = False) -> str:
+    """Return a table that may be scrolled sideways by itself."""
+    top = element("tr", "".join(text("th", cell, scope="col") for cell in head))
+    lines = (
+        element("tr", text("th", row[0], scope="row") + "".join(text("td", c) for c in row[1:]))
+        for row in rows
+    )
+    content = element("thead", top) + element("tbody", "".join(lines))
+    inner = element("table", content, class_="numbers" if numbers else None)
+    return element("div", inner, class_="wide", tabindex=0, role="region", aria_label="table")
+
+
+def _under(release: Release) -> str:
+    if len(release) == 1 and release.groups is None:
+        return "The dot is the mean; each line is an interval, with what it is for above it."
+    return caption(release).partition(";")[0] + "."
+
+
+def _when(release: Release) -> str:
+    issued = release.issued
+    if issued is None:
+        return text("p", "replayed from recorded answers", class_="quiet")
+    date, _, clock = issued.date.partition("T")
+    moment = text("time", f"{date}, {clock.removesuffix('Z')} UTC", datetime=issued.date)
+    return element("p", f"{moment} · release {text('code', issued.release_id)}", class_="quiet")
+
+
+def _spent(release: Release) -> str:
+    content = text("p", release.guarantee)
+    steps = release.plan.shares()
+    if release.plan.n is not None:  # otherwise a private count decided how the rest was divided
+        content += figure(
+            steps_bar([(name, part) for name, part, _ in steps]),
+            "How the budget was divided between the questions that were asked.",
+        )
+    if release.receipt is None:
+        return content + text("p", "No ledger was charged.", class_="quiet")
+    receipt = release.receipt
+    names = (("Data set", "dataset"), ("Release", "release_id"), ("Ledger head", "head"))
+    return content + facts([(name, receipt[key]) for name, key in names if key in receipt])
+
+
+def _version(release: Release) -> str:
+    return version("tametail") if release.issued is None else release.issued.version
+
+
+def _check(release: Release) -> str:
+    words = (
+        "Every number on this page follows from the plan and the noisy answers, which lie in this "
+        f"file. With tametail {_version(release)}, "
+    )
+    told = "says whether it does; no data are needed. That it was issued, the ledger shows."
+    command = text("code", "tametail replay FILE")
+    return element("p", f"{words}{command} {told}")
+
+
+def _sentence_case(words: str) -> str:
+    return words[:1].upper() + words[1:]

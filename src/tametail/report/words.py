@@ -1,0 +1,198 @@
+"""What a report says in sentences: the result, what was assumed, the method, how to cite."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from tametail.explain import covers, ends_of, name_of
+from tametail.tail import Bounded, Moment
+
+if TYPE_CHECKING:
+    from tametail.means import Mean
+    from tametail.planning import Plan
+    from tametail.release import Release
+
+
+def title_of(release: Release) -> str:
+    """Return what was released, as a title.
+
+    >>> import tametail as tt
+    >>> title_of(tt.mean([1.0, 2.0] * 500, epsilon=1))
+    'A private mean'
+    """
+    names = list(dict.fromkeys(row.column for row in release)) or list(release.plan.columns)
+    if all(name.isdigit() for name in names):
+        what = "A private mean" if len(names) == 1 else f"{len(names)} private means"
+    elif len(names) <= 3:
+        what = f"Mean of {' and '.join([', '.join(names[:-1]), names[-1]] if names[1:] else names)}"
+    else:
+        what = f"Means of {len(names)} columns"
+    groups = release.groups
+    return what if groups is None else f"{what} by {' and '.join(groups.by)}"
+
+
+def sentence(release: Release) -> str:
+    """Return the result as one or two sentences that may be published as they are.
+
+    >>> import tametail as tt
+    >>> sentence(tt.mean([1.0, 2.0] * 5_000, epsilon=1)).startswith("The mean is 1.")
+    True
+    """
+    if not release.means:
+        return "No group was large enough to be seen."
+    if len(release) > 1 or release.groups is not None:
+        return _sentence_of_many(release)
+    row = release.means[0]
+    name = "" if row.column.isdigit() else f" of {row.column}"
+    found = f"The mean{name} is {number(row.value)}"
+    if release.confidence is None or not row.intervals:
+        return f"{found}."
+    first = row.intervals[0]
+    if first.low == -math.inf and first.high == math.inf:
+        return f"{found}; how far off that may be is not known."
+    ends = f"{number(first.low)} to {number(first.high)}"
+    return f"{found} ({100 * release.confidence:g}% interval {ends}, {covers(first)})."
+
+
+def _sentence_of_many(release: Release) -> str:
+    rows = sorted(release.means, key=lambda row: row.value)
+    least, most = rows[0], rows[-1]
+    what = "means" if release.groups is None else f"means by {' and '.join(release.groups.by)}"
+    if len(rows) == 1:
+        return f"The mean for {name_of(release, most)} is {number(most.value)}."
+    if release.groups is None:
+        return f"The {len(rows)} means are in the table, with what is known of their error."
+    return (
+        f"The {len(rows)} {what} lie between {number(least.value)} ({name_of(release, least)}) and "
+        f"{number(most.value)} ({name_of(release, most)}). Where intervals overlap, noise may have "
+        "made the order."
+    )
+
+
+def number(value: float) -> str:
+    """Return a number for a sentence: digits that mean something, and signs between thousands.
+
+    >>> number(1474.98), number(0.0123456), number(12_345_678.9), number(math.inf)
+    ('1,475', '0.01235', '12,350,000', 'infinity')
+    """
+    if not math.isfinite(value):
+        return "minus infinity" if value < 0 else "infinity"
+    if value == 0 or not 1e-4 <= abs(value) < 1e15:
+        return f"{value:.4g}"
+    digits = 3 - math.floor(math.log10(abs(value)))
+    written = f"{round(value, digits):,.{max(digits, 0)}f}"
+    return written.rstrip("0").rstrip(".") if digits > 0 else written
+
+
+def assumptions(plan: Plan) -> list[tuple[str, str]]:
+    """Return what was assumed and chosen, as names and words; public numbers all."""
+    request, unit = plan.request, plan.unit
+    found = [("Protected", f"any one {unit.thing}" + _who(plan))]
+    for column in request.columns:
+        about = "" if column.name.isdigit() else f" of {column.name}"
+        found.append((f"About the records{about}", _tail(column.tail)))
+        low, high = column.within
+        if math.isfinite(low) or math.isfinite(high):
+            found.append((f"The mean{about} lies", f"within {number(low)} and {number(high)}"))
+    if request.missing == "none":
+        found.append(("Missing cells", "promised to be none"))
+    else:
+        found.append(("Missing cells", "left out; a cell that is not a number counts as missing"))
+    if request.n is not None:
+        found.append((f"Number of {unit.thing}s", f"{request.n:,}, as told"))
+    else:
+        found.append((f"Number of {unit.thing}s", "not told; counted privately"))
+    if request.where is not None:
+        found.append(("Only records with", request.where))
+    if request.each == "person":
+        found.append(("What counts once", "a person, by the mean of their own records"))
+    groups = request.groups
+    if groups is not None:
+        keys = "chosen privately" if groups.keys is None else f"{len(groups.keys)} public keys"
+        found.append(("Groups", f"by {', '.join(groups.by)}, {keys}"))
+    return found
+
+
+def _who(plan: Plan) -> str:
+    person = plan.unit.person
+    if person is None:
+        return ""
+    names = person if isinstance(person, str) else ", ".join(person)
+    return f", with all of their records, as column {names} tells them apart"
+
+
+def _tail(tail: object) -> str:
+    if tail is None:
+        return "nothing was assumed"
+    if isinstance(tail, Moment):
+        if tail.k == 2:
+            return f"standard deviation at most {number(tail.scale)}"
+        return f"E|X - mean|^{tail.k:g} at most ({number(tail.scale)})^{tail.k:g}"
+    if isinstance(tail, Bounded):
+        low, high = (None if end is None else float(end) for end in (tail.low, tail.high))
+        ends = [
+            f"at least {number(low)}" if low is not None and math.isfinite(low) else "",
+            f"at most {number(high)}" if high is not None and math.isfinite(high) else "",
+        ]
+        return f"every record {' and '.join(end for end in ends if end)}"
+    return str(tail)
+
+
+def method_text(release: Release, version: str) -> str:
+    """Return a paragraph for a methods section."""
+    several = len(release) > 1
+    return (
+        f"The mean{'s were' if several else ' was'} released under differential privacy with "
+        f"tametail {version} (method: {release.method}). {_steps(release)}"
+        f"The guarantee is {release.guarantee} It holds for every data set, whatever was assumed. "
+        f"{_interval(release)}"
+    )
+
+
+def _steps(release: Release) -> str:
+    if "winsorised" not in release.method:
+        return ""
+    return (
+        "A private median found the centre and noisy counts of distances from it the clip points; "
+        "records beyond those counted as if they were there, and the noisy mean of the clipped "
+        "records was released. No bounds were taken from the data themselves. "
+    )
+
+
+def _interval(release: Release) -> str:
+    if release.confidence is None or not release.means or not release.means[0].intervals:
+        return ""
+    told = [
+        f"{covers(one)} ({'proved' if one.proved else 'measured, not proved'})"
+        for one in release.means[0].intervals
+    ]
+    return f"Intervals have a confidence of {100 * release.confidence:g}%: {'; '.join(told)}."
+
+
+def intervals_told(row: Mean) -> list[tuple[str, str, str, str]]:
+    """Return of each interval: its ends, what it is for, whether proved, what it is made of."""
+    return [
+        (
+            ends_of(one),
+            covers(one),
+            "proved" if one.proved else "measured, not proved",
+            ", ".join(
+                f"{name} {'not bounded' if size is None else format(size, '.3g')}"
+                for name, size in one.parts.items()
+            ),
+        )
+        for one in row.intervals
+    ]
+
+
+def citation(version: str, date: str) -> str:
+    """Return how to cite the software, as BibTeX."""
+    return (
+        "@software{tametail,\n"
+        "  title   = {tametail: means of heavy-tailed data under differential privacy},\n"
+        "  author  = {{The tametail developers}},\n"
+        f"  version = {{{version}}},\n"
+        f"  year    = {{{date[:4]}}}\n"
+        "}"
+    )

@@ -1,0 +1,191 @@
+"""A report is one page that says everything, holds its release, and fetches nothing."""
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tametail as tt
+from tametail.cli import main
+from tametail.errors import ParameterError
+from tametail.report.document import read_report, report_text
+from tametail.report.words import sentence
+
+RECORDS = np.random.default_rng(5).lognormal(3, 1, 20_000)
+FRAME = pd.DataFrame({"paid": RECORDS, "state": np.where(np.arange(20_000) % 3, "CA", "<b>NY</b>")})
+
+RELEASES = {
+    "one": lambda: tt.mean(FRAME, "paid", epsilon=1),
+    "told": lambda: tt.mean(FRAME, "paid", epsilon=1, tail=tt.Moment(2, 100), within=(0, 1e6)),
+    "bounded": lambda: tt.mean(FRAME, "paid", epsilon=1, tail=tt.Bounded(0, 1e5), n=20_000),
+    "no interval": lambda: tt.mean(FRAME, "paid", epsilon=1, confidence=None),
+    "nothing seen": lambda: tt.mean(RECORDS[:20], epsilon=0.1),
+    "several": lambda: tt.mean(np.column_stack([RECORDS, RECORDS]), rho=0.5),
+    "groups": lambda: tt.mean(FRAME, "paid", by="state", keys=["CA", "<b>NY</b>", "TX"], epsilon=1),
+    "private keys": lambda: tt.mean(FRAME, "paid", by="state", epsilon=1, delta=1e-6),
+    "persons": lambda: tt.mean(
+        FRAME.assign(who=np.arange(20_000) % 4000), "paid", person="who", epsilon=1
+    ),
+}
+
+
+class _Page(HTMLParser):
+    """Notes open elements, and whatever would be fetched or run."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.fetched, self.run, self.seen = [], [], [], []
+
+    def handle_starttag(self, tag, attributes):
+        named = dict(attributes)
+        self.fetched += [named[key] for key in ("src", "href") if key in named]
+        if tag == "script" and named.get("type") != "application/json":
+            self.run.append(tag)
+        self.run += [key for key in named if key.startswith("on")]
+        self.seen.append(tag)
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.seen.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_a_report_is_whole_and_alone(name):
+    release = RELEASES[name]()
+    text = report_text(release)
+    page = _Page()
+    page.feed(text)
+    assert (page.open, page.fetched, page.run) == ([], [], [])
+    assert "url(" not in text
+    assert "@import" not in text
+    assert "<b>NY" not in text.partition("<script")[0]
+    for heading in ("What was spent", "What was assumed", "Method", "How to cite", "Check it"):
+        assert f"<h2>{heading}</h2>" in text
+    assert release.issued.release_id in text
+    assert release.issued.date in text
+    assert page.seen.count("svg") >= 1
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_a_report_holds_its_release_which_replays(name):
+    release = RELEASES[name]()
+    again = tt.Release.from_json(read_report(report_text(release)))
+    assert again == release
+    assert again.issued == release.issued
+    assert tt.replay(again.plan, again.answers) == release
+
+
+def test_every_note_is_in_plain_sight():
+    release = RELEASES["nothing seen"]()
+    assert not release.reliable
+    text = report_text(release)
+    for note in release.notes:
+        assert note.text[1:] in re.sub("&#x27;", "'", text)
+    assert text.index('class="warning"') < text.index("<h2>Result")
+
+
+def test_the_sentence_claims_no_interval_where_there_is_none():
+    assert "not known" in sentence(RELEASES["nothing seen"]())
+    assert "interval" not in sentence(RELEASES["no interval"]())
+
+
+def test_what_names_a_release_is_outside_of_equality():
+    one = RELEASES["one"]()
+    other = replace(one, issued=None, receipt={"dataset": "a", "release_id": "b", "head": "c"})
+    assert one == other
+    assert hash(one) == hash(other)
+    assert one != replace(one, means=(replace(one.means[0], value=0.0),))
+
+
+def test_a_path_that_cannot_be_written(tmp_path):
+    with pytest.raises(ParameterError, match=r"cannot be written: .*another path"):
+        RELEASES["one"]().report(tmp_path / "nowhere" / "report.html")
+
+
+@pytest.fixture
+def paid(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    FRAME.to_parquet("paid.parquet")
+    return tmp_path
+
+
+MEAN = ("mean", "paid.parquet", "--column", "paid", "--epsilon", "1")
+
+
+def test_the_command_line_writes_and_replays_a_report(paid, capsys):
+    assert main([*MEAN, "--report", "report.html"]) == 0
+    assert "mean " in capsys.readouterr().out
+    assert main(["replay", "report.html"]) == 0
+    assert capsys.readouterr().out.startswith("consistent: ")
+
+
+def test_answers_are_printed_only_if_asked_for(paid, capsys):
+    assert main([*MEAN, "--json"]) == 0
+    assert "answers" not in json.loads(capsys.readouterr().out)
+    assert main([*MEAN, "--json", "--answers"]) == 0
+    text = capsys.readouterr().out
+    (paid / "release.json").write_text(text)
+    assert main(["replay", "release.json"]) == 0
+    assert main([*MEAN, "--answers"]) == 2
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda record: record["rows"][0].update(value=record["value"] + 1e-9),
+        lambda record: record["rows"][0]["intervals"][0].update(low=0.0),
+        lambda record: record["answers"].pop(),
+        lambda record: record["rows"][0].update(notes=[]),
+        lambda record: record.update(epsilon=0.5),
+    ],
+    ids=["value", "interval", "answers", "notes", "guarantee"],
+)
+def test_a_release_that_was_changed_is_noticed(paid, capsys, change):
+    record = tt.mean(RECORDS[:300], epsilon=0.1).to_dict()
+    change(record)
+    (paid / "release.json").write_text(json.dumps(record))
+    assert main(["replay", "release.json"]) == 1
+    assert capsys.readouterr().out.startswith("NOT consistent")
+
+
+def test_a_ledger_shows_that_a_release_was_issued(paid, capsys):
+    ledger = tt.Ledger("office.ledger")
+    ledger.create("paid", tt.pure(3))
+    tt.mean(FRAME, "paid", epsilon=1, ledger=ledger, dataset="paid").report("one.html")
+    tt.mean(FRAME, "paid", epsilon=1).report("other.html")
+    assert main(["replay", "one.html", "--ledger", "office.ledger"]) == 0
+    assert "issued: the ledger has" in capsys.readouterr().out
+    assert main(["replay", "other.html", "--ledger", "office.ledger"]) == 1
+    assert ledger.head != tt.Release.from_json(read_report((paid / "one.html").read_text())).receipt
+    text = (paid / "one.html").read_text().replace('"head": "', '"head": "0')
+    (paid / "one.html").write_text(text)
+    assert main(["replay", "one.html", "--ledger", "office.ledger"]) == 1
+
+
+@pytest.mark.parametrize("text", ["", "no release", "{}", "<html></html>"])
+def test_what_is_no_release_is_refused(paid, capsys, text):
+    (paid / "x.html").write_text(text)
+    assert main(["replay", "x.html"]) == 2
+    assert "this is not a release" in capsys.readouterr().err
+
+
+def test_a_release_of_another_version_says_which_one_to_install(paid, capsys):
+    release = tt.mean(RECORDS, epsilon=1)
+    record = release.to_dict()
+    record["issued"]["version"] = "0.0.7"
+    (paid / "old.json").write_text(json.dumps(record))
+    assert main(["replay", "old.json"]) == 2
+    assert "tametail==0.0.7" in capsys.readouterr().err
+
+
+def test_nothing_is_spent_if_the_report_has_nowhere_to_go(paid, capsys, monkeypatch):
+    monkeypatch.setattr("tametail.cli.mean.carry_out", pytest.fail)
+    assert main([*MEAN, "--report", "nowhere/report.html"]) == 2
