@@ -81,7 +81,7 @@ def describe_plan(plan: Plan, method: Method) -> str:
     found = [f"{plan.method}{columns}, n = {size}, {plan.budget}, {plan.unit}"]
     width = 7 if plan.dim == 1 else 8
     for name, part, purpose in plan.shares():
-        found.append(f"  {name:<{width}} {100 * part:5.1f}%  {purpose}")
+        found.append(f"  {name:<{width}} {part:5.1f}%  {purpose}")
     found += [f"  {reason}" for reason in method.reasons(plan)]
     return "\n".join([*found, *predictions(plan), *(f"  advice: {line}" for line in plan.advice)])
 

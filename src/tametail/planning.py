@@ -278,10 +278,10 @@ class Plan:
         return plot_plan(self, ax)
 
     def shares(self) -> tuple[tuple[str, float, str], ...]:
-        """Return each step's name, its part of the budget and what it is for.
+        """Return each step's name, its part of the budget in percent, and what it is for.
 
         >>> import tametail as tt
-        >>> [name for name, part, purpose in tt.plan(n=1000, epsilon=1).shares() if part > 0.3]
+        >>> [name for name, part, purpose in tt.plan(n=1000, epsilon=1).shares() if part > 30]
         ['sum']
         """
         method = _methods().find(self.method)
@@ -290,7 +290,7 @@ class Plan:
         return tuple(
             (
                 f"{step.name} {step.round}" if asked[step.name] > 1 else step.name,
-                step.cost.values()[0] / whole,
+                100 * step.cost.values()[0] / whole,
                 method.purposes[step.name],
             )
             for step in self.steps

@@ -105,7 +105,7 @@ def rows_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def plan_cell(plan: Plan, steps: Sequence[tuple[str, float, str]], words: Sequence[str]) -> str:
     """Return a plan: how the budget is divided, what it predicts, and the advice.
 
-    ``steps`` are names, parts of the budget and purposes; ``words`` are the predictions.
+    ``steps`` are names, percent of the budget and purposes; ``words`` are the predictions.
     """
     size = "unknown" if plan.n is None else f"{plan.n:,}"
     head = f"{plan.method}, n = {size}, {plan.budget}, {plan.unit}"
