@@ -2,6 +2,9 @@
 
 import json
 import math
+import pickle
+import subprocess
+import sys
 
 import pytest
 from hypothesis import given
@@ -227,3 +230,12 @@ def test_the_fewer_the_records_the_more_goes_to_the_centre():
     parts = [shares(tt.pure(1.0), Unit.ADD_REMOVE, n)["centre"] for n in (30, 100, 1000, 10**4)]
     assert parts == sorted(parts, reverse=True)
     assert parts[0] > 0.5 > 0.05 > parts[-1]  # noqa: PLR0133 - a chain reads best
+
+
+def test_a_plan_that_another_process_unpickles_has_its_methods():
+    plan = tt.plan(n=1000, epsilon=1)
+    code = "import pickle, sys; print(pickle.load(sys.stdin.buffer).relative_rmse)"
+    found = subprocess.run(
+        [sys.executable, "-c", code], input=pickle.dumps(plan), capture_output=True, check=True
+    )
+    assert float(found.stdout) == plan.relative_rmse

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Sequence
+from typing import Final
 
-from tametail.means import MEAN, WINSORISED
-
-if TYPE_CHECKING:
-    from tametail.means import Interval, Mean
-    from tametail.planning import Method, Plan
-    from tametail.release import Release
-
+from tametail.means import MEAN, WINSORISED, Interval, Mean
+from tametail.views import PlanView, ReleaseView
 
 #: The word before a note, by its kind.
 WORDS: Final = {"warning": "warning", "remark": "note"}
 
 
-def text(release: Release) -> str:
+def text(release: ReleaseView) -> str:
     """Return one line for one mean, a table for more or for groups; then a line for every note."""
     if not release.means:
         return f"no group was large enough to be seen; {release.guarantee}"
     if len(release) == 1 and release.groups is None:
-        found = f"mean {_summary(release, release[0])}; {release.guarantee}"
+        found = f"mean {_summary(release, release.means[0])}; {release.guarantee}"
         return "\n".join([found, *said(release)])
     table = [header(release), *(cells(release, row) for row in release)]
     widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
@@ -34,7 +29,7 @@ def text(release: Release) -> str:
     return "\n".join([*lines, caption(release), *said(release)])
 
 
-def brief(release: Release) -> str:
+def brief(release: ReleaseView) -> str:
     """Return a few words: what a ``repr`` shows."""
     guarantee = release.guarantee
     numbers = {"epsilon": guarantee.epsilon, "delta": guarantee.delta or None, "rho": guarantee.rho}
@@ -48,11 +43,11 @@ def brief(release: Release) -> str:
     return f"{len(release)} means{which}, {spent}"
 
 
-def lines(release: Release) -> list[str]:
+def lines(release: ReleaseView) -> list[str]:
     """Say in a few plain lines what was released, for the terminal."""
     if len(release) != 1 or release.groups is not None:
         return text(release).splitlines() + _receipt(release)
-    row = release[0]
+    row = release.means[0]
     found = [f"mean       {row.value:.6g}"]
     for interval in row.intervals:
         words = f"{ends_of(interval)} ({100 * (release.confidence or 0.0):g}%), {covers(interval)}"
@@ -66,7 +61,7 @@ def lines(release: Release) -> list[str]:
     return found + _receipt(release)
 
 
-def _receipt(release: Release) -> list[str]:
+def _receipt(release: ReleaseView) -> list[str]:
     """Say which ledger entry paid; with the head, a ledger that was cut off later shows."""
     if release.receipt is None:
         return []
@@ -74,19 +69,19 @@ def _receipt(release: Release) -> list[str]:
     return [f"ledger     {told}"]
 
 
-def describe_plan(plan: Plan, method: Method) -> str:
-    """Return the plan as a table of its steps, with what it predicts and advises."""
+def describe_plan(plan: PlanView, reasons: Sequence[str]) -> str:
+    """Return the plan as a table of its steps, why they are those, and what it predicts."""
     size = "unknown" if plan.n is None else f"{plan.n:,}"
     columns = f", {plan.dim} columns" if plan.dim > 1 else ""
     found = [f"{plan.method}{columns}, n = {size}, {plan.budget}, {plan.unit}"]
     width = 7 if plan.dim == 1 else 8
     for name, part, purpose in plan.shares():
         found.append(f"  {name:<{width}} {part:5.1f}%  {purpose}")
-    found += [f"  {reason}" for reason in method.reasons(plan)]
+    found += [f"  {reason}" for reason in reasons]
     return "\n".join([*found, *predictions(plan), *(f"  advice: {line}" for line in plan.advice)])
 
 
-def predictions(plan: Plan) -> Iterable[str]:
+def predictions(plan: PlanView) -> Iterable[str]:
     """Yield what a plan predicts, a line for each number."""
     rmse, relative = plan.rmse, plan.relative_rmse
     if isinstance(rmse, float):
@@ -100,7 +95,7 @@ def predictions(plan: Plan) -> Iterable[str]:
         )
 
 
-def _summary(release: Release, row: Mean) -> str:
+def _summary(release: ReleaseView, row: Mean) -> str:
     if row.low is None or row.high is None or release.confidence is None:
         return f"{row.value:.6g}"
     found = f"{row.value:.6g} ({100 * release.confidence:g}% interval {ends_of(row.intervals[0])}"
@@ -123,7 +118,7 @@ def covers(interval: Interval) -> str:
     return f"for the {interval.describes}"
 
 
-def said(release: Release) -> list[str]:
+def said(release: ReleaseView) -> list[str]:
     """Return every note as a line, with the columns that it is about if not all share it."""
     found = []
     for note in release.notes:
@@ -133,7 +128,7 @@ def said(release: Release) -> list[str]:
     return found
 
 
-def header(release: Release) -> tuple[str, ...]:
+def header(release: ReleaseView) -> tuple[str, ...]:
     """Return the heads of the table's columns."""
     groups = release.groups
     name = "column" if groups is None else ", ".join(groups.by)
@@ -141,14 +136,14 @@ def header(release: Release) -> tuple[str, ...]:
     return (name, "mean", *(() if release.confidence is None else ("low", "high")), *counted)
 
 
-def cells(release: Release, row: Mean) -> tuple[str, ...]:
+def cells(release: ReleaseView, row: Mean) -> tuple[str, ...]:
     """Return the cells of a row of the table."""
     ends = () if row.low is None or row.high is None else (f"{row.low:.6g}", f"{row.high:.6g}")
     counted = () if row.count is None else (f"{row.count:.0f}",)
     return (name_of(release, row), f"{row.value:.6g}", *ends, *counted)
 
 
-def name_of(release: Release, row: Mean) -> str:
+def name_of(release: ReleaseView, row: Mean) -> str:
     """Return what a row is called: its column, or its group; both, if there are several."""
     if row.group is None:
         return row.column
@@ -157,7 +152,7 @@ def name_of(release: Release, row: Mean) -> str:
     return f"{name}: {row.column}" if release.plan.dim > 1 else name
 
 
-def caption(release: Release) -> str:
+def caption(release: ReleaseView) -> str:
     """Return what the intervals are for, and the guarantee."""
     if release.confidence is None:
         return str(release.guarantee)
@@ -168,7 +163,7 @@ def caption(release: Release) -> str:
     )
 
 
-def _together(release: Release) -> str:
+def _together(release: ReleaseView) -> str:
     """Say what the intervals hold for at once."""
     groups = release.groups
     if groups is None:

@@ -12,23 +12,21 @@ from typing import TYPE_CHECKING
 
 from tametail.drawing.axes import new_axes
 from tametail.explain import name_of
-from tametail.means import MEAN, MEAN_AS_SEEN, WINSORISED
+from tametail.means import MEAN, MEAN_AS_SEEN, WINSORISED, Mean
 from tametail.pictures.intervals import span
 from tametail.pictures.planning import curve_of
+from tametail.views import PlanView, ReleaseView
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from tametail.means import Mean
-    from tametail.planning import Plan
-    from tametail.release import Release
 
 #: One colour for each thing that an interval describes, for curves, and for lines that help.
 _INTERVALS = {MEAN: "#222222", MEAN_AS_SEEN: "#3b6ea5", WINSORISED: "#e08e2b"}
 _CURVE, _GUIDE = "#3b6ea5", "#999999"
 
 
-def plot_release(release: Release, ax: Axes | None = None) -> Axes:
+def plot_release(release: ReleaseView, ax: Axes | None = None) -> Axes:
     """Draw the values and their intervals, and say in words what each interval is for.
 
     An end that is infinite is drawn as an arrow at the edge of the picture.
@@ -59,7 +57,7 @@ def plot_release(release: Release, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _plot_groups(release: Release, ax: Axes) -> Axes:
+def _plot_groups(release: ReleaseView, ax: Axes) -> Axes:
     """Draw a dot for the mean of each group, and whiskers for its interval; the first on top."""
     heights = [-float(place) for place in range(len(release))]
     for height, row in zip(heights, release, strict=True):
@@ -99,7 +97,7 @@ def _draw_row(
     ax.plot([row.value], [height], "ko", markersize=5, label=label(mean))
 
 
-def plot_plan(plan: Plan, ax: Axes | None = None) -> Axes:
+def plot_plan(plan: PlanView, ax: Axes | None = None) -> Axes:
     """Draw the predicted error against n, over what no algorithm can beat.
 
     What the curves are, :func:`tametail.pictures.planning.curve_of` says.

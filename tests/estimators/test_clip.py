@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import tametail as tt
-from tametail.methods.winsorised.clip import Clip, _centre_variance, choose_clip, raise_anchors
+from tametail.methods.winsorised.clip import _centre_variance, choose_clip, raise_anchors
+from tametail.methods.winsorised.clip_points import Clip
 from tametail.methods.winsorised.column import ColumnPlan
 from tametail.methods.winsorised.constants import GAP
 from tametail.methods.winsorised.counts import Tails, noise_of_counts

@@ -13,7 +13,7 @@ from tametail.methods.groups.plan import keys_step
 from tametail.methods.persons.kind import RECORDS_OF_PERSONS
 from tametail.methods.textbook.method import TEXTBOOK
 from tametail.methods.winsorised.constants import COUNT_SHARE, GUESS_COUNT_SHARE
-from tametail.planning import COUNT, KEYS, REST, Method, Plan, Step
+from tametail.plans import COUNT, KEYS, REST, Method, Plan, Step
 from tametail.privacy.budget import Budget
 from tametail.request import Request
 

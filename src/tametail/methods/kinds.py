@@ -20,7 +20,7 @@ from tametail.methods.winsorised import column
 from tametail.methods.winsorised import predict as prediction
 from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.notes import Note, few_records, hint, shared_scale
-from tametail.planning import Plan, Step
+from tametail.plans import Plan, Step
 from tametail.privacy.budget import Budget, Pure
 from tametail.request import Request
 from tametail.tail import Moment

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from tametail.drawing.frame import (
     ACCENT,
@@ -19,11 +18,8 @@ from tametail.drawing.frame import (
 )
 from tametail.explain import name_of
 from tametail.markup import element
-from tametail.means import MEAN, WINSORISED, Interval
-
-if TYPE_CHECKING:
-    from tametail.means import Mean
-    from tametail.release import Release
+from tametail.means import MEAN, WINSORISED, Interval, Mean
+from tametail.views import ReleaseView
 
 _SIZE = 13.0
 
@@ -31,7 +27,7 @@ _SIZE = 13.0
 _MOST_ROWS = 400
 
 
-def span(release: Release) -> tuple[float, float]:
+def span(release: ReleaseView) -> tuple[float, float]:
     """Return how far a picture reaches: over all that is finite, and a little more.
 
     >>> import tametail as tt
@@ -45,7 +41,7 @@ def span(release: Release) -> tuple[float, float]:
     return min(finite) - margin, max(finite) + margin
 
 
-def interval_picture(release: Release, width: float = 720.0) -> str:
+def interval_picture(release: ReleaseView, width: float = 720.0) -> str:
     """Return the values and their intervals, and in words what each interval is for.
 
     >>> import tametail as tt
@@ -58,7 +54,7 @@ def interval_picture(release: Release, width: float = 720.0) -> str:
     return _one(release, width) if single else _many(release, width)
 
 
-def _one(release: Release, width: float) -> str:
+def _one(release: ReleaseView, width: float) -> str:
     """Draw one mean: each interval on a line of its own, under the words that explain it."""
     row = release.means[0]
     scale = Scale(*span(release), 24.0, width - 24.0)
@@ -79,7 +75,7 @@ def _one(release: Release, width: float) -> str:
     return picture(width, bottom + 48, "The mean and its intervals", _told(release), drawn)
 
 
-def _many(release: Release, width: float) -> str:
+def _many(release: ReleaseView, width: float) -> str:
     """Draw a dot for the mean of every row, and whiskers for its interval; the first on top."""
     rows: Sequence[Mean] = release.means[:_MOST_ROWS]
     names = [name_of(release, row) for row in rows]
@@ -140,7 +136,7 @@ def _cut(name: str, room: float) -> str:
     return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
-def _told(release: Release) -> str:
+def _told(release: ReleaseView) -> str:
     """Return the content in words; of many rows the first and how many there are."""
     rows = release.means[:12]
     told = [f"{name_of(release, row)}: {row.value:.6g}{_between(row)}" for row in rows]

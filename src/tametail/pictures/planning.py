@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from tametail.drawing.frame import (
     ACCENT,
@@ -19,9 +18,7 @@ from tametail.drawing.frame import (
 from tametail.markup import element
 from tametail.tail import Bounded, Moment, Tail
 from tametail.theory import lower_bound
-
-if TYPE_CHECKING:
-    from tametail.planning import Plan
+from tametail.views import PlanView
 
 #: A plan for unknown n is drawn around this one.
 _USUAL_SIZE = 10_000
@@ -40,7 +37,7 @@ class Curve:
     floor_label: str
 
 
-def curve_of(plan: Plan) -> Curve:
+def curve_of(plan: PlanView) -> Curve:
     """Return what a picture of a plan shows.
 
     With a ``Moment`` both curves are bounds over all laws that it allows: the plan's error, and
@@ -54,7 +51,7 @@ def curve_of(plan: Plan) -> Curve:
     """
     around = plan.n or _USUAL_SIZE
     sizes = tuple(sorted({max(2, round(around * 10 ** (step / 4))) for step in range(-8, 9)}))
-    plans = [replace(plan, n=None).with_size(size) for size in sizes]
+    plans = [plan.for_size(size) for size in sizes]
     label, floor = _floor(plan, sizes)
     if _tail(plan) is None:
         errors = tuple(made.relative_rmse for made in plans)
@@ -65,12 +62,12 @@ def curve_of(plan: Plan) -> Curve:
     return Curve(sizes, errors, tuple(floor), what, label)
 
 
-def _tail(plan: Plan) -> Tail:
+def _tail(plan: PlanView) -> Tail:
     """What the error is a bound for; several columns are drawn in standard deviations."""
     return plan.tails[0] if plan.dim == 1 else None
 
 
-def _floor(plan: Plan, sizes: tuple[int, ...]) -> tuple[str, list[float]]:
+def _floor(plan: PlanView, sizes: tuple[int, ...]) -> tuple[str, list[float]]:
     tail = _tail(plan)
     if isinstance(tail, Moment):
         k, scale = tail.k, tail.scale
@@ -87,7 +84,7 @@ def _floor(plan: Plan, sizes: tuple[int, ...]) -> tuple[str, list[float]]:
     return "the plain mean, without privacy", [deviation / n**0.5 for n in sizes]
 
 
-def plan_picture(plan: Plan, width: float = 720.0) -> str:
+def plan_picture(plan: PlanView, width: float = 720.0) -> str:
     """Return the predicted error against n, over what cannot be beaten.
 
     >>> import tametail as tt

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from tametail.drawing.bars import steps_bar
 from tametail.explain import WORDS, caption, cells, header, said
@@ -11,10 +10,7 @@ from tametail.markup import element, text
 from tametail.pictures.intervals import interval_picture
 from tametail.pictures.planning import plan_picture
 from tametail.report.words import intervals_told, sentence
-
-if TYPE_CHECKING:
-    from tametail.planning import Plan
-    from tametail.release import Release
+from tametail.views import PlanView, ReleaseView
 
 _LEFT = "text-align:left;vertical-align:top"
 _RIGHT = "text-align:right;font-variant-numeric:tabular-nums"
@@ -26,7 +22,7 @@ _REMARK = "border-left:4px solid #888;padding:.2em .8em;margin:.6em 0"
 _MOST_ROWS = 60
 
 
-def release_cell(release: Release) -> str:
+def release_cell(release: ReleaseView) -> str:
     """Return a release: the sentence, the picture, the notes, the table and the guarantee.
 
     >>> import tametail as tt
@@ -44,7 +40,7 @@ def release_cell(release: Release) -> str:
     return element("div", "".join(parts), style=CARD)
 
 
-def _notes(release: Release) -> Iterable[tuple[str, str]]:
+def _notes(release: ReleaseView) -> Iterable[tuple[str, str]]:
     words = said(release)
     return zip((WORDS[note.kind] for note in release.notes), words, strict=True)
 
@@ -55,7 +51,7 @@ def _note(kind: str, words: str) -> str:
     )
 
 
-def _facts(release: Release) -> str:
+def _facts(release: ReleaseView) -> str:
     row = release.means[0]
     facts = [
         ("interval", f"{ends}, {what} ({proved})") for ends, what, proved, _ in intervals_told(row)
@@ -78,7 +74,7 @@ def facts_table(facts: Sequence[tuple[str, str]]) -> str:
     return element("table", "".join(rows)) if facts else ""
 
 
-def table(release: Release) -> str:
+def table(release: ReleaseView) -> str:
     """Return the rows of a release; what is beyond the first sixty is folded away."""
     head, rows = header(release), [cells(release, row) for row in release]
     shown = rows_table(head, rows[:_MOST_ROWS])
@@ -102,7 +98,7 @@ def rows_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return element("table", line("th", head) + "".join(line("td", row) for row in rows))
 
 
-def plan_cell(plan: Plan, steps: Sequence[tuple[str, float, str]], words: Sequence[str]) -> str:
+def plan_cell(plan: PlanView, steps: Sequence[tuple[str, float, str]], words: Sequence[str]) -> str:
     """Return a plan: how the budget is divided, what it predicts, and the advice.
 
     ``steps`` are names, percent of the budget and purposes; ``words`` are the predictions.

@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tametail.drawing.bars import steps_bar
 from tametail.errors import ParameterError
@@ -27,14 +26,12 @@ from tametail.report.words import (
     sentence,
     title_of,
 )
-
-if TYPE_CHECKING:
-    from tametail.release import Release
+from tametail.views import ReleaseView
 
 _DATA = re.compile(r'<script type="application/json" id="release">(.*?)</script>', re.DOTALL)
 
 
-def write_report(release: Release, path: str | os.PathLike[str]) -> None:
+def write_report(release: ReleaseView, path: str | os.PathLike[str]) -> None:
     """Write the report of a release to a file."""
     try:
         Path(path).write_text(report_text(release), encoding="utf-8")
@@ -51,7 +48,7 @@ def read_report(page: str) -> str | None:
     return None if found is None else found[1].replace("<\\/", "</")
 
 
-def report_text(release: Release) -> str:
+def report_text(release: ReleaseView) -> str:
     """Return the report of a release.
 
     >>> import tametail as tt
@@ -78,7 +75,7 @@ def stylesheet() -> str:
     return files("tametail.report").joinpath("style.css").read_text(encoding="utf-8")
 
 
-def _sections(release: Release, title: str) -> Iterator[str]:
+def _sections(release: ReleaseView, title: str) -> Iterator[str]:
     yield element(
         "header", text("p", "tametail", class_="brand") + text("h1", title) + _when(release)
     )
@@ -92,7 +89,7 @@ def _sections(release: Release, title: str) -> Iterator[str]:
     yield section("Check it", _check(release))
 
 
-def result_parts(release: Release) -> Iterator[str]:
+def result_parts(release: ReleaseView) -> Iterator[str]:
     """Yield the result: the sentence, the notes in plain sight, the pictures and the table."""
     yield text("p", sentence(release), class_="lead")
     yield notes_list(release)
@@ -116,14 +113,14 @@ def facts(pairs: Iterable[tuple[str, str]]) -> str:
     return element("dl", "".join(drawn))
 
 
-def notes_list(release: Release) -> str:
+def notes_list(release: ReleaseView) -> str:
     """Return all notes, warnings first in colour; nothing if there is none."""
     told = zip(release.notes, said(release), strict=True)
     drawn = [text("li", _sentence_case(words), class_=WORDS[note.kind]) for note, words in told]
     return element("ul", "".join(drawn), class_="notes") if drawn else ""
 
 
-def result_table(release: Release) -> str:
+def result_table(release: ReleaseView) -> str:
     """Return the rows; for one mean, its intervals and what they are made of."""
     if not release.means:
         return text("p", "There is no row.")
@@ -152,13 +149,13 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool =
     return element("div", inner, class_="wide", tabindex=0, role="region", aria_label="table")
 
 
-def _under(release: Release) -> str:
+def _under(release: ReleaseView) -> str:
     if len(release) == 1 and release.groups is None:
         return "The dot is the mean; each line is an interval, with what it is for above it."
     return caption(release).partition(";")[0] + "."
 
 
-def _when(release: Release) -> str:
+def _when(release: ReleaseView) -> str:
     issued = release.issued
     if issued is None:
         return text("p", "replayed from recorded answers", class_="quiet")
@@ -167,7 +164,7 @@ def _when(release: Release) -> str:
     return element("p", f"{moment} · release {text('code', issued.release_id)}", class_="quiet")
 
 
-def _spent(release: Release) -> str:
+def _spent(release: ReleaseView) -> str:
     content = text("p", release.guarantee)
     steps = release.plan.shares()
     if release.plan.n is not None:  # otherwise a private count decided how the rest was divided
@@ -182,11 +179,11 @@ def _spent(release: Release) -> str:
     return content + facts([(name, receipt[key]) for name, key in names if key in receipt])
 
 
-def _version(release: Release) -> str:
+def _version(release: ReleaseView) -> str:
     return version("tametail") if release.issued is None else release.issued.version
 
 
-def _check(release: Release) -> str:
+def _check(release: ReleaseView) -> str:
     words = (
         "Every number on this page follows from the plan and the noisy answers, which lie in this "
         f"file. With tametail {_version(release)}, "

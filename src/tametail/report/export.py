@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from tametail.release import Release
+from tametail.views import ReleaseView
 
 
-def csv_text(release: Release) -> str:
+def csv_text(release: ReleaseView) -> str:
     """Return the rows as CSV, with the columns of :meth:`Release.to_frame`."""
     columns = release.cells()
     text = io.StringIO()

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from tametail.explain import covers, ends_of, name_of
+from tametail.means import Mean
 from tametail.tail import Bounded, Moment
-
-if TYPE_CHECKING:
-    from tametail.means import Mean
-    from tametail.planning import Plan
-    from tametail.release import Release
+from tametail.views import PlanView, ReleaseView
 
 
-def title_of(release: Release) -> str:
+def title_of(release: ReleaseView) -> str:
     """Return what was released, as a title.
 
     >>> import tametail as tt
@@ -32,7 +28,7 @@ def title_of(release: Release) -> str:
     return what if groups is None else f"{what} by {' and '.join(groups.by)}"
 
 
-def sentence(release: Release) -> str:
+def sentence(release: ReleaseView) -> str:
     """Return the result as one or two sentences that may be published as they are.
 
     >>> import tametail as tt
@@ -55,7 +51,7 @@ def sentence(release: Release) -> str:
     return f"{found} ({100 * release.confidence:g}% interval {ends}, {covers(first)})."
 
 
-def _sentence_of_many(release: Release) -> str:
+def _sentence_of_many(release: ReleaseView) -> str:
     rows = sorted(release.means, key=lambda row: row.value)
     least, most = rows[0], rows[-1]
     what = "means" if release.groups is None else f"means by {' and '.join(release.groups.by)}"
@@ -85,7 +81,7 @@ def number(value: float) -> str:
     return written.rstrip("0").rstrip(".") if digits > 0 else written
 
 
-def assumptions(plan: Plan) -> list[tuple[str, str]]:
+def assumptions(plan: PlanView) -> list[tuple[str, str]]:
     """Return what was assumed and chosen, as names and words; public numbers all."""
     request, unit = plan.request, plan.unit
     found = [("Protected", f"any one {unit.thing}" + _who(plan))]
@@ -114,7 +110,7 @@ def assumptions(plan: Plan) -> list[tuple[str, str]]:
     return found
 
 
-def _who(plan: Plan) -> str:
+def _who(plan: PlanView) -> str:
     person = plan.unit.person
     if person is None:
         return ""
@@ -139,7 +135,7 @@ def _tail(tail: object) -> str:
     return str(tail)
 
 
-def method_text(release: Release, version: str) -> str:
+def method_text(release: ReleaseView, version: str) -> str:
     """Return a paragraph for a methods section."""
     several = len(release) > 1
     return (
@@ -150,7 +146,7 @@ def method_text(release: Release, version: str) -> str:
     )
 
 
-def _steps(release: Release) -> str:
+def _steps(release: ReleaseView) -> str:
     if "winsorised" not in release.method:
         return ""
     return (
@@ -160,7 +156,7 @@ def _steps(release: Release) -> str:
     )
 
 
-def _interval(release: Release) -> str:
+def _interval(release: ReleaseView) -> str:
     if release.confidence is None or not release.means or not release.means[0].intervals:
         return ""
     told = [

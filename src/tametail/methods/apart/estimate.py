@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tametail.means import Estimate
 from tametail.methods.winsorised.column import ColumnPlan
 from tametail.methods.winsorised.estimate import winsorised_mean
-from tametail.planning import COUNT, Plan, Step
+from tametail.plans import COUNT, Plan, Step
 from tametail.privacy.budget import Budget
 
 if TYPE_CHECKING:

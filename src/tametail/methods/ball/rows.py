@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from tametail.methods.ball.shares import SPREAD_SHARE, shares
-from tametail.planning import Plan, Step
+from tametail.plans import Plan, Step
 from tametail.privacy.budget import Budget
 from tametail.privacy.unit import Unit
 from tametail.request import Range, Request

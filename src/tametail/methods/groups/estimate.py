@@ -35,7 +35,7 @@ from tametail.methods.winsorised.counts import Tails, octave_nodes
 from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.methods.winsorised.shares import halvings
 from tametail.notes import Note
-from tametail.planning import COUNT, KEYS, Plan
+from tametail.plans import COUNT, KEYS, Plan
 from tametail.privacy.budget import noise_for
 from tametail.queries.column import ClippedSum, Count, Lattice, Median, edge_above
 from tametail.queries.groups import Cells, KeyCounts, Keyed

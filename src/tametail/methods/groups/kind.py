@@ -7,7 +7,7 @@ from tametail.methods.groups.estimate import means_by_group
 from tametail.methods.winsorised import column
 from tametail.methods.winsorised import predict as prediction
 from tametail.notes import Note, few_records
-from tametail.planning import Plan, Step
+from tametail.plans import Plan, Step
 from tametail.privacy.budget import Budget
 from tametail.request import Request
 

@@ -14,7 +14,7 @@ from tametail.methods.apart.estimate import divided
 from tametail.methods.groups import constants as tuned
 from tametail.methods.winsorised.column import ColumnPlan, divide, working
 from tametail.methods.winsorised.constants import COUNT_SHARE
-from tametail.planning import COUNT, KEYS, REST, Plan, Step
+from tametail.plans import COUNT, KEYS, REST, Plan, Step
 from tametail.privacy.budget import Approx, Budget, Pure, compose
 from tametail.request import Range, Request
 from tametail.tail import Bounded, Tail

@@ -27,14 +27,15 @@ from tametail.inequalities.risk import split_risk
 from tametail.means import MEAN, WINSORISED, Estimate, Interval
 from tametail.methods.persons.shares import ROWS_TAIL
 from tametail.methods.winsorised import column
-from tametail.methods.winsorised.clip import Clip, choose_clip
+from tametail.methods.winsorised.clip import choose_clip
+from tametail.methods.winsorised.clip_points import Clip
 from tametail.methods.winsorised.column import ColumnPlan
 from tametail.methods.winsorised.counts import Tails, octave_nodes
 from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.methods.winsorised.reference import Reference
 from tametail.methods.winsorised.sums import squares_bound, squares_query
 from tametail.notes import Note
-from tametail.planning import Step
+from tametail.plans import Step
 from tametail.privacy.budget import Budget, Noise, noise_for
 from tametail.queries.column import RELATIVE_ROUNDING, DistanceSum, Lattice
 from tametail.queries.persons import PersonMean, PersonResidual, PersonRows

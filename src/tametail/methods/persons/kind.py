@@ -12,7 +12,7 @@ from tametail.methods.persons.shares import FEASIBLE, PURPOSES, divide, names
 from tametail.methods.winsorised import column
 from tametail.methods.winsorised import predict as prediction
 from tametail.notes import Note, few_records
-from tametail.planning import Plan, Step
+from tametail.plans import Plan, Step
 from tametail.privacy.budget import Budget
 from tametail.queries.column import Count
 from tametail.request import Request

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from tametail.methods.winsorised.shares import spread_share
-from tametail.planning import Step
+from tametail.plans import Step
 from tametail.privacy.budget import Budget
 
 #: What each step is for, in the words of the printed plan.

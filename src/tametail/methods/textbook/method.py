@@ -9,7 +9,7 @@ from tametail.methods.textbook import predict
 from tametail.methods.textbook.estimate import textbook_mean
 from tametail.methods.winsorised.column import ColumnPlan, are_bounded, working
 from tametail.methods.winsorised.shares import is_hopeless
-from tametail.planning import Plan, Step
+from tametail.plans import Plan, Step
 from tametail.privacy.budget import Budget
 from tametail.request import Request
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from tametail.inequalities.truncation import bias_constant
 from tametail.methods.winsorised import constants as tuned
+from tametail.methods.winsorised.clip_points import Clip
 from tametail.methods.winsorised.counts import Anchors, Pair, Tails, windows
 from tametail.methods.winsorised.curves import Array, Fit, Judgement
 from tametail.methods.winsorised.reference import Reference
@@ -25,38 +26,6 @@ from tametail.tail import Bounded, Moment
 
 if TYPE_CHECKING:
     from tametail.methods.winsorised.column import ColumnPlan as Plan
-
-
-@dataclass(frozen=True, slots=True)
-class Clip:
-    """Records are clipped to [centre - below, centre + above]; both are 0 if nothing is seen.
-
-    Both are on edges of sixteenths of octaves, where ``DistanceSum`` can clip.
-
-    ``excess`` is what to add to the sum for what clipping takes away, ``offset`` estimates the
-    distance of the mean from the centre, give or take ``doubt``. If it is to be ``counted``, the
-    mean may be so far from there that the count beside the sum matters under both units.
-    ``anchors`` are the highest nodes where records are seen.
-    """
-
-    centre: float
-    below: float
-    above: float
-    excess: float = 0.0
-    offset: float = 0.0
-    doubt: float = 0.0
-    counted: bool = False
-    anchors: tuple[int | None, int | None] = (None, None)
-
-    @property
-    def side(self) -> float:
-        """The larger distance of a clip point from the centre."""
-        return max(self.below, self.above)
-
-    @property
-    def sees(self) -> bool:
-        """Whether any records stand out of the noise."""
-        return self.anchors != (None, None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tametail.errors import InternalError
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.shares import is_hopeless, shares, spread_share
-from tametail.planning import REST, Plan, Step
+from tametail.plans import REST, Plan, Step
 from tametail.privacy.budget import Approx, Budget, Pure, compose
 from tametail.privacy.unit import Unit
 from tametail.request import Range, Request

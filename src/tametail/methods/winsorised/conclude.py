@@ -13,7 +13,7 @@ from tametail.methods.winsorised.interval import intervals_around
 from tametail.methods.winsorised.predict import foresee
 
 if TYPE_CHECKING:
-    from tametail.methods.winsorised.clip import Clip
+    from tametail.methods.winsorised.clip_points import Clip
     from tametail.methods.winsorised.column import ColumnPlan as Plan
     from tametail.methods.winsorised.counts import Tails
     from tametail.methods.winsorised.sums import Sum

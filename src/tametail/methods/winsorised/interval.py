@@ -36,7 +36,7 @@ from tametail.methods.winsorised.reference import Answers, Reference
 from tametail.privacy.budget import Noise
 
 if TYPE_CHECKING:
-    from tametail.methods.winsorised.clip import Clip
+    from tametail.methods.winsorised.clip_points import Clip
     from tametail.methods.winsorised.column import ColumnPlan as Plan
     from tametail.methods.winsorised.counts import Tails
     from tametail.methods.winsorised.sums import Sum

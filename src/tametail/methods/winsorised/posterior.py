@@ -19,7 +19,7 @@ from tametail.methods.winsorised.calibrated import Error, parts
 from tametail.methods.winsorised.clip import fit_side
 
 if TYPE_CHECKING:
-    from tametail.methods.winsorised.clip import Clip
+    from tametail.methods.winsorised.clip_points import Clip
     from tametail.methods.winsorised.column import ColumnPlan as Plan
     from tametail.methods.winsorised.counts import Array, Tails
     from tametail.methods.winsorised.sums import Sum

@@ -21,7 +21,7 @@ from tametail.queries.column import SOFT_ONE
 from tametail.tail import Moment
 
 if TYPE_CHECKING:
-    from tametail.methods.winsorised.clip import Clip
+    from tametail.methods.winsorised.clip_points import Clip
     from tametail.methods.winsorised.column import ColumnPlan as Plan
     from tametail.methods.winsorised.sums import Sum
 

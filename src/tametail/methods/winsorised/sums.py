@@ -13,7 +13,7 @@ from tametail.privacy.budget import Budget, Noise, Zcdp, noise_for
 from tametail.queries.column import RELATIVE_ROUNDING, SOFT_ONE, DistanceSum, Lattice, Squares
 
 if TYPE_CHECKING:
-    from tametail.methods.winsorised.clip import Clip
+    from tametail.methods.winsorised.clip_points import Clip
     from tametail.methods.winsorised.column import ColumnPlan as Plan
     from tametail.methods.winsorised.counts import Tails
 

@@ -1,0 +1,411 @@
+"""A plan: everything that is decided before any record is read.
+
+It turns a request into priced steps. It is made from public numbers alone, prints itself, goes to
+JSON and back, and predicts the error of the release that follows it. What a step is, and how good
+the outcome will be, its *method* knows; the plan knows the method by name.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+from tametail._json import Json, not_as_written, read_json
+from tametail._shown import shown
+from tametail._validate import count, probability
+from tametail.errors import BudgetError, InternalError, ParameterError, TametailError
+from tametail.notes import Note
+from tametail.privacy.budget import Approx, Budget, Pure, compose, fits, noise_for
+from tametail.privacy.unit import Unit
+from tametail.request import Range, Request
+from tametail.tail import Tail
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: Format of the JSON text.
+FORMAT = 2
+
+#: Noise for a step that may spend less than this does not fit in 64 bits.
+_LEAST_STEP = 1e-9
+
+#: What is asked first if the number of records is unknown, and what is left for all that follows.
+COUNT, REST = "count", "rest"
+
+#: A noisy count is that unlikely to be as far off as it is doubted to be.
+_UNUSUAL = 0.001
+
+#: The private choice of keys, which comes before all else.
+KEYS = "keys"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One question to the data and what it costs; some are asked in more than one round."""
+
+    name: str
+    cost: Budget
+    round: int = 1
+
+    def to_dict(self) -> Json:
+        """Return plain values, ready for JSON."""
+        return {"name": self.name, "round": self.round, "cost": self.cost.to_dict()}
+
+
+class Method(Protocol):
+    """What a plan asks its method, by name."""
+
+    @property
+    def purposes(self) -> dict[str, str]:
+        """What each step is for, in the words of the printed plan."""
+
+    def working(self, budget: Budget) -> Budget:
+        """Return the budget in the notion in which the steps are paid."""
+
+    def names(self, request: Request) -> tuple[tuple[str, int], ...]:
+        """Return the names and rounds of the steps, once the number of records is known."""
+
+    def rmse(self, plan: Plan) -> float | tuple[float, ...] | None:
+        """Predict the error in the units of the records, where a scale was told."""
+
+    def relative_rmse(self, plan: Plan) -> float | None:
+        """Predict the error in standard deviations of the reference law."""
+
+    def half_width(self, plan: Plan, confidence: float) -> float | None:
+        """Predict the half-width of the interval."""
+
+    def foresee(self, plan: Plan) -> tuple[Note, ...]:
+        """Return the notes that a release would carry, by public numbers alone."""
+
+    def reasons(self, plan: Plan) -> tuple[str, ...]:
+        """Say why this method was chosen, where there was a choice."""
+
+
+class Methods(Protocol):
+    """All methods, and the choice between them."""
+
+    def find(self, name: str) -> Method:
+        """Return the method of this name."""
+
+    def plan(self, request: Request, n: int | None) -> Plan:
+        """Choose a method, and divide the budget between its steps."""
+
+    def continued(self, plan: Plan, n: int) -> Plan:
+        """Return the plan for what is left, once the private count is known."""
+
+    def left(self, plan: Plan) -> Budget:
+        """Return what the steps may spend together, besides a private count."""
+
+
+#: Methods are written in terms of plans, so no import leads from here to them: they are handed in.
+_IN_USE: list[Methods] = []
+
+
+def use_methods(methods: Methods) -> None:
+    """Say which methods plans are made by and asked about; :mod:`tametail.planning` does."""
+    _IN_USE[:] = [methods]
+
+
+def _methods() -> Methods:
+    if not _IN_USE:
+        raise InternalError("plans have no methods yet: import tametail.planning.")
+    return _IN_USE[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the means of a request will be released.
+
+    ``n`` is the public number of records (replace-one) or the caller's guess (add-remove). If it
+    is None, a small private count comes first, and :meth:`with_count` fixes the other steps. Beside
+    a guess an even smaller one comes first: a guess may cost accuracy, but never memory.
+
+    >>> import tametail as tt
+    >>> plan = tt.plan(n=10_000, epsilon=1, unit="replace-one", confidence=None)
+    >>> [step.name for step in plan.steps]
+    ['centre', 'tail', 'sum']
+    >>> Plan.from_json(plan.to_json()) == plan
+    True
+    """
+
+    request: Request
+    n: int | None
+    method: str
+    steps: tuple[Step, ...]
+
+    @classmethod
+    def of(cls, request: Request) -> Plan:
+        """Plan a request."""
+        return _methods().plan(request, request.n)
+
+    @property
+    def budget(self) -> Budget:
+        """The whole budget that was asked for."""
+        return self.request.budget
+
+    @property
+    def unit(self) -> Unit:
+        """The unit of protection."""
+        return self.request.unit
+
+    @property
+    def missing(self) -> str:
+        """What happens to missing records: "skip", or the promise that there are "none"."""
+        return self.request.missing
+
+    @property
+    def confidence(self) -> float | None:
+        """The confidence that was asked for; None if no interval was."""
+        return self.request.confidence
+
+    @property
+    def target(self) -> str:
+        """Whose mean the interval is for: "population" or "data"."""
+        return self.request.target
+
+    @property
+    def dim(self) -> int:
+        """The number of columns."""
+        return self.request.dim
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns; their numbers, before there are data."""
+        return tuple(column.name for column in self.request.columns)
+
+    @property
+    def tails(self) -> tuple[Tail, ...]:
+        """What is assumed about each column."""
+        return tuple(column.tail for column in self.request.columns)
+
+    @property
+    def possible(self) -> tuple[Range, ...]:
+        """Where the mean of each column can be."""
+        return tuple(column.possible for column in self.request.columns)
+
+    def cost(self, name: str, round: int = 1) -> Budget:  # noqa: A002 - as the field is called
+        """Return what a step may spend."""
+        found = (step.cost for step in self.steps if (step.name, step.round) == (name, round))
+        return next(found)
+
+    def has(self, name: str) -> bool:
+        """Say whether there is a step called ``name``."""
+        return any(step.name == name for step in self.steps)
+
+    @property
+    def left(self) -> Budget:
+        """What the steps may spend together, once the number of records has been paid for.
+
+        In the notion in which the steps are paid.
+        """
+        return _methods().left(self)
+
+    @property
+    def spending(self) -> Budget:
+        """What all steps cost together, in the notion that was asked for.
+
+        A release states it, whichever way its answers went.
+        """
+        return _total([step.cost for step in self.steps], self.budget.spendable())
+
+    @property
+    def passes(self) -> int:
+        """How often a file or a Spark frame is read: once for count and sample, once for distances.
+
+        That is for one column: nothing else reads the data, as sum, spread and a second look come
+        out of the distances. Only the public number of rows, under replace-one, takes one more pass
+        over a CSV file, and a centre that has to be looked for again takes two.
+        """
+        return 2
+
+    def with_names(self, names: Sequence[str]) -> Plan:
+        """Return the plan for columns of these names."""
+        return replace(self, request=self.request.with_names(names))
+
+    def about(self, person: str | Sequence[str] | None, where: str | None) -> Plan:
+        """Return the plan for these persons and records; None leaves what it says."""
+        request = self.request.about(person, where)
+        return self if request is self.request else replace(self, request=request)
+
+    def with_count(self, noisy_count: int) -> Plan:
+        """Return the plan for the other steps, once the private count is known.
+
+        A guess of n fixed them before; it is raised to what the count says at least.
+        """
+        if self.n is None:
+            return _methods().continued(self, max(noisy_count, 1))
+        doubt = noise_for(self.cost(COUNT), 1, 1).quantile(_UNUSUAL)
+        return replace(self, n=max(self.n, math.floor(noisy_count - doubt)))
+
+    def with_size(self, size: int) -> Plan:
+        """Return the plan for data of this public size; steps that were fixed stay as they are."""
+        return _methods().plan(self.request, size) if self.n is None else replace(self, n=size)
+
+    def for_size(self, size: int) -> Plan:
+        """Return the plan that would have been made for data of this size."""
+        return replace(self, n=None).with_size(size)
+
+    @property
+    def rmse(self) -> float | tuple[float, ...] | None:
+        """The root mean squared error, from the tail's scale; None without one.
+
+        For one column it is a bound. For several there is one number for each, if every scale was
+        told: what ``relative_rmse`` is in these scales.
+        """
+        return _methods().find(self.method).rmse(self)
+
+    @property
+    def relative_rmse(self) -> float | None:
+        """The root mean squared error of a column, in standard deviations of the reference law.
+
+        The reference is a lognormal law with sigma = 1, a usual shape of charges and claims, in
+        independent columns; None if n is unknown.
+        """
+        return _methods().find(self.method).relative_rmse(self)
+
+    def half_width(self, confidence: float = 0.95) -> float | None:
+        """The expected half-width of the intervals, from the tail's scale.
+
+        Without a scale, and for several columns, it is in standard deviations of the reference law.
+        """
+        return _methods().find(self.method).half_width(self, probability(confidence=confidence))
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        """What would help, if the plan expects trouble: the texts of :attr:`foreseen`."""
+        return tuple(note.text for note in self.foreseen)
+
+    @property
+    def foreseen(self) -> tuple[Note, ...]:
+        """The notes that a release of this plan would carry, as public numbers tell."""
+        return _methods().find(self.method).foresee(self)
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the predicted error against n, with what no algorithm can beat below it."""
+        from tametail.plots import plot_plan
+
+        return plot_plan(self, ax)
+
+    def __str__(self) -> str:
+        from tametail.explain import describe_plan
+
+        return describe_plan(self, _methods().find(self.method).reasons(self))
+
+    def shares(self) -> tuple[tuple[str, float, str], ...]:
+        """Return each step's name, its part of the budget in percent, and what it is for.
+
+        >>> import tametail as tt
+        >>> [name for name, part, purpose in tt.plan(n=1000, epsilon=1).shares() if part > 30]
+        ['sum']
+        """
+        method = _methods().find(self.method)
+        whole = method.working(self.budget).values()[0]
+        asked = Counter(step.name for step in self.steps)
+        return tuple(
+            (
+                f"{step.name} {step.round}" if asked[step.name] > 1 else step.name,
+                100 * step.cost.values()[0] / whole,
+                method.purposes[step.name],
+            )
+            for step in self.steps
+        )
+
+    def __repr__(self) -> str:
+        size = "unknown" if self.n is None else f"{self.n:,}"
+        return f"<Plan: {self.method}, n = {size}, {self.budget}, {self.unit}>"
+
+    def _repr_html_(self) -> str:
+        from tametail.explain import predictions
+        from tametail.report.cells import plan_cell
+
+        return plan_cell(self, self.shares(), list(predictions(self)))
+
+    def to_dict(self) -> Json:
+        """Return plain values, ready for JSON."""
+        return {
+            "format": FORMAT,
+            "request": self.request.to_dict(),
+            "n": self.n,
+            "method": self.method,
+            "steps": [step.to_dict() for step in self.steps],
+        }
+
+    @classmethod
+    def from_dict(cls, record: Json) -> Plan:
+        """Undo :meth:`to_dict`; a plan that was changed to cost more than its budget is refused."""
+        if not isinstance(record, dict) or "format" not in record:
+            raise ParameterError(_REFUSAL)
+        if not isinstance(record["format"], int) or record["format"] != FORMAT:
+            raise ParameterError(
+                f"{_REFUSAL} It has format {shown(record['format'])}, and this version reads "
+                "format "
+                f"{FORMAT}: plan again."
+            )
+        try:
+            steps = [
+                Step(step["name"], Budget.from_dict(step["cost"]), step["round"])
+                for step in record["steps"]
+            ]
+            n = None if record["n"] is None else count(n=record["n"])
+            made = cls(Request.from_dict(record["request"]), n, record["method"], tuple(steps))
+        except TametailError:
+            raise
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+            raise not_as_written(_REFUSAL, error) from None
+        made._check_steps()
+        return made
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return the plan as JSON; :meth:`from_json` gives it back."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Plan:
+        """Undo :meth:`to_json`."""
+        return cls.from_dict(read_json(text, _REFUSAL))
+
+    def _check_steps(self) -> None:
+        """Refuse steps that are not the method's, or cost more than the budget together."""
+        method = _methods().find(self.method)
+        names: tuple[tuple[str, int], ...] = ((COUNT, 1), (REST, 1))
+        if self.n is not None:  # perhaps a private count
+            names = names[:1] * self.has(COUNT) + method.names(self.request)
+        groups = self.request.groups
+        names = ((KEYS, 1),) * (groups is not None and groups.keys is None) + names
+        notion = type(method.working(self.budget))
+        if [(step.name, step.round) for step in self.steps] != list(names) or not all(
+            isinstance(step.cost, Approx if step.name == KEYS else notion) for step in self.steps
+        ):
+            words = [name for name, _ in names]
+            raise ParameterError(f"the steps of the plan were changed: it has the steps {words}.")
+        if any(step.cost.strength < _LEAST_STEP for step in self.steps):
+            raise ParameterError("a step of the plan costs next to nothing: give it more.")
+        if not fits(self.spending, self.budget.spendable()):
+            raise BudgetError(
+                f"the steps of the plan cost {self.spending}, beyond its {self.budget}."
+            )
+
+
+_REFUSAL = "this is not a plan: write what Plan.to_json() or Plan.to_dict() gave."
+
+
+def _total(costs: list[Budget], budget: Budget) -> Budget:
+    """Return what costs add up to, in the notion of ``budget``.
+
+    Pure costs are added as such, even if they would fit an approximate budget by way of zCDP.
+    """
+    plain = all(isinstance(cost, Pure) for cost in costs)
+    delta = budget.delta if isinstance(budget, Approx) else None
+    if delta is None or not plain:
+        total = compose(costs, type(budget), delta)
+    else:
+        total = compose(costs, Pure)
+        if isinstance(total, Pure):
+            total = Approx(total.epsilon, delta)
+    if total is None:
+        raise InternalError("a plan without a step")
+    return total
