@@ -100,6 +100,18 @@ def test_a_contradicted_assumption_is_a_warning():
     assert "doubtful" in warned(release)
 
 
+@pytest.mark.parametrize("law", ["lognormal", "exponential", "normal", "standard_cauchy"])
+def test_a_moment_half_as_large_as_it_is_raises_doubt(law):
+    records = np.clip(getattr(np.random.default_rng(9), law)(size=20_000), -20, 20)
+    deviation = float(records.std())
+    for unit in ("add-remove", "replace-one"):
+        true = tt.mean(records, epsilon=1, tail=tt.Moment(2, deviation), unit=unit)
+        assert true.assumption_doubtful is False
+        wrong = tt.mean(records, epsilon=1, tail=tt.Moment(2, deviation / 2), unit=unit)
+        assert wrong.assumption_doubtful
+        assert "doubtful" in warned(wrong)
+
+
 def test_few_records_are_said_though_n_is_unknown():
     release = tt.mean(lognormal(100), epsilon=0.5)
     assert release.plan.advice == ()  # n is not public

@@ -10,6 +10,7 @@ from tametail.engines.open import open_table
 from tametail.errors import InternalError
 from tametail.inequalities.quantiles import sum_quantile
 from tametail.methods.winsorised.counts import Tails, windows
+from tametail.methods.winsorised.doubt import contradicts
 from tametail.privacy.budget import Noise
 from tametail.queries.column import SOFT_ONE, TailNodes
 
@@ -65,18 +66,35 @@ def test_gaussian_noise_uses_chernoff():
 def test_records_within_the_assumption_raise_no_doubt():
     records = np.random.default_rng(2).uniform(-1, 1, 10_000)
     tails = _tails(records)
-    assert tails.contradicts(tt.Bounded(-1.0, 1.0), 0.0, 0.0, 10_000) is False
-    assert tails.contradicts(tt.Moment(2, 0.58), 0.0, 0.0, 10_000) is False
-    assert tails.contradicts(None, 0.0, 0.0, 10_000) is None
+    assert contradicts(tt.Bounded(-1.0, 1.0), tails, 0.0, 0.0, 10_000) is False
+    assert contradicts(tt.Moment(2, 0.58), tails, 0.0, 0.0, 10_000) is False
+    assert contradicts(None, tails, 0.0, 0.0, 10_000) is None
     far = _tails(np.concatenate([records, [500.0] * 2000]))
-    assert far.contradicts(tt.Bounded(-1.0, 1.0), 0.0, 0.0, 12_000) is True
-    assert far.contradicts(tt.Moment(2, 0.58), 0.0, 0.0, 12_000) is True
+    assert contradicts(tt.Bounded(-1.0, 1.0), far, 0.0, 0.0, 12_000) is True
+    assert contradicts(tt.Moment(2, 0.58), far, 0.0, 0.0, 12_000) is True
 
 
 @pytest.mark.parametrize("end", [1.0, 2.0, 1.5])
 def test_records_at_the_very_bound_raise_no_doubt(end):
     tails = _tails(np.full(100_000, end))
-    assert tails.contradicts(tt.Bounded(-end, end), 0.0, end, 100_000) is False
+    assert contradicts(tt.Bounded(-end, end), tails, 0.0, end, 100_000) is False
+
+
+@pytest.mark.parametrize("k", [1.5, 2.0, 3.0, 4.0])
+def test_a_moment_that_is_too_small_raises_doubt(k):
+    """Once Moment(2, sd/10) was never flagged on four of five columns."""
+    records = np.random.default_rng(3).exponential(size=20_000)
+    off, tails = 1 - np.log(2), _tails(records - np.log(2), Noise("laplace", 4.0 * SOFT_ONE))
+    scale = float(np.mean(np.abs(records - 1) ** k) ** (1 / k))
+    assert contradicts(tt.Moment(k, scale), tails, 0.0, off, 20_000) is False
+    assert contradicts(tt.Moment(k, scale / 2), tails, 0.0, off, 20_000) is True
+
+
+def test_records_in_the_octave_of_a_bound_but_beyond_it_raise_doubt():
+    records = np.random.default_rng(4).uniform(0.0, 1.9, 20_000)
+    tails = _tails(records, Noise("laplace", 4.0 * SOFT_ONE))
+    assert contradicts(tt.Bounded(-1.0, 1.9), tails, 0.0, 1.0, 20_000) is False
+    assert contradicts(tt.Bounded(-1.0, 1.2), tails, 0.0, 1.0, 20_000) is True
 
 
 def test_windows_add_up_four_nodes():

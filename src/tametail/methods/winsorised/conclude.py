@@ -9,6 +9,7 @@ from tametail import notes
 from tametail.means import Estimate, Interval, cut
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.calibrated import Error
+from tametail.methods.winsorised.doubt import contradicts
 from tametail.methods.winsorised.interval import intervals_around
 from tametail.methods.winsorised.predict import foresee
 
@@ -30,7 +31,10 @@ def conclude(plan: Plan, clip: Clip, tails: Tails, total: Sum, squares: float) -
         first, *rest = intervals_around(plan, value, clip, tails, total, squares)  # line 23
         found = (first if held else cut(first, plan.possible), *rest)
         intervals = tuple(replace(one, confidence=plan.confidence) for one in found)
-    doubtful = tails.contradicts(plan.tail, clip.centre, value, total.count)  # line 24
+    off = abs(value - clip.centre)
+    if plan.tail is not None and clip.sees:
+        off += max(Error.of(plan, clip, tails, total).reach(tuned.DOUBT_RISK, s) for s in (-1, 1))
+    doubtful = contradicts(plan.tail, tails, clip.centre, off, total.count)  # line 24
     said = _notes(plan, clip, doubtful=bool(doubtful), clamped=raw != value, held=held)
     return Estimate(value, intervals, total.ends, held or doubtful, said)
 

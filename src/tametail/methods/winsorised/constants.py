@@ -277,6 +277,10 @@ HELD_BACK: Final = 1e-3
 #: Records beyond what a moment allows that make it doubtful, in standard deviations of their count.
 DOUBT: Final = 5.0
 
+#: The probability of a false alarm at one octave, if a moment is compared with what was assumed:
+#: less is surer, and sees less.
+DOUBT_RISK: Final = 1e-4
+
 # --- predictions (predict.py) ---------------------------------------------------------------------
 
 #: Below this n * epsilon the steps before the sum often fail.

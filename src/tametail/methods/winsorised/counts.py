@@ -170,29 +170,6 @@ class Tails:
         octave = math.frexp(distance)[1] - 1
         return min(max(octave - self.first, 0), len(self.above) - 1)
 
-    def contradicts(self, tail: Tail, centre: float, mean: float, n: float) -> bool | None:
-        """Say whether the counts show records that the tail assumption all but excludes.
-
-        A record counts at the next node above its distance too, hence the factors of 2.
-        """
-        if tail is None:
-            return None
-        if isinstance(tail, Bounded):
-            reach = (centre - tail.low, tail.high - centre)
-            return any(
-                bool(np.any(windows(counts)[self.distances > 2 * far] >= self._alarm))
-                for counts, far in zip((self.below, self.above), reach, strict=True)
-            )
-        far = np.maximum(self.distances / 2 - abs(mean - centre), tail.scale)
-        share = (tail.scale / far) ** tail.k
-        allowed = n * share + tuned.DOUBT * np.sqrt(n * share)
-        seen = windows(self.below) + windows(self.above)
-        return bool(np.any(seen >= allowed + 2 * self._alarm))
-
-    @property
-    def _alarm(self) -> float:
-        return self.scale * (tuned.THRESHOLD + 128 / tuned.OCTAVES_PER_SCALE)
-
 
 def noise_of_counts(plan: Plan, cost: Budget) -> Noise:
     """Return the noise on every soft count if the tail step may spend ``cost``."""
