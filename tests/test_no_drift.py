@@ -25,9 +25,9 @@ def both(**request):
 
 
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
-def test_rows_given_as_lists_are_rows(budget):
-    one = tt.mean([[x] for x in ROWS[:, 0].tolist()], budget=budget)
-    two = tt.mean(ROWS.tolist(), budget=budget)
+def test_rows_of_a_list_are_an_array(budget):
+    one = tt.mean(np.array([[x] for x in ROWS[:, 0].tolist()]), budget=budget)
+    two = tt.mean(np.array(ROWS.tolist()), budget=budget)
     assert (len(one), len(two)) == (1, 2)
     assert abs(float(one) - 3) < 0.5
     assert (np.abs(two.value - [3, -200]) < [0.5, 15]).all()

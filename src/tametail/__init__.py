@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from tametail.api import epsilon_for, mean, plan, replay, sample_size
     from tametail.interop import as_opendp
     from tametail.ledger import Ledger
+    from tametail.parse import Parse
     from tametail.privacy.budget import approx, pure, zcdp
     from tametail.release import Release
     from tametail.tail import Bounded, Moment
@@ -18,6 +19,7 @@ __all__ = [
     "Bounded",
     "Ledger",
     "Moment",
+    "Parse",
     "Release",
     "approx",
     "as_opendp",
@@ -39,6 +41,7 @@ _HOMES = {
     "Bounded": "tail",
     "Ledger": "ledger",
     "Moment": "tail",
+    "Parse": "parse",
     "Release": "release",
     "approx": "privacy.budget",
     "as_opendp": "interop",

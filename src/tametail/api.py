@@ -12,6 +12,7 @@ from tametail._shown import shown
 from tametail._validate import count, positive
 from tametail.errors import DataError, ParameterError, TametailError
 from tametail.issued import Issued
+from tametail.parse import Parse
 from tametail.paying import payment_of
 from tametail.planning import Plan
 from tametail.privacy.budget import Budget, Pure, parse_budget
@@ -58,6 +59,7 @@ def mean(
     other: str | None = None,
     borrow: str | None = "shape",
     simultaneous: bool | None = None,
+    parse: Parse | None = None,
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     release_id: str | None = None,
@@ -71,11 +73,11 @@ def mean(
     Parameters
     ----------
     data, column
-        A list or array; a frame (pandas, Polars, Arrow, DuckDB) and the name of a column; or the
-        path of a Parquet or CSV file and a column. Cells that are not numbers are missing. A list
-        of columns, a matrix, or a list of rows (the first says how many columns there are) gives
-        the means of several columns (docs/vectors.md); ``tail`` and ``within`` may then be lists
-        with one entry per column.
+        An array, or a list, whose items are cells; a frame (pandas, Polars, Arrow, DuckDB) and the
+        name of a column; or the path of a Parquet or CSV file, or a list of paths, and a column.
+        Cells that are not numbers are missing. A list of columns, or a matrix (for rows in a list:
+        ``numpy.array(rows)``), gives the means of several columns (docs/vectors.md); ``tail`` and
+        ``within`` may then be lists with one entry per column.
     epsilon, delta, rho, budget
         The privacy budget: ``epsilon`` (pure), ``epsilon`` and ``delta`` (approximate), ``rho``
         (zCDP), or a ``budget`` object.
@@ -129,6 +131,10 @@ def mean(
     simultaneous
         None: intervals hold for all columns of a group together; True: for all groups too; False:
         for each mean alone.
+    parse
+        How numbers are written in CSV files and in text: :class:`~tametail.Parse` has the signs for
+        fractions, thousands and currencies, delimiter, header and encoding
+        (docs/guide/written-numbers.md). A column that is declared as text is refused without it.
     ledger, dataset, release_id
         A :class:`~tametail.Ledger`, or its path or address, which is charged before any record is
         read; the name that it has for these data; and an id of your own, under which the same
@@ -163,12 +169,12 @@ def mean(
         raise ParameterError(_NO_WEIGHTS)
     payment = payment_of(ledger, dataset, release_id)
     if plan is None:
-        request = Said.parse(**said, person=person, where=where)
+        request = Said.parse(**said, person=person, where=where, parse=parse)
         engine = _open(data, column, request)
         planned = Plan.of(request.about(engine.columns))
     else:
         _check_left_alone(said)
-        planned = _checked(plan).about(person, where)
+        planned = _checked(plan).about(person, where, parse)
         engine = _open(data, column, planned.request)
         planned = planned.with_names(engine.columns)
     if payment is not None:
@@ -364,12 +370,13 @@ def _open(
     from tametail.engines.open import open_groups, open_table
 
     try:
-        groups = asked.groups
+        groups, written = asked.groups, asked.written
         if groups is not None:
             return open_groups(
-                data, column, groups.by, groups.keys, where=asked.where, progress=progress
+                data, column, groups.by, groups.keys, written, where=asked.where, progress=progress
             )
-        return open_table(data, column, progress, person=asked.unit.person, where=asked.where)
+        person, where = asked.unit.person, asked.where
+        return open_table(data, column, progress, written, person=person, where=where)
     except DataError as error:
         raise type(error)(f"{error} Nothing was spent.") from None
 

@@ -226,9 +226,11 @@ class Plan:
         """Return the plan for columns of these names."""
         return replace(self, request=self.request.with_names(names))
 
-    def about(self, person: str | Sequence[str] | None, where: str | None) -> Plan:
+    def about(
+        self, person: str | Sequence[str] | None, where: str | None, parse: object = None
+    ) -> Plan:
         """Return the plan for these persons and records; None leaves what it says."""
-        request = self.request.about(person, where)
+        request = self.request.about(person, where, parse)
         return self if request is self.request else replace(self, request=request)
 
     def with_count(self, noisy_count: int) -> Plan:

@@ -89,9 +89,9 @@ class Release:
 
     Examples
     --------
-    >>> import tametail as tt
+    >>> import numpy, tametail as tt
     >>> rows = [[1.0, 20.0], [2.0, 30.0], [3.0, 40.0]] * 2_000
-    >>> release = tt.mean(rows, rho=0.5)
+    >>> release = tt.mean(numpy.array(rows), rho=0.5)
     >>> [row.column for row in release], release.value.shape
     (['0', '1'], (2,))
     >>> Release.from_json(release.to_json()) == release

@@ -19,6 +19,7 @@ from tametail._validate import count, flag, one_of, probability
 from tametail.errors import ParameterError, TametailError
 from tametail.expressions import Expression
 from tametail.grouping import Groups
+from tametail.parse import Parse, parse_parse
 from tametail.privacy.budget import Budget, parse_budget
 from tametail.privacy.unit import Unit
 from tametail.tail import Bounded, Tail, parse_tail, parse_within, tail_from_dict
@@ -86,6 +87,7 @@ class Request:
     rows: int | None = None
     where: str | None = None
     groups: Groups | None = None
+    written: Parse | None = None
 
     def __post_init__(self) -> None:
         if not self.columns:
@@ -143,8 +145,13 @@ class Request:
         """Whether an interval needs second moments of the records."""
         return self.confidence is not None and self.target == "population"
 
-    def about(self, person: str | Sequence[str] | None, where: str | None) -> Request:
-        """Return the same request, with the column of persons and the condition said now."""
+    def about(
+        self, person: str | Sequence[str] | None, where: str | None, parse: object = None
+    ) -> Request:
+        """Return the same request, with what is about the data said now.
+
+        That is the column of persons, the condition, and how numbers are written.
+        """
         request = self
         if person is not None:
             if self.unit.person is None:
@@ -154,6 +161,8 @@ class Request:
             request = replace(request, unit=Unit.parse(self.unit.value, person))
         if where is not None:
             request = replace(request, where=str(Expression.parse_condition(_text(where))))
+        if parse is not None:
+            request = replace(request, written=parse_parse(parse))
         return request
 
     def with_names(self, names: Sequence[str]) -> Request:
@@ -180,6 +189,7 @@ class Request:
             "person": self.unit.person,
             **{name: getattr(self, name) for name in (*_PLAIN, *_LATER)},
             "groups": None if self.groups is None else self.groups.to_dict(),
+            "parse": None if self.written is None else self.written.to_dict(),
         }
 
     @classmethod
@@ -189,7 +199,7 @@ class Request:
             raise ParameterError(_REFUSAL)
         try:
             columns = record["columns"]
-            said = Said.parse(
+            checked = Said.parse(
                 budget=Budget.from_dict(record["budget"]),
                 unit=record["unit"],
                 tail=[tail_from_dict(column["tail"]) for column in columns],
@@ -198,8 +208,9 @@ class Request:
                 **{name: record[name] for name in _PLAIN},
                 **{name: record[name] for name in _LATER if name in record},
                 **(record.get("groups") or {}),
+                parse=None if (said := record.get("parse")) is None else Parse.from_dict(said),
             )
-            return said.about([str(column["name"]) for column in columns])
+            return checked.about([str(column["name"]) for column in columns])
         except TametailError:
             raise
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
@@ -271,6 +282,7 @@ class Said:
     tails: Tail | list[Tail]
     ranges: Range | list[Range]
     groups: Groups | None = None
+    written: Parse | None = None
 
     @classmethod
     def parse(
@@ -297,6 +309,7 @@ class Said:
         other: object = None,
         borrow: object = "shape",
         simultaneous: object = None,
+        parse: object = None,
     ) -> Said:
         """Check the public arguments; the first that is wrong is told."""
         whole = parse_budget(budget, epsilon=epsilon, delta=delta, rho=rho)
@@ -315,6 +328,7 @@ class Said:
             tails=_each(tail, parse_tail, "tail=[Moment(2, scale), None]"),
             ranges=_each(within, parse_within, "within=[(low, high), R, None]"),
             groups=Groups.parse(by, keys, other, borrow, simultaneous),
+            written=parse_parse(parse),
         )
 
     def about(self, names: Sequence[str]) -> Request:
@@ -334,6 +348,7 @@ class Said:
             self.rows,
             self.where,
             self.groups,
+            self.written,
         )
 
 

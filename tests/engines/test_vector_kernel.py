@@ -346,20 +346,30 @@ def test_what_is_no_matrix_is_refused(data, error, message):
 def test_no_single_row_decides_what_the_columns_are(odd, expected, place):
     rows: list = [[5, 6], [7, 8]]
     rows.insert(place, odd)
-    engine = open_table(rows)
+    engine = open_rows(rows)
     assert engine.columns == ("0", "1")
     chunk = np.concatenate(list(engine._chunks(100)))
     np.testing.assert_array_equal(chunk[place], expected)
     np.testing.assert_array_equal(np.delete(chunk, place, axis=0), [[5, 6], [7, 8]])
 
 
-def test_most_items_decide_whether_they_are_rows():
-    assert open_table([1.0, [2.0, 3.0]]).columns == ("0",)
-    assert open_table([1.0, [2.0, 3.0], [4.0, 5.0]]).columns == ("0", "1")
-    assert open_table([]).columns == ("0",)
-    assert open_table([[1, 2], [1, 2, 3]]).columns == ("0", "1")
-    assert open_table([[1], [2]]).answer(Count()) == (2,)
-    assert open_table([[], [], [1, 2]]).answer(Count()) == (1,)  # one column, as no record fails
+def test_most_rows_decide_how_many_columns_there_are():
+    assert open_rows([1.0, [2.0, 3.0]]).columns == ("0", "1")
+    assert open_rows([]).columns == ("0",)
+    assert open_rows([[1, 2], [1, 2, 3]]).columns == ("0", "1")
+    assert open_rows([[1], [2]]).answer(Count()) == (2,)
+    assert open_rows([[], [], [1, 2]]).answer(Count()) == (1,)  # one column, as no record fails
+
+
+@pytest.mark.parametrize("odd", [[1.0], (1.0, 2.0), np.ones(2), "a.csv"], ids=str)
+@pytest.mark.parametrize("others", [[5.0], [[5.0, 6.0]] * 3, ["b.csv"] * 3], ids=str)
+@pytest.mark.parametrize("place", [0, 1])
+def test_an_item_of_a_list_never_decides_what_the_list_is(odd, others, place):
+    items = list(others)
+    items.insert(place, odd)
+    engine = open_table(items)
+    assert engine.columns == ("0",)
+    assert engine.answer(Count()) == (others == [5.0],)
 
 
 @pytest.mark.parametrize("odd", [None, [1.0], [1.0, None], "x"])

@@ -30,6 +30,7 @@ ENGINES = {
         "tametail.engines.arrays.MemoryEngine",
     ),
     "table": (
+        "tametail.engines.open.open_rows",  # a list that is called rows is rows
         "tametail.engines.open.open_table",
         "tametail.engines.local.open_table",
         "tametail.engines.tables.open_table",

@@ -84,7 +84,7 @@ def test_no_row_moves_an_answer_by_more_than_its_sensitivity(order, unit, rows, 
 
 def test_the_sensitivity_of_a_sum_is_reached():
     geometry = Ball((0.0,), (1.0,), (10,), 2)
-    one, other = (open_table([[x]]).answer(BallSum(geometry, 0))[0] for x in (-10, 10))
+    one, other = (open_table(np.array([[x]])).answer(BallSum(geometry, 0))[0] for x in (-10, 10))
     assert (one - other) ** 2 == BallSum(geometry, 0).sensitivity(Unit.REPLACE_ONE).l2_squared
 
 
@@ -151,20 +151,20 @@ def test_chunks_do_not_matter():
 def test_missing_cells_count_as_the_centre():
     geometry = Ball((5.0, 5.0), (1.0, 0.0), (100,), 2)
     rows = [[math.nan, 1.0], [7.0, math.nan], [math.nan, math.nan], [math.nan, math.inf]]
-    assert open_table(rows).answer(BallSum(geometry, 0, 1)) == (2, 0, 4)
+    assert open_table(np.array(rows)).answer(BallSum(geometry, 0, 1)) == (2, 0, 4)
 
 
 def test_distances_count_cells_and_rows():
     rows = [[0.0, 10.0], [3.0, math.nan], [math.inf, 12.0], [math.nan, math.nan]]
     query = Distances((1.0, 10.0), ((1.0, 2.0, 5.0), (1.0, 2.0, 5.0)), 1, (1,) * 4)
-    assert [c.tolist() for c in open_table(rows).answer(query)] == [[3, 2, 1], [1, 1, 0]]
+    assert [c.tolist() for c in open_table(np.array(rows)).answer(query)] == [[3, 2, 1], [1, 1, 0]]
     query = Distances((1.0, 10.0), ((1.0, 2.0, 5.0),), 1, (1,) * 4, by_row=True)
-    assert [c.tolist() for c in open_table(rows).answer(query)] == [[3, 2, 1]]
+    assert [c.tolist() for c in open_table(np.array(rows)).answer(query)] == [[3, 2, 1]]
 
 
 def test_medians_see_every_cell_once():
     rows = [[1.0, math.nan], [1.0, 2.0], [-3.0, 2.0]]
-    first, second = open_table(rows).answer(ColumnMedians(0, ((-1, 1),) * 2))
+    first, second = open_table(np.array(rows)).answer(ColumnMedians(0, ((-1, 1),) * 2))
     assert first[0].tolist() == to_key([-3.0, 1.0]).tolist()
     assert first[1].tolist() == [1, 2]
     assert second[1].tolist() == [2]

@@ -250,14 +250,14 @@ def test_scores_of_radii_and_of_columns_reach_their_sensitivity(unit):
     """One row outside of every ball, or beyond a median, against one at the centre."""
     ball = Ball((0.0,), (1.0,), (5, 20), 2)
     levels = BallLevels(ball, 1, (1,) * 3)
-    counts = [open_table([[x], [0.0]]).answer(levels) for x in (99.0, 0.0)]
+    counts = [open_table(np.array([[x], [0.0]])).answer(levels) for x in (99.0, 0.0)]
     moved = np.abs(_scores(np.array(counts[0]), levels) - _scores(np.array(counts[1]), levels))
     assert moved.max() == levels.score_sensitivity(unit)
 
     medians = ColumnMedians(0, ((-9, 9),))
     scores = []
     for data in ([1.0, 2.0, 2.0], [2.0, 2.0]):
-        ((keys, numbers),) = open_table([[x] for x in data]).answer(medians)
+        ((keys, numbers),) = open_table(np.array([[x] for x in data])).answer(medians)
         edges, found = _median_runs(keys, numbers, unit, *to_key([2.0, 2.0]).tolist())
         scores.append(found[np.diff(edges) > 0])
     assert np.abs(scores[0] - scores[1]).max() == medians.score_sensitivity(unit)

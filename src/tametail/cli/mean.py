@@ -13,6 +13,7 @@ from tametail._json import Json
 from tametail.api import carry_out
 from tametail.cli.progress import progress
 from tametail.cli.request import plan_of, request_options, text_of
+from tametail.cli.written import parse_of, written_options
 from tametail.ledger import Payment, locator_of
 from tametail.ledger.commands import ledger_option
 from tametail.planning import Plan
@@ -30,6 +31,7 @@ from tametail.report.export import csv_text
 )
 @click.option("--where", help='Condition on records, such as "age >= 65"; others are missing.')
 @request_options
+@written_options
 @click.option("--plan", "plan_file", metavar="FILE.json", help="Follow what `plan --json` wrote.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--answers", is_flag=True, help="With --json: also the noisy answers, for replay.")
@@ -59,13 +61,14 @@ def mean_command(
 ) -> None:
     """Release the mean of a column, or of several columns, of FILE (Parquet or CSV)."""
     _check_outputs(as_json, answers, report)
+    written = parse_of(request)
     if plan_file is None:
         planned = plan_of(dim=len(columns) or 1, **request)
     else:
         person = request.pop("person") or None
         _check_left_alone(ctx, request)
         planned = Plan.from_json(text_of(plan_file)).about(person, None)
-    planned = planned.about(None, where)
+    planned = planned.about(None, where, written)
     # A ledger that only the environment names is used where data are named.
     payment = (
         None

@@ -122,6 +122,14 @@ def arrow_to_floats(values: pa.Array) -> Floats:
     return numbers
 
 
+def is_text(kind: pa.DataType) -> bool:
+    """Say whether a column is declared as text."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    checks = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return any(check(kind) for check in checks)
+
+
 def check_arrow_type(name: str, kind: pa.DataType, *, text: bool = False) -> bool:
     """Refuse a column whose declared type holds no numbers; say whether it holds text.
 
@@ -129,10 +137,6 @@ def check_arrow_type(name: str, kind: pa.DataType, *, text: bool = False) -> boo
     """
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
-    is_text = any(
-        check(kind)
-        for check in (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
-    )
     numeric = (
         pa.types.is_integer(kind)
         or pa.types.is_floating(kind)
@@ -140,14 +144,14 @@ def check_arrow_type(name: str, kind: pa.DataType, *, text: bool = False) -> boo
         or pa.types.is_boolean(kind)
         or pa.types.is_null(kind)
     )
-    if is_text and not text:
+    if is_text(kind) and not text:
         raise ColumnError(
-            f"column {name!r} has type {kind}, which is not numeric: choose a numeric column, or "
-            "say how its text is to be read, with parse=Parse(...)."
+            f"column {name!r} is declared as text ({kind}), which is not numeric: choose a numeric "
+            "column, or say how numbers are written in it, as in parse=Parse(thousands=',')."
         )
-    if not numeric and not is_text:
+    if not numeric and not is_text(kind):
         raise ColumnError(
             f"column {name!r} has type {kind}, which is not numeric: choose a numeric column or "
             "convert it before."
         )
-    return is_text
+    return is_text(kind)

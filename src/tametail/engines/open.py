@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from tametail._shown import shown
 from tametail.engines import Engine
-from tametail.engines.cells import cells_to_floats
+from tametail.engines.cells import Array
 from tametail.engines.keyed import GroupedTable
 from tametail.engines.local import LocalEngine, Progress
 from tametail.engines.persons.engine import PersonsEngine
@@ -24,12 +24,13 @@ from tametail.engines.tables.csv import CsvTable
 from tametail.engines.tables.files import find_files, kind_of
 from tametail.engines.tables.frames import from_frame, is_frame, is_spark
 from tametail.engines.tables.later import LaterTable
-from tametail.engines.tables.memory import ColumnsTable, MatrixTable, from_cells
+from tametail.engines.tables.memory import ColumnsTable, MatrixTable, from_cells, from_rows
 from tametail.engines.tables.parquet import ParquetTable
 from tametail.engines.tables.raw import open_source
-from tametail.engines.text import Parse
+from tametail.engines.text import objects_to_floats
 from tametail.errors import ColumnError, DataError, ParameterError
 from tametail.keys import Key
+from tametail.parse import Parse
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -56,7 +57,7 @@ def open_table(
     ----------
     data
         A path, a glob or a folder; a list of paths, if ``columns`` are given; a frame; a Spark
-        frame; or numbers: an array of one or two dimensions, a list of cells, a list of rows.
+        frame; or numbers: an array of one or two dimensions, or a list, whose items are cells.
     columns
         A name or a list of names. None: the only column of a frame or a file, all columns of a
         matrix.
@@ -72,16 +73,16 @@ def open_table(
 
     Examples
     --------
-    >>> open_table([1.0, 2.5, None]).size, open_table([[1, 2], [3, 4]]).columns
+    >>> open_table([1.0, 2.5, None]).size, open_table(np.array([[1, 2], [3, 4]])).columns
     (3, ('0', '1'))
     """
     names = _names(columns)
     if person is not None or where is not None:
-        return _open_selection(data, names, person, where, progress)
+        return _open_selection(data, names, person, where, progress, parse)
     if is_spark(data):
-        return _open_spark(data, names)
-    if names is not None and _has_computed(data, names):
-        return _open_selection(data, names, None, None, progress)
+        return _open_spark(data, names, parse)
+    if names is not None and _has_computed(data, names, parse):
+        return _open_selection(data, names, None, None, progress, parse)
     return LocalEngine(_table(data, names, parse), progress)
 
 
@@ -91,6 +92,7 @@ def _open_selection(
     person: str | Sequence[str] | None,
     where: str | None,
     progress: Progress | None,
+    parse: Parse | None,
 ) -> Engine:
     if is_spark(data):
         raise ParameterError(
@@ -100,17 +102,17 @@ def _open_selection(
     if names is None:
         raise ParameterError("beside person= and where= a column is named: write column='charge'.")
     people = [] if person is None else [person] if isinstance(person, str) else list(person)
-    selection = Selection(open_source(data), names, where, people)
+    selection = Selection(open_source(data, parse), names, where, people)
     if person is None:
         return LocalEngine(ComputedTable(selection), progress)
     return PersonsEngine(selection, progress)
 
 
-def _has_computed(data: object, names: list[str]) -> bool:
+def _has_computed(data: object, names: list[str], parse: Parse | None) -> bool:
     """Say whether a name is none, but a computation, such as "charge / nights"."""
     if not any(sign in name for name in names for sign in "+-*/`"):
         return False
-    known = open_source(data).names
+    known = open_source(data, parse).names
     return any(is_computed(known, name) for name in names)
 
 
@@ -129,6 +131,7 @@ def open_groups(
     columns: Columns,
     by: Sequence[str],
     keys: Sequence[Key] | None = None,
+    parse: Parse | None = None,
     *,
     where: str | None = None,
     progress: Progress | None = None,
@@ -145,7 +148,7 @@ def open_groups(
             f"by= needs a frame or a file and column=..., and {what} grouped here: write "
             "mean(frame, 'charge', by='state', ...), for Spark with frame.toPandas()."
         )
-    grouped = GroupedTable(Selection(open_source(data), names, where, keys=by), progress)
+    grouped = GroupedTable(Selection(open_source(data, parse), names, where, keys=by), progress)
     if keys is not None:
         grouped.check(keys)
     return grouped
@@ -160,7 +163,9 @@ def open_rows(data: object) -> Engine:
             "record: a two-dimensional array, a frame whose columns are all numeric, or a list of "
             "rows."
         )
-    return LocalEngine(from_frame(data, None, None) if is_frame(data) else _numbers(data, None))
+    if is_frame(data):
+        return LocalEngine(from_frame(data, None, None))
+    return LocalEngine(from_rows(data) if isinstance(data, list | tuple) else _numbers(data, None))
 
 
 def _table(data: object, names: list[str] | None, parse: Parse | None) -> Table:
@@ -200,7 +205,12 @@ def _is_name(name: object) -> bool:
     return isinstance(name, str) or (isinstance(name, Integral) and abs(int(name)) < 1 << 63)
 
 
-def _open_spark(frame: DataFrame, names: list[str] | None) -> Engine:
+def _open_spark(frame: DataFrame, names: list[str] | None, parse: Parse | None) -> Engine:
+    if parse is not None:
+        raise ParameterError(
+            "parse= is not there for Spark frames: cast the column before, with Spark's "
+            "regexp_replace and try_cast, so that what is no number becomes NULL."
+        )
     if names is None or len(names) == 1:
         from tametail.engines.spark.column import SparkEngine
 
@@ -244,19 +254,27 @@ def _one_of(path: str | os.PathLike[str], position: int) -> list[Path]:
     )
 
 
+def _read_text(array: Array, parse: Parse) -> Array:
+    """Return an array with its text read as numbers; one that is declared as numbers as it is."""
+    if array.dtype.kind not in "OU":
+        return array
+    cells = np.ma.filled(array.astype(object), None).reshape(-1).tolist()
+    return objects_to_floats(cells, parse).reshape(array.shape)
+
+
 def _numbers(data: object, parse: Parse | None) -> Table:
     """Return the table of numbers in an order of their own; whatever has none is refused."""
     if isinstance(data, pa.Array):
         data = pa.chunked_array([data])
     if isinstance(data, pa.ChunkedArray):
         return ColumnsTable([data], ["0"], parse)
+    if hasattr(data, "__array__") and not isinstance(data, np.ndarray | Number):
+        data = np.asarray(data)
     if isinstance(data, np.ndarray):
-        return MatrixTable(data)
-    if hasattr(data, "__array__") and not isinstance(data, Number):
-        return MatrixTable(np.asarray(data))
+        return MatrixTable(data if parse is None else _read_text(data, parse))
     refused = isinstance(data, Mapping | Set | str | bytes | bytearray | memoryview)
     if refused or not hasattr(data, "__iter__"):
         raise ParameterError(f"data of type {type(data).__name__} cannot be read: {_ADVICE}")
-    if isinstance(data, Iterator):  # of cells; to find out about rows would be to read them
-        return LaterTable(("0",), lambda: MatrixTable(cells_to_floats(data)))
-    return from_cells(data)
+    if isinstance(data, Iterator):  # read when it is asked about, after a ledger was charged
+        return LaterTable(("0",), lambda: MatrixTable(objects_to_floats(data, parse)))
+    return from_cells(data, parse)

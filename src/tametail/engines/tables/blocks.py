@@ -14,7 +14,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from tametail.engines.tables.files import unreadable
-from tametail.engines.text import Parse
+from tametail.parse import Parse
 
 #: Bytes that are read at a time.
 _CSV_BLOCK = 1 << 22
@@ -65,14 +65,18 @@ def _readable(block: bytes, parse: Parse) -> bytes:
 
     No number has a byte beyond ASCII unless the caller said so, and replacing it loses nothing.
     """
-    signs = "".join((parse.thousands or "", *parse.currency))
-    if signs.isascii():
+    if parse.is_ascii:
         return block.translate(_ASCII)
     return block.decode("utf-8", "replace").encode()
 
 
-def ascii_only(cells: pa.Array) -> pa.Array:
-    """Return cells of bytes as text for numbers: a byte beyond ASCII is part of no number."""
+def text_for_numbers(cells: pa.Array, parse: Parse) -> pa.Array:
+    """Return cells of bytes as text: a byte that no number is written with is replaced."""
+    if not parse.is_ascii:
+        cells = (
+            None if cell is None else cell.decode("utf-8", "replace") for cell in cells.to_pylist()
+        )
+        return pa.array(cells, pa.string())
     valid, offsets, data = cells.buffers()
     text = pa.py_buffer(b"" if data is None else data.to_pybytes().translate(_ASCII))
     return pa.StringArray.from_buffers(

@@ -21,10 +21,11 @@ from tametail.engines.cells import Floats
 from tametail.engines.tables import Tell, cut
 from tametail.engines.tables.blocks import blocks, decompressed, open_bytes, to_utf8
 from tametail.engines.tables.files import UNREADABLE, check_alone, ending, guarded, unreadable
-from tametail.engines.tables.frames import pick_column
+from tametail.engines.tables.frames import Names, pick_column
 from tametail.engines.tables.memory import most_frequent, side_by_side
-from tametail.engines.text import PLAIN, Parse, text_to_floats, text_to_number
+from tametail.engines.text import PLAIN, text_to_floats, text_to_number
 from tametail.errors import DataError
+from tametail.parse import Parse
 
 #: Rows of a file without names that are looked at to know how many columns most of them have.
 _ROWS_FOR_WIDTH = 1000
@@ -32,10 +33,12 @@ _ROWS_FOR_WIDTH = 1000
 #: Cells that are kept once they are parsed: 64 MB.
 _KEPT_CELLS = 1 << 23
 
+#: The same words whatever is in the row, which may be a record.
 _UNNAMED = (
-    "the first row does not look like names (a cell is empty, repeated or a number), so it is not "
-    "shown; write parse=Parse(header=False) if it is a record, and Parse(header=True) if it has "
-    "the names."
+    "the first row does not look like names (a cell is empty, repeated or a number, or holds what "
+    "may be a delimiter), so it is not shown. Write parse=Parse(header=False) if it is a record, "
+    "parse=Parse(header=True) if it has the names, and parse=Parse(delimiter=';') if semicolons "
+    "stand between cells."
 )
 
 
@@ -74,8 +77,8 @@ class CsvTable:
         self._files, self._parse = files, parse or PLAIN
         headers = [self._header(path) for path in files]
         names = headers[0].names
-        is_shown = self._parse.header is not None or _are_names(names)
-        chosen = [pick_column(names, name, None if is_shown else _UNNAMED) for name in wanted]
+        known = self._known(files[0], names)
+        chosen = [pick_column(known, name) for name in wanted]
         for path, header in zip(files, headers, strict=True):
             if header.names != names:
                 raise DataError(
@@ -140,11 +143,18 @@ class CsvTable:
         return exact._parsed(tell)
 
     @classmethod
-    def header_names(cls, files: list[Path]) -> list[str]:
-        """Return the names in the header of the first file; they may not look like names."""
+    def names(cls, files: list[Path], parse: Parse | None) -> Names:
+        """Return the names in the header of the first file."""
         table = cls.__new__(cls)
-        table._parse = PLAIN
-        return table._header(files[0]).names
+        table._parse = parse or PLAIN
+        return table._known(files[0], table._header(files[0]).names)
+
+    def _known(self, path: Path, names: list[str]) -> Names:
+        """Return the names, and what stands for them in messages if they may be a record."""
+        known = Names(names)
+        if self._parse.header is None and not _are_names(names, self._delimiter(path)):
+            known.unnamed = _UNNAMED
+        return known
 
     def _parsed(self, tell: Tell) -> Iterator[pa.RecordBatch]:
         """Yield the cells of the next rows as text."""
@@ -232,12 +242,18 @@ class CsvTable:
         raise DataError(f"{str(path)!r} is empty: a CSV file begins with the names of its columns.")
 
 
-def _are_names(cells: list[str]) -> bool:
-    """Say whether cells look like names: none is empty, repeated, or reads as a number.
+def _are_names(cells: list[str], delimiter: str) -> bool:
+    """Say whether cells look like names.
 
-    >>> _are_names(["name", "salary"]), _are_names(["Smith", "184000"])
+    None is empty, repeated, reads as a number, or holds a sign that stands between cells elsewhere.
+
+    >>> _are_names(["name", "salary"], ","), _are_names(["Smith", "184000"], ",")
     (True, False)
+    >>> _are_names(["Smith;184000"], ",")
+    False
     """
+    if any(sign in cell for cell in cells for sign in ",;|\t" if sign != delimiter):
+        return False
     stripped = [cell.strip() for cell in cells]
     is_repeated = len(set(stripped)) < len(stripped)
     return all(stripped) and not is_repeated and not any(map(_is_number, stripped))

@@ -15,8 +15,9 @@ from tametail.engines.cells import check_array_type, check_arrow_type
 from tametail.engines.tables import Table
 from tametail.engines.tables.later import LaterTable
 from tametail.engines.tables.memory import Column, ColumnsTable, MatrixTable
-from tametail.engines.text import Parse, objects_to_floats
+from tametail.engines.text import objects_to_floats
 from tametail.errors import ColumnError, DataError, ParameterError
+from tametail.parse import Parse
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame, IntoLazyFrame, IntoSeries
@@ -64,13 +65,17 @@ def from_frame(data: object, wanted: Sequence[str | None] | None, parse: Parse |
     return _eager([frame.get_column(name) for name in chosen], [*map(str, chosen)], parse)
 
 
-def pick_column(names: Sequence[str], column: str | None, unnamed: str | None = None) -> str:
-    """Return the column's name, or the only one there is.
+class Names(tuple[str, ...]):
+    """Names of columns that may be records; ``unnamed`` is what a message says in their place."""
 
-    If ``unnamed`` is given, a message has that sentence in place of names.
-    """
+    unnamed: str | None = None
+
+
+def pick_column(names: Sequence[str], column: str | None) -> str:
+    """Return the column's name, or the only one there is."""
+    unnamed = names.unnamed if isinstance(names, Names) else None
     if column is None:
-        if len(names) == 1:
+        if len(names) == 1 and unnamed is None:
             return names[0]
         which = f"the data have {len(names)} columns: write column=..., one of {list(names)}."
         raise ColumnError(f"no column is chosen: {unnamed}" if unnamed else which)

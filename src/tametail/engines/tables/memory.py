@@ -27,8 +27,9 @@ from tametail.engines.cells import (
     check_arrow_type,
 )
 from tametail.engines.tables import Tell
-from tametail.engines.text import Parse, text_to_floats
+from tametail.engines.text import arrow_text_to_floats, objects_to_floats
 from tametail.errors import ColumnError
+from tametail.parse import Parse
 
 #: One column as its library keeps it: a NumPy array, or a chunked array of Arrow.
 Column: TypeAlias = "Array | pa.ChunkedArray"
@@ -131,7 +132,7 @@ class _Column:
 
     def _to_floats(self, cells: pa.Array) -> Floats:
         if self._is_text and self._parse is not None:
-            return text_to_floats(cells.cast(pa.string()), self._parse)
+            return arrow_text_to_floats(cells, self._parse)
         return arrow_to_floats(cells)
 
 
@@ -140,25 +141,30 @@ def side_by_side(columns: Sequence[Floats]) -> Floats:
     return columns[0][:, np.newaxis] if len(columns) == 1 else np.column_stack(columns)
 
 
-def from_cells(data: Iterable[object]) -> MatrixTable:
-    """Return the table of a list: of cells, or of rows if most of its items are rows.
+def from_cells(items: Iterable[object], parse: Parse | None = None) -> MatrixTable:
+    """Return the table of a list, whose items are cells of one column, whatever they are.
 
-    A row is a list, a tuple or a one-dimensional array. The data are rows if more than half of
-    the items are, and have as many columns as most rows have cells (of two lengths that are as
-    frequent, the smaller). So no single record decides what the columns are: it is the schema of
-    a list. What is no row is a row of missing cells, and so are the cells that a row lacks.
+    No item is looked at to find out: one that looks like a row would change what all others are.
 
-    >>> from_cells([[1, 2], None, [3], [4, 5]]).columns, from_cells([1.0, [2], None]).columns
-    (('0', '1'), ('0',))
+    >>> from_cells([1.0, [2, 3], None]).columns
+    ('0',)
     """
-    items = list(data)
-    # Which classes there are is found quickly, and most lists hold no row.
-    has_rows = any(issubclass(kind, list | tuple | np.ndarray) for kind in set(map(type, items)))
-    rows = [_row(item) for item in items] if has_rows else []
+    return MatrixTable(objects_to_floats(items, parse))
+
+
+def from_rows(data: Iterable[object]) -> MatrixTable:
+    """Return the table of a list whose items are rows, by the word of whoever calls.
+
+    A row is a list, a tuple or a one-dimensional array. There are as many columns as most rows
+    have cells (of two lengths that are as frequent, the smaller), so that no single record decides
+    it. What is no row is a row of missing cells, and so are the cells that a row lacks.
+
+    >>> from_rows([[1, 2], None, [3], [4, 5]]).columns
+    ('0', '1')
+    """
+    rows = [_row(item) for item in data]
     lengths = Counter(len(row) for row in rows if row is not None)
-    if 2 * lengths.total() <= len(items):
-        return MatrixTable(cells_to_floats(items))
-    width = most_frequent(lengths) or 1  # of rows without cells, all are missing
+    width = (most_frequent(lengths) if lengths else 0) or 1  # of rows without cells all is missing
     matrix = np.full((len(rows), width), np.nan)
     for target, row in zip(matrix, rows, strict=True):
         if row is not None:

@@ -17,8 +17,9 @@ from tametail.engines.tables import Tell, cut
 from tametail.engines.tables.files import UNREADABLE, check_alone, guarded, unreadable
 from tametail.engines.tables.frames import pick_column
 from tametail.engines.tables.memory import side_by_side
-from tametail.engines.text import Parse, text_to_floats
+from tametail.engines.text import arrow_text_to_floats
 from tametail.errors import DataError
+from tametail.parse import Parse
 
 if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
@@ -88,7 +89,7 @@ class ParquetTable:
 
     def _numbers(self, batch: pa.RecordBatch, name: str) -> Floats:
         if self._parse is not None and self._are_text[name]:
-            return text_to_floats(batch[name].cast(pa.string()), self._parse)
+            return arrow_text_to_floats(batch[name], self._parse)
         return arrow_to_floats(batch[name])
 
     def _measure(self, path: Path) -> list[_Group]:

@@ -16,15 +16,16 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from tametail.engines.cells import Floats
+from tametail.engines.cells import Floats, is_text
 from tametail.engines.tables import Tell
-from tametail.engines.tables.blocks import ascii_only
+from tametail.engines.tables.blocks import text_for_numbers
 from tametail.engines.tables.csv import CsvTable
 from tametail.engines.tables.files import find_files, guarded, kind_of
 from tametail.engines.tables.frames import check_known, compute, is_frame, to_arrow
 from tametail.engines.tables.parquet import ParquetTable, open_parquet
-from tametail.engines.text import objects_to_floats, text_to_floats
+from tametail.engines.text import PLAIN, arrow_text_to_floats, objects_to_floats, text_to_floats
 from tametail.errors import ColumnError, ParameterError
+from tametail.parse import Parse
 
 if TYPE_CHECKING:
     from narwhals.typing import IntoDataFrame, IntoLazyFrame, IntoSeries
@@ -53,10 +54,10 @@ class Source(Protocol):
         """Yield the rows, these columns of them."""
 
 
-def open_source(data: object) -> Source:
+def open_source(data: object, parse: Parse | None = None) -> Source:
     """Return the source of a frame, a file or several; anything else has no named columns."""
     if is_frame(data):
-        return FrameSource(data)
+        return FrameSource(data, parse)
     given = data if isinstance(data, list | tuple) else [data]
     paths = [path for path in given if isinstance(path, str | os.PathLike)]
     if not paths or len(paths) < len(given):
@@ -65,14 +66,14 @@ def open_source(data: object) -> Source:
             "computed columns are for frames and for files."
         )
     files = [file for path in paths for file in find_files(path)]
-    return ParquetSource(files) if kind_of(files) == "Parquet" else CsvSource(files)
+    return (ParquetSource if kind_of(files) == "Parquet" else CsvSource)(files, parse)
 
 
 class FrameSource:
     """Columns of a frame; all rows are one block."""
 
-    def __init__(self, data: object) -> None:
-        frame = check_known(data)
+    def __init__(self, data: object, parse: Parse | None) -> None:
+        frame, self._parse = check_known(data), parse
         if isinstance(frame, nw.Series):
             raise ParameterError("a series has no named columns: pass the frame that it is from.")
         self._frame = frame
@@ -94,7 +95,8 @@ class FrameSource:
 
     def _block(self, frame: nw.DataFrame[IntoDataFrame], wanted: Sequence[Wanted]) -> Block:
         kept = {str(name): name for name in frame.columns}
-        return {(name, role): _cells(frame.get_column(kept[name]), role) for name, role in wanted}
+        parse = self._parse
+        return {one: _cells(frame.get_column(kept[one[0]]), one[1], parse) for one in wanted}
 
 
 def _without_rows(
@@ -108,19 +110,19 @@ def _without_rows(
     return nw.from_dict({name: [] for name in names}, schema=schema, backend="pyarrow")
 
 
-def _cells(series: nw.Series[IntoSeries], role: Role) -> Cells:
+def _cells(series: nw.Series[IntoSeries], role: Role, parse: Parse | None) -> Cells:
     kind = getattr(series.to_native(), "dtype", None)
     if _is_untyped(series, kind, role):
         cells = series.to_list()
         if role == "number":
-            return objects_to_floats(cells, None)
+            return objects_to_floats(cells, parse)
         return cells if role == "id" else _texts(cells)
     arrow = to_arrow(series)
     if arrow is None:
         raise ColumnError(
             f"column {series.name!r} has type {kind}, which cannot be read: convert it before."
         )
-    return _one(arrow)
+    return _read(arrow, role, parse)
 
 
 def _is_untyped(series: nw.Series[IntoSeries], kind: object, role: Role) -> bool:
@@ -142,6 +144,15 @@ def _texts(cells: list[Any]) -> pa.Array:
     return pa.array(encoded, pa.large_binary())
 
 
+def _read(cells: pa.Array | pa.ChunkedArray, role: Role, parse: Parse | None) -> Cells:
+    """Return the numbers in text, if the caller said how they are written; else the cells."""
+    if parse is None or role != "number" or not is_text(cells.type):
+        return _one(cells)
+    pieces = cells.chunks if isinstance(cells, pa.ChunkedArray) else [cells]
+    numbers = (arrow_text_to_floats(piece, parse) for piece in pieces)
+    return np.concatenate([np.empty(0), *numbers])
+
+
 def _one(cells: pa.Array | pa.ChunkedArray) -> pa.Array:
     """Return a chunked array as one; text gets wide offsets, so that it always fits."""
     if not isinstance(cells, pa.ChunkedArray):
@@ -155,8 +166,8 @@ def _one(cells: pa.Array | pa.ChunkedArray) -> pa.Array:
 class ParquetSource:
     """Columns of Parquet files, streamed."""
 
-    def __init__(self, files: list[Path]) -> None:
-        self._files = files
+    def __init__(self, files: list[Path], parse: Parse | None) -> None:
+        self._files, self._parse = files, parse
         with open_parquet(files[0]) as file:
             self._schema = file.schema_arrow
         self.names = list(self._schema.names)
@@ -166,7 +177,8 @@ class ParquetSource:
         for path in self._files:
             with open_parquet(path) as file:
                 ParquetTable.check_schema(path, file.schema_arrow, self._types(wanted), self._files)
-        return {one: pa.nulls(0, self._schema.field(one[0]).type) for one in wanted}
+        types, parse = self._types(wanted), self._parse
+        return {one: _read(pa.nulls(0, types[one[0]]), one[1], parse) for one in wanted}
 
     def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
         """Yield blocks of rows, of all files in the order of their names."""
@@ -175,7 +187,7 @@ class ParquetSource:
                 ParquetTable.check_schema(path, file.schema_arrow, self._types(wanted), self._files)
                 stream = file.iter_batches(batch_size=_ROWS, columns=_names(wanted))
                 for batch in guarded(stream, path, "Parquet"):
-                    yield {one: batch[one[0]] for one in wanted}
+                    yield {one: _read(batch[one[0]], one[1], self._parse) for one in wanted}
             tell((number + 1) / len(self._files))
 
     def _types(self, wanted: Sequence[Wanted]) -> dict[str, pa.DataType]:
@@ -185,21 +197,22 @@ class ParquetSource:
 class CsvSource:
     """Columns of CSV files, streamed; text and ids are bytes as they were written."""
 
-    def __init__(self, files: list[Path]) -> None:
-        self._files = files
-        self.names = CsvTable.header_names(files)
+    def __init__(self, files: list[Path], parse: Parse | None) -> None:
+        self._files, self._parse = files, parse
+        self.names = CsvTable.names(files, parse)
 
     def empty(self, wanted: Sequence[Wanted]) -> Block | None:
         """Return a block without rows: roles are the types of a CSV file."""
-        return {one: _csv_cells(pa.array([], pa.binary()), one[1]) for one in wanted}
+        nothing = pa.array([], pa.binary())
+        return {one: _csv_cells(nothing, one[1], self._parse) for one in wanted}
 
     def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
         """Yield blocks of rows, of all files in the order of their names."""
         names = _names(wanted)
-        table = CsvTable(self._files, names, None)
+        table = CsvTable(self._files, names, self._parse)
         for cells in table.raw_cells(tell):
             columns = dict(zip(names, cells.columns, strict=True))
-            yield {one: _csv_cells(columns[one[0]], one[1]) for one in wanted}
+            yield {one: _csv_cells(columns[one[0]], one[1], self._parse) for one in wanted}
 
 
 def _names(wanted: Sequence[Wanted]) -> list[str]:
@@ -207,10 +220,11 @@ def _names(wanted: Sequence[Wanted]) -> list[str]:
     return list(dict.fromkeys(name for name, _ in wanted))
 
 
-def _csv_cells(cells: pa.Array, role: Role) -> Cells:
+def _csv_cells(cells: pa.Array, role: Role, parse: Parse | None) -> Cells:
     """Return numbers, or bytes; an empty cell is no text and names nobody."""
     if role == "number":
-        return text_to_floats(ascii_only(cells))
+        written = parse or PLAIN
+        return text_to_floats(text_for_numbers(cells, written), written)
     import pyarrow.compute as pc
 
     return pc.if_else(pc.equal(pc.binary_length(cells), 0), None, cells)

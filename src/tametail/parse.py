@@ -1,0 +1,146 @@
+"""How numbers are written in files and in text: what the caller may say about it.
+
+Public, checked here once, and never guessed from cells. How cells are read by it is the engines'.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import asdict, dataclass, fields
+
+from tametail._json import Json
+from tametail._shown import shown
+from tametail.errors import ParameterError
+
+_NOT_A_SIGN = re.compile(r"[0-9eE+\-().,%\"\s]")
+
+
+@dataclass(frozen=True)
+class Parse:
+    """How a CSV file or a column of text writes its numbers: said by the caller, never guessed.
+
+    Parameters
+    ----------
+    delimiter
+        What stands between the cells of a CSV row. None: a tab in files named .tsv, else a comma.
+    decimal, thousands
+        The signs before the fraction and between groups of two or three digits, such as "," and
+        "."; ``thousands=None``: digits are not grouped.
+    currency
+        What to leave out before or after a number: "$", "$€" for two signs, "USD" for a word,
+        ``("$", "USD")`` for several of any kind.
+    accounting
+        ``(12.50)`` is -12.5.
+    percent
+        ``12%`` is 0.12; a number without the sign is itself.
+    header
+        Whether the first row of a CSV file names its columns. None: it does, and is shown in
+        messages only if it looks like names. True: it does, whatever it looks like. False: it is
+        a record, and columns are called "0", "1", ...
+    encoding
+        Of a CSV file. A byte that is none of its characters is part of a cell that is no number.
+
+    Examples
+    --------
+    >>> import pandas, tametail as tt
+    >>> frame = pandas.DataFrame({"paid": ["1.200,50", "(3,50)"] * 5_000}, dtype="string")
+    >>> written = tt.Parse(decimal=",", thousands=".", accounting=True)
+    >>> abs(tt.mean(frame, "paid", epsilon=1, parse=written).value - 598.5) < 30
+    True
+    """
+
+    delimiter: str | None = None
+    decimal: str = "."
+    thousands: str | None = None
+    currency: str | tuple[str, ...] = ()
+    accounting: bool = False
+    percent: bool = False
+    header: bool | None = None
+    encoding: str = "utf-8"
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant."""
+        _check_sign("delimiter", self.delimiter, "',', ';', '|' or a tab", allowed=",;|:~^!# \t")
+        _check_sign("decimal", self.decimal, "'.' or ','", allowed=".,", needed=True)
+        _check_sign("thousands", self.thousands, "',', '.', a space or \"'\"", allowed=",.'_ \u00a0\u202f\u2019")  # fmt: skip  # noqa: E501
+        if self.thousands == self.decimal:
+            raise ParameterError(
+                f"decimal and thousands are both {self.decimal!r}: one sign cannot be both."
+            )
+        object.__setattr__(self, "currency", _signs(self.currency))
+        for name in ("accounting", "percent"):
+            if not isinstance(getattr(self, name), bool):
+                raise ParameterError(f"{name} is neither True nor False: write {name}=True.")
+        if self.header is not None and not isinstance(self.header, bool):
+            raise ParameterError("header is neither None, True nor False: write header=False.")
+        object.__setattr__(self, "encoding", _encoding(self.encoding))
+
+    @property
+    def is_ascii(self) -> bool:
+        """Whether every number is written in ASCII."""
+        return "".join((self.thousands or "", *self.currency)).isascii()
+
+    def to_dict(self) -> Json:
+        """Return what differs from the defaults as plain values, ready for JSON.
+
+        >>> Parse(decimal=",", currency="$").to_dict()
+        {'decimal': ',', 'currency': ['$']}
+        """
+        usual, said = asdict(Parse()), asdict(self)
+        return {
+            name: list(value) if isinstance(value, tuple) else value
+            for name, value in said.items()
+            if value != usual[name]
+        }
+
+    @classmethod
+    def from_dict(cls, record: Json) -> Parse:
+        """Undo :meth:`to_dict`."""
+        known = {field.name for field in fields(cls)}
+        if not (isinstance(record, dict) and known.issuperset(record)):
+            raise ParameterError("this does not say how numbers are written: see Parse.to_dict().")
+        return cls(**record)
+
+
+def parse_parse(value: object) -> Parse | None:
+    """Return how numbers are written; None if nothing is said about it."""
+    if value is None or isinstance(value, Parse):
+        return value
+    raise ParameterError(
+        f"parse={shown(value)} does not say how numbers are written: write "
+        "parse=Parse(decimal=',', thousands='.'), or leave it out."
+    )
+
+
+def _check_sign(
+    name: str, sign: object, advice: str, *, allowed: str, needed: bool = False
+) -> None:
+    if sign is None and not needed:
+        return
+    if not (isinstance(sign, str) and len(sign) == 1 and sign in allowed):
+        raise ParameterError(f"{name}={shown(sign)} is not known: write {name}={advice}.")
+
+
+def _signs(currency: object) -> tuple[str, ...]:
+    if isinstance(currency, str) and any(map(str.isalpha, currency)):
+        currency = (currency,)  # a word
+    signs = tuple(currency) if isinstance(currency, str | tuple | list) else (currency,)
+    if not all(isinstance(x, str) and 0 < len(x) < 9 and not _NOT_A_SIGN.search(x) for x in signs):
+        raise ParameterError(
+            "currency holds something that is no currency sign: write currency='$', or "
+            "currency=('USD', 'EUR') for words, without digits or spaces."
+        )
+    return signs
+
+
+def _encoding(name: object) -> str:
+    try:
+        info = codecs.lookup(name) if isinstance(name, str) else None
+    except (LookupError, ValueError):
+        info = None
+    if info is None or not getattr(info, "_is_text_encoding", True):
+        raise ParameterError(
+            f"encoding={shown(name)} is not known: write 'utf-8', 'latin-1', 'cp1252' or 'utf-16'."
+        )
+    return info.name
