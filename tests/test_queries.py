@@ -54,7 +54,14 @@ SUM_QUERIES = st.one_of(
     st.builds(ClippedSum, lattices(), st.one_of(st.integers(0, 9), st.integers(0, 2**37))),
     st.builds(DistanceSum, CENTRES, edges(), st.one_of(st.integers(0, 9), st.integers(0, 2**37))),
     st.builds(Squares, CENTRES, st.integers(-1000, 1023), st.integers(1, 16)),
-    st.builds(TailNodes, CENTRES, st.integers(-60, 0), st.integers(0, 60), st.booleans()),
+    st.builds(
+        TailNodes,
+        CENTRES,
+        st.integers(-60, 0),
+        st.integers(0, 60),
+        st.booleans(),
+        st.none() | st.tuples(st.integers(-50, 0), st.integers(0, 50)),
+    ),
     st.builds(Buckets, st.sampled_from([1.0, 0.25, 3.7]), st.integers(-9, 0), st.integers(1, 9)),
 )
 
@@ -86,6 +93,8 @@ def _borders(query):
         edges = [key / query.inverse_width for key in (query.low, query.high, query.high + 1)]
     elif isinstance(query, TailNodes | Squares):
         octaves = (query.first, query.last) if isinstance(query, TailNodes) else (query.octave,)
+        if isinstance(query, TailNodes) and query.fine is not None:
+            octaves = (query.nodes[0], *query.fine, query.fine[1] + 2, query.nodes[-1])
         steps = [sign * math.ldexp(1.0, octave) for octave in octaves for sign in (-1, 1)]
         edges = [query.centre, *(query.centre + step for step in steps)]
     beside = [math.nextafter(edge, way) for edge in edges for way in (-math.inf, math.inf)]

@@ -37,17 +37,15 @@ def _nodes(query: TailNodes, values: list[float]) -> tuple[int, ...]:
         if size < 2.0**-1022:
             continue
         octave = 1024 if math.isinf(size) else math.frexp(size)[1] - 1
-        if octave >= query.last:
-            counts[side, query.last] += 32
-        elif octave < query.first:
-            counts[side, query.first] += 32
-        else:
+        nodes = query.nodes
+        if octave in nodes and octave + 1 in nodes:
             sixteenth = math.floor((Fraction(size) / Fraction(2) ** octave - 1) * 16)
             counts[side, octave + 1] += 2 * sixteenth + 1
             counts[side, octave] += 31 - 2 * sixteenth
-    span = range(query.first, query.last + 1)
-    nodes = tuple(counts[side, node] for side in (False, True) for node in span)
-    return (*nodes, 32 * len(values)) if query.counted else nodes
+        else:
+            counts[side, next((node for node in nodes if node > octave), nodes[-1])] += 32
+    found = tuple(counts[side, node] for side in (False, True) for node in query.nodes)
+    return (*found, 32 * len(values)) if query.counted else found
 
 
 def _squares(query: Squares, values: list[float]) -> int:
@@ -152,6 +150,8 @@ QUERIES = [
     TailNodes(centre=0.0, first=-4, last=6, counted=True),
     TailNodes(centre=-2.0, first=-1022, last=1023),
     TailNodes(centre=1.5, first=2, last=2),
+    TailNodes(centre=0.0, first=-21, last=40, counted=True, fine=(-1, 3)),
+    TailNodes(centre=-2.0, first=-1022, last=1023, fine=(0, 0)),
     Squares(centre=0.0, octave=2, cap=16),
     Squares(centre=-2.0, octave=1023, cap=1),
     Squares(centre=0.1, octave=-40, cap=5),

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,7 +11,8 @@ import tametail as tt
 from tametail.engines.open import open_table
 from tametail.errors import InternalError
 from tametail.inequalities.quantiles import sum_quantile
-from tametail.methods.winsorised.counts import Tails, windows
+from tametail.methods.winsorised.column import ColumnPlan
+from tametail.methods.winsorised.counts import Tails, octave_nodes, windows
 from tametail.methods.winsorised.doubt import contradicts
 from tametail.privacy.budget import Noise
 from tametail.queries.column import SOFT_ONE, TailNodes
@@ -18,19 +21,25 @@ FIRST, LAST = -20, 20
 SILENT = Noise("laplace", 1e-3)
 
 
-def _tails(data: np.ndarray, noise: Noise = SILENT) -> Tails:
-    nodes = np.array(open_table(data).answer(TailNodes(0.0, FIRST, LAST)), dtype=np.float64)
-    below, above = nodes.reshape(2, -1) / SOFT_ONE
-    return Tails(below, above, FIRST, noise)
+ALL, FEW = None, (-4, 4)
 
 
+def _tails(data: np.ndarray, noise: Noise = SILENT, fine: tuple[int, int] | None = ALL) -> Tails:
+    query = TailNodes(0.0, FIRST, LAST, fine=fine)
+    places, sides = np.array(query.nodes) - FIRST, np.zeros((2, LAST - FIRST + 1))
+    answer = np.array(open_table(data).answer(query), dtype=np.float64)
+    sides[:, places] = answer.reshape(2, -1) / SOFT_ONE
+    return Tails(*sides, FIRST, noise, nodes=None if fine is ALL else places)
+
+
+@pytest.mark.parametrize("fine", [ALL, FEW, (0, 0)])
 @given(
     st.lists(st.floats(1e-9, 1e9), min_size=1, max_size=30),
     st.floats(1e-7, 1e7),
     st.floats(1.0, 1e6),
 )
-def test_no_record_between_the_distances_is_missed(records, distance, factor):
-    tails, farthest = _tails(np.array(records)), distance * factor
+def test_no_record_between_the_distances_is_missed(fine, records, distance, factor):
+    tails, farthest = _tails(np.array(records), fine=fine), distance * factor
     between = sum(distance < record <= farthest for record in records)
     bound = tails.beyond(tails.above, distance, 0.5, farthest=farthest)
     assert bound >= between - 1e-9
@@ -106,6 +115,52 @@ def test_no_median_is_misplaced(records):
     data = np.tile(np.sort(records), 500)
     centre = float(np.sort(data)[(len(data) - 1) // 2])
     assert _tails(data - centre).misplaced(len(data)) is None
+
+
+@pytest.mark.parametrize("sign", [-1, 1])
+@given(st.sampled_from([0.03, 0.2, 1.3, 2.1, 31.0, 33.0, 4e3]), st.floats(0.0, 1e-3))
+def test_records_at_shared_nodes_are_found_within_them(sign, distance, spread):
+    data = sign * distance * (1 + spread * np.linspace(-1, 1, 1000))
+    found = _tails(data, fine=(0, 1)).misplaced(len(data))
+    assert found is not None
+    assert found[0] <= data.min() <= data.max() <= found[1]
+
+
+def test_a_sum_of_counts_knows_how_coarse_shared_nodes_are():
+    tails = _tails(np.full(1000, 100.0), fine=FEW)  # counts at node 8, that is 256
+    assert tails.coarsest(300.0) == 256.0
+    assert tails.coarsest(2.0**-4) == 2.0**-4  # the first fine node has all from 2**-8 on
+    assert tails.coarsest(2.0**-25) == _tails(np.ones(3)).coarsest(300.0) == 0.0
+
+
+@given(
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.integers(-4, 4),
+)
+def test_no_record_is_nearer_than_the_first_node(centre, record, ulps):
+    plan = ColumnPlan.of(tt.plan(n=1000, epsilon=1, confidence=None))
+    first = octave_nodes(plan, centre).first
+    near = centre
+    for _ in range(abs(ulps)):
+        near = math.nextafter(near, math.copysign(math.inf, ulps))
+    for value in (record, near):
+        distance = abs(value - centre)
+        assert distance == 0 or distance >= 2.0**first or first in (-128, 127)
+
+
+def test_octaves_near_the_centre_and_above_a_told_scale_have_their_own_nodes():
+    plain, told = (
+        ColumnPlan.of(tt.plan(n=1000, epsilon=1, tail=tail)) for tail in (None, tt.Moment(2, 3.0))
+    )
+    for centre, octave in ((1.5, 0), (1e12, 39), (0.0, 0), (-1e-30, -100)):
+        nodes = octave_nodes(plain, centre).nodes
+        wanted = range(max(min(octave, 0) - 40, nodes[0]), max(octave, 0) + 49)
+        assert set(wanted) <= set(nodes)
+        assert len(nodes) < (200 if octave == -100 else 140)
+    nodes = octave_nodes(told, 1.5).nodes
+    assert nodes[-1] == 2 + 32
+    assert set(range(-40, 35)) <= set(nodes)
 
 
 @pytest.mark.parametrize("sign", [-1, 1])

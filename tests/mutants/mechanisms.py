@@ -39,7 +39,7 @@ MECHANISMS: tuple[Mutant, ...] = (
         name="one-noise-for-all-coordinates",
         why="Differences of coordinates that share a noise are exact: a seed reused.",
         file="mechanisms/noise.py",
-        old="noise: list[int] = _laplace(scale)([0] * len(values))",
+        old="noise: list[int] = _laplace(scale)(_zeros(len(values)))",
         new="noise: list[int] = _laplace(scale)([0]) * len(values)",
         tests=(f"{NOISE}::test_laplace_noise_follows_its_law",),
     ),
@@ -47,7 +47,7 @@ MECHANISMS: tuple[Mutant, ...] = (
         name="noise-repeats-after-fork",
         why="Two children of one process would publish the same noise: a state reused after fork.",
         file="mechanisms/noise.py",
-        old="noise: list[int] = _laplace(scale)([0] * len(values))",
+        old="noise: list[int] = _laplace(scale)(_zeros(len(values)))",
         new=(
             "from numpy import random as shared\n\n"
             "    p = -math.expm1(-1 / scale)\n"

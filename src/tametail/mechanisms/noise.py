@@ -15,6 +15,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
+
 from tametail._validate import positive
 from tametail.errors import InternalError
 from tametail.privacy.accounting import analytic_gaussian_sigma, round_down, square_root_up
@@ -61,7 +64,7 @@ def add_laplace(values: Sequence[int], l1: int, epsilon: float) -> tuple[int, ..
     # OpenDP cannot tell the type of an empty list.
     if scale == 0.0 or len(values) == 0:
         return tuple(int(value) for value in values)
-    noise: list[int] = _laplace(scale)([0] * len(values))
+    noise: list[int] = _laplace(scale)(_zeros(len(values)))
     return tuple([int(value) + z for value, z in zip(values, noise, strict=True)])
 
 
@@ -95,7 +98,7 @@ def add_gaussian(values: Sequence[int], l2_squared: int, rho: float) -> tuple[in
     # OpenDP cannot tell the type of an empty list.
     if sigma == 0.0 or len(values) == 0:
         return tuple(int(value) for value in values)
-    noise: list[int] = _gaussian(sigma)([0] * len(values))
+    noise: list[int] = _gaussian(sigma)(_zeros(len(values)))
     return tuple([int(value) + z for value, z in zip(values, noise, strict=True)])
 
 
@@ -178,6 +181,11 @@ def lone_gaussian_rho(l2_squared: int, cost: Approx) -> float:
     epsilon, delta = (number * (1 - 2.0**-50) for number in cost.values())
     s = analytic_gaussian_sigma(square_root_up(Fraction(l2_squared)), epsilon, delta)
     return round_down(Fraction(l2_squared) / (2 * (Fraction(s) ** 2 + 16)))
+
+
+def _zeros(size: int) -> npt.NDArray[np.int64]:
+    # OpenDP takes an array as it is, and looks at every item of a list.
+    return np.zeros(size, dtype=np.int64)
 
 
 @lru_cache(maxsize=1024)

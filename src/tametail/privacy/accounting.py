@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from statistics import NormalDist
 from typing import Final, Literal
 
@@ -207,19 +208,7 @@ class Noise:
 
     def quantile(self, p: float) -> float:
         """Return the least bound that the absolute noise exceeds with probability at most p."""
-        p = probability(p=p)
-        if self.kind == "laplace":
-            start = self.scale * math.log(2 / (p * (1 + math.exp(-1 / self.scale)))) - 1
-        else:
-            start = min(
-                -self.scale * NormalDist().inv_cdf(p / 2),
-                self.scale * math.sqrt(2 * math.log(2 / p)) - 1,
-            )
-        bound = float(max(math.ceil(start), 0))
-        # The closed forms are rounded; tail() decides.
-        while self.tail(bound) > p:
-            bound = max(bound + 1, math.nextafter(bound, math.inf))
-        return bound
+        return _quantile(self, probability(p=p))
 
     def sum_quantile(self, p: float, terms: int) -> float:
         """Return a bound that the sum of ``terms`` independent noises exceeds with at most p.
@@ -236,3 +225,19 @@ class Noise:
             return self.scale * math.sqrt(2 * terms * level)
         exponents = (step / 64 for step in range(1, 64))
         return self.scale * min((level - terms * math.log1p(-(x**2))) / x for x in exponents)
+
+
+@lru_cache(maxsize=1024)
+def _quantile(noise: Noise, p: float) -> float:
+    if noise.kind == "laplace":
+        start = noise.scale * math.log(2 / (p * (1 + math.exp(-1 / noise.scale)))) - 1
+    else:
+        start = min(
+            -noise.scale * NormalDist().inv_cdf(p / 2),
+            noise.scale * math.sqrt(2 * math.log(2 / p)) - 1,
+        )
+    bound = float(max(math.ceil(start), 0))
+    # The closed forms are rounded; tail() decides.
+    while noise.tail(bound) > p:
+        bound = max(bound + 1, math.nextafter(bound, math.inf))
+    return bound

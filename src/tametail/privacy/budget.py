@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from html import escape
 from typing import Self, cast
 
@@ -55,6 +56,9 @@ __all__ = [
     "zcdp",
     "zcdp_to_approx",
 ]
+
+#: Results of exact arithmetic that are kept: releases of one plan ask for the same ones.
+_KEPT = 1024
 
 
 def pure(epsilon: float) -> Pure:
@@ -134,7 +138,11 @@ def compose(
     >>> compose([pure(0.01)] * 1000, Approx, delta=1e-6).epsilon < 2  # pure: 10
     True
     """
-    costs = list(costs)
+    return _composed(tuple(costs), kind, delta)
+
+
+@lru_cache(maxsize=_KEPT)
+def _composed(costs: tuple[Budget, ...], kind: type[Budget], delta: float | None) -> Budget | None:
     if not costs:
         return None
     if kind is Approx:
@@ -149,7 +157,7 @@ def compose(
     return Zcdp.trusted(max(round_up(sum(map(_rho, costs), Fraction(0))), SMALLEST))
 
 
-def _compose_approx(costs: list[Budget], delta: float | None) -> Approx:
+def _compose_approx(costs: Sequence[Budget], delta: float | None) -> Approx:
     if delta is None:
         raise InternalError("an approximate guarantee needs the total delta: give delta=.")
     deltas = sum((Fraction(cost.delta) for cost in costs if isinstance(cost, Approx)), Fraction(0))
@@ -202,6 +210,7 @@ def in_parallel(costs: Iterable[Budget]) -> Budget:
     return kinds.pop().trusted(*map(max, numbers))
 
 
+@lru_cache(maxsize=_KEPT)
 def fits(spent: Budget, budget: Budget) -> bool:
     """Say whether a guarantee of ``spent`` implies one of ``budget``; compared exactly.
 
@@ -220,6 +229,7 @@ def fits(spent: Budget, budget: Budget) -> bool:
     return False  # neither zCDP nor a delta above 0 implies anything stronger than itself
 
 
+@lru_cache(maxsize=_KEPT)
 def exponential_rate(cost: Budget, *, monotone: bool = False) -> Fraction:
     """Return the exponent per unit of score of an exponential mechanism that costs ``cost``.
 
@@ -239,6 +249,7 @@ def exponential_rate(cost: Budget, *, monotone: bool = False) -> Fraction:
     return 2 * half_range if monotone else half_range
 
 
+@lru_cache(maxsize=_KEPT)
 def on_sample(cost: Budget, halvings: int) -> Budget:
     """Return what may be spent on a secret sample, if it is to cost ``cost`` on all records.
 
@@ -258,6 +269,7 @@ def on_sample(cost: Budget, halvings: int) -> Budget:
     return Pure(exact * (1 - 1e-14))  # both functions are good to a few units in the last place
 
 
+@lru_cache(maxsize=_KEPT)
 def noise_for(cost: Budget, l1: int, l2_squared: int) -> Noise:
     """Return the integer noise that makes a vector query cost at most ``cost``.
 

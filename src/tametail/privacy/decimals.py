@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final
 
 #: Significant digits of a number that is not a decimal of its own and had to be rounded.
@@ -28,6 +29,7 @@ def exact(number: float) -> Fraction:
     return Fraction(repr(float(number)))
 
 
+@lru_cache(maxsize=1024)
 def spendable(number: float) -> float:
     """Return the largest double that is not above the decimal that ``number`` prints.
 

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from functools import lru_cache
 from typing import Final, Self
 
 from tametail._json import Json
@@ -97,19 +98,8 @@ class Budget(ABC):
         >>> Pure(1.0).split(0.25, 0.75)
         (Pure(epsilon=0.25), Pure(epsilon=0.75))
         """
-        parts = [Fraction(positive(share=share)) for share in shares]
-        total = sum(parts, Fraction(0))
-        if not parts or total > 1 + _SHARE_TOLERANCE:
-            raise ParameterError(
-                f"shares= sum to {float(total):.12g}: write one or more positive "
-                "shares that sum to at most 1, for example split(0.25, 0.75)."
-            )
-        if total < 1 - _SHARE_TOLERANCE:
-            return tuple(self.share(share) for share in shares)
-        columns = (
-            _pieces(Fraction(whole), [part / total for part in parts]) for whole in self.values()
-        )
-        return tuple(self.trusted(*piece) for piece in zip(*columns, strict=True))
+        checked = tuple(positive(share=share) for share in shares)
+        return tuple(self.trusted(*piece) for piece in _split(self.values(), checked))
 
     def to_dict(self) -> Json:
         """Return the budget as plain values, for JSON.
@@ -198,6 +188,24 @@ def _check(name: str, value: object) -> float:
             f"write {SMALLEST:g} <= {name} <= {LARGEST:g}; 0.01 to 10 is usual."
         )
     return checked
+
+
+@lru_cache(maxsize=1024)  # releases of one plan ask for the same pieces
+def _split(whole: tuple[float, ...], shares: tuple[float, ...]) -> tuple[tuple[float, ...], ...]:
+    """Return the numbers of the pieces."""
+    parts = list(map(Fraction, shares))
+    total = sum(parts, Fraction(0))
+    if not parts or total > 1 + _SHARE_TOLERANCE:
+        raise ParameterError(
+            f"shares= sum to {float(total):.12g}: write one or more positive "
+            "shares that sum to at most 1, for example split(0.25, 0.75)."
+        )
+    numbers = map(Fraction, whole)
+    if total < 1 - _SHARE_TOLERANCE:
+        columns = [[round_down(part * number) for part in parts] for number in numbers]
+    else:
+        columns = [_pieces(number, [part / total for part in parts]) for number in numbers]
+    return tuple(zip(*columns, strict=True))
 
 
 def _pieces(whole: Fraction, parts: list[Fraction]) -> list[float]:

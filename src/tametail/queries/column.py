@@ -19,6 +19,9 @@ from tametail.queries.query import Query, Sensitivity, SumQuery
 #: One record weighs this much in a soft count.
 SOFT_ONE = 32
 
+#: So many octaves share a node where they need not be told apart.
+APART = 4
+
 #: Ticks are powers of two between 2**-1022 and 2**1022, so that their inverses are doubles too.
 SMALLEST_TICK_EXPONENT = -1022
 LARGEST_TICK_EXPONENT = 1022
@@ -263,16 +266,33 @@ class TailNodes(SumQuery):
     sums of \|y\| are kept to within a 32nd. Nodes are ``first..last``; a distance beyond the last
     node counts there in full, one below the first node likewise, and one below 2**-1022 nowhere.
 
-    Answer: the nodes below the centre, then those above, ``2 * (last - first + 1)`` integers, and,
-    if ``counted``, SOFT_ONE times the number of records. Under replace-one that count is free: it
-    changes only if a record becomes missing or ceases to be, and then its nodes change by half
-    of what a replacement can do.
+    Noise on every node takes time. If ``fine`` octaves are given, only every fourth octave outside
+    of them has a node; where one of the nodes j and j+1 is missing, a record counts in full at the
+    next node above.
+
+    Answer: the :attr:`nodes` below the centre, then those above, and, if ``counted``, SOFT_ONE
+    times the number of records. Under replace-one that count is free: it changes only if a record
+    becomes missing or ceases to be, and then its nodes change by half of what a replacement can do.
+
+    >>> TailNodes(0.0, -9, 9, fine=(-1, 1)).nodes
+    (-9, -5, -1, 0, 1, 5, 9)
     """
 
     centre: float
     first: int
     last: int
     counted: bool = False
+    fine: tuple[int, int] | None = None
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """The octaves that have a node, on either side of the centre."""
+        if self.fine is None:
+            return tuple(range(self.first, self.last + 1))
+        low, high = (min(max(end, self.first), self.last) for end in self.fine)
+        below = range(low - APART, self.first, -APART)
+        above = range(high + APART, self.last, APART)
+        return tuple(sorted({self.first, *below, *range(low, high + 1), *above, self.last}))
 
     def sensitivity(self, unit: Unit) -> Sensitivity:
         """A record is a non-negative vector of L1 norm SOFT_ONE (or 0), hence of L2 norm <= it."""

@@ -126,16 +126,18 @@ def conclude(query: ProfileQuery, profile: Profile) -> tuple[int, ...]:
 def _tail_nodes(query: TailNodes, profile: Profile) -> tuple[int, ...]:
     bins, counts, _ = profile.away()
     octaves, sixteenths = (bins % _SIDE >> 4) - _BIAS, bins & 15
-    width = query.last - query.first + 1
-    # The nodes below the centre come first.
-    places = np.clip(octaves, query.first, query.last) - query.first + width * (bins < _SIDE)
-    inner = (query.first <= octaves) & (octaves < query.last)
-    weights = np.where(inner, 2 * sixteenths + 1, 0)
-    nodes = np.zeros(2 * width + 1, dtype=np.int64)
-    np.add.at(nodes, places, counts * (SOFT_ONE - weights))
-    np.add.at(nodes, places + 1, counts * weights)
+    nodes = np.array(query.nodes)
+    # The next node above, or the last one; then whether the octave lies between two neighbours.
+    place = np.minimum(np.searchsorted(nodes, octaves, side="right"), len(nodes) - 1)
+    before = np.maximum(place - 1, 0)
+    split = (nodes[before] == octaves) & (nodes[place] == octaves + 1)
+    weights = np.where(split, 2 * sixteenths + 1, SOFT_ONE)
+    found = np.zeros((2, len(nodes)), dtype=np.int64)
+    side = (bins < _SIDE).astype(np.int64)  # the nodes below the centre come first
+    np.add.at(found, (side, place), counts * weights)
+    np.add.at(found, (side, before), counts * (SOFT_ONE - weights))
     count = [SOFT_ONE * profile.records] if query.counted else []
-    return (*nodes[:-1].tolist(), *count)
+    return (*found.ravel().tolist(), *count)
 
 
 def _squares(query: Squares, profile: Profile) -> tuple[int, ...]:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tametail.inequalities.quantiles import normal_tail
+from tametail.inequalities.quantiles import mixture_quantile
 from tametail.means import WINSORISED, Interval
 from tametail.methods.winsorised import constants as tuned
 from tametail.privacy.budget import Noise
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from tametail.methods.winsorised.counts import Array, Tails
     from tametail.methods.winsorised.sums import Sum
 
-#: Nodes for the mean over an exponential variable, and halvings of a range for a quantile.
-_NODES, _HALVINGS = 24, 40
+#: Nodes for the mean over an exponential variable.
+_NODES = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +75,11 @@ class Error:
         ``shifts`` are equally likely differences that clipping and what was added back make.
         """
         variances, weights = _mixture(self.noise)
-        widths = np.sqrt(self.miscounted**2 + variances)[None, :]
-        low, high = 0.0, float(np.abs(shifts).max()) + tuned.FAR * float(widths.max())
-        for _ in range(_HALVINGS if 0 < high < math.inf else 0):
-            middle = (low + high) / 2
-            ends = (middle - shifts[:, None], middle + shifts[:, None])
-            beyond = sum((normal_tail(end / widths).mean(axis=0) for end in ends), start=0.0)
-            low, high = (middle, high) if float(weights @ beyond) > risk else (low, middle)
-        return high
+        widths = np.sqrt(self.miscounted**2 + variances)
+        high = float(np.abs(shifts).max()) + tuned.FAR * float(widths.max())
+        if not 0 < high < math.inf:
+            return high
+        return mixture_quantile(risk / 2, np.append(shifts, -shifts), widths, weights, high)
 
     def reach(self, risk: float, sign: int, shifts: Array | None = None) -> float:
         """Return how far above v (below, if ``sign`` is -1) the target may be, but for this risk.
@@ -95,14 +92,10 @@ class Error:
         variances, weights = _mixture(self.noise)
         widths = np.sqrt(sampling**2 + self.miscounted**2 + variances)
         moved = np.zeros(1) if shifts is None else shifts
-        low, high = 0.0, float(moved.max()) + tuned.FAR * float(widths.max())
+        high = float(moved.max()) + tuned.FAR * float(widths.max())
         if not 0 < high < math.inf:
             return high + self.rounding
-        for _ in range(_HALVINGS):
-            middle = (low + high) / 2
-            beyond = normal_tail((middle - moved[:, None]) / widths[None, :]).mean(axis=0)
-            low, high = (middle, high) if float(weights @ beyond) > risk else (low, middle)
-        return high + self.rounding
+        return mixture_quantile(risk, moved, widths, weights, high) + self.rounding
 
 
 def calibrated(plan: Plan, total: Sum, error: Error) -> Interval:

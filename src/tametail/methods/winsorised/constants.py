@@ -82,6 +82,11 @@ FIRST_OCTAVE: Final = -128
 LAST_OCTAVE: Final = 127
 OCTAVES_BEYOND: Final = 32
 
+#: Octaves that have a node each, below and above that of the centre and that of 1: noise on a node
+#: takes time. Beyond them four octaves share one (docs/decisions/0151-fewer-nodes.md).
+FINE_BELOW: Final = 40
+FINE_ABOVE: Final = 48
+
 # --- a misplaced centre ---------------------------------------------------------------------------
 
 #: If this part of the records lies at the same distance, on one side, the centre is misplaced.

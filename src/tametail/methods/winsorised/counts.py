@@ -13,13 +13,17 @@ from tametail.errors import InternalError
 from tametail.inequalities.quantiles import sum_quantile
 from tametail.methods.winsorised import constants as tuned
 from tametail.privacy.budget import Budget, Noise, noise_for
-from tametail.queries.column import SOFT_ONE, TailNodes
+from tametail.queries.column import APART, SOFT_ONE, TailNodes
 from tametail.tail import Bounded, Tail
 
 if TYPE_CHECKING:
     from tametail.methods.winsorised.column import ColumnPlan as Plan
 
 Array = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
+
+#: Half an ulp of a double is its octave's lower end over two to this power.
+_ULP_BITS = 53
 
 Pair = tuple[float, float]
 """One number for the side below the centre and one for that above."""
@@ -30,8 +34,10 @@ Anchors = list[int | None]
 
 @dataclass(frozen=True, slots=True)
 class Tails:
-    """Noisy counts, in records, at the octave nodes ``first, first + 1, ...`` of either side.
+    """Noisy counts, in records, at the octaves ``first, first + 1, ...`` of either side.
 
+    Far octaves share ``nodes``, which are places in these arrays: there the next node above has the
+    counts of all, and the others have none, nor noise. None: every octave has a node.
     ``lower`` is how many noise scales less make records stand out, since the noise is an average.
     """
 
@@ -40,18 +46,21 @@ class Tails:
     first: int
     noise: Noise
     count: float | None = None
+    nodes: Places | None = None
     lower: float = 0.0
 
     @classmethod
     def read(cls, plan: Plan, query: TailNodes, answer: tuple[int, ...], cost: Budget) -> Tails:
         """Read the noisy answer to :func:`octave_nodes`, which had this cost."""
-        nodes = query.last - query.first + 1
-        if len(answer) != 2 * nodes + query.counted:
+        places = np.array(query.nodes) - query.first
+        if len(answer) != 2 * len(places) + query.counted:
             raise InternalError("the transcript comes from another version: it has other nodes.")
         counts = np.array(answer, dtype=np.float64) / SOFT_ONE
-        below, above = counts[: 2 * nodes].reshape(2, -1)
+        sides = np.zeros((2, query.last - query.first + 1))
+        sides[:, places] = counts[: 2 * len(places)].reshape(2, -1)
         count = float(counts[-1]) if query.counted else None
-        return cls(below, above, query.first, noise_of_counts(plan, cost), count)
+        below, above = sides
+        return cls(below, above, query.first, noise_of_counts(plan, cost), count, places)
 
     def averaged_with(self, other: Tails) -> Tails:
         """Join two answers to the same question, each in proportion to its precision."""
@@ -68,9 +77,8 @@ class Tails:
         # so, the more alike they are. The tests compute what that allows from the law of both.
         noise = Noise(self.noise.kind, self.noise.scale * math.sqrt(share))
         lower = tuned.LOWER_THRESHOLD * (1 - max(share, 1 - share) ** 2)
-        return Tails(
-            below, above, self.first, noise, count, lower if noise.kind == "laplace" else 0.0
-        )
+        lower = lower if noise.kind == "laplace" else 0.0
+        return Tails(below, above, self.first, noise, count, self.nodes, lower)
 
     @property
     def scale(self) -> float:
@@ -137,8 +145,10 @@ class Tails:
                 # of the distances to within a 32nd.
                 middle = self.distances[node] * (1 + counts[node + 1] / pairs[node])
                 margin = tuned.ELSEWHERE * self.distances[node]
-                near, far = sign * (middle - margin), sign * (middle + margin)
-                return float(min(near, far)), float(max(near, far))
+                near, far = middle - margin, middle + margin
+                if self._shared[node] or self._shared[node + 1]:
+                    near = min(near, self.distances[node] * 2.0**-APART)
+                return float(min(sign * near, sign * far)), float(max(sign * near, sign * far))
         return None
 
     def offset(self, anchors: Anchors, clips: Pair) -> Pair:
@@ -157,13 +167,27 @@ class Tails:
         """Bound the number of records of one side between two distances from the centre.
 
         All of their weight is on the nodes from floor(log2(distance)) to
-        floor(log2(farthest)) + 1, with the noise of as many nodes.
+        floor(log2(farthest)) + 1, or the next node above, with the noise of as many nodes.
         """
+        places = np.arange(len(counts)) if self.nodes is None else self.nodes
         start = self._index(distance) if distance > 0 else 0
-        stop = self._index(farthest) + 2 if farthest < math.inf else len(counts)
-        nodes = counts[start : max(stop, start + 1)]
-        noise = sum_quantile(self.noise, risk, len(nodes)) / SOFT_ONE
-        return max(float(nodes.sum()) + noise, 0.0)
+        stop = self._index(farthest) + 1 if farthest < math.inf else len(counts)
+        first, last = np.searchsorted(places, [start, stop]).tolist()
+        found = places[min(first, len(places) - 1) : last + 1]
+        noise = sum_quantile(self.noise, risk, len(found)) / SOFT_ONE
+        return max(float(counts[found].sum()) + noise, 0.0)
+
+    def coarsest(self, side: float) -> float:
+        """Return by how much a distance up to ``side`` may be overrated at a shared node."""
+        return float(self.distances[self._shared & (self.distances <= side)].max(initial=0.0))
+
+    @property
+    def _shared(self) -> npt.NDArray[np.bool_]:
+        """Whether a node has the counts of other octaves besides its own."""
+        shared = np.zeros(len(self.above), dtype=np.bool_)
+        if self.nodes is not None:
+            shared[self.nodes[1:]] = np.diff(self.nodes) > 1
+        return shared
 
     def _index(self, distance: float) -> int:
         """The node at or below a distance; what lies beyond the end nodes counts there."""
@@ -178,18 +202,23 @@ def noise_of_counts(plan: Plan, cost: Budget) -> Noise:
 
 
 def octave_nodes(plan: Plan, centre: float) -> TailNodes:
-    """Return the query. Under replace-one the number of records comes for free."""
-    first, last = _octaves(plan.tail)
-    return TailNodes(centre, first, last, counted=plan.unit.size_is_public)
+    """Return the query. Under replace-one the number of records comes for free.
 
-
-def _octaves(tail: Tail) -> tuple[int, int]:
-    """Return the first and the last octave that is worth a node."""
-    if tail is None:
-        return tuned.FIRST_OCTAVE, tuned.LAST_OCTAVE
-    spread = tail.high - tail.low if isinstance(tail, Bounded) else tail.scale
-    last = max(math.frexp(spread)[1], tuned.FIRST_OCTAVE) + tuned.OCTAVES_BEYOND
-    return tuned.FIRST_OCTAVE, min(last, tuned.LAST_OCTAVE)
+    The distance of a double from another one, the centre, is 0 or at least half an ulp of that.
+    Octaves far from the centre's, and from what the caller says, share their nodes.
+    """
+    octave = math.frexp(centre)[1] - 1 if centre else 0
+    first, last = tuned.FIRST_OCTAVE, tuned.LAST_OCTAVE
+    low, high = min(octave, 0), max(octave, 0) + tuned.FINE_ABOVE
+    if centre:
+        first = min(max(first, octave - _ULP_BITS), last)
+    if plan.tail is not None:
+        tail = plan.tail
+        spread = math.frexp(tail.high - tail.low if isinstance(tail, Bounded) else tail.scale)[1]
+        last = min(max(spread, first) + tuned.OCTAVES_BEYOND, last)
+        low, high = min(low, spread), last
+    fine = (low - tuned.FINE_BELOW, high)
+    return TailNodes(centre, first, last, counted=plan.unit.size_is_public, fine=fine)
 
 
 def windows(counts: Array, width: int = tuned.WINDOW) -> Array:

@@ -65,7 +65,7 @@ def spread_share(budget: Budget, n: int) -> float:
     >>> [round(spread_share(pure(1.0), n), 2) for n in (1_000, 100_000, 10**7)]
     [0.06, 0.03, 0.02]
     """
-    strength = max(n, 1) * budget.strength
+    strength = _rounded(max(n, 1)) * budget.strength
     wanted: float = tuned.MOST_SPREAD * (tuned.SPREAD_FROM / strength) ** tuned.SPREAD_POWER
     return min(max(wanted, tuned.LEAST_SPREAD), tuned.MOST_SPREAD)
 

@@ -177,8 +177,8 @@ def sum_of_counts(clip: Clip, tails: Tails, known: Counted) -> Sum:
         hidden = max(tails.beyond(counts, clip.side, tuned.HIDDEN_RISK) for counts in tails.sides)
         scale = TOP_NODES * tails.noise.scale / SOFT_ONE + hidden / math.log(100)
         scale *= clip.side / lattice.tick
-        # A soft count keeps the sum of distances to within a 32nd of each.
-        coarse = clip.side / SOFT_ONE
+        # A soft count keeps the sum of distances to within a 32nd of each, if nodes are not shared.
+        coarse = max(clip.side / SOFT_ONE, tails.coarsest(clip.side))
     noise = Noise(tails.noise.kind, scale)
     number, weight, count_noise = known
     return Sum(
