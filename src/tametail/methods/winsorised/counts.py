@@ -14,7 +14,7 @@ from tametail.inequalities.quantiles import sum_quantile
 from tametail.methods.winsorised import constants as tuned
 from tametail.privacy.budget import Budget, Noise, noise_for
 from tametail.queries.column import APART, SOFT_ONE, TailNodes
-from tametail.tail import Bounded, Tail
+from tametail.tail import Bounded, Moment
 
 if TYPE_CHECKING:
     from tametail.methods.winsorised.column import ColumnPlan as Plan
@@ -213,12 +213,19 @@ def octave_nodes(plan: Plan, centre: float) -> TailNodes:
     if centre:
         first = min(max(first, octave - _ULP_BITS), last)
     if plan.tail is not None:
-        tail = plan.tail
-        spread = math.frexp(tail.high - tail.low if isinstance(tail, Bounded) else tail.scale)[1]
-        last = min(max(spread, first) + tuned.OCTAVES_BEYOND, last)
-        low, high = min(low, spread), last
+        told = _told_octaves(plan.tail, centre)
+        last = min(max(told[0], first) + tuned.OCTAVES_BEYOND, last)
+        low, high = min(low, *told), last
     fine = (low - tuned.FINE_BELOW, high)
     return TailNodes(centre, first, last, counted=plan.unit.size_is_public, fine=fine)
+
+
+def _told_octaves(tail: Moment | Bounded, centre: float) -> list[int]:
+    """Return the octaves of the told scale, or of the width and the distances of the bounds."""
+    if isinstance(tail, Moment):
+        return [math.frexp(tail.scale)[1]]
+    distances = (tail.high - tail.low, centre - tail.low, tail.high - centre)
+    return [math.frexp(distance)[1] for distance in distances if distance > 0]
 
 
 def windows(counts: Array, width: int = tuned.WINDOW) -> Array:
