@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tametail.engines.kernels import column as kernel
+from tametail.engines.kernels.passes import Passes
 from tametail.privacy.unit import RECORD_UNITS, Unit
 from tametail.queries.column import (
     SOFT_ONE,
@@ -68,7 +68,7 @@ SUM_QUERIES = st.one_of(
 
 def _answer(query, records):
     """The answer as a mapping of its coordinates, so that all queries compare alike."""
-    answer = kernel.answer(query, [np.array(records, dtype=np.float64)])
+    answer = Passes().answer(query, lambda _: [np.array(records, dtype=np.float64)])
     return answer if isinstance(answer, dict) else dict(enumerate(answer))
 
 
@@ -131,7 +131,7 @@ def test_the_sensitivity_is_attained(query, unit):
 
 
 def _scores(unit, records, candidates):
-    keys, counts = kernel.answer(Median(0, -math.inf, math.inf), [np.array(records)])
+    keys, counts = Passes().answer(Median(0, -math.inf, math.inf), lambda _: [np.array(records)])
     below = np.array([counts[keys < candidate].sum() for candidate in candidates])
     above = np.array([counts[keys > candidate].sum() for candidate in candidates])
     return -np.maximum(below, above) if unit is Unit.REPLACE_ONE else -abs(below - above)
@@ -147,7 +147,7 @@ def _scores(unit, records, candidates):
 @pytest.mark.parametrize("unit", RECORD_UNITS)
 def test_no_neighbour_moves_a_score_of_the_median_further(unit, others, first, second, key):
     records = np.array([*others, first, second])
-    keys, _ = kernel.answer(Median(0, -math.inf, math.inf), [records])
+    keys, _ = Passes().answer(Median(0, -math.inf, math.inf), lambda _: [records])
     candidates = [key, 0, *keys.tolist()]
     bound = Median(0, -math.inf, math.inf).score_sensitivity(unit)
     base = _scores(unit, [*others], candidates)
@@ -169,7 +169,9 @@ def test_the_shared_count_is_free_under_replace_one():
 
 
 def test_soft_counts_keep_the_number_of_records():
-    answer = kernel.answer(TailNodes(0.0, -3, 3), [np.array([0.01, -5.0, 7.0, 1e9, math.nan])])
+    answer = Passes().answer(
+        TailNodes(0.0, -3, 3), lambda _: [np.array([0.01, -5.0, 7.0, 1e9, math.nan])]
+    )
     assert sum(answer) == 4 * SOFT_ONE
 
 
@@ -248,5 +250,5 @@ def test_a_tick_is_far_below_the_noise_unless_bits_run_out(below, above, strengt
 
 def test_a_square_counts_in_its_unit():
     query = Squares(centre=0.0, octave=3, cap=16)
-    (answer,) = kernel.answer(query, [np.array([8.0, -8.0])])
+    (answer,) = Passes().answer(query, lambda _: [np.array([8.0, -8.0])])
     assert 2 * 64 <= answer * query.unit <= 2 * 64 * (17 / 16) ** 2

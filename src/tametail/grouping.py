@@ -12,9 +12,6 @@ from tametail.keys import Key, parse_keys
 from tametail.privacy.budget import Approx, Budget, Zcdp
 from tametail.privacy.unit import Unit
 
-#: What a small group may take from all records together.
-BORROW = ("shape", "mean", None)
-
 
 @dataclass(frozen=True, slots=True)
 class Groups:

@@ -14,7 +14,7 @@ import pytest
 
 import tametail as tt
 from tametail.engines import local
-from tametail.engines.kernels import column as kernel
+from tametail.engines.kernels.accumulator import CHUNK
 from tametail.engines.open import open_table
 from tametail.engines.tables import blocks
 from tametail.engines.tables.parquet import ParquetTable
@@ -113,8 +113,8 @@ def test_chunk_borders(tmp_path, query, comparable, monkeypatch, kind, size):
 
 
 def _values(path, column="v"):
-    chunks = list(open_table(path, column)._numbers(kernel.CHUNK))
-    assert all(chunk.size <= kernel.CHUNK for chunk in chunks)
+    chunks = list(open_table(path, column)._numbers(CHUNK))
+    assert all(chunk.size <= CHUNK for chunk in chunks)
     return [None if math.isnan(x) else x for chunk in chunks for x in chunk.tolist()]
 
 

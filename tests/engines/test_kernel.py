@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tametail.engines.kernels import column as kernel
 from tametail.engines.kernels import profile as profiles
+from tametail.engines.kernels.accumulator import CHUNK
+from tametail.engines.kernels.passes import Passes
 from tametail.engines.open import open_table
 from tametail.queries.column import (
     WIDEST_SIDE,
@@ -130,10 +131,10 @@ def _plus(first, second):
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_the_widest_lattice_adds_up_exactly(sign):
     lattice = Lattice(0, -WIDEST_SIDE, 0, WIDEST_SIDE)
-    chunk = np.full(kernel.CHUNK, sign * (WIDEST_SIDE - 1.0))
-    odd = np.full(kernel.CHUNK - 1, sign * math.inf)
-    total = kernel.answer(ClippedSum(lattice), [chunk, odd, chunk])
-    expected = 2 * kernel.CHUNK * (WIDEST_SIDE - 1) + (kernel.CHUNK - 1) * WIDEST_SIDE
+    chunk = np.full(CHUNK, sign * (WIDEST_SIDE - 1.0))
+    odd = np.full(CHUNK - 1, sign * math.inf)
+    total = Passes().answer(ClippedSum(lattice), lambda _: [chunk, odd, chunk])
+    expected = 2 * CHUNK * (WIDEST_SIDE - 1) + (CHUNK - 1) * WIDEST_SIDE
     assert total == (sign * expected,)
 
 
@@ -150,7 +151,7 @@ def test_sums_of_distances_are_carried_before_they_overflow(monkeypatch, query, 
         column = np.resize([math.nan if x is None else x for x in records], 1000)
         expected = open_table(column).answer(query)
         monkeypatch.setattr(profiles, "_CARRY", 300)
-        assert kernel.answer(query, np.array_split(column, 9)) == expected
+        assert Passes().answer(query, lambda _: np.array_split(column, 9)) == expected
 
 
 def test_a_carried_sum_is_wider_than_64_bits():

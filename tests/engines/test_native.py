@@ -21,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tametail.engines.kernels import accumulator, counts, native, plain
-from tametail.engines.kernels import column as kernel
+from tametail.engines.kernels.accumulator import CHUNK
 from tametail.engines.open import open_table
 from tametail.privacy.unit import Unit
 from tametail.queries.column import (
@@ -209,8 +209,8 @@ def test_long_chunks_change_nothing(compiled, monkeypatch):
     asked = [*queries(0.5, 3), Median(0, -1.0, 1.0)]
     monkeypatch.setattr(native, "library", lambda: compiled)
     long = [open_table(data).answer(query) for query in asked]
-    monkeypatch.setattr(type(compiled), "longest", kernel.CHUNK)
-    monkeypatch.setattr(counts, "LONG_CHUNK", kernel.CHUNK)
+    monkeypatch.setattr(type(compiled), "longest", CHUNK)
+    monkeypatch.setattr(counts, "LONG_CHUNK", CHUNK)
     short = [open_table(data).answer(query) for query in asked]
     for one, other in zip(long, short, strict=True):
         assert np.array_equal(one, other)

@@ -13,7 +13,8 @@ from scipy import stats
 
 import tametail as tt
 from tametail.engines import sampling
-from tametail.engines.kernels import column as kernel
+from tametail.engines.kernels.accumulator import CHUNK
+from tametail.engines.kernels.passes import Passes
 from tametail.engines.open import open_table
 from tametail.engines.spark import column as spark
 from tametail.engines.spark import rows as spark_rows
@@ -120,13 +121,13 @@ def doubles_file(doubles, tmp_path_factory):
 @pytest.mark.parametrize("centre", [0.0, -3.7])
 def test_the_profile_has_the_bits_of_every_double(session, doubles, doubles_file, centre):
     query = TailNodes(centre, -3, 3)
-    found, expected = {}, {}
+    expected = Passes()
     engine = open_table(session.read.parquet(doubles_file))
-    engine._profiles = found
-    assert engine.answer(query) == kernel.answer(query, _chunks(doubles), expected)
+    assert engine.answer(query) == expected.answer(query, lambda _: _chunks(doubles))
     # Records at the centre are in bins of their own, whatever their sign and sixteenth.
-    assert found[centre].records == expected[centre].records
-    one, other = (profile.away() for profile in (found[centre], expected[centre]))
+    found = [passes.found[centre] for passes in (engine._passes, expected)]
+    assert found[0].records == found[1].records
+    one, other = (profile.away() for profile in found)
     np.testing.assert_array_equal(one.bins, other.bins)
     np.testing.assert_array_equal(one.counts, other.counts)
     finite = one.bins % (1 << 15) < 0x7FF << 4
@@ -134,7 +135,7 @@ def test_the_profile_has_the_bits_of_every_double(session, doubles, doubles_file
 
 
 def _chunks(values):
-    return np.array_split(values, values.size // kernel.CHUNK + 1)
+    return np.array_split(values, values.size // CHUNK + 1)
 
 
 def test_sums_beyond_64_bits(session):
@@ -155,7 +156,7 @@ class TestSample:
     def test_equals_memory_under_the_same_coins(self, session, gaps, doubles, doubles_file):
         query = Median(8, -math.inf, math.inf)
         frame = session.read.parquet(doubles_file).coalesce(1)
-        expected = kernel.answer(query, _chunks(doubles))
+        expected = Passes().answer(query, lambda _: _chunks(doubles))
         for found, wanted in zip(open_table(frame).answer(query), expected, strict=True):
             np.testing.assert_array_equal(found, wanted)
 

@@ -11,7 +11,9 @@ import numpy as np
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
-from tametail.engines.kernels import column as kernel
+from tametail.engines.kernels.passes import Passes
+from tametail.engines.kernels.plain import REST_BITS
+from tametail.engines.kernels.profile import Profile
 from tametail.engines.spark.rows import (
     Cell,
     Floats,
@@ -58,7 +60,7 @@ class SparkEngine:
         self._rows = SparkRows(self._numbers)
         self._present_count: int | None = None
         self._held: Held | None = None
-        self._profiles: dict[float, kernel.Profile] = {}
+        self._passes = Passes()  # profiles, by their centres
 
     @property
     def size(self) -> int:
@@ -76,11 +78,12 @@ class SparkEngine:
                 return self._buckets(query)
             case Median():
                 everybody = Median(0, query.low, query.high)
-                return kernel.answer(everybody, [self._sample(query.halvings)])
+                sample = self._sample(query.halvings)
+                return Passes().answer(everybody, lambda _: [sample])
             case TailNodes() | Squares() | DistanceSum():
-                if query.centre not in self._profiles:
-                    self._profiles[query.centre] = self._profile(query.centre)
-                return kernel.answer(query, (), self._profiles)
+                if query.centre not in self._passes.found:
+                    self._passes.found[query.centre] = self._profile(query.centre)
+                return self._passes.answer(query, lambda _: ())
             case _:
                 raise InternalError("a question about rows is asked of one column.")
 
@@ -141,7 +144,7 @@ class SparkEngine:
         keys = ((int(key), count) for key, count in counts)
         return {key: count for key, count in keys if query.low <= key <= query.high}
 
-    def _profile(self, centre: float) -> kernel.Profile:
+    def _profile(self, centre: float) -> Profile:
         """Count the distances from ``centre`` by their top 16 bits, and add up the next 28.
 
         Spark cannot see bits. But |y| rounded to one bit, by Veltkamp's splitting, is the power of
@@ -151,7 +154,7 @@ class SparkEngine:
         y, size, rounded, octave, bits = map(fn.col, ("y", "size", "rounded", "octave", "bits"))
         is_normal = (fn.abs(y) >= 2.0**-1022) & (fn.abs(y) < float("inf"))
         scale = fn.when(fn.abs(y) < _FAR, fn.lit(1.0)).otherwise(fn.lit(2.0**-100))
-        start = fn.shiftright(bits, kernel.REST_BITS).cast("double") * fn.lit(2.0**-4)
+        start = fn.shiftright(bits, REST_BITS).cast("double") * fn.lit(2.0**-4)
         key = fn.signum(y) * octave * start / scale
         found = collect(
             with_constants(self._present, centre=centre)
@@ -164,7 +167,7 @@ class SparkEngine:
             .select("y", "octave", fn.floor(size / octave * fn.lit(2.0**32)).alias("bits"))
             .select(
                 fn.when(is_normal, key).when(fn.abs(y) < 1.0, 0.0).otherwise(y).alias("key"),
-                bits.bitwiseAND((1 << kernel.REST_BITS) - 1).alias("rest"),
+                bits.bitwiseAND((1 << REST_BITS) - 1).alias("rest"),
             )
             # The hash adds no group; grouping by it too took about an eighth less time.
             .groupBy("key", fn.hash("key"))
@@ -184,10 +187,10 @@ def _sum_of_words(name: str) -> tuple[Column, Column]:
     return fn.sum(high), fn.sum(fn.col(name).bitwiseAND((1 << _WORD_BITS) - 1))
 
 
-def _to_profile(found: list[tuple[Cell, ...]]) -> kernel.Profile:
+def _to_profile(found: list[tuple[Cell, ...]]) -> Profile:
     bins = np.array([key for key, *_ in found], dtype=np.float64).view(np.int64) >> 48 & 0xFFFF
     counts, rests = np.zeros(1 << 16, dtype=np.int64), np.zeros(1 << 16, dtype=object)
     for place, (_, _, count, high, low) in zip(bins.tolist(), found, strict=True):
         counts[place] += count
         rests[place] += (high << _WORD_BITS) + low
-    return kernel.Profile.of(counts, rests)
+    return Profile.of(counts, rests)
