@@ -1,0 +1,61 @@
+"""The examples run as they are and say what they promise; the gallery lists each of them."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
+
+#: Words that must be in what an example prints.
+PRINTED = {
+    "demo": ["guarantee", "epsilon = 1"],
+    "hospital_charges": ["VT", "CA less TX"],
+    "incomes_per_person": ["a job pays", "with all their records"],
+    "latencies": ["a private median", "follows from its answers: True"],
+    "monthly_report": ["first run", "second run", "refused: epsilon = 0.6"],
+    "spark_job": ["mean 16"],
+}
+
+
+def run(name, folder):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", EXAMPLES / f"{name}.py"],
+        cwd=folder, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_gallery_lists_every_example():
+    page = (ROOT / "docs" / "guide" / "gallery.md").read_text(encoding="utf-8")
+    names = {path.stem for path in EXAMPLES.glob("*.py")}
+    assert all(f"(../../examples/{name}.py)" in page for name in names)
+    assert names == {*PRINTED, "make_claims"}
+
+
+@pytest.mark.parametrize("name", [name for name in PRINTED if name != "spark_job"])
+def test_an_example_runs(name, tmp_path):
+    printed = run(name, tmp_path)
+    assert all(words in printed for words in PRINTED[name]), printed
+
+
+def test_a_report_is_charged_once(tmp_path):
+    first, second = (run("monthly_report", tmp_path).splitlines() for _ in range(2))
+    assert first[:2] == second[:2]
+    assert (tmp_path / "claims-2026-10.html").is_file()
+
+
+@pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java")
+def test_the_spark_job_runs(tmp_path):
+    pytest.importorskip("pyspark")
+    assert all(words in run("spark_job", tmp_path) for words in PRINTED["spark_job"])
+
+
+def test_the_claims_can_be_made_again(tmp_path):
+    shutil.copy(EXAMPLES / "make_claims.py", tmp_path)
+    subprocess.run([sys.executable, tmp_path / "make_claims.py"], check=True, capture_output=True)
+    assert (tmp_path / "claims.csv").read_bytes() == (EXAMPLES / "claims.csv").read_bytes()
