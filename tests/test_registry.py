@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tametail.engines.kernels.passes import PASSES
-from tametail.queries.groups import KeyCounts, Keyed
+from tametail.queries.groups import KeyCounts, Keyed, ScaledSquares, ScaledSums
 
 from .mutants.catalogue import MUTANTS
 from .privacy.mechanism_cases import query_cases
@@ -26,7 +26,8 @@ def test_there_are_queries_of_every_room():
 
 
 def test_every_query_declares_its_pass():
-    by_key = {Keyed, KeyCounts}  # made of the passes of their parts, or of the keys alone
+    # Made of the passes of their parts, of the keys alone, or of totals by person and group.
+    by_key = {Keyed, KeyCounts, ScaledSums, ScaledSquares}
     assert set(PASSES) == set(query_types()) - by_key
 
 
@@ -55,5 +56,6 @@ def test_every_query_has_exact_answers_that_engines_must_give(query):
     with gzip.open(ROOT / "tests" / "net" / "engines.jsonl.gz", "rt", encoding="utf-8") as lines:
         recorded = {asked["class"] for line in lines for asked in json.loads(line)["queries"]}
     groups = json.loads((ROOT / "tests" / "engines" / "keyed.json").read_text(encoding="utf-8"))
-    recorded |= {asked["class"] for case in groups["cases"] for asked in case["queries"]}
+    cases = [*groups["cases"], groups["persons"]]
+    recorded |= {asked["class"] for case in cases for asked in case["queries"]}
     assert query.__name__ in recorded

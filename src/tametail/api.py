@@ -369,14 +369,15 @@ def _open(
     # Imported here because it brings in pyarrow and narwhals, which planning does not need.
     from tametail.engines.open import open_groups, open_table
 
+    groups, written = asked.groups, asked.written
+    person, where = asked.unit.person, asked.where
     try:
-        groups, written = asked.groups, asked.written
-        if groups is not None:
-            return open_groups(
-                data, column, groups.by, groups.keys, written, where=asked.where, progress=progress
-            )
-        person, where = asked.unit.person, asked.where
-        return open_table(data, column, progress, written, person=person, where=where)
+        if groups is None:
+            return open_table(data, column, progress, written, person=person, where=where)
+        return open_groups(
+            data, column, groups.by, groups.keys, written,
+            person=person, where=where, progress=progress,
+        )  # fmt: skip
     except DataError as error:
         raise type(error)(f"{error} Nothing was spent.") from None
 

@@ -261,9 +261,12 @@ class Ask:
     def keys(self, sets: Sequence[Sequence[int]], budget: Budget) -> list[Ask]:
         """Return one ask per set of keys, by their places; the sets must be disjoint.
 
-        A record has one key, its own, so together they cost what one of them may: ``budget``.
+        A record has one key, its own, so together they cost what one of them may: ``budget``. A
+        person may have many: sets of keys are for records.
         """
         self._check_groups()
+        if self.unit.person is not None:
+            raise InternalError("a person may be in many groups: they are no parallel parts.")
         places = [place for places in sets for place in places]
         if len(set(places)) < len(places):
             raise InternalError("sets of keys overlap: they would have to share the budget.")

@@ -79,10 +79,10 @@ class Groups:
                 "enter another, so that two groups change and each would pay. Write "
                 "unit='add-remove'; its epsilon implies 2 epsilon for a replacement."
             )
-        if unit.person is not None:
+        if unit.person is not None and self.borrow is None:
             raise ParameterError(
-                "by= with person= is not built: a person may have records in many groups. Leave "
-                "one of them out."
+                "borrow=None with person= is refused: a person may be in many groups, so that "
+                "groups cannot be released each alone at the whole budget. Leave borrow out."
             )
         if self.keys is None and not isinstance(budget, Approx):
             write = "budget=approx(1, 1e-7)" if isinstance(budget, Zcdp) else "delta=1e-7 beside it"

@@ -129,6 +129,11 @@ class Request:
                 "common=True is for several columns of all records, and with by= columns are taken "
                 "apart: leave it out."
             )
+        if self.unit.person is not None and any(column.tail for column in self.columns):
+            raise ParameterError(
+                "tail= is about records, and with person= and by= vectors of persons are added up: "
+                "leave it out; within= says where means can be."
+            )
 
     @property
     def dim(self) -> int:

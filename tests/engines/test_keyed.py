@@ -19,7 +19,8 @@ from tametail.errors import ColumnError, ParameterError
 from tametail.keys import Key, in_order, parse_keys
 from tametail.privacy.unit import Unit
 from tametail.queries.column import ClippedSum, Count, Lattice
-from tametail.queries.groups import Cells, KeyCounts, Keyed
+from tametail.queries.groups import Cells, KeyCounts, Keyed, ScaledSquares, ScaledSums
+from tametail.queries.persons import GroupResiduals, GroupRows
 
 EXACT = json.loads(Path(__file__).with_name("keyed.json").read_text(encoding="utf-8"))
 KINDS = (
@@ -28,8 +29,8 @@ KINDS = (
 
 
 def table(kind, folder, columns=None):
-    columns = columns or {name: EXACT[name] for name in ("x", "state", "year")}
-    types = {"x": pa.float64(), "state": pa.string(), "year": pa.int64()}
+    columns = columns or {name: EXACT[name] for name in ("x", "state", "year", "who")}
+    types = {"x": pa.float64(), "state": pa.string(), "year": pa.int64(), "who": pa.string()}
     arrow = pa.table({name: pa.array(cells, types[name]) for name, cells in columns.items()})
     if kind in ("pandas", "categories"):
         frame = pd.DataFrame(
@@ -79,6 +80,19 @@ def test_every_table_gives_the_exact_answers(kind, case, tmp_path):
             answer = engine.answer(query_of(record, len(keys) + 1))
             plain = [list(each) if isinstance(each, tuple) else each for each in answer]
             assert plain == record["answer"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("record", EXACT["persons"]["queries"], ids=lambda record: record["class"])
+def test_every_table_gives_the_exact_answers_about_persons(kind, record, tmp_path):
+    case = EXACT["persons"]
+    keys = parse_keys([tuple(cells) for cells in case["keys"]], 1)
+    grouped = open_groups(table(kind, tmp_path), "x", case["by"], keys, person="who")
+    vector = GroupRows() if "rows" in record["vector"] else GroupResiduals(**record["vector"])
+    query = ScaledSums(vector, record["order"], record["exponent"], record["limit"], len(keys) + 1)
+    if record["class"] == "ScaledSquares":
+        query = ScaledSquares(query)
+    assert list(grouped.grouped(keys, other=True).answer(query)) == record["answer"]
 
 
 CELLS = st.one_of(

@@ -36,15 +36,15 @@ def test_replacements_are_refused():
     with pytest.raises(AssertionError, match="add-remove only"):
         add_keyed_noise([(1, 2, 3)], query, pure(1.0), Unit.REPLACE_ONE)
     with pytest.raises(InternalError, match="under add-remove"):
-        choose_keys({}, approx(1, 0.1), Unit.REPLACE_ONE)
+        choose_keys({}, KeyCounts(), approx(1, 0.1), Unit.REPLACE_ONE)
     with pytest.raises(InternalError, match="with a delta"):
-        choose_keys({}, pure(1.0), Unit.ADD_REMOVE)
+        choose_keys({}, KeyCounts(), pure(1.0), Unit.ADD_REMOVE)
 
 
 @given(st.floats(0.001, 20.0), st.floats(1e-15, 0.5))
 def test_a_key_of_one_record_is_shown_with_probability_delta_at_most(epsilon, delta):
     """And one less would be too low: the threshold is the least that the law allows."""
-    scale, least = laplace_scale(1, epsilon), key_threshold(approx(epsilon, delta))
+    scale, least = laplace_scale(1, epsilon), key_threshold(approx(epsilon, delta), KeyCounts())
 
     def shown(threshold):  # P(1 + Z >= threshold), Z discrete Laplace
         return math.exp(-(threshold - 1) / scale) / (1 + math.exp(-1 / scale))
@@ -56,23 +56,24 @@ def test_a_key_of_one_record_is_shown_with_probability_delta_at_most(epsilon, de
 def test_keys_of_one_record_appear_as_seldom_as_delta_says():
     """The audit: delta raised to 0.01, and 40,000 keys that one record holds."""
     cost = approx(1.0, 0.01)
-    shown = choose_keys({Key((i,)): 1 for i in range(40_000)}, cost, Unit.ADD_REMOVE)
+    alone = {Key((i,)): 1 for i in range(40_000)}
+    shown = choose_keys(alone, KeyCounts(), cost, Unit.ADD_REMOVE)
     assert len(shown) <= 40_000 * 0.01 + 5 * math.sqrt(400)
     assert len(shown) >= 60  # and the threshold is not far above what it has to be
-    assert min(count for _, count in shown) >= key_threshold(cost)
+    assert min(count for _, count in shown) >= key_threshold(cost, KeyCounts())
 
 
 def test_keys_are_sorted_by_kind_and_value_whatever_came_first():
     keys = [Key((cell,)) for cell in ("b", 10, "B", 9, True, "é", "z")]
     counts = dict.fromkeys(keys, 10**6)
-    shown = [key.label for key, _ in choose_keys(counts, approx(1, 1e-6), Unit.ADD_REMOVE)]
-    assert shown == [True, 9, 10, "B", "b", "z", "é"]
+    shown = choose_keys(counts, KeyCounts(), approx(1, 1e-6), Unit.ADD_REMOVE)
+    assert [key.label for key, _ in shown] == [True, 9, 10, "B", "b", "z", "é"]
 
 
 def test_the_threshold_uses_the_scale_that_is_drawn(monkeypatch):
-    usual = key_threshold(approx(1.0, 1e-6))
+    usual = key_threshold(approx(1.0, 1e-6), KeyCounts())
     monkeypatch.setattr(groups, "laplace_scale", lambda l1, epsilon: 3 * l1 / epsilon)
-    assert key_threshold(approx(1.0, 1e-6)) > 2 * usual
+    assert key_threshold(approx(1.0, 1e-6), KeyCounts()) > 2 * usual
 
 
 def test_sensitivities_are_those_of_one_key():

@@ -7,6 +7,7 @@ from .mutant import Mutant
 KEYED = "tests/engines/test_keyed.py"
 MECHANISM = "tests/mechanisms/test_groups.py"
 GROUPS_TEST = "tests/test_groups.py"
+PERSONS = "tests/persons/test_groups.py"
 
 GROUPS: tuple[Mutant, ...] = (
     Mutant(
@@ -23,8 +24,9 @@ GROUPS: tuple[Mutant, ...] = (
         name="keys-joined",
         why="('a,b', 'c') and ('a', 'b,c') are two keys.",
         file="engines/keys.py",
-        old="found[Key(key)] = count",
-        new='found[Key(tuple(",".join(map(str, key)).split(",")))] = count',
+        old="return Occurring(keys, cells, found[",
+        new='keys = [Key(tuple(",".join(k.cells).split(","))) for k in keys]\n'
+        "    return Occurring(keys, cells, found[",
         tests=(f"{KEYED}::test_columns_of_a_key_are_not_joined",),
     ),
     Mutant(
@@ -64,14 +66,8 @@ GROUPS: tuple[Mutant, ...] = (
         name="key-counts-of-the-other-unit",
         why="A replacement takes a row from one key and gives it to another.",
         file="queries/groups.py",
-        old=(
-            '"""A row has one key: a replacement takes one from one key and gives it to another."""'
-            "\n        return Sensitivity(unit.changes, unit.changes)"
-        ),
-        new=(
-            '"""A row has one key: a replacement takes one from one key and gives it to another."""'
-            "\n        return Sensitivity(1, 1)"
-        ),
+        old="return Sensitivity(unit.changes * self.whole, unit.changes * self.whole**2)",
+        new="return Sensitivity(self.whole, self.whole**2)",
         tests=(f"{MECHANISM}::test_sensitivities_are_those_of_one_key",),
     ),
     Mutant(
@@ -86,8 +82,8 @@ GROUPS: tuple[Mutant, ...] = (
         name="replaced-records-in-parallel",
         why="A replaced record may move two keys: parallel parts would cost twice what is said.",
         file="queries/groups.py",
-        old="if unit.size_is_public:",
-        new="if unit is None:",
+        old="if unit.size_is_public or unit.person is not None:",
+        new="if unit.person is not None:",
         tests=(f"{MECHANISM}::test_replacements_are_refused",),
     ),
     Mutant(
@@ -102,8 +98,8 @@ GROUPS: tuple[Mutant, ...] = (
         name="threshold-rounded-down",
         why="A key that one record holds would be shown more often than delta says.",
         file="mechanisms/groups.py",
-        old="return 1 + max(math.ceil(",
-        new="return 1 + max(math.floor(",
+        old="margin = math.ceil(",
+        new="margin = math.floor(",
         tests=(
             f"{MECHANISM}::test_a_key_of_one_record_is_shown_with_probability_delta_at_most",
         ),
@@ -112,8 +108,8 @@ GROUPS: tuple[Mutant, ...] = (
         name="threshold-of-the-scale-asked-for",
         why="Noise of a larger scale than 1/epsilon reaches a threshold more often.",
         file="mechanisms/groups.py",
-        old="scale = laplace_scale(1, cost.epsilon)",
-        new="scale = 1 / cost.epsilon",
+        old="scale = laplace_scale(query.whole, cost.epsilon)",
+        new="scale = query.whole / cost.epsilon",
         tests=(f"{MECHANISM}::test_the_threshold_uses_the_scale_that_is_drawn",),
     ),
     Mutant(
@@ -133,5 +129,89 @@ GROUPS: tuple[Mutant, ...] = (
         old="for part, values in zip(query.parts, self._parts, strict=True)",
         new="for part, values in zip(query.parts, self._parts, strict=True) if len(values)",
         tests=(f"{GROUPS_TEST}::test_a_group_without_records_is_asked_like_any_other",),
+    ),
+    Mutant(
+        name="persons-in-parallel",
+        why="A person may be in many groups: each would pay the whole budget.",
+        file="ask.py",
+        old="if self.unit.person is not None:\n            raise InternalError(\"a person may",
+        new="if self.unit is None:\n            raise InternalError(\"a person may",
+        tests=(f"{PERSONS}::test_persons_in_groups_are_no_parallel_parts",),
+    ),
+    Mutant(
+        name="keyed-for-persons",
+        why="A question by key moves in all keys of a person.",
+        file="queries/groups.py",
+        old="if unit.size_is_public or unit.person is not None:",
+        new="if unit.size_is_public:",
+        tests=(f"{PERSONS}::test_persons_in_groups_are_no_parallel_parts",),
+    ),
+    Mutant(
+        name="scaled-sums-of-the-other-unit",
+        why="A replaced person takes one vector away and brings another: twice the limit.",
+        file="queries/groups.py",
+        old="most = unit.changes * self.limit",
+        new="most = self.limit",
+        tests=(f"{PERSONS}::test_a_replaced_person_may_move_twice_the_limit",),
+    ),
+    Mutant(
+        name="scaled-squares-of-the-limit",
+        why="Squares of a vector add up to the square of its length, not to its length.",
+        file="queries/groups.py",
+        old="most = unit.changes * (self.sums.limit**2 >> SQUARE_BITS)",
+        new="most = unit.changes * (self.sums.limit >> SQUARE_BITS)",
+        tests=(f"{PERSONS}::test_one_person_moves_all_groups_by_the_limit_at_most",),
+    ),
+    Mutant(
+        name="root-rounded-down",
+        why="A length that is too small leaves vectors longer than the limit.",
+        file="engines/persons/groups.py",
+        old="math.isqrt(square - 1) + 1 if square else 0",
+        new="math.isqrt(square)",
+        tests=(f"{PERSONS}::test_sums_are_those_of_the_slow_reference",),
+    ),
+    Mutant(
+        name="scaled-towards-minus-infinity",
+        why="Rounding down makes negative numbers larger in size: up to 6 limits in the L1 norm.",
+        file="engines/persons/groups.py",
+        old="ticks[beyond] = ticks[beyond] * query.limit // length[beyond]",
+        new=(
+            "ticks = np.where(vector < 0, -ticks, ticks)\n"
+            "    ticks[beyond] = ticks[beyond] * query.limit // length[beyond]\n"
+            "    ticks = np.where(vector < 0, -ticks, ticks)"
+        ),
+        tests=(f"{PERSONS}::test_one_person_moves_all_groups_by_the_limit_at_most",),
+    ),
+    Mutant(
+        name="scaled-in-floats",
+        why="Quotients in floats round up now and then.",
+        file="engines/persons/groups.py",
+        old="ticks[beyond] = ticks[beyond] * query.limit // length[beyond]",
+        new="ticks[beyond] = np.rint(ticks[beyond] * (query.limit / length[beyond]))",
+        tests=(f"{PERSONS}::test_one_person_moves_all_groups_by_the_limit_at_most",),
+    ),
+    Mutant(
+        name="keys-of-a-person-each-in-full",
+        why="A person with many keys would weigh as much as many persons.",
+        file="engines/persons/groups.py",
+        old="each = np.repeat(query.whole // np.minimum(numbers, query.most), numbers)",
+        new="each = np.repeat(query.whole // np.minimum(numbers, 1), numbers)",
+        tests=(f"{PERSONS}::test_a_person_weighs_a_whole_however_many_keys_they_hold",),
+    ),
+    Mutant(
+        name="threshold-of-one-key",
+        why="Of many new keys of a person one is shown more often than a single one.",
+        file="mechanisms/groups.py",
+        old="for m in range(1, query.most + 1))",
+        new="for m in (1,))",
+        tests=(f"{PERSONS}::test_no_key_of_one_person_is_shown_more_often_than_delta",),
+    ),
+    Mutant(
+        name="groups-lengths-of-all",
+        why="A length that looks at other persons moves with them.",
+        file="engines/persons/groups.py",
+        old="return np.where(counts > 0, lengths, np.nan)",
+        new="return np.where(counts > 0, lengths - lengths.min(), np.nan)",
+        tests=(f"{PERSONS}::test_lengths_follow_from_a_persons_own_records",),
     ),
 )  # fmt: skip

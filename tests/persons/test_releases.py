@@ -14,7 +14,7 @@ import tametail as tt
 from tametail.cli import main
 from tametail.engines.open import open_table
 from tametail.errors import ParameterError
-from tametail.planning import Plan
+from tametail.plans import Plan
 from tametail.privacy.unit import Unit
 from tametail.queries.column import Count, DistanceSum, Lattice, Squares, TailNodes
 from tametail.queries.persons import PersonMean, PersonResidual, PersonRows

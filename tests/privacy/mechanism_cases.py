@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -15,6 +16,7 @@ from tametail.ask import Ask
 from tametail.doubles import to_key
 from tametail.engines.keyed import KeyedEngine
 from tametail.engines.open import open_groups, open_table
+from tametail.engines.persons.groups import PersonGroups
 from tametail.mechanisms.histograms import histogram, largest_bucket
 from tametail.mechanisms.medians import choose_many_medians, choose_median
 from tametail.mechanisms.noise import add_gaussian, add_laplace
@@ -33,8 +35,9 @@ from tametail.queries.column import (
     Squares,
     TailNodes,
 )
-from tametail.queries.groups import Cells, KeyCounts, Keyed
+from tametail.queries.groups import Cells, KeyCounts, Keyed, ScaledSquares, ScaledSums
 from tametail.queries.paper import BallMean, Scores
+from tametail.queries.persons import GroupResiduals
 from tametail.queries.rows import (
     Ball,
     BallLevels,
@@ -164,11 +167,26 @@ def _group_cases() -> Iterator[Case]:
         yield _query_case(cells, cost, ADD, [5.0], [])
         yield _query_case(Keyed((cells, cells)), cost, ADD, first, second, _keyed_engine)
     yield _query_case(KeyCounts(), APPROX, ADD, ["a", "b", "b"], ["b", "b"], _key_engine)
+    # A person alone in two groups, and with many records in a third.
+    others = [(0, 0, 0.5), (1, 0, -0.5), (1, 2, 1.0)]
+    theirs = [(2, 0, 3.0), (2, 1, -4.0), (2, 2, 1e9), (2, 2, 1e9)]
+    for order, cost in ((1, PURE), (2, ZCDP)):
+        sums = ScaledSums(GroupResiduals(0.25), order, -4, 80, 3)
+        for query in (sums, ScaledSquares(replace(sums, limit=1 << 20))):
+            yield _query_case(query, cost, ADD, others + theirs, others, _person_engine)
+            yield _query_case(
+                query, cost, REPLACE, others + theirs, [*others, (2, 2, -1e9)], _person_engine
+            )
 
 
 def _keyed_engine(rows: Any) -> KeyedEngine:
     values = np.array([[value] for value, _ in rows])
     return KeyedEngine.of(values, np.array([code for _, code in rows]), 2, ("x",))
+
+
+def _person_engine(rows: Any) -> PersonGroups:
+    who, group, values = (np.array(each) for each in zip(*rows, strict=True))
+    return PersonGroups(values[:, None], who, group, 3, ("x",))
 
 
 def _key_engine(keys: Any) -> Any:

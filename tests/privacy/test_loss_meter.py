@@ -121,6 +121,40 @@ def test_persons_with_all_of_their_records(budget, each):
         assert losses.part_of(budget) <= ROUNDING, losses
 
 
+GROUPED = [{}, {"borrow": None}, {"tail": tt.Bounded(-10, 10)}, {"borrow": "mean", "n": 400}]
+
+
+@pytest.mark.parametrize("request_", GROUPED, ids=str)
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+def test_groups_of_records(budget, request_):
+    rng = np.random.default_rng(7)
+    for _ in range(PAIRS):
+        size = int(rng.choice([40, 3000]))
+        rows = pd.DataFrame({"x": rng.lognormal(1, 2, size), "key": rng.choice(list("aab"), size)})
+        more = pd.DataFrame({"x": [rng.choice(HOSTILE)], "key": [rng.choice(list("abz"))]})
+        keys = None if isinstance(budget, tt.privacy.budget.Approx) else ["a", "b", "c"]
+        call = partial(tt.mean, column="x", by="key", keys=keys, other="rest", budget=budget)
+        losses, _ = measured(partial(call, **request_), pd.concat([rows, more]), rows)
+        assert losses.part_of(budget) <= ROUNDING, losses
+
+
+@pytest.mark.parametrize("each", ["record", "person"])
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+def test_persons_in_many_groups(budget, each):
+    rng = np.random.default_rng(6)
+    for _ in range(PAIRS):
+        size, theirs = int(rng.choice([300, 3000])), int(rng.choice([1, 5, 200]))
+        rows = pd.DataFrame({"x": rng.lognormal(1, 2, size), "key": rng.choice(list("aab"), size)})
+        rows["who"] = rng.integers(0, 200, size)
+        more = pd.DataFrame({"x": rng.choice(HOSTILE, theirs), "who": 1000})
+        more["key"] = rng.choice(list("abcz"), theirs)
+        keys = None if isinstance(budget, tt.privacy.budget.Approx) else ["a", "b", "c"]
+        call = partial(tt.mean, column="x", by="key", keys=keys, other="rest", budget=budget)
+        call = partial(call, person="who", each=each)
+        losses, _ = measured(call, pd.concat([rows, more]), rows)
+        assert losses.part_of(budget) <= ROUNDING, losses
+
+
 def test_the_meter_sees_nearly_all_of_what_is_spent():
     """Else it would prove nothing: some pair uses most of the budget."""
     call = partial(tt.mean, epsilon=1, n=121, confidence=None)

@@ -23,12 +23,14 @@ from tametail.engines.keys import (
     Coder,
     Codes,
     Kept,
-    distinct_keys,
     joined,
     kept_cells,
+    occurring_keys,
     public_cells,
 )
 from tametail.engines.local import LocalEngine, Progress, Teller
+from tametail.engines.persons.groups import PersonGroups, weigh_keys
+from tametail.engines.persons.ids import Persons
 from tametail.engines.tables.computed import Selection
 from tametail.engines.tables.memory import MatrixTable
 from tametail.errors import InternalError, ParameterError
@@ -38,11 +40,15 @@ from tametail.queries.query import Exact, Query
 
 
 class KeyedRows(NamedTuple):
-    """All rows, in memory: their numbers, and the columns of their keys with their kinds."""
+    """All rows, in memory: their numbers, the columns of their keys with their kinds, and whose.
+
+    ``persons`` has a number for each, negative for nobody; it is empty without a column of persons.
+    """
 
     numbers: Floats
     cells: list[pa.Array]
     kinds: tuple[str, ...]
+    persons: Codes
 
 
 class GroupedTable:
@@ -70,17 +76,29 @@ class GroupedTable:
         return columns
 
     def answer(self, query: Query[object]) -> Exact:
-        """Return the records of every key that occurs; other questions are for chosen keys."""
+        """Return what every key that occurs weighs; other questions are for chosen keys."""
         if not isinstance(query, KeyCounts):
             raise InternalError("the keys are not chosen yet.")
         rows = self._rows
-        present = pa.array(~np.isnan(rows.numbers).all(axis=1))
-        return distinct_keys([cells.filter(present) for cells in rows.cells], rows.kinds)
+        present = ~np.isnan(rows.numbers).all(axis=1)
+        cells = [each.filter(pa.array(present)) for each in rows.cells]
+        found = occurring_keys(cells, rows.kinds)
+        if not self._of_persons:
+            return dict(zip(found.keys, found.counts, strict=True))
+        codes = Coder(found.columns, rows.kinds).codes(cells)
+        weights = weigh_keys(rows.persons[present], codes, len(found.keys), query)
+        return dict(zip(found.keys, weights.tolist(), strict=True))
 
-    def grouped(self, keys: Sequence[Key], *, other: bool) -> KeyedEngine:
+    @property
+    def _of_persons(self) -> bool:
+        return self._selection.has_ids
+
+    def grouped(self, keys: Sequence[Key], *, other: bool) -> KeyedEngine | PersonGroups:
         """Return the engine for these keys and, last, for ``other`` rows if they are wanted."""
-        codes = self._codes(keys, other=other)
-        return KeyedEngine.of(self._rows.numbers, codes, len(keys) + other, self.columns)
+        rows, codes, count = self._rows, self._codes(keys, other=other), len(keys) + other
+        if self._of_persons:
+            return PersonGroups(rows.numbers, rows.persons, codes, count, self.columns)
+        return KeyedEngine.of(rows.numbers, codes, count, self.columns)
 
     def _codes(self, keys: Sequence[Key], *, other: bool) -> Codes:
         """Return the place of every row's key; a negative one if it has none of the keys."""
@@ -92,14 +110,18 @@ class GroupedTable:
     def _rows(self) -> KeyedRows:
         teller, kinds = Teller(self._progress), self._selection.kinds
         numbers, pieces = [np.empty((0, len(self.columns)))], []
+        persons, whose = Persons(), [np.empty(0, dtype=np.int64)]
         for block in self._selection.blocks(teller.tell):
             kinds = self._selection.kinds_of(block.keys)  # of a lazy frame only known here
             numbers.append(block.numbers)
             pieces.append([kept_cells(*one) for one in zip(block.keys, kinds, strict=True)])
+            if self._of_persons:
+                whose.append(persons.codes(block.ids))
         teller.end()
         if kinds is None:
             raise InternalError("a frame without a block.")
-        return KeyedRows(np.concatenate(numbers), joined(pieces, kinds), kinds)
+        cells = joined(pieces, kinds)
+        return KeyedRows(np.concatenate(numbers), cells, kinds, np.concatenate(whose))
 
     def rows(self, start: int, stop: int) -> Engine:  # noqa: ARG002
         """Refuse: rows of groups are found by key."""

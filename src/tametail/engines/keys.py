@@ -8,7 +8,7 @@ the key of its row. Which key a row has depends on that row alone.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -188,14 +188,22 @@ def _fits(value: Kept, kind: str) -> bool:
     return kind != WHOLE or (isinstance(value, int) and -(1 << 63) <= value < 1 << 63)
 
 
-def distinct_keys(columns: Sequence[pa.Array], kinds: Sequence[str]) -> dict[Key, int]:
-    """Return every key that occurs with its number of rows; for a private choice only."""
+class Occurring(NamedTuple):
+    """Every key that occurs, for a private choice only: with its cells and its number of rows."""
+
+    keys: list[Key]
+    columns: list[list[Kept]]
+    counts: list[int]
+
+
+def occurring_keys(columns: Sequence[pa.Array], kinds: Sequence[str]) -> Occurring:
+    """Return the keys of some rows; a row without a cell in every column has none."""
     table = pa.table(list(columns), names=[str(place) for place in range(len(columns))])
-    counted = table.group_by(table.column_names, use_threads=False).aggregate([([], "count_all")])
-    cells = [counted[name].to_pylist() for name in table.column_names]
-    found = {}
-    for *values, count in zip(*cells, counted["count_all"].to_pylist(), strict=True):
-        if all(value is not None for value in values):
-            key = tuple(cell_of(value, kind) for value, kind in zip(values, kinds, strict=True))
-            found[Key(key)] = count
-    return found
+    counted = table.drop_null().group_by(table.column_names, use_threads=False)
+    found = counted.aggregate([([], "count_all")])
+    cells = [found[name].to_pylist() for name in table.column_names]
+    keys = [
+        Key(tuple(cell_of(value, kind) for value, kind in zip(values, kinds, strict=True)))
+        for values in zip(*cells, strict=True)
+    ]
+    return Occurring(keys, cells, found["count_all"].to_pylist())

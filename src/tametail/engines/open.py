@@ -41,6 +41,7 @@ _ADVICE = (
 
 #: One name, several, or none.
 Columns = str | int | Sequence[str | int] | None
+Person = str | Sequence[str] | None
 
 
 def open_table(
@@ -48,7 +49,7 @@ def open_table(
     columns: Columns = None,
     progress: Progress | None = None,
     parse: Parse | None = None,
-    person: str | Sequence[str] | None = None,
+    person: Person = None,
     where: str | None = None,
 ) -> Engine:
     """Return the engine over one or several columns of ``data``.
@@ -89,7 +90,7 @@ def open_table(
 def _open_selection(
     data: object,
     names: list[str] | None,
-    person: str | Sequence[str] | None,
+    person: Person,
     where: str | None,
     progress: Progress | None,
     parse: Parse | None,
@@ -101,11 +102,14 @@ def _open_selection(
         )
     if names is None:
         raise ParameterError("beside person= and where= a column is named: write column='charge'.")
-    people = [] if person is None else [person] if isinstance(person, str) else list(person)
-    selection = Selection(open_source(data, parse), names, where, people)
+    selection = Selection(open_source(data, parse), names, where, _people(person))
     if person is None:
         return LocalEngine(ComputedTable(selection), progress)
     return PersonsEngine(selection, progress)
+
+
+def _people(person: Person) -> list[str]:
+    return [] if person is None else [person] if isinstance(person, str) else list(person)
 
 
 def _has_computed(data: object, names: list[str], parse: Parse | None) -> bool:
@@ -133,6 +137,7 @@ def open_groups(
     keys: Sequence[Key] | None = None,
     parse: Parse | None = None,
     *,
+    person: Person = None,
     where: str | None = None,
     progress: Progress | None = None,
 ) -> GroupedTable:
@@ -148,7 +153,8 @@ def open_groups(
             f"by= needs a frame or a file and column=..., and {what} grouped here: write "
             "mean(frame, 'charge', by='state', ...), for Spark with frame.toPandas()."
         )
-    grouped = GroupedTable(Selection(open_source(data, parse), names, where, keys=by), progress)
+    selection = Selection(open_source(data, parse), names, where, _people(person), by)
+    grouped = GroupedTable(selection, progress)
     if keys is not None:
         grouped.check(keys)
     return grouped

@@ -110,9 +110,9 @@ def _keyed(
     return partial(add_keyed_noise, query=query, cost=cost, unit=unit)
 
 
-def _keys(query: KeyCounts, cost: Budget, unit: Unit) -> Callable[[dict[Key, int]], Chosen]:  # noqa: ARG001
-    """The keys that many rows hold."""
-    return partial(choose_keys, cost=cost, unit=unit)
+def _keys(query: KeyCounts, cost: Budget, unit: Unit) -> Callable[[dict[Key, int]], Chosen]:
+    """The keys that many hold."""
+    return partial(choose_keys, query=query, cost=cost, unit=unit)
 
 
 MECHANISMS: dict[type, Callable[[Any, Budget, Unit], Callable[[Exact], Any]]] = {

@@ -11,7 +11,7 @@ from tametail.keys import Key, in_order
 from tametail.mechanisms.noise import add_gaussian, add_laplace, laplace_scale
 from tametail.privacy.budget import Approx, Budget, Zcdp
 from tametail.privacy.unit import Unit
-from tametail.queries.groups import Keyed
+from tametail.queries.groups import KeyCounts, Keyed
 from tametail.queries.query import Sensitivity
 
 #: How much more the threshold's logarithm is than computed: it is good to a few units in the last
@@ -54,8 +54,10 @@ def _add(values: list[int], sensitivity: Sensitivity, cost: Budget) -> tuple[int
     return add_laplace(values, sensitivity.l1, cost.strength)
 
 
-def choose_keys(exact: Mapping[Key, int], cost: Budget, unit: Unit) -> tuple[tuple[Key, int], ...]:
-    """Return the keys whose noisy counts reach :func:`key_threshold`, sorted, with these counts.
+def choose_keys(
+    exact: Mapping[Key, int], query: KeyCounts, cost: Budget, unit: Unit
+) -> tuple[tuple[Key, int], ...]:
+    """Return the keys whose noisy weights reach :func:`key_threshold`, sorted, with these.
 
     Notes
     -----
@@ -65,28 +67,37 @@ def choose_keys(exact: Mapping[Key, int], cost: Budget, unit: Unit) -> tuple[tup
     --------
     >>> from tametail.privacy.budget import approx
     >>> counts = {Key(("b",)): 10**6, Key(("a",)): 10**6, Key(("c",)): 0}
-    >>> [key.label for key, _ in choose_keys(counts, approx(1.0, 1e-9), Unit.ADD_REMOVE)]
+    >>> shown = choose_keys(counts, KeyCounts(), approx(1.0, 1e-9), Unit.ADD_REMOVE)
+    >>> [key.label for key, _ in shown]
     ['a', 'b']
     """
     if unit.size_is_public or not isinstance(cost, Approx):
         raise InternalError("keys are chosen under add-remove, at a cost with a delta.")
     keys = in_order([key for key, count in exact.items() if count > 0])
-    noisy = add_laplace([exact[key] for key in keys], 1, cost.epsilon)
-    least = key_threshold(cost)
+    noisy = add_laplace([exact[key] for key in keys], query.whole, cost.epsilon)
+    least = key_threshold(cost, query)
     return tuple((key, count) for key, count in zip(keys, noisy, strict=True) if count >= least)
 
 
-def key_threshold(cost: Approx) -> int:
-    r"""Return the least noisy count with which a key is shown.
+def key_threshold(cost: Approx, query: KeyCounts) -> int:
+    r"""Return the least noisy weight with which a key is shown.
 
     The noise Z is discrete Laplace of the scale b that is drawn, so with p = exp(-1/b)
-    P(Z >= m) = p^m / (1 + p). A key that a single record holds is shown with probability at most
-    delta if the threshold is 1 + m with m >= b ln(1 / (delta (1 + p))); m is rounded up.
+    P(Z >= j) = p^j / (1 + p). Somebody with m keys adds w = floor(whole / m) to each. That one of
+    them is shown, if nobody else holds any, has the probability 1 - (1 - P(w + Z >= t))^m. It is
+    at most delta if t - w >= b ln(1 / (d (1 + p))) with d = 1 - (1 - delta)^(1/m), rounded up; t
+    is the largest over m = 1, 2, ..., ``most``.
 
     >>> from tametail.privacy.budget import approx
-    >>> key_threshold(approx(1.0, 1e-6))
+    >>> key_threshold(approx(1.0, 1e-6), KeyCounts())
     15
     """
-    scale = laplace_scale(1, cost.epsilon)
-    level = Fraction(math.log(1 / cost.delta) - math.log1p(math.exp(-1 / scale)))
-    return 1 + max(math.ceil(Fraction(scale) * (level + _ROUNDING * (1 + abs(level)))), 0)
+    scale = laplace_scale(query.whole, cost.epsilon)
+    return max(_threshold(scale, cost.delta, query.whole, m) for m in range(1, query.most + 1))
+
+
+def _threshold(scale: float, delta: float, whole: int, keys: int) -> int:
+    each = -math.expm1(math.log1p(-delta) / keys) if keys > 1 else delta
+    level = Fraction(math.log(1 / each) - math.log1p(math.exp(-1 / scale)))
+    margin = math.ceil(Fraction(scale) * (level + _ROUNDING * (1 + abs(level))))
+    return whole // keys + max(margin, 0)

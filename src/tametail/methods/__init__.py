@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tametail._shown import shown
 from tametail.errors import ParameterError
 from tametail.methods import kinds
-from tametail.methods.groups.kind import GROUPS
+from tametail.methods.groups.kind import GROUPS, PERSONS_BY_GROUP
 from tametail.methods.groups.plan import keys_step
 from tametail.methods.persons.kind import RECORDS_OF_PERSONS
 from tametail.methods.textbook.method import TEXTBOOK
@@ -45,7 +45,7 @@ class Registry:
     >>> [method.name for method in REGISTRY]
     ['winsorised mean', 'mean in a weighted ball', 'mean in a ball, one scale for all columns', \
 'winsorised means, columns apart', 'mean of the records of persons', 'clamped mean', \
-'means by group']
+'means by group', 'means by group, of persons']
     """
 
     def __init__(self, *methods: Estimator) -> None:
@@ -112,4 +112,5 @@ REGISTRY = Registry(
     RECORDS_OF_PERSONS,
     TEXTBOOK,
     GROUPS,
+    PERSONS_BY_GROUP,
 )

@@ -13,7 +13,7 @@ from tametail.methods.ball import rows
 from tametail.methods.ball.estimate import vector_mean
 from tametail.methods.ball.shares import common_shares
 from tametail.methods.ball.shares import working as ball_working
-from tametail.methods.groups.kind import GROUPS, ByGroup
+from tametail.methods.groups.kind import GROUPS, PERSONS_BY_GROUP, ByGroup
 from tametail.methods.persons.kind import RECORDS_OF_PERSONS, RecordsOfPersons
 from tametail.methods.textbook.method import TEXTBOOK, Textbook
 from tametail.methods.winsorised import column
@@ -227,7 +227,7 @@ Chosen = tuple[Kind, tuple[Step, ...]]
 def usual(request: Request) -> Kind:
     """Return the method that is expected as long as n is unknown."""
     if request.groups is not None:
-        return GROUPS
+        return GROUPS if request.unit.person is None else PERSONS_BY_GROUP
     if request.weighs_records:
         return RECORDS_OF_PERSONS
     if request.dim == 1:
@@ -240,7 +240,7 @@ def usual(request: Request) -> Kind:
 def choose(request: Request, n: int, budget: Budget) -> Chosen:
     """Choose a method that may spend ``budget`` on n records, and return its steps."""
     asked_for = usual(request)
-    if asked_for in (GROUPS, RECORDS_OF_PERSONS):
+    if asked_for in (GROUPS, PERSONS_BY_GROUP, RECORDS_OF_PERSONS):
         return _with_steps(asked_for, request, n, budget)
     if TEXTBOOK.suits(request, n, budget):
         return TEXTBOOK, TEXTBOOK.divide(request, n, budget)

@@ -32,4 +32,38 @@ class PersonResidual:
     column: int = 0
 
 
-View = PersonMean | PersonRows | PersonResidual
+@dataclass(frozen=True, slots=True)
+class GroupResiduals:
+    """s - ratio * c of a person in each of their groups; ``by_person``: s / c - ratio."""
+
+    ratio: float
+    column: int = 0
+    by_person: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRows:
+    """c of a person in each of their groups; ``by_person``: 1."""
+
+    column: int = 0
+    by_person: bool = False
+
+
+Vector = GroupResiduals | GroupRows
+"""One number for each group in which a person has records, out of their own records alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class PersonNorm:
+    """The length of a person's vector: sum of sizes (``order`` 1) or root of squares (2)."""
+
+    vector: Vector
+    order: int
+
+    @property
+    def column(self) -> int:
+        """The column of the vector."""
+        return self.vector.column
+
+
+View = PersonMean | PersonRows | PersonResidual | PersonNorm

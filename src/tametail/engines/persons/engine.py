@@ -16,8 +16,8 @@ from tametail.engines.tables.computed import Selection
 from tametail.engines.tables.later import LaterTable
 from tametail.engines.tables.memory import MatrixTable
 from tametail.engines.tables.raw import Cells
-from tametail.errors import DataError
-from tametail.queries.persons import PersonMean, PersonRows, View
+from tametail.errors import DataError, InternalError
+from tametail.queries.persons import PersonMean, PersonResidual, PersonRows, View
 from tametail.queries.query import Exact, Query
 
 Integers = npt.NDArray[np.int64]
@@ -97,6 +97,8 @@ class PersonsEngine:
                 return rows
             if isinstance(view, PersonMean):
                 return sums / rows
+            if not isinstance(view, PersonResidual):
+                raise InternalError("the records are not known by group.")
             return np.clip(sums - view.ratio * rows, -LARGEST, LARGEST)
 
     def view(self, view: View) -> LocalEngine:

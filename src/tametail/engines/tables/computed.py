@@ -76,6 +76,11 @@ class Selection:
             yield Records(self._numbers(block), self._ids_of(block), keys)
 
     @property
+    def has_ids(self) -> bool:
+        """Whether it is known whose records are whose."""
+        return bool(self._ids)
+
+    @property
     def by(self) -> tuple[str, ...]:
         """The names of the columns of keys."""
         return tuple(name for name, _ in self._keys)

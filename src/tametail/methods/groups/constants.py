@@ -39,3 +39,31 @@ LEAST_INDEX, MOST_INDEX, USUAL_INDEX = 1.6, 6.0, 2.5
 
 #: If so large a part of a group lies beyond one cut of the pool, the pool is no model for it.
 UNLIKE: Final = 0.6
+
+#: Persons in groups: shares of a pure budget, and of a concentrated one, where costs are squares.
+OF_PERSONS: Final = {"pilot": 0.2, "tail": 0.15, "rows": 0.2, "groups": 0.45}
+OF_PERSONS_SQUARED: Final = {"pilot": 0.14, "tail": 0.04, "rows": 0.14, "groups": 0.68}
+
+#: The share of the squares, for intervals.
+SPREAD, SPREAD_SQUARED = 0.06, 0.02
+
+#: Vectors are scaled down to a length that about this times groups^power / epsilon persons exceed.
+BEYOND_LIMIT, BEYOND_POWER = 1.0, 0.75
+
+#: These persons stand out of the noise by so many scales, and are at most such a part of all.
+SEEN, MOST_BEYOND = 22.0, 0.3
+
+#: Octaves above the highest that stands out in which persons are still counted.
+WINDOW: Final = 4
+
+#: No group counts as fewer records than so many standard deviations of the noise on its count.
+LEAST_COUNT: Final = 1.4
+
+#: A count that noise alone exceeds with this probability says nothing.
+UNSEEN_RISK: Final = 0.001
+
+#: Squares about a group's own mean are at least this part of those about the common one.
+LEAST_SQUARE: Final = 0.2
+
+#: A person weighs so much in the private choice of keys, divided among at most so many keys.
+WHOLE, MOST_KEYS = 1 << 20, 1000

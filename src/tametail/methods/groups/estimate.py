@@ -28,17 +28,17 @@ from tametail.methods.groups.interval import (
     nothing_known,
     pooled_interval,
 )
-from tametail.methods.groups.plan import GroupPlan, asked, group_plans
+from tametail.methods.groups.plan import GroupPlan, asked, chosen_keys, group_plans
 from tametail.methods.groups.shape import Array, Shape
 from tametail.methods.groups.shrink import shrunk
 from tametail.methods.winsorised.counts import Tails, octave_nodes
 from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.methods.winsorised.shares import halvings
 from tametail.notes import Note
-from tametail.plans import COUNT, KEYS, Plan
+from tametail.plans import COUNT, Plan
 from tametail.privacy.budget import noise_for
 from tametail.queries.column import ClippedSum, Count, Lattice, Median, edge_above
-from tametail.queries.groups import Cells, KeyCounts, Keyed
+from tametail.queries.groups import Cells, Keyed
 from tametail.queries.rows import Rows
 from tametail.tail import Bounded, Tail
 
@@ -71,14 +71,7 @@ _EMPTY = Note(
 
 def means_by_group(plan: Plan, ask: Ask) -> tuple[Estimate, ...]:
     """Run the plan: choose keys if they are private, then estimate column by column."""
-    wanted = asked(plan.request)
-    if wanted.keys is None:
-        keys = tuple(key for key, _ in ask(KeyCounts(), plan.cost(KEYS)))
-    else:
-        keys = wanted.keys
-    groups = ask.grouped(keys, other=wanted.rest is not None)
-    if wanted.rest is not None:
-        keys = (*keys, wanted.rest)
+    groups, keys = chosen_keys(plan, ask)
     if not keys:
         return ()
     if plan.has(COUNT):

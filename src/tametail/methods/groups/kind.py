@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tametail.methods.groups import plan as steps
 from tametail.methods.groups.estimate import means_by_group
+from tametail.methods.groups.persons import means_of_persons
+from tametail.methods.persons.shares import FEASIBLE
 from tametail.methods.winsorised import column
 from tametail.methods.winsorised import predict as prediction
 from tametail.notes import Note, few_records
@@ -69,6 +71,29 @@ class ByGroup:
         return ()
 
 
+class PersonsByGroup(ByGroup):
+    """Groups of persons, who may be in many: vectors are scaled down to one length."""
+
+    name = "means by group, of persons"
+    purposes = steps.PURPOSES_OF_PERSONS
+    estimate = staticmethod(means_of_persons)
+
+    def divide(self, request: Request, n: int, budget: Budget) -> tuple[Step, ...] | None:  # noqa: ARG002
+        """Return the steps, paid from ``budget``."""
+        return steps.divide_persons_in_groups(request, budget)
+
+    def foresee(self, plan: Plan) -> tuple[Note, ...]:
+        """Say what would help."""
+        found = super().foresee(plan)
+        if plan.n is None or plan.n * plan.left.strength / plan.dim >= FEASIBLE:
+            return found
+        text = (
+            f"persons times epsilon is below {FEASIBLE:g} for a column, so that the means of all "
+            "groups may be far off: more persons or more budget would help"
+        )
+        return (*found, few_records(text))
+
+
 def _size(plan: Plan) -> int | None:
     """Return the records of a group if all were of one size; None if that is unknown."""
     keys = steps.asked(plan.request).rows
@@ -84,3 +109,4 @@ def _usual(plan: Plan) -> column.ColumnPlan | None:
 
 
 GROUPS = ByGroup()
+PERSONS_BY_GROUP = PersonsByGroup()

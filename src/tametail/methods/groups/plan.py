@@ -7,17 +7,23 @@ one group costs: a record is in one group only.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from tametail.errors import InternalError
 from tametail.grouping import Groups
+from tametail.keys import Key
 from tametail.methods.apart.estimate import divided
 from tametail.methods.groups import constants as tuned
 from tametail.methods.winsorised.column import ColumnPlan, divide, working
 from tametail.methods.winsorised.constants import COUNT_SHARE
 from tametail.plans import COUNT, KEYS, REST, Plan, Step
-from tametail.privacy.budget import Approx, Budget, Pure, compose
+from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, compose
+from tametail.queries.groups import KeyCounts
 from tametail.request import Range, Request
 from tametail.tail import Bounded, Tail
+
+if TYPE_CHECKING:
+    from tametail.ask import Ask
 
 #: What each step is for, in the words of the printed plan.
 PURPOSES = {
@@ -28,6 +34,18 @@ PURPOSES = {
     "tail": "how all records spread around it, by octaves",
     "cells": "how many records each group has, and how many far out",
     "groups": "the sum of each small group; the whole estimate of each large one",
+    REST: "the other steps; their shares follow from the count",
+}
+
+#: The same where persons are protected.
+PURPOSES_OF_PERSONS = {
+    KEYS: "which groups there are: those that many persons hold",
+    COUNT: "roughly how many persons there are",
+    "pilot": "the mean of all groups together",
+    "tail": "how long the vectors of persons are, by octaves: of differences, and of records",
+    "rows": "how many records each group has, of persons scaled down",
+    "groups": "the sums of differences from the pilot in each group, of persons scaled down",
+    "spread": "sums of their squares, for the intervals",
     REST: "the other steps; their shares follow from the count",
 }
 
@@ -43,7 +61,35 @@ def asked(request: Request) -> Groups:
 
 def names(request: Request) -> tuple[tuple[str, int], ...]:
     """Return the names of the steps, and their rounds."""
-    return tuple((name, 1) for name in (("groups",) if asked(request).borrow is None else _POOLED))
+    if request.unit.person is not None:
+        found = (*tuned.OF_PERSONS, *(("spread",) if request.wants_spread else ()))
+    else:
+        found = ("groups",) if asked(request).borrow is None else _POOLED
+    return tuple((name, 1) for name in found)
+
+
+def divide_persons_in_groups(request: Request, budget: Budget) -> tuple[Step, ...]:
+    """Return the steps where persons are protected."""
+    whole = working(budget)
+    shares, spread = tuned.OF_PERSONS, tuned.SPREAD
+    if isinstance(whole, Zcdp):
+        shares, spread = tuned.OF_PERSONS_SQUARED, tuned.SPREAD_SQUARED
+    parts = dict(shares)
+    if request.wants_spread:
+        parts = {name: share * (1 - spread) for name, share in shares.items()} | {"spread": spread}
+    return tuple(map(Step, parts, whole.split(*parts.values())))
+
+
+def chosen_keys(plan: Plan, ask: Ask) -> tuple[Ask, tuple[Key, ...]]:
+    """Choose keys, if they are private; return who may be asked about them, and all keys."""
+    wanted = asked(plan.request)
+    keys = wanted.keys
+    if keys is None:
+        persons = plan.unit.person is not None
+        query = KeyCounts(tuned.WHOLE, tuned.MOST_KEYS) if persons else KeyCounts()
+        keys = tuple(key for key, _ in ask(query, plan.cost(KEYS)))
+    groups = ask.grouped(keys, other=wanted.rest is not None)
+    return groups, keys if wanted.rest is None else (*keys, wanted.rest)
 
 
 def keys_step(request: Request) -> tuple[tuple[Step, ...], Budget]:

@@ -1,0 +1,286 @@
+"""Means by group where persons are protected, who may have records in many groups.
+
+With s and c the sum and the number of a person's records in a group, and r0 a pilot,
+
+    mean of the group = r0 + sum (s - r0 c) / sum c.
+
+A person is a vector with a number for each of their groups. Four kinds of questions:
+
+1. *pilot*: r0, the private mean of all groups together;
+2. *tail*: octave counts of the lengths of the vectors of s - r0 c, and of those of c. From these
+   alone follow limits T and K;
+3. *rows* and *groups*: sums over persons of both vectors, scaled down where they are longer than
+   that, one for each group;
+4. *spread*: sums of the squares of the former, for the intervals.
+
+Nobody has to say in how many groups a person may be, nor with how many records.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from tametail.keys import Key
+from tametail.means import MEAN, WINSORISED, Estimate, Interval
+from tametail.methods.groups import constants as tuned
+from tametail.methods.groups.plan import GroupPlan, asked, chosen_keys, group_plans
+from tametail.methods.groups.shrink import shrunk
+from tametail.methods.persons.estimate import persons_mean
+from tametail.methods.persons.shares import divide as divide_persons
+from tametail.methods.winsorised import column
+from tametail.methods.winsorised.calibrated import Error
+from tametail.methods.winsorised.column import ColumnPlan
+from tametail.methods.winsorised.counts import Tails, octave_nodes
+from tametail.methods.winsorised.estimate import winsorised_mean
+from tametail.notes import Note
+from tametail.plans import COUNT, Plan
+from tametail.privacy.budget import Budget, Noise, Zcdp, noise_for
+from tametail.queries.groups import MOST_LIMIT, SQUARE_BITS, ScaledSquares, ScaledSums
+from tametail.queries.persons import GroupResiduals, GroupRows, PersonMean, PersonNorm, Vector
+from tametail.queries.rows import Rows
+from tametail.tail import parse_within
+
+if TYPE_CHECKING:
+    from tametail.ask import Ask
+
+Array = npt.NDArray[np.float64]
+
+UNSEEN = Note(
+    "warning",
+    "nothing-seen",
+    "no person stands out of the noise: the means of all groups are the common one",
+)
+EMPTY = Note(
+    "warning",
+    "nothing-seen",
+    "no record of this group stands out of the noise: it may be empty, and its mean says nothing",
+)
+
+
+def means_of_persons(plan: Plan, ask: Ask) -> tuple[Estimate, ...]:
+    """Run the plan: choose keys if they are private, then estimate column by column."""
+    groups, keys = chosen_keys(plan, ask)
+    if not keys:
+        return ()
+    if plan.has(COUNT):
+        (count,) = groups(Rows(), plan.cost(COUNT))
+        plan = plan.with_count(count)
+    columns = [
+        _Column(part, index, len(keys), max(plan.n or 1, 1)).estimate(groups, keys)
+        for index, part in enumerate(group_plans(plan, len(keys)))
+    ]
+    return tuple(row for rows in zip(*columns, strict=True) for row in rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Scaled:
+    """Noisy sums of scaled vectors, one for each group, in units of the records."""
+
+    query: ScaledSums
+    values: Array
+    noise: Noise
+    tick: float
+
+    @property
+    def scale(self) -> float:
+        """The standard deviation of the noise."""
+        return math.sqrt(self.noise.variance) * self.tick
+
+    @property
+    def limit(self) -> float:
+        """The longest that a person's vector can be."""
+        return self.query.limit * self.tick
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """One column of a release: what is asked, and what follows from the answers."""
+
+    part: GroupPlan
+    index: int
+    groups: int
+    persons: int
+
+    def estimate(self, ask: Ask, keys: tuple[Key, ...]) -> list[Estimate]:
+        """Ask, and conclude: an estimate for every key."""
+        ratio, costs = self._pilot(ask), self.part.costs
+        of_sums, of_rows = costs["tail"].split(0.5, 0.5)
+        residuals = GroupResiduals(ratio, self.index, self._by_person)
+        rows = GroupRows(self.index, self._by_person)
+        limit = self._limit(ask, residuals, of_sums)
+        most = self._limit(ask, rows, of_rows)
+        if limit is None:
+            return [self._unseen(ratio, key) for key in keys]
+        counted = self._sums(ask, rows, 1.0 if most is None else most, costs["rows"])
+        summed = self._sums(ask, residuals, limit, costs["groups"])
+        squares = Squares(np.zeros(self.groups), 0.0)
+        if "spread" in costs:
+            squares = self._squares(ask, summed)
+        found = [
+            replace(one, group=key.label)
+            for one, key in zip(self._rows(ratio, summed, counted, squares), keys, strict=True)
+        ]
+        return shrunk(found) if asked(self.part.plan.request).borrow == "mean" else found
+
+    @property
+    def _by_person(self) -> bool:
+        return self.part.plan.request.each == "person"
+
+    @property
+    def _order(self) -> int:
+        return 2 if isinstance(self.part.costs["groups"], Zcdp) else 1
+
+    def _plan(self, cost: Budget) -> ColumnPlan:
+        """Return a plan about all persons, without an interval, that may spend ``cost``."""
+        anywhere, request = parse_within(None), self.part.plan.request
+        if self._by_person:
+            steps = column.divide(cost, request.unit, self.persons, needs_spread=False)
+        else:
+            steps = divide_persons(cost, self.persons, needs_spread=False)
+        return ColumnPlan(
+            request.unit, self.persons, None, anywhere, anywhere, request.missing, None,
+            request.target, cost, steps,
+        )  # fmt: skip
+
+    def _pilot(self, ask: Ask) -> float:
+        """Return the private mean of all groups together."""
+        cost = self.part.costs["pilot"]
+        plan = self._plan(cost)
+        if self._by_person:
+            return winsorised_mean(plan, ask.view(PersonMean(self.index), cost)).value
+        return persons_mean(plan, ask, self.index).value
+
+    def _limit(self, ask: Ask, vector: Vector, cost: Budget) -> float | None:
+        """Return the length that a wanted number of persons exceed; None if nothing stands out."""
+        plan = self._plan(cost)
+        nodes = octave_nodes(plan, 0.0)
+        answer = ask.view(PersonNorm(vector, self._order), cost)(nodes, cost)
+        tails = Tails.read(plan, nodes, answer, cost)
+        wanted = tuned.BEYOND_LIMIT * self.groups**tuned.BEYOND_POWER / self.part.budget.strength
+        return length_exceeded_by(tails, wanted, self.persons)
+
+    def _sums(self, ask: Ask, vector: Vector, limit: float, cost: Budget) -> Scaled:
+        fraction, exponent = math.frexp(limit)
+        ticks = min(math.ceil(fraction * MOST_LIMIT), MOST_LIMIT - 1)
+        exponent -= MOST_LIMIT.bit_length() - 1
+        query = ScaledSums(vector, self._order, exponent, ticks, self.groups)
+        answer, tick = np.array(ask(query, cost), dtype=np.float64), math.ldexp(1.0, exponent)
+        sensitivity = query.sensitivity(self.part.plan.unit)
+        noise = noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
+        return Scaled(query, answer * tick, noise, tick)
+
+    def _squares(self, ask: Ask, summed: Scaled) -> Squares:
+        query, cost = ScaledSquares(summed.query), self.part.costs["spread"]
+        unit = summed.tick * summed.tick * (1 << SQUARE_BITS)
+        answers = np.array(ask(query, cost), dtype=np.float64) * unit
+        sensitivity = query.sensitivity(self.part.plan.unit)
+        noise = noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
+        return Squares(answers, math.sqrt(noise.variance) * unit)
+
+    def _rows(
+        self, ratio: float, summed: Scaled, counted: Scaled, squares: Squares
+    ) -> list[Estimate]:
+        # A count that may be noise alone draws the mean of its group towards the common one.
+        records = np.maximum(counted.values, max(tuned.LEAST_COUNT * counted.scale, 1.0))
+        distances = summed.values / records
+        spreads = squares.of_groups(records, distances)
+        rows = zip(distances.tolist(), records.tolist(), spreads.tolist(), strict=True)
+        return [self._row(ratio, summed, counted, *row) for row in rows]
+
+    def _row(
+        self,
+        ratio: float,
+        summed: Scaled,
+        counted: Scaled,
+        distance: float,
+        records: float,
+        square: float,
+    ) -> Estimate:
+        low, high = self.part.possible
+        value = min(max(ratio + distance, low), high)
+        noise = Noise(summed.noise.kind, summed.noise.scale * summed.tick / records)
+        rounding = self.persons * summed.tick / records + 2 * math.ulp(abs(ratio) + abs(distance))
+        miscounted = abs(distance) * counted.scale / records
+        error = Error(math.sqrt(square) / records, 0.0, noise, miscounted, rounding)
+        is_seen = records > counted.noise.quantile(tuned.UNSEEN_RISK) * counted.tick
+        intervals: tuple[Interval, ...] = ()
+        if self.part.confidence is not None:
+            intervals = (self._interval(value, error) if is_seen else self._nothing_known(),)
+        return Estimate(
+            value,
+            intervals,
+            notes=() if is_seen else (EMPTY,),
+            count=records,
+            variance=error.deviation**2 + noise.variance + miscounted**2,
+        )
+
+    def _interval(self, value: float, error: Error) -> Interval:
+        """Return the interval for r0 + E (scaled s - r0 c) / E (scaled c)."""
+        (low, high), confidence = self.part.possible, self.part.confidence or 0.0
+        below, above = (error.reach((1 - confidence) / 2, sign) for sign in (-1, 1))
+        parts = {
+            "privacy": math.hypot(error.noise.quantile(1 - confidence), 2 * error.miscounted),
+            "sampling": NormalDist().inv_cdf((1 + confidence) / 2) * error.deviation,
+            "truncation": None,
+            "rounding": error.rounding,
+        }
+        ends = max(value - below, low), min(value + above, high)
+        return Interval(*ends, WINSORISED, proved=False, parts=parts, confidence=confidence)
+
+    def _nothing_known(self) -> Interval:
+        parts = dict.fromkeys(("privacy", "sampling", "truncation", "rounding"))
+        return Interval(*self.part.possible, MEAN, True, parts, self.part.confidence or 0.0)
+
+    def _unseen(self, ratio: float, key: Key) -> Estimate:
+        low, high = self.part.possible
+        unknown = () if self.part.confidence is None else (self._nothing_known(),)
+        return Estimate(
+            min(max(ratio, low), high), unknown, notes=(UNSEEN,), group=key.label,
+            variance=math.inf,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Squares:
+    """Noisy sums of squares, one for each group, with the standard deviation of their noise."""
+
+    values: Array
+    deviation: float
+
+    def of_groups(self, records: Array, distances: Array) -> Array:
+        """Return the squares about the mean of each group, drawn towards what is usual.
+
+        The noise on one group is large. All groups together say what is usual for so many
+        records; a group is believed as far as its own answer stands out of the noise. Squares are
+        taken about the common mean: about the group's own they are less by distance^2 for every
+        person, so at least for every record.
+        """
+        noise = self.deviation * math.sqrt(len(self.values))
+        usual = records * (max(float(self.values.sum()), 0.0) + noise) / float(records.sum())
+        own = usual**2 / (usual**2 + self.deviation**2 + 1e-300)
+        found = own * self.values + (1 - own) * usual
+        least: Array = tuned.LEAST_SQUARE * np.maximum(found, usual)
+        return np.maximum(found - distances**2 * records, least)
+
+
+def length_exceeded_by(tails: Tails, wanted: float, persons: int) -> float | None:
+    """Return the length that about this many persons exceed, by noisy octave counts."""
+    anchor = tails.anchor(tails.above)
+    if anchor is None:
+        return None
+    counts = tails.above.copy()
+    counts[anchor + tuned.WINDOW :] = 0.0
+    beyond = np.cumsum(counts[::-1])[::-1]
+    wanted = min(max(wanted, tuned.SEEN * tails.scale), tuned.MOST_BEYOND * persons)
+    enough = np.flatnonzero(beyond >= wanted)
+    node = int(enough[-1]) if len(enough) else anchor
+    after = float(beyond[node + 1]) if node + 1 < len(beyond) else 0.0
+    octave = math.log2(max(float(beyond[node]), 1.0) / max(after, wanted / 8))
+    part = math.log2(max(float(beyond[node]), 1.0) / wanted) / max(octave, 0.3)
+    return math.ldexp(math.pow(2.0, min(max(part, 0.0), 1.0)), tails.first + node)
