@@ -25,13 +25,30 @@ def both(**request):
 
 
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
-def test_rows_of_a_list_are_an_array(budget):
-    one = tt.mean(np.array([[x] for x in ROWS[:, 0].tolist()]), budget=budget)
-    two = tt.mean(np.array(ROWS.tolist()), budget=budget)
-    assert (len(one), len(two)) == (1, 2)
-    assert abs(float(one) - 3) < 0.5
-    assert (np.abs(two.value - [3, -200]) < [0.5, 15]).all()
-    assert two.columns == ("0", "1")
+def test_rows_are_rows_if_the_caller_says_so(budget):
+    """By the type of the data, or by the number of columns; no item is looked at to find out."""
+    one, two = [[x] for x in ROWS[:, 0].tolist()], ROWS.tolist()
+    said = [
+        {"budget": budget, "within": [(-1e6, 1e6)] * 2},
+        {"budget": budget, "tail": [None, tt.Moment(2, 40.0)]},
+        {"plan": tt.plan(n=len(two), budget=budget, dim=2)},
+    ]
+    releases = [tt.mean(two, **words) for words in said]
+    for release in (tt.mean(np.array(two), budget=budget), *releases):
+        assert (np.abs(release.value - [3, -200]) < [0.5, 15]).all()
+        assert release.columns == ("0", "1")
+    assert abs(float(tt.mean(np.array(one), budget=budget)) - 3) < 0.5
+    # A list of which nothing is said holds cells of one column: of rows, none is a number.
+    for data in (one, two):
+        assert not tt.mean(data, budget=budget).reliable
+
+
+def test_a_row_that_is_none_changes_no_other():
+    """Neither the columns nor what the other rows are: they were said."""
+    plan = tt.plan(n=4_000, rho=2.0, dim=2)
+    for odd in (None, 7.0, [1.0], [1.0, 2.0, 3.0], "x"):
+        release = tt.mean([*ROWS[:-1].tolist(), odd], plan=plan)
+        assert (np.abs(release.value - [3, -200]) < [0.5, 15]).all()
 
 
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)

@@ -75,9 +75,10 @@ def mean(
     data, column
         An array, or a list, whose items are cells; a frame (pandas, Polars, Arrow, DuckDB) and the
         name of a column; or the path of a Parquet or CSV file, or a list of paths, and a column.
-        Cells that are not numbers are missing. A list of columns, or a matrix (for rows in a list:
-        ``numpy.array(rows)``), gives the means of several columns (docs/vectors.md); ``tail`` and
-        ``within`` may then be lists with one entry per column.
+        Cells that are not numbers are missing. A list of columns, or a matrix, gives the means of
+        several columns (docs/vectors.md); ``tail`` and ``within`` may then be lists with one entry
+        per column. Rows in a list: ``numpy.array(rows)``, or the list itself beside a ``plan`` for
+        several columns or such a list of tails or ranges, which say that its items are rows.
     epsilon, delta, rho, budget
         The privacy budget: ``epsilon`` (pure), ``epsilon`` and ``delta`` (approximate), ``rho``
         (zCDP), or a ``budget`` object.
@@ -373,7 +374,9 @@ def _open(
     person, where = asked.unit.person, asked.where
     try:
         if groups is None:
-            return open_table(data, column, progress, written, person=person, where=where)
+            return open_table(
+                data, column, progress, written, person=person, where=where, dim=asked.dim
+            )
         return open_groups(
             data, column, groups.by, groups.keys, written,
             person=person, where=where, progress=progress,

@@ -289,6 +289,12 @@ class Said:
     groups: Groups | None = None
     written: Parse | None = None
 
+    @property
+    def dim(self) -> int | None:
+        """The number of columns, where a list has an entry for each; None: not said."""
+        lists = (told for told in (self.tails, self.ranges) if isinstance(told, list))
+        return next((len(told) for told in lists), None)
+
     @classmethod
     def parse(
         cls,

@@ -51,6 +51,7 @@ def open_table(
     parse: Parse | None = None,
     person: Person = None,
     where: str | None = None,
+    dim: int | None = None,
 ) -> Engine:
     """Return the engine over one or several columns of ``data``.
 
@@ -71,6 +72,8 @@ def open_table(
         row per person.
     where
         A condition; a record for which it is not true is missing.
+    dim
+        How many columns there are, if the caller said so: the items of a list are rows then.
 
     Examples
     --------
@@ -84,6 +87,8 @@ def open_table(
         return _open_spark(data, names, parse)
     if names is not None and _has_computed(data, names, parse):
         return _open_selection(data, names, None, None, progress, parse)
+    if (dim or 1) > 1 and names is None and parse is None and isinstance(data, list | tuple):
+        return LocalEngine(from_rows(data, dim), progress)
     return LocalEngine(_table(data, names, parse), progress)
 
 

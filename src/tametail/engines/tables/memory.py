@@ -152,19 +152,20 @@ def from_cells(items: Iterable[object], parse: Parse | None = None) -> MatrixTab
     return MatrixTable(objects_to_floats(items, parse))
 
 
-def from_rows(data: Iterable[object]) -> MatrixTable:
+def from_rows(data: Iterable[object], dim: int | None = None) -> MatrixTable:
     """Return the table of a list whose items are rows, by the word of whoever calls.
 
-    A row is a list, a tuple or a one-dimensional array. There are as many columns as most rows
-    have cells (of two lengths that are as frequent, the smaller), so that no single record decides
-    it. What is no row is a row of missing cells, and so are the cells that a row lacks.
+    A row is a list, a tuple or a one-dimensional array. There are ``dim`` columns; if nobody said
+    how many, as many as most rows have cells (of two lengths that are as frequent, the smaller),
+    so that no single record decides it. What is no row is a row of missing cells, and so are the
+    cells that a row lacks.
 
     >>> from_rows([[1, 2], None, [3], [4, 5]]).columns
     ('0', '1')
     """
     rows = [_row(item) for item in data]
     lengths = Counter(len(row) for row in rows if row is not None)
-    width = (most_frequent(lengths) if lengths else 0) or 1  # of rows without cells all is missing
+    width = dim or (most_frequent(lengths) if lengths else 0) or 1  # without cells: all missing
     matrix = np.full((len(rows), width), np.nan)
     for target, row in zip(matrix, rows, strict=True):
         if row is not None:
