@@ -23,8 +23,8 @@ SIGNATURES = {
         "within=None, unit='add-remove', missing='skip', n=None, confidence=0.95, "
         "target='population', plan=None, common=False, person=None, each='record', "
         "rows=None, where=None, by=None, keys=None, other=None, borrow='shape', "
-        "simultaneous=None, parse=None, ledger=None, dataset=None, release_id=None, "
-        "weights=None)"
+        "simultaneous=None, parse=None, table=None, ledger=None, dataset=None, "
+        "release_id=None, weights=None)"
     ),
     "plan": (
         "(n=None, *, epsilon=None, delta=None, rho=None, budget=None, tail=None, within=None, "

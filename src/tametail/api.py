@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -60,6 +61,7 @@ def mean(
     borrow: str | None = "shape",
     simultaneous: bool | None = None,
     parse: Parse | None = None,
+    table: str | None = None,
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     release_id: str | None = None,
@@ -79,6 +81,10 @@ def mean(
         several columns (docs/vectors.md); ``tail`` and ``within`` may then be lists with one entry
         per column. Rows in a list: ``numpy.array(rows)``, or the list itself beside a ``plan`` for
         several columns or such a list of tails or ranges, which say that its items are rows.
+    table
+        The table, if data is a database: the address of a PostgreSQL server
+        (``"postgresql://host/db"``), a connection of psycopg, DuckDB or sqlite3, or a file of
+        DuckDB or SQLite (docs/guide/databases.md).
     epsilon, delta, rho, budget
         The privacy budget: ``epsilon`` (pure), ``epsilon`` and ``delta`` (approximate), ``rho``
         (zCDP), or a ``budget`` object.
@@ -169,19 +175,18 @@ def mean(
     if weights is not None:
         raise ParameterError(_NO_WEIGHTS)
     payment = payment_of(ledger, dataset, release_id)
+    asked: Said | Plan
     if plan is None:
-        request = Said.parse(**said, person=person, where=where, parse=parse)
-        engine = _open(data, column, request)
-        planned = Plan.of(request.about(engine.columns))
+        asked = Said.parse(**said, person=person, where=where, parse=parse)
     else:
         _check_left_alone(said)
-        planned = _checked(plan).about(person, where, parse)
-        engine = _open(data, column, planned.request)
-        planned = planned.with_names(engine.columns)
-    if payment is not None:
-        return _paid(payment, planned, engine, data)
-    issued = Issued.now()  # before any record is read: the clock tells no more
-    return replace(run(*asking(planned, engine)), issued=issued, library=library_of(data))
+        asked = _checked(plan).about(person, where, parse)
+    with _opened(data, column, asked, table=table) as engine:
+        planned = _planned(asked, engine)
+        if payment is not None:
+            return _paid(payment, planned, engine, data)
+        issued = Issued.now()  # before any record is read: the clock tells no more
+        return replace(run(*asking(planned, engine)), issued=issued, library=library_of(data))
 
 
 def plan(
@@ -325,17 +330,25 @@ def carry_out(
     column: Columns = None,
     progress: Progress | None = None,
     payment: Payment | None = None,
+    table: str | None = None,
 ) -> Release:
     """Release what was planned; the command line comes in here, for its progress bar.
 
     ``progress`` is called with the part of a file that a pass has read, never with rows.
     """
-    engine = _open(data, column, _checked(plan).request, progress)
-    planned = plan.with_names(engine.columns)
-    if payment is not None:
-        return _paid(payment, planned, engine, data)
-    issued = Issued.now()  # before any record is read: the clock tells no more
-    return replace(run(*asking(planned, engine)), issued=issued, library=library_of(data))
+    with _opened(data, column, _checked(plan), progress, table) as engine:
+        planned = _planned(plan, engine)
+        if payment is not None:
+            return _paid(payment, planned, engine, data)
+        issued = Issued.now()  # before any record is read: the clock tells no more
+        return replace(run(*asking(planned, engine)), issued=issued, library=library_of(data))
+
+
+def _planned(asked: Said | Plan, engine: Engine) -> Plan:
+    """Return the plan for the columns that were opened."""
+    if isinstance(asked, Plan):
+        return asked.with_names(engine.columns)
+    return Plan.of(asked.about(engine.columns))
 
 
 def _paid(payment: Payment, plan: Plan, engine: Engine, data: object) -> Release:
@@ -356,16 +369,34 @@ def _paid(payment: Payment, plan: Plan, engine: Engine, data: object) -> Release
         unit=request.unit.value,
         person=request.unit.person,
         request=request.said(),
-        locator=locator_of(data),
+        locator=getattr(engine, "locator", None) or locator_of(data),
     )
     return replace(released, library=library_of(data))
+
+
+@contextmanager
+def _opened(
+    data: object,
+    column: Columns,
+    asked: Said | Plan,
+    progress: Progress | None = None,
+    table: str | None = None,
+) -> Iterator[Engine]:
+    """Open the data, and close what was opened: a database keeps one snapshot until then."""
+    request = asked.request if isinstance(asked, Plan) else asked
+    engine = _open(data, column, request, progress, table)
+    try:
+        yield engine
+    finally:
+        getattr(engine, "close", lambda: None)()
 
 
 def _open(
     data: object,
     column: Columns,
     asked: Said | Request,
-    progress: Progress | None = None,
+    progress: Progress | None,
+    table: str | None,
 ) -> Engine:
     # Imported here because it brings in pyarrow and narwhals, which planning does not need.
     from tametail.engines.open import open_groups, open_table
@@ -375,11 +406,18 @@ def _open(
     try:
         if groups is None:
             return open_table(
-                data, column, progress, written, person=person, where=where, dim=asked.dim
+                data,
+                column,
+                progress,
+                written,
+                person=person,
+                where=where,
+                dim=asked.dim,
+                table=table,
             )
         return open_groups(
             data, column, groups.by, groups.keys, written,
-            person=person, where=where, progress=progress,
+            person=person, where=where, progress=progress, table=table,
         )  # fmt: skip
     except DataError as error:
         raise type(error)(f"{error} Nothing was spent.") from None

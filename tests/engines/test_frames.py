@@ -19,6 +19,7 @@ import pytest
 
 import tametail as tt
 from tametail.engines.open import open_table
+from tametail.engines.sql.kinds import is_database
 from tametail.engines.tables.frames import is_frame
 from tametail.errors import ColumnError, DataError, ParameterError
 from tametail.queries.column import Count
@@ -103,7 +104,8 @@ def test_floats(holder, query, records, reference, comparable):
     engine = open_table(data, column)
     assert engine.size == len(records)
     assert comparable(engine.answer(query)) == reference(query, records)
-    assert comparable(engine.rows(2, 20).answer(query)) == reference(query, records[2:20])
+    if not is_database(data):  # rows of a database have no positions
+        assert comparable(engine.rows(2, 20).answer(query)) == reference(query, records[2:20])
 
 
 @pytest.mark.parametrize("holder", INTEGER_HOLDERS.values(), ids=INTEGER_HOLDERS)
@@ -189,6 +191,8 @@ def test_a_lazy_frame_that_fails_quotes_nothing(lazy):
         engine.answer(Count())
     assert caught.value.__context__ is None
     assert "SECRET" not in str(caught.value)
+    if hasattr(engine, "close"):
+        duckdb.rollback()
 
 
 @pytest.mark.parametrize(

@@ -35,7 +35,8 @@ from tametail.queries.rows import ColumnMedians, Rows
 def numbers(data, column=None, **options):
     """Return the numbers of one column as the engine reads them."""
     engine = open_table(data, column, **options)
-    return np.concatenate([np.empty(0), *(chunk[:, 0] for chunk in engine._chunks(1000))]).tolist()
+    local = getattr(engine, "_local", engine)  # rows of a database stream through this machine's
+    return np.concatenate([np.empty(0), *(chunk[:, 0] for chunk in local._chunks(1000))]).tolist()
 
 
 def write(path, text, encoding="utf-8"):

@@ -18,6 +18,7 @@ from tametail.engines.cells import Array
 from tametail.engines.keyed import GroupedTable
 from tametail.engines.local import LocalEngine, Progress
 from tametail.engines.persons.engine import PersonsEngine
+from tametail.engines.sql.kinds import is_database
 from tametail.engines.tables import Table
 from tametail.engines.tables.computed import ComputedTable, Selection, is_computed
 from tametail.engines.tables.csv import CsvTable
@@ -52,6 +53,7 @@ def open_table(
     person: Person = None,
     where: str | None = None,
     dim: int | None = None,
+    table: str | None = None,
 ) -> Engine:
     """Return the engine over one or several columns of ``data``.
 
@@ -74,6 +76,8 @@ def open_table(
         A condition; a record for which it is not true is missing.
     dim
         How many columns there are, if the caller said so: the items of a list are rows then.
+    table
+        The table, if data is a database.
 
     Examples
     --------
@@ -81,6 +85,11 @@ def open_table(
     (3, ('0', '1'))
     """
     names = _names(columns)
+    if is_database(data, table):
+        from tametail.engines.sql.opening import Wish, open_database
+
+        wish = Wish(names, where, _people(person), parse=parse, progress=progress)
+        return open_database(data, table, wish)
     if person is not None or where is not None:
         return _open_selection(data, names, person, where, progress, parse)
     if is_spark(data):
@@ -126,8 +135,8 @@ def _has_computed(data: object, names: list[str], parse: Parse | None) -> bool:
 
 
 def open_one(data: object) -> Engine:
-    """Return the engine over data that are one column."""
-    engine = open_table(data)
+    """Return the engine over data that are one column, whose rows have stable positions."""
+    engine = LocalEngine(_table(data, None, None)) if is_frame(data) else open_table(data)
     if len(engine.columns) != 1:
         raise ColumnError(
             "the data have 2 dimensions: pass one column, a one-dimensional array or a list."
@@ -145,12 +154,18 @@ def open_groups(
     person: Person = None,
     where: str | None = None,
     progress: Progress | None = None,
-) -> GroupedTable:
+    table: str | None = None,
+) -> Engine:
     """Return columns of a frame or of files beside the columns that their rows are grouped by.
 
     Public ``keys`` that the declared types of these columns cannot hold are refused.
     """
     names = _names(columns)
+    if is_database(data, table):
+        from tametail.engines.sql.opening import Wish, open_database
+
+        wish = Wish(names, where, _people(person), by, keys, parse, progress)
+        return open_database(data, table, wish)
     is_file = isinstance(data, str | os.PathLike | list | tuple)
     if names is None or is_spark(data) or not (is_frame(data) or is_file):
         what = "a Spark frame is not" if is_spark(data) else "numbers without a name are not"

@@ -113,10 +113,7 @@ def _without_rows(
 def _cells(series: nw.Series[IntoSeries], role: Role, parse: Parse | None) -> Cells:
     kind = getattr(series.to_native(), "dtype", None)
     if _is_untyped(series, kind, role):
-        cells = series.to_list()
-        if role == "number":
-            return objects_to_floats(cells, parse)
-        return cells if role == "id" else _texts(cells)
+        return untyped_cells(series.to_list(), role, parse)
     arrow = to_arrow(series)
     if arrow is None:
         raise ColumnError(
@@ -133,6 +130,13 @@ def _is_untyped(series: nw.Series[IntoSeries], kind: object, role: Role) -> bool
         return False
     objects = series.dtype in (nw.Categorical, nw.Enum)
     return objects or getattr(kind, "storage", None) == "python"
+
+
+def untyped_cells(cells: list[object], role: Role, parse: Parse | None) -> Cells:
+    """Return cells that each have a type of their own as their role wants them."""
+    if role == "number":
+        return objects_to_floats(cells, parse)
+    return cells if role == "id" else _texts(cells)
 
 
 def _texts(cells: list[Any]) -> pa.Array:

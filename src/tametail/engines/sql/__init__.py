@@ -1,0 +1,1 @@
+"""Data in databases: questions go to the server, integers come back."""
