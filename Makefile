@@ -4,8 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SITE_READY := $(VENV)/.site-ready
+AXE := $(VENV)/axe/.ready
 
-.PHONY: help demo test lint types layers unit audit timing sanitize mutants faults ledger-evidence coverage-privacy theorems reproduce accuracy coverage speed peers pictures site pins clean
+.PHONY: help demo test lint types layers unit audit timing sanitize mutants faults ledger-evidence coverage-privacy theorems reproduce accuracy coverage speed peers pictures screenshots page site pins clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -31,8 +32,14 @@ types: $(READY)
 layers: $(READY)
 	$(BIN)/lint-imports
 
-unit: $(READY)
+unit: $(READY) $(AXE)
 	$(BIN)/pytest -n auto --durations=10
+
+# What looks for barriers on the page, in tests only; without npm these tests are skipped.
+$(AXE): $(READY)
+	mkdir -p $(VENV)/axe
+	npm install --silent --no-save --no-package-lock --prefix $(VENV)/axe axe-core@4.14.0 || echo "no axe-core: its tests are skipped"
+	touch $@
 
 audit: $(READY)  ## privacy audits of all there is, written to docs/audit.md (tens of minutes)
 	TAMETAIL_METER_PAIRS=80 $(BIN)/pytest -q -n auto tests/privacy/test_loss_meter.py
@@ -84,6 +91,12 @@ peers: $(READY)  ## beside other libraries and papers (ten minutes); DATA=folder
 pictures: $(READY)  ## draw the pictures of README and site again
 	$(BIN)/python benchmarks/bounds_picture.py
 	$(BIN)/python benchmarks/site_pictures.py
+
+screenshots: $(READY)  ## every view of the page, light, dark and phone, into docs (needs Chromium)
+	$(BIN)/python tools/screenshots.py
+
+page: $(READY)  ## open the local page over the examples
+	$(BIN)/tametail page examples
 
 $(SITE_READY): $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'

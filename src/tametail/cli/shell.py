@@ -16,6 +16,7 @@ from tametail.errors import TametailError
 COMMANDS: Final = {
     "mean": "tametail.cli.mean:mean_command",
     "plan": "tametail.cli.plan:plan_command",
+    "page": "tametail.cli.page:page_command",
     "replay": "tametail.cli.replay:replay_command",
     "ledger": "tametail.ledger.commands:ledger_commands",
     "reproduce": "tametail.cli.reproduce:reproduce_command",

@@ -118,7 +118,7 @@ def path(points: Iterable[tuple[float, float]], **attributes: object) -> str:
 def bottom_axis(scale: Scale, top: float, bottom: float, label: str, size: float) -> Iterator[str]:
     """Yield a horizontal axis: a faint line up from each tick, its number, and what it counts."""
     taken = -math.inf
-    for tick in scale.ticks(max(2, int((scale.stop - scale.start) / 110))):
+    for tick in scale.ticks(max(2, int((scale.stop - scale.start) / 90))):
         x, text = scale.place(tick), short(tick)
         yield line(x, top, x, bottom, stroke_opacity=0.14)
         half = words_width(text, size) / 2

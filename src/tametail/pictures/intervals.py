@@ -58,14 +58,20 @@ def _one(release: ReleaseView, width: float) -> str:
     """Draw one mean: each interval on a line of its own, under the words that explain it."""
     row = release.means[0]
     scale = Scale(*span(release), 24.0, width - 24.0)
-    drawn, y = [], 26.0
+    drawn: list[str] = []
+    heights: list[float] = []
+    y = 26.0
     for one in row.intervals:
-        drawn.append(words(_label(one), 24.0, y, fill=_colour(one), font_weight=600))
+        for line_of_label in _lines(_label(one), width - 30):
+            drawn.append(words(line_of_label, 24.0, y, fill=_colour(one), font_weight=600))
+            y += 18
+        y -= 18
+        heights.append(y + 20)
         drawn += _whiskers(one, scale, y + 20, _colour(one), 3.0)
         y += 56
     bottom = y + (8 if row.intervals else 20)
     x = scale.place(row.value)
-    heights = [46.0 + 56 * place for place in range(len(row.intervals))] or [bottom - 14]
+    heights = heights or [bottom - 14]
     drawn.append(line(x, heights[-1], x, bottom, stroke_dasharray="2 4", stroke_opacity=0.7))
     drawn += [element("circle", cx=x, cy=cy, r=5.5, fill="currentColor") for cy in heights]
     label = (
@@ -107,10 +113,17 @@ def _whiskers(one: Interval, scale: Scale, y: float, colour: str, thick: float) 
             yield element("polygon", points=tip, fill=colour)
 
 
-def _label(one: Interval) -> str:
+def _lines(label: tuple[str, str], room: float) -> list[str]:
+    """Return a label in one line if there is room, in two if there is not."""
+    whole = "  ".join(label)
+    return [whole] if words_width(whole, _SIZE) < room else list(label)
+
+
+def _label(one: Interval) -> tuple[str, str]:
+    """Return the ends of an interval, and what it is for."""
     ends = "without ends" if _endless(one) else f"{short_end(one.low)} to {short_end(one.high)}"
     what = {MEAN: "for the mean", WINSORISED: "for the mean of clipped records"}
-    return f"{ends}  {what.get(one.describes, f'for the {one.describes}')}"
+    return ends, what.get(one.describes, f"for the {one.describes}")
 
 
 def short_end(value: float) -> str:

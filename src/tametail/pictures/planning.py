@@ -14,6 +14,7 @@ from tametail.drawing.frame import (
     picture,
     short,
     words,
+    words_width,
 )
 from tametail.markup import element
 from tametail.tail import Bounded, Moment, Tail
@@ -101,7 +102,9 @@ def plan_picture(plan: PlanView, width: float = 720.0) -> str:
     up = Scale(min(values) / 1.4, max(values) * 1.4, bottom, top, log=True)
     drawn = [*left_axis(up, left, width - 18.0, _SIZE)]
     drawn += bottom_axis(across, top, bottom, f"number of {plan.unit.thing}s", _SIZE)
-    drawn.append(words(curve.error_label.replace("\n", " "), 8.0, 18.0, fill_opacity=0.75))
+    label = curve.error_label.replace("\n", " ")
+    lines = [label] if words_width(label, _SIZE) < width else curve.error_label.split("\n")
+    drawn += [words(one, 8.0, 18.0 + 16 * row, fill_opacity=0.75) for row, one in enumerate(lines)]
     floor = [(across.place(n), up.place(x)) for n, x in zip(curve.sizes, curve.floor, strict=True)]
     drawn.append(path(floor, stroke="currentColor", stroke_dasharray="5 5", stroke_opacity=0.65))
     found = [(across.place(n), up.place(error)) for n, error in known]

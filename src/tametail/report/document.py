@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -27,6 +28,9 @@ from tametail.report.words import (
     title_of,
 )
 from tametail.views import ReleaseView
+
+#: Widths of pictures, for screens and paper, and for phones.
+_WIDE, _NARROW = 720.0, 350.0
 
 _DATA = re.compile(r'<script type="application/json" id="release">(.*?)</script>', re.DOTALL)
 
@@ -93,7 +97,7 @@ def result_parts(release: ReleaseView) -> Iterator[str]:
     """Yield the result: the sentence, the notes in plain sight, the pictures and the table."""
     yield text("p", sentence(release), class_="lead")
     yield notes_list(release)
-    yield figure(interval_picture(release), _under(release))
+    yield figure(partial(interval_picture, release), _under(release))
     yield section("Result", result_table(release))
 
 
@@ -102,9 +106,18 @@ def section(title: str, content: str) -> str:
     return element("section", text("h2", title) + content)
 
 
-def figure(drawn: str, under: str) -> str:
-    """Return a picture with the words under it."""
+def figure(draw: Callable[[float], str], under: str) -> str:
+    """Return a picture with the words under it; nothing if there is nothing to draw."""
+    drawn = both(draw)
     return element("figure", drawn + text("figcaption", under)) if drawn else ""
+
+
+def both(draw: Callable[[float], str]) -> str:
+    """Return a picture for screens and paper, and one for phones; the style shows one of them."""
+    wide, narrow = draw(_WIDE), draw(_NARROW)
+    if not wide:
+        return ""
+    return element("div", wide, class_="for-wide") + element("div", narrow, class_="for-narrow")
 
 
 def facts(pairs: Iterable[tuple[str, str]]) -> str:
@@ -169,7 +182,7 @@ def _spent(release: ReleaseView) -> str:
     steps = release.plan.shares()
     if release.plan.n is not None:  # otherwise a private count decided how the rest was divided
         content += figure(
-            steps_bar([(name, part) for name, part, _ in steps]),
+            partial(steps_bar, [(name, part) for name, part, _ in steps]),
             "How the budget was divided between the questions that were asked.",
         )
     if release.receipt is None:

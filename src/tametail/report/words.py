@@ -101,6 +101,9 @@ def assumptions(plan: PlanView) -> list[tuple[str, str]]:
         found.append((f"Number of {unit.thing}s", "not told; counted privately"))
     if request.where is not None:
         found.append(("Only records with", request.where))
+    if request.written is not None:
+        said = request.written.to_dict()
+        found.append(("Numbers are written with", ", ".join(f"{k} {said[k]!r}" for k in said)))
     if request.each == "person":
         found.append(("What counts once", "a person, by the mean of their own records"))
     groups = request.groups

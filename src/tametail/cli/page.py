@@ -1,0 +1,36 @@
+"""``tametail page``: plan, release and take away in a browser on this machine."""
+
+from __future__ import annotations
+
+import webbrowser
+from importlib.util import find_spec
+
+import click
+
+from tametail.errors import MissingExtraError
+from tametail.ledger.commands import ledger_option
+
+
+@click.command("page")
+@click.argument("folder", default=".")
+@click.option("--port", type=int, default=0, help="On 127.0.0.1; a free one unless it is given.")
+@click.option("--no-browser", is_flag=True, help="Only print the address.")
+@ledger_option
+def page_command(folder: str, port: int, no_browser: bool, place: str | None) -> None:
+    """Open a page over FOLDER (this one, unless another is named) in a browser.
+
+    It is there for this machine alone, and only for those who have its address. Only files below
+    FOLDER are read, and nothing is spent before you say so.
+    """
+    if not all(map(find_spec, ("starlette", "jinja2", "uvicorn"))):
+        raise MissingExtraError("the page needs more: write pip install 'tametail[page]'.")
+    from tametail.page.folder import Folder
+    from tametail.page.serve import serve
+
+    def ready(address: str) -> None:
+        click.echo(f"tametail page over {opened.root}\n\n  {address}\n\nCtrl-C ends it.")
+        if not no_browser:
+            webbrowser.open(address)
+
+    opened = Folder.at(folder)
+    serve(opened, port, place, ready)

@@ -1,0 +1,96 @@
+"""The page's desk: releases that wait for a yes, are under way, or are done.
+
+A release happens once for one confirmation. The confirmation is taken off the desk before the
+release begins, so that a second click, a reload or a repeated request spends nothing.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from threading import Lock
+
+from tametail.errors import TametailError
+from tametail.page.forms import Asked
+from tametail.release import Release
+
+#: So many confirmations and releases are kept.
+_MOST = 200
+
+_FAILED = (
+    "The release failed inside; if the data had been opened, its budget counts as spent. Please "
+    "report how to see it again."
+)
+
+Make = Callable[[Callable[[float], None]], Release]
+
+
+@dataclass(slots=True)
+class Job:
+    """A release under way, or done: then it has a result, or words that say why not."""
+
+    name: str
+    asked: Asked
+    part: float = 0.0
+    release: Release | None = None
+    failed: str | None = None
+
+    @property
+    def done(self) -> bool:
+        """Whether it has come to an end."""
+        return self.release is not None or self.failed is not None
+
+    def run(self, make: Make) -> None:
+        """Make the release; whatever goes wrong becomes words that hold no record."""
+        try:
+            self.release = make(self._tell)
+        except TametailError as error:
+            self.failed = str(error)
+        except Exception:  # what it says may quote records
+            self.failed = _FAILED
+
+    def _tell(self, part: float) -> None:
+        self.part = part
+
+
+@dataclass(slots=True)
+class Desk:
+    """What waits, and what was begun, in the order in which it was."""
+
+    waiting: dict[str, tuple[Asked, Make]] = field(default_factory=dict)
+    jobs: dict[str, Job] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+    _hand: ThreadPoolExecutor = field(
+        default_factory=lambda: ThreadPoolExecutor(max_workers=1, thread_name_prefix="release")
+    )
+
+    def put(self, asked: Asked, make: Make) -> str:
+        """Put a release on the desk, to wait for a yes; return its name."""
+        name = secrets.token_urlsafe(12)
+        with self._lock:
+            self.waiting[name] = asked, make
+            _forget(self.waiting)
+        return name
+
+    def begin(self, name: str) -> Job | None:
+        """Begin what waits under a name; None if nothing does, or does any more."""
+        with self._lock:
+            found = self.waiting.pop(name, None)
+            if found is None:
+                return None
+            asked, make = found
+            job = self.jobs[name] = Job(name, asked)
+            _forget(self.jobs)
+        self._hand.submit(job.run, make)
+        return job
+
+    def latest(self) -> list[Job]:
+        """Return what was begun, the newest first."""
+        return list(reversed(self.jobs.values()))
+
+
+def _forget(kept: dict[str, tuple[Asked, Make]] | dict[str, Job]) -> None:
+    while len(kept) > _MOST:
+        del kept[next(iter(kept))]

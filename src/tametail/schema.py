@@ -1,0 +1,38 @@
+"""The schema of files: names and declared types, and nothing that a record could move."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from tametail.parse import Parse
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """Names and declared types of the columns; none if the names may be a record."""
+
+    columns: tuple[tuple[str, str], ...]
+    hidden: bool = False
+    """Whether the first row does not look like names, so that none of its cells is here."""
+
+
+def schema_of(path: str | os.PathLike[str], parse: Parse | None = None) -> Schema:
+    """Return the schema of a Parquet or CSV file, or of a folder of Parquet files.
+
+    The first row of a CSV file is schema only if it looks like one, or if ``parse`` says so:
+    otherwise it may be a record, and none of its cells is returned.
+    """
+    from tametail.engines.tables.files import find_files, kind_of
+    from tametail.engines.tables.parquet import open_parquet
+    from tametail.engines.tables.raw import open_source
+
+    files = find_files(path)
+    if kind_of(files) == "Parquet":
+        with open_parquet(files[0]) as file:
+            declared = file.schema_arrow
+        return Schema(tuple((field.name, str(field.type)) for field in declared))
+    names = open_source(path, parse).names
+    if getattr(names, "unnamed", None) is not None:
+        return Schema((), hidden=True)
+    return Schema(tuple((name, "text, as written") for name in names))

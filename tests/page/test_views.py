@@ -1,0 +1,258 @@
+"""The views do what they say: plan, open, release once, take away, keep count."""
+
+import ast
+import json
+import re
+import shlex
+
+import nbformat
+import pytest
+from tests.page.conftest import BASE, confirm, release, send
+
+import tametail as tt
+from tametail.cli import main
+from tametail.page.forms import Form, asked
+from tametail.page.takeaway import command_line, notebook, python_script
+from tametail.report.document import read_report
+
+CHARGE = {"path": "charges.parquet", "column": "charge", "epsilon": "1"}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "",
+        "n=20000&notion=pure&epsilon=0.5",
+        "n=1,000,000&notion=approx&epsilon=1&delta=1e-6",
+        "n=5000&notion=zcdp&rho=0.1&things=person",
+        "n=5000&know=moment&scale=100",
+        "n=5000&know=bounds&low=0&high=10&within_low=1",
+        "n=50&epsilon=0.1",
+        "n=5000&confidence=none&unit=replace-one",
+    ],
+)
+def test_a_plan_shows_error_picture_and_advice(client, query):
+    page = client.get(f"{BASE}/outcome?{query}")
+    assert page.status_code == 200
+    assert "Error against size" in page.text
+    assert page.text.count("<svg") == 4
+    assert ('class="warning"' in page.text) == ("n=50&" in query)
+    assert client.get(f"{BASE}/?{query}").status_code == 200
+
+
+def test_a_plan_says_what_the_library_says(client):
+    plan = tt.plan(n=20_000, epsilon=0.5, tail=tt.Moment(2, 300))
+    text = client.get(f"{BASE}/outcome?n=20000&epsilon=0.5&know=moment&scale=300").text
+    assert f"{plan.rmse:.3g}" in text
+    assert f"±{plan.half_width(0.95):.3g}" in text
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ("n=", "how many records"),
+        ("n=many", "not a number"),
+        ("n=1.5", "not a whole number"),
+        ("n=100&epsilon=-1", "epsilon"),
+        ("n=100&know=moment", "standard deviation"),
+        ("n=100&know=bounds&low=3", "between which numbers"),
+        ("n=100&know=bounds&low=3&high=1", "low"),
+        ("n=100&notion=other", "choose one of the three"),
+        ("n=nan", "not a whole number"),
+    ],
+)
+def test_a_wrong_control_is_told(client, query, words):
+    page = client.get(f"{BASE}/outcome?{query}")
+    # an empty number is the default of the control
+    if query == "n=":
+        assert page.status_code == 200
+        return
+    assert 'role="alert"' in page.text
+    assert words in page.text
+
+
+def test_open_shows_the_schema_and_nothing_else(client):
+    page = client.get(f"{BASE}/release?path=charges.parquet").text
+    for name, kind in (("charge", "double"), ("state", "string"), ("patient", "string")):
+        assert re.search(rf'class="name">{name}</span><span class="kind">(large_)?{kind}', page)
+    assert "6,000" not in page
+    assert "6000" not in page
+
+
+def test_a_first_row_that_may_be_a_record_is_never_shown(client):
+    page = client.get(f"{BASE}/release?path=bare.csv").text
+    assert "may be a record" in page
+    assert "Plantagenet" not in page
+    page = client.get(f"{BASE}/release?path=bare.csv&header=no").text
+    assert 'class="name">0</span>' in page
+    assert "Plantagenet" not in page
+    insisted = client.get(f"{BASE}/release?path=bare.csv&header=yes").text
+    assert "Plantagenet" in insisted  # whoever insists has looked
+
+
+def test_a_release_from_form_to_result(client):
+    page, _ = confirm(client, **CHARGE)
+    assert "This will be spent" in page.text
+    assert "Release now, and spend epsilon = 1 (pure)" in page.text
+    _, page = release(client, **CHARGE)
+    assert "The mean of charge is" in page.text
+    assert "<svg" in page.text
+    assert "Take it away" in page.text
+
+
+def test_numbers_are_read_as_the_form_says(client):
+    name, _ = release(client, path="european.csv", column="amount", epsilon="1", decimal=",")
+    found = tt.Release.from_json(client.get(f"{BASE}/releases/{name}/release.json").text)
+    assert abs(float(found) - 1.5) < 1
+    assert found.plan.request.written.decimal == ","
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"by": "state", "keys": "CA\nNY\n\n", "other": "rest"},
+        {"by": "state", "notion": "approx", "delta": "1e-6"},
+        {"person": "patient"},
+        {"person": "patient", "each": "person"},
+        {"where": "charge > 3"},
+        {"know": "moment", "scale": "300", "within_low": "0"},
+        {"know": "bounds", "low": "0", "high": "100000", "n": "6000"},
+        {"notion": "zcdp", "rho": "0.5", "confidence": "none"},
+        {"path": "charges.csv", "thousands": ",", "currency": "$ USD", "accounting": "yes"},
+        {"path": "part"},
+        {"column": "", "computed": "charge / 2"},
+    ],
+    ids=str,
+)
+def test_every_choice_reaches_the_release_and_what_is_taken_away(client, data, fields, monkeypatch):
+    name, page = release(client, **(CHARGE | fields))
+    assert "Take it away" in page.text, page.text
+    made = tt.Release.from_json(client.get(f"{BASE}/releases/{name}/release.json").text)
+    assert tt.replay(made.plan, made.answers) == made
+    wanted = made.plan.request.hash()
+    monkeypatch.chdir(data)
+    script = client.get(f"{BASE}/releases/{name}/release.py").text
+    namespace = {}
+    exec(compile(script, "script", "exec"), namespace)
+    assert namespace["release"].plan.request.hash() == wanted
+    command = re.search(r'id="command">(.*?)</code>', page.text, re.DOTALL)[1]
+    command = command.replace("&#39;", "'").replace("&#34;", '"').replace("&gt;", ">")
+    assert main([*shlex.split(command)[1:], "--json", "--report", "same.html"]) == 0
+    again = tt.Release.from_json(read_report((data / "same.html").read_text()))
+    assert again.plan.request.hash() == wanted
+    nbformat.validate(nbformat.reads(client.get(f"{BASE}/releases/{name}/release.ipynb").text, 4))
+
+
+def test_everything_can_be_taken_away(client):
+    name, _ = release(client, **CHARGE)
+    kinds = {
+        kind: client.get(f"{BASE}/releases/{name}/release.{kind}")
+        for kind in ("json", "csv", "html", "py", "ipynb", "txt")
+    }
+    assert all(answer.status_code == 200 for answer in kinds.values())
+    assert all(
+        answer.headers["content-disposition"] == f"attachment; filename=release.{kind}"
+        for kind, answer in kinds.items()
+    )
+    made = tt.Release.from_json(kinds["json"].text)
+    assert tt.Release.from_json(read_report(kinds["html"].text)) == made
+    assert kinds["csv"].text.splitlines()[0].startswith("column,group,value")
+    assert client.get(f"{BASE}/releases/{name}/release.exe").status_code == 404
+    assert client.get(f"{BASE}/releases/other/release.json").status_code == 404
+
+
+def test_one_confirmation_is_one_release(client, data):
+    fields = CHARGE | {"ledger": "office.ledger", "dataset": "charges"}
+    page, name = confirm(client, **fields)
+    assert "left for one more release: epsilon = 2" in page.text
+    for _ in range(3):
+        assert send(client, "/begin", name=name).status_code == 200
+    while not client.get(f"{BASE}/releases/{name}/progress").json()["done"]:
+        pass
+    assert tt.Ledger(data / "office.ledger").left("charges").charges == 1
+    assert send(client, "/begin", name="another").status_code == 409
+
+
+def test_with_a_ledger_the_script_gives_the_same_release_for_nothing(client, data, monkeypatch):
+    fields = CHARGE | {"ledger": "office.ledger", "dataset": "charges"}
+    name, _ = release(client, **fields)
+    made = tt.Release.from_json(client.get(f"{BASE}/releases/{name}/release.json").text)
+    monkeypatch.chdir(data)
+    namespace = {}
+    exec(client.get(f"{BASE}/releases/{name}/release.py").text, namespace)
+    assert namespace["release"] == made
+    assert tt.Ledger("office.ledger").left("charges").charges == 1
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"column": ""}, "choose a column"),
+        ({"epsilon": "-1"}, "epsilon"),
+        ({"by": "state"}, "takes a delta"),
+        ({"person": "patient", "know": "moment", "scale": "3"}, "tail="),
+        ({"ledger": "office.ledger"}, "dataset="),
+        ({"ledger": "office.ledger", "dataset": "other"}, "other"),
+        ({"ledger": "office.ledger", "dataset": "charges", "epsilon": "9"}, "does not fit"),
+        ({"where": "charge >"}, "charge"),
+        ({"path": "charges.csv", "decimal": ",", "thousands": ","}, "one sign cannot be both"),
+    ],
+    ids=str,
+)
+def test_what_is_wrong_is_told_before_anything_is_spent(client, data, fields, words):
+    page, name = confirm(client, **(CHARGE | fields))
+    assert name is None
+    assert page.status_code == 422
+    assert 'role="alert"' in page.text
+    assert words in page.text
+    assert tt.Ledger(data / "office.ledger").left("charges").charges == 0
+
+
+def test_a_column_that_is_not_there_is_told(client):
+    _, page = release(client, **(CHARGE | {"column": "salary"}))
+    assert "There is no result" in page.text
+    assert "salary" in page.text
+
+
+def test_notes_are_in_plain_sight(client):
+    _, page = release(client, **(CHARGE | {"epsilon": "0.0001"}))
+    assert 'class="warning"' in page.text
+
+
+def test_the_ledger_view(client, data):
+    release(client, **CHARGE, ledger="office.ledger", dataset="charges")
+    page = client.get(f"{BASE}/ledger").text
+    assert "33.3%" in page
+    assert "left for one more release: epsilon = 2" in page
+    assert "epsilon = 1 for release" in page
+    verified = send(client, "/ledger/do", do="verify", place="office.ledger").text
+    assert "entries follow from each other" in verified
+    refused = send(client, "/ledger/do", do="verify", place="office.ledger", head="0" * 63 + "1")
+    assert refused.status_code == 422
+    assert "is not in this ledger" in refused.text
+    made = send(
+        client, "/ledger/do", do="create", place="new.ledger", dataset="b", epsilon="2",
+        person="clinic patient",
+    )  # fmt: skip
+    assert "Created b." in made.text
+    assert tt.Ledger(data / "new.ledger").left("b").protection.person == ("clinic", "patient")
+    assert "new.ledger" in client.get(f"{BASE}/ledger").text
+
+
+def test_words_are_escaped(client, data):
+    name = "<img src=x onerror=alert(1)>.csv"
+    (data / name).write_text("amount\n" + "1\n" * 500)
+    assert "<img" not in client.get(f"{BASE}/open").text
+    answer = client.get(f"{BASE}/release", params={"path": name, "where": '"><script>'})
+    assert "<img" not in answer.text
+    assert answer.text.count("<script") == 1
+
+
+def test_scripts_quote_whatever_is_asked():
+    form = Form.read("path=a'b.csv&column=x%22%0Aimport+os&epsilon=1&where=s+%3D%3D+'%22'")
+    wanted = asked(form)
+    tree = ast.parse(python_script(wanted))
+    assert [type(one).__name__ for one in tree.body] == ["Expr", "Import", "Assign", "Expr", "Expr"]
+    assert shlex.split(command_line(wanted))[2:4] == ["a'b.csv", "--column"]
+    made = tt.mean([1.0, 2.0] * 300, epsilon=1)
+    assert json.loads(notebook(wanted, made))["nbformat"] == 4
