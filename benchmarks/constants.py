@@ -188,7 +188,7 @@ class Setting:
 
 
 def _forget() -> None:
-    for cached in (curves._curves, curves._costs, shares._least):
+    for cached in (curves._curves, curves._costs, curves._fit, shares._least):
         cached.cache_clear()
 
 

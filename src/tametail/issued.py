@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from uuid import uuid4
 
@@ -34,7 +35,7 @@ class Issued:
     def now(cls, release_id: str | None = None) -> Issued:
         """Return what is to be written on a release that begins now; None: a new id."""
         moment = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        return cls(release_id or uuid4().hex, moment, version("tametail"))
+        return cls(release_id or uuid4().hex, moment, _version())
 
     def to_dict(self) -> dict[str, str]:
         """Return plain values, ready for JSON."""
@@ -46,3 +47,9 @@ class Issued:
         if record is None:
             return None
         return cls(str(record["release_id"]), str(record["date"]), str(record["version"]))
+
+
+@cache
+def _version() -> str:
+    """Return the version of the package, which is read from a file."""
+    return version("tametail")

@@ -151,10 +151,12 @@ def test_sums_of_distances_are_carried_before_they_overflow(monkeypatch, query, 
         column = np.resize([math.nan if x is None else x for x in records], 1000)
         expected = open_table(column).answer(query)
         monkeypatch.setattr(profiles, "_CARRY", 300)
+        monkeypatch.setattr(profiles, "_FEW", 100)
         assert Passes().answer(query, lambda _: np.array_split(column, 9)) == expected
 
 
-def test_a_carried_sum_is_wider_than_64_bits():
+def test_a_carried_sum_is_wider_than_64_bits(monkeypatch):
+    monkeypatch.setattr(profiles, "_FEW", 0)
     profile = profiles.ProfilePass(DistanceSum(0.0, Lattice(0, 0, 0, 16)))
     profile.add(np.array([15.0 + 2.0**-20] * 4))
     once = int(profile.read().rests.sum())
@@ -165,6 +167,23 @@ def test_a_carried_sum_is_wider_than_64_bits():
         profile.add(np.array([0.0]))
         profile.tables += held
     assert int(profile.read().rests.sum()) == 5 * (once * ((1 << 63) // (2 * once))) > 1 << 63
+
+
+@pytest.mark.parametrize("few", [0, 3, 1 << 12])
+def test_few_records_need_no_tables(reference, comparable, monkeypatch, query, records, few):
+    """They wait, then they go to the tables; or are counted by themselves."""
+    monkeypatch.setattr(profiles, "_FEW", few)
+    if isinstance(query, ProfileQuery):
+        column = np.array([math.nan if x is None else x for x in records], dtype=np.float64)
+        values = [x for x in column.tolist() if not math.isnan(x)]
+        found = Passes().answer(query, lambda _: np.array_split(column, 4))
+        assert comparable(found) == reference(query, values)
+        parts = [profiles.ProfilePass(query) for _ in range(3)]
+        for part, chunk in zip(parts, np.array_split(column, 3), strict=True):
+            part.add(chunk)
+        parts[0].merge(parts[1])
+        parts[2].merge(parts[0])
+        assert profiles.conclude(query, parts[2].read()) == found
 
 
 @pytest.mark.parametrize("bits", [0x7FF0000000000001, 0xFFF0000000000001, 0x7FF8000000000000])

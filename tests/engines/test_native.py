@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tametail.engines.kernels import accumulator, counts, native, plain
+from tametail.engines.kernels import accumulator, counts, native, plain, profile
 from tametail.engines.kernels.accumulator import CHUNK
 from tametail.engines.open import open_table
 from tametail.privacy.unit import Unit
@@ -62,6 +62,12 @@ BUILT = _built()
 @pytest.fixture(scope="module", params=BUILT.values(), ids=BUILT)
 def compiled(request):
     return request.param
+
+
+@pytest.fixture(autouse=True, params=[0, 1 << 12], ids=["tables", "few"])
+def few(request, monkeypatch):
+    """Few records need no tables; here they go there, too."""
+    monkeypatch.setattr(profile, "_FEW", request.param)
 
 
 def both(compiled, query, data, open_data=open_table):
@@ -269,7 +275,9 @@ def test_a_library_that_takes_liberties_is_refused(tmp_path, monkeypatch, option
 
 @needs_compiler
 def test_a_library_of_another_version_is_refused(tmp_path):
-    changed = SOURCE.read_text(encoding="utf-8").replace("VERSION = 4", "VERSION = 5")
+    changed = SOURCE.read_text(encoding="utf-8").replace(
+        f"VERSION = {native.VERSION}", "VERSION = 99"
+    )
     (tmp_path / "other.c").write_text(changed, encoding="utf-8")
     assert native.opened(build(tmp_path / "other.c", tmp_path / "other.so")) is None
     assert native.opened(build(SOURCE, tmp_path / "same.so")) is not None

@@ -57,7 +57,7 @@ def test_bounds_hold_the_probability(halvings, bits):
 def test_the_digits_make_a_geometric_law():
     # Exactly, in fractions: digits and overflow give P(K = k) = 2**-h (1 - 2**-h)**k.
     halvings = 3
-    keep, digits = 1 - Fraction(1, 2**halvings), halvings + 1
+    keep, digits = 1 - Fraction(1, 2**halvings), len(sampling._coins(halvings)) - 1
     for k in range(3 * 2**digits):
         beyond, rest = divmod(k, 2**digits)
         probability = keep ** (2**digits * beyond) * (1 - keep ** (2**digits))
@@ -101,8 +101,22 @@ def test_a_word_between_the_bounds_is_decided_by_more_bits(monkeypatch):
     monkeypatch.setattr(sampling.secrets, "token_bytes", lambda size: words.tobytes()[:size])
     for more, outcome in [(0, True), ((1 << 16) - 1, False)]:
         monkeypatch.setattr(sampling.secrets, "randbits", lambda bits, more=more: more)
-        drawn = sampling.bernoulli(_digit_bounds(3, 0), 3)
-        assert drawn.tolist() == [True, outcome, False]
+        drawn = sampling.bernoulli([_digit_bounds(3, 0)], 3)
+        assert drawn.tolist() == [[True, outcome, False]]
+
+
+def test_every_coin_has_a_word_of_its_own(monkeypatch):
+    words = np.arange(7 * 1000, dtype="<u2") * 9
+    monkeypatch.setattr(sampling.secrets, "token_bytes", lambda size: words.tobytes()[:size])
+    monkeypatch.setattr(sampling.secrets, "randbits", lambda _bits: 0)
+    coins = sampling._coins(3)
+    assert len(coins) == 7  # six digits and the overflow
+    for row, coin, mine in zip(
+        sampling.bernoulli(coins, 1000), coins, words.reshape(7, 1000), strict=True
+    ):
+        low, high = coin(16)
+        assert row[mine < low].all()
+        assert not row[mine > high].any()
 
 
 @settings(max_examples=100, deadline=None)

@@ -308,8 +308,8 @@ ENGINES: tuple[Mutant, ...] = (
         name="undecided-coins-fall-one-way",
         why="The coins would have another probability than the proof's.",
         file="engines/sampling.py",
-        old="true[index] = _decide(bounds, int(words[index]), 16, secrets.randbits)",
-        new="true[index] = True",
+        old="_decide(coins[coin], int(words[coin, place]), 16, secrets.randbits)",
+        new="True",
         tests=(f"{SAMPLING}::test_a_word_between_the_bounds_is_decided_by_more_bits",),
     ),
     Mutant(

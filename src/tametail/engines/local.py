@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator
 
 from tametail.engines.cells import Floats
-from tametail.engines.kernels.accumulator import CHUNK
 from tametail.engines.kernels.passes import Passes
 from tametail.engines.survey import Held, Survey
 from tametail.engines.tables import Table
@@ -20,6 +19,9 @@ from tametail.queries.query import Exact, Query
 
 #: Called with the part of a pass that is done, in steps of 5%; never with rows.
 Progress = Callable[[float], None]
+
+#: The most values of a chunk that is converted or decoded: few enough for the cache.
+_CONVERTED = 1 << 17
 
 _STEPS = 20
 _SECONDS = 0.1
@@ -89,7 +91,7 @@ class LocalEngine:
         if self._passes.found:
             return
         survey = Survey()
-        for chunk in self._numbers(CHUNK):
+        for chunk in self._numbers(survey.longest):
             survey.add(chunk)
         self._held = survey.held
         self._passes.found[Count] = (survey.present,)
@@ -113,7 +115,7 @@ class LocalEngine:
         """Yield the chunks of the one column; long ones only if they need no conversion."""
         if len(self.columns) != 1:
             raise ColumnError("a question about one column is asked of several: choose a column.")
-        size = most if self._table.in_place else min(most, CHUNK)
+        size = most if self._table.in_place else min(most, _CONVERTED)
         return (chunk[:, 0] for chunk in self._chunks(size))
 
     def _chunks(self, most: int) -> Iterator[Floats]:

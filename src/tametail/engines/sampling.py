@@ -9,13 +9,14 @@ cannot decide, more bits are appended to it.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
-#: Gaps that are drawn at a time, unless said otherwise.
-_BATCH = 512
+#: Gaps that are drawn at a time: at most so many, and so many more than are expected.
+_BATCH, _SPARE = 2048, 32
 
 #: Lower and upper bounds of a probability, as integers in units of 2**-bits.
 Bounds = Callable[[int], tuple[int, int]]
@@ -38,8 +39,10 @@ class Sampler:
         if self.halvings == 0:
             return np.arange(size)
         while self._ends.size == 0 or self._ends[-1] < size:
-            last = self._ends[-1] if self._ends.size else 0
-            fresh = 1 + geometric(self.halvings, self._batch)
+            last = int(self._ends[-1]) if self._ends.size else 0
+            # About as many as are needed; how many are drawn at a time changes no gap's law.
+            batch = min((size - last >> self.halvings) + _SPARE, self._batch)
+            fresh = 1 + geometric(self.halvings, batch)
             self._ends = np.concatenate([self._ends, last + np.cumsum(fresh)])
         used = int(np.searchsorted(self._ends, size, side="right"))
         picked = self._ends[:used] - 1
@@ -50,29 +53,36 @@ class Sampler:
 def geometric(halvings: int, size: int) -> npt.NDArray[np.int64]:
     """Draw ``size`` numbers of failures before the first success, success = 2**-halvings.
 
-    With b = 1 - 2**-halvings and J = halvings + 1: K >= 2**J has probability b**(2**J), and then
+    With b = 1 - 2**-halvings and J = halvings + 3: K >= 2**J has probability b**(2**J), and then
     K - 2**J has the law of K; below 2**J the binary digits of K are independent, digit j being
     one with probability b**(2**j) / (1 + b**(2**j)).
     """
-    digits = halvings + 1
-    result = np.zeros(size, dtype=np.int64)
-    beyond = np.arange(size)
+    coins = _coins(halvings)
+    digits = len(coins) - 1
+    tossed = bernoulli(coins, size)
+    result: npt.NDArray[np.int64] = (tossed[:digits] << np.arange(digits)[:, np.newaxis]).sum(
+        axis=0
+    )
+    beyond = np.flatnonzero(tossed[digits])
     while beyond.size:
-        beyond = beyond[bernoulli(_power_bounds(halvings, digits), beyond.size)]
         result[beyond] += 1 << digits
-    for digit in range(digits):
-        result += bernoulli(_digit_bounds(halvings, digit), size).astype(np.int64) << digit
+        (again,) = bernoulli(coins[digits:], beyond.size)
+        beyond = beyond[again]
     return result
 
 
-def bernoulli(bounds: Bounds, size: int) -> npt.NDArray[np.bool_]:
-    """Draw exact coins whose probability of True is known through ever tighter bounds."""
-    words = np.frombuffer(secrets.token_bytes(2 * size), dtype="<u2")
-    low, high = bounds(16)
-    # low and high are below 2**16: a coin that is certain is never tossed here.
-    true = words < np.uint16(low)
-    for index in np.flatnonzero(~true & (words <= np.uint16(high))):
-        true[index] = _decide(bounds, int(words[index]), 16, secrets.randbits)
+def bernoulli(coins: Sequence[Bounds], size: int) -> npt.NDArray[np.bool_]:
+    """Toss exact coins whose chances of True are known through ever tighter bounds.
+
+    Return a row of so many for each of them.
+    """
+    drawn = secrets.token_bytes(2 * len(coins) * size)
+    words = np.frombuffer(drawn, dtype="<u2").reshape(len(coins), size)
+    # The bounds are below 2**16: a coin that is certain is never tossed here.
+    low, high = np.array([bounds(16) for bounds in coins], dtype=np.uint16).T[:, :, np.newaxis]
+    true: npt.NDArray[np.bool_] = words < low
+    for coin, place in np.argwhere((low <= words) & (words <= high)).tolist():
+        true[coin, place] = _decide(coins[coin], int(words[coin, place]), 16, secrets.randbits)
     return true
 
 
@@ -88,7 +98,16 @@ def _decide(bounds: Bounds, word: int, bits: int, randbits: Callable[[int], int]
         bits *= 2
 
 
+@lru_cache(maxsize=64)
+def _coins(halvings: int) -> tuple[Bounds, ...]:
+    """Return the coins of the binary digits, the lowest first, and that of an overflow."""
+    digits = halvings + 3  # an overflow is rare: its chance is about e^-8
+    found = [_digit_bounds(halvings, digit) for digit in range(digits)]
+    return *found, _power_bounds(halvings, digits)
+
+
 def _power_bounds(halvings: int, squarings: int) -> Bounds:
+    @lru_cache(maxsize=2)
     def bounds(bits: int) -> tuple[int, int]:
         # Each squaring can double the relative error of an ulp, hence the guard bits.
         precision = bits + halvings + squarings + 8
@@ -101,6 +120,7 @@ def _power_bounds(halvings: int, squarings: int) -> Bounds:
 
 
 def _digit_bounds(halvings: int, digit: int) -> Bounds:
+    @lru_cache(maxsize=2)
     def bounds(bits: int) -> tuple[int, int]:
         low, high = _power_bounds(halvings, digit)(bits + 2)
         one = 1 << (bits + 2)

@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tametail.engines.kernels import native
+from tametail.engines.kernels.accumulator import LONG_CHUNK
 from tametail.engines.sampling import Sampler
 
 Floats = npt.NDArray[np.float64]
@@ -57,6 +59,8 @@ class Survey:
     (2, 0, [1.0, 3.0])
     """
 
+    longest = LONG_CHUNK
+
     def __init__(self) -> None:
         self.rows = self.present = 0
         self._halvings = 0
@@ -78,6 +82,6 @@ class Survey:
             kept = Sampler(halvings - self._halvings).pick(numbers.size)
             self._sample, self._halvings = [numbers[kept]], halvings
             self._sampler = Sampler(halvings)
-        self.present += chunk.size - int(np.count_nonzero(np.isnan(chunk)))
+        self.present += native.loops().count_present(chunk)
         sampled = chunk[self._sampler.pick(chunk.size)]
         self._sample.append(sampled[~np.isnan(sampled)])

@@ -19,9 +19,9 @@ MOST_EXACT_TERMS = 40
 #: Halvings of the interval in which a quantile is looked for.
 _HALVINGS = 24
 
-#: Steps towards the quantile of a mixture, the part of it that is small enough for the last, and by
-#: how much rounding may lift a tail that is flat.
-_STEPS, _EXACT, _FLAT = 60, 2.0**-48, 2.0**-40
+#: Steps towards the quantile of a mixture, the part of it that is small enough for the last (what
+#: is then left is about its square), and by how much rounding may lift a tail that is flat.
+_STEPS, _SMALL, _FLAT = 60, 2.0**-24, 2.0**-40
 
 
 def continuous_quantile(noise: Noise, risk: float) -> float:
@@ -35,18 +35,23 @@ def continuous_quantile(noise: Noise, risk: float) -> float:
     return -noise.scale * NormalDist().inv_cdf(risk / 2)
 
 
-def normal_tail(points: Array) -> Array:
+def normal_tail(points: Array, bell: Array | None = None) -> Array:
     """Return the probabilities that a standard normal variable exceeds these points, to 1e-7.
 
-    Hastings' rational approximation of the error function.
+    Hastings' rational approximation of the error function; ``bell`` is exp(-points^2/2), if known.
 
     >>> np.round(normal_tail(np.array([-1.0, 0.0, 1.959964])), 6).tolist()
     [0.841345, 0.5, 0.025]
     """
     t = 1 / (1 + 0.3275911 / math.sqrt(2) * np.abs(points))
     series = (((1.061405429 * t - 1.453152027) * t + 1.421413741) * t - 0.284496736) * t
-    upper = (series + 0.254829592) * t * np.exp(-points * points / 2) / 2
+    upper = (series + 0.254829592) * t * (_bell(points) if bell is None else bell) / 2
     found: Array = np.where(points >= 0, upper, 1 - upper)
+    return found
+
+
+def _bell(points: Array) -> Array:
+    found: Array = np.exp(-points * points / 2)
     return found
 
 
@@ -66,19 +71,21 @@ def mixture_quantile(
     """
     low, high = 0.0, most
     risk *= 1 + _FLAT
-    point, wanted = most / 16, math.log(risk)
-    shares = weights / len(centres)
+    shares, wanted = weights / len(centres), math.log(risk)
+    typical = math.sqrt(float(weights @ widths**2) + float(np.mean(centres**2)))
+    point = min(-NormalDist().inv_cdf(min(risk, 0.4)) * typical, most)
     densities = shares / (widths * math.sqrt(2 * math.pi))
     for _ in range(_STEPS):
         away = (point - centres[:, None]) / widths[None, :]
-        tail = float((normal_tail(away) @ shares).sum())
-        slope = float((np.exp(-away * away / 2) @ densities).sum())
+        bell = _bell(away)
+        tail = float((normal_tail(away, bell) @ shares).sum())
+        slope = float((bell @ densities).sum())
         low, high = (point, high) if tail > risk else (low, point)
         step = (math.log(tail) - wanted) * tail / slope if tail > 0 < slope else math.inf
         before, point = point, point + step
         if not low <= point <= high:
             point = (low + high) / 2
-        if abs(point - before) <= _EXACT * point:
+        if abs(point - before) <= _SMALL * point:
             break
     return point
 

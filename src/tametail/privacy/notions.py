@@ -76,7 +76,7 @@ class Budget(ABC):
         >>> Pure(0.5).spendable(), Pure(0.1).spendable().epsilon < 0.1
         (Pure(epsilon=0.5), True)
         """
-        return type(self)(*map(spendable, self.values()))
+        return self.trusted(*map(spendable, self.values()))
 
     def share(self, fraction: float) -> Self:
         """Return this part of the budget, rounded down.

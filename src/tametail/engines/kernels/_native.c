@@ -13,7 +13,7 @@
 #endif
 
 /* Must be native.VERSION: raised whenever a loop means something else, or has other arguments. */
-enum { VERSION = 4 };
+enum { VERSION = 5 };
 
 int64_t tametail_version(void) { return VERSION; }
 
@@ -142,6 +142,20 @@ uint64_t tametail_profile(const double *values, int64_t size, double centre, uin
     }
     end(before);
     return known;
+}
+
+/* The distances alone, for few values. */
+LOOP void subtract(const double *values, int64_t size, double centre, double *distances)
+{
+    for (int64_t i = 0; i < size; i++)
+        distances[i] = values[i] - centre;
+}
+
+void tametail_subtract(const double *values, int64_t size, double centre, double *distances)
+{
+    modes before = begin();
+    subtract(values, size, centre, distances);
+    end(before);
 }
 
 /* Count the values that are NaN. */

@@ -49,6 +49,9 @@ class Loops(Protocol):
     def count_present(self, chunk: Floats) -> int:
         """Count the values that are not NaN."""
 
+    def subtract(self, chunk: Floats, centre: float) -> Floats:
+        """Return the distances of values from a centre, as a new array."""
+
     def clipped_sum(
         self, chunk: Floats, inverse_tick: float, ends: tuple[float, float, float]
     ) -> tuple[int, int]:

@@ -22,7 +22,7 @@ from tametail.engines.kernels.loops import Binning, Inside, Loops, RowMap
 from tametail.queries.rows import Ball
 
 #: Of the C source that this module knows how to call.
-VERSION: Final = 4
+VERSION: Final = 5
 
 _FOLDER = Path(__file__).parent
 
@@ -75,6 +75,7 @@ class Compiled:
         self.runs_level_3 = declare("level_3", number, [])
         self.scratch = declare("profile_scratch", number, [])
         self.missing = declare("missing", number, [address, number])
+        self.distances = declare("subtract", None, [address, number, real, address])
         self.clipped = declare("clipped", None, [address, number, *[real] * 4, address])
         profile = [address, number, real, address, address, bands]
         self.profile = declare("profile", bands, profile)
@@ -88,6 +89,12 @@ class Compiled:
         """Count the values that are not NaN."""
         chunk = _plain(chunk)
         return chunk.size - int(self.missing(_address(chunk), chunk.size))
+
+    def subtract(self, chunk: Floats, centre: float) -> Floats:
+        """Return the distances from a centre."""
+        chunk, found = _plain(chunk), np.empty(chunk.size)
+        self.distances(_address(chunk), chunk.size, centre, _address(found))
+        return found
 
     def clipped_sum(
         self, chunk: Floats, inverse_tick: float, ends: tuple[float, float, float]
@@ -227,6 +234,8 @@ def agrees(compiled: Compiled) -> bool:
 
 def _results(loops: Loops, values: Floats) -> list[npt.ArrayLike]:
     found: list[npt.ArrayLike] = [loops.count_present(values), loops.count_present(values[:3])]
+    found += [loops.subtract(values, centre).view(np.int64) >> 48 for centre in (0.1, 2.0**-1022)]
+    found = [np.where(np.isnan(values), 0, part) if np.ndim(part) else part for part in found]
     for inverse, ends in ((1.0, (-3.0, 1.0, 4.0)), (2.0**30, (-(2.0**36), 0.0, 2.0**36))):
         found += [loops.clipped_sum(values, inverse, ends)]
     tables = np.zeros((plain.BINS, 2), dtype=np.int64)

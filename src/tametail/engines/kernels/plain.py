@@ -39,6 +39,13 @@ def count_present(chunk: Floats) -> int:
     return chunk.size - int(np.count_nonzero(np.isnan(chunk)))
 
 
+def subtract(chunk: Floats, centre: float) -> Floats:
+    """Return the distances of values from a centre."""
+    with np.errstate(all="ignore"):
+        distances: Floats = chunk - centre
+    return distances
+
+
 def clipped_sum(
     chunk: Floats, inverse_tick: float, ends: tuple[float, float, float]
 ) -> tuple[int, int]:

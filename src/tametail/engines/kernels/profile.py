@@ -38,6 +38,9 @@ _UNIT = 1022 + 4 + REST_BITS
 #: Records after which the sums of a profile, of 28 bits each, are carried over: they fit 64 bits.
 _CARRY = 1 << 34
 
+#: Up to so many records tables would take longer to make and to read than to fill.
+_FEW = 1 << 12
+
 #: The bins of one sign; among them those from here on, but the first, hold NaN.
 _SIDE, _INFINITE = 1 << 15, 0x7FF << 4
 
@@ -75,41 +78,69 @@ class Profile(NamedTuple):
 
 
 class ProfilePass:
-    """Adds up the profile around the centre of a query."""
+    """Adds up the profile around the centre of a query; few records wait, and need no tables."""
 
     def __init__(self, query: ProfileQuery) -> None:
-        self.tables = np.zeros((BINS, 2), dtype=np.int64)
+        self.centre = query.centre
+        self.few: list[Floats] = []
+        self.tables: Counts | None = None
         self.carried: Integers | int = 0
-        self.records = 0  # that the tables hold
+        self.records = 0  # that wait, or that the tables hold
         loops = native.loops()
         self.longest = loops.longest
         self.binning = loops.binning(query.centre)
 
     def add(self, chunk: Floats) -> None:
         """Take in one chunk."""
-        self._expect(chunk.size)
-        self.binning.add(chunk, self.tables)
+        if self.tables is None and self.records + chunk.size <= _FEW:
+            self.records += chunk.size
+            self.few.append(chunk.copy())
+        else:
+            self.binning.add(chunk, self._expect(chunk.size))
 
-    def _expect(self, records: int) -> None:
-        """Carry the sums over, before so many records more could overflow them."""
+    def _expect(self, records: int) -> Counts:
+        """Return the tables; carry the sums over, before so many more could overflow them."""
+        if self.tables is None:
+            self.tables = np.zeros((BINS, 2), dtype=np.int64)
+            for chunk in self.few:
+                self.binning.add(chunk, self.tables)
+            self.few = []
         self.records += records
         if self.records > _CARRY:
             self.carried = self.tables.astype(object) + self.carried
             self.tables[:] = 0
             self.records = records
+        return self.tables
 
     def merge(self, other: ProfilePass) -> None:
-        """Add the tables of another pass around the same centre."""
-        self._expect(other.records)
-        self.tables += other.tables
+        """Add what another pass around the same centre has taken in."""
+        if other.tables is None:
+            for chunk in other.few:
+                self.add(chunk)
+            return
+        tables = self._expect(other.records)
+        tables += other.tables
         self.carried += other.carried
 
     def read(self) -> Profile:
         """Return the bins that hold records."""
+        if self.tables is None:
+            few = np.concatenate([np.empty(0), *self.few])
+            return _profile_of_few(native.loops().subtract(few, self.centre))
         total: Integers = (
             self.tables if isinstance(self.carried, int) else self.tables + self.carried
         )
         return Profile.of(total[:, 0], total[:, 1])
+
+
+def _profile_of_few(distances: Floats) -> Profile:
+    bits = distances.view(np.int64)
+    bins, places = np.unique(bits >> 48 & (BINS - 1), return_inverse=True)
+    # Sums of so few rests are exact in float64.
+    rests = np.bincount(places, bits >> 20 & ((1 << REST_BITS) - 1), len(bins)).astype(np.int64)
+    present = bins % _SIDE <= _INFINITE
+    counts = np.bincount(places, minlength=len(bins))
+    return Profile(bins[present], counts[present], rests[present])
 
 
 def conclude(query: ProfileQuery, profile: Profile) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from tametail.engines.cells import Floats
 
-#: Told the fraction of the bytes that a pass has read, between 0 and 1.
+#: Told the fraction of the rows, or of the bytes, that a pass has read, between 0 and 1.
 Tell = Callable[[float], None]
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -24,18 +24,11 @@ from tametail.parse import Parse
 if TYPE_CHECKING:
     from pyarrow.parquet import ParquetFile
 
-#: Bytes of a column that are in memory at a time.
-_BLOCK = 1 << 20
+#: Bytes of a column that are read at a time: they are still in the cache when they are decoded.
+_BLOCK = 1 << 16
 
 #: Rows that are read at a time, of one column and of several.
-_ROWS, _WIDE_ROWS = 1 << 16, 1 << 13
-
-
-class _Group(NamedTuple):
-    """A part of a file with a size of its own."""
-
-    rows: int
-    bytes: int
+_ROWS, _WIDE_ROWS = 1 << 17, 1 << 13
 
 
 class ParquetTable:
@@ -56,11 +49,11 @@ class ParquetTable:
             for name, kind in self._types.items()
         }
         self.in_place = False
-        self._groups = [self._measure(path) for path in files]
+        self._rows = [self._measure(path) for path in files]
 
     def rows(self) -> int:
         """Return the number of rows, from the files' own metadata."""
-        return sum(group.rows for groups in self._groups for group in groups)
+        return sum(self._rows)
 
     def chunks(self, most: int, start: int, stop: int | None, tell: Tell) -> Iterator[Floats]:
         """Yield rows of all files in the order of their names."""
@@ -74,30 +67,27 @@ class ParquetTable:
 
     def _blocks(self, most: int, tell: Tell) -> Iterator[Floats]:
         size = min(most, _ROWS if len(self.columns) == 1 else _WIDE_ROWS)
-        total = sum(group.bytes for groups in self._groups for group in groups)
-        before = 0.0
-        for path, groups in zip(self._files, self._groups, strict=True):
+        total, rows = max(self.rows(), 1), 0
+        for path in self._files:
             with open_parquet(path) as file:
                 self._check_schema(path, file.schema_arrow)
-                rows = 0
-                stream = file.iter_batches(batch_size=size, columns=list(self.columns))
+                names, several = list(self.columns), len(self.columns) > 1
+                # Threads decode several columns at once; one they would only hand on.
+                stream = file.iter_batches(batch_size=size, columns=names, use_threads=several)
                 for batch in guarded(stream, path, "Parquet"):
                     yield side_by_side([self._numbers(batch, name) for name in self.columns])
                     rows += len(batch)
-                    tell((before + _bytes_done(groups, rows)) / max(total, 1))
-            before += sum(group.bytes for group in groups)
+                    tell(rows / total)
 
     def _numbers(self, batch: pa.RecordBatch, name: str) -> Floats:
         if self._parse is not None and self._are_text[name]:
             return arrow_text_to_floats(batch[name], self._parse)
         return arrow_to_floats(batch[name])
 
-    def _measure(self, path: Path) -> list[_Group]:
+    def _measure(self, path: Path) -> int:
         with open_parquet(path) as file:
             self._check_schema(path, file.schema_arrow)
-            metadata = file.metadata
-            groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
-            return [_Group(group.num_rows, group.total_byte_size) for group in groups]
+            return int(file.metadata.num_rows)
 
     def _check_schema(self, path: Path, schema: pa.Schema) -> None:
         types = {name: self._types[name] for name in self.columns}
@@ -114,15 +104,6 @@ class ParquetTable:
                     f"{str(path)!r} does not declare column {name!r} as {kind}, as "
                     f"{str(files[0])!r} did: give all files one schema."
                 )
-
-
-def _bytes_done(groups: list[_Group], rows: int) -> float:
-    """Return how many bytes hold the first rows, as if those of a group were equally long."""
-    done = 0.0
-    for group in groups:
-        done += group.bytes * min(rows / max(group.rows, 1), 1.0)
-        rows = max(rows - group.rows, 0)
-    return done
 
 
 def open_parquet(path: Path) -> ParquetFile:

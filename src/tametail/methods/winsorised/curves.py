@@ -60,9 +60,7 @@ class Fit:
         1, were the whole budget spent on it. ``depth`` says how steep a tail is expected to be: a
         curve with this start slope has the prior weight slope**depth.
         """
-        costs = _costs(noise, final_noise, depth)
-        misfit = (np.abs(counts / noise - _curves().soft) * costs.inverse_width).sum(axis=1)
-        return cls(costs, costs.log_normaliser - misfit)
+        return _fit(counts.tobytes(), noise, final_noise, depth)
 
     def judge(self) -> Judgement:
         """Judge all clip points of this side."""
@@ -132,6 +130,13 @@ class _Costs:
     inverse_width: Array
     log_normaliser: Array
     log_prior: Array
+
+
+@lru_cache(maxsize=4)  # the clip points and the interval look at the same counts
+def _fit(counts: bytes, noise: float, final_noise: float, depth: float) -> Fit:
+    costs = _costs(noise, final_noise, depth)
+    away = np.abs(np.frombuffer(counts) / noise - _curves().soft)
+    return Fit(costs, costs.log_normaliser - (away * costs.inverse_width).sum(axis=1))
 
 
 @lru_cache(maxsize=4)
