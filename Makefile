@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 SITE_READY := $(VENV)/.site-ready
 AXE := $(VENV)/axe/.ready
 
-.PHONY: help demo test lint types layers unit audit timing sanitize mutants faults ledger-evidence coverage-privacy theorems reproduce accuracy coverage speed peers pictures screenshots page site pins clean
+.PHONY: help demo test lint types layers unit audit timing sanitize mutants faults ledger-evidence coverage-privacy theorems reproduce accuracy coverage speed peers pictures screenshots notebook page site pins clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -94,6 +94,9 @@ pictures: $(READY)  ## draw the pictures of README and site again
 
 screenshots: $(READY)  ## every view of the page, light, dark and phone, into docs (needs Chromium)
 	$(BIN)/python tools/screenshots.py
+
+notebook: $(READY)  ## execute the example notebook of the docs again
+	$(BIN)/python tools/make_notebook.py --write
 
 page: $(READY)  ## open the local page over the examples
 	$(BIN)/tametail page examples

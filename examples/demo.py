@@ -1,4 +1,4 @@
-"""The main job, shown: a private mean of ``claims.csv`` on the command line, explained.
+"""The main job, shown: what guessing bounds does to a mean, and the same mean in one call.
 
     python examples/demo.py
 
@@ -9,75 +9,82 @@ which with real records would be a release without any protection.
 from __future__ import annotations
 
 import csv
-import json
 import math
-import shlex
-import subprocess
-import sys
+import textwrap
 from pathlib import Path
-from typing import Any
+
+import opendp.prelude as dp
+
+import tametail as tt
+from tametail.report.words import sentence
 
 CLAIMS = Path(__file__).with_name("claims.csv")
+GUESSES = (1_000, 10_000, 1_000_000, 100_000_000)
+WIDTH = 44
 
 
-def tametail(*arguments: str) -> str:
-    """Show a command as a user would type it, run it, show and return what it prints."""
-    print(f"$ {shlex.join(('tametail', *arguments))}")
-    command = [sys.executable, "-m", "tametail", *arguments]
-    # Run beside the file, so that the command reads the same from any directory.
-    done = subprocess.run(command, cwd=CLAIMS.parent, stdout=subprocess.PIPE, text=True, check=True)
-    print(done.stdout)
-    return done.stdout
-
-
-def plain_mean() -> float:
-    """Return the mean of the amounts that are there, without any privacy."""
+def amounts() -> list[float]:
+    """Return the amounts that are there; only synthetic data may be looked at like this."""
     with CLAIMS.open(newline="", encoding="utf-8") as file:
-        amounts = [float(row["amount"]) for row in csv.DictReader(file) if row["amount"]]
-    return math.fsum(amounts) / len(amounts)
+        return [float(row["amount"]) for row in csv.DictReader(file) if row["amount"]]
 
 
-def explain(release: dict[str, Any]) -> None:
-    """Say what the numbers of a release mean."""
-    factor = math.exp(release["epsilon"])
-    parts = release["parts"]
-    print(
-        f"The mean claim is about {release['value']:,.0f}. We assumed that the standard deviation\n"
-        f"is at most 2,500; if so, the mean of the law behind the claims lies between\n"
-        f"{release['low']:,.0f} and {release['high']:,.0f} with {release['confidence']:.0%} "
-        "confidence.\n"
-        f"Having 20,000 claims and not all can change the mean by {parts['sampling']:,.0f}, the "
-        f"noise that\nprotects them by {parts['privacy']:,.0f}, and claims so large that they are "
-        f"cut off by {parts['truncation']:,.0f}.\n"
-        f"Privacy: with any one claim added or removed, no answer becomes more than {factor:.2f} "
-        "times\nas likely or unlikely. That holds whatever the claims are and whatever we assumed."
-    )
-    for note in release["notes"]:
-        print(f"{note['kind'].capitalize()}: {note['text']}.")
+def clamped_mean(records: list[float], bound: float, epsilon: float) -> float:
+    """Return the textbook's mean: every record clamped to a guessed bound, then OpenDP's noise."""
+    dp.enable_features("contrib")
+    numbers = dp.atom_domain(T=float, nan=False), dp.absolute_distance(T=float)
+    noise = dp.m.make_laplace(*numbers, scale=bound / (epsilon * len(records)))
+    return float(noise(math.fsum(min(x, bound) for x in records) / len(records)))
+
+
+def ruler(release: tt.Release, plain: float) -> str:
+    """Return the interval as a line of signs, with the plain mean under it."""
+    row = release[0]
+    low, high = float(row.low or 0.0), float(row.high or 0.0)
+    edge = 0.25 * (high - low)
+
+    def place(value: float) -> int:
+        part = (value - low + edge) / (high - low + 2 * edge)
+        return round(WIDTH * min(max(part, 0.0), 1.0))
+
+    line = [" "] * (WIDTH + 1)
+    line[place(low) : place(high) + 1] = "─" * (place(high) - place(low) + 1)
+    line[place(low)], line[place(high)], line[place(row.value)] = "├", "┤", "●"
+    return f"   {''.join(line).rstrip()}\n   {' ' * place(plain)}↑ {plain:,.0f}, the plain mean"
 
 
 def main() -> None:
     """Run the demonstration."""
-    print("1. A private mean, with nothing known about the claims.\n")
-    tametail("mean", CLAIMS.name, "--column", "amount", "--epsilon", "1")
+    records = amounts()
+    plain = math.fsum(records) / len(records)
+    print("20,000 insurance claims. A few are huge, and nobody's may show. What is their mean?\n")
+    print("1. The usual way: guess a bound, clamp to it, add noise. Epsilon is 1.\n")
+    for bound in GUESSES:
+        found = clamped_mean(records, bound, 1.0)
+        print(f"   bound {bound:>11,}   mean {found:>10,.0f}   off by {found / plain - 1:>+7.1%}")
     print(
-        "No bounds were given: a private median and private counts found where to clip. Without\n"
-        "an assumption nobody can bound what lies beyond, so the interval is for a clipped mean.\n"
+        "\n   Too low cuts off what matters, too high drowns it, and nothing says which it was.\n"
     )
-    print("2. The same as JSON, with an assumption on the claims and a range for the mean.\n")
-    arguments = ["--column", "amount", "--epsilon", "1", "--moment", "2:2500", "--within", "1e6"]
-    release = json.loads(tametail("mean", CLAIMS.name, *arguments, "--json"))
-    explain(release)
-    plain, value = plain_mean(), release["value"]
+    print("2. tametail: one call, no bound.\n")
+    print('   >>> tt.mean("claims.csv", "amount", epsilon=1)\n')
+    release = tt.mean(CLAIMS, "amount", epsilon=1)
+    tell(f"{sentence(release)}")
+    print(f"\n{ruler(release, plain)}\n")
+    tell(f"Off by {release.value / plain - 1:+.1%}. We may look: these claims are synthetic.")
+    for note in release.notes:
+        tell(f"{note.kind}: {note}")
+    print("\n3. What was spent\n")
+    tell(f"{release.guarantee}")
+    tell("So with any one claim left out, no answer is more than 2.72 times as likely or unlikely.")
     print(
-        f"\n3. The plain mean is {plain:,.2f}, so privacy cost {abs(value - plain):,.2f} "
-        f"({abs(value / plain - 1):.1%}).\n"
-        "We may print it because these claims are synthetic; with real ones we would not."
+        "\nNext: make page opens the same in a browser; docs/guide/tutorial.md takes ten minutes."
     )
+
+
+def tell(words: str) -> None:
+    """Print a sentence, in lines that fit."""
+    print(textwrap.fill(words, 86, initial_indent="   ", subsequent_indent="   "))
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except subprocess.CalledProcessError as error:
-        sys.exit(error.returncode)
+    main()
