@@ -16,6 +16,7 @@ from tametail.engines import sampling
 from tametail.engines.kernels.accumulator import CHUNK
 from tametail.engines.kernels.passes import Passes
 from tametail.engines.open import open_table
+from tametail.engines.spark import bits
 from tametail.engines.spark import column as spark
 from tametail.engines.spark import rows as spark_rows
 from tametail.engines.spark.rows import Shape, _Table
@@ -35,7 +36,33 @@ def session():
     session.stop()
 
 
-def test_equals_the_reference_at_every_border(session, records, reference, comparable):
+@pytest.fixture(params=["bits", "splitting"])
+def way(request, monkeypatch):
+    """How the profile is made: by a double's bits, or where these are out of reach."""
+    if request.param == "splitting":
+        monkeypatch.setattr(spark, "double_bits", lambda _frame: None)
+    return request.param
+
+
+def test_the_bits_of_a_double_can_be_had_here(session):
+    """Else the tests below would try one way twice."""
+    assert bits.double_bits(session.range(1)) is not None
+
+
+def test_bits_that_are_wrong_are_not_used(session, monkeypatch):
+    found = bits._by_static_invocation(session)
+    for wrong in (lambda x: found(x + 1), lambda x: found(x).bitwiseAND(-2), lambda x: x):
+        monkeypatch.setattr(bits, "_by_static_invocation", lambda _session, wrong=wrong: wrong)
+        assert bits._tried(session) is None
+
+
+def test_without_a_virtual_machine_nothing_is_lost(session, monkeypatch):
+    """As through Spark Connect: names of the machine cannot be found."""
+    monkeypatch.setattr(bits, "_by_static_invocation", lambda session: session.no_such_name)
+    assert bits._tried(session) is None
+
+
+def test_equals_the_reference_at_every_border(session, records, reference, comparable, way):
     # One test, not one for each: the fixture of queries would mix the modules' sessions.
     frame = session.createDataFrame([(x,) for x in records], "v double").repartition(3)
     engine = open_table(frame, "v")
@@ -119,7 +146,7 @@ def doubles_file(doubles, tmp_path_factory):
 
 
 @pytest.mark.parametrize("centre", [0.0, -3.7])
-def test_the_profile_has_the_bits_of_every_double(session, doubles, doubles_file, centre):
+def test_the_profile_has_the_bits_of_every_double(session, doubles, doubles_file, centre, way):
     query = TailNodes(centre, -3, 3)
     expected = Passes()
     engine = open_table(session.read.parquet(doubles_file))

@@ -423,6 +423,22 @@ ENGINES: tuple[Mutant, ...] = (
         tests=(f"{SPARK}::test_equals_the_reference_at_every_border",),
     ),
     Mutant(
+        name="spark-profile-by-other-bits",
+        why="A record would count at a node where the proof does not have it.",
+        file="engines/spark/column.py",
+        old='fn.shiftrightunsigned("bits", 48)',
+        new='fn.shiftrightunsigned("bits", 49)',
+        tests=(f"{SPARK}::test_equals_the_reference_at_every_border",),
+    ),
+    Mutant(
+        name="spark-bits-untried",
+        why="Another version of Spark may give other bits: they must be tried on known doubles.",
+        file="engines/spark/bits.py",
+        old="return bits if is_right else None",
+        new="return bits",
+        tests=(f"{SPARK}::test_bits_that_are_wrong_are_not_used",),
+    ),
+    Mutant(
         name="spark-slots-of-one-partition",
         why="Rows of all partitions would share the coins of the first.",
         file="engines/spark/rows.py",

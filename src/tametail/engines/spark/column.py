@@ -12,8 +12,9 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
 from tametail.engines.kernels.passes import Passes
-from tametail.engines.kernels.plain import REST_BITS
+from tametail.engines.kernels.plain import BINS, REST_BITS
 from tametail.engines.kernels.profile import Profile
+from tametail.engines.spark.bits import double_bits
 from tametail.engines.spark.rows import (
     Cell,
     Floats,
@@ -45,6 +46,10 @@ _SPLIT = 2.0**52 + 1
 
 #: Beyond this distance, that product might overflow, and 2**-100 is a factor before.
 _FAR = 2.0**900
+
+
+#: Up to so many rows their rests, of 28 bits each, add up within 64 bits.
+_MOST_ROWS = 1 << 34
 
 
 class SparkEngine:
@@ -145,9 +150,30 @@ class SparkEngine:
         return {key: count for key, count in keys if query.low <= key <= query.high}
 
     def _profile(self, centre: float) -> Profile:
-        """Count the distances from ``centre`` by their top 16 bits, and add up the next 28.
+        """Count the distances from ``centre`` by their top 16 bits, and add up the next 28."""
+        bits_of = double_bits(self._numbers)
+        if bits_of is None or self.size > _MOST_ROWS:
+            return self._profile_by_splitting(centre)
+        distance = fn.col("x") - fn.col("centre")
+        bits = with_constants(self._numbers, centre=centre).select(bits_of(distance).alias("bits"))
+        found = collect(
+            bits.select(
+                fn.shiftrightunsigned("bits", 48).cast("int").alias("bin"),
+                fn.shiftright("bits", 20).bitwiseAND(fn.lit((1 << REST_BITS) - 1)).alias("rest"),
+            )
+            .groupBy("bin")
+            .agg(fn.count(fn.lit(1)), fn.sum("rest"))
+        )
+        counts, rests = np.zeros(BINS, dtype=np.int64), np.zeros(BINS, dtype=np.int64)
+        for place, count, rest in found:
+            if place is not None:  # NULL; the bins of NaN are left out of a profile
+                counts[place], rests[place] = count, rest
+        return Profile.of(counts, rests)
 
-        Spark cannot see bits. But |y| rounded to one bit, by Veltkamp's splitting, is the power of
+    def _profile_by_splitting(self, centre: float) -> Profile:
+        """Return the profile by public expressions.
+
+        They cannot see bits. But |y| rounded to one bit, by Veltkamp's splitting, is the power of
         two below or above it. With the former the first 33 bits of |y| are an integer, and there
         are few doubles of five bits: they can be grouped by (docs/proofs/spark.md).
         """
