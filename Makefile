@@ -64,7 +64,8 @@ ledger-evidence: $(READY)  ## kills, power losses and races, long, into docs/led
 PRIVACY := */mechanisms/*,*/queries/column.py,*/queries/paper.py,*/queries/rows.py,*/tametail/ask.py,*/privacy/budget.py,*/privacy/notions.py,*/privacy/accounting.py
 PRIVACY_TESTS := tests/mechanisms tests/vectors/test_kernel.py tests/vectors/test_mechanisms.py \
 	tests/engines/test_vector_kernel.py tests/privacy/test_mutants_ask.py tests/test_accounting.py \
-	tests/test_ask.py tests/test_budget.py tests/test_guarantee.py tests/test_queries.py
+	tests/test_ask.py tests/test_budget.py tests/test_guarantee.py tests/test_queries.py \
+	tests/test_guards.py tests/test_groups.py tests/persons
 
 coverage-privacy: $(READY)  ## lines and branches of what privacy rests on: all, or it fails
 	COVERAGE_FILE=$(VENV)/.coverage $(BIN)/pytest -n auto --cov --cov-branch --cov-report= $(PRIVACY_TESTS)

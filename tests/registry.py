@@ -41,6 +41,11 @@ def table_types():
     return _engines_with("chunks", "rows", "column")
 
 
+def local_tables():
+    """Return the tables of memory and files; others stand beside the engine that needs them."""
+    return [kind for kind in table_types() if ".tables." in kind.__module__]
+
+
 def engine_types():
     """Return every kind of engine: what answers queries."""
     return _engines_with("answer", "rows", "column")

@@ -11,9 +11,13 @@ from hypothesis import strategies as st
 from tametail.ask import Account, Ask, Data, Replay, _larger
 from tametail.engines.open import open_table
 from tametail.errors import BudgetError, DataError, InternalError
+from tametail.mechanisms.dispatch import mechanism_for
+from tametail.mechanisms.medians import choose_many_medians
 from tametail.privacy.budget import Approx, Pure, Zcdp, compose, fits
 from tametail.privacy.unit import Unit
 from tametail.queries.column import Buckets, ClippedSum, Count, Lattice, Median
+from tametail.queries.persons import PersonMean
+from tametail.queries.query import Query
 from tametail.queries.rows import ColumnMedians, Distances
 
 BUCKETS = Buckets(inverse_width=1.0, low=-5, high=5)
@@ -255,7 +259,7 @@ def test_columns_of_a_matrix_add_up_and_replay():
 
 
 def test_choices_in_every_column_with_a_huge_budget_are_exact():
-    ask = Ask(Data(open_table([[1.0, 7.0]] * 9)), Pure(1e6), Unit.ADD_REMOVE)
+    ask = Ask(Data(open_table(np.array([[1.0, 7.0]] * 9))), Pure(1e6), Unit.ADD_REMOVE)
     assert ask(ColumnMedians(0, ((0, 9),) * 2), Pure(1e5)) == (1.0, 7.0)
     ranks = Distances((0.0, 0.0), ((0.5, 4.0, 8.0),) * 2, target=5, weights=(1,) * 4)
     assert ask(ranks, Pure(1e5)) == (1, 2)
@@ -282,3 +286,31 @@ def test_an_answer_does_not_hear_what_numpy_was_told():
     with np.errstate(all="raise"):
         query = Median(0, -math.inf, math.inf)
         assert math.isfinite(ask_about(records, Pure(1000.0))(query, Pure(1000.0)))
+
+
+# --- what not every engine can do
+
+
+def test_keys_and_persons_are_asked_of_engines_that_know_them():
+    data = Data(open_table([1.0, 2.0]))
+    for ask in (
+        lambda: data.grouped([], other=False),
+        lambda: data.keys([0]),
+        lambda: data.view(PersonMean()),
+    ):
+        with pytest.raises(InternalError, match="the records"):
+            ask()
+
+
+def test_a_query_without_a_mechanism_is_refused():
+    class Unknown(Query):
+        pass
+
+    with pytest.raises(InternalError, match="there is no mechanism for Unknown"):
+        mechanism_for(Unknown(), Pure(1.0), Unit.ADD_REMOVE)
+
+
+def test_many_medians_need_a_rate():
+    column = np.array([1], dtype=np.int64), np.array([3], dtype=np.int64)
+    with pytest.raises(InternalError, match="at least 0"):
+        list(choose_many_medians([column], [(0, 9)], -1, Unit.ADD_REMOVE))

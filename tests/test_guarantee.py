@@ -162,3 +162,9 @@ def test_what_a_guarantee_for_persons_implies_for_one_record():
         assert replaced.for_replacement() is replaced
         assert replaced.for_one_record().unit is Unit.REPLACE_ONE
         assert twice.for_one_record() is twice
+
+
+def test_a_guarantee_shows_itself_in_notebooks():
+    guarantee = Guarantee.from_budget(pure(1.0), Unit.ADD_REMOVE)
+    assert "<b>epsilon = 1</b>" in guarantee._repr_html_()
+    assert repr(guarantee) == "<Guarantee: epsilon = 1, add-remove>"

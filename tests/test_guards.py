@@ -15,7 +15,7 @@ from tametail.engines.open import open_table
 from tametail.methods import REGISTRY
 from tametail.queries.column import ClippedSum, Count, Lattice, TailNodes
 
-from .registry import engine_types, table_types
+from .registry import engine_types, local_tables, table_types
 
 ROOT = Path(__file__).parents[1]
 
@@ -35,6 +35,10 @@ CHOSEN = {
     "mean of the records of persons": (FRAME, {"column": "paid", "epsilon": 1, "person": "who"}),
     "clamped mean": (RECORDS, {"epsilon": 0.01, "tail": tt.Bounded(0, 50), "n": 4000}),
     "means by group": (FRAME, {"column": "paid", "epsilon": 1, "by": "state", "keys": [0, 1, 2]}),
+    "means by group, of persons": (
+        FRAME,
+        {"column": "paid", "epsilon": 3, "by": "state", "keys": [0, 1, 2], "person": "who"},
+    ),
 }
 
 
@@ -98,7 +102,7 @@ TABLES = {
 ASKED = [Count(), ClippedSum(Lattice(0, -100, 0, 100)), TailNodes(0.0, -3, 5)]
 
 
-@pytest.mark.parametrize("kind", table_types(), ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", local_tables(), ids=lambda kind: kind.__name__)
 def test_every_kind_of_table_gives_the_same_integers(kind, tmp_path):
     data = TABLES[kind.__name__](tmp_path)
     names = None if kind.__name__ == "MatrixTable" else ["a", "b"]
@@ -119,10 +123,21 @@ SUITES = {
     "PersonsEngine": ("persons/test_aggregation.py", "PersonsEngine("),
     "SparkEngine": ("engines/test_spark.py", "SparkEngine("),
     "SparkTableEngine": ("engines/test_spark_table.py", "open_table(frame"),
+    "PersonGroups": ("persons/test_groups.py", "PersonGroups("),
+    "SqlColumn": ("sql/test_column.py", "SqlColumn"),
+    "SqlTable": ("sql/test_rows.py", 'open_table(columns=["x", "y"], **'),
+    "StreamedPersons": ("sql/test_rows.py", 'open_table(columns="x", person='),
+    "StreamedGroups": ("sql/test_rows.py", 'open_groups(columns="x", by='),
+    "NumbersTable": ("sql/test_column.py", 'open_table(columns="x", **'),
+    "StreamTable": ("sql/test_column.py", "open_table(columns=column, where="),
 }
 
 
-@pytest.mark.parametrize("kind", engine_types(), ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "kind",
+    [*engine_types(), *(kind for kind in table_types() if kind not in local_tables())],
+    ids=lambda kind: kind.__name__,
+)
 def test_every_kind_of_engine_has_a_suite_of_its_own(kind):
     suite, made = SUITES[kind.__name__]
     assert made in (ROOT / "tests" / suite).read_text(encoding="utf-8")
