@@ -8,7 +8,7 @@ is several times cheaper than its own GROUP BY (docs/decisions/0170-databases.md
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 import numpy as np
@@ -27,6 +27,7 @@ from tametail.errors import DataError, InternalError
 from tametail.queries.column import ClippedSum, Count, DistanceSum, Median, Squares, TailNodes
 from tametail.queries.groups import Cells
 from tametail.queries.query import Exact, Query
+from tametail.queries.rows import Rows
 
 #: If more coins than this would have to be sent, rows are numbered instead.
 _MOST_COINS = 1 << 16
@@ -41,7 +42,7 @@ class SqlColumn:
     """Answers queries over the numbers of some records."""
 
     def __init__(self, session: Session, records: Records, name: str) -> None:
-        self.columns = (name,)
+        self.columns: tuple[str, ...] = (name,)
         self._session = session
         self._records = records
         self._profiles: dict[float, Profile] = {}
@@ -70,8 +71,8 @@ class SqlColumn:
     def answer(self, query: Query[object]) -> Exact:
         """Return the exact answer to ``query``, in at most one pass over the records."""
         match query:
-            case Count():
-                return (self._present,)
+            case Count() | Rows():
+                return (self._present if isinstance(query, Count) else self.size,)
             case Cells():
                 return self._cells(query)
             case ClippedSum():
@@ -138,10 +139,7 @@ class SqlColumn:
             f"sum({dialect.rest.format(b='b')}) FROM (SELECT {distance} AS b "
             f"FROM {records.relation} WHERE {records.present}{dialect.barrier}) AS d GROUP BY 1"
         )
-        counts, rests = np.zeros(BINS, dtype=np.int64), np.zeros(BINS, dtype=object)
-        for place, count, rest in found:
-            counts[int(place)], rests[int(place)] = int(count), int(rest)
-        return Profile.of(counts, rests)
+        return profile_of(found)
 
     def _sample(self, halvings: int) -> Floats:
         """Return the numbers among the records of a secret sample, by coins for their places.
@@ -151,7 +149,7 @@ class SqlColumn:
         """
         if halvings == 0:
             return self._numbers(f"SELECT x FROM {self._records.relation}")
-        places = self._session.places() if self._records.has_places else None
+        places = self._session.places() if self._records.slot else None
         if places is None or places.count >> halvings > _MOST_COINS:
             return self._sample_by_number(halvings)
         coins = Sampler(halvings).pick(places.count)
@@ -160,7 +158,7 @@ class SqlColumn:
             f'"({block},{row + 1})"'
             for block, row in zip(blocks.tolist(), within.tolist(), strict=True)
         )
-        chosen = self._session.dialect.member.format(x="ctid", items=items, kind="tid")
+        chosen = self._session.dialect.member.format(x=self._records.slot, items=items, kind="tid")
         return self._numbers(self._records.among(chosen))
 
     def _sample_by_number(self, halvings: int) -> Floats:
@@ -178,6 +176,14 @@ class SqlColumn:
 
     def _numbers(self, text: str) -> Floats:
         return _floats(x for (x,) in self._session.rows(text))
+
+
+def profile_of(found: Iterable[Row]) -> Profile:
+    """Return the profile from bins with their counts and sums."""
+    counts, rests = np.zeros(BINS, dtype=np.int64), np.zeros(BINS, dtype=object)
+    for place, count, rest in found:
+        counts[int(place)], rests[int(place)] = int(count), int(rest)
+    return Profile.of(counts, rests)
 
 
 def _floats(cells: Iterator[float | None]) -> Floats:

@@ -13,7 +13,9 @@ from tametail.engines.local import LocalEngine, Progress
 from tametail.engines.persons.engine import PersonsEngine
 from tametail.engines.sql import duck, kinds, postgres
 from tametail.engines.sql.column import SqlColumn
+from tametail.engines.sql.groups import SqlGroups
 from tametail.engines.sql.lite import SqliteSession
+from tametail.engines.sql.persons import SqlPersons
 from tametail.engines.sql.records import Asked
 from tametail.engines.sql.sessions import Session
 from tametail.engines.sql.stream import ObjectSource, SqlSource, StreamTable
@@ -26,7 +28,7 @@ from tametail.keys import Key
 from tametail.parse import Parse
 
 #: What answers about a database.
-DatabaseEngine = SqlColumn | SqlTable
+DatabaseEngine = SqlColumn | SqlTable | SqlGroups | SqlPersons
 
 _SQLITE, _DUCKDB = b"SQLite format 3\0", b"DUCK"
 
@@ -107,14 +109,20 @@ def _engine(session: Session, wish: Wish) -> DatabaseEngine:
         asked = Asked(session, columns, wish.where, wish.parse)
         _check_names(session, (*wish.person, *wish.by))
     selection = Selection(source, columns, wish.where, wish.person, wish.by)
+    computable = asked if asked is not None and asked.is_computable else None
     if wish.by:
         groups = GroupedTable(selection, wish.progress)
         if wish.keys is not None:
             groups.check(wish.keys)
+        kinds = selection.kinds
+        if computable is not None and kinds is not None and not wish.person:
+            return SqlGroups(session, computable, selection.by, kinds, groups)
         return StreamedGroups(session, groups)
     if wish.person:
-        return StreamedPersons(session, PersonsEngine(selection, wish.progress))
-    computable = asked if asked is not None and asked.is_computable else None
+        persons = PersonsEngine(selection, wish.progress)
+        if computable is not None and not session.in_process:
+            return SqlPersons(session, computable, wish.person, persons)
+        return StreamedPersons(session, persons)
     if computable is not None and len(columns) == 1:
         return SqlColumn(session, computable.records(0), columns[0])
     return SqlTable(

@@ -41,8 +41,8 @@ class Records:
     """Whether the number is a column, which may be named more than once."""
     kept: str | None = None
     """Which rows are records, where not all of them are."""
-    has_places: bool = False
-    """Whether rows are those of a table that may know their places."""
+    slot: str | None = None
+    """The place of a row, if the rows are those of a table that may know their places."""
 
     @property
     def relation(self) -> str:
@@ -108,9 +108,7 @@ class Asked:
         if self.where is not None:
             text = f"CASE WHEN {self._condition(self.where)} THEN {text} END"
         plain = value.is_name and self.where is None
-        return Records(
-            self.session.dialect, self.session.source, text, is_plain=plain, has_places=True
-        )
+        return Records(self.session.dialect, self.session.source, text, is_plain=plain, slot="ctid")
 
     def _number(self, value: Expression) -> str:
         return sql_value(value, self._spoken, self._language)
