@@ -314,3 +314,13 @@ def test_many_medians_need_a_rate():
     column = np.array([1], dtype=np.int64), np.array([3], dtype=np.int64)
     with pytest.raises(InternalError, match="at least 0"):
         list(choose_many_medians([column], [(0, 9)], -1, Unit.ADD_REMOVE))
+
+
+def test_data_that_cannot_be_grouped_count_as_spent():
+    class Broken:
+        def grouped(self, keys, *, other):
+            raise DataError("the file is gone.")
+
+    ask = Ask(Data(Broken()), Pure(1.0), Unit.ADD_REMOVE)
+    with pytest.raises(DataError, match="The budget of this release counts as spent"):
+        ask.grouped([], other=False)
