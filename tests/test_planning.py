@@ -223,7 +223,8 @@ def test_every_step_gets_a_share(n, epsilon, unit):
         parts = shares(budget, Unit.parse(unit), n)
         assert sum(parts.values()) == pytest.approx(1.0)
         assert min(parts.values()) > 0.009
-        assert parts["sum"] > 0.1
+        # Where only a centre can be found, it gets nearly all.
+        assert parts["sum"] > 0.1 or parts["centre"] > 0.6
 
 
 def test_the_fewer_the_records_the_more_goes_to_the_centre():

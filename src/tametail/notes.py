@@ -72,6 +72,13 @@ CONTRADICTED: Final = Note(
     "the answer; the interval was not cut to it",
 )
 
+LOST: Final = Note(
+    "warning",
+    "lost",
+    "the records may lie elsewhere: most of them may be beyond where they were clipped, so the "
+    "answer may say little about their mean",
+)
+
 DOUBTFUL: Final = Note(
     "warning",
     "doubtful",

@@ -12,12 +12,17 @@ from tametail.ask import Ask
 from tametail.doubles import from_key
 from tametail.engines.open import open_table
 from tametail.means import Estimate
+from tametail.mechanisms.crowds import _Near
 from tametail.methods import REGISTRY
 from tametail.queries.column import Median
+from tametail.queries.crowd import Crowd
 
 
 class Exact:
-    """Answers every query exactly, and the median by the lower median of all records."""
+    """Answers every query exactly; a choice is the best one, in the middle of several.
+
+    The median is the lower median of all records.
+    """
 
     def __init__(self, data: Any) -> None:
         self.engine = open_table(np.asarray(data, dtype=np.float64))
@@ -26,6 +31,8 @@ class Exact:
         return self.respond, lambda answer: answer
 
     def respond(self, query: Any) -> Any:
+        if isinstance(query, Crowd):
+            return self._fullest(query)
         if not isinstance(query, Median):
             return self.engine.answer(query)
         keys, counts = self.engine.answer(replace(query, halvings=0))
@@ -33,6 +40,14 @@ class Exact:
             return max(min(0.0, query.high), query.low)
         middle = np.searchsorted(np.cumsum(counts), (counts.sum() + 1) // 2)
         return min(max(from_key(int(keys[middle])), query.low), query.high)
+
+    def _fullest(self, query: Crowd) -> int:
+        blocks = list(_Near(self.engine.answer(query), query)._blocks())
+        if not blocks:
+            return min(max(0, query.low), query.high)
+        candidates, scores = (np.concatenate(one) for one in zip(*blocks, strict=True))
+        best = candidates[scores == scores.max()]
+        return int(best[len(best) // 2])
 
     def rows(self, start: int, stop: int) -> Exact:
         raise NotImplementedError

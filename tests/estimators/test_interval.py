@@ -127,7 +127,7 @@ def test_a_count_that_may_be_noise_alone_says_nothing():
     assert public.count_bound(0.01) == (0.0, 3.0)
 
 
-@pytest.mark.parametrize(("k", "n", "small"), [(4, 100_000, True), (4, 100, False)])
+@pytest.mark.parametrize(("k", "n", "small"), [(4, 100_000, True), (4, 1_000, False)])
 @pytest.mark.parametrize("unit", ["replace-one", "add-remove"])
 def test_what_an_interval_is_measured_by_is_fixed_by_the_plan_alone(k, n, small, unit):
     plan = ColumnPlan.of(tt.plan(n=n, epsilon=1.0, tail=tt.Moment(k, 2.0), unit=unit))
@@ -137,7 +137,7 @@ def test_what_an_interval_is_measured_by_is_fixed_by_the_plan_alone(k, n, small,
 
 
 def test_noise_that_the_records_choose_has_a_quantile_of_its_own():
-    data = np.random.default_rng(8).exponential(size=500)
+    data = np.random.default_rng(8).exponential(size=1000)
     tail, unit = tt.Moment(2, 1.0), "replace-one"
     plan = ColumnPlan.of(tt.plan(n=len(data), epsilon=1.0, tail=tail, unit=unit))
     result = estimate(data, tail=tail, unit=unit)

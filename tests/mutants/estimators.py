@@ -160,8 +160,8 @@ ESTIMATORS: tuple[Mutant, ...] = (
         name="tail-question-costs-the-whole-budget",
         why="Every step has a share of its own.",
         file="methods/winsorised/estimate.py",
-        old='nodes, cost = octave_nodes(plan, centre), plan.cost("tail")',
-        new="nodes, cost = octave_nodes(plan, centre), plan.budget",
+        old='rest, nodes, cost = plan, octave_nodes(plan, centre), plan.cost("tail")',
+        new="rest, nodes, cost = plan, octave_nodes(plan, centre), plan.budget",
         tests=("tests/test_api.py::test_a_budget_may_be_given_in_numbers",),
     ),
     Mutant(

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from tametail.errors import InternalError
 from tametail.keys import Key
+from tametail.mechanisms.crowds import choose_crowd
 from tametail.mechanisms.groups import add_keyed_noise, choose_keys
 from tametail.mechanisms.histograms import largest_bucket
 from tametail.mechanisms.medians import Keys, choose_median
@@ -22,6 +23,7 @@ from tametail.mechanisms.select import select
 from tametail.privacy.budget import Approx, Budget, Zcdp, exponential_rate, on_sample
 from tametail.privacy.unit import Unit
 from tametail.queries.column import Buckets, Median
+from tametail.queries.crowd import Crowd
 from tametail.queries.groups import KeyCounts, Keyed
 from tametail.queries.paper import Scores
 from tametail.queries.query import Exact, GaussianQuery, Query, RankQuery, SumQuery
@@ -83,6 +85,13 @@ def _bucket(query: Buckets, cost: Budget, unit: Unit) -> Callable[[dict[int, int
     return partial(largest_bucket, budget=cost, low=query.low, high=query.high, unit=unit)
 
 
+def _crowd(query: Crowd, cost: Budget, unit: Unit) -> Callable[[dict[int, int]], int]:
+    """The key of a bucket that many records are near, by the exponential mechanism."""
+    # Under add-remove all scores move the same way.
+    rate = exponential_rate(cost, monotone=unit.one_way) / query.score_sensitivity(unit)
+    return partial(choose_crowd, query=query, rate=rate)
+
+
 def _winner(query: Scores, cost: Budget, unit: Unit) -> Callable[[Sequence[int]], int]:
     """The index of a point with a high score, by the exponential mechanism."""
     rate = exponential_rate(cost) / query.score_sensitivity(unit)
@@ -120,6 +129,7 @@ MECHANISMS: dict[type, Callable[[Any, Budget, Unit], Callable[[Exact], Any]]] = 
     GaussianQuery: _gaussian,
     Median: _median,
     Buckets: _bucket,
+    Crowd: _crowd,
     Scores: _winner,
     ColumnMedians: _medians,
     RankQuery: _ranks,

@@ -10,6 +10,7 @@ from tametail.errors import ParameterError
 from tametail.methods import kinds
 from tametail.methods.groups.kind import GROUPS, PERSONS_BY_GROUP
 from tametail.methods.groups.plan import keys_step
+from tametail.methods.located.method import LOCATED
 from tametail.methods.persons.kind import RECORDS_OF_PERSONS
 from tametail.methods.textbook.method import TEXTBOOK
 from tametail.methods.winsorised.constants import COUNT_SHARE, GUESS_COUNT_SHARE
@@ -45,7 +46,7 @@ class Registry:
     >>> [method.name for method in REGISTRY]
     ['winsorised mean', 'mean in a weighted ball', 'mean in a ball, one scale for all columns', \
 'winsorised means, columns apart', 'mean of the records of persons', 'clamped mean', \
-'means by group', 'means by group, of persons']
+'clamped mean around a crowd', 'means by group', 'means by group, of persons']
     """
 
     def __init__(self, *methods: Estimator) -> None:
@@ -111,6 +112,7 @@ REGISTRY = Registry(
     kinds.APART,
     RECORDS_OF_PERSONS,
     TEXTBOOK,
+    LOCATED,
     GROUPS,
     PERSONS_BY_GROUP,
 )

@@ -14,6 +14,7 @@ from tametail.methods.ball.estimate import vector_mean
 from tametail.methods.ball.shares import common_shares
 from tametail.methods.ball.shares import working as ball_working
 from tametail.methods.groups.kind import GROUPS, PERSONS_BY_GROUP, ByGroup
+from tametail.methods.located.method import LOCATED, Located
 from tametail.methods.persons.kind import RECORDS_OF_PERSONS, RecordsOfPersons
 from tametail.methods.textbook.method import TEXTBOOK, Textbook
 from tametail.methods.winsorised import column
@@ -56,11 +57,8 @@ class Winsorised:
 
     def divide(self, request: Request, n: int, budget: Budget) -> tuple[Step, ...] | None:
         """Return the steps, paid from ``budget``."""
-        whole = self.working(budget)
-        bounded = column.are_bounded(request)
-        return column.divide(
-            whole, request.unit, n, needs_spread=request.wants_spread, bounded=bounded
-        )
+        (told,) = column.told_parts(request, n, self.working(budget))
+        return column.divide(told)
 
     def rmse(self, plan: Plan) -> float | tuple[float, ...] | None:
         """Bound the error by the tail assumption; None without one."""
@@ -168,10 +166,10 @@ class Apart:
 
     def divide(self, request: Request, n: int, budget: Budget) -> tuple[Step, ...] | None:
         """Return the steps with what they cost in all columns; shares are those of one column."""
-        whole, needs_spread = self.working(budget), request.wants_spread
+        whole = self.working(budget)
         each = whole.share(1 / request.dim)
-        bounded = column.are_bounded(request)
-        steps = column.divide(each, request.unit, n, needs_spread=needs_spread, bounded=bounded)
+        found = map(column.divide, column.told_parts(request, n, each))
+        steps = max(found, key=lambda one: one[0].cost.strength)  # the neediest centre decides
         parts = [step.cost.values()[0] / each.values()[0] for step in steps]
         costs = whole.split(*[part / sum(parts) for part in parts])
         return tuple(Step(step.name, cost) for step, cost in zip(steps, costs, strict=True))
@@ -220,7 +218,7 @@ BALL = InBall("mean in a weighted ball", common=False)
 COMMON_BALL = InBall("mean in a ball, one scale for all columns", common=True)
 APART = Apart()
 
-Kind = Winsorised | InBall | Apart | RecordsOfPersons | Textbook | ByGroup
+Kind = Winsorised | InBall | Apart | RecordsOfPersons | Textbook | Located | ByGroup
 Chosen = tuple[Kind, tuple[Step, ...]]
 
 
@@ -244,6 +242,8 @@ def choose(request: Request, n: int, budget: Budget) -> Chosen:
         return _with_steps(asked_for, request, n, budget)
     if TEXTBOOK.suits(request, n, budget):
         return TEXTBOOK, TEXTBOOK.divide(request, n, budget)
+    if LOCATED.suits(request, n, budget):
+        return LOCATED, LOCATED.divide(request, n, budget)
     if asked_for in (WINSORISED, COMMON_BALL):
         return _with_steps(asked_for, request, n, budget)
     if not isinstance(budget, Pure):

@@ -22,6 +22,7 @@ from tametail.queries.column import (
     Squares,
     TailNodes,
 )
+from tametail.queries.crowd import Crowd
 from tametail.queries.groups import Cells
 from tametail.queries.paper import BallMean, Scores
 from tametail.queries.query import Exact, Query
@@ -57,6 +58,7 @@ PASSES: dict[type[Query[object]], Declared] = {
     Count: Declared(counts.Present, key=lambda _: Count),
     ClippedSum: Declared(counts.ClippedTotal),
     Buckets: Declared(counts.BucketCounts),
+    Crowd: Declared(counts.BucketCounts),
     Median: Declared(counts.SampledKeys),
     Cells: Declared(counts.CellCounts),
     TailNodes: _PROFILE,

@@ -139,14 +139,11 @@ class _Column:
     def _plan(self, cost: Budget) -> ColumnPlan:
         """Return a plan about all persons, without an interval, that may spend ``cost``."""
         anywhere, request = parse_within(None), self.part.plan.request
-        if self._by_person:
-            steps = column.divide(cost, request.unit, self.persons, needs_spread=False)
-        else:
-            steps = divide_persons(cost, self.persons, needs_spread=False)
-        return ColumnPlan(
+        plan = ColumnPlan(
             request.unit, self.persons, None, anywhere, anywhere, request.missing, None,
-            request.target, cost, steps,
+            request.target, cost, divide_persons(cost, self.persons, needs_spread=False),
         )  # fmt: skip
+        return replace(plan, steps=column.divide(plan)) if self._by_person else plan
 
     def _pilot(self, ask: Ask) -> float:
         """Return the private mean of all groups together."""

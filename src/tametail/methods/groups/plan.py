@@ -20,7 +20,7 @@ from tametail.plans import COUNT, KEYS, REST, Plan, Step
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, compose
 from tametail.queries.groups import KeyCounts
 from tametail.request import Range, Request
-from tametail.tail import Bounded, Tail
+from tametail.tail import Tail
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
@@ -147,13 +147,8 @@ class GroupPlan:
     def column(self, n: int | None, budget: Budget, *, spread: bool = True) -> ColumnPlan:
         """Return the plan of the column of one group, which may spend ``budget``."""
         request = self.plan.request
-        if n is None:
-            first, rest = budget.split(COUNT_SHARE, 1 - COUNT_SHARE)
-            steps: tuple[Step, ...] = (Step(COUNT, first), Step(REST, rest))
-        else:
-            needs_spread, bounded = spread and request.wants_spread, isinstance(self.tail, Bounded)
-            steps = divide(budget, request.unit, n, needs_spread=needs_spread, bounded=bounded)
-        return ColumnPlan(
+        first, rest = budget.split(COUNT_SHARE, 1 - COUNT_SHARE)
+        counted = ColumnPlan(
             unit=request.unit,
             n=n,
             tail=self.tail,
@@ -163,8 +158,9 @@ class GroupPlan:
             confidence=self.confidence,
             target=request.target,
             budget=budget,
-            steps=steps,
+            steps=(Step(COUNT, first), Step(REST, rest)),
         )
+        return counted if n is None else replace(counted, steps=divide(counted, spread=spread))
 
 
 def group_plans(plan: Plan, groups: int) -> tuple[GroupPlan, ...]:

@@ -99,10 +99,8 @@ _AROUND_ZERO = ("tail", "sum", "spread")
 def _pilot(plan: ColumnPlan, ask: Ask, index: int) -> float:
     """Return a private mean of the persons' means, which may lie anywhere."""
     cost, anywhere = plan.cost("pilot"), parse_within(None)
-    steps = column.divide(cost, plan.unit, plan.n or 1, needs_spread=False)
-    pilot = replace(
-        plan, within=anywhere, possible=anywhere, confidence=None, steps=steps, budget=cost
-    )
+    pilot = replace(plan, within=anywhere, possible=anywhere, confidence=None, budget=cost)
+    pilot = replace(pilot, steps=column.divide(pilot))
     return winsorised_mean(pilot, ask.view(PersonMean(index), cost)).value
 
 

@@ -40,22 +40,22 @@ ROUNDS = 8
 
 def textbook_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
     """Ask for the clamped sum, and divide it by the number of records."""
-    query, cost = clamped_sum(plan), plan.cost("sum")
-    total = _read(plan, query, ask(query, cost))
+    query, cost = clamped_sum(plan, bounds_of(plan)), plan.cost("sum")
+    total = read_clamped(plan, query, ask(query, cost))
     low, high = plan.possible
     value = min(max(total.mean, low), high)
     intervals = () if plan.confidence is None else (_interval(plan, value, total),)
     return Estimate(value, intervals, clip=total.ends)
 
 
-def clamped_sum(plan: ColumnPlan) -> ClippedSum:
+def clamped_sum(plan: ColumnPlan, bounds: Bounded, off_centre: float = OFF_CENTRE) -> ClippedSum:
     """Return the sum of the distances from the middle of the bounds, and a weighted count.
 
     Under replace-one the count is free up to the weight of the thinner side; if no record is
     missing it is not needed. Under add-remove a count of weight w makes the noise on the quotient
-    (side + w) sqrt(1 + (d/w)^2), in L2 accordingly, for a mean that is d from the middle.
+    (side + w) sqrt(1 + (d/w)^2), in L2 accordingly, for a mean that is d from the middle;
+    ``off_centre`` is the expected d, as a part of the side.
     """
-    bounds = bounds_of(plan)
     side = bounds.high / 2 - bounds.low / 2
     lattice = Lattice.below_noise(
         bounds.low + side, side, side, strength=plan.cost("sum").strength, records=_size(plan)
@@ -64,7 +64,7 @@ def clamped_sum(plan: ColumnPlan) -> ClippedSum:
         thinner = min(lattice.high - lattice.centre, lattice.centre - lattice.low)
         return ClippedSum(lattice, 0 if plan.missing == "none" else thinner)
     concentrated = isinstance(plan.cost("sum"), Zcdp)
-    part = math.sqrt(OFF_CENTRE) if concentrated else math.cbrt(OFF_CENTRE**2)
+    part = math.sqrt(off_centre) if concentrated else math.cbrt(off_centre**2)
     return ClippedSum(lattice, max(round(part * lattice.side), 1))
 
 
@@ -79,7 +79,8 @@ def _size(plan: ColumnPlan) -> int:
     return max(plan.n or 0, 1)
 
 
-def _read(plan: ColumnPlan, query: ClippedSum, answer: tuple[int, ...]) -> Sum:
+def read_clamped(plan: ColumnPlan, query: ClippedSum, answer: tuple[int, ...]) -> Sum:
+    """Read the answer to :func:`clamped_sum`."""
     sensitivity, weight = query.sensitivity(plan.unit), query.count_weight
     noise = noise_for(plan.cost("sum"), sensitivity.l1, sensitivity.l2_squared)
     number = float(_size(plan))

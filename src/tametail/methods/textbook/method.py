@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING, ClassVar
 from tametail.methods.apart.estimate import column_plans
 from tametail.methods.textbook import predict
 from tametail.methods.textbook.estimate import textbook_mean
-from tametail.methods.winsorised.column import ColumnPlan, are_bounded, working
-from tametail.methods.winsorised.shares import is_hopeless
+from tametail.methods.winsorised.column import (
+    ColumnPlan,
+    are_bounded,
+    is_in_vain,
+    told_parts,
+    working,
+)
 from tametail.plans import Plan, Step
 from tametail.privacy.budget import Budget
 from tametail.request import Request
@@ -31,10 +36,10 @@ class Textbook:
 
     def suits(self, request: Request, n: int, budget: Budget) -> bool:
         """Say whether all records are bounded, and looking for closer bounds would be in vain."""
-        if not are_bounded(request):
-            return False
         each = self.working(budget).share(1 / request.dim)
-        return is_hopeless(each, request.unit, n)
+        return are_bounded(request) and all(
+            is_in_vain(part, each, n) for part in told_parts(request, n, each)
+        )
 
     def working(self, budget: Budget) -> Budget:
         """Return the budget in the notion in which the steps are paid."""

@@ -13,7 +13,7 @@ from tametail.privacy.budget import Noise, noise_for
 
 def noise_on_mean(plan: ColumnPlan) -> Noise:
     """Return the noise on the mean, if that is in the middle of the bounds."""
-    query = clamped_sum(plan)
+    query = clamped_sum(plan, bounds_of(plan))
     sensitivity = query.sensitivity(plan.unit)
     noise = noise_for(plan.cost("sum"), sensitivity.l1, sensitivity.l2_squared)
     return Noise(noise.kind, query.lattice.value(noise.scale) / max(plan.n or 1, 1))
@@ -25,7 +25,8 @@ def rmse(plan: ColumnPlan) -> float:
     The count is off by the noise over its weight w; a mean at d from the middle suffers d/w of it,
     where d is half of the width at most.
     """
-    query, bounds = clamped_sum(plan), bounds_of(plan)
+    bounds = bounds_of(plan)
+    query = clamped_sum(plan, bounds)
     off = query.lattice.side / query.count_weight if query.count_weight else 0.0
     noise = noise_on_mean(plan).variance * (1 + off**2)
     return math.sqrt(noise + (bounds.high / 2 - bounds.low / 2) ** 2 / max(plan.n or 1, 1))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from tametail.inequalities.truncation import bias_constant
+from tametail.inequalities.truncation import best_reach
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.clip_points import Clip
 from tametail.methods.winsorised.counts import Anchors, Pair, Tails, windows
@@ -88,8 +88,7 @@ def caps(plan: Plan, centre: float) -> Pair:
     if isinstance(tail, Moment):
         # At this distance from the mean the worst squared bias and the noise are least; the
         # median is within one scale of the mean.
-        k, noise = tail.k, deviation(plan.cost("sum"))
-        reach = (math.sqrt((k - 1) / 2) * bias_constant(k) * (plan.n or 1) / noise) ** (1 / k)
+        reach = best_reach(tail.k, plan.n or 1, deviation(plan.cost("sum")))
         return edge_above(tail.scale * (1 + reach)), edge_above(tail.scale * (1 + reach))
     return math.inf, math.inf
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 
 from tametail.errors import InternalError
 from tametail.methods.winsorised import constants as tuned
+from tametail.methods.winsorised import where
 from tametail.methods.winsorised.shares import is_hopeless, shares, spread_share
 from tametail.plans import REST, Plan, Step
-from tametail.privacy.budget import Approx, Budget, Pure, compose
+from tametail.privacy.budget import Approx, Budget, Pure, compose, noise_for
 from tametail.privacy.unit import Unit
-from tametail.request import Range, Request
-from tametail.tail import Bounded, Tail
+from tametail.request import Column, Range, Request
+from tametail.tail import Bounded, Moment, Tail
 
 #: What each step is for, in the words of the printed plan.
 PURPOSES = {
@@ -59,6 +60,22 @@ class ColumnPlan:
             steps=plan.steps,
         )
 
+    @classmethod
+    def told(cls, request: Request, column: Column, n: int, budget: Budget) -> ColumnPlan:
+        """Return what is known of one column before its steps are."""
+        return cls(
+            unit=request.unit,
+            n=n,
+            tail=column.tail,
+            within=column.within,
+            possible=column.possible,
+            missing=request.missing,
+            confidence=request.confidence,
+            target=request.target,
+            budget=budget,
+            steps=(),
+        )
+
     def cost(self, name: str) -> Budget:
         """Return what the step called ``name`` may spend."""
         return next(step.cost for step in self.steps if step.name == name)
@@ -78,15 +95,36 @@ class ColumnPlan:
     def with_count(self, noisy_count: int) -> ColumnPlan:
         """Return the plan for the other steps, once the private count is known.
 
-        If the records are bounded and too few to look at, one sum is all that is left.
+        If their bounds or scale are told and they are too few to look at, what is left is for a
+        method that does not look: one step.
         """
         left, n = self.cost(REST), max(noisy_count, 1)
-        bounded = isinstance(self.tail, Bounded)
-        if bounded and is_hopeless(left, self.unit, n):
+        if is_in_vain(self, left, n):
             return replace(self, n=n, budget=left, steps=(Step("sum", left),))
-        needs_spread = self.confidence is not None and self.target == "population"
-        steps = divide(left, self.unit, n, needs_spread=needs_spread, bounded=bounded)
-        return replace(self, n=n, budget=left, steps=steps)
+        told = replace(self, n=n, budget=left)
+        return replace(told, steps=divide(told))
+
+    @property
+    def needs_spread(self) -> bool:
+        """Whether an interval needs the second moment of the records."""
+        return self.confidence is not None and self.target == "population"
+
+    def counted_again(self, answer: int, cost: Budget) -> tuple[ColumnPlan, Budget] | None:
+        """Return what a second count may cost, and the plan without that; None if it is not needed.
+
+        Shares follow from the number of records. Where the first count may be off by a large part
+        of it, it is asked for once more, so well that the centre is not paid for by a guess.
+        """
+        scale = noise_for(cost, 1, 1).scale
+        if answer >= tuned.CLEAR_COUNT * scale:
+            return None
+        left = self.cost(REST)
+        surely = max(answer - tuned.COUNT_DOUBT * scale, scale)
+        share = tuned.SHARP_COUNT / (surely * left.strength)
+        share = min(max(share, tuned.LEAST_RECOUNT), tuned.MOST_RECOUNT)
+        part, rest = left.split(share, 1 - share)
+        steps = (Step(step.name, rest if step.name == REST else step.cost) for step in self.steps)
+        return replace(self, steps=tuple(steps)), part
 
     def with_new_centre(self) -> ColumnPlan:
         """Return the plan that divides the sum's budget anew, if the centre was misplaced."""
@@ -110,26 +148,47 @@ def names(*, needs_spread: bool) -> tuple[tuple[str, int], ...]:
     return tuple((name, 1) for name in found)
 
 
-def divide(
-    budget: Budget, unit: Unit, n: int, *, needs_spread: bool, bounded: bool = False
-) -> tuple[Step, ...]:
-    """Divide the budget between the steps, so that the predicted error is small.
+def divide(plan: ColumnPlan, *, spread: bool = True) -> tuple[Step, ...]:
+    """Divide the plan's budget between the steps, so that the predicted error is small.
 
-    If the records are ``bounded``, a sum of all of them would have done. So that no more is lost
+    Without ``spread`` there is no step for a second moment, even if an interval needs it.
+    If the records are bounded, a sum of all of them would have done. So that no more is lost
     against that than there is to be gained, the counts by octaves must not cost too much.
     """
-    parts = shares(budget, unit, n)
-    spread = spread_share(budget, n) if needs_spread else 0.0
-    parts = {name: share * (1 - spread) for name, share in parts.items()}
-    if bounded and (missing := tuned.BOUNDED_SUM - parts["sum"]) > 0:
+    budget, n = plan.budget, max(plan.n or 1, 1)
+    parts = shares(budget, plan.unit, n)
+    if (ranged := where.parts(replace(plan, steps=()), parts["centre"])) is not None:
+        left = (1 - sum(ranged)) / (1 - parts["centre"])
+        parts = {name: left * share for name, share in parts.items()} | {"centre": sum(ranged)}
+    squares = spread_share(budget, n) if spread and plan.needs_spread else 0.0
+    parts = {name: share * (1 - squares) for name, share in parts.items()}
+    if isinstance(plan.tail, Bounded) and (missing := tuned.BOUNDED_SUM - parts["sum"]) > 0:
         taken = min(missing, (1 - tuned.BOUNDED_TAIL) * parts["tail"])
         parts |= {"tail": parts["tail"] - taken, "sum": parts["sum"] + taken}
-    if needs_spread:
-        parts["spread"] = spread
+    if squares:
+        parts["spread"] = squares
     costs = budget.split(*parts.values())
     return tuple(Step(name, cost) for name, cost in zip(parts, costs, strict=True))
+
+
+def is_in_vain(plan: ColumnPlan, budget: Budget, n: int) -> bool:
+    """Say whether a look at the spread would show next to nothing, and what is told says enough."""
+    if isinstance(plan.tail, Bounded):
+        return is_hopeless(budget, plan.unit, n, tuned.WORTH_A_LOOK)
+    known = isinstance(plan.tail, Moment) and plan.target == "population"
+    return known and is_hopeless(budget, plan.unit, n, tuned.WORTH_A_LOOK_BY_SCALE)
 
 
 def are_bounded(request: Request) -> bool:
     """Say whether all records are told to lie between bounds."""
     return all(isinstance(column.tail, Bounded) for column in request.columns)
+
+
+def are_moments(request: Request) -> bool:
+    """Say whether a scale of every column is told."""
+    return all(isinstance(column.tail, Moment) for column in request.columns)
+
+
+def told_parts(request: Request, n: int, budget: Budget) -> list[ColumnPlan]:
+    """Return what is known of every column, if each may spend ``budget``."""
+    return [ColumnPlan.told(request, column, n, budget) for column in request.columns]

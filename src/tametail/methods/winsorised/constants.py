@@ -52,9 +52,48 @@ LEAST_TAIL: Final = 0.25
 MOST_TAIL: Final = 0.5
 LEAST_SUM: Final = 0.1
 
+#: The centre gets what makes it stand out by so many nats, up to MOST_ALONE of the budget: about 12
+#: for the digits of usual numbers, and the others are the chance of a lost centre. Safety at an n
+#: epsilon below 900 against the little that can be seen there.
+NEEDED_NATS: Final = 24.0
+MOST_ALONE: Final = 0.9
+
+#: If a scale is told, a range of some scales is found first, unless the centre stands out by
+#: SETTLED_NATS more than its digits take anyway. The range's share makes a lost one add no more to
+#: the error than HARMLESS scales, or USUAL_ERROR over n epsilon. Then the centre needs fewer nats:
+#: 4 for the digits, and one that is lost inside of the range costs less; at most MOST_INNER.
+SETTLED_NATS: Final = 36.0
+HARMLESS: Final = 0.05
+USUAL_ERROR: Final = 20.0
+INNER_NATS: Final = 15.0
+MOST_INNER: Final = 0.3
+
+#: How far from a candidate for the range a record may be and still count for it, in scales: sight
+#: of records that are spread, against precision. And by how much of their weight usual records
+#: stand out there, for a law of about the scale that was told.
+REACH: Final = 4.0
+TYPICAL: Final = 0.95
+
+#: From so many buckets on, candidates far from 0 weigh less. Then the mean is expected within
+#: 2^EXPECTED_OCTAVE buckets of 0, which is what the chance of a lost centre is about.
+MANY_BUCKETS: Final = 1 << 18
+EXPECTED_OCTAVE: Final = 16
+
+#: The private count is asked for again if it is below so many scales of its noise; then with a
+#: noise of a SHARP_COUNT-th of it, if that takes between these parts of the budget. The first one
+#: may be too large by COUNT_DOUBT scales; and so may the second, for all that it matters.
+CLEAR_COUNT: Final = 12.0
+SHARP_COUNT: Final = 10.0
+LEAST_RECOUNT: Final = 0.05
+MOST_RECOUNT: Final = 0.12
+COUNT_DOUBT: Final = 3.0
+
 #: Looking for clip points closer than bounds is worth its price if records that stand out of the
 #: noise on the octave counts need be at most this part of all: sight against the price of looking.
 WORTH_A_LOOK: Final = 0.2
+
+#: The same beside a scale, which is nearer to what records show than bounds are.
+WORTH_A_LOOK_BY_SCALE: Final = 0.3
 
 #: If the records are bounded, the sum gets at least this share, as far as the tail can pay for it
 #: and keeps this part of its own: what a look may cost where it shows nothing, against sight.
@@ -293,6 +332,12 @@ FEASIBLE: Final = 500.0
 
 #: A group of far records that is this many noise scales of the octave counts may go unseen.
 UNSEEN: Final = 9.0
+
+#: A lost centre that is likelier than this is worth a warning.
+SELDOM: Final = 1e-3
+
+#: What the prior of the median costs beside the digits of where it is, at most usually.
+PRIOR_NATS: Final = 4.0
 
 #: Noise on the count beside the sum, as a part of that on the sum.
 COUNT_NOISE: Final = 0.1

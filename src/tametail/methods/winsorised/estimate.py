@@ -18,8 +18,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from tametail.methods.textbook.estimate import textbook_mean
+from tametail.methods.located.unseen import unseen_mean
 from tametail.methods.winsorised import constants as tuned
+from tametail.methods.winsorised import where
 from tametail.methods.winsorised.clip import choose_clip, look_again
 from tametail.methods.winsorised.conclude import conclude
 from tametail.methods.winsorised.counts import Tails, octave_nodes
@@ -42,23 +43,39 @@ if TYPE_CHECKING:
     from tametail.methods.winsorised.column import ColumnPlan as Plan
 
 
+def _count(plan: Plan, ask: Ask) -> tuple[Plan, Counted | None, int, float]:
+    """Count the records, if that is a step, and again if it was unclear.
+
+    Return the plan with its steps, the count, how often to halve the records for a sample, and by
+    how much they may be fewer than the plan takes them to be.
+    """
+    if not plan.has("count"):
+        return plan, None, halvings(max(plan.n or 0, 1)), 0.0
+    cost, too_many = plan.cost("count"), 0.0
+    (answer,) = ask(Count(), cost)  # line 1
+    if plan.n is None and (unclear := plan.counted_again(answer, cost)) is not None:
+        plan, cost = unclear
+        (answer,) = ask(Count(), cost)
+    doubt = noise_for(cost, 1, 1).quantile(tuned.UNUSUAL)
+    if plan.n is None:
+        plan, too_many = plan.with_count(answer), doubt
+    times = sample_halvings(max(plan.n or 0, 1), answer, doubt)
+    return plan, Counted.asked(answer, cost), times, too_many
+
+
 def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:
     """Run the plan: ask, and conclude from the answers."""
-    too_many, times = 0.0, halvings(max(plan.n or 0, 1))
-    if plan.has("count"):  # line 1
-        cost = plan.cost("count")
-        (answer,) = ask(Count(), cost)
-        doubt = noise_for(cost, 1, 1).quantile(tuned.UNUSUAL)
-        if plan.n is None:
-            plan, too_many = plan.with_count(answer), doubt
-            if not plan.has("centre"):  # bounded records, too few to be looked at
-                return textbook_mean(plan, ask)
-        times = sample_halvings(max(plan.n or 0, 1), answer, doubt)
-    size, rest, squares = max(plan.n or 0, 1), plan, math.inf
+    plan, known, times, too_many = _count(plan, ask)
+    if not plan.has("centre"):  # bounds or a scale are told, and too few to look at
+        return unseen_mean(plan, ask)
+    size, squares = max(plan.n or 0, 1), math.inf
 
-    low, high = plan.possible
-    centre = ask(Median(times, low, high), plan.cost("centre"))  # line 2
-    nodes, cost = octave_nodes(plan, centre), plan.cost("tail")
+    (low, high), cost = plan.possible, plan.cost("centre")
+    if (costs := where.centre_costs(plan)) is not None:
+        buckets, (first, cost) = where.crowd(plan), costs
+        low, high = where.around(plan, where.middle(buckets, ask(buckets, first)))
+    centre = ask(Median(times, low, high), cost)  # line 2
+    rest, nodes, cost = plan, octave_nodes(plan, centre), plan.cost("tail")
     tails = Tails.read(plan, nodes, ask(nodes, cost), cost)  # line 3
     fewest = max(size - too_many, tuned.CERTAIN * size)
     if (elsewhere := _elsewhere(plan, centre, tails, fewest)) is not None:  # line 4
@@ -70,17 +87,17 @@ def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:
     clip = choose_clip(rest, centre, tails, size, Reference.of(plan, (centre, centre)))
     cost = rest.cost("sum")
     if clip.side == 0:  # line 9
-        counted = None
         if tails.count is None:
-            part, cost = cost.split(tuned.SECOND_COUNT_SHARE, 1 - tuned.SECOND_COUNT_SHARE)
-            (answer,) = ask(Count(), part)  # line 10
-            counted = Counted.asked(answer, part)
+            part, left = cost.split(tuned.SECOND_COUNT_SHARE, 1 - tuned.SECOND_COUNT_SHARE)
+            if known is None or known.noise.scale > noise_for(part, 1, 1).scale:
+                (answer,) = ask(Count(), part)  # line 10
+                cost, known = left, Counted.asked(answer, part)
         again = Tails.read(rest, nodes, ask(nodes, cost), cost)
         tails = tails.averaged_with(again)  # line 11
         clip = look_again(rest, centre, tails)
-        if counted is None:
-            counted = Counted.by_octaves(rest, tails, size)
-        total = sum_of_counts(clip, tails, counted)  # line 13
+        if tails.count is not None or known is None:
+            known = Counted.by_octaves(rest, tails, size)
+        total = sum_of_counts(clip, tails, known)  # line 13
     else:
         query = sum_query(rest, clip, size)
         answers = ask(query, cost)  # line 20

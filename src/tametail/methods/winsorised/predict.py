@@ -17,6 +17,7 @@ from tametail.inequalities.quantiles import continuous_quantile
 from tametail.inequalities.risk import split_risk
 from tametail.inequalities.truncation import bias_constant
 from tametail.methods.winsorised import constants as tuned
+from tametail.methods.winsorised import where
 from tametail.methods.winsorised.counts import noise_of_counts
 from tametail.methods.winsorised.reference import Reference, expected_beyond
 from tametail.methods.winsorised.shares import spread_share
@@ -44,7 +45,9 @@ class Setting(NamedTuple):
 def rmse(plan: Plan) -> float | None:
     """Bound the root mean squared error by the tail assumption; None without one.
 
-    The worst law has a group of far records, as many as can go unseen in the octave counts.
+    The worst law has a group of far records, as many as can go unseen in the octave counts. With a
+    moment, the chance of a lost centre is part of it; without a range (``within``) it is then for a
+    mean within some thousand scales of 0.
     """
     if plan.n is None or plan.tail is None:
         return None
@@ -58,7 +61,8 @@ def rmse(plan: Plan) -> float | None:
     strength = _size(plan) * plan.cost("sum").strength
     side = scale * (2 + (bias_constant(k) * strength) ** (1 / k))
     deviation = scale * (side / scale) ** max(1 - k / 2, 0.0)
-    return _error(plan, Setting(2 * side, side, scale * unseen ** (1 - 1 / k), deviation))
+    found = _error(plan, Setting(2 * side, side, scale * unseen ** (1 - 1 / k), deviation))
+    return math.sqrt(found**2 + where.lost_square(plan))
 
 
 def reference_rmse(plan: Plan) -> float | None:
@@ -104,8 +108,21 @@ def half_width(plan: Plan, confidence: float) -> float | None:
     return min(map(half, _worst(plan.tail)))
 
 
+def lost_note(chance: float) -> tuple[Note, ...]:
+    """Say how likely a lost centre is, if it is likely."""
+    if chance < tuned.SELDOM:
+        return ()
+    text = (
+        f"where the records are may be missed, with a chance of up to {chance:.1g}, and then the "
+        "answer is far off: more records, more budget or a smaller range (within=) help"
+    )
+    return (few_records(text),)
+
+
 def foresee(plan: Plan) -> tuple[Note, ...]:
     """Say what would help, if trouble is expected."""
+    if plan.n is not None and isinstance(plan.tail, Moment):
+        return lost_note(where.lost_chance(plan))
     if plan.n is None or plan.n * plan.budget.strength >= tuned.FEASIBLE:
         return ()
     factor = tuned.FEASIBLE / max(plan.n * plan.budget.strength, 1e-9)

@@ -79,20 +79,50 @@ def shares(budget: Budget, unit: Unit, n: int) -> dict[str, float]:
     >>> {name: round(share, 2) for name, share in shares(pure(1.0), Unit.ADD_REMOVE, 900).items()}
     {'centre': 0.06, 'tail': 0.25, 'sum': 0.69}
     """
-    centre, tail = _least(isinstance(budget, Zcdp), budget.strength, unit, _rounded(max(n, 1)))
+    least, tail = _least(isinstance(budget, Zcdp), budget.strength, unit, _rounded(max(n, 1)))
+    # Nothing else can be used without a centre.
+    centre = max(least, min(share_of_nats(tuned.NEEDED_NATS, budget, unit, n), tuned.MOST_ALONE))
+    tail *= (1 - centre) / (1 - least)
     return {"centre": centre, "tail": tail, "sum": 1.0 - centre - tail}
 
 
-def is_hopeless(budget: Budget, unit: Unit, n: int) -> bool:
+def share_of_nats(nats: float, budget: Budget, unit: Unit, n: int) -> float:
+    """Return the share at which a median stands out of all that is elsewhere by so many nats."""
+    power, each = _evidence(isinstance(budget, Zcdp), n)
+    strength = max(n, 1) * budget.strength * each * 2 / unit.changes
+    return float((nats / strength) ** (1 / power))
+
+
+def nats_of_share(share: float, budget: Budget, unit: Unit, n: int) -> float:
+    """Undo :func:`share_of_nats`.
+
+    >>> from tametail.privacy.budget import pure
+    >>> nats_of_share(0.1, pure(1.0), Unit.REPLACE_ONE, 1000)
+    25.0
+    """
+    power, each = _evidence(isinstance(budget, Zcdp), n)
+    return float(max(n, 1) * budget.strength * each * 2 / unit.changes * share**power)
+
+
+def _evidence(concentrated: bool, n: int) -> tuple[float, float]:
+    """Return p and c: a median stands out by c n epsilon f^p nats, under replace-one.
+
+    Under add-remove a score falls twice as fast.
+    """
+    # The exponential mechanism of range e costs e^2/8 in zCDP, on a sample e^2/2.
+    return (0.5, 0.25 if halvings(n) else 0.5) if concentrated else (1.0, 0.25)
+
+
+def is_hopeless(budget: Budget, unit: Unit, n: int, part: float) -> bool:
     """Say whether counts by octaves would show next to nothing of n records.
 
-    Records are seen where a window of octaves holds some twenty noise scales. If that is a large
-    part of all records, the look is paid for in vain; the textbook pays for nothing but its sum.
+    Records are seen where a window of octaves holds some twenty noise scales. If that is more than
+    this ``part`` of all records, the look is paid for in vain.
     """
     noise = noise_for(budget.share(tuned.LEAST_TAIL), unit.changes, unit.changes)
     scale = math.sqrt(noise.variance / 2)
     threshold = tuned.THRESHOLD if noise.kind == "laplace" else tuned.GAUSSIAN_THRESHOLD
-    return threshold * scale > tuned.WORTH_A_LOOK * n
+    return threshold * scale > part * n
 
 
 def _rounded(n: int) -> int:
@@ -112,13 +142,11 @@ def _least(concentrated: bool, strength: float, unit: Unit, n: int) -> tuple[flo
     tails = np.arange(tuned.LEAST_TAIL, tuned.MOST_TAIL, _TAIL_STEP)[None, :]
     replaced = unit.changes
     if concentrated:
-        # Gaussian noise; the exponential mechanism of range e costs e^2/8, on a sample e^2/2.
-        power, deviation, rank = 0.5, 1.0, tuned.GAUSSIAN_CLIP_RANK * math.sqrt(replaced)
-        evidence = n * strength * (0.25 if halvings(n) else 0.5) * np.sqrt(centres)
+        deviation, rank = 1.0, tuned.GAUSSIAN_CLIP_RANK * math.sqrt(replaced)
     else:
-        power, deviation, rank = 1.0, math.sqrt(2), tuned.CLIP_RANK * math.sqrt(2) * replaced
-        evidence = n * strength * centres / 4
-    evidence = evidence * 2 / replaced  # under add-remove a score falls twice as fast
+        deviation, rank = math.sqrt(2), tuned.CLIP_RANK * math.sqrt(2) * replaced
+    power, each = _evidence(concentrated, n)
+    evidence = n * strength * each * centres**power * 2 / replaced
     clip, bias = _reference(np.minimum(rank / (n * strength * tails**power), 0.25))
     rest = np.maximum(1.0 - centres - tails, tuned.LEAST_SUM)
     noise = deviation * clip / (n * strength * rest**power)

@@ -1,0 +1,1 @@
+"""The mean of few records whose scale is known: find where they are, clamp, add up."""

@@ -1,0 +1,104 @@
+r"""Few records whose scale is known: find where they are, clamp them around there, ask for the sum.
+
+The paper's way, at sizes where a look at their spread would show nothing.
+
+**The interval** holds wherever the centre is. Records with mean m and E\|X - m\|^k <= s^k, clipped
+to [L, U], have the expectation m - E(X - U)+ + E(L - X)+, which is between m - s B((U - m)/s) and
+m + s B((m - L)/s), where B bounds an excess (:mod:`tametail.inequalities.truncation`). Both ends
+rise with m. The noisy mean of the clipped records is within e of its expectation but for the risk.
+So m is above the least m with m + s B((m - L)/s) >= v - e and below the largest with
+m - s B((U - m)/s) <= v + e. If v is within e of a clip point, then so would be that of any law
+beyond it: there is no end on that side, and the records may lie elsewhere.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from tametail import notes
+from tametail.inequalities.concentration import mean_deviation
+from tametail.inequalities.truncation import worst_excess
+from tametail.means import MEAN, Estimate, Interval, cut
+from tametail.methods.located.shares import side
+from tametail.methods.textbook.estimate import COUNT_RISK, clamped_sum, read_clamped
+from tametail.methods.winsorised import where
+from tametail.privacy.budget import Noise
+from tametail.tail import Bounded
+
+if TYPE_CHECKING:
+    from tametail.ask import Ask
+    from tametail.methods.winsorised.column import ColumnPlan
+    from tametail.methods.winsorised.sums import Sum
+    from tametail.queries.column import ClippedSum
+
+#: Halvings of the range in which an end of the interval is looked for.
+_HALVINGS = 60
+
+#: Without an interval, how sure it must be that the records are not elsewhere.
+_USUAL = 0.95
+
+
+def located_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
+    """Ask where the records are, and for their clamped sum."""
+    buckets = where.crowd(plan)
+    centre = where.middle(buckets, ask(buckets, plan.cost("centre")))
+    query = sum_around(plan, centre)
+    total = read_clamped(plan, query, ask(query, plan.cost("sum")))
+    low, high = plan.possible
+    value = min(max(total.mean, low), high)
+    interval = _interval(plan, total, plan.confidence or _USUAL)
+    said = [notes.CLAMPED] if value != total.mean else []
+    if not (math.isfinite(interval.low) and math.isfinite(interval.high)):
+        said.append(notes.LOST)
+    intervals = () if plan.confidence is None else (cut(interval, plan.possible),)
+    return Estimate(value, intervals, clip=total.ends, notes=tuple(said))
+
+
+def sum_around(plan: ColumnPlan, centre: float) -> ClippedSum:
+    """Return the sum of the records, clamped around a centre, and a weighted count."""
+    low, high = plan.possible
+    centre, reach = min(max(centre, low), high), side(plan)
+    off_centre = min(where.scale_of(plan).scale / reach, 1.0)
+    return clamped_sum(plan, Bounded(centre - reach, centre + reach), off_centre)
+
+
+def _interval(plan: ColumnPlan, total: Sum, confidence: float) -> Interval:
+    risk = 1 - confidence
+    miscounted, fewest = total.count_bound(COUNT_RISK * risk)
+    if total.count_weight:
+        risk *= 1 - COUNT_RISK
+    tail, (low, high) = where.scale_of(plan), total.ends
+    deviation = tail.scale * ((high - low) / tail.scale) ** max(1 - tail.k / 2, 0.0)
+    scale = total.lattice.value(total.noise.scale) / fewest
+    noise = Noise(total.noise.kind, scale)
+    together = mean_deviation(deviation, high - low, fewest, risk / 2, noise)
+    margin = together + total.lattice.tick / fewest + miscounted + total.rounding
+    above = _last_above(tail.k, tail.scale, total.mean - low, margin)
+    below = _last_above(tail.k, tail.scale, high - total.mean, margin)
+    sampling = min(mean_deviation(deviation, high - low, fewest, risk / 2), together)
+    truncation = max(above, below) - margin
+    parts = {
+        "privacy": total.privacy(risk) if math.isfinite(miscounted) else None,
+        "sampling": sampling,
+        "truncation": truncation if math.isfinite(truncation) else None,
+        "rounding": total.rounding,
+    }
+    return Interval(total.mean - above, total.mean + below, MEAN, True, parts, confidence)
+
+
+def _last_above(k: float, scale: float, room: float, margin: float) -> float:
+    """Return how far the mean may lie beyond v: towards a clip point that is ``room`` away from v.
+
+    The largest d with d - s B((room - d)/s) <= margin; infinite if v is within the margin of it.
+    """
+    if room <= margin:
+        return math.inf
+    least, most = 0.0, room + margin + scale
+    while most - scale * worst_excess(k, (room - most) / scale) <= margin:
+        most *= 2
+    for _ in range(_HALVINGS):
+        middle = (least + most) / 2
+        fits = middle - scale * worst_excess(k, (room - middle) / scale) <= margin
+        least, most = (middle, most) if fits else (least, middle)
+    return most

@@ -1,0 +1,238 @@
+r"""Where the records are: a private choice among buckets, and how likely it is to fail.
+
+With a scale s the mean is looked for among buckets of s/8 to s/4. A record counts fully for
+candidates within 4s/3 of it and ever less up to 4s (:class:`tametail.queries.crowd.Crowd`).
+
+**The chance of a lost centre.** Let a be the exponent per record, mu the mean, G the candidates
+within s of it, W all weights and w(G) those of G. For a candidate t let
+Y = (mean over G of the weight of a record) - (its weight for t), so that \|Y\| <= 1. By Jensen's
+inequality the sum over G of w e^(score) is at least w(G) e^(mean score of G), so that
+
+    P(t is chosen) <= w(t)/w(G) E e^(-a sum Y) <= w(t)/w(G) m^n,
+    m = (1 + g)/2 e^-a + (1 - g)/2 e^a,
+
+where g <= E Y for every law with E X = mu and E\|X - mu\|^k <= s^k: e^(-a y) is convex. With
+z = (x - mu)/s, g may be the least of Y(x) + l (\|z\|^k - 1) + h z over all x, for any l >= 0 and h,
+since that has the same or a smaller expectation; the best of some are taken, on a grid of z.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tametail.errors import InternalError
+from tametail.methods.winsorised import constants as tuned
+from tametail.methods.winsorised.shares import nats_of_share, share_of_nats, shares
+from tametail.privacy.budget import Budget, Zcdp, exponential_rate
+from tametail.queries.crowd import LARGEST_KEY, Crowd, mass_of, octave_spans, weight_of
+from tametail.tail import Moment
+
+if TYPE_CHECKING:
+    from tametail.methods.winsorised.column import ColumnPlan
+
+Array = npt.NDArray[np.float64]
+
+#: Distances from the mean at which the choice is judged, in scales: up to where the weights of a
+#: candidate and of those near the mean have no record in common.
+_RINGS = np.linspace(0.0, 2 * tuned.REACH + 2, 21)
+_POINTS = np.linspace(-24.0, 24.0, 241)
+_PRICES = np.concatenate([[0.0], np.geomspace(1e-3, 4.0, 32)])[:, None, None]
+_TILTS = np.linspace(-0.6, 0.6, 25)[None, :, None]
+_NEAR = np.linspace(-1.0, 1.0, 9)
+
+
+#: The shares of the budget that are tried.
+_SHARES = np.geomspace(0.002, 0.4, 32)
+
+
+class Parts(NamedTuple):
+    """Shares of the budget: to find a range, and to find the median inside of it."""
+
+    range: float
+    median: float
+
+
+@lru_cache(maxsize=256)
+def parts(plan: ColumnPlan, usual: float) -> Parts | None:
+    """Divide the centre's share, if a range by the scale makes a lost centre rarer; else None.
+
+    That is so if a scale was told, the mean may be many scales away from anywhere, and the
+    ``usual`` share of a median does not settle it. The share of the range makes a lost one
+    harmless: it follows from how many candidates there are.
+    """
+    low, high = plan.possible
+    if not isinstance(plan.tail, Moment) or high - low <= 4 * tuned.REACH * plan.tail.scale:
+        return None
+    n = max(plan.n or 1, 1)
+    settled = tuned.SETTLED_NATS + digits(plan)
+    if usual >= share_of_nats(settled, plan.budget, plan.unit, n):
+        return None
+    most = min(tuned.HARMLESS, tuned.USUAL_ERROR / (n * plan.budget.strength))
+    harmless = (plan.tail.scale * most / loss(plan)) ** 2
+    enough = (
+        share for share in _SHARES.tolist() if odds(plan, plan.budget.share(share)) <= harmless
+    )
+    found = next(enough, float(_SHARES[-1]))
+    inner = min(share_of_nats(tuned.INNER_NATS, plan.budget, plan.unit, n), tuned.MOST_INNER)
+    return Parts(found, max(usual - found, inner, tuned.LEAST_CENTRE))
+
+
+def centre_costs(plan: ColumnPlan) -> tuple[Budget, Budget] | None:
+    """Return what the range costs and what the median inside of it; None if there is no range."""
+    usual = shares(plan.budget, plan.unit, max(plan.n or 1, 1))["centre"]
+    found = parts(replace(plan, steps=()), usual)
+    if found is None:
+        return None
+    part = found.range / (found.range + found.median)
+    first, second = plan.cost("centre").split(part, 1 - part)
+    return first, second
+
+
+def around(plan: ColumnPlan, place: float) -> tuple[float, float]:
+    """Return where the median is, if most records are near this place."""
+    low, high = plan.possible
+    place, far = min(max(place, low), high), tuned.REACH * scale_of(plan).scale
+    return max(low, place - far), min(high, place + far)
+
+
+def scale_of(plan: ColumnPlan) -> Moment:
+    """Return the moment that this method is for."""
+    if not isinstance(plan.tail, Moment):
+        raise InternalError("where records are is looked for by a moment.")
+    return plan.tail
+
+
+def crowd(plan: ColumnPlan) -> Crowd:
+    """Return the query for the bucket that most records are near."""
+    scale = scale_of(plan).scale
+    exponent = math.frexp(scale)[1] - 3
+    reach = round(tuned.REACH * math.ldexp(scale, -exponent))
+    low, high = (_key(end, exponent) for end in plan.possible)
+    low, high = max(low - reach, -LARGEST_KEY), min(high + reach, LARGEST_KEY)
+    return Crowd(
+        inverse_width=math.ldexp(1.0, -exponent), low=low, high=high, reach=reach,
+        falling=high - low > tuned.MANY_BUCKETS,
+    )  # fmt: skip
+
+
+def _key(end: float, exponent: int) -> int:
+    limit = math.ldexp(float(LARGEST_KEY), exponent)
+    return math.floor(math.ldexp(min(max(end, -limit), limit), -exponent))
+
+
+def middle(query: Crowd, key: int | None) -> float:
+    """Return the middle of a bucket."""
+    return ((key or 0) + 0.5) / query.inverse_width
+
+
+def digits(plan: ColumnPlan) -> float:
+    """Return ln(W/w(G)): the nats by which the candidates near the mean must stand out."""
+    query = crowd(plan)
+    near = 2 * scale_of(plan).scale * query.inverse_width
+    each = weight_of(tuned.EXPECTED_OCTAVE if query.falling else -1)
+    return max(math.log(mass_of(query)) - math.log(each) - math.log(near), 0.0)
+
+
+def loss(plan: ColumnPlan) -> float:
+    """Return the root mean squared error of a draw by the weights alone, at worst."""
+    query = crowd(plan)
+    if not query.falling:
+        return (query.high - query.low + 1) / query.inverse_width / math.sqrt(3)
+    spans = octave_spans(query).items()
+    square = sum(
+        weight_of(octave) * (last - first + 1) << 2 * octave
+        for octave, ends in spans
+        for first, last in ends
+    )
+    return math.sqrt(square / mass_of(query) + 4.0**tuned.EXPECTED_OCTAVE) / query.inverse_width
+
+
+def exponent(cost: Budget, plan: ColumnPlan) -> float:
+    """Return a: by how many nats one record can move a score."""
+    return float(exponential_rate(cost, monotone=plan.unit.one_way))
+
+
+def chance(plan: ColumnPlan, cost: Budget) -> float:
+    """Bound the chance that the centre is lost: that it has nothing to do with the records."""
+    gap = float(gaps(scale_of(plan).k)[-1])
+    return math.exp(min(digits(plan) + _power(plan, cost, gap), 0.0))
+
+
+def odds(plan: ColumnPlan, cost: Budget) -> float:
+    """Predict the odds of a lost centre, for usual records."""
+    return math.exp(min(digits(plan) + _power(plan, cost, tuned.TYPICAL), 100.0))
+
+
+def lost_chance(plan: ColumnPlan) -> float:
+    """Return the chance that a winsorised mean loses its centre, about, if a scale is told."""
+    if (costs := centre_costs(plan)) is None:
+        return _lost_median(plan, plan.cost("centre"), digits(plan))
+    return chance(plan, costs[0])
+
+
+def lost_square(plan: ColumnPlan) -> float:
+    """Bound what a lost centre adds to the mean squared error of a winsorised mean.
+
+    A median is lost if it does not stand out by the nats of its digits, and of a prior that does
+    not know where it is; inside of a range it cannot be farther than that is wide.
+    """
+    if (costs := centre_costs(plan)) is None:
+        return _lost_median(plan, plan.cost("centre"), digits(plan)) * loss(plan) ** 2
+    width = 2 * tuned.REACH * scale_of(plan).scale
+    inside = _lost_median(plan, costs[1], math.log(tuned.REACH)) * width**2 / 3
+    return chance(plan, costs[0]) * loss(plan) ** 2 + inside
+
+
+def _lost_median(plan: ColumnPlan, cost: Budget, needed: float) -> float:
+    share = cost.strength / plan.budget.strength
+    if isinstance(cost, Zcdp):
+        share **= 2
+    n = max(plan.n or 1, 1)
+    nats = nats_of_share(min(share, 1.0), plan.budget, plan.unit, n)
+    return math.exp(min(needed + tuned.PRIOR_NATS - nats, 0.0))
+
+
+def astray(plan: ColumnPlan, cost: Budget) -> list[tuple[float, float]]:
+    """Bound the chances that the centre is farther from the mean than so many scales."""
+    found = []
+    chances = [0.0, chance(plan, cost)]
+    near = 2.0  # the width of G
+    for index in range(len(_RINGS) - 2, -1, -1):
+        gap = float(gaps(scale_of(plan).k)[index])
+        ring = 2 * (_RINGS[index + 1] - _RINGS[index]) / near
+        chances.append(ring * math.exp(min(_power(plan, cost, gap), 0.0)))
+        found.append((float(_RINGS[index]), min(sum(chances), 1.0)))
+    return found[::-1]
+
+
+def _power(plan: ColumnPlan, cost: Budget, gap: float) -> float:
+    """Return ln m^n."""
+    a, n = exponent(cost, plan), max(plan.n or 1, 1)
+    if a > 30:  # e^a would leave nothing of the first term
+        return 0.0
+    return n * math.log((1 + gap) / 2 * math.exp(-a) + (1 - gap) / 2 * math.exp(a))
+
+
+@lru_cache(maxsize=64)
+def gaps(k: float) -> Array:
+    """Return g for candidates from each ring on, for the worst law with this moment."""
+    near = np.mean([_weight(np.abs(_POINTS - move)) for move in _NEAR], axis=0)
+    price = _PRICES * (np.minimum(np.abs(_POINTS) ** k, 1e9) - 1) + _TILTS * _POINTS
+    found = []
+    for first, last in zip(_RINGS, [*_RINGS[1:], math.inf], strict=True):
+        away = np.maximum(np.maximum(first - _POINTS, _POINTS - last), 0.0)
+        found.append((near - _weight(away) + price).min(axis=2).max())
+    return np.array(found)
+
+
+def _weight(away: Array) -> Array:
+    """What a record adds to a score, by its distance in scales, as a part of the most."""
+    flat = tuned.REACH / 3
+    weight: Array = 1 - (np.maximum(away - flat, 0.0) / (tuned.REACH - flat)) ** 2
+    return np.maximum(weight, 0.0)
