@@ -115,9 +115,9 @@ ESTIMATORS: tuple[Mutant, ...] = (
     Mutant(
         name="plan-forgets-its-count",
         why="The steps after the private count share what it has left.",
-        file="methods/winsorised/column.py",
-        old="left, n = self.cost(REST), max(noisy_count, 1)",
-        new="left, n = self.budget, max(noisy_count, 1)",
+        file="methods/winsorised/dividing.py",
+        old="left, n = plan.cost(REST), max(noisy_count, 1)",
+        new="left, n = plan.budget, max(noisy_count, 1)",
         tests=("tests/test_api.py::test_a_budget_may_be_given_in_numbers",),
     ),
     Mutant(
@@ -193,5 +193,16 @@ ESTIMATORS: tuple[Mutant, ...] = (
         old="halvings(max(n, math.floor(counted - doubt)))",
         new="halvings(n)",
         tests=(f"{GUESS}::test_a_small_guess_samples_as_little_as_the_right_one",),
+    ),
+    Mutant(
+        name="located-interval-always-ends",
+        why="A centre that may be lost must not come with a finite interval.",
+        file="methods/located/estimate.py",
+        old="if room <= margin:\n        return math.inf",
+        new="if room <= margin:\n        return room + margin",
+        tests=(
+            "tests/estimators/test_located.py"
+            "::test_no_finite_interval_if_the_records_may_be_elsewhere",
+        ),
     ),
 )

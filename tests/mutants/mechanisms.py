@@ -89,6 +89,25 @@ MECHANISMS: tuple[Mutant, ...] = (
         tests=("tests/test_accounting.py::test_exponential_rates",),
     ),
     Mutant(
+        name="crowd-at-the-rate-of-one-way",
+        why="A replacement takes from one score and adds to another: the rate is epsilon / 2.",
+        file="mechanisms/dispatch.py",
+        old="exponential_rate(cost, monotone=unit.one_way) / query.score_sensitivity(unit)",
+        new="exponential_rate(cost, monotone=True) / query.score_sensitivity(unit)",
+        tests=("tests/mechanisms/test_crowds.py::test_the_rate_is_that_of_the_cost_over_the_peak",),
+    ),
+    Mutant(
+        name="crowd-forgets-who-nobody-is-near",
+        why="A candidate of score 0 can be chosen: else an empty place would be impossible.",
+        file="mechanisms/crowds.py",
+        old="found[Level(0, octave)] += rest",
+        new="found[Level(0, octave)] += 1",
+        tests=(
+            "tests/mechanisms/test_crowds.py"
+            "::test_every_candidate_is_counted_once_and_found_at_its_place",
+        ),
+    ),
+    Mutant(
         name="exponential-rate-of-zcdp-doubled",
         why="Bounded range gives (2 rate)^2 / 8, so the rate is sqrt(2 rho) and not sqrt(8 rho).",
         file="privacy/budget.py",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .mutant import Mutant
 
+CROWDS = "tests/mechanisms/test_crowds.py"
 QUERIES = "tests/test_queries.py"
 COLUMNS = "tests/vectors/test_kernel.py"
 CHOICES = "tests/vectors/test_mechanisms.py"
@@ -89,6 +90,14 @@ SENSITIVITIES: tuple[Mutant, ...] = (
         old='docs/proofs/selection.md."""\n        return 1',
         new='docs/proofs/selection.md."""\n        return 0',
         tests=(f"{QUERIES}::test_no_neighbour_moves_a_score_of_the_median_further",),
+    ),
+    Mutant(
+        name="crowd-score-halved",
+        why="A record at a candidate adds all of the peak to its score.",
+        file="queries/crowd.py",
+        old='every score."""\n        return self.peak',
+        new='every score."""\n        return self.peak // 2',
+        tests=(f"{CROWDS}::test_no_record_moves_a_score_by_more_than_the_peak",),
     ),
     Mutant(
         name="ball-mean-lowered",

@@ -16,6 +16,7 @@ import numpy as np
 
 import tametail as tt
 from tametail.methods import REGISTRY
+from tametail.notes import Note
 from tametail.planning import Plan
 
 HERE = Path(__file__).parent
@@ -150,7 +151,7 @@ def plain(value: Any) -> Any:
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
-    return value
+    return str(value) if isinstance(value, Note) else value
 
 
 def exact(value: Any) -> Any:
@@ -208,6 +209,6 @@ def scales(record: dict[str, Any]) -> dict[str, float]:
     told = [np.atleast_1d(record[key]) for key in ends if record.get(key) is not None]
     if "value" not in record or not all(np.isfinite(numbers).all() for numbers in told):
         return {}
-    width = max((record.get("parts") or {"none": 0.0}).values())
+    width = max([0.0, *(part for part in (record.get("parts") or {}).values() if part is not None)])
     found = dict.fromkeys(ends[1:], float(np.abs(told).max(axis=0).min()))
     return found | ({"parts": width} if math.isfinite(width) else {})

@@ -157,6 +157,10 @@ def column_queries() -> list[dict[str, Any]]:
         for width, low, high in ((1.0, -5, 5), (0.125, -(1 << 40), 1 << 40), (64.0, 0, 200))
     ]
     found += [
+        _make("Crowd", inverse_width=width, low=low, high=high, reach=4, falling=falling)
+        for width, low, high, falling in ((1.0, -5, 5, False), (0.125, -(1 << 40), 1 << 40, True))
+    ]
+    found += [
         _make("TailNodes", centre=centre, first=first, last=last, counted=counted)
         for centre in (0.0, 1.25, -1e6, 1e308)
         for first, last, counted in ((-1022, 1023, False), (-10, 12, True))

@@ -209,8 +209,24 @@ def releases() -> list[dict[str, Any]]:
             columns = dim or pick(2, 2, 3, 4, 6)
             cases.append(some_case(len(cases), law, lies, columns))
     cases += without_knowledge(len(cases))
+    cases += few_of_known_scale(len(cases))
     cases += [plan_alone(len(cases) + index) for index in range(60)]
     return cases + others(len(cases))
+
+
+def few_of_known_scale(first: int) -> list[dict[str, Any]]:
+    """Return cases in which records are found by their scale."""
+    cases: list[dict[str, Any]] = []
+    for budget in ({"epsilon": 0.3}, {"rho": 0.02}, {"epsilon": 0.5, "delta": 1e-6}):
+        for law in ("normal", "t3", "lognormal", "million") * 2:
+            unit, size, scale = pick("add-remove", "replace-one"), 200, LAWS[law][1]
+            request = budget | {"unit": unit, "missing": pick("skip", "none")}
+            request |= {"target": "population", "confidence": pick(0.95, None)}
+            request |= {"tail": {"Moment": [2, scale]}, "within": pick(None, 1e4 * scale)}
+            request["n"] = size if unit == "replace-one" else None
+            number = first + len(cases)
+            cases.append(some_case(number, law, False, 1, request, sizes=(size,)))
+    return cases
 
 
 def without_knowledge(first: int) -> list[dict[str, Any]]:

@@ -35,6 +35,7 @@ from tametail.queries.column import (
     Squares,
     TailNodes,
 )
+from tametail.queries.crowd import Crowd
 from tametail.queries.groups import Cells, KeyCounts, Keyed, ScaledSquares, ScaledSums
 from tametail.queries.paper import BallMean, Scores
 from tametail.queries.persons import GroupResiduals
@@ -223,6 +224,10 @@ def _choice_cases() -> Iterator[Case]:
     for cost in NOTIONS:
         yield _query_case(buckets, cost, REPLACE, data, [0.5, *data[1:]])
         yield _query_case(buckets, cost, ADD, data, data[1:])
+    crowd = Crowd(inverse_width=1.0, low=-3, high=3, reach=2, falling=False)
+    for cost in NOTIONS[:2]:
+        yield _query_case(crowd, cost, REPLACE, [2.5, 0.5], [-2.5, 0.5])
+        yield _query_case(crowd, cost, ADD, [2.5, 0.5], [0.5])
 
 
 def _row_cases() -> Iterator[Case]:

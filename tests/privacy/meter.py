@@ -28,6 +28,7 @@ from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, exponential_rate
 from tametail.privacy.choices import choice_rate
 from tametail.privacy.unit import Unit
 from tametail.queries.column import Buckets, Median
+from tametail.queries.crowd import Crowd
 from tametail.queries.groups import KeyCounts, Keyed
 from tametail.queries.paper import Scores
 from tametail.queries.query import GaussianQuery, RankQuery, SumQuery
@@ -111,6 +112,9 @@ class Meter:
                 self._weigh_noise(part, [one, other], cost, mechanism_for(part, cost, unit))
         elif isinstance(query, KeyCounts):
             self._weigh_keys(query, both, cost)
+        elif isinstance(query, Crowd):
+            rate = mechanism.keywords["rate"]
+            self._choice(float(rate) * _crowd_range(query, *both), cost)
         elif isinstance(query, Buckets):
             self._weigh_buckets(both, cost, unit)
         elif isinstance(query, Scores):
@@ -175,6 +179,25 @@ class Meter:
             self._losses.rho.append(span**2 / 8)
         else:
             self._losses.pure.append(span)
+
+
+def _crowd_range(query: Crowd, first: Any, second: Any) -> float:
+    """Return the range of what the scores gain, over all candidates; most gain nothing."""
+    near = {
+        key + step
+        for key in set(first) | set(second)
+        for step in range(1 - query.reach, query.reach)
+        if query.low <= key + step <= query.high
+    }
+    gains = [crowd_score(query, first, key) - crowd_score(query, second, key) for key in near]
+    return float(max([*gains, 0]) - min([*gains, 0]))
+
+
+def crowd_score(query: Crowd, counts: Any, candidate: int) -> int:
+    """Return the score of a candidate."""
+    weights = query.weights
+    away = ((abs(key - candidate), count) for key, count in counts.items())
+    return sum(count * weights[far] for far, count in away if far < query.reach)
 
 
 def _spans(query: Any, both: list[Any], unit: Unit) -> Iterator[float]:

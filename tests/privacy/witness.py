@@ -33,10 +33,13 @@ from tametail.privacy.budget import Approx, Budget, Zcdp, exponential_rate, nois
 from tametail.privacy.choices import choice_rate
 from tametail.privacy.unit import Unit
 from tametail.queries.column import Buckets, Median
+from tametail.queries.crowd import Crowd
 from tametail.queries.groups import KeyCounts, Keyed
 from tametail.queries.paper import Scores
 from tametail.queries.query import GaussianQuery, SumQuery
 from tametail.queries.rows import BallLevels, ColumnMedians, Distances
+
+from .meter import crowd_score
 
 Open = Callable[[], Any]
 """Opens an engine over the records of one neighbour."""
@@ -240,6 +243,12 @@ def _weigh_bucket(both: Any, answer: int | None, _: Any, cost: Budget, unit: Uni
     return float(exponential_rate(cost, monotone=unit is Unit.ADD_REMOVE)) * int(first - second)
 
 
+def _weigh_crowd(both: Any, answer: int, query: Any, cost: Budget, unit: Unit) -> float:
+    rate = exponential_rate(cost, monotone=unit is Unit.ADD_REMOVE) / query.peak
+    first, second = (crowd_score(query, counts, answer) for counts in both)
+    return float(rate) * (first - second)
+
+
 def _weigh_winner(both: Any, answer: int, query: Any, cost: Budget, unit: Unit) -> float:
     rate = exponential_rate(cost) / query.score_sensitivity(unit)
     return float(rate) * int(both[0][answer] - both[1][answer])
@@ -279,6 +288,7 @@ _WEIGH: dict[type[Any], Callable[..., float]] = {
     Median: _weigh_median,
     ColumnMedians: _weigh_medians,
     Buckets: _weigh_bucket,
+    Crowd: _weigh_crowd,
     Scores: _weigh_winner,
     Distances: _weigh_ranks,
     BallLevels: _weigh_ranks,

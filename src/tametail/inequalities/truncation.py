@@ -35,15 +35,19 @@ def best_reach(k: float, n: float, noise: float) -> float:
 def worst_excess(k: float, distance: float) -> float:
     """Bound ``E(Y - distance)+`` for laws with ``E Y = 0`` and ``E|Y|^k <= 1``.
 
-    For a distance d > 0 it is at most ``C_k d^-(k-1)``, and at most ``E|Y|/2 <= 1/2``; and since
-    ``(y + d)+ = y + d + (-y - d)+``, for -d it is at most d more than for d.
+    Let ``h(d) = d + E(Y - d)+ = E max(Y, d)``, which does not fall with d. For d > 0 it is at most
+    ``d + C_k d^-(k-1)``, and at most ``d + E|Y|/2 <= d + 1/2``. The first is least at (k-1)/k,
+    where it is 1, so up to there h is at most 1. Since ``(y + d)+ = y + d + (-y - d)+``, the
+    bound for -d is d more than that for d. It never falls faster than d rises.
 
-    >>> worst_excess(2, 1.0), worst_excess(2, 0.0), worst_excess(2, -1.0)
-    (0.25, 0.5, 1.25)
+    >>> worst_excess(2, 1.0), worst_excess(2, 0.0), worst_excess(2, -1.0), worst_excess(4, 0.7)
+    (0.25, 0.5, 1.25, 0.30000000000000004)
     """
     if distance < 0:
         return -distance + worst_excess(k, -distance)
-    # 1/2 is the smaller one up to here; a power of a tiny distance would overflow.
-    if distance <= (2 * bias_constant(k)) ** (1 / (k - 1)):
+    if k >= 2 and distance <= (k - 1) / k:
+        return min(0.5, 1 - distance)
+    # A power of a tiny distance would overflow.
+    if k < 2 and distance <= (2 * bias_constant(k)) ** (1 / (k - 1)):
         return 0.5
     return float(bias_constant(k) * distance ** (1 - k))

@@ -19,6 +19,7 @@ from tametail.methods.persons.kind import RECORDS_OF_PERSONS, RecordsOfPersons
 from tametail.methods.textbook.method import TEXTBOOK, Textbook
 from tametail.methods.winsorised import column
 from tametail.methods.winsorised import predict as prediction
+from tametail.methods.winsorised.dividing import divide
 from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.notes import Note, few_records, hint, shared_scale
 from tametail.plans import Plan, Step
@@ -58,7 +59,7 @@ class Winsorised:
     def divide(self, request: Request, n: int, budget: Budget) -> tuple[Step, ...] | None:
         """Return the steps, paid from ``budget``."""
         (told,) = column.told_parts(request, n, self.working(budget))
-        return column.divide(told)
+        return divide(told)
 
     def rmse(self, plan: Plan) -> float | tuple[float, ...] | None:
         """Bound the error by the tail assumption; None without one."""
@@ -168,7 +169,7 @@ class Apart:
         """Return the steps with what they cost in all columns; shares are those of one column."""
         whole = self.working(budget)
         each = whole.share(1 / request.dim)
-        found = map(column.divide, column.told_parts(request, n, each))
+        found = map(divide, column.told_parts(request, n, each))
         steps = max(found, key=lambda one: one[0].cost.strength)  # the neediest centre decides
         parts = [step.cost.values()[0] / each.values()[0] for step in steps]
         costs = whole.split(*[part / sum(parts) for part in parts])

@@ -33,10 +33,10 @@ from tametail.methods.groups.plan import GroupPlan, asked, chosen_keys, group_pl
 from tametail.methods.groups.shrink import shrunk
 from tametail.methods.persons.estimate import persons_mean
 from tametail.methods.persons.shares import divide as divide_persons
-from tametail.methods.winsorised import column
 from tametail.methods.winsorised.calibrated import Error
 from tametail.methods.winsorised.column import ColumnPlan
 from tametail.methods.winsorised.counts import Tails, octave_nodes
+from tametail.methods.winsorised.dividing import divide
 from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.notes import Note
 from tametail.plans import COUNT, Plan
@@ -143,7 +143,7 @@ class _Column:
             request.unit, self.persons, None, anywhere, anywhere, request.missing, None,
             request.target, cost, divide_persons(cost, self.persons, needs_spread=False),
         )  # fmt: skip
-        return replace(plan, steps=column.divide(plan)) if self._by_person else plan
+        return replace(plan, steps=divide(plan)) if self._by_person else plan
 
     def _pilot(self, ask: Ask) -> float:
         """Return the private mean of all groups together."""

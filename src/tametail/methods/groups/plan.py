@@ -14,8 +14,9 @@ from tametail.grouping import Groups
 from tametail.keys import Key
 from tametail.methods.apart.estimate import divided
 from tametail.methods.groups import constants as tuned
-from tametail.methods.winsorised.column import ColumnPlan, divide, working
+from tametail.methods.winsorised.column import ColumnPlan, working
 from tametail.methods.winsorised.constants import COUNT_SHARE
+from tametail.methods.winsorised.dividing import divide
 from tametail.plans import COUNT, KEYS, REST, Plan, Step
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, compose
 from tametail.queries.groups import KeyCounts

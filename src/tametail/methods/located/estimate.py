@@ -84,7 +84,7 @@ def _interval(plan: ColumnPlan, total: Sum, confidence: float) -> Interval:
         "truncation": truncation if math.isfinite(truncation) else None,
         "rounding": total.rounding,
     }
-    return Interval(total.mean - above, total.mean + below, MEAN, True, parts, confidence)
+    return Interval(total.mean - above, total.mean + below, MEAN, False, parts, confidence)
 
 
 def _last_above(k: float, scale: float, room: float, margin: float) -> float:

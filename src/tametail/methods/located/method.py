@@ -11,10 +11,10 @@ from tametail.methods.located.estimate import located_mean
 from tametail.methods.winsorised.column import (
     ColumnPlan,
     are_moments,
-    is_in_vain,
     told_parts,
     working,
 )
+from tametail.methods.winsorised.dividing import is_in_vain
 from tametail.plans import Plan, Step
 from tametail.privacy.budget import Budget, Zcdp
 from tametail.request import Request

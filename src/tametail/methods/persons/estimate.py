@@ -26,11 +26,11 @@ from tametail.inequalities.concentration import mean_deviation, second_moment_bo
 from tametail.inequalities.risk import split_risk
 from tametail.means import MEAN, WINSORISED, Estimate, Interval
 from tametail.methods.persons.shares import ROWS_TAIL
-from tametail.methods.winsorised import column
 from tametail.methods.winsorised.clip import choose_clip
 from tametail.methods.winsorised.clip_points import Clip
 from tametail.methods.winsorised.column import ColumnPlan
 from tametail.methods.winsorised.counts import Tails, octave_nodes
+from tametail.methods.winsorised.dividing import divide
 from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.methods.winsorised.reference import Reference
 from tametail.methods.winsorised.sums import squares_bound, squares_query
@@ -100,7 +100,7 @@ def _pilot(plan: ColumnPlan, ask: Ask, index: int) -> float:
     """Return a private mean of the persons' means, which may lie anywhere."""
     cost, anywhere = plan.cost("pilot"), parse_within(None)
     pilot = replace(plan, within=anywhere, possible=anywhere, confidence=None, budget=cost)
-    pilot = replace(pilot, steps=column.divide(pilot))
+    pilot = replace(pilot, steps=divide(pilot))
     return winsorised_mean(pilot, ask.view(PersonMean(index), cost)).value
 
 

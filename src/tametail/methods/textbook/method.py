@@ -10,10 +10,10 @@ from tametail.methods.textbook.estimate import textbook_mean
 from tametail.methods.winsorised.column import (
     ColumnPlan,
     are_bounded,
-    is_in_vain,
     told_parts,
     working,
 )
+from tametail.methods.winsorised.dividing import is_in_vain
 from tametail.plans import Plan, Step
 from tametail.privacy.budget import Budget
 from tametail.request import Request

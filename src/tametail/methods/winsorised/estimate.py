@@ -24,6 +24,7 @@ from tametail.methods.winsorised import where
 from tametail.methods.winsorised.clip import choose_clip, look_again
 from tametail.methods.winsorised.conclude import conclude
 from tametail.methods.winsorised.counts import Tails, octave_nodes
+from tametail.methods.winsorised.dividing import with_count
 from tametail.methods.winsorised.reference import Reference
 from tametail.methods.winsorised.shares import halvings, sample_halvings
 from tametail.methods.winsorised.sums import (
@@ -41,33 +42,21 @@ if TYPE_CHECKING:
     from tametail.ask import Ask
     from tametail.means import Estimate
     from tametail.methods.winsorised.column import ColumnPlan as Plan
-
-
-def _count(plan: Plan, ask: Ask) -> tuple[Plan, Counted | None, int, float]:
-    """Count the records, if that is a step, and again if it was unclear.
-
-    Return the plan with its steps, the count, how often to halve the records for a sample, and by
-    how much they may be fewer than the plan takes them to be.
-    """
-    if not plan.has("count"):
-        return plan, None, halvings(max(plan.n or 0, 1)), 0.0
-    cost, too_many = plan.cost("count"), 0.0
-    (answer,) = ask(Count(), cost)  # line 1
-    if plan.n is None and (unclear := plan.counted_again(answer, cost)) is not None:
-        plan, cost = unclear
-        (answer,) = ask(Count(), cost)
-    doubt = noise_for(cost, 1, 1).quantile(tuned.UNUSUAL)
-    if plan.n is None:
-        plan, too_many = plan.with_count(answer), doubt
-    times = sample_halvings(max(plan.n or 0, 1), answer, doubt)
-    return plan, Counted.asked(answer, cost), times, too_many
+    from tametail.privacy.budget import Budget
 
 
 def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:
     """Run the plan: ask, and conclude from the answers."""
-    plan, known, times, too_many = _count(plan, ask)
-    if not plan.has("centre"):  # bounds or a scale are told, and too few to look at
-        return unseen_mean(plan, ask)
+    known, times, too_many = None, halvings(max(plan.n or 0, 1)), 0.0
+    if plan.has("count"):
+        cost = plan.cost("count")
+        (answer,) = ask(Count(), cost)  # line 1
+        if (unclear := plan.counted_again(answer, cost)) is not None:
+            plan, cost = unclear
+            (answer,) = ask(Count(), cost)
+        plan, known, times, too_many = _planned(plan, answer, cost)
+        if not plan.has("centre"):  # bounds or a scale are told, and too few to look at
+            return unseen_mean(plan, ask)
     size, squares = max(plan.n or 0, 1), math.inf
 
     (low, high), cost = plan.possible, plan.cost("centre")
@@ -110,6 +99,19 @@ def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:
             (answer,) = ask(capped, rest.cost("spread"))
             squares = squares_bound(rest, capped, answer)
     return conclude(plan, clip, tails, total, squares)  # line 25
+
+
+def _planned(plan: Plan, answer: int, cost: Budget) -> tuple[Plan, Counted | None, int, float]:
+    """Return the plan by a private count that had this cost, with its steps, and the count.
+
+    And how often to halve the records for a sample, and by how much they may be fewer than the plan
+    takes them to be; a guess is taken as it is.
+    """
+    doubt, too_many = noise_for(cost, 1, 1).quantile(tuned.UNUSUAL), 0.0
+    if plan.n is None:
+        plan, too_many = with_count(plan, answer), doubt
+    times = sample_halvings(max(plan.n or 0, 1), answer, doubt)
+    return plan, Counted.asked(answer, cost), times, too_many
 
 
 def _elsewhere(plan: Plan, centre: float, tails: Tails, size: float) -> tuple[float, float] | None:
