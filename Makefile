@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 SITE_READY := $(VENV)/.site-ready
 AXE := $(VENV)/axe/.ready
 
-.PHONY: help demo test lint types layers unit audit timing sanitize mutants faults ledger-evidence coverage-privacy theorems reproduce accuracy coverage speed peers pictures screenshots notebook page site pins clean
+.PHONY: help demo test lint types layers unit audit timing sanitize wheel mutants faults ledger-evidence coverage-privacy theorems reproduce accuracy coverage speed peers pictures screenshots notebook page site pins clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -50,6 +50,9 @@ timing: $(READY)  ## what running time says about the records
 
 sanitize: $(READY)  ## the compiled loops with the compiler's sanitizers
 	$(BIN)/python tools/sanitize.py
+
+wheel: $(READY)  ## sdist and wheel, tried in empty environments, with and without a compiler (minutes)
+	$(BIN)/python tools/try_wheels.py
 
 mutants: $(READY)  ## deliberate bugs, and the test that notices each (minutes)
 	$(BIN)/python -m tests.mutants.run

@@ -10,6 +10,7 @@ import os
 import platform
 import shutil
 import subprocess
+import sysconfig
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,12 @@ FLAGS = (
 LIBRARIES = {"_native.so": (), "_native_v3.so": ("-march=x86-64-v3",)}
 
 
+def platform_tag() -> str:
+    """Return the platform of a wheel. The loops are plain C: any Python 3 of it can load them."""
+    name = sysconfig.get_platform().replace("universal2", platform.machine())
+    return name.replace("-", "_").replace(".", "_")
+
+
 class NativeHook(BuildHookInterface):  # type: ignore[type-arg]
     """Puts the compiled loops beside the Python modules."""
 
@@ -53,7 +60,7 @@ class NativeHook(BuildHookInterface):  # type: ignore[type-arg]
                 return
             build_data["artifacts"].append(str(FOLDER / name))
             build_data["pure_python"] = False
-            build_data["infer_tag"] = True
+            build_data["tag"] = f"py3-none-{platform_tag()}"
 
     def _compile(self, compiler: str, options: tuple[str, ...], target: Path) -> bool:
         source = str(target.with_name("_native.c"))

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 from tametail.engines.cells import Floats
 from tametail.engines.kernels.passes import Passes
+from tametail.engines.kernels.threads import threads
 from tametail.engines.survey import Held, Survey
 from tametail.engines.tables import Table
 from tametail.errors import ColumnError, DataError
@@ -43,12 +44,14 @@ class LocalEngine:
         self._progress = progress
         self._start = 0
         self._stop: int | None = None
+        # Whoever wants to see the progress wants to be told by one thread.
+        self._threads = threads() if progress is None else 1
         self._begin(table)
 
     def _begin(self, table: Table) -> None:
         """Forget what passes over another table, or other rows, have seen."""
         self._table = table
-        self._passes = Passes()
+        self._passes = Passes(self._threads)
         self._held: Held | None = None
         self._seen: int | None = None
 

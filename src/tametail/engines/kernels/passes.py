@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, TypeAlias
 
 from tametail.engines.kernels import ball, counts, profile, rows, tournament
 from tametail.engines.kernels.accumulator import Accumulator, Floats
+from tametail.engines.kernels.threads import add_in_threads
 from tametail.queries.column import (
     Buckets,
     ClippedSum,
@@ -75,6 +77,10 @@ PASSES: dict[type[Query[object]], Declared] = {
 }
 
 
+#: Chunks that are taken in before others help: for so few a thread would not pay.
+_ALONE = 4
+
+
 class Passes:
     """What the passes over some records have found, kept by their keys.
 
@@ -86,8 +92,9 @@ class Passes:
     (2,)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, threads: int = 1) -> None:
         self.found: dict[Hashable, Found] = {}
+        self._threads = threads
 
     def answer(self, query: Query[object], chunks: Chunks) -> Exact:
         """Return the exact answer to ``query`` over all chunks, in at most one pass."""
@@ -97,8 +104,10 @@ class Passes:
             self._count_from_profile()
         if key is None or key not in self.found:
             accumulator = declared.begin(query)
-            for chunk in chunks(accumulator.longest):
+            rest = iter(chunks(accumulator.longest))
+            for chunk in islice(rest, _ALONE):
                 accumulator.add(chunk)
+            add_in_threads(accumulator, rest, lambda: declared.begin(query), self._threads)
             found = accumulator.read()
             if key is None:
                 return declared.conclude(query, found)
