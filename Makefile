@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 SITE_READY := $(VENV)/.site-ready
 AXE := $(VENV)/axe/.ready
 
-.PHONY: help demo test lint types layers unit audit timing sanitize wheel mutants faults ledger-evidence coverage-privacy theorems reproduce accuracy coverage speed peers pictures screenshots notebook page site pins clean
+.PHONY: help demo test lint types layers unit audit timing sanitize wheel mutants faults ledger-evidence coverage-privacy theorems reproduce accuracy coverage speed scale peers pictures screenshots notebook page site pins clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -86,8 +86,11 @@ accuracy: $(READY)  ## error over an oracle's; DATA=folder adds its one-column f
 coverage: $(READY)  ## how often the intervals cover, and how wide they are
 	$(BIN)/python benchmarks/coverage.py
 
-speed: $(READY)  ## CPU time over numpy.mean, memory, import time
-	$(BIN)/python benchmarks/speed.py
+speed: $(READY)  ## CPU time over the plain mean: memory, files, Spark, imports; LARGE=1 adds 1e8 records
+	$(BIN)/python benchmarks/speed.py $(if $(LARGE),--large)
+
+scale: $(READY)  ## how the cost grows with rows, columns and groups
+	$(BIN)/python benchmarks/scale.py --rows 100000 1000000 10000000
 
 peers: $(READY)  ## beside other libraries and papers (ten minutes); DATA=folder as above
 	$(BIN)/python benchmarks/peers.py --jobs 2 $(if $(DATA),--data $(DATA))

@@ -11,6 +11,9 @@ Parquet and Spark read the same file: one column, Snappy, row groups of a millio
 is warmed up by one run of each, and reads the file anew each time for `avg` as for ours: nothing is
 cached. (A frame in Spark's own cache is cheaper to read, so that the ratio would be larger.) The
 engine "told" is Parquet with `Moment` and `within`.
+
+Two more tables show how the cost grows with the number of columns (100,000 rows in memory, a delta;
+beside `X.mean(axis=0)`) and of groups (a million rows in memory; beside NumPy's own sums by group).
 """
 
 from __future__ import annotations
@@ -38,6 +41,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000])
     parser.add_argument("--engines", nargs="+", default=list(ENGINES), choices=list(ENGINES))
+    parser.add_argument("--columns", type=int, nargs="*", default=[1, 4, 16, 64, 256, 768])
+    parser.add_argument("--groups", type=int, nargs="*", default=[1, 10, 100, 1000])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--folder", help="where to write the data (default: a temporary folder)")
     parser.add_argument("--job", help=argparse.SUPPRESS)  # a child: the name of what it measures
@@ -48,11 +53,11 @@ def main() -> None:
     columns = (
         "engine",
         "rows",
-        "plain [s]",
-        "private [s]",
+        "plain (s)",
+        "private (s)",
         "ratio",
         "passes",
-        "peak [MB]",
+        "peak (MB)",
         "growth",
     )
     table = Table(*columns, title="CPU time of a private mean over that of a plain one")
@@ -63,7 +68,71 @@ def main() -> None:
             for engine in arguments.engines:
                 table.add_row(*measure(engine, path, rows, arguments.repeats))
             Path(path).unlink()
-    Console(width=110).print(table)
+    console = Console(width=110)
+    console.print(table)
+    for title, measured in (
+        ("columns", by_columns(arguments.columns, arguments.repeats)),
+        ("groups", by_groups(arguments.groups, arguments.repeats)),
+    ):
+        growing = Table(title, "plain (ms)", "private (ms)", "ratio", "growth")
+        for cells in grown(measured):
+            growing.add_row(*cells)
+        console.print(growing)
+
+
+Measured = list[tuple[int, float, float]]
+"""How many there are of something, and the seconds of a plain mean and of a private one."""
+
+
+def by_columns(numbers: list[int], repeats: int) -> Measured:
+    """Measure matrices of 100,000 rows."""
+    import tametail as tt
+
+    found: Measured = []
+    for dim in sorted(numbers):
+        rows = np.random.default_rng(2).lognormal(size=(100_000, dim))
+        plain = best(lambda rows=rows: rows.mean(axis=0), repeats)
+        tt.mean(rows, epsilon=1, delta=1e-6)
+        private = best(lambda rows=rows: tt.mean(rows, epsilon=1, delta=1e-6), repeats)
+        found.append((dim, plain, private))
+    return found
+
+
+def by_groups(numbers: list[int], repeats: int) -> Measured:
+    """Measure a frame of a million rows whose groups are equally large."""
+    import pandas as pd
+
+    import tametail as tt
+
+    found: Measured = []
+    for groups in sorted(numbers):
+        rng = np.random.default_rng(3)
+        values, keys = rng.lognormal(size=1_000_000), rng.integers(groups, size=1_000_000)
+        frame, told = pd.DataFrame({"x": values, "key": keys}), list(range(groups))
+
+        def plain(keys: np.ndarray = keys, values: np.ndarray = values) -> np.ndarray:
+            return np.bincount(keys, values) / np.bincount(keys)
+
+        def private(frame: object = frame, told: list[int] = told) -> object:
+            return tt.mean(frame, "x", by="key", keys=told, epsilon=1)
+
+        private()
+        found.append((groups, best(plain, repeats), best(private, repeats)))
+    return found
+
+
+def grown(measured: Measured) -> list[list[str]]:
+    """Return the cells of a table that shows how the cost grows."""
+    rows, before = [], None
+    for number, plain, private in measured:
+        growth = ""
+        if before is not None:
+            fewer, less = before
+            growth = f"^{np.log(private / less) / np.log(number / fewer):.2f}"
+        before = number, private
+        cells = f"{number:,}", f"{plain * 1e3:.1f}", f"{private * 1e3:.1f}"
+        rows.append([*cells, f"{private / plain:.1f}", growth])
+    return rows
 
 
 def write(path: str, rows: int) -> None:
@@ -164,10 +233,12 @@ def duckdb_mean(path: str, repeats: int) -> dict[str, float]:
 
 def private_parquet(path: str, repeats: int) -> dict[str, float]:
     import tametail as tt
-    from tametail.api import carry_out
+    from tametail.engines.open import open_table
+    from tametail.run import asking, run
 
     passes = Passes()
-    carry_out(tt.plan(epsilon=1), path, COLUMN, passes)
+    engine = open_table(path, COLUMN, progress=passes)
+    run(*asking(tt.plan(epsilon=1).with_names(engine.columns), engine))
     seconds = best(lambda: tt.mean(path, COLUMN, epsilon=1), repeats)
     return report(seconds, passes.count)
 

@@ -1,12 +1,15 @@
 """CPU time of ``tametail.mean`` over that of the plain mean: columns, vectors, imports.
 
-    python benchmarks/speed.py                        all rows of docs/performance.md but files
+    python benchmarks/speed.py                        all rows of docs/performance.md
     python benchmarks/speed.py --beside OTHER/src     the same, beside another version
     python benchmarks/speed.py --quick                a tenth of the records
+    python benchmarks/speed.py --large                100,000,000 records, too
 
 Times are CPU times of all threads, the least of several runs that take turns with the plain mean in
 one process; every version has a process of its own. The import is timed in processes of its own,
-without what NumPy takes.
+without what NumPy takes. Files and Spark are measured by `benchmarks/scale.py`, each job in a
+process of its own, beside DuckDB's and Spark's `avg`. A pass may take all cores; CPU time counts
+them all.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
 import tracemalloc
 from collections.abc import Callable
@@ -26,7 +30,29 @@ from typing import Any
 import numpy as np
 from rich.table import Table
 
+import scale
 from _common import console
+
+#: What a row may be at most, by how its name begins.
+REQUIRED = {
+    "10,000,000 records, nothing": "5",
+    "10,000,000 records, Moment": "5",
+    "10,000,000 records, no compiler": "25",
+    "1,000 records": "5 ms",
+    "vectors, 1,000,000 x 50": "5",
+    "vectors, 100,000 x 768": "12",
+    "import": "30 ms",
+    "in memory, over numpy.mean, 100,000,000": "3",
+    "Parquet, over DuckDB's avg, 100,000,000": "2.2",
+    "Spark, over Spark's avg, 20,000,000": "5.5",
+}
+
+#: The engines of benchmarks/scale.py, and what stands beside them.
+ANCHORS = {
+    "memory": "in memory, over numpy.mean",
+    "parquet": "Parquet, over DuckDB's avg",
+    "spark": "Spark, over Spark's avg",
+}
 
 #: For every row of the table: ratio, milliseconds, megabytes.
 Numbers = dict[str, dict[str, float]]
@@ -115,6 +141,21 @@ def measure(scale: float, repeats: int) -> Numbers:
     return found
 
 
+def measure_files(sizes: dict[str, list[int]], repeats: int) -> Numbers:
+    """Measure files, Spark and large arrays: the anchor, then this version, in turn."""
+    found: Numbers = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for size in sorted({size for some in sizes.values() for size in some}):
+            path = str(Path(folder) / f"{size}.parquet")
+            scale.write(path, size)
+            for engine in (name for name, some in sizes.items() if size in some):
+                plain, private = (scale.child(job, path, repeats) for job in scale.ENGINES[engine])
+                numbers = {"ratio": private["cpu"] / plain["cpu"], "ms": private["cpu"] * 1e3}
+                found[f"{ANCHORS[engine]}, {size:,} records"] = numbers
+            Path(path).unlink()
+    return found
+
+
 def measured_at(path: Path | None, options: list[str]) -> Numbers:
     """Measure a version in a process of its own."""
     environment = dict(os.environ)
@@ -137,15 +178,20 @@ def show(versions: dict[str, Numbers]) -> None:
     table.add_column("tametail.mean")
     for name in versions:
         table.add_column(name, justify="right")
+    table.add_column("required", justify="right")
     for row in next(iter(versions.values())):
         cells = []
         for found in versions.values():
-            numbers = found[row]
+            numbers = found.get(row, {})
+            if not numbers:
+                cells.append("")
+                continue
             parts = [f"{numbers['ratio']:.1f}"] if "ratio" in numbers else []
             parts += [f"{numbers['ms']:.1f} ms"]
             parts += [f"{numbers['MB']:.1f} MB"] if "MB" in numbers else []
             cells.append("   ".join(parts))
-        table.add_row(row, *cells)
+        limit = next((text for start, text in REQUIRED.items() if row.startswith(start)), "")
+        table.add_row(row, *cells, limit)
     console.print(table)
 
 
@@ -154,6 +200,7 @@ def main() -> None:
     parser.add_argument("--beside", type=Path, help="the sources of another version")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--quick", action="store_true", help="a tenth of the records")
+    parser.add_argument("--large", action="store_true", help="100,000,000 records, too")
     parser.add_argument("--json", action="store_true", help="print the numbers of this process")
     arguments = parser.parse_args()
     if arguments.json:
@@ -162,6 +209,11 @@ def main() -> None:
         return
     options = [f"--repeats={arguments.repeats}", *(["--quick"] if arguments.quick else [])]
     versions = {"this version": measured_at(None, options)}
+    many = 10**6 if arguments.quick else 10**7
+    sizes = {"parquet": [many], "spark": [2 * many]}
+    if arguments.large:
+        sizes["memory"], sizes["parquet"] = [10**8], [many, 10**8]
+    versions["this version"] |= measure_files(sizes, arguments.repeats)
     if arguments.beside is not None:
         versions["beside it"] = measured_at(arguments.beside, options)
     show(versions)
