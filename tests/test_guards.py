@@ -34,6 +34,10 @@ CHOSEN = {
     "winsorised means, columns apart": (ROWS, {"epsilon": 3}),
     "mean of the records of persons": (FRAME, {"column": "paid", "epsilon": 1, "person": "who"}),
     "clamped mean": (RECORDS, {"epsilon": 0.01, "tail": tt.Bounded(0, 50), "n": 4000}),
+    "clamped mean around a crowd": (
+        RECORDS,
+        {"epsilon": 0.01, "tail": tt.Moment(2, 5.0), "n": 4000, "within": 1000},
+    ),
     "means by group": (FRAME, {"column": "paid", "epsilon": 1, "by": "state", "keys": [0, 1, 2]}),
     "means by group, of persons": (
         FRAME,
@@ -128,6 +132,9 @@ SUITES = {
     "SqlTable": ("sql/test_rows.py", 'open_table(columns=["x", "y"], **'),
     "StreamedPersons": ("sql/test_rows.py", 'open_table(columns="x", person='),
     "StreamedGroups": ("sql/test_rows.py", 'open_groups(columns="x", by='),
+    "SqlPersons": ("sql/test_rows.py", 'open_table(columns="x", person='),
+    "SqlGroups": ("sql/test_rows.py", 'open_groups(columns="x", by='),
+    "SqlKeyed": ("sql/test_rows.py", ".grouped(keys, other=other)"),
     "NumbersTable": ("sql/test_column.py", 'open_table(columns="x", **'),
     "StreamTable": ("sql/test_column.py", "open_table(columns=column, where="),
 }
