@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 SITE_READY := $(VENV)/.site-ready
 AXE := $(VENV)/axe/.ready
 
-.PHONY: help demo test lint types layers unit audit timing sanitize wheel mutants faults ledger-evidence coverage-privacy theorems reproduce accuracy coverage speed scale peers pictures screenshots notebook page site pins clean
+.PHONY: help demo test lint types layers unit audit timing sanitize wheel mutants faults ledger-evidence coverage-privacy theorems reproduce accuracy coverage speed scale peers pictures screenshots newcomer notebook page site pins clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -86,8 +86,9 @@ accuracy: $(READY)  ## error over an oracle's; DATA=folder adds its one-column f
 coverage: $(READY)  ## how often the intervals cover, and how wide they are
 	$(BIN)/python benchmarks/coverage.py
 
-speed: $(READY)  ## CPU time over the plain mean: memory, files, Spark, imports; LARGE=1 adds 1e8 records
+speed: $(READY)  ## CPU time over the plain mean: memory, files, Spark, imports; the page; LARGE=1 adds 1e8 records
 	$(BIN)/python benchmarks/speed.py $(if $(LARGE),--large)
+	$(BIN)/python benchmarks/page_speed.py
 
 scale: $(READY)  ## how the cost grows with rows, columns and groups
 	$(BIN)/python benchmarks/scale.py --rows 100000 1000000 10000000
@@ -101,6 +102,9 @@ pictures: $(READY)  ## draw the pictures of README and site again
 
 screenshots: $(READY)  ## every view of the page, light, dark and phone, into docs (needs Chromium)
 	$(BIN)/python tools/screenshots.py
+
+newcomer:  ## what a newcomer does, from a bare clone: README, wheel, page (minutes)
+	$(PYTHON) tools/newcomer.py
 
 notebook: $(READY)  ## execute the example notebook of the docs again
 	$(BIN)/python tools/make_notebook.py --write

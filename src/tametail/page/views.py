@@ -23,7 +23,7 @@ from tametail.page.folder import LEDGER, Folder
 from tametail.page.forms import DEFAULTS, Asked, Form, asked, budget_of, parse_of, planned
 from tametail.page.guard import FAILED
 from tametail.page.takeaway import command_line, notebook, python_script
-from tametail.pictures.planning import plan_picture
+from tametail.pictures.planning import curve_of, plan_picture
 from tametail.privacy.budget import parse_budget
 from tametail.release import Release
 from tametail.report.document import both, facts, report_text, result_parts
@@ -83,7 +83,7 @@ class Views:
                 "half_width": made.half_width(confidence),
                 "in_units": made.tails[0] is not None,
                 "confidence": f"{100 * confidence:g}%",
-                "pictures": _both(lambda width: plan_picture(made, width)),
+                "pictures": _both(partial(plan_picture, made, curve=curve_of(made, steps=2))),
                 "bar": _both(lambda width: steps_bar([step[:2] for step in shares], width)),
                 "steps": shares,
                 "carried": urlencode([(k, v) for k, vs in form.fields.items() for v in vs]),

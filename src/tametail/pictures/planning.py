@@ -38,12 +38,14 @@ class Curve:
     floor_label: str
 
 
-def curve_of(plan: PlanView) -> Curve:
+def curve_of(plan: PlanView, steps: int = 4) -> Curve:
     """Return what a picture of a plan shows.
 
     With a ``Moment`` both curves are bounds over all laws that it allows: the plan's error, and
     :func:`tametail.theory.lower_bound` with and without privacy, whichever is larger. Otherwise
-    the curve below is the error of the plain mean, without any privacy.
+    the curve below is the error of the plain mean, without any privacy. ``steps`` is the number of
+    points in a factor of ten: 2 are enough for ``Moment(2, ...)``, where straight lines between
+    them are off by 0.3% at most.
 
     >>> import tametail as tt
     >>> curve = curve_of(tt.plan(n=1000, epsilon=1))
@@ -51,7 +53,14 @@ def curve_of(plan: PlanView) -> Curve:
     (1000, True)
     """
     around = plan.n or _USUAL_SIZE
-    sizes = tuple(sorted({max(2, round(around * 10 ** (step / 4))) for step in range(-8, 9)}))
+    sizes = tuple(
+        sorted(
+            {
+                max(2, round(around * 10 ** (step / steps)))
+                for step in range(-2 * steps, 2 * steps + 1)
+            }
+        )
+    )
     plans = [plan.for_size(size) for size in sizes]
     label, floor = _floor(plan, sizes)
     if _tail(plan) is None:
@@ -85,14 +94,16 @@ def _floor(plan: PlanView, sizes: tuple[int, ...]) -> tuple[str, list[float]]:
     return "the plain mean, without privacy", [deviation / n**0.5 for n in sizes]
 
 
-def plan_picture(plan: PlanView, width: float = 720.0) -> str:
+def plan_picture(plan: PlanView, width: float = 720.0, curve: Curve | None = None) -> str:
     """Return the predicted error against n, over what cannot be beaten.
+
+    ``curve`` is what :func:`curve_of` returned, for those who draw it more than once.
 
     >>> import tametail as tt
     >>> "number of records" in plan_picture(tt.plan(n=1000, epsilon=1))
     True
     """
-    curve = curve_of(plan)
+    curve = curve or curve_of(plan)
     known = [(n, error) for n, error in zip(curve.sizes, curve.errors, strict=True) if error]
     if not known:
         return ""
@@ -116,7 +127,7 @@ def plan_picture(plan: PlanView, width: float = 720.0) -> str:
         drawn.append(element("circle", cx=x, cy=y, r=6.0, fill=ACCENT))
         drawn.append(words(f"{here:.3g}", x + 12, y - 10, font_weight=600))
     drawn += _key(curve, str(plan.budget), left + 12, bottom - 34)
-    told = "; ".join(f"at {n:,}: {error:.3g}" for n, error in known[::4])
+    told = "; ".join(f"at {n:,}: {error:.3g}" for n, error in known[:: max(1, len(known) // 4)])
     if here is not None:
         told = f"at {plan.n:,}, as planned: {here:.3g}; {told}"
     title = f"{curve.error_label.replace(chr(10), ' ')}, by the number of {plan.unit.thing}s"
