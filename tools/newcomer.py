@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[1]
 
 
 def run(*command: str | Path, cwd: Path) -> str:
-    """Run a command as a newcomer would, and return what it prints; a warning of ours is a failure."""
+    """Run a command and return what it prints; a failure, or a warning of ours, ends it all."""
     print(f"$ {' '.join(map(str, command))}", flush=True)
     without = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(  # noqa: S603 - what stands below
