@@ -278,7 +278,7 @@ class Plan:
 
     @property
     def advice(self) -> tuple[str, ...]:
-        """What would help, if the plan expects trouble: the texts of :attr:`foreseen`."""
+        """What would help, if the plan expects trouble; ``foreseen`` has it as notes."""
         return tuple(note.text for note in self.foreseen)
 
     @property

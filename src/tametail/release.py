@@ -180,7 +180,7 @@ class Release:
 
     @property
     def value(self) -> float | Floats:
-        """The mean: a number for one row, an array for more."""
+        """The mean, as a number for one row and as an array for more."""
         values = [row.value for row in self.means]
         return values[0] if len(values) == 1 else np.array(values)
 

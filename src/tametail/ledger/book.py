@@ -202,7 +202,7 @@ class Ledger:
 
     @property
     def head(self) -> str:
-        """The hash of the last entry: note it elsewhere, and a cut-off end will show."""
+        """The hash of the last entry; note it elsewhere, and a cut-off end will show."""
         with self._storage.reading() as rows:
             last = rows.last()
         return last[1] if last else START

@@ -41,7 +41,7 @@ class Ticket:
     dataset: str
     release_id: str
     head: str
-    """The hash of the charge: note it elsewhere, and a ledger that was cut off shows."""
+    """The hash of the charge; note it elsewhere, and a ledger that was cut off shows."""
     stored: str | None
     _request: str = field(repr=False)
     _storage: Storage = field(repr=False)

@@ -58,7 +58,7 @@ def lower_bound(
     Under ``unit="add-remove"`` a replaced record is two steps: epsilon doubles, rho is multiplied
     by 4 and delta by ``1 + e^eps``. With neither epsilon nor rho it is the floor without
     privacy: a normal mean that may be anywhere cannot be known better than ``sigma/sqrt(n)``,
-    g is 1 for H > 0, and in one dimension there is :func:`coin_floor`. The private bound does not
+    g is 1 for H > 0, and in one dimension there is ``coin_floor``. The private bound does not
     contain this floor; both hold.
 
     In d dimensions a record falls on coordinate j with probability p, on at most one, with sign

@@ -91,7 +91,7 @@ def bucket_count(R: float, radius: float) -> int:
     """Return ``N = 2B + 2`` buckets of width 2r, ``B = ceil(R / 2r)``; 1 if ``R <= 2r``.
 
     The buckets ``j = -B-1..B`` with edges 2rj cover [-R - r, R + r]. If ``R <= 2r``, there is
-    nothing to locate (:func:`range_side`).
+    nothing to locate (``range_side``).
 
     >>> bucket_count(1000, 5.0), bucket_count(10, 5.0)
     (202, 1)
