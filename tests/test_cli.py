@@ -119,7 +119,7 @@ def test_doubt_and_too_little_are_said(run, claims):
         (["mean", "FILE", "--column", "amuont", "--epsilon", "1"], 4, "did you mean 'amount'?"),
         (["mean", "FILE", "--epsilon", "1"], 4, "write column=..., one of"),
         (["mean", "no.csv", "--column", "a", "--epsilon", "1"], 4, "there is no file 'no.csv'"),
-        (["mean", "--epsilon", "1"], 2, "Missing argument 'FILE'"),
+        (["mean", "--epsilon", "1"], 2, "Missing argument 'DATA'"),
         (["mean", "FILE", "--epsilon", "1", "--moment", "2"], 2, "form K:SCALE, such as 2:1000"),
         (["mean", "FILE", "--epsilon", "1", "--bounds", "a:b"], 2, "form LOW:HIGH"),
         (["mean", "FILE", "--epsilon", "1", "--within", "1:2:3"], 2, "form R or LOW:HIGH"),

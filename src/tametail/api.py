@@ -347,8 +347,10 @@ def carry_out(
 def _planned(asked: Said | Plan, engine: Engine) -> Plan:
     """Return the plan for the columns that were opened."""
     if isinstance(asked, Plan):
-        return asked.with_names(engine.columns)
-    return Plan.of(asked.about(engine.columns))
+        planned = asked.with_names(engine.columns)
+    else:
+        planned = Plan.of(asked.about(engine.columns))
+    return replace(planned, reading=getattr(engine, "reading", None))
 
 
 def _paid(payment: Payment, plan: Plan, engine: Engine, data: object) -> Release:

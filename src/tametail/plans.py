@@ -136,6 +136,8 @@ class Plan:
     n: int | None
     method: str
     steps: tuple[Step, ...]
+    reading: str | None = None
+    """How the records are read, where that was a choice: in a database, or streamed from one."""
 
     @classmethod
     def of(cls, request: Request) -> Plan:
@@ -245,7 +247,9 @@ class Plan:
 
     def with_size(self, size: int) -> Plan:
         """Return the plan for data of this public size; steps that were fixed stay as they are."""
-        return _methods().plan(self.request, size) if self.n is None else replace(self, n=size)
+        if self.n is not None:
+            return replace(self, n=size)
+        return replace(_methods().plan(self.request, size), reading=self.reading)
 
     def for_size(self, size: int) -> Plan:
         """Return the plan that would have been made for data of this size."""
@@ -295,7 +299,8 @@ class Plan:
     def __str__(self) -> str:
         from tametail.explain import describe_plan
 
-        return describe_plan(self, _methods().find(self.method).reasons(self))
+        reasons = _methods().find(self.method).reasons(self)
+        return describe_plan(self, (*reasons, *([self.reading] if self.reading else [])))
 
     def shares(self) -> tuple[tuple[str, float, str], ...]:
         """Return each step's name, its part of the budget in percent, and what it is for.
@@ -328,13 +333,14 @@ class Plan:
 
     def to_dict(self) -> Json:
         """Return plain values, ready for JSON."""
-        return {
+        found: Json = {
             "format": FORMAT,
             "request": self.request.to_dict(),
             "n": self.n,
             "method": self.method,
             "steps": [step.to_dict() for step in self.steps],
         }
+        return found if self.reading is None else found | {"reading": self.reading}
 
     @classmethod
     def from_dict(cls, record: Json) -> Plan:
@@ -353,7 +359,9 @@ class Plan:
                 for step in record["steps"]
             ]
             n = None if record["n"] is None else count(n=record["n"])
-            made = cls(Request.from_dict(record["request"]), n, record["method"], tuple(steps))
+            request, said = Request.from_dict(record["request"]), record.get("reading")
+            reading = None if said is None else str(said)[:_LONGEST_READING]
+            made = cls(request, n, record["method"], tuple(steps), reading)
         except TametailError:
             raise
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
@@ -391,6 +399,9 @@ class Plan:
                 f"the steps of the plan cost {self.spending}, beyond its {self.budget}."
             )
 
+
+#: A longer text does not say how data are read.
+_LONGEST_READING = 300
 
 _REFUSAL = "this is not a plan: write what Plan.to_json() or Plan.to_dict() gave."
 

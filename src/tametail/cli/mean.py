@@ -21,7 +21,8 @@ from tametail.report.export import csv_text
 
 
 @click.command("mean")
-@click.argument("file")
+@click.argument("data")
+@click.option("--table", help="The table, if DATA is a database.")
 @click.option(
     "--column",
     "columns",
@@ -45,7 +46,8 @@ from tametail.report.export import csv_text
 def mean_command(
     ctx: click.Context,
     /,
-    file: str,
+    data: str,
+    table: str | None,
     columns: tuple[str, ...],
     where: str | None,
     plan_file: str | None,
@@ -59,7 +61,11 @@ def mean_command(
     dry_run: bool,
     **request: Any,
 ) -> None:
-    """Release the mean of a column, or of several columns, of FILE (Parquet or CSV)."""
+    """Release the mean of a column, or of several columns, of DATA.
+
+    DATA is a Parquet or CSV file; or, with --table, a database: postgresql://host/db, or a file of
+    DuckDB or SQLite. A password is read from PGPASSWORD or ~/.pgpass.
+    """
     _check_outputs(as_json, answers, report)
     written = parse_of(request)
     if plan_file is None:
@@ -76,10 +82,10 @@ def mean_command(
         else Payment.parse(place, dataset, release_id)
     )
     if dry_run:
-        click.echo(_quote(payment, planned, file))
+        click.echo(_quote(payment, planned, locator_of(data, table)))
         return
     with progress() as tell:
-        release = carry_out(planned, file, columns or None, tell, payment)
+        release = carry_out(planned, data, columns or None, tell, payment, table)
     if as_csv:
         click.echo(csv_text(release), nl=False)
     elif as_json:
@@ -107,14 +113,12 @@ def _from_environment(ctx: click.Context) -> bool:
     return ctx.get_parameter_source("place") is not click.core.ParameterSource.COMMANDLINE
 
 
-def _quote(payment: Payment | None, planned: Plan, file: str) -> str:
+def _quote(payment: Payment | None, planned: Plan, locator: str | None) -> str:
     if payment is None:
         return f"price: {planned.budget}; no ledger is charged"
     unit = planned.unit
     return str(
-        payment.quote(
-            budget=planned.budget, unit=unit.value, person=unit.person, locator=locator_of(file)
-        )
+        payment.quote(budget=planned.budget, unit=unit.value, person=unit.person, locator=locator)
     )
 
 

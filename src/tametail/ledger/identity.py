@@ -11,7 +11,7 @@ import os
 import re
 from pathlib import Path
 from typing import Final
-from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.parse import parse_qs, unquote, urlsplit, urlunsplit
 
 from tametail._shown import shown
 from tametail.errors import ParameterError
@@ -19,6 +19,7 @@ from tametail.errors import ParameterError
 _NAME: Final = re.compile(r"[^\W_][\w.:@ /+-]{0,199}")
 _WILD: Final = re.compile(r"[*?\[]")
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_SERVER: Final = re.compile(r"postgres(ql)?://")
 _LONGEST_ID: Final = 200
 
 
@@ -47,14 +48,22 @@ def check_release_id(release_id: object) -> str:
     )
 
 
-def locator_of(data: object) -> str | None:
+def locator_of(data: object, table: str | None = None) -> str | None:
     """Return where data lie; None for frames, arrays and streams, which have no place.
+
+    A table is told from others of its database by its name behind a ``#``.
 
     >>> locator_of("s3://key:secret@bucket/claims.parquet?versionId=3")
     's3://bucket/claims.parquet'
     >>> locator_of([1.0, 2.0]) is None, locator_of("-") is None
     (True, True)
     """
+    if table is not None:
+        parts = [part.strip('"') for part in table.split(".")][-2:]
+        if isinstance(data, str) and _SERVER.match(data):
+            return table_of(_server(data), *parts)
+        place = locator_of(data)
+        return None if place is None else table_of(place, *parts)
     if isinstance(data, str) and _ADDRESS.match(data):
         return _address(data)
     if not isinstance(data, str | bytes | os.PathLike):
@@ -66,6 +75,35 @@ def locator_of(data: object) -> str | None:
     if wild and not os.path.exists(text):  # a pattern: its fixed folder stands for all that match
         text = os.path.dirname(text[: wild.start()]) or "."
     return _storable(Path(os.path.realpath(text)).as_posix())
+
+
+def table_of(place: str, *parts: str) -> str:
+    """Return where a table of a database lies; the usual schema is left out.
+
+    >>> table_of("/data/claims.duckdb", "main", "visits"), table_of("/data/a.db", "old", "visits")
+    ('/data/claims.duckdb#visits', '/data/a.db#old.visits')
+    """
+    shown_parts = parts[1:] if len(parts) > 1 and parts[0] in ("public", "main") else parts
+    return f"{place}#{'.'.join(shown_parts)}"
+
+
+def server_address(host: str, port: object, database: str) -> str:
+    """Return where a database of PostgreSQL lies; a socket, and this machine, are localhost.
+
+    >>> server_address("/var/run/postgresql", "", "claims")
+    'postgresql://localhost:5432/claims'
+    """
+    here = host in ("", "127.0.0.1", "::1") or host.startswith(("/", "@"))
+    return f"postgresql://{'localhost' if here else host.lower()}:{port or 5432}/{database}"
+
+
+def _server(address: str) -> str:
+    """Return what an address of PostgreSQL says of the place; user and password are left out."""
+    parts = urlsplit(address)
+    options = {name: values[0] for name, values in parse_qs(parts.query).items()}
+    database = unquote(parts.path.lstrip("/")) or unquote(parts.username or "")
+    host = options.get("host", unquote(parts.hostname or ""))
+    return server_address(host, options.get("port", parts.port), options.get("dbname", database))
 
 
 def _storable(path: str) -> str:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from tametail.engines.sql.dialects import DUCKDB, Declared
 from tametail.engines.sql.sessions import BATCH, Row, Session, Streamed, no_table, parts_of
 from tametail.errors import MissingExtraError, ParameterError
+from tametail.ledger.identity import table_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -200,7 +201,7 @@ class DuckTableSession(_DuckSession):
             self.rows("SELECT database_name, path FROM duckdb_databases()")
         )
         path = files.get(found[0][0])
-        self.locator = f"{os.path.realpath(path)}#{_short(*found[0])}" if path else None
+        self.locator = table_of(os.path.realpath(path), *found[0][1:]) if path else None
 
     def close(self) -> None:
         """End the transaction and the cursor."""

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from tametail.engines.sql.dialects import SQLITE, Declared
 from tametail.engines.sql.sessions import BATCH, Row, Session, no_table, parts_of
+from tametail.ledger.identity import table_of
 
 
 class SqliteSession(Session):
@@ -56,7 +57,7 @@ class SqliteSession(Session):
         self.columns: dict[str, Declared] = dict.fromkeys((column for (column,) in columns), None)
         files = {row[1]: row[2] for row in self.rows("PRAGMA database_list")}
         path = files.get(schema)
-        self.locator = f"{os.path.realpath(path)}#{name}" if path else None
+        self.locator = table_of(os.path.realpath(path), name) if path else None
 
     def rows(self, text: str) -> list[Row]:
         """Return all rows that a question gives."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import parse_qs, unquote, urlsplit
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 
@@ -21,6 +21,7 @@ from tametail.engines.sql.sessions import (
     to_arrow,
 )
 from tametail.errors import DataError, MissingExtraError, ParameterError
+from tametail.ledger.identity import server_address, table_of
 
 if TYPE_CHECKING:
     import psycopg
@@ -95,36 +96,6 @@ def shown_address(address: str) -> str:
     return f"postgresql://{host}{parts.path}"
 
 
-def address_of(host: str, port: object, database: str) -> str:
-    """Return where a database lies; a socket, and every name of this machine, is localhost.
-
-    >>> address_of("/var/run/postgresql", "", "claims")
-    'postgresql://localhost:5432/claims'
-    """
-    here = host in ("", "127.0.0.1", "::1", "[::1]") or host.startswith(("/", "@"))
-    return f"postgresql://{'localhost' if here else host.lower()}:{port or 5432}/{database}"
-
-
-def locator_of_address(address: str, table: str) -> str:
-    """Return where a table lies by its address alone, before it is opened.
-
-    >>> locator_of_address("postgres://ann:secret@db.example/claims", "public.visits")
-    'postgresql://db.example:5432/claims#visits'
-    """
-    parts = urlsplit(address)
-    options = {name: values[0] for name, values in parse_qs(parts.query).items()}
-    host = options.get("host", unquote(parts.netloc.rpartition("@")[2].partition(":")[0]))
-    database = options.get(
-        "dbname", unquote(parts.path.lstrip("/")) or unquote(parts.username or "")
-    )
-    place = address_of(host, options.get("port", parts.port), database)
-    return f"{place}#{_short(*parts_of(table)[-2:])}"
-
-
-def _short(*parts: str) -> str:
-    return ".".join(parts[1:] if len(parts) > 1 and parts[0] == "public" else parts)
-
-
 class PostgresSession(Session):
     """A table or a view of PostgreSQL."""
 
@@ -187,7 +158,7 @@ class PostgresSession(Session):
 
     def _find(self, name: str, table: str) -> None:
         info = self._connection.info
-        place = address_of(info.host, info.port, info.dbname)
+        place = server_address(info.host, info.port, info.dbname)
         self.shown = place
         found = self.rows(_TABLE.format(name=POSTGRESQL.text(name)))
         if not found:
@@ -199,7 +170,7 @@ class PostgresSession(Session):
         # Rows of a plain table keep their places in a snapshot.
         self._is_plain = kind in ("r", "m") and method == "heap" and not has_children
         self.source = POSTGRESQL.identifier(schema, relation)
-        self.locator = f"{place}#{_short(schema, relation)}"
+        self.locator = table_of(place, schema, relation)
         declared = self.rows(_COLUMNS.format(oid=self._oid))
         self.columns = {
             column: "text" if sort == "e" else _TYPES.get(kind) for column, kind, sort in declared

@@ -1,0 +1,334 @@
+"""What goes wrong is said in our own words, with what it has cost, and nothing of the data."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from urllib.parse import quote, urlsplit
+
+import numpy as np
+import pytest
+
+import tametail as tt
+from tametail.engines.open import open_table
+from tametail.errors import ColumnError, DataError, ParameterError
+from tametail.queries.column import Count, Median, TailNodes
+
+SPENT, NOT_SPENT = "counts as spent", "Nothing was spent"
+ROWS = 400
+
+
+@pytest.fixture
+def table(postgres):
+    made = postgres.make({"x": [float(i) for i in range(ROWS)]}, {"x": "double"})
+    return made["table"]
+
+
+@pytest.fixture
+def view(postgres, table):
+    """Make a view of the table with another column for x."""
+
+    def make(column, more=""):
+        name = f"{table}_view"
+        chosen = f"SELECT {column} FROM {table}{more}"
+        postgres.connection.execute(f"CREATE OR REPLACE VIEW {name} AS {chosen}")
+        return name
+
+    return make
+
+
+def everything_said(error):
+    return "".join(traceback.format_exception(error))
+
+
+def mean(data, table, **more):
+    return tt.mean(data, "x", table=table, epsilon=1, **more)
+
+
+def with_option(address, option):
+    mark = "&" if "?" in address else "?"
+    return f"{address}{mark}options={quote(option)}"
+
+
+class TestServer:
+    def test_a_release_in_the_database(self, postgres, table):
+        release = mean(postgres.address, table)
+        assert tt.replay(release.plan, release.answers) == release
+        assert "PostgreSQL" in str(release.plan)
+
+    def test_the_right_to_read_is_enough(self, postgres, table):
+        role = f"reader_{table}"
+        postgres.connection.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
+        address = urlsplit(postgres.address)
+        theirs = address._replace(netloc=f"{role}:x@{address.netloc.rpartition('@')[2]}").geturl()
+        with pytest.raises(DataError, match="may not read") as caught:
+            mean(theirs, table)
+        assert NOT_SPENT in str(caught.value)
+        postgres.connection.execute(f"GRANT SELECT ON {table} TO {role}")
+        assert mean(theirs, table, person=None).guarantee.epsilon == 1
+        postgres.connection.execute(f"DROP OWNED BY {role}; DROP ROLE {role}")
+
+    def test_a_server_that_is_not_there(self):
+        word = "sec" + "ret"  # a traceback shows lines of the source
+        address = f"postgresql://zoe:{word}@localhost:1/db?password={word}2"
+        with pytest.raises(DataError, match=r"postgresql://localhost:1/db cannot be") as caught:
+            mean(address, "t")
+        assert NOT_SPENT in str(caught.value)
+        assert word not in everything_said(caught.value)
+        assert "zoe" not in str(caught.value)
+
+    def test_a_statement_that_takes_too_long(self, postgres, view):
+        slow = with_option(postgres.address, "-cstatement_timeout=100")
+        with pytest.raises(DataError, match="statement_timeout") as caught:
+            mean(slow, view("x + length(pg_sleep(0.01)::text) AS x"))
+        assert SPENT in str(caught.value)
+
+    @pytest.mark.parametrize(
+        ("function", "said"), [("cancel", "cancelled"), ("terminate", "closed the connection")]
+    )
+    def test_others_end_it(self, postgres, view, function, said):
+        name = view("x + length(pg_sleep(0.02)::text) AS x")
+        end = threading.Thread(target=_end_soon, args=(postgres, name, function))
+        end.start()
+        with pytest.raises(DataError, match=said) as caught:
+            mean(postgres.address, name)
+        end.join()
+        assert SPENT in str(caught.value)
+
+    def test_a_record_that_makes_a_view_fail_is_not_quoted(self, postgres, view):
+        name = view("CAST('SECRET' || x AS float8) AS x")
+        with pytest.raises(DataError, match="could not compute an answer") as caught:
+            mean(postgres.address, name)
+        assert SPENT in str(caught.value)
+        assert "SECRET" not in everything_said(caught.value)
+
+    def test_a_view_that_changes_is_noticed(self, postgres, view):
+        from tametail.engines.sql.column import CHANGES
+
+        name = view("x", ", generate_series(1, 1 + (random() * 9)::int)")
+        engine = open_table(postgres.address, "x", table=name)
+
+        def ask_often():
+            for _ in range(60):
+                engine.answer(Median(1, -np.inf, np.inf))
+                del engine.size  # counted anew
+
+        with pytest.raises(DataError) as caught:
+            ask_often()
+        assert str(caught.value) == CHANGES
+        engine.close()
+
+    def test_names_are_quoted(self, postgres, table):
+        odd = f'{table}; "DROP'
+        postgres.connection.execute(
+            'CREATE TABLE "{}" AS SELECT x AS "x "" %s ;" FROM {}'.format(
+                odd.replace('"', '""'), table
+            )
+        )
+        quoted = '"{}"'.format(odd.replace('"', '""'))
+        release = tt.mean(postgres.address, 'x " %s ;', table=quoted, epsilon=1)
+        assert release.guarantee.epsilon == 1
+
+    def test_what_is_not_there(self, postgres, table):
+        with pytest.raises(DataError, match=f"did you mean table='{table}'"):
+            mean(postgres.address, table + "x")
+        with pytest.raises(ColumnError, match="no column 'y'"):
+            tt.mean(postgres.address, "y", table=table, epsilon=1)
+        with pytest.raises(ParameterError, match="say which table"):
+            tt.mean(postgres.address, "x", epsilon=1)
+        with pytest.raises(ParameterError, match="no name of a table"):
+            mean(postgres.address, "a.b.c.d")
+
+    def test_one_snapshot_for_all_questions(self, postgres, table):
+        engine = open_table(postgres.address, "x", table=table)
+        assert engine.answer(Count()) == (ROWS,)
+        postgres.connection.execute(f"INSERT INTO {table} SELECT 1e9 FROM generate_series(1, 50)")
+        nodes = TailNodes(0.0, 20, 40, counted=True)
+        assert engine.answer(nodes)[-1] == 32 * ROWS
+        assert len(engine._sample(0)) == engine.size == ROWS
+        engine.close()
+
+    def test_statements_hold_nothing_of_the_data(self, postgres):
+        """The same questions about other records are the same texts, but for coins."""
+        found = []
+        for numbers in ([1.0, 2.0, 3.0], [1e300, None, -5e-324]):
+            made = postgres.make({"x": numbers, "who": ["a", "b", "c"]},
+                                 {"x": "double", "who": "text"})  # fmt: skip
+            for person in (None, "who"):
+                engine = open_table(columns="x", person=person, **made)
+                texts, ask = [], engine._session.rows
+                engine._session.rows = lambda text, ask=ask, kept=texts: (
+                    kept.append(text) or ask(text)
+                )
+                for query in (Count(), TailNodes(1.0, -9, 9), Median(0, -1.0, 9.0)):
+                    engine.answer(query)
+                found.append([text.replace(made["table"], "t") for text in texts])
+                engine._session.rows = ask
+                engine.close()
+        assert found[:2] == found[2:]
+
+
+def _end_soon(postgres, name, function):
+    import psycopg
+
+    with psycopg.connect(postgres.address, autocommit=True) as other:
+        for _ in range(300):
+            time.sleep(0.02)
+            ended = other.execute(
+                f"SELECT pg_{function}_backend(pid) FROM pg_stat_activity "
+                f"WHERE query LIKE '%count(*)%{name}%' AND pid <> pg_backend_pid() "
+                "AND state = 'active'"
+            ).fetchall()
+            if ended:
+                return
+
+
+class TestConnection:
+    @pytest.fixture
+    def connection(self, postgres):
+        import psycopg
+
+        with psycopg.connect(postgres.address) as connection:
+            yield connection
+
+    @pytest.mark.parametrize("autocommit", [False, True])
+    def test_it_is_left_as_it_was(self, connection, table, autocommit):
+        connection.autocommit = autocommit
+        assert mean(connection, table).guarantee.epsilon == 1
+        assert connection.autocommit == autocommit
+        assert connection.info.transaction_status.name == "IDLE"
+
+    def test_it_sees_its_own_transaction_which_goes_on(self, connection, table):
+        import psycopg
+
+        connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        connection.execute(f"INSERT INTO {table} SELECT 5 FROM generate_series(1, 100)")
+        engine = open_table(connection, "x", table=table)
+        assert engine.answer(Count()) == (ROWS + 100,)
+        engine.close()
+        assert connection.info.transaction_status.name == "INTRANS"
+        with pytest.raises(DataError, match="no table"):
+            mean(connection, "nowhere")
+        assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (ROWS + 100,)
+
+    def test_a_transaction_without_a_snapshot_is_refused(self, connection, table):
+        connection.execute("SELECT 1")
+        with pytest.raises(ParameterError, match="repeatable read"):
+            mean(connection, table)
+        assert connection.execute("SELECT 1").fetchone() == (1,)
+
+    def test_a_failed_transaction_is_named(self, connection, table):
+        import psycopg
+
+        with pytest.raises(psycopg.Error):
+            connection.execute("SELECT nothing")
+        with pytest.raises(DataError, match="busy, failed or closed"):
+            mean(connection, table)
+
+
+class TestDuckDB:
+    def test_a_busy_connection_is_named(self, duck):
+        made = duck.make({"x": [1.0, 2.0]}, {"x": "double"})
+        relation = duck.connection.table(made["table"])
+        duck.connection.execute("SELECT * FROM range(100000)").fetchone()
+        with pytest.raises(DataError, match="busy with an unfinished result") as caught:
+            tt.mean(relation, "x", epsilon=1)
+        assert NOT_SPENT in str(caught.value)
+        # A table is read through a cursor of our own.
+        assert tt.mean(**made, column="x", epsilon=1).guarantee.epsilon == 1
+        duck.connection.fetchall()
+
+    def test_one_snapshot_for_all_questions(self, duck):
+        made = duck.make({"x": [1.0, 2.0]}, {"x": "double"})
+        engines = [
+            open_table(columns="x", **made),
+            open_table(duck.connection.table(made["table"]), "x"),
+        ]
+        with duck.connection.cursor() as other:
+            other.execute(f"INSERT INTO {made['table']} VALUES (3), (4)")
+        for engine in engines:
+            assert engine.answer(Count()) == (2,)
+            assert engine.answer(TailNodes(0.0, -3, 3, counted=True))[-1] == 64
+            engine.close()
+        assert duck.connection.execute(f"SELECT count(*) FROM {made['table']}").fetchall() == [(4,)]
+
+    def test_a_file_that_another_process_has_open(self, tmp_path):
+        duckdb = pytest.importorskip("duckdb")
+        path = tmp_path / "claims.duckdb"
+        with duckdb.connect(str(path)) as connection:
+            connection.execute("CREATE TABLE claims AS SELECT 1.0::DOUBLE AS x")
+        script = (
+            "import duckdb, sys\n"
+            f"with duckdb.connect({str(path)!r}):\n    print('open', flush=True)\n    input()\n"
+        )
+        other = subprocess.Popen(
+            [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        try:
+            other.stdout.readline()
+            with pytest.raises(DataError, match="no other process has it open") as caught:
+                mean(str(path), "claims")
+            assert NOT_SPENT in str(caught.value)
+        finally:
+            other.communicate(b"\n")
+        assert mean(str(path), "claims").guarantee.epsilon == 1
+
+    def test_what_is_no_database(self, tmp_path):
+        path = tmp_path / "claims.db"
+        path.write_text("SECRET")
+        with pytest.raises(DataError, match="neither a DuckDB nor a SQLite file") as caught:
+            mean(path, "claims")
+        assert "SECRET" not in everything_said(caught.value)
+        with pytest.raises(DataError, match="check the path"):
+            mean(tmp_path / "nowhere.db", "claims")
+
+
+class TestSQLite:
+    def test_cells_of_any_kind_raise_nothing(self, tmp_path):
+        path = tmp_path / "claims.sqlite"
+        with sqlite3.connect(path) as connection:
+            connection.execute("CREATE TABLE claims (x REAL, who TEXT)")
+            cells = [1.5, 2, None, "3", "n/a", b"\xff", 2**62, float("inf")]
+            connection.executemany("INSERT INTO claims VALUES (?, 'a')", [(c,) for c in cells])
+            no_text = "CAST(X'ff' AS TEXT), CAST(X'fe' AS TEXT)"
+            connection.execute(f"INSERT INTO claims VALUES ({no_text})")
+        connection.close()
+        engine = open_table(path, "x", table="claims")
+        # A column that is declared REAL has made a number of "3".
+        assert engine.answer(Count()) == (5,)
+        engine.close()
+        engine = open_table(path, "x", person="who", table="claims")
+        assert engine.size == 2
+        engine.close()
+
+    def test_nothing_is_written_or_made(self, tmp_path):
+        with pytest.raises(DataError):
+            mean(tmp_path / "new.sqlite", "claims")
+        assert not os.listdir(tmp_path)
+
+
+class TestLedger:
+    def test_the_same_table_under_a_second_name_is_refused(self, postgres, table, tmp_path):
+        ledger = tt.Ledger(tmp_path / "office.ledger")
+        for name in ("claims", "others"):
+            ledger.create(name, tt.pure(3))
+        first = mean(postgres.address, table, ledger=ledger, dataset="claims")
+        assert first.guarantee.epsilon == 1
+        with pytest.raises(tt.errors.BudgetError, match="claims"):
+            mean(postgres.address, f"public.{table}", ledger=ledger, dataset="others")
+        written = (tmp_path / "office.ledger").read_bytes()
+        assert f"#{table}".encode() in written
+        password = urlsplit(postgres.address).password
+        assert not password or password.encode() not in written
+
+    def test_a_failure_before_the_charge_costs_nothing(self, postgres, table, tmp_path):
+        ledger = tt.Ledger(tmp_path / "office.ledger")
+        ledger.create("claims", tt.pure(1))
+        with pytest.raises(DataError):
+            mean(postgres.address, table + "x", ledger=ledger, dataset="claims")
+        assert mean(postgres.address, table, ledger=ledger, dataset="claims").guarantee.epsilon == 1
