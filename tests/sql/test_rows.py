@@ -97,6 +97,29 @@ class TestPersons:
         check(engine.view(PersonMean(1)), expected.view(PersonMean(1)), COLUMN)
         engine.close()
 
+    def test_ids_are_compared_by_their_bytes(self, postgres):
+        """A collation may take two names for one; persons are who they are by their bytes."""
+        made = postgres.make({"x": [1.0, 2.0], "who": ["Ann", "ANN"]}, TYPES)
+        collation = f"any_case_{made['table']}"
+        try:
+            postgres.connection.execute(
+                f"CREATE COLLATION {collation} "
+                "(provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
+            )
+        except Exception:
+            pytest.skip("the server has no ICU")
+        postgres.connection.execute(
+            f"ALTER TABLE {made['table']} ALTER who TYPE text COLLATE {collation}"
+        )
+        engine = open_table(columns="x", person="who", **made)
+        assert engine.size == 2
+        assert engine.answer(Count()) == (2,)
+        engine.close()
+        keys = parse_keys(["Ann"], 1)
+        groups = open_groups(columns="x", by=["who"], keys=keys, **made)
+        assert groups.grouped(keys, other=False).answer(Count()) == (1,)
+        groups.close()
+
     def test_floats_name_nobody(self, database, made):
         with pytest.raises(ColumnError, match="compared exactly"):
             open_table(columns="y", person="x", **database.make(made, TYPES))
@@ -137,6 +160,20 @@ class TestGroups:
             check(engine.keys(places), expected.keys(places), COLUMN)
             asked = Keyed(tuple(Cells(0.0, float(p)) for p in places))
             check(engine.keys(places), expected.keys(places), [asked])
+        groups[0].close()
+
+    def test_many_groups_alone_are_read_once(self, database, made, memory):
+        keys = parse_keys(range(9), 1)
+        source = database.make(made, TYPES)
+        groups = [
+            open_groups(columns="x", by=["at"], keys=keys, **source),
+            open_groups(memory, "x", ["at"], keys),
+        ]
+        engine, expected = (group.grouped(keys, other=False) for group in groups)
+        alone = [engine.keys([place]) for place in range(9)]
+        for place in range(9):
+            check(alone[place], expected.keys([place]), COLUMN)
+        assert "engine" in vars(engine._shared)
         groups[0].close()
 
     def test_several_columns(self, any_database, made, memory):
