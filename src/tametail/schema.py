@@ -36,3 +36,14 @@ def schema_of(path: str | os.PathLike[str], parse: Parse | None = None) -> Schem
     if getattr(names, "unnamed", None) is not None:
         return Schema((), hidden=True)
     return Schema(tuple((name, "text, as written") for name in names))
+
+
+def data_endings() -> tuple[str, ...]:
+    """Return how the names of files end that hold data.
+
+    >>> ".parquet" in data_endings()
+    True
+    """
+    from tametail.engines.tables.files import KINDS
+
+    return tuple(KINDS)

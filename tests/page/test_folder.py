@@ -56,8 +56,9 @@ def test_no_address_reaches_outside(folder, client, name, path):
     assert "83461957" not in answer.text
 
 
-def test_a_folder_with_a_link_to_outside_is_refused(folder, data):
-    (data / "part" / "more.parquet").symlink_to(data.parent / "secret.csv")
+@pytest.mark.parametrize("name", ["more.parquet", "more.pq", "more"])
+def test_a_folder_with_a_link_to_outside_is_refused(folder, data, name):
+    (data / "part" / name).symlink_to(data.parent / "secret.csv")
     with pytest.raises(DataError, match="not below the folder"):
         folder.find_data("part")
 

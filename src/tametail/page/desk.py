@@ -14,6 +14,7 @@ from threading import Lock
 
 from tametail.errors import TametailError
 from tametail.page.forms import Asked
+from tametail.page.words import for_people
 from tametail.release import Release
 
 #: So many confirmations and releases are kept.
@@ -47,7 +48,7 @@ class Job:
         try:
             self.release = make(self._tell)
         except TametailError as error:
-            self.failed = str(error)
+            self.failed = for_people(str(error))
         except Exception:  # what it says may quote records
             self.failed = _FAILED
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path, PureWindowsPath
 
 from tametail.errors import DataError
+from tametail.schema import data_endings
 
-#: Endings of files that hold data, and of ledgers.
-DATA = (".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz")
+#: Ending of ledgers.
 LEDGER = (".ledger",)
 
 #: A folder with more entries than this is not listed to its end.
@@ -69,14 +69,14 @@ class Folder:
         return found
 
     def find_data(self, text: str) -> Path:
-        """Return a data file, or a folder whose Parquet files all lie below the root."""
+        """Return a data file, or a folder from which no link leads out of the root."""
         found = self.find(text)
         if found.is_dir():
-            for file in found.rglob("*.parquet"):
-                if not Path(os.path.realpath(file)).is_relative_to(self.root):
+            for entry in found.rglob("*"):
+                if not Path(os.path.realpath(entry)).is_relative_to(self.root):
                     raise DataError(_REFUSED)
-        elif not found.name.lower().endswith(DATA):
-            raise DataError(f"this is no data file: {', '.join(DATA)} are read.")
+        elif not found.name.lower().endswith(data_endings()):
+            raise DataError(f"this is no data file: {', '.join(data_endings())} are read.")
         return found
 
     def place_for(self, text: str, endings: tuple[str, ...]) -> Path:
@@ -104,7 +104,9 @@ class Folder:
             here=self.relative(here),
             above=None if here == self.root else self.relative(here.parent),
             folders=tuple(self.relative(path) for path in inside if path.is_dir()),
-            files=tuple(self.relative(path) for path in inside if path.name.lower().endswith(DATA)),
+            files=tuple(
+                self.relative(path) for path in inside if path.name.lower().endswith(data_endings())
+            ),
         )
 
     def ledgers(self) -> tuple[str, ...]:

@@ -120,12 +120,12 @@ def _written(name: str, value: object) -> Iterable[str]:
 
 
 def _plain(value: object) -> str:
-    return f"{value:.17g}" if isinstance(value, float) and value == int_or(value) else str(value)
+    """Return a value as a shell takes it; whole numbers without a point.
 
-
-def int_or(value: float) -> float:
-    """Return a number as it would be without its fraction; infinities as they are."""
-    return float(int(value)) if abs(value) < 1e15 else value
+    >>> _plain(100.0), _plain(0.1), _plain(float("inf"))
+    ('100', '0.1', 'inf')
+    """
+    return str(value).removesuffix(".0")
 
 
 def notebook(asked: Asked, release: Release) -> str:

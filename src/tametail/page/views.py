@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -23,6 +24,7 @@ from tametail.page.folder import LEDGER, Folder
 from tametail.page.forms import DEFAULTS, Asked, Form, asked, budget_of, parse_of, planned
 from tametail.page.guard import FAILED
 from tametail.page.takeaway import command_line, notebook, python_script
+from tametail.page.words import for_people
 from tametail.pictures.planning import curve_of, plan_picture
 from tametail.privacy.budget import parse_budget
 from tametail.release import Release
@@ -89,7 +91,7 @@ class Views:
                 "carried": urlencode([(k, v) for k, vs in form.fields.items() for v in vs]),
             }
         except TametailError as error:
-            return {"plan": None, "problem": str(error)}
+            return {"plan": None, "problem": for_people(str(error))}
 
     # Open
 
@@ -99,7 +101,9 @@ class Views:
         try:
             listing = self.folder.listing(form.one("folder"))
         except TametailError as error:
-            return self._page("open.html", 404, here="open", form=form, problem=str(error))
+            return self._page(
+                "open.html", 404, here="open", form=form, problem=for_people(str(error))
+            )
         return self._page("open.html", here="open", form=form, listing=listing)
 
     # Release
@@ -113,17 +117,19 @@ class Views:
         try:
             parse = parse_of(form)
         except TametailError as error:
-            problem = problem or str(error)
+            problem = problem or for_people(str(error))
         try:
             path = self.folder.find_data(form.one("path"))
             schema = schema_of(path, parse)
         except TametailError as error:
-            return self._page("open.html", 404, here="open", form=form, problem=str(error))
+            return self._page(
+                "open.html", 404, here="open", form=form, problem=for_people(str(error))
+            )
         status = 200 if problem is None else 422
         return self._page(
             "release.html", status, here="open", form=form, schema=schema, problem=problem,
             places=self._places(), accounts=self._accounts(), said_how=parse is not None,
-            is_text=path.is_file() and not path.name.lower().endswith(".parquet"),
+            is_text=re.search(r"\.[ct]sv(\.\w+)?$", path.name.lower()) is not None,
         )  # fmt: skip
 
     async def confirm(self, request: Request) -> Response:
@@ -144,7 +150,7 @@ class Views:
                     locator=locator_of(path),
                 )  # fmt: skip
         except TametailError as error:
-            return self._release_form(form, str(error))
+            return self._release_form(form, for_people(str(error)))
         name = self.desk.put(
             wanted,
             lambda tell: carry_out(plan, path, list(wanted.columns), tell, payment),
@@ -237,7 +243,7 @@ class Views:
                 ]
                 history, head = list(reversed(ledger.history(last=200))), ledger.head
         except TametailError as error:
-            problem = problem or str(error)
+            problem = problem or for_people(str(error))
         return self._page(
             "ledger.html", 200 if problem is None else 422, here="ledger", form=form, place=place,
             places=places, found=found, history=history, head=head, problem=problem, words=words,
@@ -257,7 +263,7 @@ class Views:
             else:
                 words = self._create(form)
         except TametailError as error:
-            return self._ledger_view(form, problem=str(error))
+            return self._ledger_view(form, problem=for_people(str(error)))
         return self._ledger_view(form, words=words)
 
     def _create(self, form: Form) -> str:
@@ -304,7 +310,7 @@ class Views:
 
     def refused(self, request: Request, error: Exception) -> Response:  # noqa: ARG002 - its form
         """Answer a form that cannot be read at all."""
-        return self._page("message.html", 422, here="", words=str(error))
+        return self._page("message.html", 422, here="", words=for_people(str(error)))
 
     def failed(self, request: Request, error: Exception) -> Response:  # noqa: ARG002 - its form
         """Answer what failed inside with fixed words: an exception may quote records."""
