@@ -7,7 +7,9 @@
 A group with n_g records is drawn from its population with replacement; the mean of that is the
 truth. The oracle knows for each group the clip distances around its mean that are best for n_g and
 epsilon, and spends all of epsilon on one sum (biases of both sides added). A ratio is the root mean
-squared error over the oracle's; classes are by n_g epsilon, and their figures geometric means.
+squared error over the oracle's; classes are by n_g epsilon, and their figures geometric means. In
+parentheses: how often intervals with ends hold what they are for, the mean of the clipped
+population; "together": in how many draws all of them do.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from __future__ import annotations
 import argparse
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -44,6 +47,15 @@ def oracle(records: Floats, n: int, epsilon: float) -> float:
     return float(np.sqrt(best))
 
 
+def best_errors(population: Population, total: int, epsilon: float) -> tuple[Floats, Floats]:
+    """Return the sizes of the groups, and the oracle's error in each."""
+    _, records = population
+    shares = np.array([len(each) for each in records], dtype=float)
+    sizes = np.maximum((total * shares / shares.sum()).round().astype(int), 3)
+    pairs = zip(records, sizes.tolist(), strict=True)
+    return sizes, np.array([oracle(each[:20_000], n, epsilon) for each, n in pairs])
+
+
 def synthetic(groups: int, spread: float, seed: int) -> Population:
     """Lognormal groups whose levels are lognormal with this spread, of sizes like 1/rank."""
     rng = np.random.default_rng(seed)
@@ -60,7 +72,9 @@ def from_file(path: Path, key: str) -> Population:
     table = pq.read_table(path, columns=["value", key])
     values, keys = table["value"].to_numpy(), np.array(table[key].to_pylist(), dtype=str)
     names = sorted(set(keys))
-    return names, [values[keys == name] for name in names]
+    found = [(name, values[keys == name]) for name in names]
+    found = [(name, each) for name, each in found if each.std() > 0]  # else the oracle is exact
+    return [name for name, _ in found], [each for _, each in found]
 
 
 def populations(folder: Path | None) -> dict[str, Population]:
@@ -80,44 +94,75 @@ def populations(folder: Path | None) -> dict[str, Population]:
     return found
 
 
+class Measured(NamedTuple):
+    """Ratios to the oracle, a row for each draw and a column for each group, and the rest."""
+
+    sizes: Floats
+    ratios: Floats
+    inside: Floats
+    together: float
+    seconds: float
+
+    @property
+    def rms(self) -> Floats:
+        """Root mean squared ratios, of each group."""
+        return np.asarray(np.sqrt(np.mean(self.ratios**2, axis=0)))
+
+
 def measure(
-    population: Population, total: int, epsilon: float, draws: int, borrow: str | None
-) -> tuple[dict[str, float], float]:
-    """Return the ratios by class, the worst draw, coverage, and seconds for a group."""
+    population: Population,
+    oracles: tuple[Floats, Floats],
+    epsilon: float,
+    draws: int,
+    **asked: str | None,
+) -> Measured:
+    """Release the means of all groups, some times."""
     names, records = population
-    shares = np.array([len(each) for each in records], dtype=float)
-    sizes = np.maximum((total * shares / shares.sum()).round().astype(int), 3)
-    best = np.array(
-        [oracle(each[:20_000], n, epsilon) for each, n in zip(records, sizes, strict=True)]
-    )
+    sizes, best = oracles
     truth = np.array([each.mean() for each in records])
     rng, errors, inside, seconds = np.random.default_rng(7), [], [], 0.0
     for _ in range(draws):
         drawn = [
-            each[rng.integers(0, len(each), n)] for each, n in zip(records, sizes, strict=True)
+            each[rng.integers(0, len(each), n)]
+            for each, n in zip(records, sizes.tolist(), strict=True)
         ]
         frame = pa.table({"x": np.concatenate(drawn), "key": np.repeat(names, sizes)})
-        start = time.perf_counter()
-        release = tt.mean(frame, "x", by="key", keys=names, epsilon=epsilon, borrow=borrow)
-        seconds += time.perf_counter() - start
+        start = time.process_time()
+        release = tt.mean(frame, "x", by="key", keys=names, epsilon=epsilon, **asked)
+        seconds += time.process_time() - start
         errors.append(np.asarray(release.value) - truth)
         inside.append([covers(row, each) for row, each in zip(release, records, strict=True)])
-    ratios = np.abs(errors) / best
-    rms = np.sqrt(np.mean(ratios**2, axis=0))
-    found = {
-        f"{low:g}-{high:g}": float(np.exp(np.log(rms[chosen]).mean()))
-        for low, high in CLASSES
-        if (chosen := (sizes * epsilon >= low) & (sizes * epsilon < high)).any()
-    }
-    found |= {"worst": float(rms.max()), "beyond 10": float(np.mean(ratios > 10))}
-    return found | {"coverage": float(np.mean(inside))}, seconds / draws / len(names)
+    together = np.mean([np.nanmin(row) == 1 for row in inside])
+    each = seconds / draws / len(names)
+    return Measured(sizes, np.abs(errors) / best, np.array(inside), float(together), each)
 
 
-def covers(row: Mean, records: Floats) -> bool:
-    """Say whether the interval holds what it is for: the mean of the clipped population."""
-    low, high = row.clip or (-np.inf, np.inf)
-    ends = (-np.inf if row.low is None else row.low), (np.inf if row.high is None else row.high)
-    return bool(ends[0] <= np.clip(records, low, high).mean() <= ends[1])
+def covers(row: Mean, records: Floats) -> float:
+    """Say whether the interval holds the mean of the clipped population; NaN without ends."""
+    interval = row.intervals[-1]
+    if np.isinf(interval.low):
+        return np.nan
+    mean = np.clip(records, *(row.clip or (-np.inf, np.inf))).mean()
+    return float(interval.low <= mean <= interval.high)
+
+
+def show(name: str, way: str, found: Measured, epsilon: float, alone: Measured | None) -> None:
+    """Print a line: ratios and coverage by class, the worst, and how often it was ten oracles."""
+    size, cells = found.sizes * epsilon, []
+    for low, high in CLASSES:
+        chosen = (size >= low) & (size < high)
+        if chosen.any():
+            ratio = np.exp(np.log(found.rms[chosen]).mean())
+            cell = f"{low:g}-{high:g} {ratio:.2f} ({np.nanmean(found.inside[:, chosen]):.3f})"
+            if alone is not None and low >= 500:
+                versus = np.exp(np.log(found.rms[chosen] / alone.rms[chosen]).mean())
+                cell += f" {versus:.2f} of alone"
+            cells.append(cell)
+    cells.append(f"worst {found.rms.max():.3g}")
+    cells.append(f"beyond 10: {np.sum(found.ratios > 10)} of {found.ratios.size}")
+    cells.append(f"together {found.together:.2f}")
+    cells.append(f"{1e3 * found.seconds:.2f} ms/group")
+    print(f"{name:22} {way:6}", " | ".join(cells), flush=True)
 
 
 def main() -> None:
@@ -128,17 +173,20 @@ def main() -> None:
     parser.add_argument("--total", type=int, default=20_000)
     parser.add_argument("--epsilon", type=float, default=1.0)
     parser.add_argument("--alone", action="store_true")
+    parser.add_argument("--together", action="store_true", help="intervals that hold at once")
     parser.add_argument("--only", help="populations whose name has this in it")
     given = parser.parse_args()
     for name, population in populations(given.data).items():
         if given.only and given.only not in name:
             continue
-        for borrow in ("shape", None) if given.alone else ("shape",):
-            found, seconds = measure(population, given.total, given.epsilon, given.draws, borrow)
-            cells = "  ".join(f"{key} {value:.3g}" for key, value in found.items())
-            print(
-                f"{name:22} {borrow or 'alone':6} {cells}  {1e3 * seconds:.2f} ms/group", flush=True
-            )
+        oracles = best_errors(population, given.total, given.epsilon)
+        cell = population, oracles, given.epsilon, given.draws
+        alone = measure(*cell, borrow=None) if given.alone else None
+        if alone is not None:
+            show(name, "alone", alone, given.epsilon, None)
+        show(name, "shape", measure(*cell), given.epsilon, alone)
+        if given.together:
+            show(name, "at once", measure(*cell, simultaneous=True), given.epsilon, alone)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ def test_every_key_gets_the_noise_of_its_own_sensitivity():
 
 
 def test_replacements_are_refused():
-    query = Keyed((Cells(0.0, 1.0),))
+    query = Keyed((Cells((0.0, 1.0)),))
     with pytest.raises(AssertionError, match="add-remove only"):
         add_keyed_noise([(1, 2, 3)], query, pure(1.0), Unit.REPLACE_ONE)
     with pytest.raises(InternalError, match="under add-remove"):
@@ -77,7 +77,7 @@ def test_the_threshold_uses_the_scale_that_is_drawn(monkeypatch):
 
 
 def test_sensitivities_are_those_of_one_key():
-    assert Cells(0.0, 1.0).sensitivity(Unit.REPLACE_ONE).l1 == 2
+    assert Cells((0.0, 1.0)).sensitivity(Unit.REPLACE_ONE).l1 == 2
     assert KeyCounts().sensitivity(Unit.ADD_REMOVE).l1 == 1
     assert KeyCounts().sensitivity(Unit.REPLACE_ONE).l1 == 2
-    assert Fraction(1) == Fraction(Keyed((Cells(0, 1),) * 9).sensitivities(Unit.ADD_REMOVE)[8].l1)
+    assert Fraction(1) == Fraction(Keyed((Cells((0, 1)),) * 9).sensitivities(Unit.ADD_REMOVE)[8].l1)

@@ -168,7 +168,7 @@ def test_persons_in_groups_are_no_parallel_parts():
     with pytest.raises(InternalError, match="no parallel parts"):
         ask.keys([[0], [1]], pure(1.0))
     with pytest.raises(AssertionError, match="records, add-remove only"):
-        Keyed((Cells(0.0, 1.0),)).sensitivities(PERSON)
+        Keyed((Cells((0.0, 1.0)),)).sensitivities(PERSON)
 
 
 @given(st.floats(0.01, 5.0), st.floats(1e-12, 0.3), st.integers(1, 60))

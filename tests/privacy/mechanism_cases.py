@@ -161,7 +161,7 @@ def query_cases() -> Iterator[Case]:
 
 def _group_cases() -> Iterator[Case]:
     """Queries about groups: a record more in one of two, and a key that one record holds."""
-    cells = Cells(0.0, 1.0)
+    cells = Cells((0.0, 1.0))
     first, second = [(5.0, 0), (0.5, 1)], [(0.5, 1)]
     for cost in NOTIONS[:2]:
         yield _query_case(cells, cost, REPLACE, [5.0], [-5.0])

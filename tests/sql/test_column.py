@@ -48,7 +48,8 @@ QUERIES = [
     *(Squares(c, octave, cap) for c, octave, cap in ((0.0, 0, 16), (1.25, -6, 3), (1e6, 20, 9))),
     Buckets(1.0, -5, 5), Buckets(0.125, -(1 << 40), 1 << 40),
     Median(0, -math.inf, math.inf), Median(0, 0.0, 1.5),
-    Cells(-1.0, 1204.0), Cells(0.0, 0.0), Cells(-math.inf, math.inf), Cells(5e-324, 1e308),
+    Cells((-1.0, 1204.0)), Cells((0.0, 0.0)), Cells((-math.inf, math.inf)),
+    Cells((5e-324, 2.0, 1e308)),
 ]  # fmt: skip
 
 

@@ -49,7 +49,7 @@ def memory(made):
 COLUMN = [
     Count(), TailNodes(1.0, -1022, 1023, counted=True), Median(0, -np.inf, np.inf),
     DistanceSum(0.0, Lattice(-8, -256, 0, 768), 3), ClippedSum(Lattice(-3, -900, 4, 900), 2),
-    Cells(-1.0, 5.0),
+    Cells((-1.0, 5.0)),
 ]  # fmt: skip
 BALL = Ball((0.0, 1.0), (1.0, 0.5), (1, 30, 1000), order=2)
 TABLE = [
@@ -150,7 +150,7 @@ class TestGroups:
         check(engine, expected, [*COLUMN, Rows()])
         count = len(keys) + other
         parts = [
-            (Cells(-1.0, 5.0),) * count,
+            (Cells((-1.0, 5.0)),) * count,
             tuple(ClippedSum(Lattice(k - 3, -50, k, 60), k % 2) for k in range(count)),
             (Count(),) * count,
             tuple(TailNodes(float(k), -9, 9) for k in range(count)),
@@ -158,7 +158,7 @@ class TestGroups:
         check(engine, expected, map(Keyed, parts))
         for places in ([0], [count - 1], [1, 0], list(range(count))[::-1]):
             check(engine.keys(places), expected.keys(places), COLUMN)
-            asked = Keyed(tuple(Cells(0.0, float(p)) for p in places))
+            asked = Keyed(tuple(Cells((0.0, float(p))) for p in places))
             check(engine.keys(places), expected.keys(places), [asked])
         groups[0].close()
 
@@ -187,7 +187,7 @@ class TestGroups:
         check(engine, expected, [Rows()])
         for index in (0, 1):
             check(engine.column(index), expected.column(index), COLUMN)
-            asked = Keyed((Cells(0.0, 9.0),) * 3)
+            asked = Keyed((Cells((0.0, 9.0)),) * 3)
             check(engine.column(index), expected.column(index), [asked])
         groups[0].close()
 

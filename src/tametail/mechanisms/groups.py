@@ -33,7 +33,7 @@ def add_keyed_noise(
     --------
     >>> from tametail.privacy.budget import pure
     >>> from tametail.queries.groups import Cells
-    >>> query = Keyed((Cells(0.0, 1.0), Cells(0.0, 2.0)))
+    >>> query = Keyed((Cells((0.0, 1.0)), Cells((0.0, 2.0))))
     >>> add_keyed_noise([(1, 2, 3), (4, 5, 6)], query, pure(1000.0), Unit.ADD_REMOVE)
     (1, 2, 3, 4, 5, 6)
     """

@@ -17,13 +17,13 @@ from tametail.queries.query import Query, Sensitivity, SumQuery
 
 @dataclass(frozen=True, slots=True)
 class Cells(SumQuery):
-    """The numbers of records below ``low``, from ``low`` to ``high``, and above ``high``.
+    """The numbers of records below the first cut, from each cut to the next, and from the last on.
 
-    Answer: three integers, whose sum is the number of records that are not missing.
+    Answer: one integer more than there are cuts; their sum is the number of records that are not
+    missing.
     """
 
-    low: float
-    high: float
+    cuts: tuple[float, ...]
 
     def sensitivity(self, unit: Unit) -> Sensitivity:
         """A record is in one cell: a replacement empties one and fills another."""
@@ -37,7 +37,7 @@ class Keyed(Query[tuple[int, ...]]):
     Answer: the answers one after the other, in the order of the keys. Each gets the noise that its
     own sensitivity asks for.
 
-    >>> Keyed((Cells(0.0, 1.0), Cells(0.0, 1.0))).sensitivities(Unit.ADD_REMOVE)[0].l1
+    >>> Keyed((Cells((0.0, 1.0)), Cells((0.0, 1.0)))).sensitivities(Unit.ADD_REMOVE)[0].l1
     1
     """
 

@@ -66,29 +66,33 @@ class ClippedTotal:
 
 
 class CellCounts:
-    """The number of records below an interval, in it, and above."""
+    """The number of records between cuts."""
 
     longest = LONG_CHUNK
 
     def __init__(self, query: Cells) -> None:
-        self.query = query
-        self.below = self.above = self.present = 0
+        self.cuts = np.array(query.cuts)
+        self.counts = np.zeros(len(query.cuts) + 1, dtype=np.int64)
 
     def add(self, chunk: Floats) -> None:
-        """Take in one chunk; a comparison with NaN is false."""
-        self.below += int(np.count_nonzero(chunk < self.query.low))
-        self.above += int(np.count_nonzero(chunk > self.query.high))
-        self.present += int(np.count_nonzero(chunk == chunk))  # noqa: PLR0124
+        """Take in one chunk."""
+        cells = cell_of(chunk.ravel(), self.cuts)  # of one column, which may be a matrix
+        self.counts += np.bincount(cells, minlength=len(self.counts) + 1)[:-1]
 
     def merge(self, other: CellCounts) -> None:
         """Add the counts of another one."""
-        self.below += other.below
-        self.above += other.above
-        self.present += other.present
+        self.counts += other.counts
 
     def read(self) -> tuple[int, ...]:
-        """Return the three counts."""
-        return self.below, self.present - self.below - self.above, self.above
+        """Return the counts."""
+        return tuple(self.counts.tolist())
+
+
+def cell_of(numbers: Floats, cuts: Floats) -> Counts:
+    """Return the number of cuts at or below each number; one more than all of them if it is NaN."""
+    cells = np.searchsorted(cuts, numbers, side="right")
+    cells[np.isnan(numbers)] = len(cuts) + 1
+    return cells
 
 
 class BucketCounts:

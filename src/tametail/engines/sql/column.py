@@ -8,8 +8,9 @@ is several times cheaper than its own GROUP BY (docs/decisions/0170-databases.md
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 
@@ -113,7 +114,7 @@ class SqlColumn:
 
     def _cells(self, query: Cells) -> tuple[int, ...]:
         (found,) = self._session.rows(
-            f"SELECT {cells_text(self._number(query.low), self._number(query.high))} "
+            f"SELECT {cells_text([self._number(cut) for cut in query.cuts])} "
             f"FROM {self._records.relation} WHERE {self._records.present}"
         )
         return cells_answer(found)
@@ -197,18 +198,16 @@ def reading(session: Session) -> str:
     return f"computed in {session.dialect.name}; integers and a sample for the centre travel"
 
 
-def cells_text(low: str, high: str) -> str:
-    """Return the aggregates of :class:`Cells`."""
-    return (
-        f"sum(CASE WHEN x < {low} THEN 1 ELSE 0 END), "
-        f"sum(CASE WHEN x > {high} THEN 1 ELSE 0 END), count(*)"
-    )
+def cells_text(cuts: Sequence[str]) -> str:
+    """Return the aggregates of :class:`Cells`: how many records there are, and from each cut on."""
+    counts = (f"sum(CASE WHEN x >= {cut} THEN 1 ELSE 0 END)" for cut in cuts)
+    return ", ".join(["count(*)", *counts])
 
 
-def cells_answer(found: Row) -> tuple[int, int, int]:
+def cells_answer(found: Row) -> tuple[int, ...]:
     """Return the answer to :class:`Cells` from these aggregates."""
-    below, above, present = (int(count or 0) for count in found)
-    return below, present - below - above, above
+    beyond = [*(int(count or 0) for count in found), 0]
+    return tuple(from_here - from_next for from_here, from_next in pairwise(beyond))
 
 
 #: The least positive double is 2**-1074, and what is not above its half becomes 0.

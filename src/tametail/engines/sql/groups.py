@@ -282,8 +282,12 @@ class SqlKeyed(SqlColumn):
         return self._by_key(query.parts, None, "count(*)", _counted)
 
     def _cells_by_key(self, query: Keyed) -> list[tuple[int, ...]]:
-        ends = [[self._number(p.low), self._number(p.high)] for p in _of(Cells, query)]
-        return self._by_key(query.parts, ends, cells_text("e0", "e1"), _in_cells)
+        cuts = [[self._number(cut) for cut in part.cuts] for part in _of(Cells, query)]
+        widths = {len(each) for each in cuts}
+        if len(widths) != 1:
+            return self._one_by_one(query)
+        names = [f"e{place}" for place in range(*widths)]
+        return self._by_key(query.parts, cuts, cells_text(names), _in_cells)
 
     @property
     def _is_read_once(self) -> bool:
@@ -372,8 +376,10 @@ def _counted(part: Query[object], found: Row | None) -> tuple[int, ...]:  # noqa
     return (0 if found is None else int(found[0]),)
 
 
-def _in_cells(part: Query[object], found: Row | None) -> tuple[int, ...]:  # noqa: ARG001
-    return cells_answer(found or (0, 0, 0))
+def _in_cells(part: Query[object], found: Row | None) -> tuple[int, ...]:
+    if not isinstance(part, Cells):
+        raise InternalError("cells are read from cells.")
+    return cells_answer(found or (0,) * (len(part.cuts) + 1))
 
 
 def _clipped(part: Query[object], found: Row | None) -> tuple[int, ...]:

@@ -16,17 +16,38 @@ MOST_POOL: Final = 0.3
 TOTAL, CENTRE, TAIL = 0.02, 0.12, 0.86
 
 #: Of what the pool leaves, for the cells of every group.
-CELLS: Final = 0.15
+CELLS: Final = 0.25
 
-#: The part of the pooled records beyond either cut.
-OUTER: Final = 0.125
+#: Cells are parted by quantiles of the pool at these shares of the records, from either end.
+CUTS: Final = (0.02, 0.1, 0.3)
+
+#: Parts into which the count of an octave node is spread.
+PARTS: Final = 4
+
+#: By how much groups may differ from the pool in a cell: squares, as parts of what is usual there.
+LEAST_UNLIKE, MOST_UNLIKE = 0.003, 9.0
+
+#: No cell of a group counts as less than this part of what is usual.
+LEAST_LIKE: Final = 0.01
+
+#: So many of the largest groups are models for small ones.
+MODELS: Final = 48
+
+#: Quantiles of the models' means around which groups may be clipped.
+MIDDLES: Final = (0.05, 0.2, 0.4, 0.6, 0.8, 0.95)
+
+#: The weight of the count beside the sum of a small group, in sides.
+COUNT_WEIGHT: Final = 0.15
+
+#: A count of fewer standard deviations of its noise than these may be noise alone.
+SEEN_COUNT: Final = 3.5
 
 #: From so many records times epsilon on a group is estimated alone.
 ALONE: Final = 500.0
 
 #: The part of the pooled excess beyond a clip point that counts as bias. The excesses of both
 #: sides cancel in part, and a group may differ from the pool.
-BIAS: Final = 0.35
+BIAS: Final = 0.5
 
 #: No group counts as fewer records than these.
 FEWEST: Final = 3.0

@@ -1,39 +1,37 @@
-"""The interval of a small group, from its own noisy answers alone.
+"""The interval of a small group.
 
-With noises z on the sum S and w on the count n, and v = (S + z)/(n + w): v - S/n = (z - v w)/n.
-The mean of n clipped records strays from its expectation by what their second moment about the
-pooled centre allows. That is bounded by the cells: a record between the cuts is at most a cut
-away, any other at most the clip distance. Nothing is taken from the pool but where to clip.
+*For its winsorised mean*: the law of noise on sum and count is public; sampling is taken to be
+normal, with the variance that the group's likely law has between the clip points. Nothing is
+proved; ``benchmarks/groups.py`` measures how often it covers.
 
-That is an interval for the winsorised mean. What lies beyond the clip distance T is bounded by
-what was told of the records:
+What lies beyond the clip points is bounded by what was told of the records:
 
-* ``Bounded``: the mean is farther out by at most the share of records beyond the cut times the
-  distance from clip point to bound;
-* ``Moment(k, s)``: by at most C_k s^k / (T - d)^(k-1), d the distance of the mean from the pooled
-  centre. If a part q of the records lies between the cuts, the mean is at most s q^(-1/k) beyond
-  them, as records of a part q are no farther from it; what follows narrows that down.
+* ``Bounded``: the mean is farther out by at most the share of records beyond a clip point times its
+  distance from the bound;
+* ``Moment(k, s)``: by at most C_k s^k / (T - d)^(k-1), T the distance of the clip points from their
+  middle and d that of the mean. If a part q of the records lies between two cuts, the mean is at
+  most s q^(-1/k) beyond them, as records of a part q are no farther from it; what follows narrows
+  that down.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from statistics import NormalDist
 
-import numpy as np
-import numpy.typing as npt
-
-from tametail.inequalities.concentration import mean_deviation, second_moment_bound
-from tametail.inequalities.risk import Risk, split_risk
+from tametail.inequalities.concentration import second_moment_bound
+from tametail.inequalities.risk import split_risk
 from tametail.inequalities.truncation import bias_constant
 from tametail.means import MEAN, WINSORISED, Interval
+from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.plan import GroupPlan
+from tametail.methods.groups.shape import Array
+from tametail.methods.winsorised.calibrated import Error
 from tametail.privacy.budget import Noise, noise_for
 from tametail.queries.column import Lattice
+from tametail.request import Range
 from tametail.tail import Bounded, Moment
-
-Array = npt.NDArray[np.float64]
-Range = tuple[float, float]
 
 #: Rounds in which an interval for the mean is narrowed down; each holds by itself.
 _ROUNDS = 20
@@ -41,48 +39,49 @@ _ROUNDS = 20
 
 @dataclass(frozen=True, slots=True)
 class Small:
-    """What is known of a small group: cells, clip distance and sum, around the pooled centre."""
+    """What is known of a small group."""
 
     part: GroupPlan
     centre: float
-    cuts: Range
+    cuts: Array
     cells: Array
+    square: float
     lattice: Lattice
-    total: int
+    distance: float
+    """Of the winsorised mean from the middle of the clip points."""
+    count: float
+    doubt: float
+    """The standard deviation of the noise on the count."""
+    noise: Noise
+
+    @property
+    def middle(self) -> float:
+        """The middle of the clip points."""
+        return self.lattice.value(self.lattice.centre)
 
     @property
     def reach(self) -> float:
-        """The distance from the centre at which records are clipped."""
+        """The distance of the clip points from their middle."""
         return self.lattice.value(self.lattice.side)
 
     @property
-    def risk(self) -> Risk:
-        """How the probability of missing is divided."""
-        return split_risk(1 - (self.part.confidence or 0.0))
+    def error(self) -> Error:
+        """The law of the error, as far as it is known."""
+        variance = 0.0
+        if self.part.plan.target == "population":
+            variance = max(self.square - self.distance**2, tuned.LEAST_SQUARE * self.square)
+        noise = Noise(self.noise.kind, self.lattice.value(self.noise.scale) / self.count)
+        miscounted = abs(self.distance) * self.doubt / self.count
+        rounding = self.lattice.tick + 2 * math.ulp(abs(self.middle) + self.reach)
+        return Error(math.sqrt(variance / self.count), 0.0, noise, miscounted, rounding)
 
-    @property
-    def cell_noise(self) -> Noise:
-        """The noise on each cell."""
-        return noise_for(self.part.costs["cells"], 1, 1)
-
-    @property
-    def fewest(self) -> float:
-        """The number of records, at least."""
-        return fewest_records(self.part, self.cells)
-
-    def most_of(self, *places: int) -> float:
+    def most_in(self, cells: Array, risk: float) -> float:
         """Bound the share of the law in some of the cells from above."""
-        noise = self.cell_noise.sum_quantile(self.risk.spread / 2, len(places))
-        share = (float(self.cells[list(places)].sum()) + noise) / self.fewest
-        share = min(max(share, 0.0), 1.0)
-        return min(second_moment_bound(share, 1.0, self.fewest, self.risk.spread / 2), 1.0)
-
-
-def fewest_records(part: GroupPlan, cells: Array) -> float:
-    """Bound the number of records of a group from below; less than 1: it may be noise alone."""
-    risk = split_risk(1 - (part.confidence or 0.95))
-    missed = noise_for(part.costs["cells"], 1, 1).sum_quantile(risk.noise / 4, 3)
-    return float(cells.sum()) - missed
+        fewest = max(self.count - 3 * self.doubt, 1.0)
+        noise = noise_for(self.part.costs["cells"], 1, 1)
+        number = float(cells.sum()) + noise.sum_quantile(risk / 2, max(len(cells), 1))
+        share = min(max(number / fewest, 0.0), 1.0)
+        return min(second_moment_bound(share, 1.0, fewest, risk / 2), 1.0)
 
 
 def nothing_known(part: GroupPlan) -> Interval:
@@ -91,84 +90,60 @@ def nothing_known(part: GroupPlan) -> Interval:
     return Interval(*part.possible, MEAN, True, parts, part.confidence or 0.0)
 
 
-def pooled_interval(group: Small, value: float) -> Interval:
-    """Return the interval of a small group; without a record, nothing is known."""
-    if group.fewest < 1:
-        return nothing_known(group.part)
-    noise = sum(_noises(group, group.risk.noise / 2)) / group.fewest
-    sampling, reach, centre = 0.0, group.reach, group.centre
-    if group.part.plan.target == "population":
-        deviation = math.sqrt(_second_moment(group))
-        sampling = mean_deviation(deviation, 2 * reach, group.fewest, group.risk.sampling / 2)
-    rounding = group.lattice.tick + 2 * math.ulp(abs(centre) + reach)
-    half = noise + sampling + rounding
-    ends = max(value - half, centre - reach), min(value + half, centre + reach)
+def interval_of(group: Small, value: float) -> Interval:
+    """Return the interval of a small group."""
+    confidence, error = group.part.confidence or 0.0, group.error
+    below, above = (error.reach((1 - confidence) / 2, sign) for sign in (-1, 1))
+    ends = (
+        max(value - below, group.middle - group.reach),
+        min(value + above, group.middle + group.reach),
+    )
     describes, truncation = WINSORISED, None
     if group.part.tail is not None:
         describes, (ends, truncation) = MEAN, _beyond(group, ends)
-    (low, high), confidence = group.part.possible, group.part.confidence or 0.0
+    low, high = group.part.possible
     return Interval(
         low=max(min(ends[0], value), low),
         high=min(max(ends[1], value), high),
         describes=describes,
         proved=False,
         parts={
-            "privacy": math.hypot(*_noises(group, 1 - confidence)) / group.fewest,
-            "sampling": sampling,
+            "privacy": math.hypot(error.noise.quantile(1 - confidence), 2 * error.miscounted),
+            "sampling": NormalDist().inv_cdf((1 + confidence) / 2) * error.deviation,
             "truncation": truncation,
-            "rounding": rounding,
+            "rounding": error.rounding,
         },
         confidence=confidence,
     )
 
 
-def _noises(group: Small, risk: float) -> Range:
-    """Bound what the noise on the sum, and that on the count, change in the sum, at this risk."""
-    side, cost = group.lattice.side, group.part.costs["groups"]
-    own = noise_for(cost, side, side**2).quantile(risk)
-    missed = group.cell_noise.sum_quantile(risk / 2, 3)
-    mean = min(abs(group.total) / max(float(group.cells.sum()), 1.0), float(side))
-    return group.lattice.value(own), group.lattice.value(mean * missed)
-
-
-def _second_moment(group: Small) -> float:
-    """Bound the expected square of a clipped record's distance from the pooled centre."""
-    reach, risk = group.reach, group.risk.spread / 2
-    outer = float(group.cells[0] + group.cells[2]) + group.cell_noise.sum_quantile(risk, 2)
-    share = min(max(outer, 0.0) / group.fewest, 1.0)
-    square = share * reach**2 + (1 - share) * min(max(group.cuts), reach) ** 2
-    return min(second_moment_bound(square, reach, group.fewest, risk), reach**2)
-
-
 def _beyond(group: Small, ends: Range) -> tuple[Range, float | None]:
     """Widen an interval for the winsorised mean by what may lie beyond the clip points."""
-    tail = group.part.tail
+    tail, risk = group.part.tail, split_risk(1 - (group.part.confidence or 0.0)).beyond
     if isinstance(tail, Moment):
-        return _by_moment(group, tail, ends)
+        return _by_moment(group, tail, ends, risk)
     if not isinstance(tail, Bounded):
         return (-math.inf, math.inf), None
-    beyond = (
-        (group.most_of(place) if group.reach >= cut else 1.0) * max(space - group.reach, 0.0)
-        for place, cut, space in zip(
-            (0, 2), group.cuts, (group.centre - tail.low, tail.high - group.centre), strict=True
-        )
-    )
-    below, above = beyond
+    edges = (group.middle - group.reach, group.middle + group.reach)
+    first, last = (int((group.centre + group.cuts <= edge).sum()) for edge in edges)
+    below = group.most_in(group.cells[: first + 1], risk / 2) * max(edges[0] - tail.low, 0.0)
+    above = group.most_in(group.cells[last:], risk / 2) * max(tail.high - edges[1], 0.0)
     return (ends[0] - below, ends[1] + above), max(below, above)
 
 
-def _by_moment(group: Small, tail: Moment, ends: Range) -> tuple[Range, float | None]:
-    centre, between = group.centre, 1 - group.most_of(0, 2)
-    if not between > 0:
+def _by_moment(group: Small, tail: Moment, ends: Range, risk: float) -> tuple[Range, float | None]:
+    between = 1 - group.most_in(group.cells[[0, -1]], risk)
+    if len(group.cells) < 3 or not between > 0:
         return (-math.inf, math.inf), None
     off = tail.scale * between ** (-1 / tail.k)
-    low, high = centre - group.cuts[0] - off, centre + group.cuts[1] + off
+    low, high = group.centre + group.cuts[0] - off, group.centre + group.cuts[-1] + off
     bias = math.inf
     for _ in range(_ROUNDS):
-        space = group.reach - max(centre - low, high - centre)
+        space = group.reach - max(group.middle - low, high - group.middle)
         if not space > 0:
             break
         bias = bias_constant(tail.k) * space * (tail.scale / space) ** tail.k
         low, high = max(low, ends[0] - bias), min(high, ends[1] + bias)
     # If the answers contradict what was told, neither end is to be believed.
-    return (min(low, high), max(low, high)), None if math.isinf(bias) else bias
+    low, high = min(float(low), float(high)), max(float(low), float(high))
+    return (low, high), None if math.isinf(bias) else bias

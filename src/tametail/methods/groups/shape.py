@@ -1,14 +1,15 @@
-"""The pooled shape: how far all records together lie from their centre, read off octave counts.
+"""The pooled shape: how all records together lie around their centre, read off octave counts.
 
-For each side of the pooled centre it keeps the share of records beyond each octave node, and the
-mean excess E(T) = mean (|x - c| - T)+ beyond it. Beyond the last node that is seen both continue
-as a power law. Everything is a function of noisy answers.
+It is a law on some points: a noisy octave count is spread evenly, on a log scale, around its node,
+so that sums of distances are kept; beyond the last node that is seen it goes on as a power law.
+Everything is a function of noisy answers.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,100 +19,73 @@ from tametail.methods.winsorised.counts import Tails
 
 Array = npt.NDArray[np.float64]
 
-
-@dataclass(frozen=True, slots=True)
-class Side:
-    """One side of the pool: nodes, shares of records beyond them, and mean excesses there."""
-
-    nodes: Array
-    beyond: Array
-    excess: Array
-    index: float
-
-    @classmethod
-    def read(cls, tails: Tails, counts: Array, total: float) -> Side | None:
-        """Return one side of noisy octave counts; None if nothing stands out of the noise."""
-        top = tails.anchor(counts)
-        if top is None:
-            return None
-        first = max(top - tuned.OCTAVES_KEPT, 0)
-        kept = np.maximum(np.cumsum(counts[first : top + 3][::-1])[::-1], tails.scale)
-        nodes, numbers = tails.distances[first : top + 1], np.minimum.accumulate(kept)
-        last, index = top - first, tuned.USUAL_INDEX
-        if last >= 2:
-            slope = math.log2(numbers[last - 2] / numbers[last]) / 2
-            index = min(max(slope, tuned.LEAST_INDEX), tuned.MOST_INDEX)
-        numbers = numbers[: last + 1]
-        # Soft counts keep sums of distances: between nodes the excess falls by what lies beyond.
-        steps = numbers[1:] * np.diff(nodes)
-        beyond_last = numbers[last] * nodes[last] / max(index - 0.6, 0.8)
-        excess = np.append(np.cumsum(steps[::-1])[::-1], 0.0) + beyond_last
-        return cls(nodes, numbers / total, excess / total, index)
-
-    def excess_at(self, distances: Array) -> Array:
-        """Return the mean excess beyond some distances: straight in logarithms between nodes."""
-        first, last = self.nodes[0], self.nodes[-1]
-        within = np.clip(distances, first, last)
-        found = np.exp(np.interp(np.log(within), np.log(self.nodes), np.log(self.excess)))
-        found *= (np.maximum(distances, last) / last) ** (1 - self.index)
-        closer: Array = found + self.beyond[0] * np.maximum(first - distances, 0.0)
-        return closer
-
-    def quantile(self, share: float) -> float:
-        """Return the distance beyond which this share of the records lies."""
-        falling = np.log(self.beyond[::-1])
-        return float(np.exp(np.interp(math.log(share), falling, np.log(self.nodes[::-1]))))
-
-    def square_within(self, distance: float) -> float:
-        """Return the mean of squared distances, each clipped, of the records of this side."""
-        weights = self.beyond - np.append(self.beyond[1:], 0.0)
-        return float(weights @ np.minimum(self.nodes, distance) ** 2)
+#: Where the parts of a node's count lie, as multiples of its distance whose mean is 1.
+_PARTS = 2.0 ** ((np.arange(tuned.PARTS) + 0.5) / tuned.PARTS - 0.5)
+PARTS: Array = _PARTS / _PARTS.mean()
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The pooled centre and the two sides around it."""
+    """Points around the pooled centre, from the lowest up, and the share of records at each.
+
+    ``cuts`` are distances from the centre that part them into cells.
+    """
 
     centre: float
-    sides: tuple[Side | None, Side | None]
+    distances: Array
+    shares: Array
+    cuts: Array
+    seen: bool
+    """Whether anything stands out of the noise."""
 
     @classmethod
     def read(cls, centre: float, tails: Tails, total: float) -> Shape:
         """Return the shape of noisy octave counts around a private centre."""
-        below, above = (Side.read(tails, counts, total) for counts in tails.sides)
-        return cls(centre, (below, above))
-
-    @property
-    def seen(self) -> tuple[Side, ...]:
-        """The sides where anything stands out of the noise."""
-        return tuple(side for side in self.sides if side is not None)
-
-    @property
-    def cuts(self) -> tuple[float, float]:
-        """Distances from the centre beyond which an eighth of the pool lies, on either side."""
-        share = tuned.OUTER * (2 if len(self.seen) == 1 else 1)
-        below, above = (math.inf if s is None else s.quantile(share) for s in self.sides)
-        return below, above
+        below, above = (_side(tails, counts, total) for counts in tails.sides)
+        distances = np.concatenate([-below.distances[::-1], [0.0], above.distances])
+        shares = np.concatenate([below.shares[::-1], [0.0], above.shares])
+        shares[len(below.shares)] = max(1.0 - shares.sum(), 0.0)
+        cuts = np.unique(np.concatenate([-below.cuts, above.cuts]))
+        return cls(centre, distances, shares / shares.sum(), cuts, len(distances) > 1)
 
     def grid(self) -> Array:
-        """Return distances at which to clip: edges of sixteenths of octaves.
+        """Return distances at which to clip: edges of sixteenths of octaves, every other one.
 
-        On these few significant bits the sensitivities of all groups are 16 numbers at most, so
-        that groups share their draws of noise.
+        On these few significant bits the sensitivities of all groups are few numbers, so that
+        groups share their draws of noise.
         """
-        first = min(math.frexp(side.nodes[0])[1] - 1 for side in self.seen)
-        last = max(math.frexp(side.nodes[-1])[1] - 1 for side in self.seen) + tuned.OCTAVES_BEYOND
+        sizes = np.abs(self.distances[self.distances != 0.0])
+        last = math.frexp(float(sizes.max()))[1] + 1
+        first = max(math.frexp(float(sizes.min()))[1] - 1, last - tuned.OCTAVES_KEPT)
         octaves = 2.0 ** np.arange(first, last + 1)
-        edges: Array = (octaves[:, None] * (1 + np.arange(16) / 16)).ravel()
+        edges: Array = (octaves[:, None] * (1 + np.arange(0, 16, 2) / 16)).ravel()
         return edges
 
-    def excess_at(self, distances: Array) -> Array:
-        """Return the mean excess beyond some distances, on both sides together."""
-        total = np.zeros_like(distances)
-        for side in self.seen:
-            total += side.excess_at(distances)
-        return total
 
-    def square_within(self, distance: float) -> float:
-        """Return the mean of the squared, clipped distances from the centre."""
-        return sum(side.square_within(distance) for side in self.seen)
+class _Side(NamedTuple):
+    distances: Array
+    shares: Array
+    cuts: Array
+
+
+def _side(tails: Tails, counts: Array, total: float) -> _Side:
+    """Return one side; it has no points if nothing stands out of the noise."""
+    top = tails.anchor(counts)
+    if top is None:
+        return _Side(np.empty(0), np.empty(0), np.empty(0))
+    first = max(top - tuned.OCTAVES_KEPT, 0)
+    kept = np.maximum(np.cumsum(counts[first : top + 3][::-1])[::-1], tails.scale)
+    beyond = np.minimum.accumulate(kept)[: top - first + 1]
+    index = tuned.USUAL_INDEX
+    if len(beyond) > 2:
+        slope = math.log2(beyond[-3] / beyond[-1]) / 2
+        index = min(max(slope, tuned.LEAST_INDEX), tuned.MOST_INDEX)
+    more = np.arange(1, tuned.OCTAVES_BEYOND + 1)
+    beyond = np.concatenate([beyond, beyond[-1] * 2.0 ** (-index * more), [0.0]])
+    nodes = tails.distances[first] * 2.0 ** np.arange(len(beyond) - 1)
+    distances = (nodes[:, None] * PARTS).ravel()
+    shares = np.repeat(-np.diff(beyond) / (total * len(PARTS)), len(PARTS))
+    order = np.argsort(distances, kind="stable")
+    distances, shares = distances[order], shares[order]
+    outer = np.cumsum(shares[::-1])[::-1] - shares / 2
+    return _Side(distances, shares, np.interp(tuned.CUTS, outer[::-1], distances[::-1]))

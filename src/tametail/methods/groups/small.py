@@ -1,0 +1,184 @@
+"""Small groups: where each is clipped, what is asked of it, and what follows.
+
+A group's law on points (:mod:`likeness`) says where its mean is likely to be, and what clip points
+at a distance T from there cost: (BIAS E(T))^2 for what lies beyond, and the variance of the noise.
+The clipped sum and, with a small weight, the count are asked of all small groups at once.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tametail.means import Estimate, Interval
+from tametail.methods.groups import constants as tuned
+from tametail.methods.groups.interval import Small, interval_of, nothing_known
+from tametail.methods.groups.likeness import Likeness
+from tametail.methods.groups.plan import GroupPlan, asked
+from tametail.methods.groups.shape import Array, Shape
+from tametail.notes import Note
+from tametail.privacy.budget import Noise, noise_for
+from tametail.queries.column import ClippedSum, Lattice, edge_above
+from tametail.queries.groups import Keyed
+from tametail.tail import Bounded, Tail
+
+if TYPE_CHECKING:
+    from tametail.ask import Ask
+
+#: Bits of a clip distance in ticks: the tick is far below the noise of any group.
+_BITS = 24
+
+_NO_SHAPE = Note(
+    "warning",
+    "nothing-seen",
+    "the records of all groups together are too few, or the budget too small, to see a spread: the "
+    "means of small groups are a common median",
+)
+_UNLIKE = Note(
+    "warning",
+    "doubtful",
+    "most records of this group lie beyond the usual ones of all groups: its mean is drawn towards "
+    "the others",
+)
+_EMPTY = Note(
+    "warning",
+    "nothing-seen",
+    "no record of this group stands out of the noise: it may be empty, and its mean says nothing",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Clipped:
+    """Where a group is clipped, around ``offset`` from the pooled centre, and what is expected."""
+
+    offset: float
+    reach: float
+    bias: float
+    square: float
+    """The mean of the squared, clipped distances from ``offset``."""
+
+
+@dataclass(frozen=True, slots=True)
+class SmallGroups:
+    """What the pool and the cells have shown."""
+
+    part: GroupPlan
+    shape: Shape
+    cuts: Array
+    cells: Array
+    """Noisy counts between the cuts: a row for each group."""
+
+    @property
+    def counts(self) -> Array:
+        """The noisy numbers of records, of each group."""
+        numbers: Array = np.maximum(self.cells.sum(axis=1), tuned.FEWEST)
+        return numbers
+
+    def estimate(self, places: list[int], ask: Ask) -> list[Estimate]:
+        """Clip each at its distance, and ask for all sums at once."""
+        if not (self.shape.seen or isinstance(self.part.tail, Bounded)):
+            return [self._without_shape(float(count)) for count in self.counts[places]]
+        clips = self._clips(places)
+        centre, cost = self.shape.centre, self.part.costs["groups"]
+        lattices = [
+            Lattice.around(centre + one.offset, one.reach, one.reach, bits=_BITS) for one in clips
+        ]
+        queries = [
+            ClippedSum(lattice, max(round(tuned.COUNT_WEIGHT * lattice.side), 1))
+            for lattice in lattices
+        ]
+        answers = np.array(ask(Keyed(tuple(queries)), cost), dtype=np.float64).reshape(-1, 2)
+        return [
+            self._conclude(self.cells[place], clip, query, answer)
+            for place, clip, query, answer in zip(
+                places, clips, queries, answers.tolist(), strict=True
+            )
+        ]
+
+    def _clips(self, places: list[int]) -> list[Clipped]:
+        """Return where each group is clipped; nothing lies beyond bounds that were told."""
+        tail, centre = self.part.tail, self.shape.centre
+        if not self.shape.seen:
+            reach = edge_above(_farthest(tail, centre))
+            return [Clipped(0.0, reach, 0.0, reach**2)] * len(places)
+        like = Likeness.read(self.shape, self.cuts, self.cells, self._cell_noise.variance)
+        noise = noise_for(self.part.costs["groups"], 1, 1).variance
+        noise *= (1 + tuned.COUNT_WEIGHT) ** 2
+        counted = len(self.cuts) * self._cell_noise.variance
+        counted = 1 / (1 / counted + tuned.COUNT_WEIGHT**2 / noise)
+        fits = like.fitting(self.cells, self.counts)[places]
+        chosen = like.choose(fits, self.counts[places], self.shape.grid(), noise, counted)
+        found = []
+        for middle, reach, bias, square in zip(*map(np.ndarray.tolist, chosen), strict=True):
+            farthest = edge_above(_farthest(tail, centre + middle))
+            found.append(Clipped(middle, min(reach, farthest), bias, square))
+        return found
+
+    def _conclude(
+        self, cells: Array, clip: Clipped, query: ClippedSum, answer: list[float]
+    ) -> Estimate:
+        part, lattice = self.part, query.lattice
+        sensitivity = query.sensitivity(part.plan.unit)
+        noise = noise_for(part.costs["groups"], sensitivity.l1, sensitivity.l2_squared)
+        count, doubt = self._count(cells, answer[1] / query.count_weight, query, noise)
+        seen = count > tuned.SEEN_COUNT * doubt
+        count = max(count, doubt, tuned.FEWEST)
+        distance = min(max(answer[0] / count, -float(lattice.side)), float(lattice.side))
+        low, high = part.possible
+        value = min(max(lattice.value(lattice.centre + distance), low), high)
+        group = Small(
+            part, self.shape.centre, self.cuts, cells, clip.square, lattice,
+            lattice.value(distance), count, doubt, noise,
+        )  # fmt: skip
+        intervals: tuple[Interval, ...] = ()
+        if part.confidence is not None:
+            intervals = (interval_of(group, value) if seen else nothing_known(part),)
+        outer = len(self.cuts) // 2
+        beyond = max(float(cells[:outer].sum()), float(cells[-outer:].sum()))
+        unlike = beyond > tuned.UNLIKE * count + self._cell_noise.quantile(0.01)
+        error = group.error.deviation**2 + group.error.noise.variance + group.error.miscounted**2
+        return Estimate(
+            value,
+            intervals,
+            clip=(lattice.value(lattice.low), lattice.value(lattice.high)),
+            assumption_doubtful=unlike,
+            notes=(_EMPTY,) if not seen else (_UNLIKE,) if unlike else (),
+            count=count,
+            variance=error + clip.bias**2 if self._shrinks else None,
+        )
+
+    def _count(
+        self, cells: Array, asked_for: float, query: ClippedSum, noise: Noise
+    ) -> tuple[float, float]:
+        """Join two noisy counts by their precisions; return the standard deviation beside."""
+        variances = (
+            len(cells) * self._cell_noise.variance,
+            noise.variance / query.count_weight**2,
+        )
+        share = variances[1] / sum(variances)
+        count = share * float(cells.sum()) + (1 - share) * asked_for
+        return count, math.sqrt(share * variances[0])
+
+    @property
+    def _shrinks(self) -> bool:
+        return asked(self.part.plan.request).borrow == "mean"
+
+    @property
+    def _cell_noise(self) -> Noise:
+        return noise_for(self.part.costs["cells"], 1, 1)
+
+    def _without_shape(self, count: float) -> Estimate:
+        centre, (low, high) = self.shape.centre, self.part.possible
+        unknown = () if self.part.confidence is None else (nothing_known(self.part),)
+        return Estimate(
+            min(max(centre, low), high), unknown, clip=(centre, centre), notes=(_NO_SHAPE,),
+            count=count, variance=math.inf,
+        )  # fmt: skip
+
+
+def _farthest(tail: Tail, centre: float) -> float:
+    """Return how far from a centre a record can be, by what was told."""
+    return max(tail.high - centre, centre - tail.low) if isinstance(tail, Bounded) else math.inf
