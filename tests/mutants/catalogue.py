@@ -11,6 +11,7 @@ from .groups import GROUPS
 from .ledger import LEDGERS
 from .mechanisms import MECHANISMS
 from .mutant import Mutant
+from .page import PAGE
 from .persons import PERSONS
 from .sensitivities import SENSITIVITIES
 
@@ -24,5 +25,6 @@ MUTANTS: tuple[Mutant, ...] = (
     *EXPRESSIONS,
     *GROUPS,
     *LEDGERS,
+    *PAGE,
     *PERSONS,
 )
