@@ -25,8 +25,8 @@ def both(**request):
 
 
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
-def test_rows_are_rows_if_the_caller_says_so(budget):
-    """By the type of the data, or by the number of columns; no item is looked at to find out."""
+def test_rows_are_rows(budget):
+    """By the type of the data or of the first item of a list, or by the number of columns."""
     one, two = [[x] for x in ROWS[:, 0].tolist()], ROWS.tolist()
     said = [
         {"budget": budget, "within": [(-1e6, 1e6)] * 2},
@@ -34,13 +34,12 @@ def test_rows_are_rows_if_the_caller_says_so(budget):
         {"plan": tt.plan(n=len(two), budget=budget, dim=2)},
     ]
     releases = [tt.mean(two, **words) for words in said]
-    for release in (tt.mean(np.array(two), budget=budget), *releases):
+    plain = [tt.mean(data, budget=budget) for data in (two, list(ROWS), np.array(two))]
+    for release in (*plain, *releases):
         assert (np.abs(release.value - [3, -200]) < [0.5, 15]).all()
         assert release.columns == ("0", "1")
-    assert abs(float(tt.mean(np.array(one), budget=budget)) - 3) < 0.5
-    # A list of which nothing is said holds cells of one column: of rows, none is a number.
-    for data in (one, two):
-        assert not tt.mean(data, budget=budget).reliable
+    for data in (np.array(one), one, [tuple(row) for row in one]):
+        assert abs(float(tt.mean(data, budget=budget)) - 3) < 0.5
 
 
 def test_a_row_that_is_none_changes_no_other():

@@ -75,12 +75,11 @@ def mean(
     Parameters
     ----------
     data, column
-        An array, or a list, whose items are cells; a frame (pandas, Polars, Arrow, DuckDB) and the
-        name of a column; or the path of a Parquet or CSV file, or a list of paths, and a column.
-        Cells that are not numbers are missing. A list of columns, or a matrix, gives the means of
-        several columns (docs/vectors.md); ``tail`` and ``within`` may then be lists with one entry
-        per column. Rows in a list: ``numpy.array(rows)``, or the list itself beside a ``plan`` for
-        several columns or such a list of tails or ranges, which say that its items are rows.
+        An array, or a list of cells; a frame (pandas, Polars, Arrow, DuckDB) and the name of a
+        column; or the path of a Parquet or CSV file, or a list of paths, and a column. Cells that
+        are not numbers are missing. A list of columns, a matrix, or a list of rows (the first item
+        is one, and says how many columns there are) gives the means of several columns
+        (docs/vectors.md); ``tail`` and ``within`` may then be lists with one entry per column.
     table
         The table, if data is a database: the address of a PostgreSQL server
         (``"postgresql://host/db"``), a connection of psycopg, DuckDB or sqlite3, or a file of

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 import tametail as tt
 from tametail.engines.kernels import tournament
 from tametail.engines.open import open_rows, open_table
+from tametail.engines.tables.memory import width_of_rows
 from tametail.errors import ColumnError, InternalError, ParameterError
 from tametail.privacy.unit import Unit
 from tametail.queries.column import Count
@@ -361,15 +362,31 @@ def test_most_rows_decide_how_many_columns_there_are():
     assert open_rows([[], [], [1, 2]]).answer(Count()) == (1,)  # one column, as no record fails
 
 
-@pytest.mark.parametrize("odd", [[1.0], (1.0, 2.0), np.ones(2), "a.csv"], ids=str)
-@pytest.mark.parametrize("others", [[5.0], [[5.0, 6.0]] * 3, ["b.csv"] * 3], ids=str)
-@pytest.mark.parametrize("place", [0, 1])
-def test_an_item_of_a_list_never_decides_what_the_list_is(odd, others, place):
-    items = list(others)
-    items.insert(place, odd)
-    engine = open_table(items)
-    assert engine.columns == ("0",)
-    assert engine.answer(Count()) == (others == [5.0],)
+@pytest.mark.parametrize("odd", [None, 7.0, [1.0], (1.0, 2.0, 3.0), np.ones((2, 2)), "x"], ids=str)
+def test_only_the_first_item_says_what_a_list_is(odd):
+    cells = open_table([5.0, odd, 6.0])
+    assert cells.columns == ("0",)
+    assert cells.answer(Count())[0] == 2 + isinstance(odd, float)
+    rows = open_table([[5.0, 6.0], odd, [7.0, 8.0]])
+    assert rows.columns == ("0", "1")
+    chunk = np.concatenate(list(rows._chunks(100)))
+    np.testing.assert_array_equal(chunk[[0, 2]], [[5, 6], [7, 8]])
+
+
+@pytest.mark.parametrize("first", ["a.csv", None, "[1, 2]", np.ones((2, 2)), {}, 1.0], ids=str)
+def test_what_is_no_row_makes_cells(first):
+    assert open_table([first, [1.0, 2.0], [3.0, 4.0]]).columns == ("0",)
+
+
+def test_no_cell_and_no_later_item_is_looked_at():
+    class Watched(list):
+        def __getitem__(self, place):
+            seen.append(place)
+            return super().__getitem__(place)
+
+    seen = []
+    width_of_rows(Watched([[object(), object()], object()]))
+    assert seen == [0]
 
 
 @pytest.mark.parametrize("odd", [None, [1.0], [1.0, None], "x"])

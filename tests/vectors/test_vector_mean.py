@@ -199,8 +199,9 @@ def test_extreme_budgets_give_a_release(request_, unit):
     assert np.isfinite(tt.mean(rows, unit=unit, **request_).value).all()
 
 
-def test_items_of_a_list_are_cells():
+def test_the_first_item_of_a_list_says_how_many_columns_there_are():
     ragged = [[1.0, 2.0], [3.0], [4.0, 5.0, 6.0], [7.0, 8.0], "x", None] * 300
     release = tt.mean(ragged, rho=1.0)
-    assert len(release) == 1
-    assert not release.reliable
+    assert len(release) == 2
+    assert np.isfinite(release.value).all()
+    assert len(tt.mean([1.0, *ragged], rho=1.0)) == 1

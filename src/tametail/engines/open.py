@@ -25,7 +25,13 @@ from tametail.engines.tables.csv import CsvTable
 from tametail.engines.tables.files import find_files, kind_of
 from tametail.engines.tables.frames import from_frame, is_frame, is_spark
 from tametail.engines.tables.later import LaterTable
-from tametail.engines.tables.memory import ColumnsTable, MatrixTable, from_cells, from_rows
+from tametail.engines.tables.memory import (
+    ColumnsTable,
+    MatrixTable,
+    from_cells,
+    from_rows,
+    width_of_rows,
+)
 from tametail.engines.tables.parquet import ParquetTable
 from tametail.engines.tables.raw import open_source
 from tametail.engines.text import objects_to_floats
@@ -61,7 +67,8 @@ def open_table(
     ----------
     data
         A path, a glob or a folder; a list of paths, if ``columns`` are given; a frame; a Spark
-        frame; or numbers: an array of one or two dimensions, or a list, whose items are cells.
+        frame; or numbers: an array of one or two dimensions, or a list, whose items are cells, or
+        rows if the first of them is one.
     columns
         A name or a list of names. None: the only column of a frame or a file, all columns of a
         matrix.
@@ -75,7 +82,8 @@ def open_table(
     where
         A condition; a record for which it is not true is missing.
     dim
-        How many columns there are, if the caller said so: the items of a list are rows then.
+        How many columns there are, if the caller said so: with several, the items of a list are
+        rows, whatever the first is.
     table
         The table, if data is a database.
 
@@ -96,8 +104,10 @@ def open_table(
         return _open_spark(data, names, parse)
     if names is not None and _has_computed(data, names, parse):
         return _open_selection(data, names, None, None, progress, parse)
-    if (dim or 1) > 1 and names is None and parse is None and isinstance(data, list | tuple):
-        return LocalEngine(from_rows(data, dim), progress)
+    if names is None and parse is None and isinstance(data, list | tuple):
+        width = dim if (dim or 1) > 1 else width_of_rows(data)
+        if width is not None:
+            return LocalEngine(from_rows(data, width), progress)
     return LocalEngine(_table(data, names, parse), progress)
 
 

@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -171,6 +171,24 @@ def from_rows(data: Iterable[object], dim: int | None = None) -> MatrixTable:
         if row is not None:
             target[: len(row)] = row[:width]
     return MatrixTable(matrix)
+
+
+def width_of_rows(data: Sequence[object]) -> int | None:
+    """Return how many cells the first item has; None if it is no row, or if there is none.
+
+    A list has no declared type: what its first item is stands for one, and is public as types are
+    (docs/threat-model.md). No other item is looked at, and no cell.
+
+    >>> width_of_rows([[1, 2], None]), width_of_rows([1, [2, 3]]), width_of_rows([])
+    (2, None, None)
+    """
+    first = data[0] if len(data) else None
+    kind = type(first)
+    if issubclass(kind, list | tuple):
+        return max(len(cast(Sequence[object], first)), 1)
+    if issubclass(kind, np.ndarray) and np.ndarray.ndim.__get__(first) == 1:
+        return max(int(np.ndarray.size.__get__(first)), 1)
+    return None
 
 
 def most_frequent(lengths: Counter[int]) -> int:
