@@ -88,7 +88,10 @@ DATABASES: tuple[Mutant, ...] = (
         file="engines/sql/persons.py",
         old='if declared == "text" else column',
         new='if declared == "other" else column',
-        tests=(f"{ROWS}::TestPersons::test_ids_are_compared_by_their_bytes",),
+        tests=(
+            f"{ROWS}::TestPersons::test_texts_are_compared_by_their_bytes_whatever_the_collation",
+            f"{ROWS}::TestPersons::test_ids_are_compared_by_their_bytes",
+        ),
     ),
     Mutant(
         name="sql-words-of-the-server",

@@ -38,7 +38,9 @@ AROUND = [
     (1204.0, Lattice(0, -16, -3, 0)), (-1e308, Lattice(1000, 0, 7, 31 << 20)),
     (5e-324, Lattice(-1022, -(1 << 20), 0, 1 << 20)), (2981.0, Lattice(-10, -512, 0, 992)),
 ]  # fmt: skip
-CENTRES = (0.0, -0.0, 1.25, -1e6, 2981.0, 1e308, -1e-300, 1e150, 2.0**969, 2.0**968, 5e-324)
+CENTRES = (
+    0.0, -0.0, 1.25, -1e6, 2981.0, 1e308, -1e-300, 1e150, 2.0**969, 2.0**968, -(2.0**1000), 5e-324,
+)  # fmt: skip
 QUERIES = [
     Count(),
     *(ClippedSum(lattice, weight) for lattice in LATTICES for weight in (0, 3)),

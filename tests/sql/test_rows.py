@@ -97,6 +97,13 @@ class TestPersons:
         check(engine.view(PersonMean(1)), expected.view(PersonMean(1)), COLUMN)
         engine.close()
 
+    def test_texts_are_compared_by_their_bytes_whatever_the_collation(self, postgres, made):
+        """The statement says so, also on servers that have no collation to try it with."""
+        source = postgres.make(made, TYPES)
+        engine = open_table(columns="x", person=["who", "at"], **source)
+        assert engine._ids == ['CAST("who" AS text) COLLATE "C"', '"at"']
+        engine.close()
+
     def test_ids_are_compared_by_their_bytes(self, postgres):
         """A collation may take two names for one; persons are who they are by their bytes."""
         made = postgres.make({"x": [1.0, 2.0], "who": ["Ann", "ANN"]}, TYPES)
