@@ -101,7 +101,7 @@ def test_a_word_between_the_bounds_is_decided_by_more_bits(monkeypatch):
     monkeypatch.setattr(sampling.secrets, "token_bytes", lambda size: words.tobytes()[:size])
     for more, outcome in [(0, True), ((1 << 16) - 1, False)]:
         monkeypatch.setattr(sampling.secrets, "randbits", lambda bits, more=more: more)
-        drawn = sampling.bernoulli([_digit_bounds(3, 0)], 3)
+        drawn = sampling.bernoulli((_digit_bounds(3, 0),), 3)
         assert drawn.tolist() == [[True, outcome, False]]
 
 

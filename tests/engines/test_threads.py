@@ -105,7 +105,8 @@ def test_a_wrong_number_of_threads_is_refused_at_once(monkeypatch, told):
 def test_how_many_threads_is_an_option(monkeypatch):
     monkeypatch.setenv(module.VARIABLE, "7")
     assert module.threads() == 7
-    assert open_table([1.0])._threads == 7
-    assert open_table([1.0], progress=lambda _: None)._threads == 1
+    assert open_table([1.0])._passes.threads == 7
+    assert open_table([1.0], progress=lambda _: None)._passes.threads == 1
+    assert open_table(np.ones(3, dtype=np.float32))._passes.threads == 1
     monkeypatch.delenv(module.VARIABLE)
     assert module.threads() >= 1

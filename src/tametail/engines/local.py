@@ -45,13 +45,14 @@ class LocalEngine:
         self._start = 0
         self._stop: int | None = None
         # Whoever wants to see the progress wants to be told by one thread.
-        self._threads = threads() if progress is None else 1
+        self._most_threads = threads() if progress is None else 1
         self._begin(table)
 
     def _begin(self, table: Table) -> None:
         """Forget what passes over another table, or other rows, have seen."""
         self._table = table
-        self._passes = Passes(self._threads)
+        # Chunks that have to be read or converted come one by one: others could only wait for them.
+        self._passes = Passes(self._most_threads if table.in_place else 1)
         self._held: Held | None = None
         self._seen: int | None = None
 

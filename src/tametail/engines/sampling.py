@@ -9,14 +9,16 @@ cannot decide, more bits are appended to it.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
-#: Gaps that are drawn at a time: at most so many, and so many more than are expected.
-_BATCH, _SPARE = 2048, 32
+#: Gaps that are drawn at a time: so many at most, so many at least, and more than are expected.
+_BATCH, _FEWEST, _SPARE = 2048, 224, 32
+
+Words = npt.NDArray[np.uint16]
 
 #: Lower and upper bounds of a probability, as integers in units of 2**-bits.
 Bounds = Callable[[int], tuple[int, int]]
@@ -41,7 +43,7 @@ class Sampler:
         while self._ends.size == 0 or self._ends[-1] < size:
             last = int(self._ends[-1]) if self._ends.size else 0
             # About as many as are needed; how many are drawn at a time changes no gap's law.
-            batch = min((size - last >> self.halvings) + _SPARE, self._batch)
+            batch = min(max(size - last >> self.halvings, _FEWEST) + _SPARE, self._batch)
             fresh = 1 + geometric(self.halvings, batch)
             self._ends = np.concatenate([self._ends, last + np.cumsum(fresh)])
         used = int(np.searchsorted(self._ends, size, side="right"))
@@ -71,15 +73,14 @@ def geometric(halvings: int, size: int) -> npt.NDArray[np.int64]:
     return result
 
 
-def bernoulli(coins: Sequence[Bounds], size: int) -> npt.NDArray[np.bool_]:
+def bernoulli(coins: tuple[Bounds, ...], size: int) -> npt.NDArray[np.bool_]:
     """Toss exact coins whose chances of True are known through ever tighter bounds.
 
     Return a row of so many for each of them.
     """
     drawn = secrets.token_bytes(2 * len(coins) * size)
     words = np.frombuffer(drawn, dtype="<u2").reshape(len(coins), size)
-    # The bounds are below 2**16: a coin that is certain is never tossed here.
-    low, high = np.array([bounds(16) for bounds in coins], dtype=np.uint16).T[:, :, np.newaxis]
+    low, high = _sixteen_bits(coins)
     true: npt.NDArray[np.bool_] = words < low
     for coin, place in np.argwhere((low <= words) & (words <= high)).tolist():
         true[coin, place] = _decide(coins[coin], int(words[coin, place]), 16, secrets.randbits)
@@ -96,6 +97,13 @@ def _decide(bounds: Bounds, word: int, bits: int, randbits: Callable[[int], int]
             return False
         word = (word << bits) | randbits(bits)
         bits *= 2
+
+
+@lru_cache(maxsize=64)
+def _sixteen_bits(coins: tuple[Bounds, ...]) -> tuple[Words, Words]:
+    """Return bounds of all coins, below 2**16: one that is certain is never tossed here."""
+    low, high = np.array([bounds(16) for bounds in coins], dtype=np.uint16).T[:, :, np.newaxis]
+    return low, high
 
 
 @lru_cache(maxsize=64)

@@ -94,7 +94,7 @@ class Passes:
 
     def __init__(self, threads: int = 1) -> None:
         self.found: dict[Hashable, Found] = {}
-        self._threads = threads
+        self.threads = threads
 
     def answer(self, query: Query[object], chunks: Chunks) -> Exact:
         """Return the exact answer to ``query`` over all chunks, in at most one pass."""
@@ -107,7 +107,7 @@ class Passes:
             rest = iter(chunks(accumulator.longest))
             for chunk in islice(rest, _ALONE):
                 accumulator.add(chunk)
-            add_in_threads(accumulator, rest, lambda: declared.begin(query), self._threads)
+            add_in_threads(accumulator, rest, lambda: declared.begin(query), self.threads)
             found = accumulator.read()
             if key is None:
                 return declared.conclude(query, found)
