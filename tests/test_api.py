@@ -145,9 +145,10 @@ def test_interval_says_what_it_is_for(tail):
     ],
 )
 def test_mistakes_of_budget_and_knowledge(call, arguments, message):
-    first = {tt.mean: [1.0], tt.plan: 10, tt.sample_size: 0.1}[call]
+    first = {tt.mean: [[1.0]], tt.plan: [10], tt.sample_size: []}[call]
+    wanted = {"relative_error": 0.1} if call is tt.sample_size else {}
     with pytest.raises(ParameterError, match=message):
-        call(first, **arguments)
+        call(*first, **wanted, **arguments)
 
 
 @pytest.mark.parametrize(
@@ -204,10 +205,22 @@ def test_common_is_for_several_columns():
 
 @pytest.mark.parametrize("error", [0, -1, math.nan, math.inf, None])
 def test_errors_to_reach_are_positive(error):
-    with pytest.raises(ParameterError, match="error="):
-        tt.sample_size(error, epsilon=1)
-    with pytest.raises(ParameterError, match="error="):
-        tt.epsilon_for(error, n=100)
+    for told in ({"error": error, "tail": tt.Moment(2, 1)}, {"relative_error": error}):
+        with pytest.raises(ParameterError, match="error="):
+            tt.sample_size(epsilon=1, **told)
+        with pytest.raises(ParameterError, match="error="):
+            tt.epsilon_for(n=100, **told)
+
+
+def test_an_error_without_a_tail_is_refused():
+    """Once sample_size(error=200, epsilon=1) was 1: it was taken for standard deviations."""
+    for call in (lambda: tt.sample_size(200, epsilon=1), lambda: tt.epsilon_for(200, n=1000)):
+        with pytest.raises(ParameterError, match=r"write relative_error=0\.1 for a tenth"):
+            call()
+    with pytest.raises(ParameterError, match="with tail= write error="):
+        tt.sample_size(relative_error=1, epsilon=1, tail=tt.Moment(2, 1))
+    with pytest.raises(ParameterError, match="write one of them"):
+        tt.sample_size(1, relative_error=1, epsilon=1)
 
 
 FRAME = pd.DataFrame({"charge": [1.0, 2.0], "name": ["a", "b"]})

@@ -198,10 +198,16 @@ def test_terminated(run, claims, monkeypatch):
 
 
 def test_plan_prints_steps_and_predictions(run):
-    code, out, err = run("plan", "-n", 200, "--epsilon", 0.1, "--moment", "2:50")
+    code, out, err = run("plan", "-n", 4000, "--epsilon", 0.1, "--moment", "2:50")
     assert (code, err) == (0, "")
-    for word in ("centre", "sum", "%", "root mean squared error", "95% interval of", "advice"):
+    for word in ("centre", "sum", "%", "root mean squared error", "95% interval of"):
         assert word in out
+    assert "  advice: if nearly all" in run("plan", "-n", 1000, "--epsilon", 1)[1]
+    assert out == f"{tt.plan(n=4000, epsilon=0.1, tail=tt.Moment(2, 50))}\n"
+    _, out, _ = run("plan", "-n", 5000, "--epsilon", 1, "--bounds", "0:120")
+    assert "for the worst records within the bounds, ±" in out
+    _, out, _ = run("plan", "--relative-error", 0.1, "--epsilon", 1)
+    assert out.startswith("A relative error of 0.1 needs n = ")
 
 
 def test_plan_goes_to_a_file_and_is_followed(run, claims, tmp_path):

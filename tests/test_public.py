@@ -33,10 +33,12 @@ SIGNATURES = {
         "borrow='shape', simultaneous=None)"
     ),
     "sample_size": (
-        "(error, *, epsilon=None, delta=None, rho=None, budget=None, tail=None, confidence=0.95, "
-        "unit='add-remove')"
+        "(error=None, *, relative_error=None, epsilon=None, delta=None, rho=None, budget=None, "
+        "tail=None, confidence=0.95, unit='add-remove')"
     ),
-    "epsilon_for": "(error, *, n, tail=None, confidence=0.95, unit='add-remove')",
+    "epsilon_for": (
+        "(error=None, *, relative_error=None, n, tail=None, confidence=0.95, unit='add-remove')"
+    ),
     "replay": "(plan, answers)",
     "paper.range_estimate": f"(x, budget, *, alpha, k, R, scale=1.0, constants='tight', {PAID})",
     "paper.mean_1d": f"(x, budget, *, alpha, beta, k, R, scale=1.0, constants='tight', {PAID})",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +20,7 @@ from tametail.privacy.unit import Unit
 from tametail.release import Release, library_of
 from tametail.request import GREATEST_STRENGTH, LEAST_STRENGTH, Request, Said
 from tametail.run import asking, replaying, run
-from tametail.tail import Tail
+from tametail.tail import Tail, parse_tail
 
 if TYPE_CHECKING:
     from tametail.engines import Engine
@@ -241,8 +240,9 @@ def plan(
 
 
 def sample_size(
-    error: float,
+    error: float | None = None,
     *,
+    relative_error: float | None = None,
     epsilon: float | None = None,
     delta: float | None = None,
     rho: float | None = None,
@@ -253,28 +253,32 @@ def sample_size(
 ) -> int:
     """Return the least n whose planned interval has a half-width of at most ``error``.
 
-    Without a tail assumption ``error`` is in standard deviations of the reference law.
+    ``error`` is in the units of the records, for which a tail must be told; with ``Bounded`` it is
+    that of the worst law within the bounds. Without a tail ``relative_error`` is in standard
+    deviations of the reference law, lognormal with sigma = 1. Where the method changes a larger n
+    may promise less: the least n of either method counts.
 
     >>> import tametail as tt
     >>> n = tt.sample_size(error=0.1, epsilon=1.0, tail=tt.Moment(2, 1.0), confidence=0.95)
     >>> 1_000 < n < 20_000
     True
+    >>> 100 < tt.sample_size(relative_error=0.1, epsilon=1) < 20_000
+    True
     """
-    error, whole = (
-        positive(error=error),
-        parse_budget(budget, epsilon=epsilon, delta=delta, rho=rho),
-    )
+    whole = parse_budget(budget, epsilon=epsilon, delta=delta, rho=rho)
+    most_error = _wanted(error, relative_error, parse_tail(tail))
 
-    def is_enough(size: int) -> bool:
-        return _half_width(size, whole, tail, confidence, unit) <= error
+    def made(size: int) -> Plan:
+        return plan(n=size, budget=whole, tail=tail, confidence=confidence, unit=unit)
 
-    refusal = f"error={error!r} cannot be reached with n up to 10^15: allow a larger error."
-    return _least(is_enough, 10**15, refusal)
+    refusal = f"error={most_error!r} cannot be reached with n up to 10^15: allow a larger error."
+    return _least(made, confidence, most_error, 10**15, refusal)
 
 
 def epsilon_for(
-    error: float,
+    error: float | None = None,
     *,
+    relative_error: float | None = None,
     n: int,
     tail: Tail = None,
     confidence: float = 0.95,
@@ -282,20 +286,23 @@ def epsilon_for(
 ) -> float:
     """Return the least epsilon whose planned interval at n has a half-width of ``error``.
 
+    ``error`` and ``relative_error`` are those of :func:`sample_size`.
+
     >>> import tametail as tt
     >>> epsilon = tt.epsilon_for(error=0.1, n=10_000, tail=tt.Moment(2, 1.0), confidence=0.95)
     >>> 0.05 < epsilon < 5
     True
     """
-    error, size = positive(error=error), count(n=n)
+    most_error, size = _wanted(error, relative_error, parse_tail(tail)), count(n=n)
     steps_of_one = round(1 / LEAST_STRENGTH)
 
-    def is_enough(steps: int) -> bool:
-        return _half_width(size, Pure(steps / steps_of_one), tail, confidence, unit) <= error
+    def made(steps: int) -> Plan:
+        whole = Pure(steps / steps_of_one)
+        return plan(n=size, budget=whole, tail=tail, confidence=confidence, unit=unit)
 
     most = round(GREATEST_STRENGTH * steps_of_one)
-    refusal = f"error={error!r} is below what n={size} records allow: allow a larger error."
-    return _least(is_enough, most, refusal) / steps_of_one
+    refusal = f"error={most_error!r} is below what n={size} records allow: allow a larger error."
+    return _least(made, confidence, most_error, most, refusal) / steps_of_one
 
 
 def replay(plan: Plan, answers: Iterable[object]) -> Release:
@@ -460,17 +467,55 @@ def _is_default(name: str, value: object) -> bool:
     return value is default or (isinstance(value, str | float | Unit) and value == default)
 
 
-def _half_width(n: int, budget: Budget, tail: Tail, confidence: float, unit: str) -> float:
-    made = plan(n=n, budget=budget, tail=tail, confidence=confidence, unit=unit)
-    width = made.half_width(confidence)
-    return math.inf if width is None else width
+def _wanted(error: float | None, relative_error: float | None, tail: Tail) -> float:
+    """Return the half-width that is asked for, in the units in which it can be predicted."""
+    if (error is None) == (relative_error is None):
+        raise ParameterError(
+            "error= and relative_error= are two ways to say the same: write one of them."
+        )
+    if error is not None and tail is None:
+        raise ParameterError(
+            f"error={shown(error)} is in the units of the records, and without tail= nothing is "
+            "known about their size: write relative_error=0.1 for a tenth of a standard deviation, "
+            "or tail=Moment(2, scale) or tail=Bounded(low, high) beside it."
+        )
+    if relative_error is not None and tail is not None:
+        raise ParameterError(
+            "relative_error= is in standard deviations that nobody told: with tail= write error= "
+            "in the units of the records."
+        )
+    if error is not None:
+        return positive(error=error)
+    return positive(relative_error=relative_error)
 
 
-def _least(is_enough: Callable[[int], bool], most: int, refusal: str) -> int:
-    """Return the least whole number up to ``most`` that is enough, by bisection."""
-    high = 1
-    while not is_enough(high):
-        if high == most:
+def _least(
+    made: Callable[[int], Plan], confidence: float, error: float, most: int, refusal: str
+) -> int:
+    """Return the least whole number up to ``most`` whose plan promises the error.
+
+    Doublings find where to look, and bisection the number. Predictions grow where one method takes
+    over from another, so the last number of each method is looked at as well.
+    """
+
+    def is_enough(size: int) -> bool:
+        width = made(size).half_width(confidence)
+        return width is not None and width <= error
+
+    low, size = 0, 1
+    while True:
+        changed = low > 0 and made(low).method != made(size).method
+        for high in (_last_alike(made, low, size), size) if changed else (size,):
+            if is_enough(high):
+                return bisect_left(range(high + 1), True, lo=low + 1, key=is_enough)
+            low = high
+        if size == most:
             raise ParameterError(refusal)
-        high = min(2 * high, most)
-    return bisect_left(range(high + 1), True, lo=1, key=is_enough)
+        size = min(2 * size, most)
+
+
+def _last_alike(made: Callable[[int], Plan], low: int, high: int) -> int:
+    """Return the last number whose plan has the method of that of ``low``."""
+    method = made(low).method
+    others = range(high + 1)
+    return bisect_left(others, True, lo=low + 1, key=lambda n: made(n).method != method) - 1

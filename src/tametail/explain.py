@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from tametail.means import MEAN, WINSORISED, Interval, Mean
+from tametail.tail import Bounded
 from tametail.views import PlanView, ReleaseView
 
 #: The word before a note, by its kind.
@@ -93,6 +94,27 @@ def predictions(plan: PlanView) -> Iterable[str]:
             f"  error about {relative:.3g} standard deviations{where} "
             f"(if {law} lognormal with sigma 1)"
         )
+    yield from _half_widths(plan)
+
+
+def _half_widths(plan: PlanView) -> Iterable[str]:
+    """Yield how wide the interval is expected to be, and for which records."""
+    confidence = plan.request.confidence
+    width = None if confidence is None else plan.half_width(confidence)
+    if confidence is None or width is None:
+        return
+    words = f"  {100 * confidence:g}% interval "
+    if math.isinf(width):
+        yield words + "without ends: nothing is expected to stand out of the noise"
+        return
+    words += f"of about ±{width:.4g}"
+    if plan.dim > 1 or plan.tails[0] is None:
+        yield f"{words} standard deviations"
+    elif isinstance(plan.tails[0], Bounded):
+        usual = plan.half_width(confidence, law="reference") or 0.0
+        yield f"{words} for the worst records within the bounds, ±{usual:.4g} for uniform ones"
+    else:
+        yield words
 
 
 def _summary(release: ReleaseView, row: Mean) -> str:

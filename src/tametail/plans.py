@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from tametail._json import Json, not_as_written, read_json
 from tametail._shown import shown
-from tametail._validate import count, probability
+from tametail._validate import count, one_of, probability
 from tametail.errors import BudgetError, InternalError, ParameterError, TametailError
 from tametail.notes import Note
 from tametail.privacy.budget import Approx, Budget, Pure, compose, fits, noise_for
@@ -41,6 +41,9 @@ _UNUSUAL = 0.001
 
 #: The private choice of keys, which comes before all else.
 KEYS = "keys"
+
+#: Laws of bounded records for which half-widths are predicted: ends of the bounds, and uniform.
+WORST, REFERENCE = "worst", "reference"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ class Method(Protocol):
     def relative_rmse(self, plan: Plan) -> float | None:
         """Predict the error in standard deviations of the reference law."""
 
-    def half_width(self, plan: Plan, confidence: float) -> float | None:
+    def half_width(self, plan: Plan, confidence: float, law: str) -> float | None:
         """Predict the half-width of the interval."""
 
     def foresee(self, plan: Plan) -> tuple[Note, ...]:
@@ -273,12 +276,23 @@ class Plan:
         """
         return _methods().find(self.method).relative_rmse(self)
 
-    def half_width(self, confidence: float = 0.95) -> float | None:
-        """The expected half-width of the intervals, from the tail's scale.
+    def half_width(self, confidence: float = 0.95, *, law: str = WORST) -> float | None:
+        """The expected half-width of the interval that ``low`` and ``high`` will show.
 
-        Without a scale, and for several columns, it is in standard deviations of the reference law.
+        With ``Bounded`` records it is that of the worst law within the bounds, half of the records
+        at each end, or with ``law="reference"`` that of uniform records. With a ``Moment`` it is
+        for records with that moment. Without a tail, and for several columns in a ball, it is in
+        standard deviations of the reference law, lognormal with sigma = 1. It is infinite if
+        nothing is expected to stand out of the noise, and None if n is unknown.
+
+        >>> import tametail as tt
+        >>> plan = tt.plan(n=10_000, epsilon=1, tail=tt.Bounded(0, 120))
+        >>> plan.half_width(0.95) > plan.half_width(0.95, law="reference") > 0.5
+        True
         """
-        return _methods().find(self.method).half_width(self, probability(confidence=confidence))
+        one_of((WORST, REFERENCE), law=law)
+        method = _methods().find(self.method)
+        return method.half_width(self, probability(confidence=confidence), law)
 
     @property
     def advice(self) -> tuple[str, ...]:

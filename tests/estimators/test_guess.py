@@ -66,7 +66,7 @@ def test_several_columns_follow_the_count(asked):
 
 def test_the_count_beside_a_guess_costs_a_five_hundredth():
     whole, guess = tt.plan(epsilon=1), tt.plan(1000, epsilon=1)
-    assert [step.name for step in guess.steps] == ["count", "centre", "tail", "sum", "spread"]
+    assert [step.name for step in guess.steps] == ["count", "centre", "tail", "sum"]
     assert whole.cost("count").epsilon == pytest.approx(0.015)
     assert guess.cost("count").epsilon == pytest.approx(0.002)
     assert guess.spending.epsilon <= 1

@@ -27,7 +27,10 @@ def _never_worse(plans):
     for less, more in itertools.pairwise(plans):
         if less.method == more.method:
             pairs = zip(_predictions(less), _predictions(more), strict=True)
-            assert all(b <= a * 1.001 for a, b in pairs)
+            # Widths are those of a few runs of the estimator: noise matters, but between bounds.
+            bounded = isinstance(less.tails[0], tt.Bounded)
+            most = (1.001, 1.001 if bounded else 1.25, 1.001)
+            assert all(b <= a * limit for (a, b), limit in zip(pairs, most, strict=True))
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -46,7 +49,8 @@ def test_nothing_is_predicted_without_n_or_without_a_scale():
     plan = tt.plan(epsilon=1)
     assert plan.relative_rmse is None
     assert plan.half_width(0.95) is None
-    assert plan.advice == ()
+    (few,) = plan.advice
+    assert few.startswith("fewer than 508 records would be few for this budget")
     assert tt.plan(n=1000, epsilon=1).rmse is None
     assert tt.plan(n=0, epsilon=1).relative_rmse > 0
 
@@ -84,8 +88,35 @@ def test_a_tail_that_says_more_predicts_less_error():
 
 
 def test_advice_names_what_would_help():
-    (more, knowledge) = tt.plan(n=100, epsilon=1).advice
+    (more, knowledge, hidden) = tt.plan(n=100, epsilon=1).advice
     assert "times as many records" in more
     assert "within=" in knowledge
-    assert len(tt.plan(n=100, epsilon=1, within=10).advice) == 1
-    assert tt.plan(n=1000, epsilon=1).advice == ()
+    assert "one value" in hidden
+    assert len(tt.plan(n=100, epsilon=1, within=10).advice) == 2
+    (hidden,) = tt.plan(n=1000, epsilon=1).advice  # once silent on 95% zeros
+    assert "the others show only if they are about 8.8% of all" in hidden
+    assert tt.plan(n=10_000, epsilon=1).advice == ()
+
+
+LAWS = {
+    "lognormal": (None, "worst", lambda rng, n: rng.lognormal(size=n) / REFERENCE_SD),
+    "ends": (tt.Bounded(0, 120), "worst", lambda rng, n: 120.0 * (rng.random(n) < 0.5)),
+    "uniform": (tt.Bounded(0, 120), "reference", lambda rng, n: rng.uniform(0, 120, n)),
+    "normal": (tt.Moment(2, 1.0), "worst", lambda rng, n: rng.normal(size=n)),
+}
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize(("n", "epsilon"), [(1_000, 1.0), (20_000, 1.0)])
+def test_half_widths_are_as_predicted(law, unit, n, epsilon):
+    """Once 3.9 to 8.3 times too wide for bounded records; without a tail, of another interval."""
+    tail, name, draw = LAWS[law]
+    rng, plan = np.random.default_rng(6), tt.plan(n=n, epsilon=epsilon, unit=unit, tail=tail)
+    found = [tt.mean(draw(rng, n), plan=plan) for _ in range(9)]
+    typical = np.median([(release.high - release.low) / 2 for release in found])
+    if law == "normal" and n == 1_000:
+        return  # then it is for lognormal records, which are worse
+    # Without a tail the width itself varies by a factor of two or three where n epsilon is 1,000.
+    most = 1.25 if tail is not None else 1.6 if n > 1_000 else 6.0
+    assert 1 / most < plan.half_width(law=name) / typical < most

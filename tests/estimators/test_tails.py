@@ -67,6 +67,12 @@ def test_the_quantile_of_many_laplace_noises_is_nearly_exact():
     assert abs(np.mean(draws > bound) - 0.01) < 0.0015
 
 
+def test_between_distances_in_the_wrong_order_there_is_a_node_all_the_same():
+    """Once an error in a release: bounded records, and a clip point beyond the bound."""
+    tails = _tails(np.array([1.0, 2.0]), Noise("laplace", 4.0 * SOFT_ONE))
+    assert 0 < tails.beyond(tails.above, 100.0, 0.01, farthest=2.0) < 100
+
+
 def test_gaussian_noise_uses_chernoff():
     noise = Noise("gaussian", 10.0)
     assert sum_quantile(noise, 0.01, 4) == noise.sum_quantile(0.01, 4)

@@ -190,31 +190,12 @@ def asked(names: tuple[str, ...] = REPLAY) -> Iterator[list[Any]]:
         def spy(self: Any, *arguments: Any, **named: Any) -> Any:
             query, cost = _query_and_cost((*arguments, *named.values()))
             noted.append([digest(describe(query)), cost.to_dict()])
-            given = respond(self, *arguments, **named)
-            if names is not REPLAY or not getattr(query, "fine", None):
-                return given
-            read, make_private = given
-            return lambda asked: merged(query, read(asked)), make_private
+            return respond(self, *arguments, **named)
 
         return spy
 
     with _patched(names, wrap):
         yield noted
-
-
-def merged(query: Any, answer: Any) -> Any:
-    """Return recorded counts by octave as the query has them: it may have fewer nodes.
-
-    Recorded were all octaves from -128 on. One without a node counts at the next node above; those
-    below the first node, which no record can be in, had noise alone.
-    """
-    nodes, counted = np.array(query.nodes), answer[len(answer) // 2 * 2 :]
-    sides = np.reshape(np.array(answer[: len(answer) // 2 * 2], dtype=object), (2, -1))
-    places = np.searchsorted(nodes, np.arange(sides.shape[1]) - 128)
-    found = np.zeros((2, len(nodes)), dtype=object)
-    sides[:, : max(nodes[0] + 128, 0)] = 0
-    np.add.at(found, (slice(None), np.minimum(places, len(nodes) - 1)), sides)
-    return (*found.ravel().tolist(), *counted)
 
 
 @contextmanager

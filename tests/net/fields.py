@@ -15,9 +15,6 @@ from typing import Any
 import numpy as np
 
 import tametail as tt
-from tametail.methods import REGISTRY
-from tametail.notes import Note
-from tametail.planning import Plan
 
 HERE = Path(__file__).parent
 RELEASES, ENGINES = HERE / "releases.jsonl.gz", HERE / "engines.jsonl.gz"
@@ -93,7 +90,8 @@ def release_fields(release: Any, several: bool) -> dict[str, Any]:
         "high": release.high,
         "interval_for": release.interval_for,
         "confidence": release.confidence,
-        "notes": release.notes,
+        "intervals": release.to_dict()["intervals"],
+        "notes": [note.to_dict() for note in release.notes],
         "method": release.plan.method,
         "steps": steps_of(release.plan),
         "guarantee": {
@@ -121,26 +119,13 @@ def answers_from(record: list[Any]) -> list[Any]:
 
 def conclude(case: dict[str, Any]) -> dict[str, Any]:
     """Run a recorded request, and its answers if there are any, through the public interface."""
-    plan = _plan_of(request_from(case["request"]))
+    plan = tt.plan(**request_from(case["request"]))
     result = {"plan": plan_fields(plan)}
     if case.get("answers") is not None:
         release = tt.replay(plan, answers_from(case["answers"]))
         several = case["request"].get("dim", 1) > 1
         result["release"] = release_fields(release, several)
     return result
-
-
-def _plan_of(request: dict[str, Any]) -> Plan:
-    """Plan a request; a guess of n is taken for certain, as it was when the net was knotted.
-
-    Since decision 0040 a small count comes first beside a guess. Without it the other steps, and
-    all that follows from them, are still as recorded.
-    """
-    plan = tt.plan(**request)
-    if plan.n is None or plan.unit.size_is_public:
-        return plan
-    assert plan.steps[0].name == "count"
-    return REGISTRY.certain(plan.request, plan.n)
 
 
 def plain(value: Any) -> Any:
@@ -151,7 +136,7 @@ def plain(value: Any) -> Any:
         return {key: plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
-    return str(value) if isinstance(value, Note) else value
+    return value
 
 
 def exact(value: Any) -> Any:
@@ -209,6 +194,6 @@ def scales(record: dict[str, Any]) -> dict[str, float]:
     told = [np.atleast_1d(record[key]) for key in ends if record.get(key) is not None]
     if "value" not in record or not all(np.isfinite(numbers).all() for numbers in told):
         return {}
-    width = max([0.0, *(part for part in (record.get("parts") or {}).values() if part is not None)])
+    width = max((size or 0.0 for size in (record.get("parts") or {}).values()), default=0.0)
     found = dict.fromkeys(ends[1:], float(np.abs(told).max(axis=0).min()))
     return found | ({"parts": width} if math.isfinite(width) else {})

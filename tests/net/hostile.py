@@ -22,7 +22,10 @@ def liar(rng: np.random.Generator) -> Callable[[Any, Any], Any]:
     def change(answer: Any, query: Any) -> Any:
         if rng.random() < 0.5:
             return answer
-        if hasattr(query, "weights"):  # a choice among candidates
+        if isinstance(answer, int):  # a choice of one
+            many = len(query.weights) if hasattr(query, "weights") else query.high - query.low + 1
+            return getattr(query, "low", 0) + int(rng.integers(min(many, MOST_ROWS)))
+        if hasattr(query, "weights"):  # choices among candidates
             return tuple(int(rng.integers(len(query.weights))) for _ in answer)
         if isinstance(answer, float):
             return _inside(rng, answer, query.low, query.high)

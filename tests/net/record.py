@@ -177,7 +177,8 @@ def others(first: int) -> list[dict[str, Any]]:
             found += [case | {"answers": answers_of(case, lies)} for lies in (False, True)]
     for tail in (None, {"Moment": [2, 1.0]}):
         for unit in ("add-remove", "replace-one"):
-            request = {"error": 0.1, "tail": tail, "unit": unit}
+            wanted = {"relative_error": 0.1} if tail is None else {"error": 0.1}
+            request = wanted | {"tail": tail, "unit": unit}
             found.append({"function": "sample_size", "request": request | {"epsilon": 1.0}})
             found.append({"function": "epsilon_for", "request": request | {"n": 10_000}})
     numbered = [

@@ -11,6 +11,7 @@ from tametail._json import Json
 from tametail.api import epsilon_for, sample_size
 from tametail.cli.request import plan_of, request_options, tail_of
 from tametail.errors import ParameterError
+from tametail.means import plain
 from tametail.planning import Plan
 
 if TYPE_CHECKING:
@@ -23,48 +24,62 @@ if TYPE_CHECKING:
 @click.option(
     "--error", type=float, help="Ask which n, or with -n which epsilon, this error needs."
 )
+@click.option(
+    "--relative-error",
+    type=float,
+    help="The same in standard deviations of lognormal records, if nothing is told about them.",
+)
 @click.option("--plot", "picture", metavar="FILE.png", help="Draw the error against n.")
 @click.option("--dim", type=int, default=1, show_default=True, help="Number of columns.")
-def plan_command(error: float | None, picture: str | None, as_json: bool, **request: Any) -> None:
+def plan_command(
+    error: float | None,
+    relative_error: float | None,
+    picture: str | None,
+    as_json: bool,
+    **request: Any,
+) -> None:
     """Plan a release from public numbers; no data are read and nothing is spent.
 
-    With --error and a budget, the least n is found whose interval has a half-width of at most
-    that; with --error and -n, the least epsilon.
+    With --error (told --moment or --bounds) or --relative-error and a budget, the least n is found
+    whose interval has a half-width of at most that; with one of them and -n, the least epsilon.
     """
-    if request["dim"] != 1 and not (error is None and picture is None):
+    is_asked = error is not None or relative_error is not None
+    if request["dim"] != 1 and (is_asked or picture is not None):
         raise click.UsageError("--error and --plot are for one column: leave out --dim.")
-    if error is not None:
-        request |= _answer(error, **request)
+    if is_asked:
+        request |= _answer(error, relative_error, **request)
     elif request["n"] is None:
         raise click.UsageError("a plan needs a size or an error: write -n 10000 or --error 5.")
     planned = plan_of(**request)
     if picture is not None:
         _save(planned, picture)
-    confidence = request["confidence"] or 0.95
-    half_width = planned.half_width(confidence)
     if as_json:
+        confidence = request["confidence"] or 0.95
         predicted = {
             "rmse": planned.rmse,
             "relative_rmse": planned.relative_rmse,
-            "half_width": half_width,
+            "half_width": planned.half_width(confidence),
+            "reference_half_width": planned.half_width(confidence, law="reference"),
             "advice": planned.advice,
         }
-        click.echo(json.dumps(planned.to_dict() | predicted, indent=2, allow_nan=False))
+        found = {key: plain(value) for key, value in predicted.items()}
+        click.echo(json.dumps(planned.to_dict() | found, indent=2, allow_nan=False))
         return
-    if error is not None:
-        click.echo(f"An error of {error:g} needs n = {planned.n:,} and {planned.budget}.")
-    in_units = planned.dim == 1 and planned.tails[0] is not None
-    unit = "" if in_units else " standard deviations"
+    for words, size in (("An error", error), ("A relative error", relative_error)):
+        if size is not None:
+            click.echo(f"{words} of {size:g} needs n = {planned.n:,} and {planned.budget}.")
     click.echo(planned)
-    if half_width is not None:
-        click.echo(f"  {100 * confidence:g}% interval of about ±{half_width:.4g}{unit}")
 
 
-def _answer(error: float, **request: Any) -> Json:
+def _answer(error: float | None, relative_error: float | None, **request: Any) -> Json:
     """Find the number that is missing: n for a budget, or epsilon for an n."""
     if request["target"] != "population" or request["confidence"] is None:
         raise click.UsageError("--error is about an interval for the population's mean.")
-    common = {"confidence": request["confidence"], "unit": request["unit"]}
+    common = {
+        "relative_error": relative_error,
+        "confidence": request["confidence"],
+        "unit": request["unit"],
+    }
     tail = tail_of(request["moment"], request["bounds"])
     budget = {name: request[name] for name in ("epsilon", "delta", "rho")}
     if request["n"] is None:

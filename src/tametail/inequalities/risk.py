@@ -18,12 +18,16 @@ class Risk:
     beyond: float
 
 
-def split_risk(total: float) -> Risk:
-    """Divide the probability of missing.
+def split_risk(total: float, *, sampled: bool = True) -> Risk:
+    """Divide the probability of missing; noise has what sampling does not need.
 
     >>> split_risk(0.5).sampling
     0.38
+    >>> split_risk(0.5, sampled=False).noise
+    0.44
     """
+    if not sampled:
+        return Risk(sampling=0.0, noise=(1 - BEYOND) * total, spread=0.0, beyond=BEYOND * total)
     return Risk(
         sampling=SAMPLING * total,
         noise=NOISE * total,

@@ -21,6 +21,7 @@ from tametail.methods.winsorised import column
 from tametail.methods.winsorised import predict as prediction
 from tametail.methods.winsorised.dividing import divide
 from tametail.methods.winsorised.estimate import winsorised_mean
+from tametail.methods.winsorised.expected import half_width
 from tametail.notes import Note, few_records, hint, shared_scale
 from tametail.plans import Plan, Step
 from tametail.privacy.budget import Budget, Pure
@@ -54,7 +55,7 @@ class Winsorised:
 
     def names(self, request: Request) -> tuple[tuple[str, int], ...]:
         """Return the names and rounds of the steps."""
-        return column.names(needs_spread=request.wants_spread)
+        return column.names(needs_spread=column.needs_spread(request))
 
     def divide(self, request: Request, n: int, budget: Budget) -> tuple[Step, ...] | None:
         """Return the steps, paid from ``budget``."""
@@ -69,13 +70,13 @@ class Winsorised:
         """Predict the error for the reference law, in its standard deviations."""
         return prediction.reference_rmse(column.ColumnPlan.of(plan))
 
-    def half_width(self, plan: Plan, confidence: float) -> float | None:
+    def half_width(self, plan: Plan, confidence: float, law: str) -> float | None:
         """Predict the half-width of the interval."""
-        return prediction.half_width(column.ColumnPlan.of(plan), confidence)
+        return half_width(column.ColumnPlan.of(plan), confidence, law)
 
     def foresee(self, plan: Plan) -> tuple[Note, ...]:
-        """Say what a release would carry for a note."""
-        return prediction.foresee(column.ColumnPlan.of(plan))
+        """Say what a release would carry for a note, and what cannot be foreseen."""
+        return prediction.advise(column.ColumnPlan.of(plan))
 
     def reasons(self, plan: Plan) -> tuple[str, ...]:  # noqa: ARG002 - there is no choice
         """Nothing: one column is always winsorised."""
@@ -123,7 +124,7 @@ class InBall:
         """Predict the error of a column, in standard deviations of the reference law."""
         return None if plan.n is None else ball_prediction.reference_rmse(rows.RowsPlan.of(plan))
 
-    def half_width(self, plan: Plan, confidence: float) -> float | None:
+    def half_width(self, plan: Plan, confidence: float, law: str) -> float | None:  # noqa: ARG002
         """Predict the half-width of the intervals, in standard deviations."""
         if plan.n is None:
             return None
@@ -163,14 +164,15 @@ class Apart:
 
     def names(self, request: Request) -> tuple[tuple[str, int], ...]:
         """Return the names and rounds of the steps."""
-        return column.names(needs_spread=request.wants_spread)
+        return column.names(needs_spread=column.needs_spread(request))
 
     def divide(self, request: Request, n: int, budget: Budget) -> tuple[Step, ...] | None:
         """Return the steps with what they cost in all columns; shares are those of one column."""
         whole = self.working(budget)
         each = whole.share(1 / request.dim)
         found = map(divide, column.told_parts(request, n, each))
-        steps = max(found, key=lambda one: one[0].cost.strength)  # the neediest centre decides
+        # The neediest centre decides, of columns with a tail if there are any.
+        steps = max(found, key=lambda one: (len(one), one[0].cost.strength))
         parts = [step.cost.values()[0] / each.values()[0] for step in steps]
         costs = whole.split(*[part / sum(parts) for part in parts])
         return tuple(Step(step.name, cost) for step, cost in zip(steps, costs, strict=True))
@@ -187,12 +189,12 @@ class Apart:
         """Predict the error of a column, in standard deviations of the reference law."""
         return None if plan.n is None else prediction.reference_rmse(column_plans(plan)[0])
 
-    def half_width(self, plan: Plan, confidence: float) -> float | None:
+    def half_width(self, plan: Plan, confidence: float, law: str) -> float | None:
         """Predict the half-width of the widest interval, all holding together."""
         if plan.n is None:
             return None
         each = 1 - (1 - confidence) / plan.dim
-        found = [prediction.half_width(part, each) for part in dict.fromkeys(column_plans(plan))]
+        found = [half_width(part, each, law) for part in dict.fromkeys(column_plans(plan))]
         return max(width for width in found if width is not None)
 
     def foresee(self, plan: Plan) -> tuple[Note, ...]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from tametail.methods.groups import plan as steps
+from tametail.methods.groups.constants import ALONE
 from tametail.methods.groups.estimate import means_by_group
 from tametail.methods.groups.persons import means_of_persons
 from tametail.methods.persons.shares import FEASIBLE
 from tametail.methods.winsorised import column
 from tametail.methods.winsorised import predict as prediction
+from tametail.methods.winsorised.expected import half_width
 from tametail.notes import Note, few_records
 from tametail.plans import Plan, Step
 from tametail.privacy.budget import Budget
@@ -50,10 +52,14 @@ class ByGroup:
         usual = _usual(plan)
         return None if usual is None else prediction.reference_rmse(usual)
 
-    def half_width(self, plan: Plan, confidence: float) -> float | None:
+    def half_width(self, plan: Plan, confidence: float, law: str) -> float | None:
         """Predict the half-width in a group of usual size, as if it were alone."""
         usual = _usual(plan)
-        return None if usual is None else prediction.half_width(usual, confidence)
+        if usual is None:
+            return None
+        if usual.tail is None and (usual.n or 1) * usual.budget.strength < ALONE:
+            return prediction.cautious_half_width(usual, confidence)
+        return half_width(usual, confidence, law)
 
     def foresee(self, plan: Plan) -> tuple[Note, ...]:
         """Say what would help."""

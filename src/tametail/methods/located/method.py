@@ -90,7 +90,7 @@ class Located:
         """Return None: the error depends on the scale, and not on how the records spread."""
         return None
 
-    def half_width(self, plan: Plan, confidence: float) -> float | None:
+    def half_width(self, plan: Plan, confidence: float, law: str) -> float | None:  # noqa: ARG002
         """Predict the half-width of the widest interval, all holding together."""
         if plan.n is None:
             return None

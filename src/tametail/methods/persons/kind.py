@@ -72,12 +72,12 @@ class RecordsOfPersons:
         error = prediction.reference_rmse(column_plans(plan)[0])
         return None if error is None else error / math.sqrt(_each(plan))
 
-    def half_width(self, plan: Plan, confidence: float) -> float | None:
+    def half_width(self, plan: Plan, confidence: float, law: str) -> float | None:  # noqa: ARG002
         """Predict the half-width of the widest interval, likewise."""
         if plan.n is None:
             return None
         part = replace(column_plans(plan)[0], confidence=confidence)
-        width = prediction.half_width(part, 1 - (1 - confidence) / plan.dim)
+        width = prediction.cautious_half_width(part, 1 - (1 - confidence) / plan.dim)
         return None if width is None else width / math.sqrt(_each(plan))
 
     def foresee(self, plan: Plan) -> tuple[Note, ...]:

@@ -77,8 +77,11 @@ class Textbook:
         """Return None: the error depends on the bounds, and not on how the records spread."""
         return None
 
-    def half_width(self, plan: Plan, confidence: float) -> float | None:
-        """Predict the half-width of the widest interval, all holding together."""
+    def half_width(self, plan: Plan, confidence: float, law: str) -> float | None:  # noqa: ARG002
+        """Predict the half-width of the widest interval, all holding together.
+
+        It is that of any law with a mean in the middle of the bounds: nothing else is asked.
+        """
         if plan.n is None:
             return None
         each = 1 - (1 - confidence) / plan.dim

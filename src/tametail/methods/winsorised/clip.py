@@ -53,7 +53,8 @@ def choose_clip(plan: Plan, centre: float, tails: Tails, size: int, reference: R
         ends = _opened(ends, seen, limits)
     if plan.confidence is not None and plan.tail is not None:
         wanted = _wanted(plan, ends, tails.squares(anchors), centre, reference)
-        ends = list(map(_widened, ends, wanted, limits))
+        most = limits if isinstance(plan.tail, Bounded) else (math.inf, math.inf)
+        ends = list(map(_widened, ends, wanted, most))
     below, above = ends
     offset, doubt = tails.offset(anchors, (below.distance, above.distance))  # line 19
     offset = min(max(offset / size, -below.distance / 2), above.distance / 2)
@@ -301,8 +302,11 @@ def _wanted(
     where their noise is far below the sampling error. Elsewhere both sides are to have some width:
     how many records a clip point cuts is known the less, the more octaves lie below it.
     """
-    middle = 0.0 if reference.moves else centre
-    reach = middle - reference.low, reference.high - middle
+    if isinstance(plan.tail, Moment):  # the reference is around the mean, not around the centre
+        margin = tuned.BEYOND_REFERENCE * plan.tail.scale
+        reach = margin - reference.low, margin + reference.high
+    else:
+        reach = centre - reference.low, reference.high - centre
     noise = deviation(plan.cost("sum")) * sum(reach)
     if noise**2 <= tuned.AFFORDABLE * squares:
         return reach

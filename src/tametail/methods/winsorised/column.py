@@ -92,8 +92,9 @@ class ColumnPlan:
 
     @property
     def needs_spread(self) -> bool:
-        """Whether an interval needs the second moment of the records."""
-        return self.confidence is not None and self.target == "population"
+        """Whether an interval needs the second moment of the records: a proved one does."""
+        wanted = self.confidence is not None and self.target == "population"
+        return wanted and self.tail is not None
 
     def counted_again(self, answer: int, cost: Budget) -> tuple[ColumnPlan, Budget] | None:
         """Return what a second count may cost, and the plan without that; None if it is not needed.
@@ -132,6 +133,11 @@ def names(*, needs_spread: bool) -> tuple[tuple[str, int], ...]:
     """Return the names of the steps, and their rounds."""
     found = ["centre", "tail", "sum", *(["spread"] if needs_spread else [])]
     return tuple((name, 1) for name in found)
+
+
+def needs_spread(request: Request) -> bool:
+    """Say whether an interval needs second moments: a proved one does, so with a tail alone."""
+    return request.wants_spread and any(one.tail is not None for one in request.columns)
 
 
 def are_bounded(request: Request) -> bool:

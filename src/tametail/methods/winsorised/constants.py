@@ -246,8 +246,12 @@ UNTOLD: Final = 0.25
 #: one's distance: noise against what may hide there.
 NOT_MUCH_FARTHER: Final = 8.0
 
+#: Clip points that serve an interval lie beyond its reference by this part of the scale: the mean
+#: is not at the centre, and a record that is clipped costs more than noise.
+BEYOND_REFERENCE: Final = 1.0
+
 #: Noise of this part of the variance of the sum is worth a narrower interval.
-AFFORDABLE: Final = 0.03  # width: 0, 0
+AFFORDABLE: Final = 2.0
 
 # --- the sum (sums.py) ----------------------------------------------------------------------------
 
@@ -282,7 +286,10 @@ EXPECTED_RISK: Final = 0.001
 WIDER: Final = 1.4  # width: +23.7 (1.1), +11.0 (2.3)
 
 #: Noise up to this part of the standard error, by assumption, is bounded together with sampling.
-SMALL_NOISE: Final = 0.15  # width: 0, -3.1 (0.2)
+#: The quantile of both together, in standard deviations, places the reference where clip points can
+#: be beyond it.
+SMALL_NOISE: Final = 0.7
+USUAL_QUANTILE: Final = 2.5
 
 #: How often interval and variance improve each other, unless a round gains too little.
 ROUNDS: Final = 30
@@ -329,6 +336,9 @@ DOUBT_RISK: Final = 1e-4
 
 #: Below this n * epsilon the steps before the sum often fail.
 FEASIBLE: Final = 500.0
+
+#: A plan says so if records beside a common value must be more than this part to be seen.
+HIDDEN_SHARE: Final = 0.02
 
 #: A group of far records that is this many noise scales of the octave counts may go unseen.
 UNSEEN: Final = 9.0

@@ -173,7 +173,8 @@ class Tails:
         start = self._index(distance) if distance > 0 else 0
         stop = self._index(farthest) + 1 if farthest < math.inf else len(counts)
         first, last = np.searchsorted(places, [start, stop]).tolist()
-        found = places[min(first, len(places) - 1) : last + 1]
+        first = min(first, len(places) - 1)
+        found = places[first : max(last, first) + 1]  # at least one, if nothing lies between
         noise = sum_quantile(self.noise, risk, len(found)) / SOFT_ONE
         return max(float(counts[found].sum()) + noise, 0.0)
 

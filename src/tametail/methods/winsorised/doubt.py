@@ -27,7 +27,7 @@ from tametail.queries.column import SOFT_ONE
 from tametail.tail import Bounded, Moment, Tail
 
 if TYPE_CHECKING:
-    from tametail.methods.winsorised.counts import Array, Tails
+    from tametail.methods.winsorised.counts import Array, Places, Tails
 
 #: Noises of all nodes up to one, on two sides, weighted by (at least) their distances: their sum
 #: has a moment generating function below that of three noises of the top node.
@@ -67,11 +67,28 @@ def _is_beyond(tails: Tails, counts: Array, far: float) -> bool:
         return False
     fraction, exponent = math.frexp(far)
     upper = exponent - tails.first
-    if not 0 < upper < len(counts):
+    if not 0 < upper < len(counts) or not {upper - 1, upper} <= set(_places(tails).tolist()):
         return False
     most = (2 * int(32 * fraction - 16) + 1) / SOFT_ONE
     noise = sum_quantile(tails.noise, tuned.DOUBT_RISK, 2) / SOFT_ONE
     return bool((1 - most) * counts[upper] - most * counts[upper - 1] > noise)
+
+
+def _places(tails: Tails) -> Places:
+    """Return the places of the nodes."""
+    return np.arange(len(tails.above)) if tails.nodes is None else tails.nodes
+
+
+def _octaves(tails: Tails) -> Array:
+    """Return the octave of the nearest records that count at a node.
+
+    That is its own, unless it counts those of the octaves below it, which have no node.
+    """
+    places = _places(tails)
+    gaps = np.diff(places, prepend=places[0] - 1)
+    found: Array = np.arange(tails.first, tails.first + len(tails.above), dtype=np.float64)
+    found[places] -= np.where(gaps > 1, gaps, 0)
+    return found
 
 
 def _is_far_out(tails: Tails, tail: Moment, off: float, n: float) -> bool:
@@ -89,7 +106,7 @@ def _is_too_large(tails: Tails, tail: Moment, power: float, off: float, n: float
     if not 0 < allowed < math.inf:
         return False
     # In units of what is allowed, so that no power overflows.
-    logarithms = power * math.log(2) * np.arange(tails.first, tails.first + len(tails.above))
+    logarithms = power * math.log(2) * _octaves(tails)
     weights = np.exp(np.clip(logarithms - math.log(allowed), -600.0, 600.0))
     counts = tails.below + tails.above
     seen = np.cumsum(counts * weights) / soft_excess(power)

@@ -163,7 +163,7 @@ def _unknown(total: Sum) -> Interval:
 def _proved(
     plan: Plan, value: float, clip: Clip, tails: Tails, total: Sum, squares: float
 ) -> Interval:
-    risk = split_risk(1 - (plan.confidence or 0.0))
+    risk = split_risk(1 - (plan.confidence or 0.0), sampled=plan.target == "population")
     miscounted, fewest = total.count_bound(risk.noise / 2)
     if math.isinf(miscounted):  # the count may be noise alone
         return _unknown(total)

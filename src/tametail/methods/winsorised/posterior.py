@@ -16,7 +16,8 @@ import numpy as np
 from tametail.means import MEAN_AS_SEEN, Interval
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.calibrated import Error, parts
-from tametail.methods.winsorised.clip import fit_side
+from tametail.methods.winsorised.clip import caps, fit_side
+from tametail.tail import Bounded
 
 if TYPE_CHECKING:
     from tametail.methods.winsorised.clip_points import Clip
@@ -63,14 +64,17 @@ def _differences(below: Array, above: Array, added: float) -> Array:
 def _beyond(plan: Plan, clip: Clip, tails: Tails) -> list[Array]:
     """Return equally likely sums of what lies beyond the clip point of either side."""
     found = []
-    ends = (clip.below, clip.above)
-    for counts, anchor, end in zip(tails.sides, clip.anchors, ends, strict=True):
+    ends, limits = (clip.below, clip.above), caps(plan, clip.centre)
+    for counts, anchor, end, limit in zip(tails.sides, clip.anchors, ends, limits, strict=True):
         if anchor is None:
             found.append(np.zeros(1))
             continue
         unit = float(tails.distances[anchor])
         fit = fit_side(plan, tails, counts, anchor)
-        found.append(unit * _evenly(*fit.beyond(end / unit)))
+        excess, weight = fit.beyond(end / unit)
+        if isinstance(plan.tail, Bounded):  # nothing lies beyond the bound
+            excess = excess - fit.beyond(max(limit, end) / unit)[0]
+        found.append(unit * _evenly(excess, weight))
     return found
 
 

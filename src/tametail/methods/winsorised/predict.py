@@ -1,8 +1,8 @@
-"""What a plan predicts before any record is read.
+"""What a plan predicts of its error before any record is read, and what it advises.
 
 With a tail assumption the prediction is for the worst law that it allows; without one it is for a
 reference law, the lognormal with sigma = 1, in units of its standard deviation. More records or a
-larger budget never make a prediction worse.
+larger budget never make it worse. Half-widths of intervals are predicted in ``expected``.
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ from tametail.inequalities.truncation import bias_constant
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised import where
 from tametail.methods.winsorised.counts import noise_of_counts
-from tametail.methods.winsorised.reference import Reference, expected_beyond
-from tametail.methods.winsorised.shares import spread_share
 from tametail.notes import Note, few_records, hint
 from tametail.privacy.budget import Noise, noise_for
 from tametail.queries.column import SOFT_ONE
@@ -28,6 +26,10 @@ from tametail.tail import Bounded, Moment
 
 if TYPE_CHECKING:
     from tametail.methods.winsorised.column import ColumnPlan as Plan
+
+
+_KNOWLEDGE = "saying where the mean can be (within=) or how the records spread (tail=) helps"
+_HELP = ": the answer may then be far off; more budget, within= or tail= help"
 
 
 class Setting(NamedTuple):
@@ -70,42 +72,49 @@ def reference_rmse(plan: Plan) -> float | None:
     return None if plan.n is None else min(_error(plan, setting) for setting in _reference())
 
 
-def half_width(plan: Plan, confidence: float) -> float | None:
-    """Predict the half-width of the interval; in reference standard deviations without a tail."""
+def cautious_half_width(plan: Plan, confidence: float) -> float | None:
+    """Predict the half-width of an interval for the winsorised mean that inequalities bound.
+
+    For the reference law, in its standard deviations: the interval of small groups and of persons.
+    """
     if plan.n is None:
         return None
-    n, risk = _size(plan), split_risk(1 - confidence)
-    share = expected_beyond(plan) / n
-
-    spread = (
-        plan.cost("spread")
-        if plan.has("spread")
-        else plan.budget.share(spread_share(plan.budget, n))
-    )
-
-    # As the interval does it: docs/interval.md.
-    together = plan.tail is None or Reference.of(plan, (0.0, 0.0)).noise > 0
+    n, risk = _size(plan), split_risk(1 - confidence, sampled=plan.target == "population")
+    spread = plan.cost("spread") if plan.has("spread") else plan.budget.share(tuned.MOST_SPREAD)
 
     def half(setting: Setting) -> float:
-        clipped = setting.bias if plan.tail is None else setting.bias + share * setting.side
         noise = _noise(plan, setting)
         if plan.target == "data":
-            return clipped + continuous_quantile(noise, risk.noise / 2)
-        deviation = setting.deviation
-        if plan.tail is None:  # then the variance comes from the records, with noise on it
-            square = deviation**2 + setting.side**2 * math.log(4 / risk.spread) / (
-                n * spread.strength
-            )
-            bound = second_moment_bound(square, setting.side, n, risk.spread)
-            deviation = math.sqrt(bound)
-        if together:
-            return clipped + mean_deviation(deviation, setting.side, n, risk.sampling / 2, noise)
-        sampling = mean_deviation(deviation, setting.side, n, risk.sampling / 2)
-        return clipped + sampling + continuous_quantile(noise, risk.noise / 2)
+            return setting.bias + continuous_quantile(noise, risk.noise / 2)
+        square = setting.side**2 * math.log(4 / risk.spread) / (n * spread.strength)
+        bound = second_moment_bound(setting.deviation**2 + square, setting.side, n, risk.spread)
+        deviation = mean_deviation(math.sqrt(bound), setting.side, n, risk.sampling / 2, noise)
+        return setting.bias + deviation
 
-    if plan.tail is None:
-        return min(map(half, _reference()))
-    return min(map(half, _worst(plan.tail)))
+    return min(map(half, _reference()))
+
+
+def advise(plan: Plan) -> tuple[Note, ...]:
+    """Say what a release would carry for a note, and what public numbers cannot foresee.
+
+    If n is unknown, how many records would be few. If n is known, how many must differ from a
+    value that nearly all share, so that they stand out of the noise on the octave counts.
+    """
+    if plan.n is None:
+        few = tuned.FEASIBLE / plan.budget.strength
+        return (hint(f"fewer than {few:,.3g} records would be few for this budget{_HELP}"),)
+    noise = noise_of_counts(plan, plan.cost("tail"))
+    threshold = tuned.THRESHOLD if noise.kind == "laplace" else tuned.GAUSSIAN_THRESHOLD
+    least = threshold * math.sqrt(noise.variance / 2) / SOFT_ONE
+    said = foresee(plan)
+    if plan.tail is None and least > tuned.HIDDEN_SHARE * plan.n:
+        part = min(100 * least / max(plan.n, 1), 100.0)
+        text = (
+            "if nearly all records are one value, such as 0, the others show only if they are "
+            f"about {part:.2g}% of all or more; the answer is that value if they do not"
+        )
+        said = (*said, hint(text))
+    return said
 
 
 def lost_note(chance: float) -> tuple[Note, ...]:
@@ -133,9 +142,7 @@ def foresee(plan: Plan) -> tuple[Note, ...]:
         )
     ]
     if not any(math.isfinite(end) for end in plan.within) and plan.tail is None:
-        found.append(
-            hint("saying where the mean can be (within=) or how the records spread (tail=) helps")
-        )
+        found.append(hint(_KNOWLEDGE))
     return tuple(found)
 
 
@@ -154,20 +161,6 @@ def _noise(plan: Plan, setting: Setting) -> Noise:
     cost = plan.cost("sum")
     scale = (1 + tuned.COUNT_NOISE) * sensitivity / (_size(plan) * cost.strength)
     return Noise(noise_for(cost, 1, 1).kind, scale)
-
-
-def _worst(tail: Moment | Bounded) -> Iterable[Setting]:
-    """Yield the reference intervals that an interval could have used (docs/interval.md)."""
-    if isinstance(tail, Bounded):
-        width = tail.high - tail.low
-        yield Setting(width, width, 0.0, width / 2)
-        return
-    k, scale = tail.k, tail.scale
-    for step in range(30):
-        reach = 2 * 2 ** (step / 2)
-        bias = bias_constant(k) * scale * reach ** (1 - k)
-        deviation = scale * reach ** max(1 - k / 2, 0.0)
-        yield Setting(2 * reach * scale, reach * scale, bias, deviation)
 
 
 def _reference() -> Iterable[Setting]:

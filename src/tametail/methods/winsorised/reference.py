@@ -13,7 +13,7 @@ from tametail.doubles import LARGEST
 from tametail.inequalities.concentration import count_bound
 from tametail.inequalities.quantiles import sum_quantile
 from tametail.inequalities.risk import Risk
-from tametail.inequalities.truncation import bias_constant
+from tametail.inequalities.truncation import best_reach, bias_constant
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.counts import noise_of_counts
 from tametail.privacy.budget import noise_for
@@ -55,20 +55,17 @@ class Reference:
             low, high = clip if tail is None else (tail.low, tail.high)
             if tail is None:  # the clip points are rounded to doubles
                 low, high = math.nextafter(low, -LARGEST), math.nextafter(high, LARGEST)
-            return cls(low, high, deviation=(high - low) / 2)
+                return cls(low, high, deviation=(high - low) / 2)
+            # The noise of clip points at the bounds.
+            width, n = high - low, max(plan.n or 1, 1)
+            allowed = noise_for(plan.cost("sum"), 1, 1).scale * (1 + 1 / 16) * width
+            if allowed > tuned.SMALL_NOISE * math.sqrt(n) * width / 2:
+                allowed = 0.0
+            return cls(low, high, deviation=width / 2, noise=allowed)
         k, n, strength = tail.k, max(plan.n or 1, 1), plan.budget.strength
         constant = bias_constant(k)
-        # Bias C_k R^-(k-1) against an excess of R N/n if N records, mostly noise, may lie beyond
-        # the clip point: best where (k-1) C_k R^-k = N/n.
-        beyond = expected_beyond(plan)
-        reach = max(tuned.WIDER * ((k - 1) * constant * n / beyond) ** (1 / k), 2.0)
+        reach, allowed = _reach(plan, k, n)
         far = max((n * min(strength, 1.0) / 4) ** (1 / k), reach)
-        # The noise if records were clipped at the reference; next to sampling it must be small, or
-        # else what the records choose is better.
-        width = plan.unit.changes * (1 + 1 / 16) * reach
-        allowed = noise_for(plan.cost("sum"), 1, 1).scale * width
-        if allowed > tuned.SMALL_NOISE * math.sqrt(n):
-            allowed = 0.0
         return cls(
             low=-reach * tail.scale,
             high=reach * tail.scale,
@@ -145,6 +142,34 @@ class Answers:
             count_bound(self.fewest * outside, risk) / self.fewest,
             count_bound(self.fewest * few, risk) / self.fewest,
         )
+
+
+def _reach(plan: Plan, k: float, n: int) -> tuple[float, float]:
+    """Return the half-width of the reference, and the noise to be bounded with sampling, in scales.
+
+    If records can be clipped beyond the reference, because that noise is small next to sampling,
+    what is left is its bias: the best sum of that and of noise and sampling together. If not, the
+    records choose how wide they are clipped, and N of them, mostly noise, may lie beyond. Then the
+    bias C_k R^-(k-1) is against an excess of R N/n: best where (k-1) C_k R^-k = N/n.
+    """
+    constant, unit = bias_constant(k), noise_for(plan.cost("sum"), 1, 1).scale
+
+    def noise(reach: float) -> float:
+        return unit * plan.unit.changes * (1 + 1 / 16) * (reach + tuned.BEYOND_REFERENCE)
+
+    def width(reach: float) -> float:
+        sampling = math.pow(reach, max(1 - k / 2, 0.0)) / math.sqrt(n)
+        together = math.hypot(sampling, math.sqrt(2) * noise(reach) / n)
+        return constant * math.pow(reach, 1 - k) + tuned.USUAL_QUANTILE * together
+
+    # Clip points for the value are capped as well, and may not lie within the reference.
+    deviation = math.sqrt(noise_for(plan.cost("sum"), 1, 1).variance)
+    most = best_reach(k, n, deviation) + 1 - tuned.BEYOND_REFERENCE
+    wide = min((most * 2.0 ** (-step / 4) for step in range(24)), key=width)
+    if wide >= 2 and noise(wide) <= tuned.SMALL_NOISE * math.sqrt(n):
+        return wide, noise(wide)
+    found = tuned.WIDER * ((k - 1) * constant * n / expected_beyond(plan)) ** (1 / k)
+    return max(found, 2.0), 0.0
 
 
 def expected_beyond(plan: Plan) -> float:
