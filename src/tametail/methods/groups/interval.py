@@ -90,13 +90,13 @@ def nothing_known(part: GroupPlan) -> Interval:
     return Interval(*part.possible, MEAN, True, parts, part.confidence or 0.0)
 
 
-def interval_of(group: Small, value: float) -> Interval:
-    """Return the interval of a small group."""
-    confidence, error = group.part.confidence or 0.0, group.error
-    below, above = (error.reach((1 - confidence) / 2, sign) for sign in (-1, 1))
+def interval_of(group: Small, error: Error, value: float) -> Interval:
+    """Return the interval of a small group, whose error has this law."""
+    confidence = group.part.confidence or 0.0
+    half = error.reach((1 - confidence) / 2, 1)  # without skewness both sides are alike
     ends = (
-        max(value - below, group.middle - group.reach),
-        min(value + above, group.middle + group.reach),
+        max(value - half, group.middle - group.reach),
+        min(value + half, group.middle + group.reach),
     )
     describes, truncation = WINSORISED, None
     if group.part.tail is not None:

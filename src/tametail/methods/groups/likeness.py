@@ -95,9 +95,10 @@ class Likeness:
             relative = fits[chosen] @ (risks / own[:, None, None]).reshape(len(risks), -1)
             best[chosen] = np.argmin(relative, axis=1)
         middle, reach = np.unravel_index(best, shape)
-        picked = np.arange(len(numbers)), best
-        flat = (fits @ each.reshape(len(fits[0]), -1) for each in (np.abs(bias), square))
-        biases, squares = (each[picked] for each in flat)
+        biases, squares = (
+            np.einsum("gm,mg->g", fits, each.reshape(len(each), -1)[:, best])
+            for each in (bias, square)
+        )
         return Choice(middles[middle], grid[reach], biases, squares)
 
     @property

@@ -133,13 +133,14 @@ class SmallGroups:
             part, self.shape.centre, self.cuts, cells, clip.square, lattice,
             lattice.value(distance), count, doubt, noise,
         )  # fmt: skip
+        error = group.error
         intervals: tuple[Interval, ...] = ()
         if part.confidence is not None:
-            intervals = (interval_of(group, value) if seen else nothing_known(part),)
+            intervals = (interval_of(group, error, value) if seen else nothing_known(part),)
         outer = len(self.cuts) // 2
         beyond = max(float(cells[:outer].sum()), float(cells[-outer:].sum()))
         unlike = beyond > tuned.UNLIKE * count + self._cell_noise.quantile(0.01)
-        error = group.error.deviation**2 + group.error.noise.variance + group.error.miscounted**2
+        square = error.deviation**2 + error.noise.variance + error.miscounted**2
         return Estimate(
             value,
             intervals,
@@ -147,7 +148,7 @@ class SmallGroups:
             assumption_doubtful=unlike,
             notes=(_EMPTY,) if not seen else (_UNLIKE,) if unlike else (),
             count=count,
-            variance=error + clip.bias**2 if self._shrinks else None,
+            variance=square + clip.bias**2 if self._shrinks else None,
         )
 
     def _count(
