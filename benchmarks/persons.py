@@ -7,7 +7,8 @@ Persons are drawn, with replacement, from a population, whose own mean over all 
 truth. The oracle knows that mean r and the best clip points for z = s - r c, spends all of epsilon
 on one noisy sum of clipped z and knows the number of records; its biases of both sides are added.
 Protected is a person, added or removed, under pure differential privacy. Draws go through the whole
-estimator; only the sums of a drawn person are those of the population, not added up again.
+estimator; only the sums of a drawn person are those of the population, not added up again. With
+``--coverage``, half the width of an interval is in errors of the oracle.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +27,7 @@ from rich.table import Table
 
 from _common import console
 from tametail.engines.persons.engine import PersonsEngine
+from tametail.methods.persons import estimate
 from tametail.planning import Plan
 from tametail.request import Said
 from tametail.run import asking, run
@@ -92,6 +95,40 @@ def oracle(sums: Floats, counts: Floats, persons: int, epsilon: float) -> float:
     return math.sqrt(best) / mean_count
 
 
+def cover(
+    sums: Floats, counts: Floats, cell: tuple[int, float], trials: int
+) -> tuple[float, float]:
+    """Return how often intervals hold the winsorised ratio of the population, and their width."""
+    persons, epsilon = cell
+    rng = np.random.default_rng(8)
+    plan = Plan.of(Said.parse(epsilon=epsilon, person="id").about(["value"]))
+    usual, found, inside, widths = estimate._clipped_sum, [], [], []
+
+    def noted(*given: Any, **named: Any) -> Any:
+        found.append(usual(*given, **named))
+        return found[-1]
+
+    with mock.patch.object(estimate, "_clipped_sum", noted):
+        for _ in range(trials):
+            drawn, ratios = rng.integers(0, len(sums), persons), []
+            engine = Drawn(sums[drawn], counts[drawn])
+            view = engine.view
+            engine.view = lambda asked, view=view, ratios=ratios: (
+                ratios.append(getattr(asked, "ratio", None)) or view(asked)
+            )
+            (row,) = run(*asking(plan, engine)).means
+            rows, total = found[-2:]
+            if total is None or rows is None or math.isinf(row.intervals[-1].low):
+                continue
+            (ratio,) = {each for each in ratios if each is not None}
+            z = np.clip(sums - ratio * counts, -total.clip.below, total.clip.above)
+            target = ratio + z.mean() / np.minimum(counts, rows.clip.above).mean()
+            interval = row.intervals[-1]
+            inside.append(interval.low <= target <= interval.high)
+            widths.append((interval.high - interval.low) / 2)
+    return float(np.mean(inside)), float(np.median(widths))
+
+
 def measure(sums: Floats, counts: Floats, cell: tuple[int, float], each: str, trials: int) -> float:
     """Return the root mean squared error of releases."""
     persons, epsilon = cell
@@ -112,6 +149,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, help="a folder of files with columns id and value")
     parser.add_argument("--trials", type=int, default=20)
+    parser.add_argument(
+        "--coverage", action="store_true",
+        help="beside: how often intervals hold what they are for, and half of their width",
+    )  # fmt: skip
     parser.add_argument("--each", choices=["record", "person"], default="record")
     chosen = parser.parse_args()
     found = [*synthetic(), *(files(chosen.data) if chosen.data else ())]
@@ -127,7 +168,13 @@ def main() -> None:
             error = measure(sums, counts, (persons, epsilon), chosen.each, chosen.trials)
             row.append(error / oracle(*known, persons, epsilon))
         ratios.append(row)
-        table.add_row(name, *(f"{ratio:.2f}" for ratio in row))
+        cells = [f"{ratio:.2f}" for ratio in row]
+        if chosen.coverage:
+            for place, (persons, epsilon, *_) in enumerate(CELLS):
+                inside, width = cover(sums, counts, (persons, epsilon), chosen.trials)
+                width /= oracle(sums, counts, persons, epsilon)
+                cells[place] += f"; {inside:.2f}, {width:.1f}"
+        table.add_row(name, *cells)
     together = np.exp(np.mean(np.log(ratios), axis=0))
     worst = np.max(ratios, axis=0)
     table.add_row(

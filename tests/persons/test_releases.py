@@ -111,7 +111,6 @@ class TestPlans:
             "rows",
             "tail",
             "sum",
-            "spread",
         ]
         assert plan.advice == ()
         assert "120,000" in str(plan)

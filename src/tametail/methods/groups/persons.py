@@ -141,7 +141,7 @@ class _Column:
         anywhere, request = parse_within(None), self.part.plan.request
         plan = ColumnPlan(
             request.unit, self.persons, None, anywhere, anywhere, request.missing, None,
-            request.target, cost, divide_persons(cost, self.persons, needs_spread=False),
+            request.target, cost, divide_persons(cost, self.persons),
         )  # fmt: skip
         return replace(plan, steps=divide(plan)) if self._by_person else plan
 

@@ -11,7 +11,7 @@ there does clipping cost anything. Four questions to the persons, each of whom i
 1. *pilot*: r0, a winsorised mean of the persons' means s / c;
 2. *rows*: from octave counts of c a number K of records that count of each; then sum min(c, K);
 3. *tail*: octave counts of z = s - r0 c around 0, from which follow clip points;
-4. *sum*: the sum of the clipped z; *spread*: of their squares, for the interval.
+4. *sum*: the sum of the clipped z.
 
 No number of records that a person may have is asked of the caller.
 """
@@ -22,10 +22,9 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tametail.inequalities.concentration import mean_deviation, second_moment_bound
-from tametail.inequalities.risk import split_risk
 from tametail.means import MEAN, WINSORISED, Estimate, Interval
 from tametail.methods.persons.shares import ROWS_TAIL
+from tametail.methods.winsorised.calibrated import Error, moments, parts
 from tametail.methods.winsorised.clip import choose_clip
 from tametail.methods.winsorised.clip_points import Clip
 from tametail.methods.winsorised.column import ColumnPlan
@@ -33,7 +32,6 @@ from tametail.methods.winsorised.counts import Tails, octave_nodes
 from tametail.methods.winsorised.dividing import divide
 from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.methods.winsorised.reference import Reference
-from tametail.methods.winsorised.sums import squares_bound, squares_query
 from tametail.notes import Note
 from tametail.plans import Step
 from tametail.privacy.budget import Budget, Noise, noise_for
@@ -52,6 +50,10 @@ UNSEEN = Note(
 )
 
 
+#: Fewer standard deviations of its noise than these, and a number of records may be noise alone.
+SURE_OF_ROWS = 4.0
+
+
 @dataclass(frozen=True, slots=True)
 class Total:
     """A noisy sum of clipped numbers around 0, one for each person; None was asked if unseen."""
@@ -60,6 +62,22 @@ class Total:
     noise: Noise
     tick: float
     clip: Clip
+    tails: Tails | None = None
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise."""
+        return math.sqrt(self.noise.variance) * self.tick
+
+    def sampling(self, persons: int) -> tuple[float, float]:
+        """Return standard deviation and skewness of the sum, due to who the persons are."""
+        if self.tails is None:
+            return math.sqrt(persons), 0.0
+        variance, third = moments(self.clip, self.tails, persons, self.value / persons)
+        skewness = 0.0
+        if variance > 0:
+            skewness = third / (variance * math.sqrt(variance) * math.sqrt(persons))
+        return math.sqrt(variance * persons), min(max(skewness, -1.0), 1.0)
 
     def doubt(self, risk: float) -> float:
         """How far noise and rounding may have moved the sum, but for this risk on either side."""
@@ -79,21 +97,16 @@ def persons_mean(plan: ColumnPlan, ask: Ask, index: int) -> Estimate:
     if total is None:
         unknown = () if plan.confidence is None else (_nothing_known(plan),)
         return Estimate(min(max(ratio, low), high), unknown, notes=(UNSEEN,))
-    squares = math.inf
-    if plan.has("spread"):
-        capped = squares_query(total.clip)
-        (answer,) = asked(capped, plan.cost("spread"))
-        squares = squares_bound(plan, capped, answer)
     # Noise may have made it anything; there is at least one record.
     records = max(rows.value + rows.clip.excess, rows.doubt(0.5), 1.0)
     value = min(max(ratio + (total.value + total.clip.excess) / records, low), high)
     if plan.confidence is None:
         return Estimate(value)
-    return Estimate(value, (_interval(plan, ratio, total, rows, squares, value),))
+    return Estimate(value, (_interval(plan, ratio, total, rows, value),))
 
 
 #: The steps that are asked about s - r0 c.
-_AROUND_ZERO = ("tail", "sum", "spread")
+_AROUND_ZERO = ("tail", "sum")
 
 
 def _pilot(plan: ColumnPlan, ask: Ask, index: int) -> float:
@@ -141,61 +154,38 @@ def _clipped_sum(
     (answer,) = ask(query, cost)
     sensitivity = query.sensitivity(plan.unit)
     noise = noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
-    return Total(lattice.value(answer), noise, lattice.tick, clip)
+    return Total(lattice.value(answer), noise, lattice.tick, clip, tails)
 
 
-def _interval(
-    plan: ColumnPlan, ratio: float, total: Total, rows: Total, squares: float, value: float
-) -> Interval:
+def _interval(plan: ColumnPlan, ratio: float, total: Total, rows: Total, value: float) -> Interval:
     """Return an interval for the winsorised ratio r0 + sum clip(z) / sum min(c, K).
 
-    Numerator and denominator each lie in an interval, by their noise and, for a population, by
-    sampling; a quotient of both is between those of their ends. Nothing is linearised.
+    It is calibrated as that of a column: the law of the noises is public; sampling is taken to be
+    normal but for its skewness, with moments read off the octave counts of z and of c. With d the
+    distance from the pilot, an error w of the number of records C moves the ratio by d w / C.
     """
-    confidence = plan.confidence or 0.0
-    risk, persons = split_risk(1 - confidence), max(plan.n or 1, 1)
-    noise, doubt = total.doubt(risk.noise / 4), rows.doubt(risk.noise / 4)
-    sampled = sampled_rows = 0.0
-    if plan.target == "population":
-        sampled, sampled_rows = _sampling(total, rows, squares, persons, risk.sampling, risk.spread)
-    fewest = rows.value - doubt - sampled_rows
-    if not fewest > 0:
+    confidence, persons = plan.confidence or 0.0, max(plan.n or 1, 1)
+    if rows.value < SURE_OF_ROWS * rows.deviation:
         return _nothing_known(plan)
-    most = rows.value + doubt + sampled_rows
-    ends = [
-        end / records
-        for end in (total.value - noise - sampled, total.value + noise + sampled)
-        for records in (fewest, most)
-    ]
+    records, distance = rows.value, total.value / rows.value
+    deviation = skewness = counted = 0.0
+    if plan.target == "population":
+        deviation, skewness = total.sampling(persons)
+        counted, _ = rows.sampling(persons)
     cut = total.tick + persons * total.clip.side * RELATIVE_ROUNDING
-    rounding = 2 * math.ulp(abs(ratio)) + cut / fewest
-    low, high = ratio + min(ends) - rounding, ratio + max(ends) + rounding
-    possible = plan.possible
-    low, high = max(min(low, value), possible[0]), min(max(high, value), possible[1])
-    counted = abs(total.value) / max(rows.value, 1.0) * rows.doubt(1 - confidence)
-    parts = {
-        "privacy": math.hypot(total.doubt(1 - confidence), counted) / fewest,
-        "sampling": sampled / fewest,
-        "truncation": None,
-        "rounding": rounding,
-    }
-    return Interval(low, high, WINSORISED, proved=False, parts=parts)
-
-
-def _sampling(
-    total: Total, rows: Total, squares: float, persons: int, risk: float, spread: float
-) -> tuple[float, float]:
-    """Bound how far the sums of clipped z and of min(c, K) lie from what is expected of them.
-
-    With m a bound of E z^2, the clipped z is within side + sqrt(m) of its expectation. And
-    E min(c, K)^2 <= K E min(c, K), so the records need no second moment of their own.
-    """
-    side = total.clip.side
-    deviation = math.sqrt(second_moment_bound(squares / persons, side, persons, spread / 2))
-    of_sum = mean_deviation(deviation, side + min(deviation, side), persons, risk / 3)
-    most = rows.clip.above
-    deviation = math.sqrt(most * max(rows.value / persons, 1.0))
-    return persons * of_sum, persons * mean_deviation(deviation, most, persons, risk / 6)
+    error = Error(
+        deviation=deviation / records,
+        skewness=skewness,
+        noise=Noise(total.noise.kind, total.noise.scale * total.tick / records),
+        miscounted=abs(distance) * math.hypot(rows.deviation, counted) / records,
+        rounding=2 * math.ulp(abs(ratio)) + cut / records,
+    )
+    centre, risk, (least, most) = ratio + distance, 1 - confidence, plan.possible
+    low, high = (centre + sign * error.reach(risk / 2, sign) for sign in (-1, 1))
+    low, high = max(min(low, value), least), min(max(high, value), most)
+    privacy = math.hypot(error.noise.quantile(risk), 2 * error.miscounted)
+    found = parts(error, risk, truncation=None, privacy=privacy)
+    return Interval(low, high, WINSORISED, proved=False, parts=found)
 
 
 def _nothing_known(plan: ColumnPlan) -> Interval:

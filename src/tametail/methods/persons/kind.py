@@ -32,14 +32,14 @@ class RecordsOfPersons:
         """Return the budget in the notion in which the steps are paid."""
         return column.working(budget)
 
-    def names(self, request: Request) -> tuple[tuple[str, int], ...]:
+    def names(self, request: Request) -> tuple[tuple[str, int], ...]:  # noqa: ARG002
         """Return the names and rounds of the steps."""
-        return names(needs_spread=request.wants_spread)
+        return names()
 
     def divide(self, request: Request, n: int, budget: Budget) -> tuple[Step, ...] | None:
         """Return the steps with what they cost in all columns; shares are those of one."""
         whole = self.working(budget)
-        each = divide(whole.share(1 / request.dim), n, needs_spread=request.wants_spread)
+        each = divide(whole.share(1 / request.dim), n)
         parts = [step.cost.values()[0] for step in each]
         costs = whole.split(*[part / sum(parts) for part in parts])
         return tuple(Step(step.name, cost) for step, cost in zip(each, costs, strict=True))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Final
 
-from tametail.methods.winsorised.shares import spread_share
 from tametail.plans import Step
 from tametail.privacy.budget import Budget
 
@@ -17,7 +16,6 @@ PURPOSES = {
     "pilot": "a winsorised mean of the persons' own means",
     "rows": "how many records there are, of persons with a bounded number each",
     "tail": "how persons differ from the pilot with all of their records, by octaves",
-    "spread": "second moment of these clipped differences, for the interval",
     "sum": "sum of these differences, clipped",
     "rest": "the other steps; their shares follow from the count",
 }
@@ -40,17 +38,16 @@ TAIL: Final = 0.30
 FEASIBLE: Final = 2000.0
 
 
-def names(*, needs_spread: bool) -> tuple[tuple[str, int], ...]:
+def names() -> tuple[tuple[str, int], ...]:
     """Return the names of the steps, and their rounds."""
-    found = ["pilot", "rows", "tail", "sum", *(["spread"] if needs_spread else [])]
-    return tuple((name, 1) for name in found)
+    return tuple((name, 1) for name in ("pilot", "rows", "tail", "sum"))
 
 
-def divide(budget: Budget, n: int, *, needs_spread: bool) -> tuple[Step, ...]:
+def divide(budget: Budget, n: int) -> tuple[Step, ...]:
     """Divide the budget between the steps.
 
     >>> from tametail.privacy.budget import pure
-    >>> steps = divide(pure(1), 3000, needs_spread=False)
+    >>> steps = divide(pure(1), 3000)
     >>> {step.name: round(step.cost.epsilon, 3) for step in steps}
     {'pilot': 0.25, 'rows': 0.15, 'tail': 0.18, 'sum': 0.42}
     """
@@ -58,8 +55,5 @@ def divide(budget: Budget, n: int, *, needs_spread: bool) -> tuple[Step, ...]:
     pilot, rows = (PILOT_IF_PLENTY, ROWS_IF_PLENTY) if is_plenty else (PILOT, ROWS)
     rest = 1 - pilot - rows
     parts = {"pilot": pilot, "rows": rows, "tail": TAIL * rest, "sum": (1 - TAIL) * rest}
-    if needs_spread:
-        spread = spread_share(budget, n)
-        parts = {name: part * (1 - spread) for name, part in parts.items()} | {"spread": spread}
     costs = budget.split(*parts.values())
     return tuple(Step(name, cost) for name, cost in zip(parts, costs, strict=True))

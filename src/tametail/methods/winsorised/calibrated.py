@@ -62,7 +62,7 @@ class Error:
         miscounted = total.lattice.value(abs(total.total / n) * counted / n)
         if plan.target == "data":
             return cls(0.0, 0.0, noise, miscounted, total.rounding)
-        variance, third = _moments(clip, tails, n, total.mean - clip.centre)
+        variance, third = moments(clip, tails, n, total.mean - clip.centre)
         skewness = 0.0
         if variance > 0:
             skewness = third / (variance * math.sqrt(variance) * math.sqrt(n))
@@ -118,7 +118,7 @@ def parts(
     }
 
 
-def _moments(clip: Clip, tails: Tails, n: float, offset: float) -> tuple[float, float]:
+def moments(clip: Clip, tails: Tails, n: float, offset: float) -> tuple[float, float]:
     """Estimate the variance and the third central moment of the clipped records.
 
     A soft count spreads a record on two nodes, which raises squares and cubes: by as much, on
