@@ -15,7 +15,13 @@ from exact import estimate
 
 import tametail as tt
 from tametail.methods.textbook.estimate import most_deviation
+from tametail.methods.winsorised.clip import choose_clip
+from tametail.methods.winsorised.column import ColumnPlan
+from tametail.methods.winsorised.counts import Tails
+from tametail.methods.winsorised.reference import Reference
 from tametail.planning import Plan
+from tametail.privacy.budget import Noise
+from tametail.queries.column import SOFT_ONE
 
 UNITS = ["add-remove", "replace-one"]
 BOUNDS = tt.Bounded(0, 1)
@@ -109,3 +115,16 @@ def test_a_look_that_shows_nothing_is_followed_by_the_clamped_sum():
 def test_no_law_between_bounds_has_a_larger_deviation(values):
     mean = float(np.mean(values))
     assert np.std(values) <= most_deviation(BOUNDS, mean, mean) + 1e-9
+
+
+@pytest.mark.parametrize(("scales", "far"), [(15.0, True), (5.0, False)])
+def test_records_that_stand_out_less_open_their_side_between_bounds(scales, far):
+    """A centre just above the zeros; the ones, far above it, do not quite stand out."""
+    nodes = np.arange(-12, 8)
+    below, above = np.where(nodes == -7, 700.0, 0.0), np.where(nodes == 0, 10 * scales, 0.0)
+    tails = Tails(below, above, -12, Noise("laplace", 10.0 * SOFT_ONE))
+    plan = ColumnPlan.of(tt.plan(n=1000, epsilon=1, unit="replace-one", tail=BOUNDS))
+    centre = 0.008
+    clip = choose_clip(plan, centre, tails, 1000, Reference.of(plan, (centre, centre)))
+    assert tails.anchor(above) is None
+    assert (clip.above >= 0.99) == far

@@ -50,7 +50,7 @@ def choose_clip(plan: Plan, centre: float, tails: Tails, size: int, reference: R
     ends = balance(plan, tails, anchors, farthest)
     ends = [_capped(end, limit) for end, limit in zip(ends, limits, strict=True)]  # line 18
     if isinstance(plan.tail, Bounded):
-        ends = _opened(ends, seen, limits)
+        ends = _opened(tails, ends, seen, limits)
     if plan.confidence is not None and plan.tail is not None:
         wanted = _wanted(plan, ends, tails.squares(anchors), centre, reference)
         most = limits if isinstance(plan.tail, Bounded) else (math.inf, math.inf)
@@ -274,18 +274,22 @@ def _capped(end: End, limit: float) -> End:
     return End(limit, 0.0) if end.distance > limit else end
 
 
-def _opened(ends: list[End], seen: Anchors, limits: Pair) -> list[End]:
+def _opened(tails: Tails, ends: list[End], seen: Anchors, limits: Pair) -> list[End]:
     """Between bounds, do not clip at the centre where no record stands out: some may hide there.
 
-    Clip at the bound if that is not much farther than the other clip point, else as far as that.
+    Clip beyond what stands out half as clearly. Else at the bound, if that is not much farther than
+    the other clip point, or as far as that.
     """
     widest = max(end.distance for end in ends)
 
-    def opened(end: End, anchor: int | None, limit: float) -> End:
+    def opened(counts: Array, end: End, anchor: int | None, limit: float) -> End:
         distance = limit if limit <= tuned.NOT_MUCH_FARTHER * widest else widest
+        if (hidden := tails.anchor(counts, limit, tuned.HALF_AS_CLEARLY)) is not None:
+            last = min(hidden + tuned.WINDOW - 1, len(counts) - 1)
+            distance = max(distance, min(float(tails.distances[last]), limit))
         return End(distance, 0.0) if anchor is None and distance > end.distance else end
 
-    return list(map(opened, ends, seen, limits))
+    return list(map(opened, tails.sides, ends, seen, limits))
 
 
 def _widened(end: End, wanted: float, limit: float) -> End:

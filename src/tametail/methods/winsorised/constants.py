@@ -246,6 +246,10 @@ UNTOLD: Final = 0.25
 #: one's distance: noise against what may hide there.
 NOT_MUCH_FARTHER: Final = 8.0
 
+#: Or records of that side that stand out by this part of the usual threshold: a false alarm costs
+#: no more than the textbook's noise there.
+HALF_AS_CLEARLY: Final = 0.5
+
 #: Clip points that serve an interval lie beyond its reference by this part of the scale: the mean
 #: is not at the centre, and a record that is clipped costs more than noise.
 BEYOND_REFERENCE: Final = 1.0

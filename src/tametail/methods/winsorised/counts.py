@@ -105,9 +105,12 @@ class Tails:
         found: Array = threshold - self.lower + unlikely
         return found
 
-    def anchor(self, counts: Array, limit: float = math.inf) -> int | None:
-        """Return the highest node whose window stands out, up to the distance ``limit``."""
-        stands_out = windows(counts) / self.scale >= self.needed
+    def anchor(self, counts: Array, limit: float = math.inf, clearly: float = 1.0) -> int | None:
+        """Return the highest node whose window stands out, up to the distance ``limit``.
+
+        ``clearly`` is the part of the usual threshold that will do.
+        """
+        stands_out = windows(counts) / self.scale >= clearly * self.needed
         found = np.flatnonzero(stands_out & (self.distances <= limit))
         return int(found[-1]) if len(found) else None
 
