@@ -281,6 +281,22 @@ def test_an_empty_group_has_no_ends_and_a_warning(visits):
     assert release["S5"].notes == ()
 
 
+def test_ids_and_keys_are_compared_exactly(tmp_path):
+    """Names that differ beyond ASCII, numbers beyond doubles, and columns that are not joined."""
+    ids = [("Müller", 2**53), ("Möller", 2**53), ("Müller", 2**53 + 1), ("Mu\u0308ller", 2**53)]
+    keys = ["Zürich", "Zurich", "Zu\u0308rich", "ZÜRICH"]
+    rows = [(*person, key, 1.0) for person in ids for key in keys]
+    frame = pd.DataFrame(rows, columns=["name", "number", "town", "x"])
+    path = tmp_path / "rows.csv"
+    frame.to_csv(path, index=False)
+    for data in (frame, pl.from_pandas(frame), path):
+        engine = open_groups(data, "x", ["town"], person=["name", "number"]).grouped(
+            parse_keys(keys, 1), other=False
+        )
+        assert engine.size == 4
+        assert engine.answer(ScaledSums(GroupRows(), 1, 0, 100, 4)) == (4, 4, 4, 4)
+
+
 def test_nobody_and_nothing(visits):
     for rows in (visits[:0], visits.assign(paid=math.nan), visits.assign(who=None)):
         release = tt.mean(rows, "paid", person="who", by="state", keys=KEYS, epsilon=1)

@@ -78,6 +78,16 @@ def test_values_far_from_zero():
     assert abs(float(release) - 1e6 - MEAN) < 5
 
 
+@pytest.mark.parametrize("each", ["record", "person"])
+def test_values_that_agree_in_twelve_digits_keep_their_spread(each):
+    """Sums of a person are exact, so that 1e12 with a spread of 1 loses nothing."""
+    rng = np.random.default_rng(2)
+    values = 1e12 + rng.normal(size=40_000)
+    frame = pd.DataFrame({"who": np.arange(40_000) % 8_000, "x": values})
+    release = tt.mean(frame, "x", person="who", each=each, epsilon=4)
+    assert abs(float(release) - values.mean()) < 0.5
+
+
 def test_where_filters_records_and_columns_are_computed():
     wanted = (2 * VISITS.cost)[VISITS.age >= 40].mean()
     release = tt.mean(VISITS, "cost * 2", person="patient", where="age >= 40", epsilon=6)

@@ -33,6 +33,9 @@ LEAST_LIKE: Final = 0.01
 #: So many of the largest groups are models for small ones.
 MODELS: Final = 48
 
+#: Groups whose clip points are chosen at a time.
+GROUPS_AT_ONCE: Final = 2048
+
 #: Quantiles of the models' means around which groups may be clipped.
 MIDDLES: Final = (0.05, 0.2, 0.4, 0.6, 0.8, 0.95)
 

@@ -88,12 +88,15 @@ class Likeness:
         best = np.empty(len(numbers), dtype=np.int64)
         classes = np.round(2 * np.log2(numbers))
         for size in np.unique(classes):
-            chosen, n = classes == size, 2.0 ** (size / 2)
+            n = 2.0 ** (size / 2)
             unsure = (noise * reaches**2 + count_noise * mean**2) / n**2
-            risks = bias**2 + unsure
-            own = (risks + square / n).reshape(len(risks), -1).min(axis=1)
-            relative = fits[chosen] @ (risks / own[:, None, None]).reshape(len(risks), -1)
-            best[chosen] = np.argmin(relative, axis=1)
+            risks = (bias**2 + unsure).reshape(len(bias), -1)
+            own = (risks + square.reshape(len(bias), -1) / n).min(axis=1)
+            relative = risks / own[:, None]
+            alike = np.flatnonzero(classes == size)
+            for first in range(0, len(alike), tuned.GROUPS_AT_ONCE):  # to bound memory
+                some = alike[first : first + tuned.GROUPS_AT_ONCE]
+                best[some] = np.argmin(fits[some] @ relative, axis=1)
         middle, reach = np.unravel_index(best, shape)
         biases, squares = (
             np.einsum("gm,mg->g", fits, each.reshape(len(each), -1)[:, best])
