@@ -167,6 +167,7 @@ class Asked:
     ledger: str | None = None
     dataset: str | None = None
     release_id: str | None = None
+    table: str | None = None
 
     def plan(self) -> Plan:
         """Return the plan of the release; nothing is read."""

@@ -41,7 +41,7 @@ def _warning(asked: Asked) -> str:
 
 def _arguments(asked: Asked) -> Iterator[tuple[str, object]]:
     yield from asked.options.items()
-    for name in ("ledger", "dataset", "release_id"):
+    for name in ("table", "ledger", "dataset", "release_id"):
         value = getattr(asked, name)
         if value is not None:
             yield name, value

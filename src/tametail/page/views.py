@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,11 +17,12 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from tametail.api import carry_out
 from tametail.drawing.bars import ledger_bar, steps_bar
 from tametail.errors import DataError, ParameterError, TametailError
-from tametail.ledger import Ledger, Payment, locator_of
+from tametail.ledger import Ledger, Payment
 from tametail.page.desk import Desk, Job
 from tametail.page.folder import LEDGER, Folder
 from tametail.page.forms import DEFAULTS, Asked, Form, asked, budget_of, parse_of, planned
 from tametail.page.guard import FAILED
+from tametail.page.sources import Source, named_databases
 from tametail.page.takeaway import command_line, notebook, python_script
 from tametail.page.words import for_people
 from tametail.pictures.planning import curve_of, plan_picture
@@ -31,7 +31,6 @@ from tametail.release import Release
 from tametail.report.document import both, facts, report_text, result_parts
 from tametail.report.export import csv_text
 from tametail.report.words import assumptions, sentence, title_of
-from tametail.schema import schema_of
 
 _REFERENCE_SPREAD = 1.3108  # standard deviation over mean of the reference law, sqrt(e - 1)
 
@@ -99,12 +98,12 @@ class Views:
         """Show what there is in a folder, or the schema of a file."""
         form = Form.read(request.url.query)
         try:
-            listing = self.folder.listing(form.one("folder"))
+            listing, named = self.folder.listing(form.one("folder")), named_databases()
         except TametailError as error:
             return self._page(
                 "open.html", 404, here="open", form=form, problem=for_people(str(error))
             )
-        return self._page("open.html", here="open", form=form, listing=listing)
+        return self._page("open.html", here="open", form=form, listing=listing, named=named)
 
     # Release
 
@@ -119,8 +118,8 @@ class Views:
         except TametailError as error:
             problem = problem or for_people(str(error))
         try:
-            path = self.folder.find_data(form.one("path"))
-            schema = schema_of(path, parse)
+            source = Source.of(form, self.folder)
+            schema = source.schema(parse)
         except TametailError as error:
             return self._page(
                 "open.html", 404, here="open", form=form, problem=for_people(str(error))
@@ -129,7 +128,7 @@ class Views:
         return self._page(
             "release.html", status, here="open", form=form, schema=schema, problem=problem,
             places=self._places(), accounts=self._accounts(), said_how=parse is not None,
-            is_text=re.search(r"\.[ct]sv(\.\w+)?$", path.name.lower()) is not None,
+            source=source,
         )  # fmt: skip
 
     async def confirm(self, request: Request) -> Response:
@@ -139,24 +138,27 @@ class Views:
 
     def _confirm(self, form: Form) -> Response:
         try:
-            wanted = asked(form)
-            path = self.folder.find_data(wanted.path)
+            source = Source.of(form, self.folder)
+            wanted = replace(asked(form), path=source.shown, table=source.table)
             plan, payment = wanted.plan(), self._payment(wanted)
             quote = None
             if payment is not None:
                 unit = plan.unit
                 quote = payment.quote(
                     budget=plan.budget, unit=unit.value, person=unit.person,
-                    locator=locator_of(path),
+                    locator=source.locator,
                 )  # fmt: skip
         except TametailError as error:
             return self._release_form(form, for_people(str(error)))
         name = self.desk.put(
             wanted,
-            lambda tell: carry_out(plan, path, list(wanted.columns), tell, payment),
+            lambda tell: carry_out(
+                plan, source.data, list(wanted.columns), tell, payment, source.table
+            ),
         )
         return self._page(
             "confirm.html", here="open", asked=wanted, plan=plan, quote=quote, name=name,
+            source=source,
             assumed=Markup(facts(assumptions(plan))),  # noqa: S704 - escaped there
             carried=urlencode([(k, v) for k, vs in form.fields.items() for v in vs]),
         )  # fmt: skip
