@@ -189,7 +189,7 @@ def test_parts_that_overlap_are_refused(spans):
 def test_empty_parts_overlap_with_nothing():
     ask = ask_about(RECORDS, Pure(1000.0))
     counts = [part(Count(), Pure(1000.0)) for part in ask.parts([(0, 6), (3, 3), (2, 2)])]
-    assert counts == [(5,), (0,), (0,)]
+    assert counts == [(5, 1, 0), (0, 0, 0), (0, 0, 0)]
 
 
 def test_rows_by_position_need_replace_one():
@@ -203,11 +203,11 @@ def test_rows_by_position_need_replace_one():
 @pytest.mark.parametrize("cost", [Pure(1e4), Zcdp(1e8)])
 def test_with_a_huge_budget_the_answers_are_exact(cost):
     ask = ask_about(RECORDS, Pure(1e5) if isinstance(cost, Pure) else Zcdp(1e9))
-    assert ask(Count(), cost) == (5,)
+    assert ask(Count(), cost) == (5, 1, 0)
     assert ask(ClippedSum(LATTICE), cost) == (8 + 24 + 24 + 40 + 48,)
     assert ask(BUCKETS, cost) == 1
     assert ask(Median(0, -10.0, 10.0), cost) == 1.5
-    assert ask.answers == ((5,), (144,), 1, 1.5)
+    assert ask.answers == ((5, 1, 0), (144,), 1, 1.5)
 
 
 def estimator(ask):
@@ -253,9 +253,9 @@ def test_what_is_spent_is_never_less_than_the_exact_sum(epsilons):
 def test_columns_of_a_matrix_add_up_and_replay():
     ask = Ask(Data(open_table(np.array([[1.0, 2.0], [3.0, None]]))), Pure(1e4), Unit.REPLACE_ONE)
     counts = [ask.column(index, Pure(4e3))(Count(), Pure(4e3)) for index in (0, 1)]
-    assert (counts, ask.spent) == ([(2,), (1,)], Pure(8e3))
+    assert (counts, ask.spent) == ([(2, 0, 0), (1, 1, 0)], Pure(8e3))
     again = Ask(Replay(ask.answers), Pure(1e4), Unit.REPLACE_ONE)
-    assert again.column(1, Pure(4e3))(Count(), Pure(4e3)) == (2,)
+    assert again.column(1, Pure(4e3))(Count(), Pure(4e3)) == (2, 0, 0)
 
 
 def test_choices_in_every_column_with_a_huge_budget_are_exact():

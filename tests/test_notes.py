@@ -10,6 +10,7 @@ import pytest
 
 import tametail as tt
 from tametail import cli, notes
+from tametail.cli.words import in_options
 from tametail.errors import ParameterError
 from tametail.means import MEAN, MEAN_AS_SEEN, WINSORISED
 from tametail.notes import Note
@@ -157,7 +158,7 @@ def test_notes_are_the_same_in_python_json_html_and_on_the_command_line(tmp_path
     printed = capsys.readouterr().out
     for note in release.notes:
         assert note.text in release._repr_html_()
-        assert f"warning    {note.text}" in printed
+        assert in_options(f"warning    {note.text}") in printed
         assert f"warning: {note.text}" in str(release)
 
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, replace
+from typing import NamedTuple
 
 from tametail._json import Json
 from tametail.keys import Cell, Key, Label
-from tametail.notes import Note
+from tametail.notes import Note, few_numbers
 
 Parts = dict[str, float | None] | None
+
+#: A warning is due if a smaller part of the cells than this were numbers.
+LOW_USE = 0.8
 
 #: What intervals describe.
 MEAN = "mean"
@@ -63,12 +67,38 @@ class Shrunk:
     high: float | None
 
 
+class CellCounts(NamedTuple):
+    """How many cells are numbers and how many are none, and how far noise may have moved both."""
+
+    numbers: float
+    others: float
+    margin: float
+
+    @property
+    def used(self) -> float | None:
+        """The part of the cells that are numbers; None if all of them may be noise.
+
+        >>> CellCounts(970.0, 30.0, 5.0).used, CellCounts(3.0, -1.0, 5.0).used
+        (0.97, None)
+        """
+        both = self.numbers + self.others
+        return min(max(self.numbers / both, 0.0), 1.0) if both > self.margin else None
+
+    @property
+    def is_low(self) -> bool:
+        """Whether too few cells were numbers, and noise alone cannot have done that."""
+        most = self.numbers + self.margin
+        return self.used is not None and most < LOW_USE * (self.numbers + self.others)
+
+
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """What a method concludes about one column from the answers alone.
 
     Of groups it says more: the group, its noisy ``count``, its mean drawn towards the others, and
-    the ``variance`` that this took for its error.
+    the ``variance`` that this took for its error. ``cells`` are the noisy counts of its cells;
+    ``present`` is the number of those that are numbers, with its margin, if a method knows only
+    that.
     """
 
     value: float
@@ -80,6 +110,8 @@ class Estimate:
     count: float | None = None
     shrunk: Shrunk | None = None
     variance: float | None = None
+    cells: CellCounts | None = None
+    present: tuple[float, float] | None = None
 
     @property
     def interval(self) -> Interval | None:
@@ -110,6 +142,10 @@ class Mean:
         What else is to be said about this row.
     count
         The private number of records of a group; None without groups.
+    used
+        A private estimate of the part of the cells that were numbers, among those that ``where=``
+        did not leave out; in pooled groups, of all groups together. None if it was not asked for
+        (``missing="none"``; ``where=`` under replace-one) or all of it may be noise.
     shrunk
         With ``borrow="mean"``: the group's mean drawn towards that of all groups, and its interval.
     """
@@ -123,10 +159,14 @@ class Mean:
     notes: tuple[Note, ...] = ()
     count: float | None = None
     shrunk: Shrunk | None = None
+    used: float | None = None
 
     @classmethod
     def of(cls, column: str, estimate: Estimate) -> Mean:
         """Return the row of a column."""
+        cells = estimate.cells
+        used = None if cells is None else cells.used
+        low = cells is not None and cells.is_low
         return cls(
             column=column,
             group=estimate.group,
@@ -134,9 +174,10 @@ class Mean:
             intervals=estimate.intervals,
             clip=estimate.clip,
             assumption_doubtful=estimate.assumption_doubtful,
-            notes=estimate.notes,
+            notes=(*estimate.notes, *([few_numbers(used)] if low and used is not None else [])),
             count=estimate.count,
             shrunk=estimate.shrunk,
+            used=used,
         )
 
     def __float__(self) -> float:
@@ -199,6 +240,7 @@ class Mean:
             notes=tuple(map(Note.from_dict, record["notes"])),
             count=_number(record.get("count")),
             shrunk=_shrunk(record.get("shrunk")),
+            used=_number(record.get("used")),
         )
 
 

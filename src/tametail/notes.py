@@ -99,3 +99,18 @@ def hint(text: str) -> Note:
 def shared_scale(text: str) -> Note:
     """Return the note that columns had to share a scale."""
     return Note("warning", "shared-scale", text)
+
+
+def few_numbers(used: float) -> Note:
+    """Return the note that many cells were not numbers; ``used`` is the part that was.
+
+    >>> few_numbers(0.314).text[:41]
+    'only about 31% of the cells were numbers,'
+    """
+    return Note(
+        "warning",
+        "few-numbers",
+        f"only about {used:.0%} of the cells were numbers, and all others were left out. If they "
+        "hold numbers that are written in another way, say how with parse=; rows in a list are "
+        "passed as an array",
+    )

@@ -11,7 +11,11 @@ from dataclasses import asdict, dataclass, fields
 
 from tametail._json import Json
 from tametail._shown import shown
+from tametail._validate import one_of
 from tametail.errors import ParameterError
+
+#: What files may be.
+FORMATS = ("csv", "tsv", "parquet", "arrow", "feather", "jsonl")
 
 _NOT_A_SIGN = re.compile(r"[0-9eE+\-().,%\"\s]")
 
@@ -38,6 +42,9 @@ class Parse:
         Whether the first row of a CSV file names its columns. None: it does, and is shown in
         messages only if it looks like names. True: it does, whatever it looks like. False: it is
         a record, and columns are called "0", "1", ...
+    format
+        "csv", "tsv", "parquet", "arrow" (or "feather") or "jsonl": of a stream, or of files whose
+        names do not say so. None: by the ending of the name.
     encoding
         Of a CSV file. A byte that is none of its characters is part of a cell that is no number.
 
@@ -58,6 +65,7 @@ class Parse:
     percent: bool = False
     header: bool | None = None
     encoding: str = "utf-8"
+    format: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant."""
@@ -75,6 +83,8 @@ class Parse:
         if self.header is not None and not isinstance(self.header, bool):
             raise ParameterError("header is neither None, True nor False: write header=False.")
         object.__setattr__(self, "encoding", _encoding(self.encoding))
+        if self.format is not None:
+            one_of(FORMATS, format=self.format)
 
     @property
     def is_ascii(self) -> bool:

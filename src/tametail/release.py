@@ -222,6 +222,11 @@ class Release:
         return _each([row.assumption_doubtful for row in self.means])
 
     @property
+    def used(self) -> float | tuple[float | None, ...] | None:
+        """The part of the cells that were numbers, as private counts say; None if not asked."""
+        return _each([row.used for row in self.means])
+
+    @property
     def intervals(self) -> tuple[Interval, ...] | tuple[tuple[Interval, ...], ...]:
         """All intervals, each with what it describes; the first one has ``low`` and ``high``."""
         found = tuple(row.intervals for row in self.means)
@@ -381,7 +386,7 @@ class Release:
 
 
 #: What stands at the top of the plain values: a number for one row, a list for more.
-_TOP = ("value", "low", "high", "parts", "intervals", "clip", "assumption_doubtful")
+_TOP = ("value", "low", "high", "parts", "intervals", "clip", "assumption_doubtful", "used")
 
 #: What names a release and says when it was made.
 _NAMES = ("ledger", "issued")

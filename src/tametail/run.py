@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tametail.ask import Ask, Data, Replay
 from tametail.errors import InternalError
-from tametail.means import Estimate, Mean
+from tametail.means import CellCounts, Estimate, Mean
 from tametail.methods import REGISTRY
+from tametail.methods.cells import count_margin
 from tametail.planning import COUNT, Plan
 from tametail.privacy.budget import Guarantee, fits
 from tametail.queries.rows import Rows
@@ -37,13 +39,15 @@ def replaying(plan: Plan, answers: Iterable[object]) -> tuple[Plan, Ask]:
 @np.errstate(all="ignore")  # noisy answers may be anything
 def run(plan: Plan, ask: Ask) -> Release:
     """Let the method ask, and join what it concludes with what was spent."""
-    followed = plan
+    followed, rows = plan, _public_rows(plan)
     if plan.has(COUNT) and plan.dim > 1 and plan.request.groups is None:
-        (count,) = ask(Rows(), plan.cost(COUNT))
+        count, *_ = ask(Rows(), plan.cost(COUNT))
         followed = plan.with_count(count)
+        rows = float(count), count_margin(plan.cost(COUNT), plan.unit)
     method = REGISTRY.find(followed.method)
     found = method.estimate(method.view(followed), ask)
     estimates = (found,) if isinstance(found, Estimate) else found
+    estimates = tuple(_with_cells(one, plan, rows) for one in estimates)
     # Which questions were asked depends on answers; what is stated must hold for every way.
     most = plan.spending
     if ask.spent is None or not (fits(ask.spent, most) and fits(most, plan.budget.spendable())):
@@ -57,3 +61,19 @@ def run(plan: Plan, ask: Ask) -> Release:
         remarks=followed.foreseen if plan.dim > 1 else (),
         answers=ask.answers,
     )
+
+
+def _public_rows(plan: Plan) -> tuple[float, float] | None:
+    """Return the number of rows and its margin, if it is public and no condition leaves any out."""
+    known = plan.unit.size_is_public and plan.request.where is None
+    return (float(plan.n), 0.0) if known and plan.n is not None else None
+
+
+def _with_cells(estimate: Estimate, plan: Plan, rows: tuple[float, float] | None) -> Estimate:
+    """Return the estimate with counts of its cells, if a method knows only those of numbers."""
+    if plan.missing == "none":  # by the caller's promise all of them are
+        return replace(estimate, cells=None)
+    if estimate.cells is not None or estimate.present is None or rows is None:
+        return estimate
+    numbers, margin = estimate.present
+    return replace(estimate, cells=CellCounts(numbers, rows[0] - numbers, margin + rows[1]))

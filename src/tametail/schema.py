@@ -18,21 +18,19 @@ class Schema:
 
 
 def schema_of(path: str | os.PathLike[str], parse: Parse | None = None) -> Schema:
-    """Return the schema of a Parquet or CSV file, or of a folder of Parquet files.
+    """Return the schema of a file, or of a folder of Parquet files; JSON lines declare none.
 
     The first row of a CSV file is schema only if it looks like one, or if ``parse`` says so:
     otherwise it may be a record, and none of its cells is returned.
     """
-    from tametail.engines.tables.files import find_files, kind_of
-    from tametail.engines.tables.parquet import open_parquet
-    from tametail.engines.tables.raw import open_source
+    from tametail.engines.open import open_source
+    from tametail.engines.tables.raw import ParquetSource
+    from tametail.engines.tables.streams import ArrowSource
 
-    files = find_files(path)
-    if kind_of(files) == "Parquet":
-        with open_parquet(files[0]) as file:
-            declared = file.schema_arrow
-        return Schema(tuple((field.name, str(field.type)) for field in declared))
-    names = open_source(path, parse).names
+    source = open_source(path, parse)
+    if isinstance(source, ParquetSource | ArrowSource):
+        return Schema(tuple((field.name, str(field.type)) for field in source.schema))
+    names = source.names
     if getattr(names, "unnamed", None) is not None:
         return Schema((), hidden=True)
     return Schema(tuple((name, "text, as written") for name in names))

@@ -97,7 +97,7 @@ def _reference(query, records):  # noqa: PLR0911 - one for each kind of query
     values = [x for x in records if x is not None and not math.isnan(x)]
     match query:
         case Count():
-            return (len(values),)
+            return len(values), len(records) - len(values), 0
         case ClippedSum(lattice, weight):
             total = sum(_ticks(lattice, x) - lattice.centre for x in values)
             return (total, weight * len(values)) if weight else (total,)

@@ -121,11 +121,13 @@ def test_one_pass_serves_all_queries_around_a_centre():
 
     assert passes.answer(TailNodes(0.0, 0, 1, counted=True), chunks) == (0, 0, 31, 33, 64)
     assert passes.answer(TailNodes(0.0, 1, 1), chunks) == (0, 64)
-    assert passes.answer(Count(), chunks) == (2,)
     assert len(made) == 1
+    assert passes.answer(Count(), chunks) == (2, 1, 0)
+    assert passes.answer(Count(), chunks) == (2, 1, 0)
+    assert len(made) == 2
     passes.answer(Median(0, -1.0, 1.0), chunks)
     passes.answer(Median(0, -1.0, 1.0), chunks)  # coins are never used twice
-    assert len(made) == 3
+    assert len(made) == 4
 
 
 @pytest.mark.parametrize("order", [1, 2])

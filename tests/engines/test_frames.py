@@ -151,7 +151,7 @@ class TestColumns:
 
     def test_no_rows(self, frame):
         empty = frame({"v": np.empty(0)})
-        assert open_table(empty, "v").answer(Count()) == (0,)
+        assert open_table(empty, "v").answer(Count())[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_frames_that_are_refused(data):
 def test_an_object_column_never_fails(strings):
     # pandas does not declare what an object column holds, so its cells must not decide.
     frame = pd.DataFrame({"v": pd.Series(strings, dtype=object)})
-    assert open_table(frame, "v").answer(Count()) == (strings.count(1.0),)
+    assert open_table(frame, "v").answer(Count())[0] == strings.count(1.0)
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,7 @@ def test_no_records(session, reference, cells):
         Buckets(inverse_width=0.5, low=-4, high=4),
         TailNodes(centre=0.0, first=-4, last=6),
     ):
-        assert engine.answer(query) == reference(query, [])
+        assert engine.answer(query) == reference(query, [cell for (cell,) in cells])
     assert [part.size for part in engine.answer(Median(3, 0.0, 1.0))] == [0, 0]
 
 
@@ -216,7 +216,7 @@ class TestSample:
         monkeypatch.setattr(spark_rows, "_MOST_MISSING", most)
         frame = session.range(0, 90_000, 1, 3).selectExpr("if(id % 1000 = 7, null, id) as v")
         engine = open_table(frame)
-        assert engine.answer(Count()) == (90_000 - 90,)
+        assert engine.answer(Count())[0] == 90_000 - 90
         jobs = []
         monkeypatch.setattr(spark_rows, "collect", jobs.append)
         # 90,000 rows were halved five times; halved seven times, some 700 are left.
@@ -231,7 +231,7 @@ class TestSample:
 
     def test_what_was_halved_too_often_is_drawn_again(self, session):
         engine = open_table(session.range(20_000).selectExpr("double(id) as v"))
-        assert engine.answer(Count()) == (20_000,)
+        assert engine.answer(Count())[0] == 20_000
         _, counts = engine.answer(Median(1, -math.inf, math.inf))
         assert stats.binomtest(int(counts.sum()), 20_000).pvalue > 1e-7
 
@@ -292,7 +292,7 @@ class TestErrors:
 
     def test_names_that_need_quotes(self, session):
         frame = session.range(3).selectExpr("double(id) as `a.b``c`", "id")
-        assert open_table(frame, "a.b`c").answer(Count()) == (3,)
+        assert open_table(frame, "a.b`c").answer(Count())[0] == 3
 
     def test_a_name_that_is_not_unique(self, session):
         frame = session.range(3).selectExpr("double(id) as v", "id as v")

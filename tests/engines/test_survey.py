@@ -71,7 +71,7 @@ class TestFiles:
         return open_table(tmp_path / "x.parquet", "v", progress=told.append)
 
     def test_the_count_and_the_first_sample_are_one_pass(self, engine, told):
-        assert engine.answer(Count()) == (20_000,)
+        assert engine.answer(Count())[0] == 20_000
         assert told.count(1.0) == 1
         keys, _ = engine.answer(Median(4, *ANY))
         assert told.count(1.0) == 1

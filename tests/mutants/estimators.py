@@ -140,7 +140,7 @@ ESTIMATORS: tuple[Mutant, ...] = (
         name="release-not-a-function-of-its-answers",
         why="Whatever leaves follows from public numbers and answers: a replay must give it again.",
         file="methods/winsorised/estimate.py",
-        old="return conclude(plan, clip, tails, total, squares)",
+        old="return replace(conclude(plan, clip, tails, total, squares), cells=cells)",
         new=(
             "found = conclude(plan, clip, tails, total, squares)\n"
             "    seen = getattr(ask._responder, '_engine', None) is not None\n"

@@ -12,12 +12,21 @@ ROWS = "tests/engines/test_vector_kernel.py"
 
 SENSITIVITIES: tuple[Mutant, ...] = (
     Mutant(
-        name="count-lowered-by-one",
-        why="A record that becomes missing moves the count by 1, so a count without noise leaks.",
+        name="count-one-cell-for-two",
+        why="A record that becomes missing leaves one cell and enters another.",
         file="queries/column.py",
-        old="return Sensitivity(1, 1)",
-        new="return Sensitivity(0, 0)",
+        old='"""A record is in one cell: a replacement empties one and fills another."""\n'
+        "        return Sensitivity(unit.changes, unit.changes)",
+        new="return Sensitivity(1, 1)",
         tests=(f"{QUERIES}::test_the_sensitivity_is_attained",),
+    ),
+    Mutant(
+        name="left-out-counted-twice",
+        why="A record that a condition leaves out would be in two cells, with noise for one.",
+        file="engines/kernels/counts.py",
+        old="return self.count, self.size - self.count - self.left_out, self.left_out",
+        new="return self.count, self.size - self.count, self.left_out",
+        tests=("tests/test_cells_used.py::test_no_neighbour_moves_the_counts_further",),
     ),
     Mutant(
         name="clipped-sum-lowered-by-one",
@@ -55,7 +64,8 @@ SENSITIVITIES: tuple[Mutant, ...] = (
         name="buckets-lowered-by-one",
         why="A replacement empties one bucket and fills another: 2, not 1.",
         file="queries/column.py",
-        old="return Sensitivity(unit.changes, unit.changes)",
+        old='"""One record is in one bucket: a replacement empties one and fills another."""\n'
+        "        return Sensitivity(unit.changes, unit.changes)",
         new="return Sensitivity(unit.changes - unit.size_is_public, unit.changes)",
         tests=(f"{QUERIES}::test_the_sensitivity_is_attained",),
     ),
@@ -209,7 +219,8 @@ SENSITIVITIES: tuple[Mutant, ...] = (
         name="rows-lowered-by-one",
         why="Under add-remove the number of rows is private.",
         file="queries/rows.py",
-        old="return Sensitivity(1, 1)",
+        old='"""A row is in one cell: a replacement can take it from one to the other."""\n'
+        "        return Sensitivity(unit.changes, unit.changes)",
         new="return Sensitivity(0, 0)",
         tests=(f"{COLUMNS}::test_no_row_moves_an_answer_by_more_than_its_sensitivity",),
     ),

@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tametail.doubles import LARGEST
+from tametail.engines.open import open_source
 from tametail.engines.persons.engine import PersonsEngine, Totals
 from tametail.engines.persons.sums import ExactSums
 from tametail.engines.tables.computed import Selection
-from tametail.engines.tables.raw import open_source
 from tametail.errors import ColumnError, ParameterError
 from tametail.queries.persons import PersonMean, PersonResidual, PersonRows
 
@@ -39,7 +39,7 @@ def rows_of(records, cuts=()):
         names = pa.array([records[i][0] for i in part], pa.string())
         numbers = np.array([records[i][1] for i in part], dtype=np.float64)
         totals.add(numbers[:, np.newaxis], [names])
-    sums, counts = totals.read()
+    sums, counts, _ = totals.read()
     return sorted(zip(sums[:, 0].view(np.int64).tolist(), counts[:, 0].tolist(), strict=True))
 
 

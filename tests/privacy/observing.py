@@ -67,7 +67,9 @@ def observe(call: Callable[[], Any], capfd: Any) -> Observed:
 
 #: What of a release and of its rows is decided by noisy answers, and by the clock and a new id
 #: before any record is read.
-_FROM_ANSWERS = ("answers", "assumption_doubtful", "intervals", "notes", "remarks", "issued")
+_FROM_ANSWERS = (
+    "answers", "assumption_doubtful", "intervals", "notes", "remarks", "issued", "used",
+)  # fmt: skip
 
 
 def shape_of(value: Any) -> Any:

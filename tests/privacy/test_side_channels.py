@@ -155,7 +155,7 @@ def test_the_papers_functions_and_histograms_look_alike(budget, capfd):
 #: What noisy answers decide to be there, on the terminal and in JSON.
 FROM_ANSWERS = ("interval", "clipping", "warning", "note")
 JSON_FROM_ANSWERS = (
-    "assumption_doubtful", "intervals", "interval_for", "notes", "parts", "remarks",
+    "assumption_doubtful", "intervals", "interval_for", "notes", "parts", "remarks", "used",
 )  # fmt: skip
 
 

@@ -146,7 +146,7 @@ class TestServer:
 
     def test_one_snapshot_for_all_questions(self, postgres, table):
         engine = open_table(postgres.address, "x", table=table)
-        assert engine.answer(Count()) == (ROWS,)
+        assert engine.answer(Count())[0] == ROWS
         postgres.connection.execute(f"INSERT INTO {table} SELECT 1e9 FROM generate_series(1, 50)")
         nodes = TailNodes(0.0, 20, 40, counted=True)
         assert engine.answer(nodes)[-1] == 32 * ROWS
@@ -209,7 +209,7 @@ class TestConnection:
         connection.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
         connection.execute(f"INSERT INTO {table} SELECT 5 FROM generate_series(1, 100)")
         engine = open_table(connection, "x", table=table)
-        assert engine.answer(Count()) == (ROWS + 100,)
+        assert engine.answer(Count())[0] == ROWS + 100
         engine.close()
         assert connection.info.transaction_status.name == "INTRANS"
         with pytest.raises(DataError, match="no table"):
@@ -252,7 +252,7 @@ class TestDuckDB:
         with duck.connection.cursor() as other:
             other.execute(f"INSERT INTO {made['table']} VALUES (3), (4)")
         for engine in engines:
-            assert engine.answer(Count()) == (2,)
+            assert engine.answer(Count())[0] == 2
             assert engine.answer(TailNodes(0.0, -3, 3, counted=True))[-1] == 64
             engine.close()
         assert duck.connection.execute(f"SELECT count(*) FROM {made['table']}").fetchall() == [(4,)]
@@ -300,7 +300,7 @@ class TestSQLite:
         connection.close()
         engine = open_table(path, "x", table="claims")
         # A column that is declared REAL has made a number of "3".
-        assert engine.answer(Count()) == (5,)
+        assert engine.answer(Count())[0] == 5
         engine.close()
         engine = open_table(path, "x", person="who", table="claims")
         assert engine.size == 2

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Any
+import glob
+import os
+import sys
+from typing import Any, BinaryIO
 
 import click
 
-from tametail import explain
 from tametail._json import Json
+from tametail._shown import shown_path
 from tametail.api import carry_out
+from tametail.cli.output import Output
 from tametail.cli.progress import progress
 from tametail.cli.request import plan_of, request_options, text_of
 from tametail.cli.written import parse_of, written_options
+from tametail.errors import DataError
 from tametail.ledger import Payment, locator_of
 from tametail.ledger.commands import ledger_option
 from tametail.planning import Plan
-from tametail.report.export import csv_text
 
 
 @click.command("mean")
-@click.argument("data")
+@click.argument("files", metavar="DATA...", nargs=-1, required=True, type=click.Path())
 @click.option("--table", help="The table, if DATA is a database.")
 @click.option(
+    "-c",
     "--column",
     "columns",
+    metavar="NAME",
     multiple=True,
     help="Name of the column, or a computation; may be left out if there is only one column. "
     "Repeated: several means.",
@@ -36,8 +40,12 @@ from tametail.report.export import csv_text
 @click.option("--plan", "plan_file", metavar="FILE.json", help="Follow what `plan --json` wrote.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--answers", is_flag=True, help="With --json: also the noisy answers, for replay.")
-@click.option("--report", metavar="FILE.html", help="Write a page for people, which prints well.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the table as CSV.")
+@click.option("-q", "--quiet", is_flag=True, help="Print the value alone; warnings go to stderr.")
+@click.option(
+    "-o", "--output", metavar="FILE", help="Write to a file instead: .json, .csv, or as printed."
+)
+@click.option("--report", metavar="FILE.html", help="Write a page for people, which prints well.")
 @ledger_option
 @click.option("--dataset", help="The name that the ledger has for these data.")
 @click.option("--release-id", help="An id of yours: the same request is then released once.")
@@ -46,14 +54,16 @@ from tametail.report.export import csv_text
 def mean_command(
     ctx: click.Context,
     /,
-    data: str,
+    files: tuple[str, ...],
     table: str | None,
     columns: tuple[str, ...],
     where: str | None,
     plan_file: str | None,
     as_json: bool,
     as_csv: bool,
+    quiet: bool,
     answers: bool,
+    output: str | None,
     report: str | None,
     place: str | None,
     dataset: str | None,
@@ -61,13 +71,16 @@ def mean_command(
     dry_run: bool,
     **request: Any,
 ) -> None:
-    """Release the mean of a column, or of several columns, of DATA.
+    """Release the mean of a column, or of several, of all rows of DATA together.
 
-    DATA is a Parquet or CSV file; or, with --table, a database: postgresql://host/db, or a file of
-    DuckDB or SQLite. A password is read from PGPASSWORD or ~/.pgpass.
+    DATA are Parquet, CSV, Arrow or JSON lines files, a folder of Parquet files, a quoted pattern
+    such as 'claims-*.csv', or - for standard input, with --format. With --table it is a database:
+    postgresql://host/db, or a file of DuckDB or SQLite. A password is read from PGPASSWORD or
+    ~/.pgpass.
     """
-    _check_outputs(as_json, answers, report)
-    written = parse_of(request)
+    given = Output(as_json, as_csv, quiet, answers, output, report)
+    given.check()
+    data, written = _data(files), parse_of(request)
     if plan_file is None:
         planned = plan_of(dim=len(columns) or 1, **request)
     else:
@@ -84,29 +97,25 @@ def mean_command(
     if dry_run:
         click.echo(_quote(payment, planned, locator_of(data, table)))
         return
-    with progress() as tell:
+    with progress(quiet=quiet) as tell:
         release = carry_out(planned, data, columns or None, tell, payment, table)
-    if as_csv:
-        click.echo(csv_text(release), nl=False)
-    elif as_json:
-        # Hundreds of noisy counts are for programs that replay, not for a terminal.
-        record = release.to_dict()
-        if not answers:
-            del record["answers"]
-        click.echo(json.dumps(record, indent=2, allow_nan=False))
-    else:
-        click.echo("\n".join(explain.lines(release)))
-    if report is not None:
-        release.report(report)
-        click.echo(f"wrote {report}", err=True)
+    given.give(release)
 
 
-def _check_outputs(as_json: bool, answers: bool, report: str | None) -> None:
-    """Refuse, before anything is spent, what could not be written."""
-    if answers and not as_json:
-        raise click.UsageError("--answers is for --json: write both, or --report FILE.html.")
-    if report is not None and not Path(report).absolute().parent.is_dir():
-        raise click.UsageError(f"--report {report!r} is in no folder that exists: make it first.")
+def _data(files: tuple[str, ...]) -> str | list[str] | BinaryIO:
+    """Return what the files are to the library; standard input has not been read yet."""
+    if files == ("-",):
+        return sys.stdin.buffer
+    if "-" in files:
+        raise click.UsageError("- is standard input, which is read alone: leave out other files.")
+    if len(files) == 1:
+        return files[0]
+    for file in files:
+        if not (os.path.exists(file) or glob.glob(file, recursive=True)):
+            raise DataError(
+                f"there is no file {shown_path(file)}: check the path. Nothing was spent."
+            )
+    return list(files)
 
 
 def _from_environment(ctx: click.Context) -> bool:

@@ -44,7 +44,7 @@ def _confidence(ctx: click.Context, param: click.Parameter, value: str) -> float
 
 #: What a request consists of; the same for both commands.
 _REQUEST = (
-    click.option("--epsilon", type=float, help="Privacy budget: pure differential privacy."),
+    click.option("-e", "--epsilon", type=float, help="Privacy budget: pure differential privacy."),
     click.option("--delta", type=float, help="With --epsilon: approximate differential privacy."),
     click.option("--rho", type=float, help="Privacy budget: zero-concentrated (zCDP)."),
     click.option(

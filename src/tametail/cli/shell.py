@@ -10,6 +10,7 @@ from typing import Final, NoReturn
 
 import click
 
+from tametail.cli.words import in_options
 from tametail.errors import TametailError
 
 #: Every command and where it is: loaded when it is first used, so that each starts quickly.
@@ -18,6 +19,7 @@ COMMANDS: Final = {
     "plan": "tametail.cli.plan:plan_command",
     "page": "tametail.cli.page:page_command",
     "replay": "tametail.cli.replay:replay_command",
+    "completion": "tametail.cli.completion:completion_command",
     "ledger": "tametail.ledger.commands:ledger_commands",
     "reproduce": "tametail.cli.reproduce:reproduce_command",
 }
@@ -44,7 +46,7 @@ class _Registry(click.Group):
 @click.group(
     cls=_Registry,
     invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
 @click.version_option(version("tametail"), prog_name="tametail", message="%(prog)s %(version)s")
 @click.pass_context
@@ -71,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         return _say(error.format_message(), error.exit_code)
     except TametailError as error:
-        return _say(str(error), error.exit_code)
+        return _say(in_options(str(error)), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         return _say(f"interrupted; {_SPENT}", 130)
     except _Terminated:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import click
 
 from tametail._json import Json
-from tametail.parse import Parse
+from tametail.parse import FORMATS, Parse
 
 #: How a shell may write a sign that it cannot easily hold.
 _SIGNS = {"tab": "\t", "\\t": "\t", "space": " ", "none": None}
@@ -38,6 +38,11 @@ _OPTIONS = (
     ),
     click.option("--accounting", is_flag=True, default=None, help="(12.50) is -12.5."),
     click.option("--percent", is_flag=True, default=None, help="12% is 0.12."),
+    click.option(
+        "--format",
+        type=click.Choice(FORMATS),
+        help="Of standard input, or of a file whose name does not say so.",
+    ),
     click.option("--encoding", metavar="NAME", help="Of a CSV file, such as latin-1."),
 )
 

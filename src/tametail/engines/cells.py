@@ -22,6 +22,21 @@ Floats = npt.NDArray[np.float64]
 Array = npt.NDArray[np.generic]
 
 
+#: What stands for a number of a record that a condition leaves out: a NaN that no arithmetic
+#: makes. All else takes it for any other missing number; counts tell the two apart.
+LEFT_OUT = float(np.int64(0x7FF8_6C65_6674_6F75).view(np.float64))
+
+
+def are_left_out(numbers: Floats) -> npt.NDArray[np.bool_]:
+    """Say which numbers are those of records that a condition leaves out.
+
+    >>> are_left_out(np.array([1.0, np.nan, LEFT_OUT])).tolist()
+    [False, False, True]
+    """
+    bits: npt.NDArray[np.int64] = np.ascontiguousarray(numbers).view(np.int64)
+    return np.equal(bits, np.float64(LEFT_OUT).view(np.int64))
+
+
 def _integer(cell: int) -> float:
     try:
         return int.__float__(cell)

@@ -98,7 +98,8 @@ class GroupedTable:
         rows, codes, count = self._rows, self._codes(keys, other=other), len(keys) + other
         if self._of_persons:
             return PersonGroups(rows.numbers, rows.persons, codes, count, self.columns)
-        return KeyedEngine.of(rows.numbers, codes, count, self.columns)
+        engine = KeyedEngine.of(rows.numbers, codes, count, self.columns)
+        return engine.told(filtered=self._selection.is_filtered)
 
     def _codes(self, keys: Sequence[Key], *, other: bool) -> Codes:
         """Return the place of every row's key; a negative one if it has none of the keys."""
@@ -161,12 +162,18 @@ class KeyedEngine(LocalEngine):
         engine._parts = parts
         return engine
 
+    def told(self, *, filtered: bool) -> KeyedEngine:
+        """Return the engine, told whether a condition leaves records out."""
+        self._filtered = filtered
+        self._begin(self._table)
+        return self
+
     def answer(self, query: Query[object]) -> Exact:
         """Return the answers for all keys, or one over all records."""
         if not isinstance(query, Keyed):
             return super().answer(query)
         return [
-            Passes().answer(part, partial(_pieces, values[:, 0]))
+            Passes(filtered=self._filtered).answer(part, partial(_pieces, values[:, 0]))
             for part, values in zip(query.parts, self._parts, strict=True)
         ]
 
@@ -174,13 +181,14 @@ class KeyedEngine(LocalEngine):
         """Return the engine for some of the keys."""
         parts = [self._parts[place] for place in places]
         whole = parts[0] if len(parts) == 1 else np.concatenate([self._parts[0][:0], *parts])
-        return self._over(parts, whole, self.columns)
+        return self._over(parts, whole, self.columns).told(filtered=self._filtered)
 
     def column(self, index: int) -> KeyedEngine:
         """Return the engine over one column."""
         one = slice(index, index + 1)
         parts = [np.ascontiguousarray(part[:, one]) for part in self._parts]
-        return self._over(parts, np.concatenate(parts), (self.columns[index],))
+        one_column = self._over(parts, np.concatenate(parts), (self.columns[index],))
+        return one_column.told(filtered=self._filtered)
 
 
 def _pieces(values: Floats, most: int) -> Iterator[Floats]:

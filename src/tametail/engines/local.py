@@ -37,11 +37,14 @@ class LocalEngine:
     >>> from tametail.engines.tables.memory import from_cells
     >>> engine = LocalEngine(from_cells([1, 2, None, "n/a", float("nan")]))
     >>> engine.answer(Count())
-    (2,)
+    (2, 3, 0)
     """
 
-    def __init__(self, table: Table, progress: Progress | None = None) -> None:
+    def __init__(
+        self, table: Table, progress: Progress | None = None, *, filtered: bool = False
+    ) -> None:
         self._progress = progress
+        self._filtered = filtered  # whether a condition may leave records out
         self._start = 0
         self._stop: int | None = None
         # Whoever wants to see the progress wants to be told by one thread.
@@ -52,7 +55,8 @@ class LocalEngine:
         """Forget what passes over another table, or other rows, have seen."""
         self._table = table
         # Chunks that have to be read or converted come one by one: others could only wait for them.
-        self._passes = Passes(self._most_threads if table.in_place else 1)
+        threads = self._most_threads if table.in_place else 1
+        self._passes = Passes(threads, filtered=self._filtered)
         self._held: Held | None = None
         self._seen: int | None = None
 
@@ -94,11 +98,11 @@ class LocalEngine:
         """Count the records, if no pass has, and hold a sample of them for the next question."""
         if self._passes.found:
             return
-        survey = Survey()
+        survey = Survey(filtered=self._filtered)
         for chunk in self._numbers(survey.longest):
             survey.add(chunk)
         self._held = survey.held
-        self._passes.found[Count] = (survey.present,)
+        self._passes.found[Count] = survey.cells
 
     def rows(self, start: int, stop: int) -> LocalEngine:
         """Return an engine over the rows ``start..stop-1``; a file is read up to them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from numbers import Integral, Number
 from pathlib import Path
@@ -23,7 +23,7 @@ from tametail.engines.tables import Table
 from tametail.engines.tables.computed import ComputedTable, Selection, is_computed
 from tametail.engines.tables.csv import CsvTable
 from tametail.engines.tables.files import find_files, kind_of
-from tametail.engines.tables.frames import from_frame, is_frame, is_spark
+from tametail.engines.tables.frames import from_frame, is_frame, is_spark, pick_column
 from tametail.engines.tables.later import LaterTable
 from tametail.engines.tables.memory import (
     ColumnsTable,
@@ -33,7 +33,14 @@ from tametail.engines.tables.memory import (
     width_of_rows,
 )
 from tametail.engines.tables.parquet import ParquetTable
-from tametail.engines.tables.raw import open_source
+from tametail.engines.tables.raw import CsvSource, FrameSource, ParquetSource, Source
+from tametail.engines.tables.streams import (
+    ArrowSource,
+    JsonSource,
+    StreamSource,
+    format_of,
+    is_stream,
+)
 from tametail.engines.text import objects_to_floats
 from tametail.errors import ColumnError, DataError, ParameterError
 from tametail.keys import Key
@@ -128,7 +135,7 @@ def _open_selection(
         raise ParameterError("beside person= and where= a column is named: write column='charge'.")
     selection = Selection(open_source(data, parse), names, where, _people(person))
     if person is None:
-        return LocalEngine(ComputedTable(selection), progress)
+        return LocalEngine(ComputedTable(selection), progress, filtered=selection.is_filtered)
     return PersonsEngine(selection, progress)
 
 
@@ -210,6 +217,8 @@ def _table(data: object, names: list[str] | None, parse: Parse | None) -> Table:
         return _open_files([data], wanted, parse)
     if is_frame(data):
         return from_frame(data, wanted, parse)
+    if is_stream(data):
+        return _waiting(open_source(data, parse), wanted)
     if names is None:
         return _numbers(data, parse)
     if isinstance(data, list | tuple):
@@ -257,12 +266,48 @@ def _open_spark(frame: DataFrame, names: list[str] | None, parse: Parse | None) 
 
 
 def _open_files(paths: Sequence[object], wanted: list[str | None], parse: Parse | None) -> Table:
-    files = find_all(paths)
-    kind = ParquetTable if kind_of(files) == "Parquet" else CsvTable
-    return kind(files, wanted, parse)
+    files = find_all(paths, parse)
+    kind = kind_of(files, parse)
+    if kind in _SOURCES:
+        return _waiting(_SOURCES[kind](files, parse), wanted)
+    return (ParquetTable if kind == "Parquet" else CsvTable)(files, wanted, parse)
 
 
-def find_all(named: object) -> list[Path]:
+def _waiting(source: Source, wanted: list[str | None]) -> Table:
+    """Return the table of a source whose records are read when they are asked for."""
+    return ComputedTable(Selection(source, [pick_column(source.names, name) for name in wanted]))
+
+
+#: Kinds of files that are read by their sources alone.
+_SOURCES: dict[str, Callable[[list[Path], Parse | None], Source]] = {
+    "Arrow": ArrowSource,
+    "JSON lines": JsonSource,
+}
+
+
+def open_source(data: object, parse: Parse | None = None) -> Source:
+    """Return the source of a frame, of files or of a stream; anything else has no named columns."""
+    if is_frame(data):
+        return FrameSource(data, parse)
+    if is_stream(data):
+        format_of(parse)
+        return StreamSource(data, parse or Parse(), lambda path, said: _source([path], said))
+    if not isinstance(data, str | os.PathLike | list | tuple):
+        raise ParameterError(
+            f"data of type {type(data).__name__} have no named columns: person=, where= and "
+            "computed columns are for frames and for files."
+        )
+    return _source(find_all(data, parse), parse)
+
+
+def _source(files: list[Path], parse: Parse | None) -> Source:
+    kind = kind_of(files, parse)
+    if kind in _SOURCES:
+        return _SOURCES[kind](files, parse)
+    return (ParquetSource if kind == "Parquet" else CsvSource)(files, parse)
+
+
+def find_all(named: object, parse: Parse | None = None) -> list[Path]:
     """Return the files that a path, or a list of paths, names."""
     given = named if isinstance(named, list | tuple) else [named]
     paths = [path for path in given if isinstance(path, str | os.PathLike)]
@@ -272,18 +317,19 @@ def find_all(named: object) -> list[Path]:
             "out if the list holds numbers."
         )
     if len(paths) == 1:
-        files = find_files(paths[0])
+        files = find_files(paths[0], parse)
     else:
-        files = [file for position, path in enumerate(paths, 1) for file in _one_of(path, position)]
+        found = (_one_of(path, position, parse) for position, path in enumerate(paths, 1))
+        files = [file for each in found for file in each]
     if not files:
         raise ParameterError("the list of paths is empty: name a file.")
     return files
 
 
-def _one_of(path: str | os.PathLike[str], position: int) -> list[Path]:
+def _one_of(path: str | os.PathLike[str], position: int, parse: Parse | None) -> list[Path]:
     """Return the files of one item of a list; an item that is no path may be a record."""
     with suppress(DataError):
-        return find_files(path)
+        return find_files(path, parse)
     raise DataError(
         f"item {position} of the list of paths is no file that can be read: name Parquet or CSV "
         "files, or leave column out if the list holds records."

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from tametail.engines.cells import are_left_out
 from tametail.engines.kernels import native
 from tametail.engines.kernels.accumulator import LONG_CHUNK
 from tametail.engines.sampling import Sampler
@@ -61,11 +62,17 @@ class Survey:
 
     longest = LONG_CHUNK
 
-    def __init__(self) -> None:
-        self.rows = self.present = 0
+    def __init__(self, *, filtered: bool = False) -> None:
+        self.rows = self.present = self.left_out = 0
+        self._filtered = filtered
         self._halvings = 0
         self._sampler = Sampler(0)
         self._sample = [np.empty(0)]
+
+    @property
+    def cells(self) -> tuple[int, int, int]:
+        """The answer to ``Count``."""
+        return self.present, self.rows - self.present - self.left_out, self.left_out
 
     @property
     def held(self) -> Held:
@@ -83,5 +90,7 @@ class Survey:
             self._sample, self._halvings = [numbers[kept]], halvings
             self._sampler = Sampler(halvings)
         self.present += native.loops().count_present(chunk)
+        if self._filtered:
+            self.left_out += int(np.count_nonzero(are_left_out(chunk)))
         sampled = chunk[self._sampler.pick(chunk.size)]
         self._sample.append(sampled[~np.isnan(sampled)])

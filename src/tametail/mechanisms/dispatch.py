@@ -46,8 +46,8 @@ def mechanism_for(query: Query[Answer], cost: Budget, unit: Unit) -> Callable[[E
     --------
     >>> from tametail.privacy.budget import pure
     >>> from tametail.queries.column import Count
-    >>> mechanism_for(Count(), pure(1000.0), Unit.ADD_REMOVE)((41,))
-    (41,)
+    >>> mechanism_for(Count(), pure(1000.0), Unit.ADD_REMOVE)((41, 2, 0))
+    (41, 2, 0)
     """
     for kind in type(query).__mro__:
         if kind in MECHANISMS:

@@ -175,11 +175,17 @@ def _ticks(value: float, exponent: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Count(SumQuery):
-    """The number of records that are not missing. Answer: ``(count,)``."""
+    """How many records are numbers, how many are none, and how many a condition leaves out.
 
-    def sensitivity(self, unit: Unit) -> Sensitivity:  # noqa: ARG002 - the same for both units
-        """1: a replacement can turn a missing record into one that is not."""
-        return Sensitivity(1, 1)
+    Answer: ``(numbers, not numbers, left out)``. A record is in one of these cells.
+
+    >>> Count().sensitivity(Unit.ADD_REMOVE).l1, Count().sensitivity(Unit.REPLACE_ONE).l1
+    (1, 2)
+    """
+
+    def sensitivity(self, unit: Unit) -> Sensitivity:
+        """A record is in one cell: a replacement empties one and fills another."""
+        return Sensitivity(unit.changes, unit.changes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -216,11 +216,14 @@ class BallSquares(SumQuery):
 
 @dataclass(frozen=True, slots=True)
 class Rows(SumQuery):
-    """The number of rows, whatever their cells hold. Answer: ``(count,)``."""
+    """The number of rows, whatever their cells hold, and of those that a condition leaves out.
 
-    def sensitivity(self, unit: Unit) -> Sensitivity:  # noqa: ARG002 - 0 under replace-one
-        """1 for a row more or less; replacing a row changes nothing."""
-        return Sensitivity(1, 1)
+    Answer: ``(rows, left out)``. A row is in one of these cells.
+    """
+
+    def sensitivity(self, unit: Unit) -> Sensitivity:
+        """A row is in one cell: a replacement can take it from one to the other."""
+        return Sensitivity(unit.changes, unit.changes)
 
 
 ChoiceQuery = Distances | BallLevels

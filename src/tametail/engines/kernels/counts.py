@@ -11,6 +11,7 @@ from collections import Counter
 import numpy as np
 
 from tametail.doubles import to_key
+from tametail.engines.cells import are_left_out
 from tametail.engines.kernels import native
 from tametail.engines.kernels.accumulator import CHUNK, LONG_CHUNK, Counts, Floats
 from tametail.engines.sampling import Sampler
@@ -19,23 +20,32 @@ from tametail.queries.groups import Cells
 
 
 class Present:
-    """The number of values that are not missing."""
+    """The numbers of values that are there, that are missing, and that a condition leaves out.
 
-    def __init__(self, query: Count) -> None:  # noqa: ARG002 - one signature for all kernels
-        self.count = 0
+    Whether there is a condition is public; without one nobody looks for what it would leave out.
+    """
+
+    def __init__(self, query: Count, *, filtered: bool = False) -> None:  # noqa: ARG002
+        self.filtered = filtered
+        self.count = self.size = self.left_out = 0
         self.longest = native.loops().longest
 
     def add(self, chunk: Floats) -> None:
         """Take in one chunk."""
         self.count += native.loops().count_present(chunk)
+        self.size += chunk.size
+        if self.filtered:
+            self.left_out += int(np.count_nonzero(are_left_out(chunk)))
 
     def merge(self, other: Present) -> None:
-        """Add another count."""
+        """Add other counts."""
         self.count += other.count
+        self.size += other.size
+        self.left_out += other.left_out
 
     def read(self) -> tuple[int, ...]:
-        """Return the count."""
-        return (self.count,)
+        """Return the three counts."""
+        return self.count, self.size - self.count - self.left_out, self.left_out
 
 
 class ClippedTotal:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any, TypeAlias
 
@@ -79,6 +80,11 @@ PASSES: dict[type[Query[object]], Declared] = {
 
 #: Chunks that are taken in before others help: for so few a thread would not pay.
 _ALONE = 4
+#: How two of them are answered if a condition, which is public, leaves records out.
+FILTERED: dict[type[Query[object]], Declared] = {
+    Count: Declared(partial(counts.Present, filtered=True), key=lambda _: Count),
+    Rows: Declared(partial(rows.RowCount, filtered=True), key=lambda _: Rows),
+}
 
 
 class Passes:
@@ -88,20 +94,17 @@ class Passes:
     >>> passes = Passes()
     >>> passes.answer(TailNodes(0.0, 0, 1), lambda longest: [np.array([1.0, -2.0])])
     (0, 32, 31, 1)
-    >>> passes.answer(Count(), lambda longest: [])  # any profile knows the number of records
-    (2,)
     """
 
-    def __init__(self, threads: int = 1) -> None:
+    def __init__(self, threads: int = 1, *, filtered: bool = False) -> None:
+        self._passes = PASSES | FILTERED if filtered else PASSES
         self.found: dict[Hashable, Found] = {}
         self.threads = threads
 
     def answer(self, query: Query[object], chunks: Chunks) -> Exact:
         """Return the exact answer to ``query`` over all chunks, in at most one pass."""
-        declared = PASSES[type(query)]
-        key = Count if isinstance(query, Count) else declared.key(query)
-        if key is Count:
-            self._count_from_profile()
+        declared = self._passes[type(query)]
+        key = declared.key(query)
         if key is None or key not in self.found:
             accumulator = declared.begin(query)
             rest = iter(chunks(accumulator.longest))
@@ -113,9 +116,3 @@ class Passes:
                 return declared.conclude(query, found)
             self.found[key] = found
         return declared.conclude(query, self.found[key])
-
-    def _count_from_profile(self) -> None:
-        for found in self.found.values():
-            if isinstance(found, profile.Profile):
-                self.found[Count] = (found.records,)
-                return

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from tametail.doubles import to_key
+from tametail.engines.cells import are_left_out
 from tametail.engines.kernels import native
 from tametail.engines.kernels.accumulator import Counts, Floats
 from tametail.engines.kernels.plain import distances_of, rows_per_chunk
@@ -22,24 +23,28 @@ _GAPS = 1 << 12
 
 
 class RowCount:
-    """The number of rows."""
+    """The number of rows, and of those that a condition leaves out, with all of their cells."""
 
     longest = MOST_ROWS
 
-    def __init__(self, query: Rows) -> None:  # noqa: ARG002 - one signature for all kernels
-        self.count = 0
+    def __init__(self, query: Rows, *, filtered: bool = False) -> None:  # noqa: ARG002
+        self.filtered = filtered
+        self.count = self.left_out = 0
 
     def add(self, chunk: Floats) -> None:
         """Take in one chunk."""
         self.count += len(chunk)
+        if self.filtered:
+            self.left_out += int(np.count_nonzero(are_left_out(chunk[:, 0])))
 
     def merge(self, other: RowCount) -> None:
-        """Add another count."""
+        """Add other counts."""
         self.count += other.count
+        self.left_out += other.left_out
 
-    def read(self) -> tuple[int]:
-        """Return the count."""
-        return (self.count,)
+    def read(self) -> tuple[int, ...]:
+        """Return both counts."""
+        return self.count - self.left_out, self.left_out
 
 
 class Cells:

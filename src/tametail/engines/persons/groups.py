@@ -75,7 +75,7 @@ class PersonGroups(PersonsEngine):
         return self._names
 
     @cached_property
-    def _totals(self) -> tuple[Floats, Integers]:
+    def _totals(self) -> tuple[Floats, Integers, None]:
         sums = np.zeros((self._size, len(self._names)))
         counts = np.zeros(sums.shape, dtype=np.int64)
         for index in range(len(self._names)):
@@ -84,7 +84,7 @@ class PersonGroups(PersonsEngine):
             sums[:, index], counts[:, index] = _totals_of(
                 self._persons[present], numbers[present], self._size
             )
-        return sums, counts
+        return sums, counts, None
 
     def _pairs_of(self, column: int) -> Pairs:
         """Return the totals of each person in each group."""

@@ -76,7 +76,8 @@ class SparkEngine:
         """Return the exact answer to ``query``."""
         match query:
             case Count():
-                return (self._count(),)
+                numbers = self._count()
+                return numbers, self.size - numbers, 0
             case ClippedSum():
                 return self._clipped_sum(query)
             case Buckets():

@@ -73,7 +73,9 @@ class SqlColumn:
         """Return the exact answer to ``query``, in at most one pass over the records."""
         match query:
             case Count() | Rows():
-                return (self._present if isinstance(query, Count) else self.size,)
+                numbers, others, left_out = self._counts
+                is_count = isinstance(query, Count)
+                return self._counts if is_count else (numbers + others, left_out)
             case Cells():
                 return self._cells(query)
             case ClippedSum():
@@ -107,10 +109,20 @@ class SqlColumn:
         return not self._session.in_process and abs(centre) < LARGEST_CENTRE
 
     @cached_property
-    def _present(self) -> int:
-        text = f"SELECT count(*) FROM {self._records.relation} WHERE {self._records.present}"
-        ((count,),) = self._session.rows(text)
-        return int(count)
+    def _counts(self) -> tuple[int, int, int]:
+        records = self._records
+        ((rows, numbers),) = self._session.rows(
+            f"SELECT count(*), count(CASE WHEN {records.present} THEN 1 END) "
+            f"FROM {records.relation}"
+        )
+        return int(numbers), int(rows) - int(numbers) - self._left_out, self._left_out
+
+    @cached_property
+    def _left_out(self) -> int:
+        if self._records.left_out is None:
+            return 0
+        ((rows,),) = self._session.rows(self._records.left_out)
+        return int(rows)
 
     def _cells(self, query: Cells) -> tuple[int, ...]:
         (found,) = self._session.rows(

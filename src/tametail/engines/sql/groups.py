@@ -64,8 +64,8 @@ class KeyTable:
     ) -> str:
         """Return rows of some groups beside their codes, behind FROM.
 
-        ``rows`` have columns x, slot and k0, k1, ...; ``extras`` are doubles e0, e1, ... of the
-        chosen places.
+        ``rows`` have columns x, f, slot and k0, k1, ...; ``extras`` are doubles e0, e1, ... of
+        the chosen places.
         """
         own = dict(zip(places, extras or [[]] * len(places), strict=True))
         width = len(next(iter(own.values()), []))
@@ -76,14 +76,14 @@ class KeyTable:
         if rest is None:
             more = "".join(f", k.e{j}" for j in range(width))
             chosen = f"{rows} AS r JOIN {table} ON {same}"
-            return f"(SELECT r.x, r.slot, k.code{more} FROM {chosen}) AS q"
+            return f"(SELECT r.x, r.f, r.slot, k.code{more} FROM {chosen}) AS q"
         more = "".join(
             f", CASE WHEN k.code IS NULL THEN {end} ELSE k.e{j} END AS e{j}"
             for j, end in enumerate(own[rest])
         )
         codes = ", ".join(map(str, places))
         return (
-            f"(SELECT r.x, r.slot, coalesce(k.code, {rest}) AS code{more} FROM {rows} AS r "
+            f"(SELECT r.x, r.f, r.slot, coalesce(k.code, {rest}) AS code{more} FROM {rows} AS r "
             f"LEFT JOIN {table} ON {same} WHERE coalesce(k.code, {rest}) IN ({codes})) AS q"
         )
 
@@ -206,6 +206,7 @@ class SqlGroups:
             "slot" if self._session.places() else None,
             table,
             lambda: self._streamed.grouped(keys, other=other),
+            is_filtered=self._asked.where is not None,
         )
         return SqlKeyed(self._session, shared, self.columns, range(table.count))
 
@@ -215,7 +216,8 @@ class SqlGroups:
         slot = records.slot if self._session.places() else "0"
         barrier = "" if records.is_plain else records.dialect.barrier
         return (
-            f"(SELECT {records.value} AS x, {slot} AS slot, {self._key_columns} "
+            f"(SELECT {records.value} AS x, {self._asked.flag} AS f, {slot} AS slot, "
+            f"{self._key_columns} "
             f"FROM {records.source}{barrier})"
         )
 
@@ -237,8 +239,11 @@ class Shared:
         slot: str | None,
         table: KeyTable,
         read: Callable[[], KeyedEngine | PersonGroups],
+        *,
+        is_filtered: bool,
     ) -> None:
         self.rows, self.slot, self.table, self._read = rows, slot, table, read
+        self.is_filtered = is_filtered
         self.alone: set[tuple[str, int]] = set()
         """Columns and groups that are asked one by one."""
 
@@ -259,9 +264,9 @@ class SqlKeyed(SqlColumn):
     ) -> None:
         self._shared, self._places = shared, list(places)
         source = shared.table.joined(shared.rows[columns[0]], self._places)
-        super().__init__(
-            session, Records(session.dialect, source, "x", slot=shared.slot), columns[0]
-        )
+        left_out = f"SELECT count(*) FROM {source} WHERE f = 1" if shared.is_filtered else None
+        records = Records(session.dialect, source, "x", slot=shared.slot, left_out=left_out)
+        super().__init__(session, records, columns[0])
         self.columns = columns
 
     def answer(self, query: Query[object]) -> Exact:
@@ -278,8 +283,9 @@ class SqlKeyed(SqlColumn):
     def _one_by_one(self, query: Keyed) -> list[tuple[int, ...]]:
         return [self.keys([j]).answer(part) for j, part in enumerate(query.parts)]
 
-    def _counts(self, query: Keyed) -> list[tuple[int, ...]]:
-        return self._by_key(query.parts, None, "count(*)", _counted)
+    def _counts_by_key(self, query: Keyed) -> list[tuple[int, ...]]:
+        numbers = f"count(CASE WHEN {self._records.present} THEN 1 END)"
+        return self._by_key(query.parts, None, f"count(*), {numbers}, sum(f)", _counted, "true")
 
     def _cells_by_key(self, query: Keyed) -> list[tuple[int, ...]]:
         cuts = [[self._number(cut) for cut in part.cuts] for part in _of(Cells, query)]
@@ -313,12 +319,17 @@ class SqlKeyed(SqlColumn):
         extras: Sequence[Sequence[str]] | None,
         aggregates: str,
         conclude_part: Callable[[Query[object], Row | None], tuple[int, ...]],
+        among: str | None = None,
     ) -> list[tuple[int, ...]]:
-        """Ask for one row of aggregates for each key; a key without records has none."""
+        """Ask for one row of aggregates for each key; a key without records has none.
+
+        They are of the numbers, or of the rows for which ``among`` is true.
+        """
         rows = self._shared.rows[self.columns[0]]
         source = self._shared.table.joined(rows, self._places, extras)
         found = self._session.rows(
-            f"SELECT code, {aggregates} FROM {source} WHERE {self._records.present} GROUP BY code"
+            f"SELECT code, {aggregates} FROM {source} "
+            f"WHERE {among or self._records.present} GROUP BY code"
         )
         by_code = {int(code): tuple(cells) for code, *cells in found}
         return [
@@ -359,7 +370,7 @@ class SqlKeyed(SqlColumn):
 
 #: How parts of some kinds are answered for all keys at once.
 _WAYS: dict[tuple[type, ...], Callable[[SqlKeyed, Keyed], list[tuple[int, ...]]]] = {
-    (Count,): SqlKeyed._counts,
+    (Count,): SqlKeyed._counts_by_key,
     (Cells,): SqlKeyed._cells_by_key,
     (ClippedSum,): SqlKeyed._clipped_sums,
     (TailNodes, Squares, DistanceSum): SqlKeyed._profiles_by_key,
@@ -373,7 +384,8 @@ def _of(kind: type[Part], query: Keyed) -> list[Part]:
 
 
 def _counted(part: Query[object], found: Row | None) -> tuple[int, ...]:  # noqa: ARG001
-    return (0 if found is None else int(found[0]),)
+    rows, numbers, left_out = (0, 0, 0) if found is None else map(int, found)
+    return numbers, rows - numbers - left_out, left_out
 
 
 def _in_cells(part: Query[object], found: Row | None) -> tuple[int, ...]:

@@ -126,7 +126,9 @@ def _engine(session: Session, wish: Wish) -> DatabaseEngine:
     if computable is not None and len(columns) == 1:
         return SqlColumn(session, computable.records(0), columns[0])
     return SqlTable(
-        session, LocalEngine(StreamTable(session, selection), wish.progress), computable
+        session,
+        LocalEngine(StreamTable(session, selection), wish.progress, filtered=selection.is_filtered),
+        computable,
     )
 
 

@@ -174,7 +174,8 @@ class SqlPersons:
         dialect = self._session.dialect
         source = persons_text(dialect, self._ids, self._asked.records(view.column))
         value = f"CASE WHEN c > 0 THEN {self._number(view)} END"
-        records = Records(dialect, source, value, is_plain=False)
+        left_out = self._asked.left_out(self._ids)
+        records = Records(dialect, source, value, is_plain=False, left_out=left_out)
         return SqlColumn(self._session, records, self.columns[view.column])
 
     def _number(self, view: View) -> str:

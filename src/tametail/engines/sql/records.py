@@ -43,6 +43,8 @@ class Records:
     """Which rows are records, where not all of them are."""
     slot: str | None = None
     """The place of a row, if the rows are those of a table that may know their places."""
+    left_out: str | None = None
+    """The question how many records a condition leaves out, where there is one."""
 
     @property
     def relation(self) -> str:
@@ -108,7 +110,33 @@ class Asked:
         if self.where is not None:
             text = f"CASE WHEN {self._condition(self.where)} THEN {text} END"
         plain = value.is_name and self.where is None
-        return Records(self.session.dialect, self.session.source, text, is_plain=plain, slot="ctid")
+        return Records(
+            self.session.dialect, self.session.source, text,
+            is_plain=plain, slot="ctid", left_out=self.left_out(),
+        )  # fmt: skip
+
+    @property
+    def flag(self) -> str:
+        """1 for a row that the condition leaves out, and for which it may be unknown; else 0."""
+        if self.where is None:
+            return "0"
+        return f"CASE WHEN {self._condition(self.where)} THEN 0 ELSE 1 END"
+
+    def left_out(self, ids: Sequence[str] = ()) -> str | None:
+        """Return the question how many rows are left out, or how many persons with all of theirs.
+
+        ``ids`` are the columns of persons, as SQL.
+        """
+        source = self.session.source
+        if self.where is None:
+            return None
+        if not ids:
+            return f"SELECT count(*) FROM {source} WHERE {self.flag} = 1"
+        known = " AND ".join(f"{each} IS NOT NULL" for each in ids)
+        return (
+            f"SELECT count(*) FROM (SELECT 1 FROM {source} WHERE {known} "
+            f"GROUP BY {', '.join(ids)} HAVING min({self.flag}) = 1) AS v"
+        )
 
     def _number(self, value: Expression) -> str:
         return sql_value(value, self._spoken, self._language)

@@ -24,6 +24,8 @@ _LONGEST_ROW = 1 << 28
 
 _LONE_RETURN = re.compile(rb"\r(?!\n)")
 
+_PACKED = {".gz": "gzip", ".zst": "zstd"}
+
 _ASCII = bytes(range(128)) + b"?" * 128
 
 #: Encodings of which the mark at the beginning of a file is no part of the first name.
@@ -40,7 +42,8 @@ def open_bytes(path: Path) -> pa.NativeFile:
 
 def decompressed(path: Path, file: pa.NativeFile) -> pa.NativeFile:
     """Return the stream of what a file holds."""
-    return pa.CompressedInputStream(file, "gzip") if path.suffix.lower() == ".gz" else file
+    packed = _PACKED.get(path.suffix.lower())
+    return file if packed is None else pa.CompressedInputStream(file, packed)
 
 
 def blocks(stream: pa.NativeFile, parse: Parse, *, exact: bool = False) -> Iterator[bytes]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from tametail.engines.cells import Floats, check_arrow_type
+from tametail.engines.cells import LEFT_OUT, Floats, check_arrow_type
 from tametail.engines.evaluation import Column, chunk_mask, chunk_values
 from tametail.engines.keys import kind_of_cells
 from tametail.engines.persons.ids import check_id_type
@@ -69,6 +69,11 @@ class Selection:
         self._numbers(empty)
         self._ids_of(empty)
 
+    @property
+    def is_filtered(self) -> bool:
+        """Whether a condition leaves records out."""
+        return self._where is not None
+
     def blocks(self, tell: Tell) -> Iterator[Records]:
         """Yield the next records."""
         for block in self._source.blocks(self._wanted, tell):
@@ -102,7 +107,7 @@ class Selection:
         if self._where is None:
             return matrix
         kept = chunk_mask(self._where, _chunk(self._where, block))
-        return np.where(kept[:, np.newaxis], matrix, np.nan)
+        return np.where(kept[:, np.newaxis], matrix, LEFT_OUT)
 
     def column(self, index: int) -> Selection:
         """Return the selection with one of its values."""

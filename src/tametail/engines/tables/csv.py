@@ -213,7 +213,8 @@ class CsvTable:
         return _with_gaps(batch, malformed)
 
     def _delimiter(self, path: Path) -> str:
-        return self._parse.delimiter or ("\t" if ending(path).startswith(".tsv") else ",")
+        is_tabbed = ending(path).startswith(".tsv") or self._parse.format == "tsv"
+        return self._parse.delimiter or ("\t" if is_tabbed else ",")
 
     def _header(self, path: Path) -> _Header:
         """Return the names in the first row that is not empty, and the rows before the records.

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from tametail._shown import shown_path
 from tametail.errors import ColumnError, DataError
+from tametail.parse import Parse
 
 Item = TypeVar("Item")
 
@@ -20,10 +21,21 @@ Item = TypeVar("Item")
 UNREADABLE = (pa.ArrowException, OSError, EOFError, csv.Error)
 
 #: The kind of a file, by the ending of its name.
-KINDS = {".parquet": "Parquet", ".csv": "CSV", ".csv.gz": "CSV", ".tsv": "CSV", ".tsv.gz": "CSV"}
+KINDS = {
+    ".parquet": "Parquet", ".pq": "Parquet",
+    **{f".{text}{packed}": "CSV" for text in ("csv", "tsv") for packed in ("", ".gz", ".zst")},
+    ".feather": "Arrow", ".arrow": "Arrow",
+    ".jsonl": "JSON lines", ".ndjson": "JSON lines",
+}  # fmt: skip
+
+#: The same, by the format that the caller says.
+FORMATS = {
+    "csv": "CSV", "tsv": "CSV", "parquet": "Parquet", "arrow": "Arrow", "feather": "Arrow",
+    "jsonl": "JSON lines",
+}  # fmt: skip
 
 
-def find_files(path: str | os.PathLike[str]) -> list[Path]:
+def find_files(path: str | os.PathLike[str], parse: Parse | None = None) -> list[Path]:
     """Return the files that ``path`` names: itself, a folder's Parquet files, or a glob's.
 
     Names that begin with a dot or an underscore are by convention no data, and left out of
@@ -31,7 +43,12 @@ def find_files(path: str | os.PathLike[str]) -> list[Path]:
     """
     place = Path(path).expanduser()
     if os.path.isdir(place):  # unlike Path.is_dir(), raises for no text whatever
-        found = sorted(file for file in place.rglob("*.parquet") if _is_data(file, place))
+        found = sorted(
+            file
+            for pattern in ("*.parquet", "*.pq")
+            for file in place.rglob(pattern)
+            if _is_data(file, place)
+        )
         if not found:
             raise DataError(f"the folder {str(path)!r} holds no .parquet file: name one that does.")
     elif os.path.exists(place):
@@ -40,19 +57,24 @@ def find_files(path: str | os.PathLike[str]) -> list[Path]:
         found = sorted(map(Path, glob.glob(str(place), recursive=True)))
         if not found:
             raise DataError(f"there is no file {shown_path(path)}: check the path.")
+    said = None if parse is None else parse.format
     for file in found:
-        if ending(file) not in KINDS:
+        if said is None and ending(file) not in KINDS:
             raise DataError(
-                f"{str(path)!r} is of an unknown kind: files named {', '.join(KINDS)} are read."
+                f"{str(path)!r} is of an unknown kind: files named {', '.join(KINDS)} are read, "
+                "and any other one if you say what it is, as in parse=Parse(format='csv')."
             )
     return found
 
 
-def kind_of(files: list[Path]) -> str:
+def kind_of(files: list[Path], parse: Parse | None = None) -> str:
     """Return the one kind of these files."""
+    if parse is not None and parse.format is not None:
+        return FORMATS[parse.format]
     kinds = {KINDS[ending(file)] for file in files}
     if len(kinds) > 1:
-        raise DataError("the files are Parquet and CSV files: name files of one kind.")
+        named = " and ".join(sorted(kinds))
+        raise DataError(f"the files are {named} files: name files of one kind.")
     return kinds.pop()
 
 
@@ -62,9 +84,9 @@ def _is_data(file: Path, folder: Path) -> bool:
 
 
 def ending(file: Path) -> str:
-    """Return the ending of a file's name, with the one before '.gz'."""
+    """Return the ending of a file's name, with the one before '.gz' or '.zst'."""
     suffixes = file.name.lower().split(".")
-    return "." + ".".join(suffixes[-2:] if suffixes[-1] == "gz" else suffixes[-1:])
+    return "." + ".".join(suffixes[-2:] if suffixes[-1] in ("gz", "zst") else suffixes[-1:])
 
 
 def unreadable(path: Path, kind: str) -> DataError:

@@ -71,8 +71,20 @@ class Names(tuple[str, ...]):
     unnamed: str | None = None
 
 
+class AnyName(Names):
+    """The names of columns that nothing declares: whatever is asked for may be one."""
+
+    def __contains__(self, name: object) -> bool:
+        """Say whether it may be a name: a text with a sign of arithmetic is a computation."""
+        return isinstance(name, str) and not any(sign in name for sign in "+-*/`")
+
+
 def pick_column(names: Sequence[str], column: str | None) -> str:
     """Return the column's name, or the only one there is."""
+    if isinstance(names, AnyName):
+        if column is None:
+            raise ColumnError("no column is chosen, and the data declare none: write column=....")
+        return column
     unnamed = names.unnamed if isinstance(names, Names) else None
     if column is None:
         if len(names) == 1 and unnamed is None:

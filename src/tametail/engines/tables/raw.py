@@ -7,7 +7,6 @@ file and a column of objects do not, so there the role decides.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
@@ -20,8 +19,8 @@ from tametail.engines.cells import Floats, is_text
 from tametail.engines.tables import Tell
 from tametail.engines.tables.blocks import text_for_numbers
 from tametail.engines.tables.csv import CsvTable
-from tametail.engines.tables.files import find_files, guarded, kind_of
-from tametail.engines.tables.frames import check_known, compute, is_frame, to_arrow
+from tametail.engines.tables.files import guarded
+from tametail.engines.tables.frames import check_known, compute, to_arrow
 from tametail.engines.tables.parquet import ParquetTable, open_parquet
 from tametail.engines.text import PLAIN, arrow_text_to_floats, objects_to_floats, text_to_floats
 from tametail.errors import ColumnError, ParameterError
@@ -52,21 +51,6 @@ class Source(Protocol):
 
     def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
         """Yield the rows, these columns of them."""
-
-
-def open_source(data: object, parse: Parse | None = None) -> Source:
-    """Return the source of a frame, a file or several; anything else has no named columns."""
-    if is_frame(data):
-        return FrameSource(data, parse)
-    given = data if isinstance(data, list | tuple) else [data]
-    paths = [path for path in given if isinstance(path, str | os.PathLike)]
-    if not paths or len(paths) < len(given):
-        raise ParameterError(
-            f"data of type {type(data).__name__} have no named columns: person=, where= and "
-            "computed columns are for frames and for files."
-        )
-    files = [file for path in paths for file in find_files(path)]
-    return (ParquetSource if kind_of(files) == "Parquet" else CsvSource)(files, parse)
 
 
 class FrameSource:
@@ -136,10 +120,10 @@ def untyped_cells(cells: list[object], role: Role, parse: Parse | None) -> Cells
     """Return cells that each have a type of their own as their role wants them."""
     if role == "number":
         return objects_to_floats(cells, parse)
-    return cells if role == "id" else _texts(cells)
+    return cells if role == "id" else texts(cells)
 
 
-def _texts(cells: list[Any]) -> pa.Array:
+def texts(cells: list[Any]) -> pa.Array:
     """Return the text of untyped cells as bytes; what is no text is missing."""
     encoded = [
         str.encode(cell, "utf-8", "surrogatepass") if issubclass(type(cell), str) else None
@@ -173,8 +157,8 @@ class ParquetSource:
     def __init__(self, files: list[Path], parse: Parse | None) -> None:
         self._files, self._parse = files, parse
         with open_parquet(files[0]) as file:
-            self._schema = file.schema_arrow
-        self.names = list(self._schema.names)
+            self.schema = file.schema_arrow
+        self.names = list(self.schema.names)
 
     def empty(self, wanted: Sequence[Wanted]) -> Block | None:
         """Return a block without rows, and see that all files declare these columns alike."""
@@ -195,7 +179,7 @@ class ParquetSource:
             tell((number + 1) / len(self._files))
 
     def _types(self, wanted: Sequence[Wanted]) -> dict[str, pa.DataType]:
-        return {name: self._schema.field(name).type for name in _names(wanted)}
+        return {name: self.schema.field(name).type for name in _names(wanted)}
 
 
 class CsvSource:

@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from tametail import notes
 from tametail.means import MEAN, WINSORISED, Estimate, Interval, cut
+from tametail.methods.cells import UNUSUAL
 from tametail.notes import Note
 from tametail.privacy.budget import Budget, Noise, noise_for
 from tametail.privacy.unit import Unit
@@ -104,6 +105,19 @@ class BallMeasure:
         return cls(centres, ticks, query, noise, offsets, present, slack, squares)
 
     @property
+    def numbers(self) -> list[tuple[float, float] | None]:
+        """How many cells of each column are numbers, and how far off that is; None if not asked."""
+        query, noise = self.query, self.noise
+        if query is None or noise is None or not query.missing_weight:
+            return [None] * len(self.centres)
+        margin = noise.quantile(UNUSUAL) / query.missing_weight
+        if query.count_weight:
+            margin += noise.quantile(UNUSUAL) / query.count_weight
+        live = (np.array(query.ball.inverse_ticks) > 0).tolist()
+        counted = zip(live, self.present.tolist(), strict=True)
+        return [(number, margin) if is_live else None for is_live, number in counted]
+
+    @property
     def value(self) -> Floats:
         """The means."""
         return self.centres + self.ticks * self.offsets
@@ -135,7 +149,8 @@ def conclude(plan: RowsPlan, measure: BallMeasure) -> tuple[Estimate, ...]:
     doubtful = [one or other for one, other in zip(held, widths.doubtful(plan), strict=True)]
     said = _notes(measure, value, held, doubtful)
     rows = zip(value.tolist(), found, measure.clip, doubtful, said, strict=True)
-    return tuple(Estimate(*row) for row in rows)
+    known = measure.numbers
+    return tuple(Estimate(*row, present=present) for row, present in zip(rows, known, strict=True))
 
 
 def _notes(

@@ -20,6 +20,7 @@ import numpy as np
 
 from tametail.keys import Key
 from tametail.means import Estimate
+from tametail.methods.cells import read_cells
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.plan import GroupPlan, asked, chosen_keys, group_plans
 from tametail.methods.groups.shape import Shape
@@ -75,8 +76,8 @@ def _each_alone(part: GroupPlan, ask: Ask, keys: Sequence[Key]) -> list[Estimate
 
 def _pooled(part: GroupPlan, ask: Ask, groups: int) -> list[Estimate]:
     """Ask for the pool, for the cells of every group, and then for the groups themselves."""
-    (total,) = ask(Count(), part.costs["total"])
-    size = max(total, 1)
+    counts = ask(Count(), part.costs["total"])
+    size, used = max(counts[0], 1), read_cells(counts, part.costs["total"], part.plan.unit)
     centre = ask(Median(halvings(size), *part.possible), part.costs["centre"])
     plan = part.pool(size, part.costs["tail"])
     nodes, cost = octave_nodes(plan, centre), part.costs["tail"]
@@ -84,7 +85,8 @@ def _pooled(part: GroupPlan, ask: Ask, groups: int) -> list[Estimate]:
     cuts = shape.cuts
     query = Keyed((Cells(tuple((centre + cuts).tolist())),) * groups)
     cells = np.array(ask(query, part.costs["cells"]), dtype=np.float64).reshape(groups, -1)
-    return _large_and_small(part, ask, SmallGroups(part, shape, cuts, cells))
+    found = _large_and_small(part, ask, SmallGroups(part, shape, cuts, cells))
+    return [replace(one, cells=used) for one in found]
 
 
 def _large_and_small(part: GroupPlan, ask: Ask, all_groups: SmallGroups) -> list[Estimate]:

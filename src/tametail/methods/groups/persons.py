@@ -69,7 +69,7 @@ def means_of_persons(plan: Plan, ask: Ask) -> tuple[Estimate, ...]:
     if not keys:
         return ()
     if plan.has(COUNT):
-        (count,) = groups(Rows(), plan.cost(COUNT))
+        count, *_ = groups(Rows(), plan.cost(COUNT))
         plan = plan.with_count(count)
     columns = [
         _Column(part, index, len(keys), max(plan.n or 1, 1)).estimate(groups, keys)

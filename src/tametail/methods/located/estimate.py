@@ -20,6 +20,7 @@ from tametail import notes
 from tametail.inequalities.concentration import mean_deviation
 from tametail.inequalities.truncation import worst_excess
 from tametail.means import MEAN, Estimate, Interval, cut
+from tametail.methods.cells import UNUSUAL
 from tametail.methods.located.shares import side
 from tametail.methods.textbook.estimate import COUNT_RISK, clamped_sum, read_clamped
 from tametail.methods.winsorised import where
@@ -52,7 +53,8 @@ def located_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
     if not (math.isfinite(interval.low) and math.isfinite(interval.high)):
         said.append(notes.LOST)
     intervals = () if plan.confidence is None else (cut(interval, plan.possible),)
-    return Estimate(value, intervals, clip=total.ends, notes=tuple(said))
+    present = total.present(UNUSUAL)
+    return Estimate(value, intervals, clip=total.ends, notes=tuple(said), present=present)
 
 
 def sum_around(plan: ColumnPlan, centre: float) -> ClippedSum:

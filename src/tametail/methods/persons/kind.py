@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tametail.methods.apart.estimate import column_plans
+from tametail.methods.cells import read_cells
 from tametail.methods.persons.estimate import persons_mean
 from tametail.methods.persons.shares import FEASIBLE, PURPOSES, divide, names
 from tametail.methods.winsorised import column
@@ -50,12 +51,14 @@ class RecordsOfPersons:
 
     def estimate(self, plan: Plan, ask: Ask) -> tuple[Estimate, ...]:
         """Ask, and conclude from the answers: the columns one after the other."""
+        cells = None
         if plan.has("count") and plan.dim == 1:  # of several columns, run has counted the rows
-            (count,) = ask(Count(), plan.cost("count"))
-            plan = plan.with_count(count)
+            answer = ask(Count(), plan.cost("count"))
+            cells = read_cells(answer, plan.cost("count"), plan.unit)
+            plan = plan.with_count(answer[0])
         found = [persons_mean(part, ask, i) for i, part in enumerate(column_plans(plan))]
         few = self.foresee(plan)
-        return tuple(replace(one, notes=(*few, *one.notes)) for one in found)
+        return tuple(replace(one, notes=(*few, *one.notes), cells=cells) for one in found)
 
     def rmse(self, plan: Plan) -> float | tuple[float, ...] | None:  # noqa: ARG002 - a method's verb
         """None: nothing is assumed about persons that would bound it."""

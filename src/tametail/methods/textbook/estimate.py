@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from tametail.errors import InternalError
 from tametail.inequalities.concentration import mean_deviation
 from tametail.means import MEAN, Estimate, Interval
+from tametail.methods.cells import UNUSUAL
 from tametail.methods.winsorised.column import ColumnPlan
 from tametail.methods.winsorised.sums import Sum
 from tametail.privacy.budget import Noise, Zcdp, noise_for
@@ -45,7 +46,7 @@ def textbook_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
     low, high = plan.possible
     value = min(max(total.mean, low), high)
     intervals = () if plan.confidence is None else (_interval(plan, value, total),)
-    return Estimate(value, intervals, clip=total.ends)
+    return Estimate(value, intervals, clip=total.ends, present=total.present(UNUSUAL))
 
 
 def clamped_sum(plan: ColumnPlan, bounds: Bounded, off_centre: float = OFF_CENTRE) -> ClippedSum:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from tametail import notes
 from tametail.means import Estimate, Interval, cut
+from tametail.methods.cells import UNUSUAL
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.calibrated import Error
 from tametail.methods.winsorised.doubt import contradicts
@@ -36,7 +37,8 @@ def conclude(plan: Plan, clip: Clip, tails: Tails, total: Sum, squares: float) -
         off += max(Error.of(plan, clip, tails, total).reach(tuned.DOUBT_RISK, s) for s in (-1, 1))
     doubtful = contradicts(plan.tail, tails, clip.centre, off, total.count)  # line 24
     said = _notes(plan, clip, doubtful=bool(doubtful), clamped=raw != value, held=held)
-    return Estimate(value, intervals, total.ends, held or doubtful, said)
+    present = total.present(UNUSUAL)
+    return Estimate(value, intervals, total.ends, held or doubtful, said, present=present)
 
 
 def _is_held_back(plan: Plan, beyond: float, clip: Clip, tails: Tails, total: Sum) -> bool:

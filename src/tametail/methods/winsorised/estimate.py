@@ -16,8 +16,10 @@ are those of the pseudocode in docs/mathematics.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from tametail.methods.cells import count_noise, read_cells
 from tametail.methods.located.unseen import unseen_mean
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised import where
@@ -35,7 +37,6 @@ from tametail.methods.winsorised.sums import (
     sum_of_counts,
     sum_query,
 )
-from tametail.privacy.budget import noise_for
 from tametail.queries.column import Count, Median
 
 if TYPE_CHECKING:
@@ -47,16 +48,17 @@ if TYPE_CHECKING:
 
 def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:
     """Run the plan: ask, and conclude from the answers."""
-    known, times, too_many = None, halvings(max(plan.n or 0, 1)), 0.0
+    known, times, too_many, cells = None, halvings(max(plan.n or 0, 1)), 0.0, None
     if plan.has("count"):
         cost = plan.cost("count")
-        (answer,) = ask(Count(), cost)  # line 1
-        if (unclear := plan.counted_again(answer, cost)) is not None:
+        counts = ask(Count(), cost)  # line 1
+        if (unclear := plan.counted_again(counts[0], cost)) is not None:
             plan, cost = unclear
-            (answer,) = ask(Count(), cost)
-        plan, known, times, too_many = _planned(plan, answer, cost)
+            counts = ask(Count(), cost)
+        plan, known, times, too_many = _planned(plan, counts[0], cost)
+        cells = read_cells(counts, cost, plan.unit)
         if not plan.has("centre"):  # bounds or a scale are told, and too few to look at
-            return unseen_mean(plan, ask)
+            return replace(unseen_mean(plan, ask), cells=cells)
     size, squares = max(plan.n or 0, 1), math.inf
 
     (low, high), cost = plan.possible, plan.cost("centre")
@@ -78,9 +80,9 @@ def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:
     if clip.side == 0:  # line 9
         if tails.count is None:
             part, left = cost.split(tuned.SECOND_COUNT_SHARE, 1 - tuned.SECOND_COUNT_SHARE)
-            if known is None or known.noise.scale > noise_for(part, 1, 1).scale:
-                (answer,) = ask(Count(), part)  # line 10
-                cost, known = left, Counted.asked(answer, part)
+            if known is None or known.noise.scale > count_noise(part, plan.unit).scale:
+                answer, *_ = ask(Count(), part)  # line 10
+                cost, known = left, Counted.asked(answer, part, plan.unit)
         again = Tails.read(rest, nodes, ask(nodes, cost), cost)
         tails = tails.averaged_with(again)  # line 11
         clip = look_again(rest, centre, tails)
@@ -98,7 +100,7 @@ def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:
             capped = squares_query(clip)
             (answer,) = ask(capped, rest.cost("spread"))
             squares = squares_bound(rest, capped, answer)
-    return conclude(plan, clip, tails, total, squares)  # line 25
+    return replace(conclude(plan, clip, tails, total, squares), cells=cells)  # line 25
 
 
 def _planned(plan: Plan, answer: int, cost: Budget) -> tuple[Plan, Counted | None, int, float]:
@@ -107,11 +109,11 @@ def _planned(plan: Plan, answer: int, cost: Budget) -> tuple[Plan, Counted | Non
     And how often to halve the records for a sample, and by how much they may be fewer than the plan
     takes them to be; a guess is taken as it is.
     """
-    doubt, too_many = noise_for(cost, 1, 1).quantile(tuned.UNUSUAL), 0.0
+    doubt, too_many = count_noise(cost, plan.unit).quantile(tuned.UNUSUAL), 0.0
     if plan.n is None:
         plan, too_many = with_count(plan, answer), doubt
     times = sample_halvings(max(plan.n or 0, 1), answer, doubt)
-    return plan, Counted.asked(answer, cost), times, too_many
+    return plan, Counted.asked(answer, cost, plan.unit), times, too_many
 
 
 def _elsewhere(plan: Plan, centre: float, tails: Tails, size: float) -> tuple[float, float] | None:

@@ -8,9 +8,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tametail.doubles import LARGEST
 from tametail.inequalities.risk import split_risk
+from tametail.methods.cells import count_noise
 from tametail.methods.winsorised import constants as tuned
 from tametail.privacy.budget import Budget, Noise, Zcdp, noise_for
-from tametail.queries.column import RELATIVE_ROUNDING, SOFT_ONE, DistanceSum, Lattice, Squares
+from tametail.privacy.unit import Unit
+from tametail.queries.column import (
+    RELATIVE_ROUNDING,
+    SOFT_ONE,
+    DistanceSum,
+    Lattice,
+    Squares,
+)
 
 if TYPE_CHECKING:
     from tametail.methods.winsorised.clip_points import Clip
@@ -82,6 +90,13 @@ class Sum:
             return math.inf, 1.0
         return self.lattice.value(abs(self.total / self.count) * missed / fewest), fewest
 
+    def present(self, risk: float) -> tuple[float, float] | None:
+        """Return the number of records and how far off it is but for this risk, if it is noisy."""
+        noise = self.noise if self.count_noise is None else self.count_noise
+        if not self.count_weight:
+            return None
+        return self.count, (noise.quantile(risk) + noise.scale) / self.count_weight
+
     def privacy(self, risk: float) -> float:
         """Return what the noise on sum and count changes in the mean, but for about this risk."""
         miscounted, fewest = self.count_bound(risk)
@@ -96,9 +111,9 @@ class Counted(NamedTuple):
     noise: Noise
 
     @classmethod
-    def asked(cls, answer: int, cost: Budget) -> Counted:
-        """Read the answer to ``Count``."""
-        return cls(max(float(answer), 1.0), 1, noise_for(cost, 1, 1))
+    def asked(cls, answer: int, cost: Budget, unit: Unit) -> Counted:
+        """Read the first cell of the answer to ``Count``."""
+        return cls(max(float(answer), 1.0), 1, count_noise(cost, unit))
 
     @classmethod
     def by_octaves(cls, plan: Plan, tails: Tails, size: int) -> Counted:

@@ -1,0 +1,100 @@
+"""What ``tametail mean`` prints, and where: for people, as JSON, as CSV, or the value alone."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from tametail import explain
+from tametail.cli.words import fitted, in_options
+from tametail.errors import DataError
+from tametail.release import Release
+from tametail.report.export import csv_text
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """The form, and the files to write."""
+
+    as_json: bool
+    as_csv: bool
+    quiet: bool
+    answers: bool
+    file: str | None
+    report: str | None
+
+    def check(self) -> None:
+        """Refuse, before anything is spent, what could not be written."""
+        if self._is_json and self._is_csv:
+            raise click.UsageError("--json and --csv are given together: leave one of them out.")
+        if self.answers and not self._is_json:
+            raise click.UsageError("--answers is for --json: write both, or --report FILE.html.")
+        for option, path in (("--output", self.file), ("--report", self.report)):
+            if path is not None:
+                _check_writable(option, path)
+
+    @property
+    def _is_json(self) -> bool:
+        return self.as_json or (self._ending == ".json" and not self.as_csv)
+
+    @property
+    def _is_csv(self) -> bool:
+        return self.as_csv or (self._ending == ".csv" and not self.as_json)
+
+    @property
+    def _ending(self) -> str:
+        return "" if self.file is None else Path(self.file).suffix.lower()
+
+    def give(self, release: Release) -> None:
+        """Print the release, or write it."""
+        if self.report is not None:
+            release.report(self.report)
+            self._tell(f"wrote {self.report}")
+        if self.file is None:
+            click.echo(self._text(release), nl=False)
+        else:
+            _write(self.file, self._text(release))
+            self._tell(f"wrote {self.file}")
+        if self.quiet:
+            for note in release.notes:
+                if note.kind == "warning":
+                    click.echo(f"tametail: warning: {in_options(str(note))}", err=True)
+
+    def _tell(self, words: str) -> None:
+        if not self.quiet:
+            click.echo(words, err=True)
+
+    def _text(self, release: Release) -> str:
+        if self._is_csv:
+            return csv_text(release)
+        if self._is_json:
+            # Hundreds of noisy counts are for programs that replay, not for a terminal.
+            record = release.to_dict()
+            if not self.answers:
+                del record["answers"]
+            return json.dumps(record, indent=2, allow_nan=False) + "\n"
+        if self.quiet:
+            return "".join(f"{row.value:.10g}\n" for row in release)
+        lines = [in_options(line) for line in explain.lines(release)]
+        return "".join(f"{line}\n" for line in (lines if self.file else fitted(lines)))
+
+
+def _check_writable(option: str, path: str) -> None:
+    place = Path(path).absolute()
+    if not place.parent.is_dir():
+        raise click.UsageError(f"{option} {path!r} is in no folder that exists: make it first.")
+    if place.is_dir() or not os.access(place if place.exists() else place.parent, os.W_OK):
+        raise click.UsageError(f"{option} {path!r} cannot be written: name another file.")
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError:
+        # The release is paid for: it must not be lost with the file.
+        click.echo(text, nl=False)
+        raise DataError(f"--output {path!r} cannot be written; the release is above.") from None

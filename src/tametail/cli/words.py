@@ -1,0 +1,91 @@
+"""Words for the shell: messages that speak of options, and lines that fit the terminal.
+
+The library says ``write column='amount'``; whoever typed a command reads ``write --column amount``.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import sys
+import textwrap
+from typing import Final
+
+#: Arguments of the library that are options, by the same name but for hyphens.
+_OPTIONS: Final = (
+    "epsilon", "delta", "rho", "within", "unit", "missing", "confidence", "target", "common",
+    "person", "each", "rows", "where", "by", "keys", "other", "plan", "dataset", "release_id",
+    "column", "table", "ledger", "error", "dim", "decimal", "thousands", "currency", "accounting",
+    "percent", "delimiter", "header", "encoding", "format",
+)  # fmt: skip
+
+_TEXT: Final = r"'[^']*'|\"[^\"]*\"|\.\.\.|True|False|None"
+_VALUE: Final = rf"{_TEXT}|\([^()]*\)|\[[^\][]*\]|-?\d[\d_.e+-]*\d|-?\d"
+_ARGUMENT: Final = re.compile(
+    rf"\b(?P<call>tail|parse|n|{'|'.join(_OPTIONS)})=(?P<value>\w+\([^()]*\)|{_VALUE})?"
+)
+_PAIR: Final = re.compile(rf"(\w+)=({_VALUE})")
+
+
+def in_options(message: str) -> str:
+    """Return a message of the library with options in place of arguments.
+
+    >>> in_options("no column is chosen: write column=..., one of ['a', 'b'].")
+    "no column is chosen: write --column NAME, one of ['a', 'b']."
+    >>> in_options("write tail=Moment(2, 1000) or parse=Parse(header=False, thousands=',').")
+    'write --moment 2:1000 or --no-header --thousands ,.'
+    """
+    return _ARGUMENT.sub(lambda found: _option(found["call"], found["value"]), message)
+
+
+def _option(name: str, value: str | None) -> str:
+    if name == "tail":
+        return _tail(value)
+    if name == "parse":
+        given = _PAIR.findall(value or "")
+        return " ".join(_option(*one) for one in given) or "--decimal, --thousands or --currency"
+    option = "-n" if name == "n" else f"--{name.replace('_', '-')}"
+    if value is None or value == "True":
+        return option
+    if value == "False":
+        return option.replace("--", "--no-", 1)
+    return f"{option} {_written(value)}"
+
+
+def _tail(value: str | None) -> str:
+    """Return an assumption as an option; both, if it is not said which."""
+    numbers = [part.strip() for part in (value or "")[:-1].partition("(")[2].split(",")]
+    if value is None or len(numbers) != 2:
+        return "--moment or --bounds"
+    return f"--{'moment' if value.startswith('Moment') else 'bounds'} {':'.join(numbers)}"
+
+
+def _written(value: str) -> str:
+    """Return a value as a shell takes it."""
+    if value == "...":
+        return "NAME"
+    if value.startswith("("):
+        return ":".join(part.strip() for part in value[1:-1].split(","))
+    if value.startswith("["):
+        return " ".join(part.strip(" '\"") for part in value[1:-1].split(","))
+    return shlex.quote(value[1:-1]) if value[0] in "'\"" else value
+
+
+def fitted(lines: list[str]) -> list[str]:
+    """Return lines that are no longer than the terminal is wide; in a pipe, as they are."""
+    if not sys.stdout.isatty():
+        return lines
+    width = max(shutil.get_terminal_size().columns - 1, 30)
+    return [part for line in lines for part in _wrapped(line, width)]
+
+
+def _wrapped(line: str, width: int) -> list[str]:
+    """Cut a line between words; what follows stands below the words, not below their label.
+
+    >>> _wrapped("warning    nothing stands out of the noise here", 34)
+    ['warning    nothing stands out of', '           the noise here']
+    """
+    label = re.match(r"\w+ {2,}", line)
+    indent = " " * (len(label[0]) if label and len(label[0]) == 11 else 2)
+    return textwrap.wrap(line, width, subsequent_indent=indent) if len(line) > width else [line]

@@ -1,0 +1,199 @@
+"""Sources whose records wait: Arrow and JSON lines files, and streams that can be read once.
+
+Nothing of them is read before it is asked for, which is after a ledger has been charged, but for
+the schema that an Arrow file declares.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import IO, TypeGuard
+
+import pyarrow as pa
+
+from tametail._shown import shown
+from tametail.engines.tables import Tell
+from tametail.engines.tables.blocks import open_bytes
+from tametail.engines.tables.files import UNREADABLE, unreadable
+from tametail.engines.tables.frames import AnyName, pick_column
+from tametail.engines.tables.raw import Block, Cells, FrameSource, Role, Source, Wanted, texts
+from tametail.engines.text import objects_to_floats
+from tametail.errors import DataError, ParameterError
+from tametail.parse import Parse
+
+#: Lines of a JSON file that are read at a time.
+_LINES = 1 << 14
+
+#: A longer line of JSON is one missing record, and its bytes are skipped.
+_LONGEST_LINE = 1 << 24
+
+
+class ArrowSource:
+    """Columns of Arrow files (Feather is one): declared like those of a frame, read when asked."""
+
+    def __init__(self, files: list[Path], parse: Parse | None) -> None:
+        self._files, self._parse = files, parse
+        schemas = [_read(path, lambda reader: reader.schema) for path in files]
+        for path, schema in zip(files, schemas, strict=True):
+            if not schema.equals(schemas[0]):
+                raise DataError(
+                    f"{str(path)!r} has other columns than {str(files[0])!r}: give all files one "
+                    "schema."
+                )
+        #: Names and types, as the files declare them.
+        self.schema: pa.Schema = schemas[0]
+        self.names = list(self.schema.names)
+
+    def empty(self, wanted: Sequence[Wanted]) -> Block | None:
+        """Return a block without rows."""
+        return FrameSource(self.schema.empty_table(), self._parse).empty(wanted)
+
+    def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
+        """Yield one block for each file; what is not compressed stays in the file."""
+        for number, path in enumerate(self._files):
+            table = _read(path, lambda reader: reader.read_all())
+            yield from FrameSource(table, self._parse).blocks(wanted, lambda _: None)
+            tell((number + 1) / len(self._files))
+
+
+def _read(path: Path, what: Callable[[pa.RecordBatchReader], pa.Table]) -> pa.Table:
+    """Return something of an Arrow file, or say that it cannot be read."""
+    for opened in (pa.ipc.open_file, pa.ipc.open_stream):
+        try:
+            return what(opened(pa.memory_map(str(path))))
+        except UNREADABLE:
+            continue
+    raise unreadable(path, "Arrow")
+
+
+class JsonSource:
+    """Columns of JSON lines: an object in every line. Nothing declares them.
+
+    A line that is no object is a missing record, and so is one too long; a name that a line lacks
+    is a missing cell. Numbers are numbers; text is read as numbers if the caller says how.
+    """
+
+    def __init__(self, files: list[Path], parse: Parse | None) -> None:
+        self._files, self._parse = files, parse
+        self.names = AnyName()
+
+    def empty(self, wanted: Sequence[Wanted]) -> Block | None:
+        """Return a block without rows."""
+        return {one: self._cells([], one[1]) for one in wanted}
+
+    def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
+        """Yield the records of some lines at a time."""
+        total, before = sum(path.stat().st_size for path in self._files), 0
+        for path in self._files:
+            with open_bytes(path) as file:
+                stream = io.BufferedReader(file)
+                while lines := _lines(path, stream):
+                    records = [_record(line) for line in lines]
+                    yield {one: self._of(records, one) for one in wanted}
+                    tell(min((before + file.tell()) / max(total, 1), 1.0))
+            before += path.stat().st_size
+
+    def _of(self, records: list[dict[str, object]], one: Wanted) -> Cells:
+        return self._cells([record.get(one[0]) for record in records], one[1])
+
+    def _cells(self, cells: list[object], role: Role) -> Cells:
+        if role == "number":
+            return objects_to_floats(cells, self._parse)
+        return cells if role == "id" else texts(cells)
+
+
+def _lines(path: Path, stream: io.BufferedReader) -> list[bytes]:
+    """Return the next lines; an empty one stands for one that is too long."""
+    found: list[bytes] = []
+    try:
+        while len(found) < _LINES and (line := stream.readline(_LONGEST_LINE)):
+            is_whole = line.endswith(b"\n") or len(line) < _LONGEST_LINE
+            found.append(line if is_whole else b"")
+            while not is_whole and (rest := stream.readline(_LONGEST_LINE)):
+                is_whole = rest.endswith(b"\n")
+    except UNREADABLE:
+        found = []
+    else:
+        return found
+    raise unreadable(path, "JSON lines")
+
+
+def _record(line: bytes) -> dict[str, object]:
+    """Return what a line holds by name; nothing, if it is no object."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):  # an integer of thousands of digits is a ValueError, too
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+class StreamSource:
+    """Columns of a stream that can be read once: it is copied to a file that has no name.
+
+    Its format is what the caller says; names and types are known only when it is read.
+    """
+
+    def __init__(
+        self, stream: IO[bytes], parse: Parse, opened: Callable[[Path, Parse], Source]
+    ) -> None:
+        self._stream, self._parse, self._opened = stream, parse, opened
+        self.names = AnyName()
+
+    def empty(self, wanted: Sequence[Wanted]) -> Block | None:  # noqa: ARG002 - a source's verb
+        """Return None: nothing has been read yet."""
+        return None
+
+    def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
+        """Yield the rows, of the copy."""
+        source = self._source
+        for name, _ in wanted:
+            pick_column(source.names, name)
+        source.empty(wanted)  # declared types that cannot be meant are refused
+        return source.blocks(wanted, tell)
+
+    @cached_property
+    def _source(self) -> Source:
+        copy = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the source is there
+        weakref.finalize(self, copy.close)
+        is_copied = False
+        with suppress(OSError, ValueError):
+            shutil.copyfileobj(self._stream, copy)
+            copy.flush()
+            is_copied = True
+        if not is_copied:  # raised outside of the handler, without what its error says
+            raise DataError(
+                "the stream cannot be read to its end: write it to a file, and pass that."
+            )
+        return self._opened(Path(f"/proc/self/fd/{copy.fileno()}"), self._parse)
+
+
+def is_stream(data: object) -> TypeGuard[IO[bytes]]:
+    """Say whether data are a stream of bytes; one of text is refused."""
+    if isinstance(data, io.TextIOBase):
+        raise ParameterError(
+            "a file that is open as text is given: pass its path, or open it with open(path, 'rb')."
+        )
+    is_file = isinstance(data, io.IOBase) or (
+        hasattr(data, "read") and hasattr(data, "readable") and not hasattr(data, "__array__")
+    )
+    if is_file and not os.path.exists("/proc/self/fd"):
+        raise ParameterError("streams are read on Linux: write it to a file, and pass its path.")
+    return is_file
+
+
+def format_of(parse: Parse | None) -> str:
+    """Return what a stream holds, which the caller must say."""
+    if parse is None or parse.format is None:
+        raise ParameterError(
+            f"the format of a stream is not known: write parse=Parse(format={shown('csv')})."
+        )
+    return parse.format

@@ -1,0 +1,322 @@
+"""The shell: many files, standard input, forms of output, words that speak of options."""
+
+import gzip
+import io
+import json
+import os
+import pty
+import re
+import struct
+import subprocess
+import sys
+import termios
+from fcntl import ioctl
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+
+import tametail as tt
+from tametail import cli, notes
+from tametail.cli.words import in_options
+from tametail.errors import ColumnError, DataError, ParameterError
+
+AMOUNTS = np.random.default_rng(4).lognormal(3, 0.5, 3000)
+MEAN = float(AMOUNTS.mean())
+
+
+@pytest.fixture
+def run(capsys):
+    def call(*arguments):
+        code = cli.main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+def csv_of(cells, sign=","):
+    return f"id{sign}amount\n" + "".join(f"{i}{sign}{x}\n" for i, x in enumerate(cells))
+
+
+def write(folder, name):
+    """Write the amounts in the format that a file's name says."""
+    path, table = folder / name, pa.table({"id": range(len(AMOUNTS)), "amount": AMOUNTS})
+    if name.endswith((".parquet", ".pq")):
+        pq.write_table(table, path)
+    elif name.endswith(".feather"):
+        pyarrow.feather.write_feather(table, path, compression="lz4")
+    elif name.endswith("stream.arrow"):
+        with pa.ipc.new_stream(path, table.schema) as writer:
+            writer.write_table(table)
+    elif name.endswith(".arrow"):
+        with pa.ipc.new_file(path, table.schema) as writer:
+            writer.write_table(table, max_chunksize=700)
+    elif name.endswith((".jsonl", ".ndjson")):
+        path.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
+    else:
+        text = csv_of(AMOUNTS, "\t" if ".tsv" in name else ",").encode()
+        packed = {".gz": gzip.compress, ".zst": lambda t: pa.compress(t, "zstd", asbytes=True)}
+        path.write_bytes(packed.get(path.suffix, bytes)(text))
+    return path
+
+
+NAMES = [
+    "x.parquet", "x.pq", "x.feather", "x.arrow", "stream.arrow", "x.jsonl", "x.ndjson", "x.csv",
+    "x.tsv", "x.csv.gz", "x.csv.zst", "x.tsv.zst",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_kind_of_file(run, tmp_path, name):
+    path = write(tmp_path, name)
+    code, out, err = run("mean", path, "-c", "amount", "-e", 5, "--quiet")
+    assert (code, err) == (0, "")
+    assert float(out) == pytest.approx(MEAN, rel=0.05)
+    for more in (["--person=id"], ["--where=id >= 0"], ["--unit=replace-one"]):
+        code, out, err = run("mean", path, "-c", "amount", "-e", 5, "--quiet", *more)
+        assert (code, err) == (0, ""), more
+        assert float(out) == pytest.approx(MEAN, rel=0.1), more
+    code, out, _ = run("mean", path, "-c", "amount * 2", "-e", 5, "--quiet")
+    assert float(out) == pytest.approx(2 * MEAN, rel=0.05)
+
+
+def test_several_files_and_patterns(run, tmp_path):
+    for name in ("a.csv", "b.csv"):
+        write(tmp_path, name)
+    both = tmp_path / "a.csv", tmp_path / "b.csv"
+    for files in (both, [tmp_path / "*.csv"]):
+        code, out, _ = run("mean", *files, "-c", "amount", "-e", 5, "--json", "-n", 6000)
+        assert code == 0
+        assert json.loads(out)["value"] == pytest.approx(MEAN, rel=0.05)
+    code, out, err = run("mean", *both, tmp_path / "c.csv", "-c", "amount", "-e", 5)
+    assert (code, out) == (4, "")
+    assert "c.csv': check the path. Nothing was spent" in err
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    [("x.csv", "csv"), ("x.tsv", "tsv"), ("x.pq", "parquet"), ("x.arrow", "arrow"),
+     ("x.feather", "feather"), ("x.jsonl", "jsonl")],
+)  # fmt: skip
+def test_standard_input(tmp_path, name, form):
+    path = write(tmp_path, name)
+    command = [sys.executable, "-m", "tametail", "mean", "-", "-c", "amount", "-e", "5", "-q"]
+    with path.open("rb") as stream:
+        done = subprocess.run(
+            [*command, "--format", form], stdin=stream, capture_output=True, text=True, check=True
+        )
+    assert done.stderr == ""
+    assert float(done.stdout) == pytest.approx(MEAN, rel=0.05)
+
+
+class Watched(io.BytesIO):
+    """A stream that knows whether it was read."""
+
+    was_read = False
+
+    def read(self, *size):
+        self.was_read = True
+        return super().read(*size)
+
+    read1 = readinto = None
+
+
+def test_a_stream_is_read_after_the_charge_and_once(tmp_path):
+    stream, parse = Watched(csv_of(AMOUNTS).encode()), tt.Parse(format="csv")
+    ledger = tt.Ledger(str(tmp_path / "x.ledger"))
+    ledger.create("claims", tt.pure(1))
+    with pytest.raises(tt.errors.BudgetError):
+        tt.mean(stream, "amount", epsilon=2, parse=parse, ledger=ledger, dataset="claims")
+    assert not stream.was_read
+    paid = {"ledger": ledger, "dataset": "claims"}
+    release = tt.mean(stream, "amount", epsilon=1, parse=parse, where="id < 3000", **paid)
+    assert float(release) == pytest.approx(MEAN, rel=0.1)
+    assert stream.was_read
+
+
+def test_what_a_stream_must_say(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"x\n1\n")))
+    assert "write --format csv" in run("mean", "-", "-c", "x", "-e", 1)[2]
+    assert "--column NAME" in run("mean", "-", "-e", 1, "--format=csv")[2]
+    assert "read alone" in run("mean", "-", "y.csv", "-e", 1, "--format=csv")[2]
+    code, _, err = run("mean", "-", "-c", "y", "-e", 1, "--format=csv")
+    assert code == 4
+    assert "counts as spent" in err
+    with open(write(tmp_path, "x.csv")) as text, pytest.raises(ParameterError, match="'rb'"):
+        tt.mean(text, "amount", epsilon=1)
+
+
+def test_lines_of_json_that_are_no_records(tmp_path):
+    path = tmp_path / "x.jsonl"
+    lines = ['{"x": 1}', "[1]", "{", '{"x": "2"}', '{"y": 1}', "", '{"x": 1e999}', "NaN",
+             '{"x": ' + "9" * 5000 + "}", "[" * 100_000, '{"x": true}', '{"x": [1]}', "\xff",
+    ]  # fmt: skip
+    path.write_bytes("\n".join(lines).encode("latin-1"))
+    from tametail.engines.open import open_table
+    from tametail.queries.column import Count
+
+    assert open_table(path, "x").answer(Count()) == (3, len(lines) - 3, 0)
+    assert open_table(path, "x", parse=tt.Parse()).answer(Count()) == (4, len(lines) - 4, 0)
+    with pytest.raises(ColumnError, match="declare none"):
+        open_table(path)
+
+
+def test_a_line_of_json_too_long_is_one_missing_record(tmp_path, monkeypatch):
+    from tametail.engines.open import open_table
+    from tametail.engines.tables import streams
+    from tametail.queries.column import Count
+
+    monkeypatch.setattr(streams, "_LONGEST_LINE", 50)
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"x": 1}\n{"x": 2, "y": "' + "a" * 500 + '"}\n{"x": 3}\n')
+    assert open_table(path, "x").answer(Count()) == (2, 1, 0)
+
+
+@pytest.mark.parametrize("name", ["x.arrow", "x.feather", "x.parquet", "x.csv.zst"])
+def test_files_that_are_something_else(run, tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes(b"SECRET 4711\n" * 9)
+    code, out, err = run("mean", path, "-c", "SECRET", "-e", 1)
+    assert (code, out) == (4, "")
+    assert "4711" not in err
+    assert "cannot be read as" in err
+
+
+def test_a_format_may_be_said(run, tmp_path):
+    path = tmp_path / "amounts.txt"
+    path.write_text(csv_of(AMOUNTS))
+    code, _, err = run("mean", path, "-c", "amount", "-e", 5)
+    assert code == 4
+    assert "--format csv" in err
+    assert run("mean", path, "-c", "amount", "-e", 5, "--format", "csv")[0] == 0
+    with pytest.raises(DataError, match="CSV and Parquet files"):
+        tt.mean([write(tmp_path, "x.csv"), write(tmp_path, "x.pq")], "amount", epsilon=1)
+
+
+# --- forms
+
+
+def test_forms_of_output(run, tmp_path):
+    path = write(tmp_path, "x.parquet")
+    asked = ["mean", path, "-c", "amount", "-e", 5]
+    for name in ("o.json", "o.csv", "o.txt"):
+        file = tmp_path / name
+        code, out, err = run(*asked, "-o", file)
+        assert (code, out, err) == (0, "", f"wrote {file}\n")
+    assert json.loads((tmp_path / "o.json").read_text())["method"] == "winsorised mean"
+    assert (tmp_path / "o.csv").read_text().startswith("column,")
+    assert (tmp_path / "o.txt").read_text().startswith("mean  ")
+    for wrong in (["-o", tmp_path], ["--json", "--csv"], ["-o", tmp_path / "no" / "x.csv"]):
+        code, out, err = run(*asked, *wrong)
+        assert (code, out) == (2, "")
+        assert "--" in err
+
+
+def test_quiet_prints_values_and_warnings_apart(run, tmp_path):
+    path = write(tmp_path, "x.parquet")
+    code, out, err = run("mean", path, "-c", "amount", "-c", "id", "--rho", 2, "-q")
+    assert (code, len(out.split()), err) == (0, 2, "")
+    code, out, err = run("mean", path, "-c", "amount", "-e", 1e-4, "-q")
+    assert (code, len(out.split())) == (0, 1)
+    assert all(line.startswith("tametail: warning: ") for line in err.splitlines())
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion(run, shell):
+    code, out, err = run("completion", shell)
+    assert (code, err) == (0, "")
+    assert "_TAMETAIL_COMPLETE" in out
+    done = subprocess.run(
+        [sys.executable, "-m", "tametail"],
+        env=os.environ
+        | {"_TAMETAIL_COMPLETE": "bash_complete", "COMP_WORDS": "tametail mean x --thou",
+           "COMP_CWORD": "3"},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "--thousands" in done.stdout
+
+
+@pytest.mark.parametrize("width", [50, 90])
+def test_lines_fit_the_terminal(tmp_path, width):
+    path = write(tmp_path, "x.csv")
+    terminal, other = pty.openpty()
+    ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
+    command = [sys.executable, "-m", "tametail", "mean", str(path), "-camount", "-e", "0.01"]
+    environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
+    subprocess.run(command, stdin=other, stdout=other, env=environment, check=True)
+    os.close(other)
+    shown = os.read(terminal, 1 << 16).decode().splitlines()
+    os.close(terminal)
+    assert max(map(len, shown)) < width
+    assert any(line.startswith(" " * 11) for line in shown)
+
+
+# --- words
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("write column='a', or column=['a', 'b'].", "write --column a, or --column a b."),
+        ("epsilon=-1.0 is not positive", "--epsilon -1.0 is not positive"),
+        ("person=, where= and so on", "--person, --where and so on"),
+        ("within=(0.0, 5.0) is", "--within 0.0:5.0 is"),
+        ("n=-3 is", "-n -3 is"),
+        ("tail=Bounded(0, 9) or tail=", "--bounds 0:9 or --moment or --bounds"),
+        ("common=True is for", "--common is for"),
+        ("release_id='x y'", "--release-id 'x y'"),
+        ('where="age >= 65".', "--where 'age >= 65'."),
+        ("parse=Parse(delimiter=';')", "--delimiter ';'"),
+        ("say how with parse=; rows", "say how with --decimal, --thousands or --currency; rows"),
+        ("epsilon = 1 and region=5", "epsilon = 1 and region=5"),
+    ],
+)
+def test_arguments_become_options(said, expected):
+    assert in_options(said) == expected
+
+
+ARGUMENT = re.compile(
+    r"(?<!\S)\(?(?:epsilon|column|within|tail|parse|person|where|by|keys|n|unit)="
+)
+
+
+def test_messages_speak_of_options(run, tmp_path):
+    path, text = write(tmp_path, "x.parquet"), tmp_path / "text.parquet"
+    pq.write_table(pa.table({"v": ["a"], "w": [1.0]}), text)
+    mistakes = [
+        [path, "-e", 1], [path, "-c", "amuont", "-e", 1], [path, "-c", "amount", "-e", -1],
+        [path, "-c", "amount", "-e", 1, "--within", "5:1"],
+        [path, "-c", "amount", "-e", 1, "--each", "person"],
+        [path, "-c", "amount", "-e", 1, "--by", "id"],
+        [path, "-c", "amount", "-e", 1, "--where", "amount"],
+        [path, "-c", "amount", "-e", 1, "-n", -1],
+        [path, "-c", "amount", "-c", "id", "-e", 1, "--where", "id >"],
+        [path, "-c", "amount", "-e", 1, "--missing=none", "--where", "id > 3"],
+        [text, "-c", "v", "-e", 1], [text, "-c", "w", "-c", "w", "-e", 1],
+        [text, "-c", "w", "-e", 1, "--thousands", "x"], [text, "-c", "w", "-e", 1, "--common"],
+    ]  # fmt: skip
+    for mistake in mistakes:
+        code, out, err = run("mean", *mistake)
+        assert code in (2, 3, 4), mistake
+        assert out == ""
+        assert not ARGUMENT.search(err), err
+    for note in vars(notes).values():
+        if isinstance(note, notes.Note):
+            assert not ARGUMENT.search(in_options(str(note)))
+
+
+@pytest.mark.parametrize(
+    "text", ["Smith,184000\nJones,2\n", "Smith;184000\nJones;2\n", "184000\n2\n"]
+)
+def test_a_file_without_names_is_not_guessed_at(run, tmp_path, text):
+    path = tmp_path / "x.csv"
+    path.write_text(text)
+    for column in (["-c", "salary"], ["-c", "Smit"], []):
+        code, out, err = run("mean", path, *column, "-e", 1)
+        assert (code, out) == (4, "")
+        assert not re.search("Smith|184000|Jones", err)
+        for option in ("--no-header", "--header", "--delimiter ';'"):
+            assert option in err
