@@ -44,7 +44,7 @@ def means_by_group(plan: Plan, ask: Ask) -> tuple[Estimate, ...]:
     if not keys:
         return ()
     if plan.has(COUNT):
-        (count,) = groups(Rows(), plan.cost(COUNT))
+        count, *_ = groups(Rows(), plan.cost(COUNT))
         plan = plan.with_count(count)
     columns = []
     for place, part in enumerate(group_plans(plan, len(keys))):
