@@ -7,6 +7,7 @@ from .mutant import Mutant
 AGGREGATION = "tests/persons/test_aggregation.py"
 WITHOUT = "test_without_a_person_there_is_one_row_less_and_no_other_change"
 RELEASES = "tests/persons/test_releases.py"
+SPARK = "tests/engines/test_spark_persons.py"
 
 PERSONS: tuple[Mutant, ...] = (
     Mutant(
@@ -77,5 +78,56 @@ PERSONS: tuple[Mutant, ...] = (
         old="tail, total = cost.split(ROWS_TAIL, 1 - ROWS_TAIL)",
         new="tail, total = cost, cost",
         tests=(f"{RELEASES}::test_every_budget_and_unit",),
+    ),
+    Mutant(
+        name="spark-persons-float-sums",
+        why="Sums of doubles depend on partitions, and on tasks that run twice.",
+        file="engines/spark/totals.py",
+        old="return _read(words, by, count)",
+        new=(
+            'return rows.groupBy(*by).agg(*(how(f"x{j}").alias(f"{name}{j}") for j in range(count) '
+            'for how, name in ((fn.sum, "s"), (fn.count, "c"))))'
+        ),
+        tests=(f"{SPARK}::test_every_person_has_the_totals_of_memory",),
+    ),
+    Mutant(
+        name="spark-missing-ids-are-somebody",
+        why="Records without an id are of many persons: together they are nobody.",
+        file="engines/spark/selection.py",
+        old="rows = rows.where(fn.col(name).isNotNull())",
+        new="rows = rows",
+        tests=(f"{SPARK}::test_every_person_has_the_totals_of_memory",),
+    ),
+    Mutant(
+        name="spark-ids-by-collation",
+        why="A collation takes 'a' and 'A' for one person; their bytes differ.",
+        file="engines/spark/selection.py",
+        old='return column.cast("binary")',
+        new="return column",
+        tests=(f"{SPARK}::test_ids_of_other_types",),
+    ),
+    Mutant(
+        name="spark-ids-as-floats",
+        why="Beyond 2^53 ids would fall together, and one person's removal change another's row.",
+        file="engines/spark/selection.py",
+        old='return column.cast("bigint") if isinstance(kind, types.IntegralType) else column',
+        new='return column.cast("double") if isinstance(kind, types.IntegralType) else column',
+        tests=(f"{SPARK}::test_every_person_has_the_totals_of_memory",),
+    ),
+    Mutant(
+        name="spark-root-rounded-down",
+        why="A length that is too small leaves vectors longer than the limit.",
+        file="engines/spark/person_groups.py",
+        old="map(reaches, (-1, 0, 1))",
+        new="map(reaches, (-1,))",
+        tests=(f"{SPARK}::test_persons_in_groups_have_the_answers_of_memory",),
+    ),
+    Mutant(
+        name="spark-groups-skipped",
+        why="That a group was left out on its exact count tells that nobody is in it.",
+        file="engines/spark/groups.py",
+        old="return [by_place.get(place) for place in range(len(self._places))]",
+        new="return [by_place[place] for place in sorted(by_place)]",
+        tests=(f"{SPARK}::test_every_key_has_the_answers_of_memory",),
     ),
 )

@@ -22,18 +22,17 @@ from tametail.engines.kernels.passes import Passes
 from tametail.engines.keys import (
     Coder,
     Codes,
-    Kept,
     joined,
     kept_cells,
     occurring_keys,
-    public_cells,
+    public_columns,
 )
 from tametail.engines.local import LocalEngine, Progress, Teller
 from tametail.engines.persons.groups import PersonGroups, weigh_keys
 from tametail.engines.persons.ids import Persons
 from tametail.engines.tables.computed import Selection
 from tametail.engines.tables.memory import MatrixTable
-from tametail.errors import InternalError, ParameterError
+from tametail.errors import InternalError
 from tametail.keys import Key
 from tametail.queries.groups import KeyCounts, Keyed
 from tametail.queries.query import Exact, Query
@@ -66,14 +65,7 @@ class GroupedTable:
     def check(self, keys: Sequence[Key]) -> None:
         """Refuse public keys that the declared types of their columns cannot hold."""
         if self._selection.kinds is not None:
-            self._public(keys, self._selection.kinds)
-
-    def _public(self, keys: Sequence[Key], kinds: Sequence[str]) -> list[list[Kept]]:
-        named = enumerate(zip(self._selection.by, kinds, strict=True))
-        columns = [public_cells(keys, place, name, kind) for place, (name, kind) in named]
-        if len(set(zip(*columns, strict=True))) < len(keys):
-            raise ParameterError("keys= names a group twice: name each once.")
-        return columns
+            public_columns(keys, self._selection.by, self._selection.kinds)
 
     def answer(self, query: Query[object]) -> Exact:
         """Return what every key that occurs weighs; other questions are for chosen keys."""
@@ -104,7 +96,8 @@ class GroupedTable:
     def _codes(self, keys: Sequence[Key], *, other: bool) -> Codes:
         """Return the place of every row's key; a negative one if it has none of the keys."""
         rows = self._rows
-        codes = Coder(self._public(keys, rows.kinds), rows.kinds).codes(rows.cells)
+        public = public_columns(keys, self._selection.by, rows.kinds)
+        codes = Coder(public, rows.kinds).codes(rows.cells)
         return np.where(codes < 0, len(keys), codes) if other else codes
 
     @cached_property

@@ -120,6 +120,17 @@ def public_cells(keys: Sequence[Key], index: int, name: str, kind: str) -> list[
     return [_public(key.cells[index], name, kind) for key in keys]
 
 
+def public_columns(
+    keys: Sequence[Key], names: Sequence[str], kinds: Sequence[str]
+) -> list[list[Kept]]:
+    """Return the cells of public keys column by column, or refuse keys that would be one."""
+    named = enumerate(zip(names, kinds, strict=True))
+    columns = [public_cells(keys, place, name, kind) for place, (name, kind) in named]
+    if len(set(zip(*columns, strict=True))) < len(keys):
+        raise ParameterError("keys= names a group twice: name each once.")
+    return columns
+
+
 def _public(cell: Cell, name: str, kind: str) -> Kept:
     if kind == OBJECT:
         return cast("bytes", _tagged(cell))  # a public cell is of a type that has a tag

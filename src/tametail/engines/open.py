@@ -107,10 +107,10 @@ def open_table(
         return open_database(data, table, wish)
     if person is not None or where is not None:
         return _open_selection(data, names, person, where, progress, parse)
-    if is_spark(data):
-        return _open_spark(data, names, parse)
     if names is not None and _has_computed(data, names, parse):
         return _open_selection(data, names, None, None, progress, parse)
+    if is_spark(data):
+        return _open_spark(data, names, parse)
     if names is None and parse is None and isinstance(data, list | tuple):
         width = dim if (dim or 1) > 1 else width_of_rows(data)
         if width is not None:
@@ -126,17 +126,31 @@ def _open_selection(
     progress: Progress | None,
     parse: Parse | None,
 ) -> Engine:
-    if is_spark(data):
-        raise ParameterError(
-            "person=, where= and computed columns are not there for Spark frames yet: write the "
-            "frame to Parquet files, and pass their folder."
-        )
     if names is None:
         raise ParameterError("beside person= and where= a column is named: write column='charge'.")
+    if is_spark(data):
+        return _select_in_spark(data, names, person, where, parse)
     selection = Selection(open_source(data, parse), names, where, _people(person))
     if person is None:
         return LocalEngine(ComputedTable(selection), progress, filtered=selection.is_filtered)
     return PersonsEngine(selection, progress)
+
+
+def _select_in_spark(
+    frame: DataFrame,
+    names: list[str],
+    person: Person,
+    where: str | None,
+    parse: Parse | None,
+) -> Engine:
+    from tametail.engines.spark.persons import SparkPersons
+    from tametail.engines.spark.selection import SparkSelection
+
+    _check_no_parse(parse)
+    selection = SparkSelection(frame, names, where, _people(person))
+    if person is None:
+        return _open_spark(selection.values, names, None)
+    return SparkPersons(selection)
 
 
 def _people(person: Person) -> list[str]:
@@ -147,8 +161,13 @@ def _has_computed(data: object, names: list[str], parse: Parse | None) -> bool:
     """Say whether a name is none, but a computation, such as "charge / nights"."""
     if not any(sign in name for name in names for sign in "+-*/`"):
         return False
-    known = open_source(data, parse).names
+    known = _spark_names(data) if is_spark(data) else open_source(data, parse).names
     return any(is_computed(known, name) for name in names)
+
+
+def _spark_names(frame: DataFrame) -> Sequence[str]:
+    names: Sequence[str] = frame.columns
+    return names
 
 
 def open_one(data: object) -> Engine:
@@ -184,17 +203,37 @@ def open_groups(
         wish = Wish(names, where, _people(person), by, keys, parse, progress)
         return open_database(data, table, wish)
     is_file = isinstance(data, str | os.PathLike | list | tuple)
-    if names is None or is_spark(data) or not (is_frame(data) or is_file):
-        what = "a Spark frame is not" if is_spark(data) else "numbers without a name are not"
+    if names is None or not (is_spark(data) or is_frame(data) or is_file):
         raise ParameterError(
-            f"by= needs a frame or a file and column=..., and {what} grouped here: write "
-            "mean(frame, 'charge', by='state', ...), for Spark with frame.toPandas()."
+            "by= needs a frame or a file and column=..., and numbers without a name are not "
+            "grouped here: write mean(frame, 'charge', by='state', ...)."
         )
+    if is_spark(data):
+        return _group_in_spark(data, names, by, keys, person, where, parse)
     selection = Selection(open_source(data, parse), names, where, _people(person), by)
     grouped = GroupedTable(selection, progress)
     if keys is not None:
         grouped.check(keys)
     return grouped
+
+
+def _group_in_spark(
+    frame: DataFrame,
+    names: list[str],
+    by: Sequence[str],
+    keys: Sequence[Key] | None,
+    person: Person,
+    where: str | None,
+    parse: Parse | None,
+) -> Engine:
+    from tametail.engines.spark.groups import SparkGroups
+    from tametail.engines.spark.selection import SparkSelection
+
+    _check_no_parse(parse)
+    groups = SparkGroups(SparkSelection(frame, names, where, _people(person), by))
+    if keys is not None:
+        groups.check(keys)
+    return groups
 
 
 def open_rows(data: object) -> Engine:
@@ -251,11 +290,7 @@ def _is_name(name: object) -> bool:
 
 
 def _open_spark(frame: DataFrame, names: list[str] | None, parse: Parse | None) -> Engine:
-    if parse is not None:
-        raise ParameterError(
-            "parse= is not there for Spark frames: cast the column before, with Spark's "
-            "regexp_replace and try_cast, so that what is no number becomes NULL."
-        )
+    _check_no_parse(parse)
     if names is None or len(names) == 1:
         from tametail.engines.spark.column import SparkEngine
 
@@ -263,6 +298,14 @@ def _open_spark(frame: DataFrame, names: list[str] | None, parse: Parse | None) 
     from tametail.engines.spark.table import SparkTableEngine
 
     return SparkTableEngine(frame, names)
+
+
+def _check_no_parse(parse: Parse | None) -> None:
+    if parse is not None:
+        raise ParameterError(
+            "parse= is not there for Spark frames: cast the column before, with Spark's "
+            "regexp_replace and try_cast, so that what is no number becomes NULL."
+        )
 
 
 def _open_files(paths: Sequence[object], wanted: list[str | None], parse: Parse | None) -> Table:

@@ -42,7 +42,7 @@ class Selection:
     ) -> None:
         self._source = source
         self.columns = tuple(values)
-        self._values = [_value(source.names, text) for text in values]
+        self._values = [value_of(source.names, text) for text in values]
         self._where = None if where is None else Expression.parse_condition(where)
         self._ids: list[Wanted] = [(pick_column(source.names, name), "id") for name in ids]
         self._keys: list[Wanted] = [(pick_column(source.names, name), "id") for name in keys]
@@ -126,7 +126,7 @@ def _chunk(expression: Expression, block: Block) -> dict[str, Column]:
     return {one[0]: block[one] for one in _columns_of(expression)}
 
 
-def _value(names: Sequence[str], text: str) -> Expression:
+def value_of(names: Sequence[str], text: str) -> Expression:
     """Return the column of this name, if there is one, or else what the text computes."""
     if text in names:
         return Expression(Name(text))
