@@ -166,7 +166,7 @@ def keyed_queries(groups):
     return [
         Count(),
         Keyed((Count(),) * groups),
-        Keyed(tuple(Cells(float(j), 100.0 + j) for j in range(groups))),
+        Keyed(tuple(Cells((float(j), 100.0, 100.0 + j)) for j in range(groups))),
         Keyed(tuple(ClippedSum(lattice, j) for j, lattice in enumerate(lattices))),
     ]
 
@@ -184,7 +184,7 @@ def test_every_key_has_the_answers_of_memory(frame):
     spark, memory = (table.grouped(keys, other=True) for table in tables)
     for index in (0, 1):
         one, two = spark.column(index), memory.column(index)
-        for query in (Rows(), NODES, Cells(-1.0, 100.0), *keyed_queries(5)):
+        for query in (Rows(), NODES, Cells((-1.0, 100.0)), *keyed_queries(5)):
             assert plain(one.answer(query)) == plain(two.answer(query)), query
     some, same = spark.column(0).keys([2, 0]), memory.column(0).keys([2, 0])
     for query in (*keyed_queries(2), Keyed((NODES, Count()))):

@@ -7,6 +7,9 @@ Missing records are filtered before any arithmetic, since Spark orders NaN and N
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import pairwise
+
 import numpy as np
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
@@ -141,11 +144,10 @@ class SparkEngine:
         return clipped_answer(query, found)
 
     def _cells(self, query: Cells) -> tuple[int, ...]:
-        ends = with_constants(self._present, low=query.low, high=query.high)
-        below, above = fn.col("x") < fn.col("low"), fn.col("x") > fn.col("high")
-        counts = fn.count_if(below), fn.count_if(above), fn.count(fn.lit(1))
-        ((under, over, every),) = collect(ends.agg(*counts))
-        return under, every - under - over, over
+        cuts = {f"cut{place}": float(cut) for place, cut in enumerate(query.cuts)}
+        rows = with_constants(self._present, **cuts)
+        (found,) = collect(rows.agg(*cell_counts(list(cuts))))
+        return cells_answer(found)
 
     def _buckets(self, query: Buckets) -> dict[int, int]:
         scaled = fn.col("x") * fn.lit(query.inverse_width)
@@ -213,6 +215,16 @@ class SparkEngine:
 def _to_one_bit(size: Column) -> Column:
     product = size * fn.lit(_SPLIT)
     return product - (product - size)
+
+
+def cell_counts(cuts: Sequence[str]) -> list[Column]:
+    """Return the aggregates of cells: how many records there are, and how many from each cut on."""
+    return [fn.count(fn.lit(1)), *(fn.count_if(fn.col("x") >= fn.col(cut)) for cut in cuts)]
+
+
+def cells_answer(found: Sequence[Cell]) -> tuple[int, ...]:
+    """Return the number of records of each cell from these aggregates."""
+    return tuple(before - after for before, after in pairwise([*found, 0]))
 
 
 def clipped_term() -> Column:

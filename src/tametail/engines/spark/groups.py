@@ -15,7 +15,14 @@ from pyspark.sql import functions as fn
 
 from tametail.engines import Engine
 from tametail.engines.keys import TEXT, TRUTH, WHOLE, cell_of, public_columns
-from tametail.engines.spark.column import SparkEngine, clipped_answer, clipped_term, sum_of_words
+from tametail.engines.spark.column import (
+    SparkEngine,
+    cell_counts,
+    cells_answer,
+    clipped_answer,
+    clipped_term,
+    sum_of_words,
+)
 from tametail.engines.spark.person_groups import SparkPersonGroups, plain, weigh_keys
 from tametail.engines.spark.rows import Cell, collect, is_present
 from tametail.engines.spark.selection import SparkSelection
@@ -149,6 +156,9 @@ class SparkKeyed(SparkEngine):
         for kind, way in _WAYS.items():
             if all(isinstance(part, kind) for part in parts):
                 return way(self, parts)
+        return self._one_by_one(parts)
+
+    def _one_by_one(self, parts: Sequence[Query[object]]) -> list[tuple[int, ...]]:
         return [self.keys([place]).answer(part) for place, part in enumerate(parts)]
 
     def _by_key(
@@ -168,12 +178,12 @@ class SparkKeyed(SparkEngine):
         return [(0 if one is None else one[0],) for one in found]
 
     def _cells_by_key(self, parts: Sequence[Query[object]]) -> list[tuple[int, ...]]:
-        cells = [part for part in parts if isinstance(part, Cells)]
-        ends = {"low": [each.low for each in cells], "high": [each.high for each in cells]}
-        below, above = fn.col("x") < fn.col("low"), fn.col("x") > fn.col("high")
-        counts = [fn.count_if(below), fn.count_if(above), fn.count(fn.lit(1))]
-        found = [one or (0, 0, 0) for one in self._by_key(ends, counts)]
-        return [(under, every - under - over, over) for under, over, every in found]
+        cuts = [part.cuts for part in parts if isinstance(part, Cells)]
+        if len(set(map(len, cuts))) > 1:
+            return self._one_by_one(parts)
+        columns = {f"cut{j}": list(each) for j, each in enumerate(zip(*cuts, strict=True))}
+        found = self._by_key(columns, cell_counts(list(columns)))
+        return [cells_answer(one or (0,) * (len(columns) + 1)) for one in found]
 
     def _clipped_by_key(self, parts: Sequence[Query[object]]) -> list[tuple[int, ...]]:
         sums = [part for part in parts if isinstance(part, ClippedSum)]
