@@ -222,7 +222,7 @@ def cell_counts(cuts: Sequence[str]) -> list[Column]:
     return [fn.count(fn.lit(1)), *(fn.count_if(fn.col("x") >= fn.col(cut)) for cut in cuts)]
 
 
-def cells_answer(found: Sequence[Cell]) -> tuple[int, ...]:
+def cells_answer(found: Sequence[int]) -> tuple[int, ...]:
     """Return the number of records of each cell from these aggregates."""
     return tuple(before - after for before, after in pairwise([*found, 0]))
 
@@ -234,10 +234,10 @@ def clipped_term() -> Column:
     return (fn.floor(clipped) - fn.col("centre").cast("bigint")).alias("term")
 
 
-def clipped_answer(query: ClippedSum, found: tuple[Cell, ...]) -> tuple[int, ...]:
+def clipped_answer(query: ClippedSum, found: Sequence[int | None]) -> tuple[int, ...]:
     """Return the answer that is made of two words and a count."""
-    high, low, count = found
-    total = ((high or 0) << _WORD_BITS) + (low or 0)
+    high, low, count = (each or 0 for each in found)  # a sum over no rows is NULL
+    total = (high << _WORD_BITS) + low
     return (total, query.count_weight * count) if query.count_weight else (total,)
 
 

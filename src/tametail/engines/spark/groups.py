@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
 from tametail.engines import Engine
-from tametail.engines.keys import TEXT, TRUTH, WHOLE, cell_of, public_columns
+from tametail.engines.keys import TEXT, TRUTH, WHOLE, Kept, cell_of, public_columns
 from tametail.engines.spark.column import (
     SparkEngine,
     cell_counts,
@@ -24,7 +24,7 @@ from tametail.engines.spark.column import (
     sum_of_words,
 )
 from tametail.engines.spark.person_groups import SparkPersonGroups, plain, weigh_keys
-from tametail.engines.spark.rows import Cell, collect, is_present
+from tametail.engines.spark.rows import collect, is_present
 from tametail.engines.spark.selection import SparkSelection
 from tametail.errors import InternalError
 from tametail.keys import Key
@@ -36,7 +36,7 @@ from tametail.queries.rows import Rows
 _TYPES = {TEXT: "binary", WHOLE: "bigint", TRUTH: "boolean"}
 _WHOLE = range(-(1 << 63), 1 << 63)
 
-Found = tuple[Cell, ...]
+Found = tuple[int, ...]
 
 
 class SparkGroups:
@@ -76,9 +76,9 @@ class SparkGroups:
             found = {plain(cells): count for *cells, count in collect(counted)}
         return {self._key(cells): weight for cells, weight in found.items()}
 
-    def _key(self, cells: Sequence[Cell]) -> Key:
+    def _key(self, cells: Sequence[Kept]) -> Key:
         pairs = zip(cells, self._selection.kinds, strict=True)
-        return Key(tuple(cell_of(bytes(x) if kind == TEXT else x, kind) for x, kind in pairs))
+        return Key(tuple(cell_of(x, kind) for x, kind in pairs))
 
     @property
     def _any_present(self) -> str:
@@ -122,7 +122,7 @@ class SparkGroups:
         raise InternalError("the keys are not chosen yet.")
 
 
-def _can_be(cells: Sequence[Cell]) -> bool:
+def _can_be(cells: Sequence[Kept]) -> bool:
     """Say whether a column can hold these cells at all: no 64-bit column holds 2**70."""
     return all(type(cell) is not int or cell in _WHOLE for cell in cells)
 

@@ -15,9 +15,10 @@ from functools import cached_property
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as fn
 
+from tametail.engines.keys import Kept
 from tametail.engines.spark.column import SparkEngine
 from tametail.engines.spark.persons import SparkPersons, within_doubles
-from tametail.engines.spark.rows import Cell, collect, with_constants
+from tametail.engines.spark.rows import collect, with_constants
 from tametail.engines.spark.totals import totals
 from tametail.queries.groups import (
     MOST_TICKS,
@@ -145,7 +146,7 @@ def _length(order: int) -> Column:
 
 def weigh_keys(
     rows: DataFrame, ids: Sequence[str], keys: Sequence[str], query: KeyCounts
-) -> dict[tuple[Cell, ...], int]:
+) -> dict[tuple[Kept, ...], int]:
     """Return what each key weighs; a person with too many has some chosen by secret coins.
 
     Weights are added up in the cluster. Only the keys of persons with more than ``most`` come to
@@ -164,6 +165,6 @@ def weigh_keys(
     return dict(weights)
 
 
-def plain(cells: Sequence[Cell]) -> tuple[Cell, ...]:
+def plain(cells: Sequence[Kept | bytearray]) -> tuple[Kept, ...]:
     """Return cells as Python compares them: bytes that do not change."""
     return tuple(bytes(cell) if isinstance(cell, bytearray) else cell for cell in cells)
