@@ -22,6 +22,7 @@ from tametail.theory.multivariate import (
     tournament,
     tournament_sample_size,
 )
+from tametail.theory.not_knowing import price_of_not_knowing
 from tametail.theory.packing import (
     accuracy_lower_bound,
     location_lower_bound,
@@ -74,6 +75,7 @@ __all__ = [
     "packing_lower_bound",
     "person_rate",
     "person_sample_size",
+    "price_of_not_knowing",
     "radius_for_bias",
     "range_sample_size",
     "tournament",
