@@ -38,6 +38,7 @@ def test_every_query_has_a_proof(query):
     [
         "tametail.mechanisms.noise.add_laplace",
         "tametail.mechanisms.noise.add_gaussian",
+        "tametail.mechanisms.spherical.add_spherical",
         "tametail.mechanisms.select.select",
         "tametail.mechanisms.medians.choose_median",
         "tametail.mechanisms.histograms.noisy_histogram",

@@ -9,6 +9,7 @@ SELECT = "tests/mechanisms/test_select.py"
 MEDIAN = "tests/mechanisms/test_median.py"
 HISTOGRAMS = "tests/mechanisms/test_histograms.py"
 MANY = "tests/vectors/test_mechanisms.py"
+SPHERICAL = "tests/mechanisms/test_spherical.py"
 
 MECHANISMS: tuple[Mutant, ...] = (
     Mutant(
@@ -55,6 +56,30 @@ MECHANISMS: tuple[Mutant, ...] = (
             "    noise: list[int] = (draws[0] - draws[1]).tolist()"
         ),
         tests=(f"{NOISE}::test_forked_children_do_not_repeat_the_noise_of_their_parent",),
+    ),
+    Mutant(
+        name="spherical-scale-rounded-to-nearest",
+        why="A scale rounded to nearest may be below the sensitivity over epsilon.",
+        file="mechanisms/spherical.py",
+        old="return square_root_up(l2_squared / Fraction(positive(epsilon=epsilon)) ** 2)",
+        new="return float(l2_squared**0.5 / positive(epsilon=epsilon))",
+        tests=(f"{SPHERICAL}::test_the_scale_is_enough_and_hardly_more",),
+    ),
+    Mutant(
+        name="spherical-noise-along-the-diagonals",
+        why="Points of the square beyond the disc make the diagonals more likely: no sphere.",
+        file="mechanisms/spherical.py",
+        old="        while not self._inside():\n            pass",
+        new="        self._inside()",
+        tests=(f"{SPHERICAL}::test_a_point_on_the_edge_of_the_disc_is_looked_at_again",),
+    ),
+    Mutant(
+        name="spherical-noise-guesses-an-open-integer",
+        why="Integers near a border would get another mass than the law's.",
+        file="mechanisms/spherical.py",
+        old="return int(floor) if floor == high.to_integral_value(ROUND_FLOOR) else None",
+        new="return int(floor)",
+        tests=(f"{SPHERICAL}::test_more_digits_of_the_same_draw_decide",),
     ),
     Mutant(
         name="select-repeats-its-draws",

@@ -21,7 +21,7 @@ from tametail.queries.column import Count
 from tametail.queries.paper import BallMean
 from tametail.theory.multivariate import ball_sample_size
 
-BUDGETS = [Zcdp(0.5), Approx(1.0, 1e-6)]
+BUDGETS = [Zcdp(0.5), Approx(1.0, 1e-6), Pure(1.0)]
 NUMBERS = {"alpha": 1.0, "k": 2, "R": 100.0}
 
 
@@ -44,7 +44,7 @@ def error(X, budget, mean=7.0, **numbers):
 # --- accuracy
 
 
-@pytest.mark.parametrize("budget", [Zcdp(2.0), Approx(4.0, 1e-3)], ids=str)
+@pytest.mark.parametrize("budget", [Zcdp(2.0), Approx(4.0, 1e-3), Pure(8.0)], ids=str)
 @pytest.mark.parametrize(("dim", "R"), [(2, 100.0), (20, 8.0), (21, 8.0)])
 def test_the_theorem_holds_in_at_least_seven_of_ten_runs(budget, dim, R):
     size = theorem_size(budget, dim, R=R)
@@ -166,7 +166,9 @@ AWKWARD = {
 }
 
 
-@pytest.mark.parametrize(("budget", "R"), [(BUDGETS[0], 30.0), (BUDGETS[1], 8.0)])
+@pytest.mark.parametrize(
+    ("budget", "R"), [(BUDGETS[0], 30.0), (BUDGETS[1], 8.0), (BUDGETS[2], 30.0)]
+)
 @pytest.mark.parametrize("X", AWKWARD.values(), ids=AWKWARD)
 def test_no_data_make_it_fail(X, budget, R):
     estimate = tt.paper.mean_ball(X, budget, alpha=1.0, k=2, R=R)
@@ -235,7 +237,7 @@ def test_r_may_be_infinite_with_a_delta():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"budget": Pure(1.0)}, r"epsilon = 1 \(pure\) has no Gaussian noise.*mean_tournament"),
+        ({"budget": Pure(1.0), "constants": "paper"}, r"no ball for epsilon = 1 \(pure\).*tight"),
         ({"budget": 1.0}, "budget=1.0 is not a budget"),
         ({"budget": Zcdp(1e-30)}, "too small for any noise that fits: write a larger one"),
         ({"alpha": 0}, "alpha=0 is not positive"),

@@ -17,6 +17,7 @@ from tametail.mechanisms.medians import choose_many_medians, choose_median
 from tametail.mechanisms.noise import add_gaussian, add_laplace
 from tametail.mechanisms.select import select, uniform_integer
 from tametail.mechanisms.sparse import draw_empty_keys, draw_geometric
+from tametail.mechanisms.spherical import add_spherical
 from tametail.privacy.unit import Unit
 
 _NOTHING = np.empty(0, dtype=np.int64)
@@ -33,6 +34,7 @@ def _vector_release() -> Hashable:
 SOURCES: dict[str, Callable[[], Hashable]] = {
     "laplace": lambda: tuple(add_laplace([0] * 20, 1, 0.01)),
     "gaussian": lambda: tuple(add_gaussian([0] * 20, 1, 1e-4)),
+    "spherical": lambda: add_spherical([0] * 20, 1, 1e-4),
     "select": lambda: tuple(select([0] * 256, [1] * 256, Fraction(1)) for _ in range(10)),
     "uniform": lambda: uniform_integer(0, 2**80),
     "geometric": lambda: draw_geometric(Fraction(1, 10**25)),

@@ -23,6 +23,7 @@ from tametail.mechanisms.noise import add_gaussian, add_laplace
 from tametail.mechanisms.ranks import choose_ranks
 from tametail.mechanisms.select import select
 from tametail.mechanisms.sparse import DiscreteGaussian, DiscreteLaplace, draw_reaching
+from tametail.mechanisms.spherical import add_spherical
 from tametail.privacy.budget import Approx, Budget, exponential_rate
 from tametail.privacy.unit import RECORD_UNITS, Unit
 from tametail.queries.column import (
@@ -84,6 +85,7 @@ def mechanism_cases() -> Iterator[Case]:
             yield simple_case("largest_bucket", unit, cost, sixth, partial(_largest, cost, unit))
             yield simple_case("histogram", unit, cost, sixth, partial(_histogram, cost, unit))
     yield simple_case("choose_ranks", ADD, PURE, MECHANISM_DRAWS, _ranks)
+    yield simple_case("add_spherical", ADD, PURE, MECHANISM_DRAWS // 10, _spherical)
 
 
 def _laplace(exact: int, count: int) -> tuple[int, ...]:
@@ -92,6 +94,11 @@ def _laplace(exact: int, count: int) -> tuple[int, ...]:
 
 def _gaussian(exact: int, count: int) -> tuple[int, ...]:
     return add_gaussian([exact] * count, 1, ZCDP.rho)
+
+
+def _spherical(side: int) -> int:
+    # The first of two columns: what tells most, as the record moves along it.
+    return add_spherical([side, 0], 1, PURE.epsilon)[0]
 
 
 _SCORES = ([2, 1], [3, 0])

@@ -23,6 +23,7 @@ from tametail.mechanisms.dispatch import mechanism_for
 from tametail.mechanisms.histograms import _noise as histogram_noise
 from tametail.mechanisms.noise import add_laplace, gaussian_scale, laplace_scale
 from tametail.mechanisms.ranks import _scores
+from tametail.mechanisms.spherical import add_spherical, spherical_scale
 from tametail.privacy.accounting import gaussian_delta, zcdp_to_approx
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, exponential_rate, on_sample
 from tametail.privacy.choices import choice_rate
@@ -138,6 +139,10 @@ class Meter:
         if mechanism.func is add_laplace:
             scale = laplace_scale(mechanism.keywords["l1"], mechanism.keywords["epsilon"])
             self._losses.pure.append(sum(moved) / scale if scale else math.inf)
+            return
+        if mechanism.func is add_spherical:
+            scale = spherical_scale(**mechanism.keywords)
+            self._losses.pure.append(math.hypot(*moved) / scale)
             return
         scale = gaussian_scale(mechanism.keywords["l2_squared"], mechanism.keywords["rho"])
         far = math.sqrt(sum(step**2 for step in moved))

@@ -103,9 +103,9 @@ def _mean_case(
 
 
 def ball_cases() -> Iterator[Case]:
-    """CDPHDME and its twin; the replaced row finds the centre, or is averaged."""
+    """CDPHDME and its twins; the replaced row finds the centre, or is averaged."""
     rows = np.ones((8, 2))
-    for cost in (ZCDP, APPROX):
+    for cost in (ZCDP, APPROX, PURE):
         for name, place, pair in (
             ("a locating row moves", 0, ((-7.0, -7.0), (7.0, 7.0))),
             ("a row moves across the ball", 6, ((3.0, 3.0), (-3.0, -3.0))),

@@ -92,7 +92,7 @@ SETTING = {"alpha": 0.5, "k": 2, "R": 1e6}
 PAPER = {
     "range_estimate": (1, BUDGETS, SETTING),
     "mean_1d": (1, BUDGETS, SETTING | {"beta": 0.2}),
-    "mean_ball": (2, BUDGETS[1:], SETTING),
+    "mean_ball": (2, BUDGETS, SETTING),
 }
 
 

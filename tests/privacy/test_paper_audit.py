@@ -23,7 +23,7 @@ SHORT = [
     *[case for case in query_cases() if "Column" not in case.name][::6],
     *[*range_cases()][::4],
     *[*mean_cases()][::2],
-    *[*ball_cases()][1:2],
+    *[*ball_cases()][1::8],
     *[*tournament_cases()][:2],
 ]
 

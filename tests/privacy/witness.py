@@ -29,7 +29,16 @@ from tametail.doubles import to_key
 from tametail.mechanisms.dispatch import mechanism_for
 from tametail.mechanisms.noise import lone_gaussian_rho
 from tametail.mechanisms.ranks import _scores
-from tametail.privacy.budget import Approx, Budget, Zcdp, exponential_rate, noise_for, on_sample
+from tametail.mechanisms.spherical import spherical_scale
+from tametail.privacy.budget import (
+    Approx,
+    Budget,
+    Pure,
+    Zcdp,
+    exponential_rate,
+    noise_for,
+    on_sample,
+)
 from tametail.privacy.choices import choice_rate
 from tametail.privacy.unit import Unit
 from tametail.queries.column import Buckets, Median
@@ -204,6 +213,9 @@ def _weigh_noise(
     l1, l2_squared = max(sensitivity.l1, 1), max(sensitivity.l2_squared, 1)
     if isinstance(query, GaussianQuery) and isinstance(cost, Approx):
         cost = Zcdp(lone_gaussian_rho(l2_squared, cost))
+    if isinstance(query, GaussianQuery) and isinstance(cost, Pure):
+        lengths = (math.dist(exact, answer) for exact in both)
+        return (-next(lengths) + next(lengths)) / spherical_scale(l2_squared, cost.epsilon)
     scale = noise_for(cost, l1, l2_squared).scale
     triples = [(a, b, y) for a, b, y in zip(*both, answer, strict=True) if a != b]
     if isinstance(cost, Zcdp):

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from tametail.errors import ParameterError
+from tametail.privacy.budget import Pure, Zcdp
 from tametail.theory import (
     ball_radius,
     ball_sample_size,
@@ -17,6 +18,7 @@ from tametail.theory import (
     tournament_sample_size,
     truncation_bias,
 )
+from tametail.theory.multivariate import ball_records
 
 BALL = [{"rho": 0.5}, {"epsilon": 1.0, "delta": 1e-6}]
 
@@ -132,12 +134,27 @@ def test_tournament_sizes_move_the_right_way(constants):
 
 
 def test_the_wrong_notion_is_named():
-    with pytest.raises(ParameterError, match="tournament"):
-        ball_sample_size(0.1, 2, 10.0, 3, epsilon=1.0)
+    with pytest.raises(ParameterError, match="constants='tight'"):
+        ball_sample_size(0.1, 2, 10.0, 3, epsilon=1.0, constants="paper")
     with pytest.raises(ParameterError, match="at least 2"):
         ball_sample_size(0.1, 1.5, 10.0, 3, rho=1.0)
     with pytest.raises(ParameterError, match="d="):
         tournament(0.1, 0.05, 2, 0)
+
+
+def test_the_ball_for_pure_privacy_pays_the_root_of_d_more():
+    """Noise of length d instead of sqrt(d), around a ball that grows with sqrt(d)."""
+
+    def estimating(d, budget):
+        return ball_records(1.0, 2, 1.0, d, budget=budget, constants="tight")[0]
+
+    pure, zcdp = Pure(1e-9), Zcdp(1e-18 / 2)
+    for budget, power in ((pure, 1.5), (zcdp, 1.0)):
+        few, many = (estimating(d, budget) for d in (1_000, 100_000))
+        assert math.log(many / few) / math.log(100) == pytest.approx(power, abs=0.02)
+    # One column: gamma of order 1 has the quantile ln(20), and a normal number 1.96.
+    ratio = estimating(1, pure) / estimating(1, zcdp)
+    assert ratio == pytest.approx(math.log(20) / 1.96, rel=0.01)
 
 
 def test_failure_of_coarse_calls_adds_up():

@@ -20,7 +20,8 @@ from tametail.mechanisms.medians import Keys, choose_median
 from tametail.mechanisms.noise import add_gaussian, add_laplace, lone_gaussian_rho
 from tametail.mechanisms.ranks import Counts, choose_medians, choose_ranks
 from tametail.mechanisms.select import select
-from tametail.privacy.budget import Approx, Budget, Zcdp, exponential_rate, on_sample
+from tametail.mechanisms.spherical import add_spherical
+from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, exponential_rate, on_sample
 from tametail.privacy.unit import Unit
 from tametail.queries.column import Buckets, Median
 from tametail.queries.crowd import Crowd
@@ -65,8 +66,13 @@ def _noise(query: SumQuery, cost: Budget, unit: Unit) -> Integers:
 
 
 def _gaussian(query: GaussianQuery, cost: Budget, unit: Unit) -> Integers:
-    """Discrete Gaussian noise; for (epsilon, delta) such that by itself it costs that."""
+    """Discrete Gaussian noise; for (epsilon, delta) such that by itself it costs that.
+
+    For epsilon alone, noise that is as spherical as the sensitivity.
+    """
     l2_squared = query.sensitivity(unit).l2_squared
+    if isinstance(cost, Pure):
+        return partial(add_spherical, l2_squared=l2_squared, epsilon=cost.epsilon)
     if isinstance(cost, Approx):
         rho = lone_gaussian_rho(max(l2_squared, 1), cost)
         return partial(add_gaussian, l2_squared=l2_squared, rho=rho)

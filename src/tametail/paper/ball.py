@@ -1,4 +1,4 @@
-"""CDPHDME and its (epsilon, delta) twin: the mean of the records in a small ball.
+"""CDPHDME and its twins for other budgets: the mean of the records in a small ball.
 
 Algorithm ``cdphdme`` and Theorems ``high-d-cdp``, ``high-d-adp`` of the paper, read with
 ``docs/corrections``.
@@ -42,6 +42,7 @@ def ball_estimator(
     query = BallMean.around(centre, radius, size=half, strength=gaussian_strength(budget))
 
     # "mu <- sum(Z') / l + N(0, 32 r^2 / (9 rho n^2))": 8r/(3n) in L2, by P13 for approximate DP.
+    # For pure DP (ours, not the paper's) noise whose density falls with its length.
     noisy = ask_z(query, budget)
     # "return mu + c"
     return query.value(noisy)

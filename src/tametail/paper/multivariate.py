@@ -51,7 +51,7 @@ def mean_ball(
     dataset: str | None = None,
     release_id: str | None = None,
 ) -> Vector:
-    """Estimate a mean vector within alpha: CDPHDME, or its twin for approximate DP.
+    """Estimate a mean vector within alpha: CDPHDME, or its twins for approximate and pure DP.
 
     One half of the rows finds a coarse centre c, column by column. Of the other half, n rows, those
     in the ball of radius r around c are summed, divided by ``max(their number, 3n/4)``, and get
@@ -61,13 +61,17 @@ def mean_ball(
     (Theorems high-d-cdp, high-d-adp). With ``constants="paper"`` and fewer than 21 columns every
     column is estimated on its own within ``alpha / sqrt(d)``, as the paper does with few columns.
 
+    For pure DP, which the paper leaves to :func:`mean_tournament`, the noise has a density
+    proportional to ``exp(-3n eps ||z|| / (8r))``. That asks for more records than a tournament by
+    the order of ``sqrt(d)``, but runs in time linear in n and d.
+
     Parameters
     ----------
     X
         The records: a two-dimensional array, a frame with numeric columns or a list of rows. A row
         with a missing or infinite cell is outside of every ball.
     budget
-        ``zcdp`` or ``approx``; all of it is spent. For ``pure`` see :func:`mean_tournament`.
+        ``zcdp``, ``approx`` or ``pure``; all of it is spent.
     alpha, k, R, scale
         Accuracy, moment (at least 2), bound on the norm of the mean (infinite for ``approx`` only)
         and the scale of the moment.
@@ -91,11 +95,10 @@ def mean_ball(
     """
     payment = payment_of(ledger, dataset, release_id)
     given = _given(X, budget, alpha, k, R, scale, constants)
-    if isinstance(given.budget, Pure):
+    if isinstance(given.budget, Pure) and constants == "paper":
         raise ParameterError(
-            f"{given.opened.asked_for} has no Gaussian noise: write zcdp(rho) or "
-            "approx(epsilon, delta), or for up to three columns "
-            "mean_tournament(X, pure(epsilon), beta=..., ...)."
+            f"the paper has no ball for {given.opened.asked_for}, so there are no such constants: "
+            "write constants='tight'."
         )
     bill = given.bill("mean_ball")
     if constants == "paper" and given.dim < LEAST_DIMENSION:  # A10
@@ -192,7 +195,7 @@ def mean_tournament(
         raise ParameterError(
             f"the data have {given.dim} columns: a tournament would have 10^{digits:.1f} points "
             f"and 10^{2 * digits:.1f} pairs. Pass at most {_MOST_COLUMNS} columns, or use "
-            "mean_ball(X, zcdp(rho), ...)."
+            "mean_ball(X, pure(epsilon), ...), which takes any number."
         )
     coarse = given.coordinates(game.half_width, beta / (3 * given.dim))
 

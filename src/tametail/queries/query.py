@@ -45,7 +45,11 @@ class SumQuery(Query[tuple[int, ...]]):
 
 
 class GaussianQuery(SumQuery):
-    """Integers that get discrete Gaussian noise, which by itself may cost (epsilon, delta)."""
+    """Integers that get noise as round as the ball in which one record can move them.
+
+    Discrete Gaussian noise, which by itself may cost (epsilon, delta); for a pure cost noise whose
+    density falls with its length.
+    """
 
     __slots__ = ()
 

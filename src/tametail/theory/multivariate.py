@@ -88,10 +88,15 @@ def ball_sample_size(
       paper estimates each on its own, within ``alpha/sqrt(d)`` and up to 0.3/d.
 
     For (epsilon, delta) the noise is that of a lone Gaussian, which takes the place of
-    ``1/sqrt(2 rho)``, and a coarse call costs what ``privacy.choices.coordinate_costs`` says.
+    ``1/sqrt(2 rho)``, and a coarse call costs what ``privacy.choices.coordinate_costs`` says. For
+    epsilon alone, which the paper leaves to the tournament, the noise has a density proportional to
+    ``exp(-3n eps |z|/(8r))``: the length is gamma of order d, and its 0.95 quantile takes the place
+    of ``sqrt(Q)``, of the order of d instead of ``sqrt(d)``.
 
     >>> ball_sample_size(0.5, k=2, R=100, d=10, rho=0.5)
     11544
+    >>> ball_sample_size(0.5, k=2, R=100, d=10, epsilon=1.0)
+    50284
     """
     budget = parse_budget(epsilon=epsilon, delta=delta, rho=rho)
     positive(scale=scale)
@@ -102,8 +107,8 @@ def ball_records(
     alpha: float, k: float, R: float, d: int, *, budget: Budget, constants: Constants
 ) -> tuple[int, int]:
     """Return the records for the estimate, falling in alpha, and those for the coarse step."""
-    if isinstance(budget, Pure):
-        raise ParameterError("The ball needs rho=... or delta=...; use the tournament.")
+    if isinstance(budget, Pure) and constants == "paper":
+        raise ParameterError("The paper has no ball for epsilon alone: write constants='tight'.")
     coarse, target = coordinate_costs(budget, d)[0], min(alpha, 1.0)
     if constants == "paper" and d < LEAST_DIMENSION:
         each = target / math.sqrt(d)
@@ -113,16 +118,18 @@ def ball_records(
     if constants == "paper":
         rows = max(720 * d / target**2, 8 * unit * math.sqrt(1.5 * d))
     else:
-        rows = max(_ball_rows(d / target**2, unit * math.sqrt(_chi_square(d))), _rows_kept(k))
+        rows = max(_ball_rows(d / target**2, unit * _noise_length(budget, d)), _rows_kept(k))
     centre = mean_records(1.0, 0.1 / d, k, R, budget=coarse, constants=constants)
     return 2 * math.ceil(rows), 2 * max(centre)
 
 
-def _chi_square(d: int) -> float:
-    """Return the 0.95 quantile of chi-square with d degrees of freedom."""
-    from scipy.special import chdtri
+def _noise_length(budget: Budget, d: int) -> float:
+    """Return the 0.95 quantile of the length of the noise: the root of chi-square's, or gamma's."""
+    from scipy.special import chdtri, gammaincinv
 
-    return float(chdtri(d, 0.05))
+    if isinstance(budget, Pure):
+        return float(gammaincinv(d, 0.95))
+    return math.sqrt(chdtri(d, 0.05))
 
 
 def _ball_rows(sampling: float, noise: float) -> float:
@@ -155,6 +162,7 @@ def gaussian_strength(budget: Budget) -> float:
     """Return the sensitivity over the standard deviation of the Gaussian that the budget buys.
 
     ``sqrt(2 rho)``, or for (epsilon, delta) that of one Gaussian alone, by its exact calibration.
+    For pure DP it is epsilon, the sensitivity over the scale of the noise.
 
     >>> from tametail.privacy.budget import zcdp
     >>> gaussian_strength(zcdp(0.5)), round(gaussian_strength(Approx(1.0, 1e-6)), 4)
