@@ -1,10 +1,13 @@
 """How often the intervals of ``tametail.mean`` cover, and how wide they are.
 
     python benchmarks/coverage.py --trials 1000 --jobs 2
+    python benchmarks/coverage.py --trials 200 --columns FOLDER --jobs 2
 
 With a true ``Moment`` (its scale is that of the law, k = 2 and 4 where it exists) the interval must
-cover the mean. Without one it is an interval for the winsorised mean at the released clip points.
-Widths are over that of the t-interval of the same records, which is not private.
+cover the mean. Without one there are two: (a) for the winsorised mean at the released clip points,
+(b) for the mean, if the tail goes on as seen. With ``--columns`` these two are measured on every
+one-column file of a folder, drawn from with replacement, as averages over columns with standard
+errors. Widths are over that of the t-interval of the same records, which is not private.
 """
 
 from __future__ import annotations
@@ -12,13 +15,14 @@ from __future__ import annotations
 import argparse
 import math
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 from rich.table import Table
 from scipy import stats
 
 import tametail as tt
-from _common import Floats, Population, console, populations, spread_out
+from _common import Floats, Population, columns, console, populations, spread_out
 from tametail.release import Release
 
 CONFIDENCE = 0.95
@@ -37,6 +41,7 @@ class Task:
     unit: str
     trials: int
     seed: int
+    folder: str = ""
 
 
 @dataclass(frozen=True)
@@ -63,6 +68,73 @@ def run(task: Task) -> Outcome:
         covered += interval.low <= _target(population, release) <= interval.high
         widths.append((interval.high - interval.low) / _t_width(records))
     return Outcome(task, covered, float(np.median(widths)))
+
+
+@dataclass(frozen=True)
+class Both:
+    """What became of both intervals of one column: shares that covered, and median widths."""
+
+    task: Task
+    seen: int
+    covered: tuple[float, float]
+    widths: tuple[float, float]
+
+
+def run_both(task: Task) -> Both:
+    """Release means of a real column without a tail; releases that show nothing do not count."""
+    population = populations(Path(task.folder))[task.name]
+    key = [task.seed, task.n, round(1000 * task.epsilon), *task.unit.encode(), *task.name.encode()]
+    rng, covered, widths = np.random.default_rng(key), [], []
+    for _ in range(task.trials):
+        records = population.sample(task.n, rng)
+        row = tt.mean(records, epsilon=task.epsilon, unit=task.unit, confidence=CONFIDENCE)[0]
+        if len(row.intervals) == 2:
+            as_seen, winsorised = row.intervals
+            targets = population.winsorised_mean(*row.clip), population.mean()
+            pairs = list(zip((winsorised, as_seen), targets, strict=True))
+            covered.append([one.low <= target <= one.high for one, target in pairs])
+            widths.append([(one.high - one.low) / _t_width(records) for one, _ in pairs])
+    if not covered:
+        return Both(task, 0, (math.nan, math.nan), (math.nan, math.nan))
+    a, b = np.mean(covered, axis=0).tolist()
+    first, second = np.median(widths, axis=0).tolist()
+    return Both(task, len(covered), (a, b), (first, second))
+
+
+def print_both(outcomes: list[Both]) -> None:
+    """Print a table of averages over columns, and one with every column."""
+    cells = sorted({(o.task.unit, o.task.n, o.task.epsilon) for o in outcomes})
+    table = Table(title="coverage (standard error over columns), median width over the t-interval")
+    for name in ("unit", "n", "epsilon", "seen", "winsorised", "width", "as seen", "width"):
+        table.add_column(name, justify="right")
+    for cell in cells:
+        found = [o for o in outcomes if (o.task.unit, o.task.n, o.task.epsilon) == cell and o.seen]
+        share = sum(o.seen for o in found) / max(
+            sum(o.task.trials for o in outcomes if (o.task.unit, o.task.n, o.task.epsilon) == cell),
+            1,
+        )
+        shown = [cell[0], f"{cell[1]:,}", f"{cell[2]:g}", f"{share:.2f}"]
+        for place in (0, 1):
+            covered = np.array([o.covered[place] for o in found])
+            widths = [o.widths[place] for o in found]
+            error = covered.std(ddof=1) / math.sqrt(len(covered)) if len(covered) > 1 else math.nan
+            shown += [f"{covered.mean():.3f} ({error:.3f})", f"{np.nanmedian(widths):.2f}"]
+        table.add_row(*shown)
+    console.print(table)
+    names = dict.fromkeys(o.task.name for o in outcomes)
+    table = Table(
+        title="by column: coverage of the winsorised mean and of the mean, over all cells"
+    )
+    for name in ("column", "winsorised", "least", "as seen", "least"):
+        table.add_column(name, justify="right")
+    for name in names:
+        found = [o for o in outcomes if o.task.name == name and o.seen]
+        shown = [name]
+        for place in (0, 1):
+            covered = [o.covered[place] for o in found]
+            shown += [f"{np.mean(covered):.3f}", f"{min(covered):.2f}"] if covered else ["", ""]
+        table.add_row(*shown)
+    console.print(table)
 
 
 def _target(population: Population, release: Release) -> float:
@@ -130,10 +202,22 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=(1_000, 10_000, 100_000))
     parser.add_argument("--epsilons", type=float, nargs="+", default=(0.1, 1.0))
     parser.add_argument("--units", nargs="+", default=("replace-one", "add-remove"))
+    parser.add_argument("--columns", metavar="FOLDER", help="both intervals on real columns")
     parser.add_argument("--only", nargs="+", help="populations by name")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
+    if arguments.columns:
+        tasks = [
+            Task(name, None, n, epsilon, unit, arguments.trials, arguments.seed, arguments.columns)
+            for unit in arguments.units
+            for n in arguments.sizes
+            for epsilon in arguments.epsilons
+            for name in (one.name for one in columns(Path(arguments.columns)))
+            if not arguments.only or name in arguments.only
+        ]
+        print_both(spread_out(run_both, tasks, arguments.jobs, "intervals"))
+        return
     outcomes = spread_out(run, _tasks(arguments), arguments.jobs, "intervals")
     print_tables(outcomes)
 

@@ -161,7 +161,8 @@ def header(release: ReleaseView) -> tuple[str, ...]:
 def cells(release: ReleaseView, row: Mean) -> tuple[str, ...]:
     """Return the cells of a row of the table."""
     ends = () if row.low is None or row.high is None else (f"{row.low:.6g}", f"{row.high:.6g}")
-    counted = () if row.count is None else (f"{row.count:.0f}",)
+    shows = "count" in header(release)
+    counted = (f"{row.count:.0f}" if row.count is not None else "",) if shows else ()
     return (name_of(release, row), f"{row.value:.6g}", *ends, *counted)
 
 

@@ -7,8 +7,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import NamedTuple
 
 from tametail._json import Json
+from tametail._validate import probability
 from tametail.keys import Cell, Key, Label
 from tametail.notes import Note, few_numbers
+from tametail.shape import Shape
 
 Parts = dict[str, float | None] | None
 
@@ -95,10 +97,10 @@ class CellCounts(NamedTuple):
 class Estimate:
     """What a method concludes about one column from the answers alone.
 
-    Of groups it says more: the group, its noisy ``count``, its mean drawn towards the others, and
-    the ``variance`` that this took for its error. ``cells`` are the noisy counts of its cells;
-    ``present`` is the number of those that are numbers, with its margin, if a method knows only
-    that.
+    ``count`` is the noisy number of records, ``shape`` how they spread. Of groups it says more: the
+    group, its mean drawn towards the others, and the ``variance`` that this took for its error.
+    ``cells`` are the noisy counts of its cells; ``present`` is the number of those that are
+    numbers, with its margin, if a method knows only that.
     """
 
     value: float
@@ -112,6 +114,7 @@ class Estimate:
     variance: float | None = None
     cells: CellCounts | None = None
     present: tuple[float, float] | None = None
+    shape: Shape | None = None
 
     @property
     def interval(self) -> Interval | None:
@@ -141,13 +144,16 @@ class Mean:
     notes
         What else is to be said about this row.
     count
-        The private number of records of a group; None without groups.
+        The private number of records; None where it was not asked for.
     used
         A private estimate of the part of the cells that were numbers, among those that ``where=``
         did not leave out; in pooled groups, of all groups together. None if it was not asked for
         (``missing="none"``; ``where=`` under replace-one) or all of it may be noise.
     shrunk
         With ``borrow="mean"``: the group's mean drawn towards that of all groups, and its interval.
+    shape
+        How the records spread, by the private octave counts; None if nothing stands out of the
+        noise, or if no octaves were counted.
     """
 
     column: str
@@ -160,6 +166,7 @@ class Mean:
     count: float | None = None
     shrunk: Shrunk | None = None
     used: float | None = None
+    shape: Shape | None = None
 
     @classmethod
     def of(cls, column: str, estimate: Estimate) -> Mean:
@@ -178,6 +185,7 @@ class Mean:
             count=estimate.count,
             shrunk=estimate.shrunk,
             used=used,
+            shape=estimate.shape,
         )
 
     def __float__(self) -> float:
@@ -215,6 +223,21 @@ class Mean:
         return dict(self.intervals[0].parts) if self.intervals else None
 
     @property
+    def median(self) -> float | None:
+        """The private median; None if nothing stands out of the noise, or none was asked for."""
+        return None if self.shape is None else self.shape.median
+
+    def quantile(self, level: float) -> float | None:
+        """Return where the part ``level`` of the records lies below; None where nothing is seen."""
+        part = probability(level=level)
+        return None if self.shape is None else self.shape.quantile(part)
+
+    @property
+    def tail_index(self) -> float | None:
+        """The power with which the longer tail falls; None where nothing is seen."""
+        return None if self.shape is None else self.shape.tail_index()
+
+    @property
     def total(self) -> float | None:
         """The sum of what the mean averages, as far as it was counted: mean times count."""
         return None if self.count is None else self.value * self.count
@@ -241,6 +264,7 @@ class Mean:
             count=_number(record.get("count")),
             shrunk=_shrunk(record.get("shrunk")),
             used=_number(record.get("used")),
+            shape=None if record.get("shape") is None else Shape.from_dict(record["shape"]),
         )
 
 
@@ -257,8 +281,8 @@ def plain(value: object) -> object:
     return value
 
 
-#: What a row has only if it is a group's.
-_GROUP = ("count", "shrunk")
+#: What a row has only if there is something to say.
+_GROUP = ("count", "shrunk", "shape")
 
 
 def _label(value: list[Cell] | Cell | None) -> Label | None:

@@ -7,6 +7,7 @@ answers; no record and no exact aggregate is reachable from it.
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Iterator
 from dataclasses import FrozenInstanceError, dataclass, field
@@ -199,6 +200,49 @@ class Release:
         """The probability with which the intervals hold, all of them at once."""
         has_ends = bool(self.means) and self.means[0].low is not None
         return self.plan.confidence if has_ends else None
+
+    @property
+    def count(self) -> float | Floats | None:
+        """The private number of records, or of each row; None where it was not asked for."""
+        return _known([row.count for row in self.means])
+
+    @property
+    def median(self) -> float | Floats | None:
+        """The private median, or of each row; None where nothing stands out of the noise."""
+        return _known([row.median for row in self.means])
+
+    def quantile(self, level: float) -> float | Floats | None:
+        """Return where the part ``level`` of the records lies below, by the octave counts.
+
+        It costs nothing: the counts are paid for. docs/guide/shape.md says how accurate it is. None
+        (in an array nan) where nothing stands out of the noise.
+
+        >>> import numpy, tametail as tt
+        >>> release = tt.mean(numpy.random.default_rng(1).exponential(size=50_000), epsilon=1)
+        >>> 2.0 < release.quantile(0.9) < 2.6
+        True
+        """
+        return _known([row.quantile(level) for row in self.means])
+
+    @property
+    def tail_index(self) -> float | Floats | None:
+        """The power with which the longer tail falls, where it is still seen."""
+        return _known([row.tail_index for row in self.means])
+
+    def survival(self) -> object:
+        """Return the private survival curve as a frame: values, shares above them, their errors.
+
+        One row for every octave that stands out of the noise; columns and groups are told apart.
+        It has no row where nothing does.
+        """
+        cells: dict[str, list[object]] = {"value": [], "share_above": [], "error": []}
+        names: list[object] = []
+        for row in self.means:
+            for point in () if row.shape is None else row.shape.survival():
+                for name, number in zip(cells, point, strict=True):
+                    cells[name].append(number)
+                names.append(explain.name_of(self, row))
+        return _frame(({"row": names} if len(self) > 1 else {}) | cells, self.library)
 
     @property
     def interval_for(self) -> str | tuple[str | None, ...] | None:
@@ -465,6 +509,13 @@ def _ends(ends: list[float | None]) -> float | Floats | None:
     if len(ends) == 1 or ends[0] is None:
         return ends[0]
     return np.array(ends, dtype=np.float64)
+
+
+def _known(values: list[float | None]) -> float | Floats | None:
+    """Return a number for one row, an array for more; what is unknown is None, or nan in there."""
+    if len(values) <= 1 or all(value is None for value in values):
+        return values[0] if values else None
+    return np.array([math.nan if value is None else value for value in values])
 
 
 def _each(values: list[Kind]) -> Kind | tuple[Kind, ...]:

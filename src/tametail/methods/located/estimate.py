@@ -53,8 +53,10 @@ def located_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
     if not (math.isfinite(interval.low) and math.isfinite(interval.high)):
         said.append(notes.LOST)
     intervals = () if plan.confidence is None else (cut(interval, plan.possible),)
-    present = total.present(UNUSUAL)
-    return Estimate(value, intervals, clip=total.ends, notes=tuple(said), present=present)
+    return Estimate(
+        value, intervals, clip=total.ends, notes=tuple(said), count=total.count,
+        present=total.present(UNUSUAL),
+    )  # fmt: skip
 
 
 def sum_around(plan: ColumnPlan, centre: float) -> ClippedSum:

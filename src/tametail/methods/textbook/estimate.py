@@ -46,7 +46,9 @@ def textbook_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
     low, high = plan.possible
     value = min(max(total.mean, low), high)
     intervals = () if plan.confidence is None else (_interval(plan, value, total),)
-    return Estimate(value, intervals, clip=total.ends, present=total.present(UNUSUAL))
+    return Estimate(
+        value, intervals, clip=total.ends, count=total.count, present=total.present(UNUSUAL)
+    )
 
 
 def clamped_sum(plan: ColumnPlan, bounds: Bounded, off_centre: float = OFF_CENTRE) -> ClippedSum:

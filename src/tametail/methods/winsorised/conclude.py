@@ -13,6 +13,7 @@ from tametail.methods.winsorised.calibrated import Error
 from tametail.methods.winsorised.doubt import contradicts
 from tametail.methods.winsorised.interval import intervals_around
 from tametail.methods.winsorised.predict import foresee
+from tametail.methods.winsorised.seen import shape
 
 if TYPE_CHECKING:
     from tametail.methods.winsorised.clip_points import Clip
@@ -37,8 +38,10 @@ def conclude(plan: Plan, clip: Clip, tails: Tails, total: Sum, squares: float) -
         off += max(Error.of(plan, clip, tails, total).reach(tuned.DOUBT_RISK, s) for s in (-1, 1))
     doubtful = contradicts(plan.tail, tails, clip.centre, off, total.count)  # line 24
     said = _notes(plan, clip, doubtful=bool(doubtful), clamped=raw != value, held=held)
-    present = total.present(UNUSUAL)
-    return Estimate(value, intervals, total.ends, held or doubtful, said, present=present)
+    return Estimate(
+        value, intervals, total.ends, held or doubtful, said, count=total.count,
+        present=total.present(UNUSUAL), shape=shape(clip, tails, total.count),
+    )  # fmt: skip
 
 
 def _is_held_back(plan: Plan, beyond: float, clip: Clip, tails: Tails, total: Sum) -> bool:

@@ -336,6 +336,14 @@ DOUBT: Final = 5.0
 #: less is surer, and sees less.
 DOUBT_RISK: Final = 1e-4
 
+# --- what else is shown (seen.py) -----------------------------------------------------------------
+
+#: Octaves beyond which all but this part of the records of a side lie say nothing.
+NEAREST_SHARE: Final = 0.02
+
+#: A tail ends, rather than falls, if its power grows by this much from one octave to the next.
+SUDDEN_END: Final = 3.0
+
 # --- predictions (predict.py) ---------------------------------------------------------------------
 
 #: Below this n * epsilon the steps before the sum often fail.

@@ -148,7 +148,11 @@ def intervals_around(
     """
     if plan.tail is not None:
         return (_proved(plan, value, clip, tails, total, squares),)
-    if not clip.sees or math.isinf(total.count_bound(1 - (plan.confidence or 0.0))[0]):
+    # Where so few records stand out by chance, what lies beyond is not known from them.
+    strength = max(plan.n or 1, 1) * plan.budget.strength
+    too_few = tails.noise.kind == "laplace" and strength < tuned.FEASIBLE / 2
+    miscounted, _ = total.count_bound(1 - (plan.confidence or 0.0))
+    if not clip.sees or too_few or math.isinf(miscounted):
         return (_unknown(total),)
     error = Error.of(plan, clip, tails, total)
     return as_seen(plan, value, clip, tails, total, error), calibrated(plan, total, error)

@@ -1,0 +1,111 @@
+"""How records spread, as private counts of a release show it: quantiles, survival, tail index.
+
+All of it comes out of answers that a mean has paid for already, so it costs nothing more.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from tametail._json import Json
+
+#: A share of records counts as seen if it is at least so many standard deviations of its noise.
+CLEAR = 3.0
+
+#: The tail index is that of so many octaves at the end of what is seen.
+_OCTAVES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Knot:
+    """At this distance from the median lies the share ``beyond`` of all records, on one side.
+
+    ``error`` is a standard deviation of the noise on that share.
+    """
+
+    distance: float
+    beyond: float
+    error: float
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How the records of one column spread around their private median.
+
+    ``below`` and ``above`` have knots by octaves, the nearest first: where records stand out of the
+    noise.
+
+    >>> knots = (Knot(1.0, 0.2, 0.001), Knot(2.0, 0.05, 0.001), Knot(4.0, 0.0125, 0.001))
+    >>> shape = Shape(10.0, (), knots)
+    >>> shape.quantile(0.95), shape.quantile(0.1), round(shape.tail_index("above"), 3)
+    (12.0, None, 2.0)
+    """
+
+    median: float
+    below: tuple[Knot, ...]
+    above: tuple[Knot, ...]
+
+    def quantile(self, level: float) -> float | None:
+        """Return where the part ``level`` of the records lies below; None where nothing is seen.
+
+        Between two knots the logarithms of share and distance are on a line; nearer to the median
+        than the first knot the distance is in proportion to the share that is missing there.
+        """
+        sign, knots, share = 1, self.above, 1 - level
+        if level < 0.5:
+            sign, knots, share = -1, self.below, level
+        if not knots:
+            return None
+        nearest = knots[0]
+        if share >= nearest.beyond:
+            part = (0.5 - share) / max(0.5 - nearest.beyond, 1e-300)
+            return self.median + sign * nearest.distance * min(max(part, 0.0), 1.0)
+        for near, far in pairwise(knots):
+            if near.beyond >= share >= far.beyond:
+                part = math.log(near.beyond / share) / math.log(near.beyond / far.beyond)
+                ratio = math.pow(far.distance / near.distance, part)
+                return self.median + sign * near.distance * ratio
+        return None
+
+    def tail_index(self, side: Literal["below", "above"] | None = None) -> float | None:
+        """Return the power with which a tail falls, where it is still seen: the longer one, or one.
+
+        It is the slope of ln(share) against ln(distance), by least squares with the weights that
+        noise gives them; None with fewer than two knots.
+        """
+        sides = {"below": self.below, "above": self.above}
+        longer = max(sides.values(), key=lambda found: found[-1].distance if found else 0.0)
+        chosen = longer if side is None else sides[side]
+        knots = [one for one in chosen if one.beyond >= 2 * CLEAR * one.error]
+        knots = knots[-_OCTAVES:]
+        if len(knots) < 2:
+            return None
+        weights = [(one.beyond / one.error) ** 2 if one.error else 1.0 for one in knots]
+        logs = [(math.log(one.distance), math.log(one.beyond)) for one in knots]
+        total = sum(weights)
+        x, y = (
+            sum(w * log[i] for w, log in zip(weights, logs, strict=True)) / total for i in (0, 1)
+        )
+        moved = [(w, a - x, b - y) for w, (a, b) in zip(weights, logs, strict=True)]
+        return -sum(w * a * b for w, a, b in moved) / sum(w * a * a for w, a, _ in moved)
+
+    def survival(self) -> list[tuple[float, float, float]]:
+        """Return values, the share of records above each, and the error of that, in order."""
+        lower = [(self.median - one.distance, 1 - one.beyond, one.error) for one in self.below]
+        upper = [(self.median + one.distance, one.beyond, one.error) for one in self.above]
+        return [*reversed(lower), (self.median, 0.5, 0.0), *upper]
+
+    @classmethod
+    def from_dict(cls, record: Json) -> Shape:
+        """Undo what JSON did to it."""
+        below, above = (
+            tuple(
+                Knot(*(float(knot[name]) for name in ("distance", "beyond", "error")))
+                for knot in record[side]
+            )
+            for side in ("below", "above")
+        )
+        return cls(float(record["median"]), below, above)
