@@ -64,6 +64,23 @@ def test_signature_is_the_contract():
     ]  # fmt: skip
 
 
+def test_persons_are_counted_by_a_metric_of_their_own(unit):
+    """A record costs twice what its person does: a metric of records would promise half of it."""
+    made = tt.as_opendp(tt.plan(n=500, epsilon=0.5, unit=unit, person="who"), "x")
+    assert made.input_metric not in UNITS.values()
+    assert (made.map(1), made.map(2)) == (0.5, 1.0)
+    frame = pl.DataFrame({"x": RECORDS, "who": np.arange(2_000) % 500})
+    release = made(frame)
+    assert release.guarantee.unit.person == "who"
+    same = tt.as_opendp(tt.plan(n=500, epsilon=1, unit=unit, person="who"), "x")
+    assert same.input_metric == made.input_metric
+    for other in ({"person": "house"}, {}):
+        plan = tt.plan(n=500, epsilon=0.5, unit=unit, **other)
+        assert tt.as_opendp(plan, "x").input_metric != made.input_metric
+        with pytest.raises(dp.OpenDPException, match=r"(?i)mismatch"):
+            dp.c.make_composition([made, tt.as_opendp(plan, "x")])
+
+
 def test_spaces_and_cost_of_one_record(notion, unit):
     made = measurement(notion, unit)
     _, measure, cost = BUDGETS[notion]

@@ -27,6 +27,15 @@ def test_no_code_has_moved_without_its_proof():
     assert pin_proofs.stale() == []
 
 
+@pytest.mark.parametrize("path", sorted(pin_proofs.PROOFS.glob("*.md")), ids=lambda path: path.name)
+def test_no_line_that_pins_goes_unread(path):
+    """``proves: name @ 0`` was no pin for the expression that looked for pins, and nobody saw."""
+    text = path.read_text(encoding="utf-8")
+    pins = [match["hash"] for match in pin_proofs.LINE.finditer(text)]
+    assert len(pins) == sum(line.startswith("proves:") for line in text.splitlines()) > 0
+    assert all(len(pin or "") == 12 for pin in pins)
+
+
 @pytest.mark.parametrize("query", query_types(), ids=lambda query: query.__name__)
 def test_every_query_has_a_proof(query):
     whole = f"{query.__module__}.{query.__name__}"

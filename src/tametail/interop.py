@@ -18,9 +18,10 @@ from tametail.planning import Plan
 from tametail.privacy.accounting import round_up
 from tametail.privacy.budget import Approx, Budget, Zcdp
 from tametail.privacy.opendp import features
+from tametail.privacy.unit import Unit
 
 if TYPE_CHECKING:
-    from opendp.mod import Measure, Measurement
+    from opendp.mod import Measure, Measurement, Metric
 
     from tametail.ledger import Ledger
     from tametail.release import Release
@@ -57,14 +58,16 @@ def as_opendp(
     -------
     opendp.mod.Measurement
         Its input metric counts records: ``symmetric_distance()`` for add-remove,
-        ``change_one_distance()`` for replace-one. Its output measure follows the budget:
+        ``change_one_distance()`` for replace-one. If the plan protects persons it counts persons,
+        by a ``user_distance`` that names their column, so that OpenDP composes it with measurements
+        of the same persons only. Its output measure follows the budget:
         ``max_divergence()``, ``zero_concentrated_divergence()`` or, with a delta,
         ``approximate(max_divergence())``.
 
     Notes
     -----
-    **Formal guarantee**: data that differ in k records give releases that are ``map(k)``-close,
-    with map(k) = k epsilon; k\ :sup:`2` rho; or (k epsilon, delta (1 + e^epsilon + ... +
+    **Formal guarantee**: data that differ in k records (persons) give releases that are
+    ``map(k)``-close, with map(k) = k epsilon; k\ :sup:`2` rho; or (k epsilon, delta (1 + e^epsilon + ... +
     e^((k-1) epsilon))), each rounded up. A k for which delta would reach 1 is refused. See
     ``docs/proofs/interop.md``.
 
@@ -81,16 +84,14 @@ def as_opendp(
     """
     from opendp.domains import user_domain
     from opendp.measurements import make_user_measurement
-    from opendp.metrics import change_one_distance, symmetric_distance
 
     payment = {"ledger": ledger, "dataset": dataset, "release_id": release_id}
     payment_of(**payment)  # a mistake is told now, not when the measurement is invoked
     release = _release_of(plan, column, payment)
-    metric = change_one_distance if plan.unit.size_is_public else symmetric_distance
     with features("contrib", "honest-but-curious"):
         return make_user_measurement(
             user_domain(_DOMAIN, _can_be_read_again),
-            metric(),
+            _metric(plan.unit),
             _measure(plan.budget),
             release,
             _privacy_map(plan.budget),
@@ -135,6 +136,15 @@ def _with_schema(data: object, *, several: bool) -> object:
             "a list of rows declares no columns: pass a matrix, numpy.array(data)."
         )
     return _checked(data)
+
+
+def _metric(unit: Unit) -> Metric:
+    """Return what counts the protected things in which data differ."""
+    from opendp.metrics import change_one_distance, symmetric_distance, user_distance
+
+    if unit.person is not None:  # a record costs twice what its person does
+        return user_distance(f"tametail: {unit}")
+    return change_one_distance() if unit.size_is_public else symmetric_distance()
 
 
 def _measure(budget: Budget) -> Measure:

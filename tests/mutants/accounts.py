@@ -252,6 +252,14 @@ ACCOUNTS: tuple[Mutant, ...] = (
         tests=("tests/test_interop.py::test_group_privacy_is_rounded_up",),
     ),
     Mutant(
+        name="persons-counted-as-records",
+        why="A record of a person costs 2 epsilon, where a metric of records says epsilon.",
+        file="interop.py",
+        old="if unit.person is not None:  # a record",
+        new="if unit.person == 0:  # a record",
+        tests=("tests/test_interop.py::test_persons_are_counted_by_a_metric_of_their_own",),
+    ),
+    Mutant(
         name="group-lowered-by-one",
         why="Two records cost 2 epsilon, also inside a compositor of OpenDP.",
         file="interop.py",

@@ -38,6 +38,14 @@ PERSONS: tuple[Mutant, ...] = (
         tests=(f"{AGGREGATION}::TestIds::test_large_whole_numbers_are_no_floats",),
     ),
     Mutant(
+        name="persons-by-class-of-number",
+        why="Whoever is 7 in one row and 7.0 in another would be two persons, protected by half.",
+        file="engines/persons/ids.py",
+        old="return None if value is None else (name, value)",
+        new="return None if value is None else (base.__name__, value)",
+        tests=(f"{AGGREGATION}::TestIds::test_one_id_is_one_person_however_it_is_written",),
+    ),
+    Mutant(
         name="persons-joined-columns",
         why="('x', 'yz') and ('xy', 'z') are two persons.",
         file="engines/persons/ids.py",

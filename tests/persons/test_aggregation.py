@@ -1,7 +1,10 @@
 """One row per person: a function of that person's records alone, in every order and every chunk."""
 
 import math
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from decimal import Decimal
 from fractions import Fraction
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import pandas as pd
@@ -25,6 +28,39 @@ NUMBERS = st.floats(allow_nan=True, allow_infinity=True) | st.sampled_from(
 )
 NAMES = st.sampled_from(["Müller", "Möller", "", "a", "A", None])
 RECORDS = st.lists(st.tuples(NAMES, NUMBERS), min_size=1, max_size=40)
+
+
+NOON = datetime(2025, 7, 1, 12, tzinfo=UTC)
+
+#: Cells that are equal for Python, each list of them: the ids of one person.
+ONE_ID = [
+    [7, 7.0, np.int64(7), np.uint8(7), np.float32(7), np.float64(7), Decimal(7), Decimal("7.00")],
+    [1, True, np.bool_(True), Decimal("1E0")],
+    [0.0, -0.0, 0, Decimal("-0.0")],
+    [2**63, Decimal(2**63), 2.0**63],
+    [NOON, NOON.astimezone(ZoneInfo("Asia/Tokyo")), NOON.astimezone(timezone(timedelta(hours=-5)))],
+]
+
+
+class Zone(tzinfo):
+    """A zone that ends the program when it is asked."""
+
+    def utcoffset(self, moment):
+        raise SystemExit
+
+    dst = tzname = utcoffset
+
+
+class Name(datetime):
+    """A moment with code of its own."""
+
+    def isoformat(self, *arguments):
+        raise SystemExit
+
+    __eq__ = __hash__ = isoformat
+
+
+NO_ID = [datetime(2025, 7, 1, tzinfo=Zone()), Name(2025, 7, 1), Decimal("sNaN"), Decimal("nan")]
 
 
 def engine(data, person="who", column="x", where=None):
@@ -136,12 +172,29 @@ class TestIds:
         assert self.people(pa.array(["a", "b", "a"]).dictionary_encode()) == 2
         assert self.people(pa.array([1, 2]).cast(pa.decimal128(30, 2))) == 2
 
-    def test_objects_are_told_apart_by_class_and_value(self):
+    def test_objects_are_told_apart_by_kind_and_value(self):
         cells = [1, "1", b"1", 1.0, None, math.nan, object(), 1, "1"]
         frame = pd.DataFrame({"who": pd.Series(cells, dtype=object), "x": 1.0})
-        assert engine(frame).size == 4
+        assert engine(frame).size == 3
         frame["site"] = pd.Series(["a", None] * 4 + ["a"], dtype=object)
         assert engine(frame, ["who", "site"]).size == 3  # 1, b"1" and "1"
+
+    @pytest.mark.parametrize("cells", ONE_ID, ids=lambda cells: type(cells[-1]).__name__)
+    def test_one_id_is_one_person_however_it_is_written(self, cells):
+        """Two persons instead of one would each have what is promised to both together."""
+        frame = pd.DataFrame({"who": pd.Series(cells, dtype=object), "x": 1.0})
+        assert engine(frame).size == 1
+
+    @pytest.mark.parametrize("cell", NO_ID, ids=lambda cell: type(cell).__name__)
+    def test_a_cell_of_code_that_nobody_knows_names_nobody(self, cell):
+        frame = pd.DataFrame({"who": pd.Series(["a", cell], dtype=object), "x": 1.0})
+        assert engine(frame).size == 1
+
+    def test_moments_at_the_ends_of_the_calendar_are_ids(self):
+        zones = [timezone(timedelta(hours=hours)) for hours in (-14, 0, 14)]
+        ends = [end.replace(tzinfo=zone) for end in (datetime.min, datetime.max) for zone in zones]
+        frame = pd.DataFrame({"who": pd.Series(ends, dtype=object), "x": 1.0})
+        assert engine(frame).size == 6
 
     def test_a_type_that_names_nobody_is_refused(self):
         with pytest.raises(ColumnError, match="names nobody"):

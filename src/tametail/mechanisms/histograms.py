@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -248,11 +248,16 @@ def _check_keys(keys: object) -> None:
         raise ParameterError(f"keys has {keys.ndim} dimensions: write an array with one.")
 
 
-def _as_integer(cell: object) -> int | None:
-    if isinstance(cell, int | np.integer | np.bool_) and not isinstance(cell, np.timedelta64):
-        return int(cell)
-    if isinstance(cell, float | np.floating) and cell.is_integer():
-        return int(cell)
+def _as_integer(cell: Any) -> int | None:
+    kind = type(cell)  # no code of the cell's own runs: it could raise, or stop the program
+    if issubclass(kind, int):
+        return int.__int__(cell)
+    if issubclass(kind, np.integer | np.bool_) and not issubclass(kind, np.timedelta64):
+        return int(np.generic.item(cell))
+    if issubclass(kind, float | np.floating):
+        convert = float.__float__ if issubclass(kind, float) else np.generic.__float__
+        number: float = convert(cell)
+        return int(number) if number.is_integer() else None
     return None
 
 

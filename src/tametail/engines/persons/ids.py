@@ -1,18 +1,22 @@
 """Who a record belongs to: ids of any type, compared exactly, and numbered.
 
-Text is compared by its bytes, whole numbers as such, several columns as a tuple. No id becomes a
+Text is compared by its bytes, numbers by their values, several columns as a tuple. No id becomes a
 joined text, a hash that could collide or a float: two persons taken for one would make the removal
-of one of them a change of the other's row. A record without an id belongs to nobody.
+of one of them a change of the other's row. Nor is one id ever two: somebody who is 7 in one row and
+7.0 in another would be two persons, and be protected half as well as is said. A record without an
+id belongs to nobody.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
+from types import NoneType
 from typing import Any
 from uuid import UUID
+from zoneinfo import ZoneInfo
 
 import numpy as np
 import numpy.typing as npt
@@ -111,30 +115,47 @@ def _text(cell: str) -> bytes:
     return str.encode(cell, "utf-8", "surrogatepass")
 
 
-#: Classes of ids among untyped cells, each with a function of the class itself: one that a
-#: subclass brings could raise, or look elsewhere. None: no id.
-_KEYS: dict[type, Callable[[Any], Hashable]] = {
-    str: _text,
-    bytes: bytes.__bytes__,
-    int: int.__int__,
-    float: lambda cell: None if math.isnan(float.__float__(cell)) else float.__float__(cell),
-    np.integer: np.generic.item,
-    UUID: lambda cell: cell.int if type(cell) is UUID else None,
-    Decimal: lambda cell: str(cell) if type(cell) is Decimal else None,
-    datetime: lambda cell: _moment(cell) if type(cell) is datetime else None,
-    date: lambda cell: cell.isoformat() if type(cell) is date else None,
-}  # fmt: skip
+def _number(cell: float) -> Hashable:
+    return None if math.isnan(cell) else cell
 
 
-def _moment(cell: datetime) -> tuple[str, timedelta | None]:
-    return cell.isoformat(), cell.utcoffset()
+def _decimal(cell: Decimal) -> Hashable:
+    return None if type(cell) is not Decimal or cell.is_nan() else cell
+
+
+def _moment(cell: datetime) -> Hashable:
+    """Return a moment, which equals itself in another zone; a zone of unknown code tells none."""
+    zone = cell.tzinfo
+    if type(cell) is not datetime or type(zone) not in (NoneType, timezone, ZoneInfo):
+        return None
+    since = cell.replace(tzinfo=None) - datetime.min
+    return since if zone is None else (since - (cell.utcoffset() or timedelta()), "UTC")
+
+
+#: Classes of ids among untyped cells, each with what its cells are called and a function of the
+#: class itself: one that a subclass brings could raise, or look elsewhere. None: no id. Numbers are
+#: equal if their values are, as Python compares them, whatever class they have.
+_KEYS: dict[type, tuple[str, Callable[[Any], Hashable]]] = {
+    str: ("text", _text),
+    bytes: ("bytes", bytes.__bytes__),
+    int: ("number", int.__int__),
+    float: ("number", lambda cell: _number(float.__float__(cell))),
+    np.integer: ("number", np.generic.item),
+    np.bool_: ("number", np.generic.item),
+    np.float32: ("number", lambda cell: _number(np.generic.item(cell))),
+    np.float16: ("number", lambda cell: _number(np.generic.item(cell))),
+    Decimal: ("number", _decimal),
+    UUID: ("id", lambda cell: cell.int if type(cell) is UUID else None),
+    datetime: ("moment", _moment),
+    date: ("day", lambda cell: cell.isoformat() if type(cell) is date else None),
+}
 
 
 def _object_key(cell: object) -> Hashable:
-    """Return what an untyped cell is compared by: its class and its value; None if it is no id."""
+    """Return what an untyped cell is compared by: its kind and its value; None if it is no id."""
     kind = type(cell)
-    for base, key in _KEYS.items():
+    for base, (name, key) in _KEYS.items():
         if issubclass(kind, base):
             value = key(cell)
-            return None if value is None else (base.__name__, value)
+            return None if value is None else (name, value)
     return None
