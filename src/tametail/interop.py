@@ -67,7 +67,8 @@ def as_opendp(
     Notes
     -----
     **Formal guarantee**: data that differ in k records (persons) give releases that are
-    ``map(k)``-close, with map(k) = k epsilon; k\ :sup:`2` rho; or (k epsilon, delta (1 + e^epsilon + ... +
+    ``map(k)``-close, with map(k) = k epsilon; k\ :sup:`2` rho; or (k epsilon,
+    delta (1 + e^epsilon + ... +
     e^((k-1) epsilon))), each rounded up. A k for which delta would reach 1 is refused. See
     ``docs/proofs/interop.md``.
 
