@@ -118,7 +118,10 @@ ESTIMATORS: tuple[Mutant, ...] = (
         file="methods/winsorised/dividing.py",
         old="left, n = plan.cost(REST), max(noisy_count, 1)",
         new="left, n = plan.budget, max(noisy_count, 1)",
-        tests=("tests/test_api.py::test_a_budget_may_be_given_in_numbers",),
+        tests=(
+            "tests/estimators/test_located.py"
+            "::test_an_unclear_count_is_asked_for_again_and_a_clear_one_is_not",
+        ),
     ),
     Mutant(
         name="every-column-apart-spends-everything",

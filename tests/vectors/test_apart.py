@@ -7,7 +7,7 @@ import pytest
 
 import tametail as tt
 from tametail.methods.apart.estimate import column_plans, divided
-from tametail.methods.kinds import APART, BALL, COMMON_BALL
+from tametail.methods.kinds import APART, BALL, COMMON_BALL, LOCATED
 from tametail.planning import Plan
 from tametail.privacy.budget import fits
 
@@ -50,9 +50,10 @@ def test_the_choice_is_made_from_public_numbers_and_said():
     light = tt.plan(n=100_000, epsilon=4, dim=40, tail=tt.Moment(4, 1.0))
     assert light.method == BALL.name
     assert "columns together: all are known to have light tails" in str(light)
-    poor = tt.plan(n=300, epsilon=1, dim=40, tail=tt.Moment(4, 1.0))
+    poor = tt.plan(n=30_000, epsilon=1, dim=100, tail=tt.Moment(4, 1.0))
     assert poor.method == APART.name
     assert "a ball takes more" in str(poor)
+    assert tt.plan(n=300, epsilon=1, dim=40, tail=tt.Moment(4, 1.0)).method == LOCATED.name
     assert tt.plan(n=9_000, epsilon=1, dim=100).method == APART.name  # a ball cannot pay
     assert tt.plan(n=20_000, rho=0.5, dim=2).method == BALL.name
     assert tt.plan(n=20_000, epsilon=1, dim=2, common=True).method == COMMON_BALL.name

@@ -245,14 +245,13 @@ def choose(request: Request, n: int, budget: Budget) -> Chosen:
         return _with_steps(asked_for, request, n, budget)
     if TEXTBOOK.suits(request, n, budget):
         return TEXTBOOK, TEXTBOOK.divide(request, n, budget)
-    if LOCATED.suits(request, n, budget):
+    if request.dim == 1 and LOCATED.suits(request, n, budget):
         return LOCATED, LOCATED.divide(request, n, budget)
     if asked_for in (WINSORISED, COMMON_BALL):
         return _with_steps(asked_for, request, n, budget)
     if not isinstance(budget, Pure):
         return _together(request, n, budget)
-    steps = BALL.divide(request, n, budget) if _is_light(request) else None
-    return _with_steps(APART, request, n, budget) if steps is None else (BALL, steps)
+    return _one_by_one(request, n, budget)
 
 
 def _is_light(request: Request) -> bool:
@@ -268,6 +267,15 @@ def _is_light(request: Request) -> bool:
 def _together(request: Request, n: int, budget: Budget) -> Chosen:
     steps = BALL.divide(request, n, budget)
     return _with_steps(COMMON_BALL, request, n, budget) if steps is None else (BALL, steps)
+
+
+def _one_by_one(request: Request, n: int, budget: Budget) -> Chosen:
+    """Choose for several columns and a pure budget: together only if all tails are light."""
+    steps = BALL.divide(request, n, budget) if _is_light(request) else None
+    if steps is not None:
+        return BALL, steps
+    few = LOCATED.suits(request, n, budget)
+    return _with_steps(LOCATED if few else APART, request, n, budget)
 
 
 def _with_steps(method: Kind, request: Request, n: int, budget: Budget) -> Chosen:
