@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 SITE_READY := $(VENV)/.site-ready
 AXE := $(VENV)/axe/.ready
 
-.PHONY: help demo test lint types layers unit audit timing sanitize wheel mutants faults ledger-evidence coverage-privacy theorems reproduce accuracy coverage speed scale peers pictures screenshots newcomer notebook page site pins clean
+.PHONY: help demo test lint types layers unit audit timing sanitize wheel mutants faults ledger-evidence coverage-privacy theorems reproduce accuracy coverage odd speed scale peers pictures screenshots newcomer notebook page site pins clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -85,6 +85,9 @@ accuracy: $(READY)  ## error over an oracle's; DATA=folder adds its one-column f
 
 coverage: $(READY)  ## how often the intervals cover, and how wide they are
 	$(BIN)/python benchmarks/coverage.py
+
+odd: $(READY)  ## 20,000 releases of odd data: how many mislead without a word
+	$(BIN)/python benchmarks/odd.py --jobs 2
 
 speed: $(READY)  ## CPU time over the plain mean: memory, files, Spark, imports; the page; LARGE=1 adds 1e8 records
 	$(BIN)/python benchmarks/speed.py $(if $(LARGE),--large)

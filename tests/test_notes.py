@@ -86,6 +86,14 @@ def test_a_wrong_within_is_said(several):
         assert not release.reliable
 
 
+def test_records_away_from_the_centre_are_said():
+    """A centre that misses records which agree in many digits: once a finite interval, silently."""
+    records = np.random.default_rng(4).normal(1e6, 1.0, 5_000)
+    kept_away = tt.mean(records, epsilon=1, within=(0, 1e6 - 50))
+    assert "misplaced" in warned(kept_away)
+    assert "misplaced" not in codes(tt.mean(records, epsilon=1))
+
+
 def test_an_honest_within_at_the_edge_is_a_remark():
     records = np.random.default_rng(5).normal(0, 1, 20_000)
     found = [tt.mean(records, epsilon=1, within=(0, math.inf)) for _ in range(8)]

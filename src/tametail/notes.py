@@ -58,6 +58,14 @@ MEDIAN: Final = Note(
     "warning", "median", "the answer is a private median of the records, not their mean"
 )
 
+MISPLACED: Final = Note(
+    "warning",
+    "misplaced",
+    "the records agree in more digits than the budget could find: nearly all lie together, away "
+    "from the centre that was found, so the answer is much less accurate than it could be. Saying "
+    "where the mean is (within=) helps, and so do more records or more budget",
+)
+
 CLAMPED: Final = Note(
     "remark",
     "clamped",

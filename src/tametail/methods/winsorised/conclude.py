@@ -37,7 +37,10 @@ def conclude(plan: Plan, clip: Clip, tails: Tails, total: Sum, squares: float) -
     if plan.tail is not None and clip.sees:
         off += max(Error.of(plan, clip, tails, total).reach(tuned.DOUBT_RISK, s) for s in (-1, 1))
     doubtful = contradicts(plan.tail, tails, clip.centre, off, total.count)  # line 24
-    said = _notes(plan, clip, doubtful=bool(doubtful), clamped=raw != value, held=held)
+    misplaced = tails.misplaced(total.count) is not None
+    said = _notes(
+        plan, clip, misplaced=misplaced, doubtful=bool(doubtful), clamped=raw != value, held=held
+    )
     return Estimate(
         value, intervals, total.ends, held or doubtful, said, count=total.count,
         present=total.present(UNUSUAL), shape=shape(clip, tails, total.count),
@@ -53,13 +56,15 @@ def _is_held_back(plan: Plan, beyond: float, clip: Clip, tails: Tails, total: Su
 
 
 def _notes(
-    plan: Plan, clip: Clip, *, doubtful: bool, clamped: bool, held: bool
+    plan: Plan, clip: Clip, *, misplaced: bool, doubtful: bool, clamped: bool, held: bool
 ) -> tuple[Note, ...]:
     said = list(foresee(plan))
     if not clip.sees:
         said.append(notes.NOTHING_SEEN)
     if clip.side == 0:
         said.append(notes.MEDIAN)
+    if misplaced:
+        said.append(notes.MISPLACED)
     if clamped:
         said.append(notes.CONTRADICTED if held else notes.CLAMPED)
     if doubtful:
