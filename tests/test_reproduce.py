@@ -33,6 +33,10 @@ NAMES = {
     "hard",
     "family",
     "ranges",
+    "ball-zcdp",
+    "ball-approximate",
+    "dimensions-zcdp",
+    "dimensions-approximate",
     "dimensions",
     "tournament",
 }

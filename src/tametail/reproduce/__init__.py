@@ -12,6 +12,7 @@ from pathlib import Path
 
 from tametail.errors import ParameterError
 from tametail.reproduce import (
+    balls,
     dimensions,
     estimators,
     family,
@@ -29,7 +30,18 @@ from tametail.reproduce.trials import SEED, Effort, run_cells
 __all__ = ["Check", "reproduce"]
 
 #: In the order of the report.
-EXPERIMENTS = (slopes, estimators, phases, price, hard, family, ranges, dimensions, tournaments)
+EXPERIMENTS = (
+    slopes,
+    estimators,
+    balls,
+    dimensions,
+    tournaments,
+    phases,
+    price,
+    hard,
+    family,
+    ranges,
+)
 
 #: More processes would need more memory than a laptop likes to give.
 _MOST_WORKERS = 2

@@ -13,124 +13,163 @@ from tametail import theory
 from tametail.api import mean
 from tametail.paper import mean_ball
 from tametail.privacy.budget import zcdp
+from tametail.reproduce.balls import MOMENTS, NOTIONS, WHO, budget_of
+from tametail.reproduce.checks import has_power, not_below
 from tametail.reproduce.report import Chart, Check, Line, Section, Table
 from tametail.reproduce.slopes import fit_slope
-from tametail.reproduce.trials import (
-    Cell,
-    Effort,
-    Experiment,
-    Floats,
-    Measured,
-    root_mean_square,
-)
+from tametail.reproduce.trials import Cell, Effort, Experiment, Floats, root_mean_square
 
 if TYPE_CHECKING:
     from numpy.random import Generator
 
-RECORDS, ALPHA, K, R = 20_000, 0.5, 2, 8.0
-TOLERANCE = 0.1
+RECORDS, ALPHA, R = 20_000, 0.5, 8.0
 
-#: Privacy dominates, and sampling does.
+#: Privacy dominates, and sampling does, on t(3) coordinates.
 STRICT, LOOSE = 0.01, 20.0
-HARD = "one-hot"
-SETTINGS = (("t(3)", STRICT), ("t(3)", LOOSE), (HARD, STRICT))
 
-_SIZES: dict[Effort, tuple[tuple[int, ...], int]] = {
-    "tiny": ((21, 22), 1),
-    "quick": ((24, 48, 96), 3),
-    "full": ((24, 48, 96, 192), 12),
+#: The budget on the hard instances.
+EPSILON = math.sqrt(2 * STRICT)
+
+#: On the hard instances, on t(3), and repetitions of each.
+_SIZES: dict[Effort, tuple[tuple[int, ...], tuple[int, ...], int]] = {
+    "tiny": ((1, 3), (21, 22), 1),
+    "quick": ((1, 5, 50), (24, 48, 96), 3),
+    "full": ((1, 2, 5, 20, 50, 200), (24, 48, 96, 192), 12),
 }
 
+Key = tuple[str, int, int]
 
-def experiment(effort: Effort) -> Experiment[tuple[str, str, float, int]]:
-    """Return the cells (estimator, rho, d)."""
-    dimensions, repeats = _SIZES[effort]
-    cells = {
-        (name, law, rho, d): Cell(partial(_error, name=name, law=law, rho=rho, d=d), repeats)
-        for law, rho in SETTINGS
-        for name in ("paper.mean_ball", "tametail.mean")
-        for d in dimensions
+
+def experiment(effort: Effort) -> Experiment[Key]:
+    """Return the cells (notion, k, d) of hard instances, and (rho, 2, d) of t(3)."""
+    hard, ordinary, repeats = _SIZES[effort]
+    cells: dict[Key, Cell] = {
+        (notion, k, d): Cell(partial(_hard, notion=notion, k=k, d=d), repeats)
+        for notion in NOTIONS
+        for k in MOMENTS
+        for d in hard
     }
+    for rho in (STRICT, LOOSE):
+        for d in ordinary:
+            cells[f"rho = {rho:g}", 2, d] = Cell(partial(_ordinary, rho=rho, d=d), repeats)
     return Experiment("Dimensions", cells, conclude)
 
 
-def _error(rng: Generator, *, name: str, law: str, rho: float, d: int) -> Sequence[float]:
-    if law == "t(3)":
-        # Independent coordinates of variance 1: the mean is 0, every direction has variance 1.
-        rows = theory.law("t", nu=3, k=K).sample(RECORDS * d, rng).reshape(RECORDS, d)
-        centre = np.zeros(d)
+def _hard(rng: Generator, *, notion: str, k: float, d: int) -> Sequence[float]:
+    budget, numbers = budget_of(notion, EPSILON)
+    signs = tuple(rng.choice([-1, 1], d).tolist())
+    if d == 1:
+        one = theory.hard_instance("two-point", n=RECORDS, k=k, sign=signs[0], **numbers)
+        rows, centre = one.sample(RECORDS, rng)[:, None], np.array([one.mean])
     else:
-        signs = tuple(rng.choice([-1, 1], d).tolist())
-        source = theory.hard_instance("one-hot", n=RECORDS, k=K, rho=rho, signs=signs)
-        rows, centre = source.sample(RECORDS, rng), np.asarray(source.mean)
-    if name == "paper.mean_ball":
-        estimate = mean_ball(rows, zcdp(rho), alpha=ALPHA, k=K, R=R)
-    else:
-        release = mean(rows, rho=rho, unit="replace-one", confidence=None)
-        estimate = np.asarray(release.value)
-    return [float(np.linalg.norm(estimate - centre))]
+        many = theory.hard_instance("one-hot", n=RECORDS, k=k, signs=signs, **numbers)
+        rows, centre = many.sample(RECORDS, rng), np.asarray(many.mean)
+    release = mean(rows, unit="replace-one", confidence=None, **numbers)
+    estimates = mean_ball(rows, budget, alpha=ALPHA, k=k, R=R), np.asarray(release.value)
+    return [float(np.linalg.norm(estimate - centre)) for estimate in estimates]
 
 
-def ball_noise(d: int, rho: float) -> float:
+def _ordinary(rng: Generator, *, rho: float, d: int) -> Sequence[float]:
+    # Independent coordinates of variance 1: the mean is 0, every direction has variance 1.
+    rows = theory.law("t", nu=3, k=2).sample(RECORDS * d, rng).reshape(RECORDS, d)
+    release = mean(rows, rho=rho, unit="replace-one", confidence=None)
+    estimates = mean_ball(rows, zcdp(rho), alpha=ALPHA, k=2, R=R), np.asarray(release.value)
+    return [float(np.linalg.norm(estimate)) for estimate in estimates]
+
+
+def ball_noise(d: int, k: float, rho: float) -> float:
     """Return ``8 r sqrt(d)/(3 (n/2) sqrt(2 rho))``: the size of the noise on half of the rows.
 
-    >>> round(ball_noise(96, 0.01) / ball_noise(24, 0.01), 6)
+    >>> round(ball_noise(96, 2, 0.01) / ball_noise(24, 2, 0.01), 6)
     4.0
     """
-    radius = theory.ball_radius(ALPHA, d, K)
+    radius = theory.ball_radius(ALPHA, d, k)
     return 8 * radius * math.sqrt(d) / (3 * (RECORDS / 2) * math.sqrt(2 * rho))
 
 
-def conclude(errors: Mapping[tuple[str, str, float, int], Floats]) -> Section:
+def conclude(errors: Mapping[Key, Floats]) -> Section:
     """Fit the power of d, and compare with the bound on its own instance."""
-    measured = {key: root_mean_square(rows) for key, rows in errors.items()}
-    dimensions = sorted({d for *_, d in measured})
-    lines, checks, rows = [], [], []
-    for colour, (name, law, rho) in enumerate(dict.fromkeys(key[:3] for key in measured)):
-        points = [measured[name, law, rho, d] for d in dimensions]
-        power = fit_slope(dimensions, points)
-        rows.append([name, law, f"{rho:g}", *points, f"{power.value:.2f} ± {power.deviation:.2f}"])
-        label, values = f"{name}, {law}, rho = {rho:g}", [point.value for point in points]
-        lines.append(Line(label, dimensions, values, "o-", colour))
-        if law == HARD:
-            bounds = [theory.lower_bound(RECORDS, k=K, rho=rho, d=d) for d in dimensions]
-            holds = all(map(Measured.may_be_at_least, points, bounds))
-            checks.append(Check(f"{name} is not below the bound on its own instance", holds))
-        elif name == "paper.mean_ball":
-            expected, which = (1.0, "privacy") if rho == STRICT else (0.5, "sampling")
-            checks.append(
-                Check(
-                    f"the ball where {which} dominates: power of d {power.value:.2f}, theory "
-                    f"{expected:g} (within {TOLERANCE}, give or take two standard errors)",
-                    abs(power.value - expected) <= TOLERANCE + 2 * power.deviation,
-                )
-            )
-    bound = [theory.lower_bound(RECORDS, k=K, rho=STRICT, d=d) for d in dimensions]
-    noise = [ball_noise(d, STRICT) for d in dimensions]
-    rows.append(["lower bound", HARD, f"{STRICT:g}", *(f"{value:.3g}" for value in bound), ""])
-    lines += [
-        Line(f"the ball's noise, rho = {STRICT:g}", dimensions, noise, "--", 4),
-        Line(f"lower bound, rho = {STRICT:g}", dimensions, bound, ":", 6),
-    ]
-    return Section(
-        "Error against d for the ball",
-        [
-            f"Euclidean error on {RECORDS:,} rows with independent t(3) coordinates of variance 1, "
-            "and on the hard instance of the lower bound, whose records lie on the axes. The "
-            "radius of paper.mean_ball is a public multiple of sqrt(d), so its noise grows with d; "
-            "with plenty of budget the sampling error is left, which grows with sqrt(d). "
-            "tametail.mean, told nothing, chooses its own radius; on t(3) it may be below the "
-            "bound, which is about the worst law.",
-        ],
-        checks,
-        [Table(["estimator", "law", "rho", *(f"d = {d}" for d in dimensions), "power of d"], rows)],
-        [
+    rows: list[list[object]] = []
+    charts, checks = [], []
+    for notion in NOTIONS:
+        lines, points, floors = [], [], []
+        _, numbers = budget_of(notion, EPSILON)
+        for k in MOMENTS:
+            dimensions = _dimensions(errors, notion, k)
+            floor = [theory.lower_bound(RECORDS, k=k, d=d, **numbers) for d in dimensions]
+            for column, who in enumerate(WHO):
+                found = [
+                    root_mean_square(errors[notion, k, d][:, column, None]) for d in dimensions
+                ]
+                points += found
+                floors += floor
+                values = [point.value for point in found]
+                lines.append(Line(who, dimensions, values, "o-", column, f"k = {k}"))
+                rows += [
+                    [notion, k, who, d, point, f"{bound:.3g}", f"{point.value / bound:.1f}"]
+                    for d, point, bound in zip(dimensions, found, floor, strict=True)
+                ]
+            lines.append(Line("lower bound", dimensions, floor, ":", 6, f"k = {k}"))
+            if notion == "zCDP":
+                noise = [ball_noise(d, k, STRICT) for d in dimensions]
+                lines.append(Line("the ball's noise", dimensions, noise, "--", 0, f"k = {k}"))
+        checks.append(not_below(f"{notion}: no estimator", points, floors))
+        charts.append(
             Chart(
-                "dimensions",
-                f"The ball estimator against d, n = {RECORDS:,}",
+                f"dimensions-{notion.lower()}",
+                f"Error on the hard instances against d, n = {RECORDS:,}, {notion}, epsilon = "
+                f"{EPSILON:.3g}",
                 "number of columns d",
                 "root mean squared Euclidean error",
                 lines,
             )
+        )
+    powers, table, chart = _powers(errors)
+    head = ["notion", "k", "estimator", "d", "error", "lower bound", "error over bound"]
+    return Section(
+        "Error against d for the ball",
+        [
+            f"Euclidean error on {RECORDS:,} rows: on the hard instance of the lower bound in d "
+            "columns, whose records lie on the axes, and on rows with independent t(3) coordinates "
+            "of variance 1. The radius of paper.mean_ball is a public multiple of sqrt(d), so its "
+            "noise grows with d; with plenty of budget the sampling error is left, which grows "
+            "with sqrt(d). tametail.mean, told nothing, chooses its own radius.",
         ],
+        [*checks, *powers],
+        [table, Table(head, rows)],
+        [*charts, chart],
     )
+
+
+def _dimensions(errors: Mapping[Key, Floats], name: str, k: int) -> list[int]:
+    return sorted(d for found, moment, d in errors if (found, moment) == (name, k))
+
+
+def _powers(errors: Mapping[Key, Floats]) -> tuple[list[Check], Table, Chart]:
+    """Fit the power of d on t(3) coordinates."""
+    checks, rows, lines = [], [], []
+    for place, (rho, expected, which) in enumerate(
+        ((STRICT, 1.0, "privacy"), (LOOSE, 0.5, "sampling"))
+    ):
+        name = f"rho = {rho:g}"
+        dimensions = _dimensions(errors, name, 2)
+        for column, who in enumerate(WHO):
+            points = [root_mean_square(errors[name, 2, d][:, column, None]) for d in dimensions]
+            power = fit_slope(dimensions, points)
+            rows.append([who, f"{rho:g}", *points, power])
+            values, label = [point.value for point in points], f"{who}, {name}"
+            lines.append(Line(label, dimensions, values, "o-", 2 * place + column))
+            if column == 0:
+                what = f"the ball where {which} dominates: the power of d"
+                checks.append(has_power(what, power, expected, tolerance=0.1))
+    noise = [ball_noise(d, 2, STRICT) for d in dimensions]
+    lines.append(Line(f"the ball's noise, rho = {STRICT:g}", dimensions, noise, "--", 6))
+    chart = Chart(
+        "dimensions",
+        f"Error on t(3) coordinates against d, n = {RECORDS:,}",
+        "number of columns d",
+        "root mean squared Euclidean error",
+        lines,
+    )
+    head = ["estimator, t(3)", "rho", *(f"d = {d}" for d in dimensions), "power of d"]
+    return checks, Table(head, rows), chart

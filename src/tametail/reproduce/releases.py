@@ -15,10 +15,11 @@ def moment_releases(
     *,
     k: float,
     scale: float = 1.0,
+    within: float | None = None,
     unit: str = "replace-one",
     **budget: Unpack[Numbers],
 ) -> list[float]:
-    """Release the mean ``count`` times, told a moment and that the mean is within one scale.
+    """Release the mean ``count`` times, told a moment and where the mean is: within one scale.
 
     >>> len(moment_releases([2.0] * 1000, 2, k=2, scale=5.0, epsilon=1.0))
     2
@@ -28,7 +29,7 @@ def moment_releases(
             mean(
                 records,
                 tail=Moment(k, scale),
-                within=scale,
+                within=scale if within is None else within,
                 unit=unit,
                 missing="none",
                 confidence=None,

@@ -39,13 +39,17 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of a chart; measured ones have points, theory has none."""
+    """One line of a chart; measured ones have points, theory has none.
+
+    Lines of one ``panel`` are drawn together; lines of one label share an entry of the legend.
+    """
 
     label: str
     x: Sequence[float]
     y: Sequence[float]
     style: str = "o-"
     colour: int = 0
+    panel: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ Effort = Literal["tiny", "quick", "full"]
 SEED = 20_200_221
 
 #: A statement fails only if it is off by more than this many standard errors.
-SLACK = 4.0
+SLACK = 2.0
 
 Draw = Callable[["Generator"], Sequence[float]]
 

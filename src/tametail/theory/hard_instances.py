@@ -63,8 +63,10 @@ class TwoPoint:
         return two_point_moment(self.p, self.tau, k)
 
     def sample(self, n: int, rng: Generator) -> Floats:
-        """Return n independent draws."""
-        return np.where(rng.random(n) < self.p, self.tau, 0.0)
+        """Return n independent draws: a binomial number of atoms, at random places."""
+        records = np.zeros(n)
+        records[rng.choice(n, rng.binomial(n, self.p), replace=False, shuffle=False)] = self.tau
+        return records
 
 
 @dataclass(frozen=True)
