@@ -10,7 +10,7 @@ sampling would need millions for; but only for the questions that this run came 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -20,7 +20,9 @@ import numpy as np
 
 from tametail.doubles import to_key
 from tametail.mechanisms.dispatch import mechanism_for
+from tametail.mechanisms.groups import key_threshold
 from tametail.mechanisms.histograms import _noise as histogram_noise
+from tametail.mechanisms.histograms import _selection_is_better, count_keys, threshold
 from tametail.mechanisms.noise import add_laplace, gaussian_scale, laplace_scale
 from tametail.mechanisms.ranks import _scores
 from tametail.mechanisms.spherical import add_spherical, spherical_scale
@@ -46,6 +48,8 @@ class Losses:
     pure: list[float] = field(default_factory=list)
     rho: list[float] = field(default_factory=list)
     delta: float = 0.0
+    asked: set[type] = field(default_factory=set)
+    """The types of the questions that were weighed."""
 
     def part_of(self, stated: Budget) -> float:
         """Return the sum as a part of what is stated: above 1 the statement is wrong."""
@@ -61,6 +65,31 @@ class Losses:
         if self.rho:
             epsilon = zcdp_to_approx(rho, stated.delta - self.delta) if rho else 0.0
         return epsilon / stated.epsilon
+
+    def shown(
+        self, first: Mapping[Any, int], second: Mapping[Any, int], *, scale: float, least: int
+    ) -> None:
+        """Take note of counts with Laplace noise that are shown from ``least`` on.
+
+        Keys that both hold tell by their counts, others by being shown at all: the chance of that
+        is the delta, of whichever side has more to show.
+        """
+        shared = [key for key in first if first[key] and second.get(key)]
+        self.pure.append(sum(abs(first[key] - second[key]) for key in shared) / scale)
+        chances = []
+        for one, other in ((first, second), (second, first)):
+            alone = [one[key] for key in one if one[key] and not other.get(key)]
+            hidden = math.prod(1 - _chance(count, scale, least) for count in alone)
+            chances.append(1 - hidden)
+        self.delta += max(chances)
+
+
+def _chance(count: int, scale: float, least: int) -> float:
+    """Return the chance that discrete Laplace noise lifts a count to the threshold."""
+    ratio = math.exp(-1 / scale)
+    if least <= count:
+        return 1 - ratio ** (count - least + 1) / (1 + ratio)
+    return ratio ** (least - count) / (1 + ratio)
 
 
 class Meter:
@@ -105,11 +134,13 @@ class Meter:
         return Meter(*map(cut, self._engines), self._losses)
 
     def _weigh(self, query: Any, both: list[Any], cost: Budget, unit: Unit, mechanism: Any) -> None:
+        self._losses.asked.add(type(query))
         if isinstance(query, SumQuery):
             self._weigh_noise(query, both, cost, mechanism)
         elif isinstance(query, Keyed):
             parts = zip(query.parts, *both, strict=True)
             for part, one, other in parts:
+                self._losses.asked.add(type(part))
                 self._weigh_noise(part, [one, other], cost, mechanism_for(part, cost, unit))
         elif isinstance(query, KeyCounts):
             self._weigh_keys(query, both, cost)
@@ -117,7 +148,7 @@ class Meter:
             rate = mechanism.keywords["rate"]
             self._choice(float(rate) * _crowd_range(query, *both), cost)
         elif isinstance(query, Buckets):
-            self._weigh_buckets(both, cost, unit)
+            self._weigh_buckets(query, both, cost, unit)
         elif isinstance(query, Scores):
             gains = [a - b for a, b in zip(*both, strict=True)]
             rate = mechanism.keywords["rate"]
@@ -152,26 +183,27 @@ class Meter:
         else:
             self._losses.rho.append(far**2 / (2 * scale**2) if scale else math.inf)
 
-    def _weigh_buckets(self, both: list[Any], cost: Budget, unit: Unit) -> None:
+    def _weigh_buckets(self, query: Buckets, both: list[Any], cost: Budget, unit: Unit) -> None:
+        low, high = query.low, query.high
         keys = set(both[0]) | set(both[1])
         gains = [both[0].get(key, 0) - both[1].get(key, 0) for key in keys] + [0]
         if not any(gains):
             return
         if isinstance(cost, Approx):
             _, law = histogram_noise(cost, unit)
-            self._losses.pure.append(sum(map(abs, gains)) / float(law.scale))
-            hidden = any(not (both[0].get(key) and both[1].get(key)) for key in keys)
-            self._losses.delta += cost.delta if hidden else 0.0
+            least = threshold(cost, unit)
+            self._losses.shown(*both, scale=float(law.scale), least=least)
+            return
+        if not _selection_is_better(cost, unit, high - low + 1):  # the fullest of noisy counts
+            _, law = histogram_noise(cost, unit)
+            self._losses.rho.append(sum(gain**2 for gain in gains) / (2 * float(law.sigma) ** 2))
             return
         rate = float(exponential_rate(cost, monotone=unit.one_way))
         self._choice(rate * (max(gains) - min(gains)), cost)
 
     def _weigh_keys(self, query: KeyCounts, both: list[Any], cost: Any) -> None:
-        """Keys that both hold tell by their weights, others by being shown at all."""
-        shared = [key for key in both[0] if key in both[1]]
-        moved = sum(abs(both[0][key] - both[1][key]) for key in shared)
-        self._losses.pure.append(moved / laplace_scale(query.whole, cost.epsilon))
-        self._losses.delta += cost.delta if len(shared) < max(map(len, both)) else 0.0
+        scale = laplace_scale(query.whole, cost.epsilon)
+        self._losses.shown(*both, scale=scale, least=key_threshold(cost, query))
 
     def _choice(self, span: float, cost: Budget, halvings: int = 0) -> None:
         """Take note of a choice whose log-ratios lie in a range of this width."""
@@ -252,9 +284,36 @@ def opened(call: Callable[[Any], Any], data: Any) -> Any:
     with _doors(note):
         try:
             call(data)
-        except _OpenedError:
-            return found[0]
-    raise AssertionError("no data were opened")
+        except Exception:  # OpenDP makes an error of its own of whatever a measurement raises
+            if not found:
+                raise
+    return found[0]
+
+
+def measured_histogram(
+    first: Any, second: Any, budget: Budget, unit: Unit, universe: tuple[int, int] | None
+) -> Losses:
+    """Return what a histogram of one list of keys gives away about another.
+
+    It asks nobody, so it is weighed by the law of its own noise. What a universe's empty keys show
+    is that of counts of 0 with the same noise.
+    """
+    low, high = universe or (-math.inf, math.inf)
+    both = [
+        {key: count for key, count in count_keys(keys).items() if low <= key <= high}
+        for keys in (first, second)
+    ]
+    losses, (_, law) = Losses(), histogram_noise(budget, unit)
+    if universe is None:
+        least = threshold(budget, unit)
+        losses.shown(*both, scale=float(law.scale), least=least)
+        return losses
+    moved = [both[0].get(key, 0) - both[1].get(key, 0) for key in set(both[0]) | set(both[1])]
+    if isinstance(budget, Zcdp):
+        losses.rho.append(sum(step**2 for step in moved) / (2 * float(law.sigma) ** 2))
+    else:
+        losses.pure.append(sum(map(abs, moved)) / float(law.scale))
+    return losses
 
 
 def measured(call: Callable[[Any], Any], data: Any, neighbour: Any) -> tuple[Losses, Any]:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 import os
+import random
 from functools import partial
 from unittest import mock
 
 import numpy as np
 import pandas as pd
 import pytest
+from tests.registry import query_types
 
 import tametail as tt
 from tametail.privacy.unit import RECORD_UNITS
 from tametail.queries.column import DistanceSum, TailNodes
 from tametail.queries.query import Sensitivity
 
-from .meter import measured
+from .meter import measured, measured_histogram
 
 #: Pairs for each request; ``make audit`` takes more.
 PAIRS = int(os.environ.get("TAMETAIL_METER_PAIRS", "3"))
@@ -89,19 +91,56 @@ def test_the_means_of_several_columns(request_, budget, unit):
 
 
 SETTING = {"alpha": 0.5, "k": 2, "R": 1e6}
+NORMAL = {"R": 1e6, "deviation": 5.0}
+#: How many columns an estimator takes, under which budgets, and what else it is told.
 PAPER = {
-    "range_estimate": (1, BUDGETS, SETTING),
-    "mean_1d": (1, BUDGETS, SETTING | {"beta": 0.2}),
-    "mean_ball": (2, BUDGETS, SETTING),
+    tt.paper.range_estimate: (1, BUDGETS, SETTING),
+    tt.paper.mean_1d: (1, BUDGETS, SETTING | {"beta": 0.2}),
+    tt.paper.mean_ball: (2, BUDGETS, SETTING),
+    tt.paper.mean_tournament: (2, BUDGETS[:1], SETTING | {"alpha": 2.0, "beta": 0.2}),
+    tt.paper.related.karwa_vadhan: (1, BUDGETS, NORMAL),
+    tt.paper.related.coinpress: (1, BUDGETS[1:2], NORMAL),
 }
 
 
-@pytest.mark.parametrize("name", PAPER)
-def test_the_estimators_of_the_paper(name):
-    columns, budgets, setting = PAPER[name]
+@pytest.mark.parametrize("estimator", PAPER, ids=lambda estimator: estimator.__name__)
+def test_the_estimators_of_the_paper(estimator):
+    columns, budgets, setting = PAPER[estimator]
     for seed, budget in enumerate(budgets):
-        call = partial(getattr(tt.paper, name), budget=budget, **setting)
-        check(call, "replace-one", budget, columns, seed)
+        check(partial(estimator, budget=budget, **setting), "replace-one", budget, columns, seed)
+
+
+def test_no_estimator_of_the_paper_is_left_out():
+    rooms = (tt.paper, tt.paper.related)
+    named = {getattr(room, name) for room in rooms for name in room.__all__}
+    assert named - {tt.paper.related} == set(PAPER)
+
+
+@pytest.mark.parametrize("unit", RECORD_UNITS, ids=str)
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+@pytest.mark.parametrize("columns", [1, 3])
+def test_measurements_of_opendp(columns, budget, unit):
+    planned = tt.plan(n=400, budget=budget, unit=str(unit), dim=columns)
+    check(tt.as_opendp(planned), unit, budget, columns)
+
+
+KEYS = [0, 1, -1, 7, 10**30, -(2**70), None, math.nan, "7", 2.0, 2.5, math.inf]
+
+
+@pytest.mark.parametrize("unit", RECORD_UNITS, ids=str)
+@pytest.mark.parametrize(
+    ("budget", "universe"),
+    [*((budget, (-5, 2**80)) for budget in BUDGETS), (BUDGETS[2], None)],
+    ids=str,
+)
+def test_histograms(budget, universe, unit):
+    rng = random.Random(9)
+    for _ in range(10 * PAIRS):
+        rest = rng.choices(KEYS, k=rng.choice([0, 1, 40]))
+        one, other = rng.choices(KEYS, k=2)
+        first, second = [*rest, one], rest if unit.one_way else [*rest, other]
+        losses = measured_histogram(first, second, budget, unit, universe)
+        assert losses.part_of(budget) <= ROUNDING, losses
 
 
 def of_persons(rows):
@@ -153,6 +192,33 @@ def test_persons_in_many_groups(budget, each):
         call = partial(call, person="who", each=each)
         losses, _ = measured(call, pd.concat([rows, more]), rows)
         assert losses.part_of(budget) <= ROUNDING, losses
+
+
+def some_of_everything():
+    """Yield a public function, data and a neighbour, until every question has been asked."""
+    rng = np.random.default_rng(8)
+    column, rows = rng.lognormal(1, 1, 3000), rng.lognormal(1, 1, (3000, 3))
+    moment = {"tail": tt.Moment(2, 5.0), "within": 1e6}
+    for request in ({"epsilon": 1}, {"epsilon": 0.01, **moment}, {"epsilon": 100, **moment}):
+        yield partial(tt.mean, n=3000, **request), np.append(column, 1e9), column
+    for request in ({}, {"common": True}):
+        yield partial(tt.mean, rho=0.5, **request), rows, rows[1:]
+    frame = pd.DataFrame({"x": column, "key": "a", "who": np.arange(3000) // 3})
+    grouped = partial(tt.mean, column="x", by="key", epsilon=1, delta=1e-6)
+    yield grouped, frame, frame[1:]
+    yield partial(grouped, person="who"), frame, frame[3:]
+    for estimator, (columns, budgets, setting) in PAPER.items():
+        data = column if columns == 1 else rows[:, :columns]
+        other = data.copy()
+        other[0] = 1e9
+        yield partial(estimator, budget=budgets[-1], **setting), data, other
+
+
+def test_every_question_is_weighed():
+    asked = set()
+    for call, data, neighbour in some_of_everything():
+        asked |= measured(call, data, neighbour)[0].asked
+    assert asked == set(query_types())
 
 
 def test_the_meter_sees_nearly_all_of_what_is_spent():
