@@ -21,6 +21,7 @@ import pytest
 import tametail as tt
 from tametail import cli, notes
 from tametail.cli.words import in_options
+from tametail.engines.open import open_source
 from tametail.errors import ColumnError, DataError, ParameterError
 
 AMOUNTS = np.random.default_rng(4).lognormal(3, 0.5, 3000)
@@ -173,6 +174,28 @@ def test_a_line_of_json_too_long_is_one_missing_record(tmp_path, monkeypatch):
     path = tmp_path / "x.jsonl"
     path.write_text('{"x": 1}\n{"x": 2, "y": "' + "a" * 500 + '"}\n{"x": 3}\n')
     assert open_table(path, "x").answer(Count()) == (2, 1, 0)
+
+
+@pytest.mark.parametrize("name", ["x.arrow", "stream.arrow"])
+def test_a_file_that_is_truncated_while_it_is_read_is_an_error(tmp_path, name):
+    """Were it mapped into memory, the operating system would end the process."""
+    path, told = write(tmp_path, name), 0
+    for records in open_source(path).blocks([("amount", "number")], lambda _: None):
+        told += len(records["amount", "number"])
+        break
+    stream = open_source(path).blocks([("amount", "number")], lambda _: None)
+    os.truncate(path, path.stat().st_size // 3)
+    with pytest.raises(DataError, match="cannot be read as Arrow"):
+        list(stream)
+    assert told
+
+
+def test_an_arrow_file_without_a_batch_has_no_records(tmp_path):
+    path = tmp_path / "x.arrow"
+    with pa.ipc.new_file(path, pa.schema({"x": pa.float64(), "who": pa.string()})):
+        pass
+    for more in ({}, {"person": "who"}, {"by": "who", "keys": ["a"]}):
+        assert tt.mean(path, "x", epsilon=1, **more).guarantee.epsilon == 1
 
 
 @pytest.mark.parametrize("name", ["x.arrow", "x.feather", "x.parquet", "x.csv.zst"])

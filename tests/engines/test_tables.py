@@ -200,6 +200,15 @@ def test_a_file_without_names(tmp_path):
         open_table(path, "x", parse=Parse(header=False))
 
 
+@pytest.mark.parametrize("cell", ["9" * 200_000, '"' + "a,\n" * 60_000 + '"'])
+def test_a_long_cell_of_a_file_without_names_is_one_missing_cell(tmp_path, cell):
+    """The first rows are looked at to know how many columns there are, and are records."""
+    path = write(tmp_path / "x.csv", f'1,10\n2,"20"\n{cell},30\n')
+    (count,) = open_table(path, "1", parse=Parse(header=False)).answer(Count())[:1]
+    assert count == 3
+    assert numbers(write(tmp_path / "y.csv", '"1"\n\n"2"\n'), parse=Parse(header=False))[0] == 1
+
+
 def test_names_that_look_like_names_are_shown(tmp_path):
     path = write(tmp_path / "x.csv", "name,salary\nSmith,184000\n")
     with pytest.raises(ColumnError, match="did you mean 'salary'"):

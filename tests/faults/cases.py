@@ -50,6 +50,14 @@ def write_parquet(path: Path, rows: int) -> Path:
     return path
 
 
+def write_arrow(path: Path, rows: int) -> Path:
+    """Write a column of numbers, in batches and as they are: a reader could map them."""
+    table = pa.table({"x": np.random.default_rng(1).lognormal(size=rows)})
+    with pa.ipc.new_file(path, table.schema) as writer:
+        writer.write_table(table, max_chunksize=rows // 10)
+    return path
+
+
 def killed_while_reading(folder: Path, size: int) -> str:
     """Kill -9 a process at random moments: the data stay as they were, and nothing is left."""
     file = write_csv(folder / "data.csv", 50_000)
@@ -67,9 +75,10 @@ def killed_while_reading(folder: Path, size: int) -> str:
 def truncated_while_read(folder: Path, size: int) -> str:
     """Cut a file off while it is read: a release or an error of ours, never a crash."""
     ends: dict[int, int] = {}
+    kinds = {"csv": write_csv, "parquet": write_parquet, "arrow": write_arrow}
     for number in range(size):
-        write = (write_csv, write_parquet)[number % 2]
-        file = write(folder / ("data.csv", "data.parquet")[number % 2], 300_000)
+        kind = list(kinds)[number % len(kinds)]
+        file = kinds[kind](folder / f"data.{kind}", 300_000)
         process = subprocess.Popen([sys.executable, "-c", ONCE, str(file)], stderr=-1)
         time.sleep(random.uniform(0.2, 1.2))
         os.truncate(file, file.stat().st_size // 3)
@@ -156,7 +165,7 @@ def many_columns(folder: Path, size: int) -> str:
 #: Each fault, how long the tests try it and how long ``make faults`` does.
 CASES = {
     killed_while_reading: (2, 40),
-    truncated_while_read: (2, 40),
+    truncated_while_read: (3, 60),
     unreadable_file_in_a_folder: (4, 40),
     full_disk: (1, 10),
     many_releases: (200, 10_000),

@@ -38,6 +38,14 @@ PERSONS: tuple[Mutant, ...] = (
         tests=(f"{AGGREGATION}::TestIds::test_large_whole_numbers_are_no_floats",),
     ),
     Mutant(
+        name="persons-two-zeros",
+        why="Arrow tells -0.0 from 0.0: one person would be two, and a later one somebody else.",
+        file="engines/persons/ids.py",
+        old="doubles + 0.0",
+        new="doubles",
+        tests=(f"{AGGREGATION}::TestIds::test_zero_has_one_sign",),
+    ),
+    Mutant(
         name="persons-by-class-of-number",
         why="Whoever is 7 in one row and 7.0 in another would be two persons, protected by half.",
         file="engines/persons/ids.py",

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from tametail.doubles import LARGEST
 from tametail.engines.open import open_source
 from tametail.engines.persons.engine import PersonsEngine, Totals
+from tametail.engines.persons.ids import Persons
 from tametail.engines.persons.sums import ExactSums
 from tametail.engines.tables.computed import Selection
 from tametail.errors import ColumnError, ParameterError
@@ -153,6 +154,14 @@ class TestIds:
     def test_missing_ids_are_nobody(self):
         assert self.people(pa.array(["a", None, "a", None])) == 1
         assert self.people(pa.array([1.5, None, math.nan, 1.5])) == 1
+
+    @pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.float64()], ids=str)
+    def test_zero_has_one_sign(self, kind):
+        """Arrow tells -0.0 from 0.0, and Python does not: two in one chunk, and codes too few."""
+        persons = Persons()
+        first, later = ([0.0, -0.0, 5.0], [9.0, -0.0, 5.0])
+        assert persons.codes([pa.array(np.array(first), kind)]).tolist() == [0, 0, 1]
+        assert persons.codes([pa.array(np.array(later), kind)]).tolist() == [2, 0, 1]
 
     def test_more_chunks_tell_ids_apart(self):
         totals = Totals(1)

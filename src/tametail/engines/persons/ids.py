@@ -104,8 +104,8 @@ def _exact(column: pa.Array) -> pa.Array:
     if any(is_so(kind) for is_so in _TEXT):
         return column.cast(pa.large_binary())
     if pa.types.is_floating(kind):
-        doubles = column.cast(pa.float64())
-        return pa.array(doubles.to_numpy(zero_copy_only=False), from_pandas=True)
+        doubles = column.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        return pa.array(doubles + 0.0, from_pandas=True)  # Arrow would tell -0.0 from 0.0
     if pa.types.is_temporal(kind) and kind.bit_width in _TIMES:
         return column.view(_TIMES[kind.bit_width])
     return column

@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import csv
 import io
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
@@ -32,6 +33,9 @@ _ROWS_FOR_WIDTH = 1000
 
 #: Cells that are kept once they are parsed: 64 MB.
 _KEPT_CELLS = 1 << 23
+
+#: What a cell may hold beside what counts, and where a row ends.
+_QUOTED, _LINE_END = re.compile(rb'"[^"]*"'), re.compile(rb"\r\n?|\n")
 
 #: The same words whatever is in the row, which may be a record.
 _UNNAMED = (
@@ -223,24 +227,38 @@ class CsvTable:
         """
         try:
             with open_bytes(path) as file:
-                text = io.TextIOWrapper(
-                    decompressed(path, file),
-                    encoding=to_utf8.get(self._parse.encoding, self._parse.encoding),
-                    errors="replace",
-                    newline="",
-                )
-                rows = csv.reader(text, delimiter=self._delimiter(path))
+                stream = decompressed(path, file)
                 if self._parse.header is False:
-                    widths = Counter(len(row) for row in islice(rows, _ROWS_FOR_WIDTH) if row)
+                    widths = Counter(islice(self._widths(path, stream), _ROWS_FOR_WIDTH))
                     if widths:
                         return _Header([*map(str, range(most_frequent(widths)))], 0)
                 else:
-                    for count, names in enumerate(rows, start=1):
+                    for count, names in enumerate(self._read_names(path, stream), start=1):
                         if names:
                             return _Header(names, count)
         except UNREADABLE:
             raise unreadable(path, "CSV") from None
         raise DataError(f"{str(path)!r} is empty: a CSV file begins with the names of its columns.")
+
+    def _read_names(self, path: Path, stream: pa.NativeFile) -> Iterator[list[str]]:
+        text = io.TextIOWrapper(
+            stream,
+            encoding=to_utf8.get(self._parse.encoding, self._parse.encoding),
+            errors="replace",
+            newline="",
+        )
+        return csv.reader(text, delimiter=self._delimiter(path))
+
+    def _widths(self, path: Path, stream: pa.NativeFile) -> Iterator[int]:
+        """Yield how many cells each row has, but for empty ones.
+
+        These rows are records, and Python's reader would stop at one with a long cell.
+        """
+        delimiter = self._delimiter(path).encode()
+        for block in blocks(stream, self._parse, exact=True):
+            for row in _LINE_END.split(_QUOTED.sub(b"_", block)):
+                if row:
+                    yield row.count(delimiter) + 1
 
 
 def _are_names(cells: list[str], delimiter: str) -> bool:

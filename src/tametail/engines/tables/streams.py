@@ -23,7 +23,7 @@ import pyarrow as pa
 from tametail._shown import shown
 from tametail.engines.tables import Tell
 from tametail.engines.tables.blocks import open_bytes
-from tametail.engines.tables.files import UNREADABLE, unreadable
+from tametail.engines.tables.files import UNREADABLE, guarded, unreadable
 from tametail.engines.tables.frames import AnyName, pick_column
 from tametail.engines.tables.raw import Block, Cells, FrameSource, Role, Source, Wanted, texts
 from tametail.engines.text import objects_to_floats
@@ -42,7 +42,7 @@ class ArrowSource:
 
     def __init__(self, files: list[Path], parse: Parse | None) -> None:
         self._files, self._parse = files, parse
-        schemas = [_read(path, lambda reader: reader.schema) for path in files]
+        schemas = [_schema(path) for path in files]
         for path, schema in zip(files, schemas, strict=True):
             if not schema.equals(schemas[0]):
                 raise DataError(
@@ -58,21 +58,37 @@ class ArrowSource:
         return FrameSource(self.schema.empty_table(), self._parse).empty(wanted)
 
     def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
-        """Yield one block for each file; what is not compressed stays in the file."""
+        """Yield one block for each batch of a file, so that memory does not grow with it."""
         for number, path in enumerate(self._files):
-            table = _read(path, lambda reader: reader.read_all())
-            yield from FrameSource(table, self._parse).blocks(wanted, lambda _: None)
+            with _opened(path) as reader:
+                for batch in guarded(_batches(reader), path, "Arrow"):
+                    table = pa.Table.from_batches([batch])
+                    yield from FrameSource(table, self._parse).blocks(wanted, lambda _: None)
             tell((number + 1) / len(self._files))
 
 
-def _read(path: Path, what: Callable[[pa.RecordBatchReader], pa.Table]) -> pa.Table:
-    """Return something of an Arrow file, or say that it cannot be read."""
+def _schema(path: Path) -> pa.Schema:
+    with _opened(path) as reader:
+        return reader.schema
+
+
+def _opened(path: Path) -> pa.RecordBatchFileReader | pa.RecordBatchStreamReader:
+    """Open an Arrow file, or say that it cannot be read.
+
+    It is not mapped into memory: whoever truncated the file would end this process.
+    """
     for opened in (pa.ipc.open_file, pa.ipc.open_stream):
-        try:
-            return what(opened(pa.memory_map(str(path))))
-        except UNREADABLE:
-            continue
+        with suppress(*UNREADABLE):
+            return opened(pa.OSFile(str(path)))
     raise unreadable(path, "Arrow")
+
+
+def _batches(
+    reader: pa.RecordBatchFileReader | pa.RecordBatchStreamReader,
+) -> Iterator[pa.RecordBatch]:
+    if isinstance(reader, pa.RecordBatchFileReader):
+        return (reader.get_batch(place) for place in range(reader.num_record_batches))
+    return iter(reader)
 
 
 class JsonSource:
