@@ -131,6 +131,7 @@ SUITES = {
     "SparkGroups": ("engines/test_spark_persons.py", "open_groups(frame"),
     "SparkKeyed": ("engines/test_spark_persons.py", ".grouped("),
     "SparkPersonGroups": ("engines/test_spark_persons.py", 'person="who"'),
+    "ViewsTable": ("persons/test_aggregation.py", ".numbers(PersonMean())"),
     "PersonGroups": ("persons/test_groups.py", "PersonGroups("),
     "SqlColumn": ("sql/test_column.py", "SqlColumn"),
     "SqlTable": ("sql/test_rows.py", 'open_table(columns=["x", "y"], **'),

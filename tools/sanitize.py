@@ -29,6 +29,7 @@ TESTS = (
     "tests/engines/test_native.py",
     "tests/engines/test_accumulators.py",
     "tests/vectors/test_kernel.py",
+    "tests/persons/test_aggregation.py",
 )
 #: Tests that compile libraries of their own, or measure memory.
 LEFT_OUT = "not refused and not modes and not compiles and not numpy_further"

@@ -14,10 +14,10 @@ PERSONS: tuple[Mutant, ...] = (
         name="persons-float-sums",
         why="A float sum depends on the order of rows: without one person, others' rows change.",
         file="engines/persons/engine.py",
-        old="sums.add(whose, numbers[counted], len(self._persons))",
+        old="sums.add(codes, matrix[:, index], len(self._persons))",
         new=(
-            "sums.add(np.arange(len(self._persons)), np.bincount(whose, numbers[counted], "
-            "len(self._persons)), len(self._persons))"
+            "sums.add(np.arange(len(self._persons)), np.bincount(codes[codes >= 0], "
+            "np.nan_to_num(matrix[codes >= 0, index]), len(self._persons)), len(self._persons))"
         ),
         tests=(f"{AGGREGATION}::TestTotals::test_shuffled_decimals_keep_their_sums",),
     ),
@@ -28,6 +28,14 @@ PERSONS: tuple[Mutant, ...] = (
         old="encoded.indices.fill_null(NOBODY)",
         new="encoded.indices.fill_null(0)",
         tests=(f"{AGGREGATION}::TestTotals::{WITHOUT}",),
+    ),
+    Mutant(
+        name="persons-missing-whole-ids-are-somebody",
+        why="The same for ids that are whole numbers, which have a loop of their own.",
+        file="engines/kernels/_native.c",
+        old="if (codes[i] == NOBODY)\n            continue;",
+        new="if (codes[i] == NOBODY)\n            codes[i] = 0;",
+        tests=(f"{AGGREGATION}::TestIds::test_missing_ids_are_nobody",),
     ),
     Mutant(
         name="persons-whole-numbers-as-floats",
@@ -55,10 +63,10 @@ PERSONS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="persons-joined-columns",
-        why="('x', 'yz') and ('xy', 'z') are two persons.",
+        why="('x', 'yz') and ('xy', 'z') are two persons, and so are (1, 2) and (2, 1).",
         file="engines/persons/ids.py",
-        old="(keys[pair // len(others)], others[pair % len(others)])",
-        new="keys[pair // len(others)] + others[pair % len(others)]",
+        old="(codes << 32) + theirs",
+        new="codes + theirs",
         tests=(f"{AGGREGATION}::TestIds::test_columns_are_a_tuple",),
     ),
     Mutant(
@@ -68,6 +76,39 @@ PERSONS: tuple[Mutant, ...] = (
         old="encoded.dictionary.to_pylist()",
         new="[hash(key) % 3 for key in encoded.dictionary.to_pylist()]",
         tests=(f"{AGGREGATION}::TestIds::test_more_chunks_tell_ids_apart",),
+    ),
+    Mutant(
+        name="persons-by-their-slot",
+        why="Whole numbers whose slots are one are compared, all of their bits.",
+        file="engines/kernels/_native.c",
+        old="slots[2 * slot] != ids[i])",
+        new="(int32_t)slots[2 * slot] != (int32_t)ids[i])",
+        tests=(f"{AGGREGATION}::TestIds::test_large_whole_numbers_are_no_floats",),
+    ),
+    Mutant(
+        name="persons-truncated-by-position",
+        why="Which records are counted would follow from those of others that came before.",
+        file="engines/persons/engine.py",
+        old="codes = self._persons.codes(ids, more=self._waiting is None)",
+        new="codes = self._persons.codes(ids, more=self._waiting is None)\n"
+        "        codes[1000 - sum(int(each.counts.sum()) for each in self._sums):] = -1",
+        tests=(f"{AGGREGATION}::TestTotals::test_shuffled_decimals_keep_their_sums",),
+    ),
+    Mutant(
+        name="persons-who-wait-are-forgotten",
+        why="Whoever is beyond memory would be left out, and it is others who fill it.",
+        file="engines/persons/engine.py",
+        old="self._waiting.add(ids, matrix, codes == UNKNOWN)",
+        new="pass",
+        tests=(f"{AGGREGATION}::TestLittleMemory::test_the_totals_are_those_of_one_pass",),
+    ),
+    Mutant(
+        name="persons-wait-in-two-files",
+        why="Records of one person in two files would be two persons.",
+        file="engines/persons/spill.py",
+        old="mixed = (mixed ^ (own[places] * first)) * second",
+        new="mixed = (mixed ^ (own[places] * first) ^ places.astype(np.uint64)) * second",
+        tests=(f"{AGGREGATION}::TestLittleMemory::test_files_are_divided_again",),
     ),
     Mutant(
         name="persons-ascii-ids",

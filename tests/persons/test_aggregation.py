@@ -1,6 +1,7 @@
 """One row per person: a function of that person's records alone, in every order and every chunk."""
 
 import math
+import tempfile
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
 from fractions import Fraction
@@ -16,12 +17,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tametail.doubles import LARGEST
+from tametail.engines.kernels import native
 from tametail.engines.open import open_source
+from tametail.engines.persons import spill
 from tametail.engines.persons.engine import PersonsEngine, Totals
 from tametail.engines.persons.ids import Persons
 from tametail.engines.persons.sums import ExactSums
+from tametail.engines.tables import raw
 from tametail.engines.tables.computed import Selection
-from tametail.errors import ColumnError, ParameterError
+from tametail.errors import ColumnError, DataError, ParameterError
 from tametail.queries.persons import PersonMean, PersonResidual, PersonRows
 
 NUMBERS = st.floats(allow_nan=True, allow_infinity=True) | st.sampled_from(
@@ -69,15 +73,17 @@ def engine(data, person="who", column="x", where=None):
     return PersonsEngine(Selection(open_source(data), [column], where, ids))
 
 
-def rows_of(records, cuts=()):
+def rows_of(records, cuts=(), limit=None):
     """Return T(D), sorted: bits of the sum, and the count, of every person."""
-    totals = Totals(1)
+    totals = Totals(1, limit=limit)
     for part in np.split(np.arange(len(records)), sorted(cuts)):
         names = pa.array([records[i][0] for i in part], pa.string())
         numbers = np.array([records[i][1] for i in part], dtype=np.float64)
         totals.add(numbers[:, np.newaxis], [names])
     sums, counts, _ = totals.read()
-    return sorted(zip(sums[:, 0].view(np.int64).tolist(), counts[:, 0].tolist(), strict=True))
+    return sorted(
+        zip(sums[:, 0].copy().view(np.int64).tolist(), counts[:, 0].tolist(), strict=True)
+    )
 
 
 class TestTotals:
@@ -109,6 +115,63 @@ class TestTotals:
     def test_more_persons_come_with_later_chunks(self):
         records = [(str(i % 50), 1.0 + i) for i in range(400)]
         assert rows_of(records, range(0, 400, 7)) == rows_of(records)
+
+
+class TestLittleMemory:
+    """With hardly any memory records wait in files, and the totals are the same."""
+
+    @settings(max_examples=25, deadline=None)
+    @given(records=RECORDS, data=st.data())
+    def test_the_totals_are_those_of_one_pass(self, records, data):
+        shuffled = data.draw(st.permutations(records))
+        cuts = data.draw(st.lists(st.integers(0, len(records)), min_size=1, max_size=4))
+        assert rows_of(shuffled, cuts, limit=0) == rows_of(records)
+
+    @pytest.mark.parametrize("ids", ["text", "whole", "both"])
+    def test_files_are_divided_again(self, ids, monkeypatch, tmp_path):
+        monkeypatch.setattr(spill, "_FILES", 2)
+        monkeypatch.setattr(spill, "_ROWS", 500)
+        who = np.random.default_rng(2).integers(0, 3_000, 20_000)
+        text = pa.array([f"Müller {i}" for i in (who // 50 if ids == "both" else who)])
+        columns = {"text": text, "whole": pa.array(who * 2**40), "site": pa.array(who % 50)}
+        person = ["text", "site"] if ids == "both" else [ids]
+        x = np.random.default_rng(3).normal(size=len(who)).round(2)
+        pq.write_table(pa.table({**columns, "x": x}), tmp_path / "a.parquet", row_group_size=500)
+        monkeypatch.setattr(raw, "_ROWS", 500)
+        expected = rows_in(engine(tmp_path / "a.parquet", person, where="x < 1"))
+        # A batch of 500 goes beyond this, so that every file waits again, several times.
+        monkeypatch.setenv("TAMETAIL_MEMORY", "50 KB")
+        monkeypatch.setenv("TMPDIR", str(tmp_path / "scratch"))
+        (tmp_path / "scratch").mkdir()
+        monkeypatch.setattr(tempfile, "tempdir", None)
+        found = engine(tmp_path / "a.parquet", person, where="x < 1")
+        assert rows_in(found) == expected
+        assert found.size == len(set(who))
+        assert isinstance(found._totals.sums.base, np.memmap)
+        assert not list((tmp_path / "scratch").iterdir())
+
+    def test_a_size_is_said_in_words(self, monkeypatch):
+        monkeypatch.setenv("TAMETAIL_MEMORY", "2gb")
+        assert spill.memory_limit() == 2 * 10**9
+        monkeypatch.setenv("TAMETAIL_MEMORY", "much")
+        with pytest.raises(ParameterError, match="500MB"):
+            spill.memory_limit()
+
+    def test_a_full_folder_is_said_without_a_word_of_the_records(self, monkeypatch):
+        def full():
+            raise OSError("no space for Müller")
+
+        monkeypatch.setattr(spill, "scratch", full)
+        with pytest.raises(DataError, match="TMPDIR") as caught:
+            rows_of([(str(i), 1.0) for i in range(40)], [20], limit=0)
+        assert "Müller" not in str(caught.value)
+        assert caught.value.__context__ is None
+
+
+def rows_in(engine):
+    """Return T(D) of an engine, sorted."""
+    columns = [engine.numbers(view) for view in (PersonResidual(0.0), PersonRows())]
+    return sorted(zip(*(np.nan_to_num(each, nan=-1e9).tolist() for each in columns), strict=True))
 
 
 class TestExactSums:
@@ -147,13 +210,22 @@ class TestIds:
 
     def test_large_whole_numbers_are_no_floats(self):
         assert self.people(pa.array([2**53, 2**53 + 1, 2**63 - 1, 2**63 - 2])) == 4
+        many = np.arange(5_000) << 40  # of which tables of slots see the lowest bits alike
+        assert self.people(pa.array([*many.tolist(), None, *many.tolist()])) == 5_000
 
     def test_text_is_its_bytes(self):
         assert self.people(pa.array(["Müller", "Möller", "müller", "M\u0075\u0308ller"])) == 4
 
+    def test_ids_that_are_numbered_by_numpy_alone(self, monkeypatch):
+        monkeypatch.setattr(native, "library", lambda: None)
+        self.test_large_whole_numbers_are_no_floats()
+        self.test_columns_are_a_tuple()
+        self.test_zero_has_one_sign(pa.float64())
+
     def test_missing_ids_are_nobody(self):
         assert self.people(pa.array(["a", None, "a", None])) == 1
         assert self.people(pa.array([1.5, None, math.nan, 1.5])) == 1
+        assert self.people(pa.array([7, None, 7, None])) == 1
 
     @pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.float64()], ids=str)
     def test_zero_has_one_sign(self, kind):
@@ -168,7 +240,7 @@ class TestIds:
         for start in (0, 5):
             names = pa.array([str(number) for number in range(start, start + 10)])
             totals.add(np.ones((10, 1)), [names])
-        assert totals.read()[1][:, 0].tolist() == [1] * 5 + [2] * 5 + [1] * 5
+        assert totals.read().counts[:, 0].tolist() == [1] * 5 + [2] * 5 + [1] * 5
 
     def test_columns_are_a_tuple(self):
         frame = pa.table({"a": ["x", "xy", None, "x"], "b": ["yz", "z", "z", None], "x": [1.0] * 4})

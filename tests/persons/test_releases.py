@@ -165,6 +165,8 @@ def test_wrong_arguments_are_refused(arguments, message):
 
 def test_data_without_columns_have_no_persons():
     with pytest.raises(ParameterError, match="no named columns"):
+        tt.mean(np.array([1.0, 2.0]), "x", epsilon=1, person="who")
+    with pytest.raises(ParameterError, match="a list of paths"):
         tt.mean([1.0, 2.0], "x", epsilon=1, person="who")
     with pytest.raises(ParameterError, match="a column is named"):
         tt.mean(VISITS, epsilon=1, person="patient")

@@ -132,7 +132,7 @@ class KeyedEngine(LocalEngine):
     >>> engine = KeyedEngine.of(np.array([[1.0], [2.0], [4.0]]), np.array([1, 0, 1]), 2, ("0",))
     >>> from tametail.queries.groups import Cells
     >>> engine.answer(Keyed((Cells((0.0, 2.0)), Cells((0.0, 2.0)))))
-    [(0, 1, 0), (0, 1, 1)]
+    [(0, 0, 1), (0, 1, 1)]
     """
 
     _parts: list[Floats]

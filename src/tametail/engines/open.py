@@ -149,7 +149,7 @@ def _select_in_spark(
     _check_no_parse(parse)
     selection = SparkSelection(frame, names, where, _people(person))
     if person is None:
-        return _open_spark(selection.values, names, None)
+        return _open_spark(selection.values, names, None, selection.left_out)
     return SparkPersons(selection)
 
 
@@ -289,15 +289,20 @@ def _is_name(name: object) -> bool:
     return isinstance(name, str) or (isinstance(name, Integral) and abs(int(name)) < 1 << 63)
 
 
-def _open_spark(frame: DataFrame, names: list[str] | None, parse: Parse | None) -> Engine:
+def _open_spark(
+    frame: DataFrame,
+    names: list[str] | None,
+    parse: Parse | None,
+    left_out: DataFrame | None = None,
+) -> Engine:
     _check_no_parse(parse)
     if names is None or len(names) == 1:
         from tametail.engines.spark.column import SparkEngine
 
-        return SparkEngine(frame, None if names is None else names[0])
+        return SparkEngine(frame, None if names is None else names[0], left_out)
     from tametail.engines.spark.table import SparkTableEngine
 
-    return SparkTableEngine(frame, names)
+    return SparkTableEngine(frame, names, left_out)
 
 
 def _check_no_parse(parse: Parse | None) -> None:

@@ -13,7 +13,7 @@
 #endif
 
 /* Must be native.VERSION: raised whenever a loop means something else, or has other arguments. */
-enum { VERSION = 5 };
+enum { VERSION = 6 };
 
 int64_t tametail_version(void) { return VERSION; }
 
@@ -366,4 +366,109 @@ void tametail_beyond(const double *rows, int64_t size, int64_t dim, const double
     modes before = begin();
     beyond(rows, size, dim, centres, base, edges, width, counts);
     end(before);
+}
+
+/* --- persons: doubles as integers in words of 32 bits, and ids as codes. Integers only. */
+
+enum { NOBODY = -1, UNKNOWN = -2 };
+
+/* The bits of a number, an infinity as the largest double; -1 for what is no number. */
+static inline int64_t finite_bits(double value)
+{
+    const int64_t infinite = 0x7FFll << 52;
+    int64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    int64_t size = bits & INT64_MAX;
+    if (size > infinite)
+        return -1;
+    return size == infinite ? infinite - 1 : size;
+}
+
+static inline int64_t place_of(int64_t size)
+{
+    int64_t field = size >> 52;
+    return field > 1 ? field - 1 : 0;
+}
+
+/* Mark the words that the numbers of persons begin in, and the two after each. */
+void tametail_words(const int64_t *codes, const double *values, int64_t size, int64_t *used)
+{
+    for (int64_t i = 0; i < size; i++) {
+        int64_t bits = finite_bits(values[i]);
+        if (codes[i] >= 0 && bits >= 0)
+            used[place_of(bits) / 32] = 1;
+    }
+}
+
+/* Add the digits of every number, and 1 to the count, to the row of its person. A row has a count
+ * first; slots say where in it a word is. */
+void tametail_digits(const int64_t *codes, const double *values, int64_t size,
+                     const int64_t *slots, int64_t width, int64_t *table)
+{
+    for (int64_t i = 0; i < size; i++) {
+        int64_t bits = finite_bits(values[i]);
+        if (codes[i] < 0 || bits < 0)
+            continue;
+        uint64_t mantissa = bits & ((1ll << 52) - 1);
+        if (bits >> 52)
+            mantissa |= 1ull << 52;
+        int64_t place = place_of(bits), sign = signbit(values[i]) ? -1 : 1;
+        uint64_t low = (mantissa & UINT32_MAX) << (place % 32);
+        uint64_t high = ((mantissa >> 32) << (place % 32)) + (low >> 32);
+        int64_t *row = table + codes[i] * width;
+        const int64_t *at = slots + place / 32;
+        row[0]++;
+        row[at[0]] += sign * (int64_t)(low & UINT32_MAX);
+        row[at[1]] += sign * (int64_t)(high & UINT32_MAX);
+        row[at[2]] += sign * (int64_t)(high >> 32);
+    }
+}
+
+static inline uint64_t slot_of(int64_t id, uint64_t factor, int64_t bits)
+{
+    return (((uint64_t)id ^ ((uint64_t)id >> 32)) * factor) >> (64 - bits);
+}
+
+/* Give ids their codes, from row `from` on, in a table of 2^bits slots: an id, and its code plus 1.
+ * Rows of nobody are marked before. A new id gets the next code while there are fewer than `most`;
+ * then the loop stops, and returns the row, or, if no more are wanted, the id is unknown. */
+int64_t tametail_number(const int64_t *ids, int64_t *codes, int64_t from, int64_t size,
+                        uint64_t factor, int64_t bits, int64_t *slots, int64_t *count, int64_t most,
+                        int64_t more)
+{
+    const uint64_t mask = (1ull << bits) - 1;
+    for (int64_t i = from; i < size; i++) {
+        if (codes[i] == NOBODY)
+            continue;
+        uint64_t slot = slot_of(ids[i], factor, bits);
+        while (slots[2 * slot + 1] && slots[2 * slot] != ids[i])
+            slot = (slot + 1) & mask;
+        if (!slots[2 * slot + 1]) {
+            if (!more) {
+                codes[i] = UNKNOWN;
+                continue;
+            }
+            if (*count >= most)
+                return i;
+            slots[2 * slot] = ids[i];
+            slots[2 * slot + 1] = ++*count;
+        }
+        codes[i] = slots[2 * slot + 1] - 1;
+    }
+    return size;
+}
+
+/* Move the ids of a table to a larger one, which is empty. */
+void tametail_renumber(const int64_t *slots, int64_t bits, int64_t *larger, int64_t more,
+                       uint64_t factor)
+{
+    const uint64_t mask = (1ull << more) - 1;
+    for (int64_t old = 0; old < 1ll << bits; old++)
+        if (slots[2 * old + 1]) {
+            uint64_t slot = slot_of(slots[2 * old], factor, more);
+            while (larger[2 * slot + 1])
+                slot = (slot + 1) & mask;
+            larger[2 * slot] = slots[2 * old];
+            larger[2 * slot + 1] = slots[2 * old + 1];
+        }
 }

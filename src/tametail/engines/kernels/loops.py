@@ -66,6 +66,12 @@ class Loops(Protocol):
         ``seen`` has a row for each column. Missing cells reach none.
         """
 
+    def words_of(self, codes: Counts, values: Floats) -> Counts:
+        """Return the words in which numbers of persons have digits, in their order."""
+
+    def add_digits(self, codes: Counts, values: Floats, slots: Counts, table: Counts) -> None:
+        """Add the digits of numbers to the rows of their persons."""
+
     def binning(self, centre: float) -> Binning:
         """Return what adds chunks to a profile."""
 

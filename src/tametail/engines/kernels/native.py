@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, cast
@@ -22,7 +23,7 @@ from tametail.engines.kernels.loops import Binning, Inside, Loops, RowMap
 from tametail.queries.rows import Ball
 
 #: Of the C source that this module knows how to call.
-VERSION: Final = 5
+VERSION: Final = 6
 
 _FOLDER = Path(__file__).parent
 
@@ -84,6 +85,11 @@ class Compiled:
         )
         self.norms = declare("norms", None, [*ball, address, address])
         self.ball = declare("ball", number, [*ball, real, *[address] * 4])
+        self.words = declare("words", None, [address, address, number, address])
+        self.digits = declare("digits", None, [address, address, number, address, number, address])
+        table = [bands, number, address, address, number, number]
+        self.numbered = declare("number", number, [address, address, number, number, *table])
+        self.renumbered = declare("renumber", None, [address, number, address, number, bands])
 
     def count_present(self, chunk: Floats) -> int:
         """Count the values that are not NaN."""
@@ -115,6 +121,34 @@ class Compiled:
         places = [_address(part) for part in (centres, base, edges)]
         self.beyond(_address(rows), len(rows), dim, *places, width, _address(seen))
 
+    def words_of(self, codes: Counts, values: Floats) -> Counts:
+        """Return the words of :func:`plain.words_of`."""
+        values, codes = _plain(values), np.ascontiguousarray(codes)
+        used = np.zeros(plain.WORDS, dtype=np.int64)
+        self.words(_address(codes), _address(values), codes.size, _address(used))
+        words = np.flatnonzero(used)
+        return np.unique(np.concatenate([words, words + 1, words + 2]))
+
+    def add_digits(self, codes: Counts, values: Floats, slots: Counts, table: Counts) -> None:
+        """Add to the table of :func:`plain.add_digits`."""
+        values, codes = _plain(values), np.ascontiguousarray(codes)
+        places = _address(slots), table.shape[1], _address(table)
+        self.digits(_address(codes), _address(values), codes.size, *places)
+
+    def number(self, ids: Counts, codes: Counts, done: int, slots: Slots, *, more: bool) -> int:
+        """Give ids their codes from row ``done`` on; return how far there was room for new ones."""
+        most = len(slots.table) // 2
+        return self.numbered(
+            _address(ids), _address(codes), done, len(ids), slots.factor, slots.bits,
+            _address(slots.table), _address(slots.count), most, more,
+        )  # fmt: skip
+
+    def renumber(self, slots: Slots, larger: Slots) -> None:
+        """Move ids and codes to a larger table, which is empty."""
+        self.renumbered(
+            _address(slots.table), slots.bits, _address(larger.table), larger.bits, slots.factor
+        )
+
     def binning(self, centre: float) -> CompiledBinning:
         """Return what adds chunks to a profile."""
         return CompiledBinning(self, centre)
@@ -122,6 +156,22 @@ class Compiled:
     def row_map(self, ball: Ball) -> CompiledRowMap:
         """Return what maps rows."""
         return CompiledRowMap(self, ball)
+
+
+@dataclass(slots=True)
+class Slots:
+    """A table of whole ids and their codes; where an id lies depends on a secret factor."""
+
+    factor: int
+    bits: int
+    count: Counts
+    table: Counts
+
+    @classmethod
+    def empty(cls, factor: int, bits: int, count: Counts | None = None) -> Slots:
+        """Return a table of 2**bits slots, each an id and its code plus 1."""
+        table = np.zeros((1 << bits, 2), dtype=np.int64)
+        return cls(factor, bits, np.zeros(1, dtype=np.int64) if count is None else count, table)
 
 
 @lru_cache(maxsize=4)
@@ -229,7 +279,24 @@ def agrees(compiled: Compiled) -> bool:
     signalling = np.array([0x7FF0000000000001], dtype=np.uint64).view(np.float64)
     values = np.concatenate([_HARD, signalling, _HARD[::-1], _HARD[3:]])
     results = (_results(compiled, values), _results(plain, values))
-    return all(np.array_equal(one, other) for one, other in zip(*results, strict=True))
+    same = all(np.array_equal(one, other) for one, other in zip(*results, strict=True))
+    return same and _numbers_exactly(compiled)
+
+
+def _numbers_exactly(compiled: Compiled) -> bool:
+    """Say whether ids get their codes: each its own, also when the table is made larger."""
+    different = [0, -1, 1, 2**63 - 1, -(2**63), 2**32, 2**53, 2**53 + 1, 1 << 40, 3 << 40]
+    ids, codes = np.array([*different, *different]), np.zeros(20, dtype=np.int64)
+    codes[3] = -1  # nobody
+    small = Slots.empty(0x9E3779B97F4A7C15, bits=3)
+    done = compiled.number(ids, codes, 0, small, more=True)
+    larger = Slots.empty(small.factor, 5, small.count)
+    compiled.renumber(small, larger)
+    last = compiled.number(ids, codes, done, larger, more=True)
+    others = np.zeros(2, dtype=np.int64)
+    compiled.number(np.array([7, 1]), others, 0, larger, more=False)
+    expected = [0, 1, 2, -1, *range(3, 9), 0, 1, 2, 9, *range(3, 9), -2, 2]
+    return (done, last) == (5, 20) and [*codes.tolist(), *others.tolist()] == expected
 
 
 def _results(loops: Loops, values: Floats) -> list[npt.ArrayLike]:
@@ -253,7 +320,17 @@ def _results(loops: Loops, values: Floats) -> list[npt.ArrayLike]:
     seen = np.zeros((5, 4), dtype=np.int64)
     loops.count_beyond(cells, np.array(ball.centres), np.array([0.3, 2.0, 2.0**60]), seen)
     found.append(seen[:, 1:])
-    return found
+    return [*found, *_totals(loops, values)]
+
+
+def _totals(loops: Loops, values: Floats) -> list[npt.ArrayLike]:
+    """Return the totals of three persons, and of nobody, and the words that they are in."""
+    codes = np.arange(values.size) % 4 - 1
+    words = loops.words_of(codes, values)
+    slots, table = np.zeros(plain.WORDS, dtype=np.int64), np.zeros((3, len(words) + 1), np.int64)
+    slots[words] = 1 + np.arange(len(words))
+    loops.add_digits(codes, values, slots, table)
+    return [words, table]
 
 
 def _plain(chunk: Floats) -> Floats:

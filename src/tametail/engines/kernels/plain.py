@@ -11,6 +11,7 @@ from typing import Final
 
 import numpy as np
 
+from tametail.doubles import LARGEST
 from tametail.engines.kernels.accumulator import CHUNK, Counts, Floats
 from tametail.engines.kernels.loops import Inside
 from tametail.queries.rows import MOST_ROWS, Ball
@@ -18,6 +19,11 @@ from tametail.queries.rows import MOST_ROWS, Ball
 #: Bins of a profile: the top 16 bits of a double. Bits that follow, and are added up.
 BINS: Final = 1 << 16
 REST_BITS: Final = 28
+
+#: Bits of a word of an exact sum, and how many words there can be: the largest double has its
+#: highest bit in word 65.
+WORD_BITS: Final = 32
+WORDS: Final = 68
 
 #: Cells of a chunk of rows: few enough for the cache, and many enough for NumPy.
 CHUNK_CELLS = 1 << 17
@@ -216,3 +222,51 @@ def into_ball(ticks: Floats, radius: int, order: int) -> Counts:
 def _integer_norms(rows: Counts, order: int) -> Counts:
     norms: Counts = np.abs(rows).sum(axis=1) if order == 1 else np.einsum("ij,ij->i", rows, rows)
     return norms
+
+
+# --- persons
+
+
+def words_of(codes: Counts, values: Floats) -> Counts:
+    """Return the words in which numbers of persons have digits, in their order."""
+    first, _ = taken_apart(_clipped(values[(codes >= 0) & ~np.isnan(values)]))
+    words = np.unique(first)
+    return np.unique(np.concatenate([words, words + 1, words + 2]))
+
+
+def add_digits(codes: Counts, values: Floats, slots: Counts, table: Counts) -> None:
+    """Add the digits of every number, and 1 to the count, to the row of its person.
+
+    A row of the table has a count first; ``slots`` say where in it a word is. NaN and negative
+    codes are left out.
+    """
+    kept = (codes >= 0) & ~np.isnan(values)
+    whose = codes[kept]
+    first, digits = taken_apart(_clipped(values[kept]))
+    cells, rows = table.reshape(-1), whose * table.shape[1]
+    np.add.at(cells, rows, 1)
+    for offset, each in enumerate(digits):
+        np.add.at(cells, rows + slots[first + offset], each)
+
+
+def _clipped(values: Floats) -> Floats:
+    clipped: Floats = np.clip(values, -LARGEST, LARGEST)
+    return clipped
+
+
+def taken_apart(numbers: Floats) -> tuple[Counts, tuple[Counts, Counts, Counts]]:
+    """Return the lowest word of every number, and its digits in that and in the next two.
+
+    The 53 bits of a number, moved by up to 31, fill at most 84 bits: two words and 20 bits.
+    """
+    bits = np.ascontiguousarray(numbers).view(np.int64)
+    field = (bits >> 52) & 0x7FF
+    mantissa = (bits & ((1 << 52) - 1)) | (np.int64(1) << 52) * (field > 0)
+    place = np.maximum(field, 1) - 1
+    shift, sign = (place % WORD_BITS).astype(np.uint64), np.where(bits < 0, -1, 1)
+    digit = np.uint64((1 << WORD_BITS) - 1)
+    low = (mantissa.astype(np.uint64) & digit) << shift
+    high = ((mantissa >> WORD_BITS).astype(np.uint64) << shift) + (low >> np.uint64(WORD_BITS))
+    words = low & digit, high & digit, high >> np.uint64(WORD_BITS)
+    one, two, three = (word.astype(np.int64) * sign for word in words)
+    return place // WORD_BITS, (one, two, three)

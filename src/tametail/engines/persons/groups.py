@@ -17,8 +17,11 @@ import numpy.typing as npt
 
 from tametail.doubles import LARGEST
 from tametail.engines.cells import Floats
-from tametail.engines.persons.engine import PersonsEngine
+from tametail.engines.local import LocalEngine
+from tametail.engines.persons.engine import Found, PersonsEngine
 from tametail.engines.persons.sums import ExactSums
+from tametail.engines.tables.later import LaterTable
+from tametail.engines.tables.memory import MatrixTable
 from tametail.queries.groups import (
     MOST_TICKS,
     SQUARE_BITS,
@@ -75,16 +78,13 @@ class PersonGroups(PersonsEngine):
         return self._names
 
     @cached_property
-    def _totals(self) -> tuple[Floats, Integers, None]:
-        sums = np.zeros((self._size, len(self._names)))
-        counts = np.zeros(sums.shape, dtype=np.int64)
-        for index in range(len(self._names)):
-            numbers = self._numbers[:, index]
-            present = ~np.isnan(numbers)
-            sums[:, index], counts[:, index] = _totals_of(
-                self._persons[present], numbers[present], self._size
-            )
-        return sums, counts, None
+    def _totals(self) -> Found:
+        totals = [
+            _totals_of(self._persons, self._numbers[:, index], self._size)
+            for index in range(len(self._names))
+        ]
+        sums, counts = zip(*totals, strict=True)
+        return Found(np.column_stack(sums), np.column_stack(counts), None)
 
     def _pairs_of(self, column: int) -> Pairs:
         """Return the totals of each person in each group."""
@@ -107,17 +107,24 @@ class PersonGroups(PersonsEngine):
                 found = sums - vector.ratio * counts
             return np.clip(found, -LARGEST, LARGEST)
 
-    def numbers(self, view: View) -> Floats:
+    def view(self, view: View) -> LocalEngine:
+        """Return an engine over one number for each person; lengths are computed once."""
+        if not isinstance(view, PersonNorm):
+            return super().view(view)
+        name = (self.columns[view.column],)
+        return LocalEngine(LaterTable(name, lambda: MatrixTable(self.numbers(view), name)))
+
+    def numbers(self, view: View, start: int = 0, stop: int | None = None) -> Floats:
         """Return a number for each person; lengths are exact sums, rounded once."""
         if not isinstance(view, PersonNorm):
-            return super().numbers(view)
+            return super().numbers(view, start, stop)
         with np.errstate(all="ignore"):
             sizes = np.abs(self._vector(view.vector))
             sizes = sizes * sizes if view.order == 2 else sizes
             persons = self._pairs(view.vector.column).persons
             sums, counts = _totals_of(persons, sizes, self._size)
             lengths = np.sqrt(sums) if view.order == 2 else sums
-        return np.where(counts > 0, lengths, np.nan)
+        return np.where(counts > 0, lengths, np.nan)[start:stop]
 
     def answer(self, query: Query[object]) -> Exact:
         """Return sums of scaled vectors; any other question is about the persons' means."""
@@ -173,7 +180,7 @@ def _totals_of(places: Integers, numbers: Floats, size: int) -> tuple[Floats, In
     """Return exact sums, rounded once, and numbers of records."""
     sums = ExactSums()
     sums.add(places, numbers, size)
-    return sums.read(), np.bincount(places, minlength=size)
+    return sums.read(), sums.counts
 
 
 def weigh_keys(persons: Integers, keys: Integers, count: int, query: KeyCounts) -> Integers:

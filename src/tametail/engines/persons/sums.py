@@ -12,12 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from tametail.doubles import LARGEST
+from tametail.engines.kernels import native
+from tametail.engines.kernels.plain import WORD_BITS, WORDS
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 #: Bits of a word, and the digits that it holds once carries are done.
-BITS = 32
+BITS = WORD_BITS
 DIGITS = (1 << BITS) - 1
 
 #: The exponent of the least bit of word 0: the smallest double.
@@ -26,81 +28,88 @@ LEAST_EXPONENT = -1074
 #: Digits of the words that a double is read from: 65 bits or more, of which it keeps 53.
 WORDS_READ = 3
 
-#: Rows that are taken apart at a time, to bound memory.
+#: Rows that are taken apart, or persons whose sums are read, at a time, to bound memory.
 _PART = 1 << 18
 
 
 class ExactSums:
-    """Sums by person: an accumulator.
+    """Sums and numbers of records by person: an accumulator.
+
+    A person has a row of integers: the number of records, and one for each word that occurs.
 
     >>> sums = ExactSums()
-    >>> sums.add(np.array([0, 1, 0, 0]), np.array([1e300, 2.5, 1.0, -1e300]), persons=2)
-    >>> sums.read().tolist()
-    [1.0, 2.5]
+    >>> sums.add(np.array([0, 1, 0, 0, -1]), np.array([1e300, 2.5, 1.0, -1e300, 7.0]), persons=2)
+    >>> sums.read().tolist(), sums.counts.tolist()
+    ([1.0, 2.5], [3, 1])
     """
 
     def __init__(self) -> None:
         self._persons = 0
-        self._words: dict[int, Integers] = {}
+        self._slots = np.zeros(WORDS, dtype=np.int64)  # where in a row a word is; 0: nowhere
+        self._table: Integers = np.zeros((0, 1), dtype=np.int64)
 
     def add(self, persons_of: Integers, numbers: Floats, persons: int) -> None:
         """Add numbers to the sums of the persons of these codes, each below ``persons``.
 
-        An infinity counts as the largest double; NaN must not occur.
+        An infinity counts as the largest double. What is missing (NaN), and what belongs to nobody
+        (a negative code), is left out.
         """
         self._persons = max(self._persons, persons)
-        for word, sums in self._words.items():
-            self._words[word] = _grown(sums, self._persons)
+        loops = native.loops()
         for start in range(0, len(numbers), _PART):
             part = slice(start, start + _PART)
-            self._add_part(persons_of[part], np.clip(numbers[part], -LARGEST, LARGEST))
+            codes, values = persons_of[part], numbers[part]
+            self._make_room(loops.words_of(codes, values))
+            loops.add_digits(codes, values, self._slots, self._table)
 
-    def _add_part(self, persons_of: Integers, numbers: Floats) -> None:
-        first, words = _taken_apart(numbers)
-        for lowest in np.unique(first).tolist():
-            chosen = first == lowest
-            whose = persons_of[chosen]
-            for offset, digits in enumerate(words):
-                np.add.at(self._word(lowest + offset), whose, digits[chosen])
+    def _make_room(self, words: Integers) -> None:
+        """See that every person has a row, and every word a place in it."""
+        new = words[self._slots[words] == 0]
+        rows, width = self._table.shape
+        if self._persons <= rows and not len(new):
+            return
+        if self._persons > rows:
+            # Twice as many, so that many small chunks copy no more than a few large ones.
+            rows = max(self._persons, 2 * rows)
+        larger = np.zeros((rows, width + len(new)), dtype=np.int64)
+        larger[: len(self._table), :width] = self._table
+        self._slots[new] = width + np.arange(len(new))
+        self._table = larger
 
-    def _word(self, word: int) -> Integers:
-        if word not in self._words:
-            self._words[word] = np.zeros(self._persons, dtype=np.int64)
-        return self._words[word]
+    @property
+    def counts(self) -> Integers:
+        """The number of records of every person."""
+        counts: Integers = self._table[: self._persons, 0]
+        return np.concatenate([counts, np.zeros(self._persons - len(counts), dtype=np.int64)])
+
+    @property
+    def bytes(self) -> int:
+        """How much memory this takes."""
+        return int(self._table.nbytes)
 
     def read(self) -> Floats:
         """Return every sum as a double, within one unit in the last place of the exact one.
 
         A sum beyond all doubles is the largest one.
         """
-        if not self._words:
-            return np.zeros(self._persons)
-        lowest, highest = min(self._words), max(self._words)
-        nothing = np.zeros(self._persons, dtype=np.int64)
+        found = np.zeros(self._persons)
+        words = np.flatnonzero(self._slots)
+        if len(words):
+            for start in range(0, min(self._persons, len(self._table)), _PART):
+                part = self._table[start : min(start + _PART, self._persons)]
+                found[start : start + len(part)] = self._read(part, words)
+        return found
+
+    def _read(self, table: Integers, occurring: Integers) -> Floats:
+        lowest, highest = int(occurring[0]), int(occurring[-1])
+        nothing = np.zeros(len(table), dtype=np.int64)
         # Carries of 64-bit sums reach two words further; the last one says the sign.
-        words = [self._words.get(word, nothing) for word in range(lowest, highest + 4)]
-        words = [_grown(word, self._persons)[: self._persons] for word in words]
+        places = [self._slots[word] if word < WORDS else 0 for word in range(lowest, highest + 4)]
+        words = [table[:, place] if place else nothing for place in places]
         sign = np.where(_digits(words)[1] < 0, -1, 1)
         digits, _ = _digits([sign * word for word in words])
         sizes = _to_doubles(digits, lowest)
         return np.minimum(sizes, LARGEST) * sign
-
-
-def _taken_apart(numbers: Floats) -> tuple[Integers, tuple[Integers, Integers, Integers]]:
-    """Return the lowest word of every number, and its digits in that and in the next two.
-
-    The 53 bits of a number, moved by up to 31, fill at most 84 bits: two words and 20 bits.
-    """
-    bits = np.ascontiguousarray(numbers).view(np.int64)
-    field = (bits >> 52) & 0x7FF
-    mantissa = (bits & ((1 << 52) - 1)) | (np.int64(1) << 52) * (field > 0)
-    place = np.maximum(field, 1) - 1
-    shift, sign = (place % BITS).astype(np.uint64), np.where(bits < 0, -1, 1)
-    low = (mantissa & DIGITS).astype(np.uint64) << shift
-    high = ((mantissa >> BITS).astype(np.uint64) << shift) + (low >> np.uint64(BITS))
-    words = low & np.uint64(DIGITS), high & np.uint64(DIGITS), high >> np.uint64(BITS)
-    one, two, three = (word.astype(np.int64) * sign for word in words)
-    return place // BITS, (one, two, three)
 
 
 def _digits(words: list[Integers]) -> tuple[list[Integers], Integers]:
@@ -125,12 +134,3 @@ def _to_doubles(digits: list[Integers], lowest: int) -> Floats:
         taken += takes
     with np.errstate(all="ignore"):
         return np.ldexp(size, BITS * (last + lowest) + LEAST_EXPONENT)
-
-
-def _grown(sums: Integers, persons: int) -> Integers:
-    if len(sums) >= persons:
-        return sums
-    # Twice as long, so that many small chunks copy no more than a few large ones.
-    larger = np.zeros(max(persons, 2 * len(sums)), dtype=np.int64)
-    larger[: len(sums)] = sums
-    return larger

@@ -63,11 +63,14 @@ class SparkEngine:
     counts the missing records and draws the sample for the centre; one more makes a mean.
     """
 
-    def __init__(self, frame: DataFrame, column: str | None = None) -> None:
+    def __init__(
+        self, frame: DataFrame, column: str | None = None, left_out: DataFrame | None = None
+    ) -> None:
         self.columns: tuple[str, ...] = (pick_column(frame.columns, column),)
         self._numbers = to_numbers(frame, {"x": column})
         self._rows = SparkRows(self._numbers)
         self._present_count: int | None = None
+        self._left_out = left_out  # a column of truth values, if a condition leaves records out
         self._held: Held | None = None
         self._passes = Passes()  # profiles, by their centres
 
@@ -80,8 +83,8 @@ class SparkEngine:
         """Return the exact answer to ``query``."""
         match query:
             case Count():
-                numbers = self._count()
-                return numbers, self.size - numbers, 0
+                numbers, left_out = self._count(), count_true(self._left_out)
+                return numbers, self.size - numbers - left_out, left_out
             case ClippedSum():
                 return self._clipped_sum(query)
             case Cells():
@@ -215,6 +218,14 @@ class SparkEngine:
 def _to_one_bit(size: Column) -> Column:
     product = size * fn.lit(_SPLIT)
     return product - (product - size)
+
+
+def count_true(truths: DataFrame | None) -> int:
+    """Return how many rows of a column of truth values are true; without one, none."""
+    if truths is None:
+        return 0
+    ((count,),) = collect(truths.agg(fn.count_if(fn.col(truths.columns[0]))))
+    return int(count)
 
 
 def cell_counts(cuts: Sequence[str]) -> list[Column]:

@@ -21,6 +21,7 @@ from tametail.engines.spark.column import (
     cells_answer,
     clipped_answer,
     clipped_term,
+    count_true,
     sum_of_words,
 )
 from tametail.engines.spark.person_groups import SparkPersonGroups, plain, weigh_keys
@@ -111,7 +112,7 @@ class SparkGroups:
         coded = rows.join(known, same, "left" if other else "inner")
         code = fn.coalesce("code", fn.lit(len(keys))) if other else fn.col("code")
         numbers = [f"x{j}" for j in range(len(self.columns))]
-        return coded.select(code.alias("code"), *numbers, *selection.ids)
+        return coded.select(code.alias("code"), *numbers, *selection.ids, "left")
 
     def rows(self, start: int, stop: int) -> Engine:  # noqa: ARG002
         """Refuse: rows of groups are found by key."""
@@ -133,7 +134,7 @@ class SparkKeyed(SparkEngine):
     def __init__(self, coded: DataFrame, columns: tuple[str, ...], places: Sequence[int]) -> None:
         self._coded, self._places = coded, list(places)
         rows = self._joined({}) if len(self._places) != 1 else self._of_one(self._places[0])
-        super().__init__(rows.select("x0"))
+        super().__init__(rows.select("x0"), left_out=rows.select("left"))
         self.columns = columns
 
     def _of_one(self, place: int) -> DataFrame:
@@ -149,7 +150,8 @@ class SparkKeyed(SparkEngine):
     def answer(self, query: Query[object]) -> Exact:
         """Return the answers for all keys, or one over all records."""
         if isinstance(query, Rows):
-            return (self.size,)
+            left_out = count_true(self._left_out)
+            return self.size - left_out, left_out
         if not isinstance(query, Keyed):
             return super().answer(query)
         parts = query.parts
@@ -166,16 +168,20 @@ class SparkKeyed(SparkEngine):
         doubles: Mapping[str, Sequence[float]],
         aggregates: Sequence[Column],
         terms: Sequence[Column] = (),
+        *,
+        only_present: bool = True,
     ) -> list[Found | None]:
         """Return one row of aggregates for each key, in their order; None for one without rows."""
-        rows = self._joined(doubles).withColumnRenamed("x0", "x").where(is_present())
-        found = collect(rows.select("*", *terms).groupBy("place").agg(*aggregates))
+        rows = self._joined(doubles).withColumnRenamed("x0", "x")
+        present = rows.where(is_present()) if only_present else rows
+        found = collect(present.select("*", *terms).groupBy("place").agg(*aggregates))
         by_place = {place: tuple(rest) for place, *rest in found}
         return [by_place.get(place) for place in range(len(self._places))]
 
     def _counts_by_key(self, parts: Sequence[Query[object]]) -> list[tuple[int, ...]]:  # noqa: ARG002
-        found = self._by_key({}, [fn.count(fn.lit(1))])
-        return [(0 if one is None else one[0],) for one in found]
+        counts = [fn.count_if(is_present()), fn.count_if("left"), fn.count(fn.lit(1))]
+        found = [one or (0, 0, 0) for one in self._by_key({}, counts, only_present=False)]
+        return [(numbers, rows - numbers - left, left) for numbers, left, rows in found]
 
     def _cells_by_key(self, parts: Sequence[Query[object]]) -> list[tuple[int, ...]]:
         cuts = [part.cuts for part in parts if isinstance(part, Cells)]
@@ -205,7 +211,7 @@ class SparkKeyed(SparkEngine):
 
     def column(self, index: int) -> SparkKeyed:
         """Return the engine over one column."""
-        rows = self._coded.select("code", fn.col(f"x{index}").alias("x0"))
+        rows = self._coded.select("code", fn.col(f"x{index}").alias("x0"), "left")
         return SparkKeyed(rows, (self.columns[index],), self._places)
 
 

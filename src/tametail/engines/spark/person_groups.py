@@ -49,6 +49,10 @@ class SparkPersonGroups(SparkPersons):
         """The names of the columns."""
         return self._names
 
+    @property
+    def _left_out(self) -> None:
+        """Who has no number in these groups is nobody here."""
+
     @cached_property
     def _pairs(self) -> DataFrame:
         """A row for each person and group, with s0, c0, s1, c1, ..."""
@@ -61,7 +65,7 @@ class SparkPersonGroups(SparkPersons):
     def answer(self, query: Query[object]) -> Exact:
         """Return sums of scaled vectors; any other question is about the persons' means."""
         if isinstance(query, Rows):
-            return (self.size,)
+            return self.size, 0
         sums = query.sums if isinstance(query, ScaledSquares) else query
         if not isinstance(sums, ScaledSums):
             return super().answer(query)
@@ -90,7 +94,9 @@ class SparkPersonGroups(SparkPersons):
             return super().view(view)
         size = fn.abs(fn.col("v"))
         terms = self._vector(view.vector).select(
-            *self._ids, (size * size if view.order == 2 else size).alias("x0")
+            *self._ids,
+            (size * size if view.order == 2 else size).alias("x0"),
+            fn.lit(False).alias("left"),
         )
         # Who has no number in this column is missing, as in every view.
         lengths = totals(terms, self._ids, 1).select(

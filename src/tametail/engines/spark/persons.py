@@ -60,7 +60,13 @@ class SparkPersons:
 
     def view(self, view: View) -> SparkEngine:
         """Return an engine over one number for each person."""
-        return SparkEngine(self._viewed(view).withColumnRenamed("x", self.columns[view.column]))
+        name = self.columns[view.column]
+        return SparkEngine(self._viewed(view).withColumnRenamed("x", name), name, self._left_out)
+
+    @property
+    def _left_out(self) -> DataFrame | None:
+        """A condition leaves a person out if it leaves all of their records out."""
+        return self._totals.select("left") if self._selection.is_filtered else None
 
     def _viewed(self, view: View) -> DataFrame:
         if isinstance(view, PersonNorm):
@@ -91,7 +97,7 @@ class SparkPersons:
         means = (
             self._number(PersonMean(index)).alias(name) for index, name in enumerate(self.columns)
         )
-        return SparkTableEngine(self._totals.select(*means), self.columns)
+        return SparkTableEngine(self._totals.select(*means), self.columns, self._left_out)
 
     def rows(self, start: int, stop: int) -> SparkEngine:  # noqa: ARG002 - an engine's verb
         """Persons have no positions."""

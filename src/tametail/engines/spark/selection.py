@@ -47,28 +47,38 @@ class SparkSelection:
         self.kinds = tuple(_kind_of_keys(frame, name) for name in self.by)
         self.ids = tuple(f"p{place}" for place in range(len(ids)))
         self.keys = tuple(f"k{place}" for place in range(len(keys)))
-        numbers = self._numbers(frame, where)
+        self.is_filtered = where is not None
+        kept = self._kept(frame, where)
+        numbers = self._numbers(frame, kept)
         people = [_id(frame, pick_column(frame.columns, name)) for name in ids]
         groups = [_exact(frame, name) for name in self.by]
         self.frame = frame.select(
             *(number.alias(f"x{place}") for place, number in enumerate(numbers)),
             *(each.alias(name) for each, name in zip(people, self.ids, strict=True)),
             *(each.alias(name) for each, name in zip(groups, self.keys, strict=True)),
+            (~fn.coalesce(kept, fn.lit(False))).alias("left"),
         )
 
-    def _numbers(self, frame: DataFrame, where: str | None) -> list[Column]:
+    def _kept(self, frame: DataFrame, where: str | None) -> Column:
+        if where is None:
+            return fn.lit(True)
+        condition = Expression.parse_condition(where)
+        for name in condition.columns:
+            pick_column(frame.columns, name)
+        return spark_condition(condition, frame)
+
+    def _numbers(self, frame: DataFrame, kept: Column) -> list[Column]:
         values = [value_of(frame.columns, text) for text in self.columns]
         for value in values:
             if value.is_name:
                 to_numbers(frame, {"x": value.columns[0]})  # refuses what is declared as text
         numbers = [spark_value(value, frame) for value in values]
-        if where is None:
-            return numbers
-        condition = Expression.parse_condition(where)
-        for name in condition.columns:
-            pick_column(frame.columns, name)
-        kept = spark_condition(condition, frame)
-        return [fn.when(kept, number) for number in numbers]
+        return [fn.when(kept, number) for number in numbers] if self.is_filtered else numbers
+
+    @property
+    def left_out(self) -> DataFrame | None:
+        """Whether the condition leaves a row out, for every row; None without a condition."""
+        return self.frame.select("left") if self.is_filtered else None
 
     @property
     def values(self) -> DataFrame:

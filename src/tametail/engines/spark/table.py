@@ -21,7 +21,7 @@ from tametail.engines.cells import Floats, arrow_to_floats
 from tametail.engines.kernels.accumulator import Counts
 from tametail.engines.kernels.ball import Totals, conclude
 from tametail.engines.kernels.passes import PASSES
-from tametail.engines.spark.column import SparkEngine
+from tametail.engines.spark.column import SparkEngine, count_true
 from tametail.engines.spark.rows import Cell, collect, to_numbers
 from tametail.errors import InternalError
 from tametail.queries.query import Exact, Query
@@ -41,9 +41,11 @@ class SparkTableEngine:
     The sums and the squares of one ball share a job.
     """
 
-    def __init__(self, frame: DataFrame, columns: Sequence[str]) -> None:
+    def __init__(
+        self, frame: DataFrame, columns: Sequence[str], left_out: DataFrame | None = None
+    ) -> None:
         self.columns = tuple(columns)
-        self._frame = frame
+        self._frame, self._left_out = frame, left_out
         self._numbers = to_numbers(frame, {f"x{j}": name for j, name in enumerate(columns)})
         self._totals: tuple[tuple[Ball, int], Totals] | None = None
 
@@ -51,7 +53,8 @@ class SparkTableEngine:
         """Return the exact answer to ``query``."""
         match query:
             case Rows():
-                return self._count_rows(), 0
+                left_out = count_true(self._left_out)
+                return self._count_rows() - left_out, left_out
             case ColumnMedians():
                 return [_merged(columns) for columns in zip(*self._partials(query), strict=True)]
             case BallSum() | BallSquares():
@@ -72,7 +75,7 @@ class SparkTableEngine:
 
     def column(self, index: int) -> SparkEngine:
         """Return an engine over one column."""
-        return SparkEngine(self._frame, self.columns[index])
+        return SparkEngine(self._frame, self.columns[index], self._left_out)
 
     def _count_rows(self) -> int:
         ((rows,),) = collect(self._numbers.agg(fn.count(fn.lit(1))))

@@ -73,15 +73,18 @@ def totals(rows: DataFrame, by: Sequence[str], count: int) -> DataFrame:
 
     c is the number of records that are not missing and s their sum, as the nearest double but one
     at most; an infinity counts as the largest double. A key without such a record has s = c = 0.
+    The last column, ``left``, says whether all of the rows of a key were left out.
     """
     each = [fn.struct(fn.lit(j).alias("j"), fn.col(f"x{j}").alias("x")) for j in range(count)]
-    long = rows.select(*by, fn.explode(fn.array(*each)).alias("e")).select(*by, "e.j", "e.x")
-    long = long.select(*by, "j", fn.when(~fn.isnan("x"), fn.col("x")).alias("x"))
+    own = [*by, "left"]
+    long = rows.select(*own, fn.explode(fn.array(*each)).alias("e")).select(*own, "e.j", "e.x")
+    long = long.select(*own, "j", fn.when(~fn.isnan("x"), fn.col("x")).alias("x"))
     for step in _STEPS:
-        long = long.selectExpr(*by, "j", *step)
+        long = long.selectExpr(*own, "j", *step)
     words = long.groupBy(*by, "j", "word").agg(
         *(fn.sum(digit).alias(digit) for digit in ("one", "two", "three")),
         fn.count(fn.lit(1)).alias("c"),
+        fn.min("left").alias("left"),
     )
     return _read(words, by, count)
 
@@ -99,6 +102,7 @@ def _read(words: DataFrame, by: Sequence[str], count: int) -> DataFrame:
             .alias(f"c{j}")
             for j in range(count)
         ),
+        fn.min("left").alias("left"),
     )  # fmt: skip
     for j in range(count):
         found = found.withColumn(f"f{j}", fn.array_min(f"w{j}.word"))
@@ -106,7 +110,7 @@ def _read(words: DataFrame, by: Sequence[str], count: int) -> DataFrame:
         found = found.withColumn(f"n{j}", fn.expr(_CARRIED.format(j=j)))
         found = found.withColumn(f"w{j}", fn.expr(_TOP.format(j=j)))
     values = [(_double(j).alias(f"s{j}"), f"c{j}") for j in range(count)]
-    return found.select(*by, *(column for pair in values for column in pair))
+    return found.select(*by, *(column for pair in values for column in pair), "left")
 
 
 #: All words from the lowest to where carries end, those between without records as 0.
