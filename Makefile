@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 SITE_READY := $(VENV)/.site-ready
 AXE := $(VENV)/axe/.ready
 
-.PHONY: help demo test lint types layers unit audit timing sanitize wheel mutants faults ledger-evidence coverage-privacy theorems reproduce accuracy coverage odd speed scale peers pictures screenshots newcomer notebook page site pins clean
+.PHONY: help demo test lint types layers unit audit timing sanitize wheel mutants faults ledger-evidence coverage-privacy theorems reproduce accuracy coverage odd speed scale aggregation peers pictures screenshots newcomer notebook page site pins clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -95,6 +95,9 @@ speed: $(READY)  ## CPU time over the plain mean: memory, files, Spark, imports;
 
 scale: $(READY)  ## how the cost grows with rows, columns and groups
 	$(BIN)/python benchmarks/scale.py --rows 100000 1000000 10000000
+
+aggregation: $(READY)  ## totals of persons: equal in all engines on 1e6 rows, speed, little memory (ten minutes)
+	$(BIN)/python benchmarks/aggregation.py
 
 peers: $(READY)  ## beside other libraries and papers (ten minutes); DATA=folder as above
 	$(BIN)/python benchmarks/peers.py --jobs 2 $(if $(DATA),--data $(DATA))

@@ -224,7 +224,7 @@ def memory(_: int) -> Sizes:
     """Aggregate a file three times as large as what memory may grow by."""
     import tametail as tt
 
-    rows, person, limit = 24_000_000, 8, 128 << 20
+    rows, person, limit = 24_000_000, 8, 120 << 20
     block = 1_000_000
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "a.parquet")
