@@ -38,7 +38,8 @@ HARD = {
     "subnormal": [5e-324] * 1000 + [1e-310] * 999,
     "words": ["a", "1", ""] * 20,
     "objects": [object(), {}, set, 1j] * 10,
-    "nested": [[1, 2], [3], []],
+    "nested": [3, [1, 2], [3], []],
+    "rows": [[1, 2], [3], [], 7, None, "1", [[1], 2]] * 30,
     "huge integers": [10**400, -(10**400), 3] * 200,
     "decimals": [Decimal("1.5"), Decimal("NaN"), Decimal("sNaN"), Decimal("1e999999")] * 200,
     "fractions": [Fraction(1, 3)] * 300,
@@ -55,18 +56,18 @@ EXTREME = [{"epsilon": e} for e in (1e-6, 1e-3, 1e3, 1e6)] + [{"rho": r} for r i
 
 
 def check(release):
-    ((low, high),) = release.plan.possible
-    assert math.isfinite(release.value)
-    assert low <= release.value <= high
-    if release.low is not None:
-        assert release.low <= release.value <= release.high
-        # What within= says cuts the interval, unless nothing would be left of it.
-        assert low <= release.low <= release.high <= high or any(
-            note.code in ("clamped", "doubtful") for note in release.notes
-        )
-        assert release.low < release.high or release.plan.tails != (None,)
-        assert not any(math.isnan(size or 0.0) for size in release.parts.values())
-    assert not any(map(math.isnan, release.clip or ()))
+    for mean, (low, high) in zip(release, release.plan.possible, strict=True):
+        assert math.isfinite(mean.value)
+        assert low <= mean.value <= high
+        if mean.low is not None:
+            assert mean.low <= mean.value <= mean.high
+            # What within= says cuts the interval, unless nothing would be left of it.
+            assert low <= mean.low <= mean.high <= high or any(
+                note.code in ("clamped", "doubtful") for note in release.notes
+            )
+            assert mean.low < mean.high or release.plan.tails != (None,)
+            assert not any(math.isnan(size or 0.0) for size in mean.parts.values())
+        assert not any(map(math.isnan, mean.clip or ()))
     assert tt.replay(release.plan, release.answers) == release
 
 
@@ -173,3 +174,12 @@ cells = st.one_of(
 )  # fmt: skip
 def test_anything(data, copies, budget, **request):
     check(tt.mean(data * copies, **budget, **request))
+
+
+@pytest.mark.parametrize("scale", [1e17, 1e59])
+def test_large_moments_and_centres_far_away_raise_nothing(scale):
+    """Once a power overflowed, and a centre beyond 1e60 was refused like a caller's bound."""
+    tail = tt.Moment(18, scale)
+    for data in ([], [1e62] * 60, [-1e300] * 60, [LARGEST] * 60):
+        for request in ({"epsilon": 0.3}, {"epsilon": 339.0}, {"rho": 0.5, "within": LARGEST}):
+            check(tt.mean(data, tail=tail, **request))

@@ -57,7 +57,7 @@ def test_numbers(cell, number):
 )
 def test_what_is_not_a_number_is_missing(cell):
     assert math.isnan(cell_to_float(cell))
-    assert open_table([cell, 1.0]).answer(Count())[0] == 1
+    assert open_table([1.0, cell]).answer(Count())[0] == 1  # a row comes first only among rows
 
 
 def test_types_of_arrays():

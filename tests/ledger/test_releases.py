@@ -143,7 +143,12 @@ def test_records_are_read_after_the_charge(name, tmp_path):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda **paid: tt.paper.mean_ball(MATRIX, tt.pure(0.1), **NUMBERS, **paid), "Gaussian"),
+        (
+            lambda **paid: tt.paper.related.coinpress(
+                [1.0], tt.pure(0.1), R=100.0, deviation=1.0, **paid
+            ),
+            "Gaussian",
+        ),
         (
             lambda **paid: tt.paper.mean_tournament(
                 np.zeros((9, 5)), tt.pure(0.1), beta=0.1, **NUMBERS, **paid

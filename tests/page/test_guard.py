@@ -4,7 +4,7 @@ import pytest
 from starlette.testclient import TestClient
 from tests.page.conftest import ADDRESS, BASE, OWN, PORT, TOKEN, confirm, send
 
-from tametail.page import views
+from tametail.page import sources
 from tametail.page.app import make_app
 from tametail.page.folder import Folder
 from tametail.page.guard import HEADERS, MOST_BYTES, new_token
@@ -130,7 +130,7 @@ def test_what_fails_inside_says_nothing(data, monkeypatch, caplog, capfd):
     def fail(*_):
         raise RuntimeError("the salary of Plantagenet is 83461957")
 
-    monkeypatch.setattr(views, "schema_of", fail)
+    monkeypatch.setattr(sources, "schema_of", fail)
     client = TestClient(make_app(Folder.at(data), TOKEN, PORT), base_url=ADDRESS)
     answer = client.get(f"{BASE}/release?path=charges.parquet")
     assert answer.status_code == 500

@@ -68,16 +68,17 @@ def observe(call: Callable[[], Any], capfd: Any) -> Observed:
 #: What of a release and of its rows is decided by noisy answers, and by the clock and a new id
 #: before any record is read.
 _FROM_ANSWERS = (
-    "answers", "assumption_doubtful", "intervals", "notes", "remarks", "issued", "used",
+    "answers", "assumption_doubtful", "intervals", "notes", "remarks", "issued", "used", "shape",
 )  # fmt: skip
 
 
 def shape_of(value: Any) -> Any:
     """Return the types of a value and of all that it holds, and its words, without numbers.
 
-    How many answers there are follows from the answers, and so do doubts, notes, and how many
-    intervals there are: these are left out. That they follow from nothing else is what a replay
-    shows, and a release that is not its own replay looks like none other.
+    How many answers there are follows from the answers, and so do doubts, notes, how many intervals
+    there are, and how far the survival curve reaches: these are left out. That they follow from
+    nothing else is what a replay shows, and a release that is not its own replay looks like none
+    other.
     """
     if is_dataclass(value) and not isinstance(value, type):
         held = {field.name: getattr(value, field.name) for field in fields(value)}

@@ -159,7 +159,7 @@ def test_the_command_line_repeats_no_file(option, tmp_path, capsys):
     file = tmp_path / "salaries.csv"
     file.write_text("salary\n" + "\n".join(map(str, SECRETS * 3)), encoding="utf-8")
     told = str(file) if option == "--plan" else file.read_text(encoding="utf-8")
-    arguments = ["mean", str(file), "salary", option, told]
+    arguments = ["mean", str(file), "--column", "salary", option, told]
     arguments += [] if option == "--plan" else ["--epsilon", "1"]
     code = cli.main(arguments)
     said = "".join(capsys.readouterr())

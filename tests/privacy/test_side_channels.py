@@ -156,6 +156,7 @@ def test_the_papers_functions_and_histograms_look_alike(budget, capfd):
 FROM_ANSWERS = ("interval", "clipping", "warning", "note")
 JSON_FROM_ANSWERS = (
     "assumption_doubtful", "intervals", "interval_for", "notes", "parts", "remarks", "used",
+    "shape", "survival",
 )  # fmt: skip
 
 

@@ -76,7 +76,7 @@ class Dialect:
         r"""Return a text in which nothing is a sign of SQL.
 
         >>> POSTGRESQL.text("it's \\"), DUCKDB.text("it's")
-        ("E'it''s \\\\\\\\'", "'it''s'")
+        ("E'it''s \\\\'", "'it''s'")
         """
         doubled = text.replace("'", "''")
         if self is POSTGRESQL:  # in E'' a backslash is an escape whatever the settings say

@@ -17,6 +17,7 @@ import math
 from typing import TYPE_CHECKING
 
 from tametail import notes
+from tametail.doubles import LARGEST
 from tametail.inequalities.concentration import mean_deviation
 from tametail.inequalities.truncation import worst_excess
 from tametail.means import MEAN, Estimate, Interval, cut
@@ -25,7 +26,6 @@ from tametail.methods.located.shares import side
 from tametail.methods.textbook.estimate import COUNT_RISK, clamped_sum, read_clamped
 from tametail.methods.winsorised import where
 from tametail.privacy.budget import Noise
-from tametail.tail import Bounded
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
@@ -64,7 +64,9 @@ def sum_around(plan: ColumnPlan, centre: float) -> ClippedSum:
     low, high = plan.possible
     centre, reach = min(max(centre, low), high), side(plan)
     off_centre = min(where.scale_of(plan).scale / reach, 1.0)
-    return clamped_sum(plan, Bounded(centre - reach, centre + reach), off_centre)
+    return clamped_sum(
+        plan, max(centre - reach, -LARGEST), min(centre + reach, LARGEST), off_centre
+    )
 
 
 def _interval(plan: ColumnPlan, total: Sum, confidence: float) -> Interval:

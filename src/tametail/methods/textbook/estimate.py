@@ -41,7 +41,8 @@ ROUNDS = 8
 
 def textbook_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
     """Ask for the clamped sum, and divide it by the number of records."""
-    query, cost = clamped_sum(plan, bounds_of(plan)), plan.cost("sum")
+    bounds, cost = bounds_of(plan), plan.cost("sum")
+    query = clamped_sum(plan, bounds.low, bounds.high)
     total = read_clamped(plan, query, ask(query, cost))
     low, high = plan.possible
     value = min(max(total.mean, low), high)
@@ -51,17 +52,19 @@ def textbook_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
     )
 
 
-def clamped_sum(plan: ColumnPlan, bounds: Bounded, off_centre: float = OFF_CENTRE) -> ClippedSum:
-    """Return the sum of the distances from the middle of the bounds, and a weighted count.
+def clamped_sum(
+    plan: ColumnPlan, low: float, high: float, off_centre: float = OFF_CENTRE
+) -> ClippedSum:
+    """Return the sum of the distances from the middle of these bounds, and a weighted count.
 
     Under replace-one the count is free up to the weight of the thinner side; if no record is
     missing it is not needed. Under add-remove a count of weight w makes the noise on the quotient
     (side + w) sqrt(1 + (d/w)^2), in L2 accordingly, for a mean that is d from the middle;
     ``off_centre`` is the expected d, as a part of the side.
     """
-    side = bounds.high / 2 - bounds.low / 2
+    side = high / 2 - low / 2
     lattice = Lattice.below_noise(
-        bounds.low + side, side, side, strength=plan.cost("sum").strength, records=_size(plan)
+        low + side, side, side, strength=plan.cost("sum").strength, records=_size(plan)
     )
     if plan.unit.size_is_public:
         thinner = min(lattice.high - lattice.centre, lattice.centre - lattice.low)

@@ -13,7 +13,8 @@ from tametail.privacy.budget import Noise, noise_for
 
 def noise_on_mean(plan: ColumnPlan) -> Noise:
     """Return the noise on the mean, if that is in the middle of the bounds."""
-    query = clamped_sum(plan, bounds_of(plan))
+    bounds = bounds_of(plan)
+    query = clamped_sum(plan, bounds.low, bounds.high)
     sensitivity = query.sensitivity(plan.unit)
     noise = noise_for(plan.cost("sum"), sensitivity.l1, sensitivity.l2_squared)
     return Noise(noise.kind, query.lattice.value(noise.scale) / max(plan.n or 1, 1))
@@ -26,7 +27,7 @@ def rmse(plan: ColumnPlan) -> float:
     where d is half of the width at most.
     """
     bounds = bounds_of(plan)
-    query = clamped_sum(plan, bounds)
+    query = clamped_sum(plan, bounds.low, bounds.high)
     off = query.lattice.side / query.count_weight if query.count_weight else 0.0
     noise = noise_on_mean(plan).variance * (1 + off**2)
     return math.sqrt(noise + (bounds.high / 2 - bounds.low / 2) ** 2 / max(plan.n or 1, 1))

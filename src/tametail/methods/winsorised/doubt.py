@@ -102,12 +102,12 @@ def _is_far_out(tails: Tails, tail: Moment, off: float, n: float) -> bool:
 
 def _is_too_large(tails: Tails, tail: Moment, power: float, off: float, n: float) -> bool:
     """Say whether distances from c, to this power, are larger than the moment allows."""
-    allowed = tail.scale**2 + off**2 if power == 2 else (tail.scale + off) ** power
-    if not 0 < allowed < math.inf:
+    farthest = math.hypot(tail.scale, off) if power == 2 else tail.scale + off
+    if not 0 < farthest < math.inf:
         return False
-    # In units of what is allowed, so that no power overflows.
-    logarithms = power * math.log(2) * _octaves(tails)
-    weights = np.exp(np.clip(logarithms - math.log(allowed), -600.0, 600.0))
+    # In units of what is allowed and by logarithms, so that no power overflows.
+    logarithms = power * (math.log(2) * _octaves(tails) - math.log(farthest))
+    weights = np.exp(np.clip(logarithms, -600.0, 600.0))
     counts = tails.below + tails.above
     seen = np.cumsum(counts * weights) / soft_excess(power)
     noise = sum_quantile(tails.noise, tuned.DOUBT_RISK, _TOP_NODES) / SOFT_ONE
