@@ -1,6 +1,7 @@
 """The laboratory: small runs of every experiment, the report's files, and the fits."""
 
 import math
+import operator
 import sys
 from functools import partial
 
@@ -10,7 +11,17 @@ import pytest
 import tametail.reproduce
 from tametail import cli
 from tametail.errors import MissingExtraError, ParameterError
-from tametail.reproduce import EXPERIMENTS, family, hard, phases, reproduce, slopes
+from tametail.reproduce import (
+    EXPERIMENTS,
+    family,
+    hard,
+    needed,
+    persons,
+    phases,
+    price,
+    reproduce,
+    slopes,
+)
 from tametail.reproduce.report import Chart, Check, Line, Report, Section, Table, html, markdown
 from tametail.reproduce.trials import (
     Cell,
@@ -21,6 +32,7 @@ from tametail.reproduce.trials import (
     run_cells,
 )
 from tametail.theory import lower_bound, optimal_clip
+from tametail.theory.lower_bounds import coin_floor, hardest_coins
 
 NAMES = {
     "slopes",
@@ -33,6 +45,10 @@ NAMES = {
     "hard",
     "family",
     "ranges",
+    "needed-alpha",
+    "needed-beta",
+    "person-persons",
+    "person-rows",
     "ball-zcdp",
     "ball-approximate",
     "dimensions-zcdp",
@@ -209,6 +225,62 @@ def test_fixed_clip_by_simulation():
     simulated = math.sqrt(np.mean((released - law.mean) ** 2))
     exact = family.fixed_clip_error(law, n=1000, k=2, epsilon=1.0)
     assert simulated == pytest.approx(exact, rel=0.02)
+
+
+def test_the_price_is_compared_with_the_bounds_of_its_own_laws():
+    """The floor without privacy is proved on coins: no other law has to respect it."""
+    cells = price.experiment("tiny").cells
+
+    def verdict(coins):
+        errors = {}
+        for law, k in cells:
+            bound = lower_bound(price.RECORDS, k=k, epsilon=price.EPSILON)
+            own = {"D±": bound, "coins": coins * hardest_coins(price.RECORDS, k)[0], "normal": 1e-9}
+            errors[law, k] = np.full((3, 2), own[law])
+        return next(c.holds for c in price.conclude(errors).checks if "below the" in c.statement)
+
+    assert verdict(1.01)
+    assert not verdict(0.9)
+
+
+def test_coins_are_as_their_bound_wants_them():
+    floor, width, value = hardest_coins(30_000, 8)
+    assert floor == coin_floor(30_000, 8) == lower_bound(30_000, k=8)
+    for mean in np.linspace(0, width, 50):  # in units of c; the k-th central moment
+        up, down = (1 + mean) / 2, (1 - mean) / 2
+        moment = up * (value * (1 - mean)) ** 8 + down * (value * (1 + mean)) ** 8
+        assert moment <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_powers_of_alpha_and_beta_can_fail(right):
+    """n that grows as 1/alpha is too slow for every k, and n that forgets beta is too."""
+    errors = {}
+    for who, k, alpha, beta in needed.experiment("tiny").cells:
+        keys = ((who, k, alpha, found) for found in (beta, needed.BETA))
+        blocks = operator.truediv(*map(needed.theorem, keys))
+        n = alpha ** (-k / (k - 1)) * blocks if right else 1 / alpha
+        errors[who, k, alpha, beta] = np.full((2, 1), 100 * n)
+    checks = [check for check in needed.conclude(errors).checks if "power of" in check.statement]
+    assert [check.holds for check in checks] == [right] * 12
+
+
+def test_too_few_records_are_noticed():
+    cells = needed.experiment("tiny").cells
+    found = {key: np.full((2, 1), 0.5 * needed.floor(key) or 1.0) for key in cells}
+    below, enough = needed.conclude(found).checks[:2]
+    assert not below.holds
+    assert enough.holds
+
+
+def test_persons_are_compared_with_the_rate():
+    cells = persons.experiment("tiny").cells
+    for wrong in (0.0, 0.2):
+        errors = {
+            (k, n, m): np.full((3, 1), (n * m) ** (-((k - 1) / k if k else 0.5) - wrong))
+            for k, n, m in cells
+        }
+        assert all(check.holds for check in persons.conclude(errors).checks) is (wrong == 0)
 
 
 def test_no_crossing():

@@ -4,7 +4,9 @@ Failures over all laws and runs are binomial with at most the promised rate; a t
 many have a probability below 1e-6. ``benchmarks/theorems.py`` prints the full table.
 """
 
+import importlib.util
 from itertools import islice
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -85,3 +87,29 @@ def test_the_range_holds_the_mean_nine_times_in_ten(k, budget, constants):
         )
     ]
     assert sum(misses) <= most_failures(len(misses), 0.1)
+
+
+@pytest.fixture(scope="module")
+def benchmark():
+    path = Path(__file__).parents[2] / "benchmarks" / "theorems.py"
+    specification = importlib.util.spec_from_file_location("theorems", path)
+    module = importlib.util.module_from_spec(specification)
+    specification.loader.exec_module(module)
+    return module
+
+
+def test_a_small_version_of_make_theorems(benchmark, capsys):
+    assert benchmark.print_ball(6, (2, 5)) == 0
+    assert benchmark.print_tournament(4, (1, 2)) == 0
+    rows = [line for line in capsys.readouterr().out.splitlines() if " of " in line]
+    assert len([row for row in rows if "0 of 6" in row]) == 6
+    assert len([row for row in rows if "0 of 4" in row]) == 2
+
+
+def test_make_theorems_counts_what_misses(benchmark, capsys, monkeypatch):
+    """Estimates that are off by more than alpha fail every cell."""
+    monkeypatch.setattr(benchmark, "mean_ball", lambda rows, *_, **__: rows[0] * 0 + 9)
+    monkeypatch.setattr(benchmark, "mean_tournament", lambda rows, *_, **__: rows[0] * 0 + 9)
+    assert benchmark.print_ball(40, (2,)) == 3
+    assert benchmark.print_tournament(40, (1,)) == 1
+    assert "40 of 40" in capsys.readouterr().out

@@ -10,7 +10,9 @@ from tametail.cli.progress import progress
 
 
 @click.command("reproduce")
-@click.option("--quick", is_flag=True, help="Fewer trials: two minutes instead of fifteen.")
+@click.option(
+    "--quick", is_flag=True, help="Fewer trials: some 5 minutes of processor time instead of 40."
+)
 @click.option(
     "-o",
     "--output",

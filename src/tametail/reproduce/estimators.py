@@ -33,12 +33,17 @@ R = 0.1
 #: One block: the median of means is for high confidence, not for a mean squared error.
 BETA = 0.3
 
-#: Algorithm: its budget, and the same as arguments of the theory; rho = epsilon^2/2.
-ALGORITHMS: dict[str, tuple[Budget, Numbers]] = {
-    "PDPODME": (pure(EPSILON), {"epsilon": EPSILON}),
-    "CDPODME": (zcdp(EPSILON**2 / 2), {"rho": EPSILON**2 / 2}),
-    "ADPODME": (approx(EPSILON, DELTA), {"epsilon": EPSILON, "delta": DELTA}),
-}
+
+def algorithms(epsilon: float) -> dict[str, tuple[Budget, Numbers]]:
+    """Return the budget of each, and the same as arguments of the theory; rho = epsilon^2/2."""
+    return {
+        "PDPODME": (pure(epsilon), {"epsilon": epsilon}),
+        "CDPODME": (zcdp(epsilon**2 / 2), {"rho": epsilon**2 / 2}),
+        "ADPODME": (approx(epsilon, DELTA), {"epsilon": epsilon, "delta": DELTA}),
+    }
+
+
+ALGORITHMS = algorithms(EPSILON)
 
 #: In the order of the errors of a cell, after those of the algorithm of the paper.
 _OTHERS = ("tametail.mean", "Karwa-Vadhan", "CoinPress")

@@ -145,8 +145,15 @@ def coin_floor(n: int, k: float) -> float:
     >>> [round(coin_floor(10_000, k) * 100 * normal_moment(k) ** (1 / k), 2) for k in (4, 8, 16)]
     [1.26, 1.67, 2.24]
     """
-    if k < 2:
-        return 0.0
+    return hardest_coins(n, k)[0] if k >= 2 else 0.0
+
+
+def hardest_coins(n: int, k: float) -> tuple[float, float, float]:
+    """Return :func:`coin_floor`, and the w and c that give it, for ``k >= 2``.
+
+    >>> [round(value, 4) for value in hardest_coins(10_000, 4)]
+    [0.0096, 0.1491, 0.9895]
+    """
     width = np.geomspace(1e-3, 0.9, 4000)
     moments = (1 - width**2) * ((1 + width) ** (k - 1) + (1 - width) ** (k - 1)) / 2
     # The largest over |m| <= w: the moment rises in m and then falls.
@@ -154,7 +161,10 @@ def coin_floor(n: int, k: float) -> float:
     # Between two points of the grid the peak may be higher, by the square of a step.
     slack = math.exp((k * math.log(width[1] / width[0])) ** 2)
     information = n / (1 - width**2) + (math.pi / width) ** 2
-    return float(np.max((slack * largest) ** (-1 / k) / np.sqrt(information)))
+    values = (slack * largest) ** (-1 / k)
+    floors = values / np.sqrt(information)
+    best = int(np.argmax(floors))
+    return float(floors[best]), float(width[best]), float(values[best])
 
 
 def _expect_binomial(function: Callable[[Floats], Floats], n: int, p: float, reach: float) -> float:

@@ -1,0 +1,141 @@
+"""Persons with several records each: error against persons, and against records per person.
+
+``theory.person_rate`` (Agarwal, Kamath, Majid, Mouzakis, Silver and Ullman, 2024) has a term for
+sampling, one for the noise on averages, and one for heavy tails, ``(1/(m n eps))^((k-1)/k)``, in
+which m records per person are worth as much as m times the persons. The last is run on D2 with
+``n m p eps = 250``, as in the slopes of the default mean; the first on normal records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tametail.api import mean
+from tametail.reproduce.checks import has_power
+from tametail.reproduce.report import Chart, Line, Section, Table
+from tametail.reproduce.slopes import VISIBLE, fit_slope
+from tametail.reproduce.trials import Cell, Effort, Experiment, Floats, root_mean_square
+from tametail.theory import Law, TwoPoint, law, person_rate
+
+if TYPE_CHECKING:
+    from numpy.random import Generator
+
+EPSILON, MOMENTS = 0.1, (2, 3, 4)
+
+#: The order of the moment that the rate of normal records is drawn for.
+LIGHT = 8
+
+#: While one of them grows, the other is this.
+PERSONS, RECORDS = 20_000, 4
+
+#: Persons, records per person, and repetitions.
+_SIZES: dict[Effort, tuple[tuple[int, ...], tuple[int, ...], int]] = {
+    "tiny": ((20_000, 40_000), (1, 4), 2),
+    "quick": ((20_000, 160_000), (1, 16), 12),
+    "full": ((20_000, 40_000, 80_000, 160_000), (1, 4, 16, 64), 60),
+}
+
+#: Order of the moment (0 for normal records), persons, records per person.
+Key = tuple[int, int, int]
+
+
+def experiment(effort: Effort) -> Experiment[Key]:
+    """Return the cells (k, persons, records per person)."""
+    persons, records, repeats = _SIZES[effort]
+    sizes = {(n, RECORDS) for n in persons} | {(PERSONS, m) for m in records}
+    cells = {
+        (k, n, m): Cell(partial(_error, k=k, n=n, m=m), repeats)
+        for k in (*MOMENTS, 0)
+        for n, m in sorted(sizes)
+    }
+    return Experiment("Persons", cells, conclude)
+
+
+def _error(rng: Generator, *, k: int, n: int, m: int) -> Sequence[float]:
+    """Return the error of one release; every person has m records, and counts once."""
+    from pyarrow import table
+
+    # Octaves are powers of two: a random unit of measurement keeps them from playing a part.
+    scale = 2 ** rng.random()
+    source = _source(k, n, m)
+    frame = table({"who": np.repeat(np.arange(n), m), "value": scale * source.sample(n * m, rng)})
+    release = mean(
+        frame,
+        "value",
+        person="who",
+        each="person",
+        epsilon=EPSILON,
+        unit="replace-one",
+        confidence=None,
+    )
+    return [float(release) / scale - source.mean]
+
+
+def _source(k: int, n: int, m: int) -> Law | TwoPoint:
+    if not k:
+        return law("normal", k=LIGHT, mean=0.3)
+    mass = VISIBLE / (n * m * EPSILON)
+    return TwoPoint(mass, mass ** (-1 / k))
+
+
+def rate(k: int, n: int, m: int) -> float:
+    """Return the rate of a cell; it has no constants."""
+    return person_rate(n, m, k=k or LIGHT, epsilon=EPSILON)
+
+
+def conclude(errors: Mapping[Key, Floats]) -> Section:
+    """Fit the powers of the number of persons and of the number of records of each."""
+    checks, rows = [], []
+    charts = []
+    for name, words, place in (
+        ("persons", "the number of persons", 1),
+        ("rows", "the number of records per person", 2),
+    ):
+        lines = []
+        for colour, k in enumerate((*MOMENTS, 0)):
+            fixed = 2 if place == 1 else 1
+            keys = sorted(key for key in errors if key[0] == k and key[fixed] == _FIXED[fixed])
+            places = [key[place] for key in keys]
+            points = [root_mean_square(errors[key]) for key in keys]
+            power, expected = fit_slope(places, points), -(k - 1) / k if k else -0.5
+            law_name = f"D2, k = {k}" if k else "normal records"
+            checks.append(has_power(f"{law_name}: the power of {words}", power, expected))
+            values, panel = [point.value for point in points], law_name
+            lines += [
+                Line("tametail.mean, person=", places, values, "o-", colour, panel),
+                Line(
+                    "rate, without constants", places, [rate(*key) for key in keys], "--", 6, panel
+                ),
+            ]
+            rows.append([law_name, words, f"{expected:.3f}", power, *points])
+        charts.append(
+            Chart(
+                f"person-{name}",
+                f"Persons are protected: error against {words}, epsilon = {EPSILON}",
+                words,
+                "root mean squared error",
+                lines,
+            )
+        )
+    head = ["law", "power of", "theory", "fitted", *(f"error {i + 1}" for i in range(len(points)))]
+    return Section(
+        "Persons with several records each", [_WORDS], checks, [Table(head, rows)], charts
+    )
+
+
+#: The number of persons, and of records, in the pictures in which they do not change.
+_FIXED = {1: PERSONS, 2: RECORDS}
+
+_WORDS = (
+    'Root mean squared error of tametail.mean with person= and each="person", told nothing else; '
+    f"all records of a person may be replaced, epsilon = {EPSILON}. {PERSONS:,} persons while the "
+    f"number of their records grows, {RECORDS} records each while the number of persons does. On "
+    f"D2 with n m p epsilon = {VISIBLE:g} the rate is (n m epsilon)^(-(k-1)/k): a record more of "
+    "each person is worth as much as a person more. On normal records averages over a person have "
+    "light tails, and sampling is left: (n m)^(-1/2). The rate of Agarwal and others is drawn as "
+    "it stands, without constants and logarithms."
+)
