@@ -196,8 +196,20 @@ def test_noise_on_the_other_side_does_not_hide_a_misplaced_centre():
     tails = _tails(np.full(300, 100.0), Noise("laplace", 5.0 * SOFT_ONE))  # five records
     tails.below[3:6] += 20.0  # twelve noise scales: usual somewhere among hundreds of nodes
     assert tails.misplaced(300) is not None
+    tails.below[3:6] += 9.0  # more than is usual
+    assert tails.misplaced(300) is None
+    assert tails.misplaced(300, perhaps=True) is not None
     tails.below[3:6] += 100.0  # records
     assert tails.misplaced(300) is None
+    assert tails.misplaced(300, perhaps=True) is None
+
+
+def test_noise_that_hides_a_part_of_nearly_all_is_reckoned_with_for_a_warning():
+    tails = _tails(np.full(300, 100.0), Noise("laplace", 5.0 * SOFT_ONE))
+    assert tails.misplaced(345) is None  # 0.9 * 345 = 310
+    assert tails.misplaced(345, perhaps=True) is not None
+    half = _tails(np.repeat([-100.0, 100.0], 150), Noise("laplace", 5.0 * SOFT_ONE))
+    assert half.misplaced(300, perhaps=True) is None
 
 
 def test_a_transcript_of_another_version_is_refused():

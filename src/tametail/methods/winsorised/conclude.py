@@ -37,7 +37,7 @@ def conclude(plan: Plan, clip: Clip, tails: Tails, total: Sum, squares: float) -
     if plan.tail is not None and clip.sees:
         off += max(Error.of(plan, clip, tails, total).reach(tuned.DOUBT_RISK, s) for s in (-1, 1))
     doubtful = contradicts(plan.tail, tails, clip.centre, off, total.count)  # line 24
-    misplaced = tails.misplaced(total.count) is not None
+    misplaced = tails.misplaced(total.count, perhaps=True) is not None
     said = _notes(
         plan, clip, misplaced=misplaced, doubtful=bool(doubtful), clamped=raw != value, held=held
     )

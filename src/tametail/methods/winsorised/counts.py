@@ -128,19 +128,22 @@ class Tails:
             if anchor is not None
         )
 
-    def misplaced(self, size: float) -> Pair | None:
+    def misplaced(self, size: float, *, perhaps: bool = False) -> Pair | None:
         """Return between which distances nearly all records lie, if all on one side.
 
         Those below the centre are negative. Around a median there would be half of the records on
-        either side, whatever the law.
+        either side, whatever the law. ``perhaps`` asks whether noise may hide that it is so.
         """
         most = tuned.NEARLY_ALL * (size if self.count is None else self.count)
+        most -= tuned.HIDES_NEARLY_ALL * self.scale if perhaps else 0.0
         for sign, counts, others in ((-1.0, self.below, self.above), (1.0, self.above, self.below)):
             pairs = windows(counts, 2)
             node = int(np.argmax(pairs))
             # The size may be a guess that is too small: then there are as many on the other side.
             noise = tuned.USUAL_NOISE * self.scale
-            few_others = windows(others).max() <= max((1 - tuned.NEARLY_ALL) * pairs[node], noise)
+            few = (1 - tuned.NEARLY_ALL) * pairs[node]
+            few = few + tuned.LARGE_NOISE * self.scale if perhaps else max(few, noise)
+            few_others = windows(others).max() <= few
             # What lies beyond the end nodes counts there, wherever it is.
             seen = self.anchor(counts) is not None and 0 < node < len(counts) - 2
             if seen and few_others and pairs[node] >= most:
