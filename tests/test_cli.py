@@ -58,6 +58,16 @@ def test_mean_explains_itself_in_a_few_lines(run, claims):
     assert "epsilon = 1 " in lines[4]
 
 
+def test_mean_as_a_sentence(run, claims):
+    code, out, _ = run("mean", claims, "--column", "amount", "--epsilon", 1, "--sentence")
+    assert code == 0
+    assert out.startswith("The mean of amount is ")
+    assert out.count("\n") == 1
+    code, _, err = run("mean", claims, "--column", "amount", "--epsilon", 1, "--sentence", "--json")
+    assert code == 2
+    assert "leave out --json" in err
+
+
 def test_mean_as_json(run, claims):
     code, out, err = run("mean", claims, "--column", "amount", "--rho", 0.5, "--json")
     assert (code, err) == (0, "")

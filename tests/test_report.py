@@ -3,6 +3,7 @@
 import json
 import re
 from dataclasses import replace
+from html import escape
 from html.parser import HTMLParser
 
 import numpy as np
@@ -13,7 +14,7 @@ import tametail as tt
 from tametail.cli import main
 from tametail.errors import ParameterError
 from tametail.report.document import read_report, report_text
-from tametail.report.words import sentence
+from tametail.report.words import number, sentence
 
 RECORDS = np.random.default_rng(5).lognormal(3, 1, 20_000)
 FRAME = pd.DataFrame({"paid": RECORDS, "state": np.where(np.arange(20_000) % 3, "CA", "<b>NY</b>")})
@@ -189,3 +190,25 @@ def test_a_release_of_another_version_says_which_one_to_install(paid, capsys):
 def test_nothing_is_spent_if_the_report_has_nowhere_to_go(paid, capsys, monkeypatch):
     monkeypatch.setattr("tametail.cli.mean.carry_out", pytest.fail)
     assert main([*MEAN, "--report", "nowhere/report.html"]) == 2
+
+
+def test_the_sentence_says_what_a_reviewer_asks_for(tmp_path):
+    """Value, interval and what it is for, the share of records clipped, and the budget."""
+    records = np.random.default_rng(2).lognormal(6, 1.5, 8_000)
+    release = tt.mean(records, epsilon=0.5)
+    said = release.sentence()
+    assert said.startswith(f"The mean is {number(release.value)} (95% interval ")
+    assert "for the mean, if the tail goes on as seen" in said
+    share = float(re.search(r"about ([0-9.e-]+)%, by private counts", said)[1])
+    truth = 100 * float(((records < release.clip[0]) | (records > release.clip[1])).mean())
+    assert truth <= share < 3
+    assert said.endswith("epsilon = 0.5 (pure differential privacy) when any one record is "
+                         "added or removed.")  # fmt: skip
+    release.report(tmp_path / "report.html")
+    assert escape(said) in (tmp_path / "report.html").read_text(encoding="utf-8")
+
+
+def test_the_sentence_says_nothing_of_clipping_at_the_bounds():
+    records = np.random.default_rng(2).integers(0, 100, 3_000).astype(float)
+    release = tt.mean(records, epsilon=1, tail=tt.Bounded(0, 120))
+    assert "Records below" not in release.sentence() or release.clip[1] < 120

@@ -10,11 +10,13 @@ import math
 import textwrap
 from typing import TYPE_CHECKING
 
-from tametail.drawing.axes import new_axes
+from tametail.drawing.axes import axes_above, new_axes
+from tametail.drawing.frame import labels
 from tametail.explain import name_of
 from tametail.means import MEAN, MEAN_AS_SEEN, WINSORISED, Mean
 from tametail.pictures.intervals import span
 from tametail.pictures.planning import curve_of
+from tametail.pictures.tail import Curve
 from tametail.views import PlanView, ReleaseView
 
 if TYPE_CHECKING:
@@ -29,7 +31,9 @@ _CURVE, _GUIDE = "#3b6ea5", "#999999"
 def plot_release(release: ReleaseView, ax: Axes | None = None) -> Axes:
     """Draw the values and their intervals, and say in words what each interval is for.
 
-    An end that is infinite is drawn as an arrow at the edge of the picture.
+    An end that is infinite is drawn as an arrow at the edge of the picture. A picture of one mean
+    with a figure of its own has the private survival curve above: shares of records beyond, with
+    bars of two standard deviations of their noise, clip points, the value and the intervals.
 
     >>> import tametail as tt
     >>> import matplotlib; matplotlib.use("Agg")
@@ -38,7 +42,10 @@ def plot_release(release: ReleaseView, ax: Axes | None = None) -> Axes:
     """
     if release.groups is not None:
         return _plot_groups(release, new_axes(ax, height=1.6 + 0.22 * len(release)))
-    ax = new_axes(ax, height=2.2 + 0.4 * len(release))
+    curve = Curve.of(release.means[0]) if ax is None and len(release) == 1 else None
+    ax = new_axes(ax, height=2.2 + 0.4 * len(release) + (3.4 if curve else 0.0))
+    if curve is not None:
+        _plot_curve(curve, release.means[0], axes_above(ax, 1.8))
     low, high = span(release)
     labelled: set[str] = set()
     for place, row in enumerate(release):
@@ -55,6 +62,35 @@ def plot_release(release: ReleaseView, ax: Axes | None = None) -> Axes:
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.28), fontsize="x-small", frameon=False)
     ax.set_title(textwrap.fill(str(release.guarantee), 90), fontsize="small", loc="left")
     return ax
+
+
+def _plot_curve(curve: Curve, row: Mean, ax: Axes) -> None:
+    """Draw how the records spread, on log axes."""
+    ax.set_yscale("log")
+    if curve.log:
+        ax.set_xscale("log")
+    else:
+        ax.set_xscale("symlog", linthresh=curve.unit)
+    ax.set_xlim(*curve.ends)
+    ax.set_ylim(curve.least / 3, 1.0)
+    dots = (*curve.below, *curve.above)
+    bars = [[dot.share - dot.low for dot in dots], [dot.high - dot.share for dot in dots]]
+    places, shares = [dot.place for dot in dots], [dot.share for dot in dots]
+    ax.errorbar(places, shares, yerr=bars, fmt="o", color=_CURVE, markersize=3, elinewidth=1)
+    if row.shape is not None:
+        ax.plot(*zip(*curve.line(row.shape), strict=True), color=_CURVE, linewidth=1.2)
+    for end in row.clip or ():
+        ax.axvline(end - curve.origin, color=_GUIDE, linestyle="--", linewidth=0.9)
+    ax.axvline(row.value - curve.origin, color="black", linestyle=":", linewidth=0.9)
+    for place, one in enumerate(row.intervals):
+        level = curve.least / (1.5 * 1.5**place)
+        ends = [end - curve.origin for end in (one.low, one.high)]
+        ax.plot(ends, [level] * 2, "|-", color=_INTERVALS.get(one.describes, "black"))
+    ticks = curve.ticks(0.08)
+    ax.set_xticks(ticks, labels=labels(ticks))
+    ax.set_xlabel(curve.label, fontsize="small")
+    ax.set_ylabel("share of records beyond", fontsize="small")
+    ax.set_title("private counts; dashed: clip points", fontsize="small", loc="left")
 
 
 def _plot_groups(release: ReleaseView, ax: Axes) -> Axes:

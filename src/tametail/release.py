@@ -408,10 +408,16 @@ class Release:
         return {name: [getattr(row, name) for row in self.means] for name in _CELLS}
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the values, the intervals with their parts, and the guarantee as a caption."""
+        """Draw values and intervals; above one mean, how the records spread and are clipped."""
         from tametail.plots import plot_release
 
         return plot_release(self, ax)
+
+    def sentence(self) -> str:
+        """Return the result in words to publish: value, interval, what was clipped, the budget."""
+        from tametail.report.words import sentence
+
+        return sentence(self)
 
     def report(self, path: str | os.PathLike[str]) -> None:
         """Write one page for management and for a methods section: a file that prints well.

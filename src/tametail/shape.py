@@ -18,6 +18,9 @@ CLEAR = 3.0
 #: The tail index is that of so many octaves at the end of what is seen.
 _OCTAVES = 3
 
+#: Fewer records than so many errors of a knot do not stand out on a side that has none.
+_HIDDEN = 16.0
+
 
 @dataclass(frozen=True, slots=True)
 class Knot:
@@ -92,6 +95,24 @@ class Shape:
         moved = [(w, a - x, b - y) for w, (a, b) in zip(weights, logs, strict=True)]
         return -sum(w * a * b for w, a, b in moved) / sum(w * a * a for w, a, _ in moved)
 
+    def beyond(self, low: float, high: float) -> tuple[float, bool]:
+        """Return which share of the records lies outside of [low, high], and whether at most that.
+
+        Farther out than the last knot nothing is seen: there may be as many as it has beyond it.
+
+        >>> knots = (Knot(1.0, 0.2, 0.001), Knot(2.0, 0.05, 0.001))
+        >>> share, at_most = Shape(10.0, knots, knots).beyond(8.0, 12.0)
+        >>> round(share, 6), at_most, Shape(10.0, knots, knots).beyond(0.0, 20.0)
+        (0.1, False, (0.1, True))
+        """
+        errors = [one.error for one in (*self.below, *self.above)]
+        total, at_most = 0.0, False
+        for knots, end in ((self.below, self.median - low), (self.above, high - self.median)):
+            last = knots[-1] if knots else Knot(0.0, _HIDDEN * min(errors, default=0.0), 0.0)
+            at_most |= end > last.distance
+            total += last.beyond if end > last.distance else _share(knots, end)
+        return min(total, 1.0), at_most
+
     def survival(self) -> list[tuple[float, float, float]]:
         """Return values, the share of records above each, and the error of that, in order."""
         lower = [(self.median - one.distance, 1 - one.beyond, one.error) for one in self.below]
@@ -109,3 +130,18 @@ class Shape:
             for side in ("below", "above")
         )
         return cls(float(record["median"]), below, above)
+
+
+def _share(knots: tuple[Knot, ...], distance: float) -> float:
+    """Return the share beyond a distance up to that of the last knot, where logarithms are lines.
+
+    >>> round(_share((Knot(1.0, 0.2, 0.0), Knot(4.0, 0.05, 0.0)), 2.0), 6)
+    0.1
+    """
+    nearest = knots[0]
+    if distance <= nearest.distance:
+        part = max(distance, 0.0) / nearest.distance
+        return 0.5 - part * (0.5 - nearest.beyond)
+    near, far = next(pair for pair in pairwise(knots) if distance <= pair[1].distance)
+    part = math.log(distance / near.distance) / math.log(far.distance / near.distance)
+    return near.beyond * math.pow(far.beyond / near.beyond, part)

@@ -42,6 +42,7 @@ from tametail.planning import Plan
 @click.option("--answers", is_flag=True, help="With --json: also the noisy answers, for replay.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print the table as CSV.")
 @click.option("-q", "--quiet", is_flag=True, help="Print the value alone; warnings go to stderr.")
+@click.option("--sentence", is_flag=True, help="Print the result in words to publish.")
 @click.option(
     "-o", "--output", metavar="FILE", help="Write to a file instead: .json, .csv, or as printed."
 )
@@ -62,6 +63,7 @@ def mean_command(
     as_json: bool,
     as_csv: bool,
     quiet: bool,
+    sentence: bool,
     answers: bool,
     output: str | None,
     report: str | None,
@@ -78,7 +80,7 @@ def mean_command(
     postgresql://host/db, or a file of DuckDB or SQLite. A password is read from PGPASSWORD or
     ~/.pgpass.
     """
-    given = Output(as_json, as_csv, quiet, answers, output, report)
+    given = Output(as_json, as_csv, quiet, answers, output, report, sentence)
     given.check()
     data, written = _data(files), parse_of(request)
     if plan_file is None:

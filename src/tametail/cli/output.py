@@ -26,11 +26,16 @@ class Output:
     answers: bool
     file: str | None
     report: str | None
+    sentence: bool = False
 
     def check(self) -> None:
         """Refuse, before anything is spent, what could not be written."""
         if self._is_json and self._is_csv:
             raise click.UsageError("--json and --csv are given together: leave one of them out.")
+        if self.sentence and (self._is_json or self._is_csv or self.quiet):
+            raise click.UsageError(
+                "--sentence is a form of its own: leave out --json, --csv and --quiet."
+            )
         if self.answers and not self._is_json:
             raise click.UsageError("--answers is for --json: write both, or --report FILE.html.")
         for option, path in (("--output", self.file), ("--report", self.report)):
@@ -77,6 +82,8 @@ class Output:
             if not self.answers:
                 del record["answers"]
             return json.dumps(record, indent=2, allow_nan=False) + "\n"
+        if self.sentence:
+            return f"{release.sentence()}\n"
         if self.quiet:
             return "".join(f"{row.value:.10g}\n" for row in release)
         lines = [in_options(line) for line in explain.lines(release)]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import io
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from tametail.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 
 def new_axes(ax: Axes | None, height: float) -> Axes:
@@ -25,6 +26,14 @@ def new_axes(ax: Axes | None, height: float) -> Axes:
     # Not pyplot: no window, no backend, and nothing that keeps the figure alive.
     figure = Figure(figsize=(7.0, height), layout="constrained")
     return figure.add_subplot(axes_class=_shown_axes())
+
+
+def axes_above(ax: Axes, height: float) -> Axes:
+    """Return axes above others that fill their figure, so many times as high."""
+    figure = cast("Figure", ax.figure)
+    grid = figure.add_gridspec(2, 1, height_ratios=[height, 1.0])
+    ax.set_subplotspec(grid[1])
+    return figure.add_subplot(grid[0])
 
 
 @cache

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
-from itertools import count
+from itertools import count, pairwise
 
 from tametail.markup import element
 
@@ -17,6 +17,9 @@ QUIET = "currentColor"
 
 #: How wide a letter of the labels is, about, as a part of its height.
 _LETTER = 0.58
+
+#: A label of an axis reaches at most so far beyond its ends.
+_MARGIN = 24.0
 
 _numbers = count(1)
 
@@ -56,6 +59,38 @@ class Scale:
         return _powers(self.low, self.high) if self.log else _steps(self.low, self.high, about)
 
 
+@dataclass(frozen=True, slots=True)
+class SignedScale:
+    """A logarithmic map on either side of 0: distances up to ``unit`` lie in the middle.
+
+    >>> scale = SignedScale(-100.0, 100.0, 0.0, 80.0, unit=1.0)
+    >>> scale.place(-10.0), scale.place(0.5), scale.place(10.0), scale.ticks()
+    (20.0, 40.0, 60.0, [-100.0, -10.0, -1.0, 0.0, 1.0, 10.0, 100.0])
+    """
+
+    low: float
+    high: float
+    start: float
+    stop: float
+    unit: float
+
+    def place(self, value: float) -> float:
+        """Return where a number lies; beyond the ends it lies at the end."""
+        low, high, value = (
+            math.copysign(math.log(max(abs(number) / self.unit, 1.0)), number)
+            for number in (self.low, self.high, min(max(value, self.low), self.high))
+        )
+        part = (value - low) / (high - low) if high > low else 0.5
+        return self.start + part * (self.stop - self.start)
+
+    def ticks(self, about: int = 5) -> list[float]:  # noqa: ARG002 - as a Scale has it
+        """Return powers of ten on either side, and 0."""
+        sides = [
+            _powers(self.unit, end) if end > self.unit else [] for end in (-self.low, self.high)
+        ]
+        return [*(-tick for tick in reversed(sides[0])), 0.0, *sides[1]]
+
+
 def _steps(low: float, high: float, about: int) -> list[float]:
     width = (high - low) / about
     if not width > 0 or not math.isfinite(width):
@@ -92,6 +127,42 @@ def short(value: float) -> str:
     return f"{value:.6g}"
 
 
+def labels(ticks: Sequence[float]) -> list[str]:
+    """Return numbers for labels, in order: as short as may be, but no two that look alike.
+
+    >>> labels([999_999.0, 1_000_000.0]), labels([1_000_000.2, 1_000_000.4])
+    (['999,999', '1,000,000'], ['1,000,000.2', '1,000,000.4'])
+    """
+    step = min((abs(b - a) for a, b in pairwise(ticks)), default=math.inf)
+    if step > 1e-5 * max(map(abs, ticks), default=0.0):
+        return [short(tick) for tick in ticks]
+    return [precise(tick, step) for tick in ticks]
+
+
+def precise(value: float, step: float) -> str:
+    """Return a number with as many digits as tell it from another one that is a step away.
+
+    >>> precise(1_000_000.25, 0.5), precise(12_345.678, 100.0), precise(1e300, 1e280)
+    ('1,000,000.2', '12,346', '1e+300')
+    """
+    if not 0 < step < math.inf or abs(value) >= 1e15:
+        return short(value)
+    return f"{value:,.{min(max(math.ceil(-math.log10(step)), 0), 15)}f}"
+
+
+def short_end(value: float, width: float = math.inf) -> str:
+    """Return an end of something of this width for a label: both ends look different.
+
+    >>> short_end(1474.98321, 20.0), short_end(1_000_000.1234, 0.5), short_end(-math.inf)
+    ('1474.98', '1,000,000.12', '-∞')
+    """
+    if not math.isfinite(value):
+        return "-∞" if value < 0 else "∞"
+    if 0 < width < 1e-4 * abs(value):
+        return precise(value, width / 10)
+    return short(float(f"{value:.6g}"))
+
+
 def words_width(text: str, size: float) -> float:
     """Return how wide a text is, about."""
     return len(text) * _LETTER * size
@@ -115,14 +186,18 @@ def path(points: Iterable[tuple[float, float]], **attributes: object) -> str:
     return element("path", "", d=f"M{drawn}", fill="none", **attributes)
 
 
-def bottom_axis(scale: Scale, top: float, bottom: float, label: str, size: float) -> Iterator[str]:
+def bottom_axis(
+    scale: Scale | SignedScale, top: float, bottom: float, label: str, size: float
+) -> Iterator[str]:
     """Yield a horizontal axis: a faint line up from each tick, its number, and what it counts."""
     taken = -math.inf
-    for tick in scale.ticks(max(2, int((scale.stop - scale.start) / 90))):
-        x, text = scale.place(tick), short(tick)
+    ticks = scale.ticks(max(2, int((scale.stop - scale.start) / 90)))
+    for tick, text in zip(ticks, labels(ticks), strict=True):
+        x = scale.place(tick)
         yield line(x, top, x, bottom, stroke_opacity=0.14)
         half = words_width(text, size) / 2
-        if x - half > taken:
+        inside = scale.start - _MARGIN < x - half and x + half < scale.stop + _MARGIN
+        if inside and x - half > taken:
             yield words(text, x, bottom + 1.5 * size, text_anchor="middle", fill_opacity=0.75)
             taken = x + half + 6
     yield line(scale.start, bottom, scale.stop, bottom, stroke_opacity=0.4)
@@ -130,12 +205,14 @@ def bottom_axis(scale: Scale, top: float, bottom: float, label: str, size: float
     yield words(label, middle, bottom + 3.1 * size, text_anchor="middle", fill_opacity=0.75)
 
 
-def left_axis(scale: Scale, left: float, right: float, size: float) -> Iterator[str]:
+def left_axis(
+    scale: Scale, left: float, right: float, size: float, label: Callable[[float], str] = short
+) -> Iterator[str]:
     """Yield a vertical axis: a faint line from each tick, and its number."""
     for tick in scale.ticks():
         y = scale.place(tick)
         yield line(left, y, right, y, stroke_opacity=0.14)
-        text = short(tick)
+        text = label(tick)
         yield words(text, left - 8, y + 0.35 * size, text_anchor="end", fill_opacity=0.75)
 
 

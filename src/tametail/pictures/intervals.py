@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from tametail.drawing.frame import (
-    ACCENT,
     SECOND,
     Scale,
     bottom_axis,
     line,
     picture,
-    short,
+    short_end,
     words,
     words_width,
 )
 from tametail.explain import name_of
 from tametail.markup import element
 from tametail.means import MEAN, WINSORISED, Interval, Mean
+from tametail.pictures.tail import tail_panel
+from tametail.pictures.whiskers import colour_of, whiskers
 from tametail.views import ReleaseView
 
 _SIZE = 13.0
@@ -55,30 +56,34 @@ def interval_picture(release: ReleaseView, width: float = 720.0) -> str:
 
 
 def _one(release: ReleaseView, width: float) -> str:
-    """Draw one mean: each interval on a line of its own, under the words that explain it."""
+    """Draw one mean: how the records spread, and below that its intervals, larger.
+
+    Each interval is on a line of its own, under the words that explain it.
+    """
     row = release.means[0]
+    tail, height = tail_panel(row, width)
     scale = Scale(*span(release), 24.0, width - 24.0)
     drawn: list[str] = []
     heights: list[float] = []
     y = 26.0
     for one in row.intervals:
         for line_of_label in _lines(_label(one), width - 30):
-            drawn.append(words(line_of_label, 24.0, y, fill=_colour(one), font_weight=600))
+            drawn.append(words(line_of_label, 24.0, y, fill=colour_of(one), font_weight=600))
             y += 18
         y -= 18
         heights.append(y + 20)
-        drawn += _whiskers(one, scale, y + 20, _colour(one), 3.0)
+        drawn += whiskers(one, scale, y + 20, 3.0)
         y += 56
     bottom = y + (8 if row.intervals else 20)
     x = scale.place(row.value)
     heights = heights or [bottom - 14]
     drawn.append(line(x, heights[-1], x, bottom, stroke_dasharray="2 4", stroke_opacity=0.7))
     drawn += [element("circle", cx=x, cy=cy, r=5.5, fill="currentColor") for cy in heights]
-    label = (
-        f"mean of {row.column}: {row.value:.6g}" if row.column != "0" else f"mean: {row.value:.6g}"
-    )
+    what = "mean" if row.column == "0" else f"mean of {row.column}"
+    label = f"{what}: {short_end(row.value, scale.high - scale.low)}"
     drawn += bottom_axis(scale, 34.0, bottom, label, _SIZE)
-    return picture(width, bottom + 48, "The mean and its intervals", _told(release), drawn)
+    drawn = [*tail, element("g", "".join(drawn), transform=f"translate(0,{height:.0f})")]
+    return picture(width, height + bottom + 48, "The mean and its intervals", _told(release), drawn)
 
 
 def _many(release: ReleaseView, width: float) -> str:
@@ -95,22 +100,10 @@ def _many(release: ReleaseView, width: float) -> str:
         y = 24.0 + 26 * place
         drawn.append(words(name, left - 12, y + 4, text_anchor="end"))
         if row.intervals:
-            drawn += _whiskers(row.intervals[0], scale, y, ACCENT, 2.5)
+            drawn += whiskers(row.intervals[0], scale, y, 2.5)
         colour = SECOND if _warned(row) else "currentColor"
         drawn.append(element("circle", cx=scale.place(row.value), cy=y, r=4.5, fill=colour))
     return picture(width, bottom + 46, "Means and their intervals", _told(release), drawn)
-
-
-def _whiskers(one: Interval, scale: Scale, y: float, colour: str, thick: float) -> Iterator[str]:
-    """Yield a line with a stop at each end; an end that is infinite is an arrow."""
-    low, high = scale.place(one.low), scale.place(one.high)
-    yield line(low, y, high, y, stroke=colour, stroke_width=thick, stroke_linecap="round")
-    for x, end, way in ((low, one.low, 1), (high, one.high, -1)):
-        if math.isfinite(end):
-            yield line(x, y - 6, x, y + 6, stroke=colour, stroke_width=thick - 0.5)
-        else:
-            tip = f"{x:.1f},{y:.1f} {x + 9 * way:.1f},{y - 6:.1f} {x + 9 * way:.1f},{y + 6:.1f}"
-            yield element("polygon", points=tip, fill=colour)
 
 
 def _lines(label: tuple[str, str], room: float) -> list[str]:
@@ -121,22 +114,18 @@ def _lines(label: tuple[str, str], room: float) -> list[str]:
 
 def _label(one: Interval) -> tuple[str, str]:
     """Return the ends of an interval, and what it is for."""
-    ends = "without ends" if _endless(one) else f"{short_end(one.low)} to {short_end(one.high)}"
+    ends = "without ends" if _endless(one) else _ends(one)
     what = {MEAN: "for the mean", WINSORISED: "for the mean of clipped records"}
     return ends, what.get(one.describes, f"for the {one.describes}")
 
 
-def short_end(value: float) -> str:
-    """Return an end of an interval for a label."""
-    return short(float(f"{value:.6g}")) if math.isfinite(value) else ("-∞" if value < 0 else "∞")
+def _ends(one: Interval) -> str:
+    width = one.high - one.low
+    return f"{short_end(one.low, width)} to {short_end(one.high, width)}"
 
 
 def _endless(one: Interval) -> bool:
     return one.low == -math.inf and one.high == math.inf
-
-
-def _colour(one: Interval) -> str:
-    return SECOND if one.describes == WINSORISED else ACCENT
 
 
 def _warned(row: Mean) -> bool:
@@ -159,7 +148,4 @@ def _told(release: ReleaseView) -> str:
 
 
 def _between(row: Mean) -> str:
-    return "".join(
-        f", {short_end(one.low)} to {short_end(one.high)} for the {one.describes}"
-        for one in row.intervals
-    )
+    return "".join(f", {_ends(one)} for the {one.describes}" for one in row.intervals)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 from tametail.explain import covers, ends_of, name_of
 from tametail.means import Mean
-from tametail.tail import Bounded, Moment
+from tametail.tail import Bounded, Moment, Tail
 from tametail.views import PlanView, ReleaseView
 
 
@@ -29,17 +30,26 @@ def title_of(release: ReleaseView) -> str:
 
 
 def sentence(release: ReleaseView) -> str:
-    """Return the result as one or two sentences that may be published as they are.
+    """Return the result in a few sentences that may be published as they are.
+
+    Value and interval with what that is for, the share of records that was clipped, the budget.
 
     >>> import tametail as tt
-    >>> sentence(tt.mean([1.0, 2.0] * 5_000, epsilon=1)).startswith("The mean is 1.")
-    True
+    >>> words = sentence(tt.mean([1.0, 2.0] * 5_000, epsilon=1))
+    >>> words.startswith("The mean is 1."), "epsilon = 1" in words
+    (True, True)
     """
     if not release.means:
-        return "No group was large enough to be seen."
+        return f"No group was large enough to be seen. {_budget(release)}"
     if len(release) > 1 or release.groups is not None:
-        return _sentence_of_many(release)
+        return f"{_sentence_of_many(release)} {_budget(release)}"
     row = release.means[0]
+    return " ".join(
+        [_result(release, row), *_clipped(row, release.plan.tails[0]), _budget(release)]
+    )
+
+
+def _result(release: ReleaseView, row: Mean) -> str:
     name = "" if row.column.isdigit() else f" of {row.column}"
     found = f"The mean{name} is {number(row.value)}"
     if release.confidence is None or not row.intervals:
@@ -49,6 +59,33 @@ def sentence(release: ReleaseView) -> str:
         return f"{found}; how far off that may be is not known."
     ends = f"{number(first.low)} to {number(first.high)}"
     return f"{found} ({100 * release.confidence:g}% interval {ends}, {covers(first)})."
+
+
+def _clipped(row: Mean, tail: Tail) -> Iterator[str]:
+    """Yield what clipping did, if there was any, and to which share as far as private counts tell.
+
+    >>> from tametail.shape import Knot, Shape
+    >>> shape = Shape(10.0, (), (Knot(1.0, 0.2, 1e-5), Knot(2.0, 0.05, 1e-5)))
+    >>> row = Mean("0", None, 11.0, clip=(9.0, 12.5), shape=shape)
+    >>> print(next(_clipped(row, None)))
+    Records below 9 or above 12.5 (at most about 5%, by private counts) were set to these limits.
+    """
+    if row.clip is None or row.clip[0] >= row.clip[1]:
+        return
+    if isinstance(tail, Bounded) and row.clip[0] <= tail.low and tail.high <= row.clip[1]:
+        return  # there are no such records, as far as was told
+    share = ""
+    if row.shape is not None:
+        part, at_most = row.shape.beyond(*row.clip)
+        share = f" ({'at most ' * at_most}about {100 * part:.2g}%, by private counts)"
+    low, high = map(number, row.clip)
+    yield f"Records below {low} or above {high}{share} were set to these limits."
+
+
+def _budget(release: ReleaseView) -> str:
+    """Say what was spent; what that implies for other units is in the guarantee."""
+    spent, _, _ = str(release.guarantee).rstrip(".").partition(";")
+    return f"The privacy loss is bounded: {spent}."
 
 
 def _sentence_of_many(release: ReleaseView) -> str:
