@@ -283,3 +283,34 @@ def test_what_is_told_of_records_holds_in_every_group(data, tail, borrow):
     assert tt.replay(release.plan, release.answers) == release
     within = tt.mean(data, "paid", by="state", keys=keys, within=(3.0, 9.0), epsilon=4)
     assert all(3.0 <= row.value <= 9.0 for row in within)
+
+
+def with_odd_keys(cells, size=6000):
+    """A frame with many records of each of these keys, which are data."""
+    keys = pd.Series([cells[row % len(cells)] for row in range(size)], dtype=object)
+    return pd.DataFrame({"x": np.random.default_rng(2).lognormal(size=size), "key": keys})
+
+
+@pytest.mark.parametrize("key", ["\ud800", "\x1b[2J", "a\nb", "</script><b>", "\x00", ""])
+def test_a_private_key_of_any_signs_is_shown_without_harm(key, tmp_path):
+    """Whoever writes into the data must not make a release fail, nor command a terminal."""
+    release = tt.mean(with_odd_keys([key, "a"]), "x", by="key", epsilon=1, delta=1e-6)
+    assert len(release) == 2
+    said = str(release) + release._repr_html_()
+    assert all(sign.isprintable() or sign == "\n" for sign in said)
+    assert "<b>" not in release._repr_html_()
+    assert len(said.encode()) > 100
+    release.report(tmp_path / "report.html")
+    assert len(release.to_frame()) == 2
+    assert tt.Release.from_json(release.to_json()) == release
+    assert tt.replay(release.plan, release.answers) == release
+
+
+@pytest.mark.parametrize("more", [{}, {"person": "who"}])
+def test_a_private_key_of_the_name_of_the_rest_is_part_of_it(more):
+    """Else two rows would have one name, and neither could be asked for."""
+    data = with_odd_keys(["rest", "a"]).assign(who=range(6000))
+    release = tt.mean(data, "x", by="key", epsilon=3, delta=1e-6, other="rest", **more)
+    assert [row.group for row in release] == ["a", "rest"]
+    assert release["rest"].count > 1000
+    assert tt.replay(release.plan, release.answers) == release

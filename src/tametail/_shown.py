@@ -41,6 +41,19 @@ def shown(value: object) -> str:
     return kind.__name__
 
 
+def printable(text: str) -> str:
+    r"""Return text that every terminal, page and file takes: what does not print is written out.
+
+    The key of a group may hold anything: bytes that are no text, signs that command a terminal.
+
+    >>> printable("Zürich"), printable("\x1b[2J\udcff")
+    ('Zürich', '\\x1b[2J\\udcff')
+    """
+    if text.isprintable():
+        return text
+    return "".join(sign if sign.isprintable() else ascii(sign)[1:-1] for sign in text)
+
+
 def shown_path(path: str | os.PathLike[str]) -> str:
     r"""Return a path for a message, unless it cannot be one: then it may be the file's own text.
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from tametail._shown import printable
 from tametail.means import MEAN, WINSORISED, Interval, Mean
 from tametail.tail import Bounded
 from tametail.views import PlanView, ReleaseView
@@ -171,7 +172,7 @@ def name_of(release: ReleaseView, row: Mean) -> str:
     if row.group is None:
         return row.column
     cells = row.group if isinstance(row.group, tuple) else (row.group,)
-    name = ", ".join(map(str, cells))
+    name = printable(", ".join(map(str, cells)))
     return f"{name}: {row.column}" if release.plan.dim > 1 else name
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from tametail._json import Json
 from tametail._shown import shown
-from tametail._validate import one_of
+from tametail._validate import flag, one_of
 from tametail.errors import ParameterError
 from tametail.keys import Key, parse_keys
 from tametail.privacy.budget import Approx, Budget, Zcdp
@@ -55,7 +55,7 @@ class Groups:
             keys=None if keys is None else parse_keys(keys, len(names)),
             other=other,
             borrow=None if borrow is None else one_of(("shape", "mean"), borrow=borrow),
-            simultaneous=None if simultaneous is None else bool(simultaneous),
+            simultaneous=None if simultaneous is None else flag(simultaneous=simultaneous),
         )
         if found.rest is not None and found.rest in (found.keys or ()):
             raise ParameterError(f"other={shown(other)} is one of the keys: write another name.")

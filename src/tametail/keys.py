@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from tametail._shown import shown
 from tametail.errors import ParameterError
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Cell = str | int | bool
 Label = Cell | tuple[Cell, ...]
@@ -70,7 +73,8 @@ def parse_keys(keys: object, width: int) -> tuple[Key, ...]:
     >>> [key.label for key in parse_keys(["NY", "CA"], 1)]
     ['NY', 'CA']
     """
-    if isinstance(keys, str | bytes) or not hasattr(keys, "__iter__"):
+    is_scalar = isinstance(keys, str | bytes) or getattr(keys, "ndim", 1) == 0
+    if is_scalar or not hasattr(keys, "__iter__"):
         raise ParameterError(f"keys={shown(keys)} is no list: write keys=['CA', 'NY'].")
     found = tuple(Key.of(label, width) for label in keys)
     if not found:
@@ -109,9 +113,10 @@ def _plain(cell: object) -> Cell:
     """Return a cell of a public key as one of Python's own kinds."""
     if type(cell) in _KINDS:
         return cast("Cell", cell)
-    item = getattr(cell, "item", None)  # a scalar of NumPy
-    if callable(item) and type(item()) in _KINDS:
-        return _plain(item())
+    if type(cell).__module__ == "numpy" and getattr(cell, "shape", None) == ():
+        cell = cast("np.generic", cell).item()
+        if type(cell) in _KINDS:
+            return cast("Cell", cell)
     if isinstance(cell, str):
         return str(cell)
     raise ParameterError(

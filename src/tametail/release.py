@@ -467,12 +467,17 @@ def _same(label: Label | None, cells: tuple[object, ...]) -> bool:
     return len(own) == len(cells) and all(type(a) is type(b) and a == b for a, b in pairs)
 
 
+def _in_frames(cell: object) -> object:
+    """Return a cell of a key that frames can hold: bytes that are no text are written out."""
+    return cell.encode("utf-8", "backslashreplace").decode() if isinstance(cell, str) else cell
+
+
 def _cells_of_groups(release: Release, groups: Groups) -> dict[str, list[object]]:
     """Return the columns of a frame of groups."""
     rows = release.means
     labels = [row.group if isinstance(row.group, tuple) else (row.group,) for row in rows]
     cells: dict[str, list[object]] = {
-        name: [label[place] for label in labels] for place, name in enumerate(groups.by)
+        name: [_in_frames(label[place]) for label in labels] for place, name in enumerate(groups.by)
     }
     if release.plan.dim > 1:
         cells["column"] = [row.column for row in rows]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import math
+import os
 import tracemalloc
 from decimal import Decimal
 
@@ -351,3 +352,19 @@ def test_a_plan_knows_how_often_a_file_is_read(tmp_path, monkeypatch, options, s
     monkeypatch.setattr(ParquetTable, "chunks", counted)
     release = tt.mean(path, "x", epsilon=1, **options)
     assert len(passes) == release.plan.passes
+
+
+def test_what_is_no_file_is_refused_and_not_left_out(tmp_path):
+    """A link to nothing among others would be a part of the data that is silently missing."""
+    _parquet(tmp_path / "part-1.parquet", [1.0, 2.0])
+    (tmp_path / "part-2.parquet").symlink_to(tmp_path / "gone.parquet")
+    for data in (tmp_path, tmp_path / "part-*.parquet"):
+        with pytest.raises(DataError, match="a link to nothing"):
+            open_table(data, "x")
+
+
+def test_a_pipe_is_refused(tmp_path):
+    """It would be read to its end for the names, and have no records."""
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(DataError, match="it is a pipe"):
+        open_table(tmp_path / "pipe.csv", "x")

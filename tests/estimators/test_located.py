@@ -172,3 +172,13 @@ def test_several_columns_each_have_a_range_of_their_own():
     assert release.method == NAME
     assert abs(release[0].value - 70) < 5
     assert abs(release[1].value + 2e6) < 5e4
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e60])
+def test_no_answer_makes_the_ends_impossible(scale):
+    """They were checked as if a caller had told them, so that what was paid for failed."""
+    records = np.full(100, 1e16 if scale < 1 else -1e62)
+    for unit in ("add-remove", "replace-one"):
+        release = tt.mean(records, epsilon=0.5, tail=tt.Moment(1.01, scale), unit=unit, n=100)
+        assert release.guarantee.epsilon == 0.5
+        assert tt.replay(release.plan, release.answers) == release

@@ -58,14 +58,25 @@ PLANTED = {
 }
 
 BUDGET = tt.pure(1)
+IN_FRAME = {"data": PLANTED["pandas frame"], "column": "salary", "epsilon": 1}
+RELEASE = tt.mean([1.0, 2.0] * 50, epsilon=1)
 PLAN = tt.plan(n=100, epsilon=1)
+NORMAL = {"R": 1e6, "deviation": 1.0}
 PAPER = {"budget": BUDGET, "alpha": 0.1, "beta": 0.1, "k": 2, "R": 1e6}
 CALLS = {
-    "mean": (tt.mean, {"data": PLANTED["pandas frame"], "column": "salary", "epsilon": 1}),
+    "mean": (tt.mean, IN_FRAME),
     "mean of an array": (tt.mean, {"data": PLANTED["array"], "epsilon": 1}),
     "mean of two": (tt.mean, {"data": PLANTED["polars frame"], "column": ["salary"], "rho": 1}),
     "mean by plan": (tt.mean, {"data": PLANTED["array"], "plan": PLAN}),
+    "mean by group": (tt.mean, {**IN_FRAME, "by": "name", "keys": ["a"]}),
+    "mean by private group": (tt.mean, {**IN_FRAME, "by": "name", "delta": 1e-6}),
+    "mean of persons": (tt.mean, {**IN_FRAME, "person": "name", "where": "salary > 3"}),
+    "mean in a database": (tt.mean, {**IN_FRAME, "data": "never.db", "table": "claims"}),
+    "mean that is paid for": (tt.mean, {**IN_FRAME, "ledger": "never.ledger", "dataset": "a"}),
+    "Parse": (tt.Parse, {}),
+    "report": (RELEASE.report, {}),
     "plan": (tt.plan, {"epsilon": 1}),
+    "plan by group": (tt.plan, {"epsilon": 1, "by": "name", "keys": ["a"]}),
     "sample_size": (tt.sample_size, {"error": 0.1, "epsilon": 1}),
     "epsilon_for": (tt.epsilon_for, {"error": 0.1, "n": 100}),
     "replay": (tt.replay, {"plan": PLAN, "answers": ()}),
@@ -80,6 +91,8 @@ CALLS = {
     "mean_1d": (tt.paper.mean_1d, {"x": SECRETS, **PAPER}),
     "mean_ball": (tt.paper.mean_ball, {"X": PLANTED["matrix"], **PAPER}),
     "mean_tournament": (tt.paper.mean_tournament, {"X": PLANTED["matrix"], **PAPER}),
+    "karwa_vadhan": (tt.paper.related.karwa_vadhan, {"x": SECRETS, **NORMAL, "budget": BUDGET}),
+    "coinpress": (tt.paper.related.coinpress, {"x": SECRETS, **NORMAL, "budget": tt.zcdp(1)}),
     "Ledger": (tt.Ledger, {"place": "never.ledger"}),
     "Plan.from_dict": (Plan.from_dict, {"record": PLAN.to_dict()}),
     "Plan.from_json": (Plan.from_json, {"text": PLAN.to_json()}),
@@ -120,7 +133,8 @@ def planted(kind):
 
 
 @pytest.mark.parametrize(("name", "argument"), CASES, ids=map("-".join, CASES))
-def test_no_argument_comes_back_in_a_message(name, argument):
+def test_no_argument_comes_back_in_a_message(name, argument, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # a text may be a name of a file that is written
     call, arguments = CALLS[name]
     known = signature(call)
     rest = {key: value for key, value in arguments.items() if key in known and key != argument}

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import Final
 
+from tametail._shown import shown_path
 from tametail.errors import LedgerError
 
 _NETWORK: Final = {
@@ -60,7 +61,7 @@ def refuse_network(path: Path, mounts: Path = MOUNTS) -> None:
     kind = file_system_of(path, mounts)
     if is_network(kind):
         raise LedgerError(
-            f"{str(path)!r} lies on a network file system ({kind}), where two writers may both "
-            "believe to be alone: use a local disk, or a server: Ledger('postgresql://host/db'). "
-            "Ledger(..., allow_network=True) takes the risk."
+            f"{shown_path(path)} lies on a network file system ({kind}), where two writers may "
+            "both believe to be alone: use a local disk, or a server: "
+            "Ledger('postgresql://host/db'). Ledger(..., allow_network=True) takes the risk."
         )

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
+from tametail._shown import shown_path
 from tametail.errors import LedgerError, TamperedLedger
 from tametail.ledger.places import refuse_network
 from tametail.ledger.rows import SCHEMA, TABLE, Row, Rows
@@ -90,15 +91,17 @@ class SqliteStorage:
         with self._errors("read"), closing(self._open(create=False)) as connection:
             said = [row[0] for row in connection.run("PRAGMA quick_check(1)")]
         if said != ["ok"]:
-            raise TamperedLedger(f"the file {str(self.path)!r} is corrupt: restore a copy of it.")
+            raise TamperedLedger(
+                f"the file {shown_path(self.path)} is corrupt: restore a copy of it."
+            )
 
     def _open(self, create: bool) -> SqliteConnection:
         if not self._allow_network:
             refuse_network(self.path)
         if not create and not self.path.exists():
             raise LedgerError(
-                f"there is no ledger {str(self.path)!r}: check the path, or make one with "
-                f"`tametail ledger create DATASET --ledger {self.path} --epsilon 1`."
+                f"there is no ledger {shown_path(self.path)}: check the path, or make one with "
+                f"`tametail ledger create DATASET --ledger FILE --epsilon 1`."
             )
         connection = self._connect(self.path, "rwc" if create else "rw", self._timeout)
         for pragma in _PRAGMAS:
@@ -108,7 +111,7 @@ class SqliteStorage:
         if (mode, synchronous) != ("delete", _SYNCHRONOUS[1]):
             connection.close()
             raise LedgerError(
-                f"SQLite cannot keep {str(self.path)!r} safe (journal {mode}, synchronous "
+                f"SQLite cannot keep {shown_path(self.path)} safe (journal {mode}, synchronous "
                 f"{synchronous}): use a local disk."
             )
         return connection
@@ -119,7 +122,7 @@ class SqliteStorage:
             yield
         except (sqlite3.Error, OSError) as error:
             raise LedgerError(
-                f"the ledger {str(self.path)!r} cannot be {doing}: {_reason(error)}."
+                f"the ledger {shown_path(self.path)} cannot be {doing}: {_reason(error)}."
             ) from None
 
 
@@ -136,7 +139,7 @@ def _prepare(connection: SqliteConnection, path: Path, create: bool) -> None:
     if found:
         return
     if not create:
-        raise LedgerError(f"{str(path)!r} is not a ledger: check the path.")
+        raise LedgerError(f"{shown_path(path)} is not a ledger: check the path.")
     for statement in (*SCHEMA, *_NEVER):
         connection.run(statement.format(text="TEXT"))
 

@@ -14,6 +14,7 @@ from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 
+from tametail._shown import shown, shown_path
 from tametail.drawing.bars import steps_bar
 from tametail.errors import ParameterError
 from tametail.explain import WORDS, caption, cells, header, said
@@ -37,13 +38,18 @@ _DATA = re.compile(r'<script type="application/json" id="release">(.*?)</script>
 
 def write_report(release: ReleaseView, path: str | os.PathLike[str]) -> None:
     """Write the report of a release to a file."""
+    if not isinstance(path, str | os.PathLike):
+        raise ParameterError(f"path={shown(path)} is no path: write release.report('report.html').")
     try:
         Path(path).write_text(report_text(release), encoding="utf-8")
-    except OSError as error:
-        raise ParameterError(
-            f"the report {os.fspath(path)!r} cannot be written: {error.strerror}. Nothing is lost: "
-            "write release.report(...) with another path."
-        ) from None
+    except (OSError, ValueError) as error:  # a path may hold what no path can
+        why = getattr(error, "strerror", None) or "no path is written like this"
+    else:
+        return
+    raise ParameterError(
+        f"the report {shown_path(path)} cannot be written: {why}. Nothing is lost: write "
+        "release.report(...) with another path."
+    )
 
 
 def read_report(page: str) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,13 +60,11 @@ def open_session(data: object, table: str | None) -> Session:
 
 def _kind(path: Path) -> bytes:
     """Return whose file it is, by the mark at its beginning."""
-    try:
-        with path.open("rb") as file:
-            head = file.read(16)
-    except OSError:
-        raise DataError(
-            f"there is no file {shown_path(path)} to be read: check the path."
-        ) from None
+    head = None
+    with suppress(OSError, ValueError), path.open("rb") as file:
+        head = file.read(16)
+    if head is None:  # raised outside of a handler, whose error quotes what may be no path
+        raise DataError(f"there is no file {shown_path(path)} to be read: check the path.")
     if head == _SQLITE:
         return _SQLITE
     if head[8:12] == _DUCKDB:

@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from tametail._shown import shown_path
 from tametail.engines.cells import Floats
 from tametail.engines.tables import Tell, cut
 from tametail.engines.tables.blocks import blocks, decompressed, open_bytes, to_utf8
@@ -86,8 +87,8 @@ class CsvTable:
         for path, header in zip(files, headers, strict=True):
             if header.names != names:
                 raise DataError(
-                    f"{str(path)!r} has other columns than {str(files[0])!r}: give all files one "
-                    "header."
+                    f"{shown_path(path)} has other columns than {shown_path(files[0])}: give all "
+                    "files one header."
                 )
         for name in chosen:
             check_alone(names, name)
@@ -238,7 +239,9 @@ class CsvTable:
                             return _Header(names, count)
         except UNREADABLE:
             raise unreadable(path, "CSV") from None
-        raise DataError(f"{str(path)!r} is empty: a CSV file begins with the names of its columns.")
+        raise DataError(
+            f"{shown_path(path)} is empty: a CSV file begins with the names of its columns."
+        )
 
     def _read_names(self, path: Path, stream: pa.NativeFile) -> Iterator[list[str]]:
         text = io.TextIOWrapper(

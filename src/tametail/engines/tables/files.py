@@ -50,7 +50,9 @@ def find_files(path: str | os.PathLike[str], parse: Parse | None = None) -> list
             if _is_data(file, place)
         )
         if not found:
-            raise DataError(f"the folder {str(path)!r} holds no .parquet file: name one that does.")
+            raise DataError(
+                f"the folder {shown_path(path)} holds no .parquet file: name one that does."
+            )
     elif os.path.exists(place):
         found = [place]
     else:
@@ -59,10 +61,16 @@ def find_files(path: str | os.PathLike[str], parse: Parse | None = None) -> list
             raise DataError(f"there is no file {shown_path(path)}: check the path.")
     said = None if parse is None else parse.format
     for file in found:
+        if not os.path.isfile(file):
+            raise DataError(
+                f"{shown_path(file)} is no file that can be read as often as needed: it is a pipe, "
+                "a device, a folder or a link to nothing. Write it to a file, or pass a pipe as a "
+                "stream, '-' on the command line."
+            )
         if said is None and ending(file) not in KINDS:
             raise DataError(
-                f"{str(path)!r} is of an unknown kind: files named {', '.join(KINDS)} are read, "
-                "and any other one if you say what it is, as in parse=Parse(format='csv')."
+                f"{shown_path(path)} is of an unknown kind: files named {', '.join(KINDS)} are "
+                "read, and any other one if you say what it is, as in parse=Parse(format='csv')."
             )
     return found
 
@@ -80,7 +88,7 @@ def kind_of(files: list[Path], parse: Parse | None = None) -> str:
 
 def _is_data(file: Path, folder: Path) -> bool:
     hidden = any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
-    return file.is_file() and not hidden
+    return not file.is_dir() and not hidden
 
 
 def ending(file: Path) -> str:
@@ -92,8 +100,8 @@ def ending(file: Path) -> str:
 def unreadable(path: Path, kind: str) -> DataError:
     """Return the error with a fixed text: the words of the reading library may quote cells."""
     return DataError(
-        f"{str(path)!r} cannot be read as {kind}: it is truncated, corrupt or of another format; "
-        "write it again."
+        f"{shown_path(path)} cannot be read as {kind}: it is truncated, corrupt or of another "
+        "format; write it again."
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from tametail._shown import shown_path
 from tametail.engines.cells import Floats, arrow_to_floats, check_arrow_type
 from tametail.engines.tables import Tell, cut
 from tametail.engines.tables.files import UNREADABLE, check_alone, guarded, unreadable
@@ -101,8 +102,8 @@ class ParquetTable:
         for name, kind in types.items():
             if schema.names.count(name) != 1 or schema.field(name).type != kind:
                 raise DataError(
-                    f"{str(path)!r} does not declare column {name!r} as {kind}, as "
-                    f"{str(files[0])!r} did: give all files one schema."
+                    f"{shown_path(path)} does not declare column {name!r} as {kind}, as "
+                    f"{shown_path(files[0])} did: give all files one schema."
                 )
 
 

@@ -20,7 +20,7 @@ from typing import IO, TypeGuard
 
 import pyarrow as pa
 
-from tametail._shown import shown
+from tametail._shown import shown, shown_path
 from tametail.engines.tables import Tell
 from tametail.engines.tables.blocks import open_bytes
 from tametail.engines.tables.files import UNREADABLE, guarded, unreadable
@@ -46,8 +46,8 @@ class ArrowSource:
         for path, schema in zip(files, schemas, strict=True):
             if not schema.equals(schemas[0]):
                 raise DataError(
-                    f"{str(path)!r} has other columns than {str(files[0])!r}: give all files one "
-                    "schema."
+                    f"{shown_path(path)} has other columns than {shown_path(files[0])}: give all "
+                    "files one schema."
                 )
         #: Names and types, as the files declare them.
         self.schema: pa.Schema = schemas[0]

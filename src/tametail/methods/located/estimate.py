@@ -62,7 +62,8 @@ def located_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
 def sum_around(plan: ColumnPlan, centre: float) -> ClippedSum:
     """Return the sum of the records, clamped around a centre, and a weighted count."""
     low, high = plan.possible
-    centre, reach = min(max(centre, low), high), side(plan)
+    centre = min(max(centre, low), high)
+    reach = max(side(plan), 4 * math.ulp(centre))  # else both ends may be the centre
     off_centre = min(where.scale_of(plan).scale / reach, 1.0)
     return clamped_sum(
         plan, max(centre - reach, -LARGEST), min(centre + reach, LARGEST), off_centre
