@@ -74,11 +74,12 @@ coverage-privacy: $(READY)  ## lines and branches of what privacy rests on: all,
 	COVERAGE_FILE=$(VENV)/.coverage $(BIN)/pytest -n auto --cov --cov-branch --cov-report= $(PRIVACY_TESTS)
 	COVERAGE_FILE=$(VENV)/.coverage $(BIN)/coverage report --include='$(PRIVACY)' --show-missing --fail-under=100
 
-theorems: $(READY)  ## the paper's theorems, checked at the n that they ask for
-	$(BIN)/python benchmarks/theorems.py
+theorems: $(READY)  ## the paper's theorems at the n that they ask for (20 CPU minutes): docs/theorems.md
+	$(BIN)/python benchmarks/theorems.py --keep docs/theorems.md
 
-reproduce: $(READY)  ## the paper as an experiment, with a report (a quarter of an hour); QUICK=1
-	$(BIN)/tametail reproduce $(if $(QUICK),--quick) --output reproduction
+reproduce: $(READY)  ## the paper as an experiment (40 CPU minutes): docs/reproduction.md; QUICK=1 only looks
+	$(BIN)/tametail reproduce $(if $(QUICK),--quick) --output reproduction; failed=$$?; \
+	$(if $(QUICK),,$(BIN)/python tools/keep_reproduction.py reproduction;) exit $$failed
 
 accuracy: $(READY)  ## error over an oracle's; DATA=folder adds its one-column files
 	$(BIN)/python benchmarks/accuracy.py $(if $(DATA),--data $(DATA))

@@ -11,8 +11,10 @@ import pytest
 import tametail.reproduce
 from tametail import cli
 from tametail.errors import MissingExtraError, ParameterError
+from tametail.paper import mean_1d
 from tametail.reproduce import (
     EXPERIMENTS,
+    estimators,
     family,
     hard,
     needed,
@@ -281,6 +283,30 @@ def test_persons_are_compared_with_the_rate():
             for k, n, m in cells
         }
         assert all(check.holds for check in persons.conclude(errors).checks) is (wrong == 0)
+
+
+@pytest.mark.parametrize("name", estimators.ALGORITHMS)
+@pytest.mark.parametrize("k", estimators.MOMENTS)
+def test_slopes_of_the_papers_estimators(name, k):
+    """Within .05 of theory for every k and notion: exactly, without a draw."""
+    sizes = sorted({n for *_, n in estimators.experiment("full").cells})
+    assert abs(estimators.exact_slope(name, k, sizes) + (k - 1) / k) <= 0.05
+
+
+@pytest.mark.parametrize("name", estimators.ALGORITHMS)
+def test_the_exact_error_is_that_of_the_algorithm(name):
+    n, k = 20_000, 3
+    law, alpha = estimators._setting(name, k, n)
+    budget, _ = estimators.ALGORITHMS[name]
+    rng = np.random.default_rng(3)
+    errors = []
+    for _ in range(300):
+        value = mean_1d(
+            law.sample(n, rng), budget, alpha=alpha, beta=estimators.BETA, k=k, R=estimators.R
+        )
+        errors.append([value - law.mean])
+    found = root_mean_square(np.array(errors))
+    assert abs(found.value - estimators.exact_error(name, k, n)) <= 5 * found.deviation
 
 
 def test_no_crossing():
