@@ -17,7 +17,9 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 from functools import cache, partial
+from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
@@ -151,7 +153,8 @@ def show(sections: dict[str, list[Row]]) -> None:
 
 def page(sections: dict[str, list[Row]], summary: str) -> str:
     """Return the tables as Markdown."""
-    lines = ["# Privacy audits", "", INTRODUCTION, "", summary]
+    made = f"Version {version('tametail')}, {date.today().isoformat()}."
+    lines = ["# Privacy audits", "", INTRODUCTION, "", f"{made} {summary}"]
     for title, rows in sections.items():
         lines += ["", f"## {title}", "", _line(COLUMNS), _line(["---"] * len(COLUMNS))]
         lines += [_line(row.cells()) for row in rows]

@@ -343,3 +343,20 @@ def test_a_file_without_names_is_not_guessed_at(run, tmp_path, text):
         assert not re.search("Smith|184000|Jones", err)
         for option in ("--no-header", "--header", "--delimiter ';'"):
             assert option in err
+
+
+class Broken(io.RawIOBase):
+    """A stream, of a caller's own class, that fails in its own words."""
+
+    def readable(self):
+        return True
+
+    def readinto(self, buffer):
+        raise RuntimeError("zebrafish")
+
+
+@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
+def test_a_stream_that_fails_is_an_error_of_ours(unit):
+    with pytest.raises(DataError, match="cannot be read to its end") as caught:
+        tt.mean(Broken(), "x", epsilon=1, parse=tt.Parse(format="csv"), unit=unit)
+    assert caught.value.__context__ is None or "zebrafish" not in str(caught.value.__context__)

@@ -70,13 +70,48 @@ def test_nothing_opens_a_socket(tmp_path):
     assert found.stdout.strip() == "done", found.stderr[-2000:]
 
 
-#: Pages of measurements that say with which version they were made.
-PAGES = ("performance.md", "reproduction.md", "mathematics/constants.md", "faults.md")
+#: Where numbers in tables are no measurements: computed from formulas, examples of cells, ...
+NOT_MEASURED = {"docs/guide/budget.md", "docs/guide/written-numbers.md"}
+
+#: Folders whose pages are not renewed: proofs have no figures, and a decision is of its day.
+AS_THEY_WERE = {"decisions", "proofs", "corrections", "_build"}
+
+#: Measured, though not in tables of five lines.
+MORE = ("docs/clusters.md", "docs/faults.md", "docs/ledger-evidence.md", "docs/limits.md")
+
+PAGES = [
+    page.relative_to(ROOT).as_posix()
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    if not AS_THEY_WERE & set(page.relative_to(ROOT).parts)
+]
+
+
+def text_of(page):
+    return (ROOT / page).read_text("utf-8")
+
+
+def with_figures():
+    """Return the pages that have five lines or more of a table with decimals, and some others."""
+    tables = {page: re.findall(r"^\|.*\d\.\d.*$", text_of(page), re.MULTILINE) for page in PAGES}
+    found = {page for page, lines in tables.items() if len(lines) >= 5}
+    return sorted((found | set(MORE)) - NOT_MEASURED)
+
+
+@pytest.mark.parametrize("page", with_figures())
+def test_figures_say_of_which_version_and_day_they_are(page):
+    text = text_of(page)
+    assert re.search(r"\b([Vv]ersion|tametail)\s+\d+\.\d+\.\d+", text)
+    assert re.search(r"\b20\d\d-\d\d-\d\d\b|\b\d+\s+[A-Z][a-z]+\s+20\d\d\b", text)
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_evidence_is_of_this_version(page):
-    text = (ROOT / "docs" / page).read_text("utf-8")
-    named = re.findall(r"\b[Vv]ersion (\d+\.\d+\.\d+)", text)
-    assert named
-    assert set(named) == {version("tametail")}
+def test_no_page_is_of_an_older_version(page):
+    """Where another library's version is meant, its name stands before it."""
+    named = re.findall(r"(\w*\W{0,4})\b(?:[Vv]ersion|tametail)\s+(\d+\.\d+\.\d+)", text_of(page))
+    ours = {number for before, number in named if "lib" not in before}
+    assert ours <= {version("tametail")}
+
+
+def test_there_are_pages_with_figures():
+    assert len(with_figures()) >= 12
+    assert set(NOT_MEASURED) | set(MORE) <= set(PAGES)

@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tametail as tt
-from tametail.errors import DataError, TametailError
+from tametail.errors import DataError, LedgerError, ParameterError, TametailError
 
 RELEASE = "import sys, tametail as tt\nwhile True: tt.mean(sys.argv[1], 'x', epsilon=1)"
 COMMAND = "import sys; from tametail.cli import main; sys.exit(main())"
@@ -118,6 +118,59 @@ def full_disk(folder: Path, size: int) -> str:
     return f"{size} times: exit code not 0, no traceback"
 
 
+NO_ROOM = """
+import resource, sys, tametail as tt
+from tametail.errors import DataError, LedgerError, ParameterError
+file, folder, release = sys.argv[1], sys.argv[2], tt.mean([1.0, 2.0] * 500, epsilon=1)
+told = tt.Parse(format="csv")
+resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))  # no file grows beyond this
+
+def fails(kind, call):
+    try:
+        call()
+    except kind:
+        return
+    sys.exit(f"no {kind.__name__}")
+
+with open(file, "rb") as stream:
+    fails(DataError, lambda: tt.mean(stream, "x", epsilon=1, parse=told))
+fails(ParameterError, lambda: release.report(folder + "/report.html"))
+ledger = tt.Ledger(folder + "/office.ledger")
+fails(LedgerError, lambda: ledger.create("a", budget=tt.pure(1), unit="add-remove"))
+"""
+
+
+def no_room_on_the_disk(folder: Path, size: int) -> str:
+    """Let no file grow: the copy of a stream, a report and a ledger are errors of ours."""
+    file = write_csv(folder / "data.csv", 3000)
+    for _ in range(size):
+        command = [sys.executable, "-c", NO_ROOM, str(file), str(folder)]
+        found = subprocess.run(command, check=False, capture_output=True, text=True)
+        assert found.returncode == 0, found.stderr[-500:]
+    return f"{size} times a stream, a report and a ledger: an error of ours each"
+
+
+def read_only_folder(folder: Path, size: int) -> str:
+    """Read from a folder that nobody may write to, and write where nobody can."""
+    inside = folder / "inside"
+    inside.mkdir()
+    file = write_csv(inside / "data.csv", 1000)
+    inside.chmod(0o500)
+    try:
+        for _ in range(size):
+            release = tt.mean(file, "x", epsilon=1)
+            with pytest.raises(ParameterError, match="cannot be written"):
+                release.report(Path(os.devnull) / "report.html")
+            with pytest.raises(LedgerError, match="cannot be"):
+                tt.Ledger(Path(os.devnull) / "office.ledger").create(
+                    "a", budget=tt.pure(1), unit="add-remove"
+                )
+        assert [found.name for found in inside.iterdir()] == ["data.csv"]
+    finally:
+        inside.chmod(0o700)
+    return f"{size} releases from it; reports and ledgers that cannot be written: errors of ours"
+
+
 def many_releases(folder: Path, size: int) -> str:
     """Release again and again: memory stays flat."""
     records = np.random.default_rng(1).lognormal(size=2000)
@@ -151,6 +204,42 @@ def eight_threads(folder: Path, size: int) -> str:
     return f"{8 * size} releases in 8 threads, no two alike"
 
 
+def forked(folder: Path, size: int) -> str:
+    """Fork after a release: children repeat neither their parent nor each other."""
+    file = write_csv(folder / "data.csv", 2000)
+    made = [float(tt.mean(file, "x", epsilon=1))]
+    for _ in range(size):
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:  # nothing but the release, and no way back into the tests
+            try:
+                os.write(writing, repr(float(tt.mean(file, "x", epsilon=1))).encode())
+            finally:
+                os._exit(0)
+        os.close(writing)
+        made += [float(tt.mean(file, "x", epsilon=1)), float(os.read(reading, 99))]
+        os.close(reading)
+        assert os.waitpid(child, 0)[1] == 0
+    assert len(set(made)) == 2 * size + 1
+    return f"{size} forks: {2 * size + 1} releases, no two alike"
+
+
+def many_rows(folder: Path, size: int) -> str:
+    """Stream a file of very many rows: memory does not grow with them."""
+    file, block = folder / "long.parquet", min(size, 1_000_000)
+    numbers = np.round(np.random.default_rng(1).lognormal(size=block), 2)
+    with pq.ParquetWriter(file, pa.schema({"x": pa.float64()})) as writer:
+        for _ in range(size // block):
+            writer.write_table(pa.table({"x": numbers}))
+    before, begun = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+    release = tt.mean(file, "x", epsilon=1)
+    seconds = time.process_time() - begun
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    assert grown < 256, grown
+    assert abs(release.value / numbers.mean() - 1) < 0.1
+    return f"{size:,} rows: {seconds:.1f} s of CPU, peak memory grew by {grown:.0f} MB"
+
+
 def many_columns(folder: Path, size: int) -> str:
     """Read one column of a CSV file with very many."""
     file = folder / "wide.csv"
@@ -168,7 +257,11 @@ CASES = {
     truncated_while_read: (3, 60),
     unreadable_file_in_a_folder: (4, 40),
     full_disk: (1, 10),
+    no_room_on_the_disk: (1, 10),
+    read_only_folder: (1, 10),
     many_releases: (200, 10_000),
     eight_threads: (5, 100),
+    forked: (8, 100),
+    many_rows: (1_000_000, 100_000_000),
     many_columns: (20_000, 1_000_000),
 }

@@ -13,8 +13,8 @@ from .cases import CASES
 
 HEAD = """# Faults
 
-`make faults`, version {version} on {date}, {part} of its sizes. Each line made a fault happen while
-data were read, and failed if anything was lost, left behind or told that should not be. The
+`make faults`, version {version} on {date}. Each line made a fault happen while data were read, and
+failed if anything was lost, left behind or told that should not be; it says how often it tried. The
 ledger's crashes, power losses and races are in [ledger evidence](ledger-evidence.md).
 
 | fault | what came of it |
@@ -39,8 +39,7 @@ def main() -> int:
         words = fault.__name__.replace("_", " ")
         lines.append(f"| {words} | {result} |")
         print(lines[-1], flush=True)
-    part = "all" if options.part >= 1 else f"{options.part:.0%}"
-    head = HEAD.format(version=version("tametail"), date=date.today().isoformat(), part=part)
+    head = HEAD.format(version=version("tametail"), date=date.today().isoformat())
     if options.write:
         options.write.write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
     return failed

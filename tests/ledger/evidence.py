@@ -16,6 +16,8 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date
+from importlib.metadata import version
 from pathlib import Path
 
 import tametail as tt
@@ -188,7 +190,8 @@ def main() -> int:
         print(f"{'sound  ' if rows[-1].sound else 'UNSOUND'} {rows[-1].what}: {rows[-1].found}")
         sys.stdout.flush()
     if options.write:
-        versions = f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
+        versions = f"Version {version('tametail')}, {date.today().isoformat()}; "
+        versions += f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
         text = HEAD.format(versions=versions, cores=os.cpu_count())
         text += "".join(f"| {row.what} | {row.found} |\n" for row in rows) + FOOT
         options.write.write_text(text, encoding="utf-8")

@@ -1,5 +1,6 @@
 """``mean`` with a ledger: charged before any record is read, stored before it is returned."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 import tametail as tt
 from tametail import cli
-from tametail.errors import BudgetError, ColumnError, LostRelease, ParameterError
+from tametail.errors import BudgetError, ColumnError, DataError, LostRelease, ParameterError
 from tametail.ledger import Ledger
 
 
@@ -152,3 +153,17 @@ def test_the_command_line(office, file, tmp_path, capsys, monkeypatch):
     assert cli.main([*ask, "--dataset", "claims"]) == 3
     assert cli.main(ask) == 0  # no data set is named: no ledger is meant
     assert cli.main([*ask, "--ledger", "office.ledger"]) == 2
+
+
+@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
+def test_an_error_after_the_charge_says_that_it_was_charged(tmp_path, unit):
+    """Under replace-one the file fails before the first answer, and yet the ledger has paid."""
+    text = "x\n" + "\n".join(str(number % 97) for number in range(50_000))
+    packed = gzip.compress(text.encode())
+    file = tmp_path / "x.csv.gz"
+    file.write_bytes(packed[: len(packed) // 2])
+    ledger = tt.Ledger(tmp_path / "office.ledger")
+    ledger.create("a", budget=tt.pure(2), unit=unit)
+    with pytest.raises(DataError, match="The ledger has charged this release"):
+        tt.mean(file, "x", epsilon=1, unit=unit, ledger=ledger, dataset="a")
+    assert ledger.left("a").charges == 1

@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from tametail._json import Json
 from tametail._shown import shown
-from tametail.errors import ParameterError
+from tametail.errors import DataError, ParameterError
 from tametail.ledger.book import Ledger, Quote
 from tametail.ledger.charging import Ticket
 from tametail.ledger.identity import check_name, check_release_id
@@ -96,6 +96,9 @@ class Payment:
         )
         if ticket.stored is not None:
             return read(ticket.stored)
-        released = make(ticket)
+        try:
+            released = make(ticket)
+        except DataError as error:  # whatever it says itself: this budget is gone
+            raise type(error)(f"{error} The ledger has charged this release.") from None
         ticket.store(write(released))
         return released

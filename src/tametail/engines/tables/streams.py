@@ -181,7 +181,7 @@ class StreamSource:
         copy = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the source is there
         weakref.finalize(self, copy.close)
         is_copied = False
-        with suppress(OSError, ValueError):
+        with suppress(Exception):  # a stream may be anybody's, and its errors may quote records
             shutil.copyfileobj(self._stream, copy)
             copy.flush()
             is_copied = True
