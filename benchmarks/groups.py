@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,6 +33,16 @@ Population = tuple[list[str], list[Floats]]
 
 CLASSES = ((0, 100), (100, 500), (500, 2500), (2500, np.inf))
 SHARES = np.concatenate([[0.0], np.geomspace(1e-5, 0.5, 60)])
+
+
+#: Laws of the records of a group whose level is 1.
+LAWS: dict[str, Callable[[np.random.Generator, int], Floats]] = {
+    "lognormal": lambda rng, n: np.exp(rng.standard_normal(n)),
+    "gamma": lambda rng, n: rng.gamma(0.7, 1.0, n),
+    "Pareto": lambda rng, n: 1 + rng.pareto(2.2, n),
+    "Weibull": lambda rng, n: rng.weibull(0.6, n),
+    "both signs": lambda rng, n: rng.standard_t(3, n),
+}
 
 
 def oracle(records: Floats, n: int, epsilon: float) -> float:
@@ -56,14 +67,13 @@ def best_errors(population: Population, total: int, epsilon: float) -> tuple[Flo
     return sizes, np.array([oracle(each[:20_000], n, epsilon) for each, n in pairs])
 
 
-def synthetic(groups: int, spread: float, seed: int) -> Population:
-    """Lognormal groups whose levels are lognormal with this spread, of sizes like 1/rank."""
+def synthetic(groups: int, spread: float, seed: int, law: str = "lognormal") -> Population:
+    """Groups of a law whose levels are lognormal with this spread, of sizes like 1/rank."""
     rng = np.random.default_rng(seed)
+    drawn = LAWS[law]
     sizes = np.maximum(200_000 / np.arange(1, groups + 1) / np.log(groups), 50).astype(int)
     levels = np.exp(spread * rng.standard_normal(groups))
-    records = [
-        level * np.exp(rng.standard_normal(n)) for level, n in zip(levels, sizes, strict=True)
-    ]
+    records = [level * drawn(rng, n) for level, n in zip(levels, sizes, strict=True)]
     return [f"g{place:03d}" for place in range(groups)], records
 
 
@@ -84,13 +94,16 @@ def populations(folder: Path | None) -> dict[str, Population]:
         "no group effect": synthetic(50, 0.0, 2),
         "levels 80-fold apart": synthetic(150, 0.9, 3),
     }
+    # Judged by, not tuned on.
+    for seed, law in enumerate(("Pareto", "Weibull", "both signs"), start=13):
+        found[f"80-fold, {law}"] = synthetic(150, 0.9, seed, law)
     if folder is not None:
         flights = folder / "flights_by_plane.parquet"
         found["flights by airport"] = from_file(flights, "group")
         found["flights by carrier"] = from_file(flights, "carrier")
-        found["baseball by team"] = from_file(
-            folder / "baseball_salaries_by_player.parquet", "group"
-        )
+        baseball = folder / "baseball_salaries_by_player.parquet"
+        found["baseball by team"] = from_file(baseball, "group")
+        found["baseball by year"] = from_file(baseball, "yearID")  # not tuned on either
     return found
 
 

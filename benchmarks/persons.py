@@ -45,7 +45,7 @@ class Drawn(PersonsEngine):
     """Persons whose sums and counts are known."""
 
     def __init__(self, sums: Floats, counts: Floats) -> None:
-        self.known = sums[:, None], counts[:, None].astype(np.int64)
+        self.known = sums[:, None], counts[:, None].astype(np.int64), None
 
     columns = ("value",)
 

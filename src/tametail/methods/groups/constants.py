@@ -8,7 +8,7 @@ from typing import Final
 KEYS_SHARE: Final = 0.15
 
 #: Of what is left, for the pool: so many records' worth, within limits.
-POOL_RECORDS: Final = 5000.0
+POOL_RECORDS: Final = 2500.0
 LEAST_POOL: Final = 0.05
 MOST_POOL: Final = 0.3
 
@@ -24,20 +24,27 @@ CUTS: Final = (0.02, 0.1, 0.3)
 #: Parts into which the count of an octave node is spread.
 PARTS: Final = 4
 
-#: By how much groups may differ from the pool in a cell: squares, as parts of what is usual there.
-LEAST_UNLIKE, MOST_UNLIKE = 0.003, 9.0
+#: Octave counts may be off by this part in a cell: how far the cells of all groups are believed.
+POOL_OFF: Final = 0.5
 
-#: No cell of a group counts as less than this part of what is usual.
+#: No cell of the pool counts as less than this part of what octave counts say.
 LEAST_LIKE: Final = 0.01
 
-#: So many of the largest groups are models for small ones.
-MODELS: Final = 48
+#: Models of groups: where they lie among all records and how wide they are, in normal scores.
+SHIFTS: Final = tuple(0.4 * step for step in range(-8, 9))
+WIDTHS: Final = (0.5, 0.7, 0.85, 1.0, 1.2)
+
+#: No group is quite like a model: its cells differ by about this part.
+MISFIT: Final = 0.3
+
+#: Rounds in which it is found how usual each model is, and groups' worth of not knowing.
+ROUNDS, EVENLY = 30, 3.0
 
 #: Groups whose clip points are chosen at a time.
 GROUPS_AT_ONCE: Final = 2048
 
-#: Quantiles of the models' means around which groups may be clipped.
-MIDDLES: Final = (0.05, 0.2, 0.4, 0.6, 0.8, 0.95)
+#: Quantiles of the models' means, each as usual as it is, around which groups may be clipped.
+MIDDLES: Final = (0.01, 0.05, 0.12, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 0.95)
 
 #: The weight of the count beside the sum of a small group, in sides.
 COUNT_WEIGHT: Final = 0.15
@@ -61,7 +68,7 @@ OCTAVES_KEPT, OCTAVES_BEYOND = 30, 3
 #: Tail indices that are believed, and the one without enough octaves to see any.
 LEAST_INDEX, MOST_INDEX, USUAL_INDEX = 1.6, 6.0, 2.5
 
-#: If so large a part of a group lies beyond one cut of the pool, the pool is no model for it.
+#: If so large a part of a group lies beyond the outermost cut of a side, no model is to be trusted.
 UNLIKE: Final = 0.6
 
 #: Persons in groups: shares of a pure budget, and of a concentrated one, where costs are squares.

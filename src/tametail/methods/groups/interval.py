@@ -17,8 +17,10 @@ What lies beyond the clip points is bounded by what was told of the records:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
+
+import numpy as np
 
 from tametail.inequalities.concentration import second_moment_bound
 from tametail.inequalities.risk import split_risk
@@ -93,10 +95,9 @@ def nothing_known(part: GroupPlan) -> Interval:
 def interval_of(group: Small, error: Error, value: float) -> Interval:
     """Return the interval of a small group, whose error has this law."""
     confidence = group.part.confidence or 0.0
-    half = error.reach((1 - confidence) / 2, 1)  # without skewness both sides are alike
     ends = (
-        max(value - half, group.middle - group.reach),
-        min(value + half, group.middle + group.reach),
+        max(value - _half(group, error, -1), group.middle - group.reach),
+        min(value + _half(group, error, 1), group.middle + group.reach),
     )
     describes, truncation = WINSORISED, None
     if group.part.tail is not None:
@@ -108,13 +109,27 @@ def interval_of(group: Small, error: Error, value: float) -> Interval:
         describes=describes,
         proved=False,
         parts={
-            "privacy": math.hypot(error.noise.quantile(1 - confidence), 2 * error.miscounted),
+            "privacy": error.privacy(1 - confidence, np.zeros(1)),
             "sampling": NormalDist().inv_cdf((1 + confidence) / 2) * error.deviation,
             "truncation": truncation,
             "rounding": error.rounding,
         },
         confidence=confidence,
     )
+
+
+def _half(group: Small, error: Error, sign: int) -> float:
+    """Return how far one end is from the value.
+
+    The error of the count moves the mean in proportion to its distance from the middle. So where
+    the mean would be at the end, it is the distance of the end that counts (as Fieller found).
+    """
+    risk = (1 - (group.part.confidence or 0.0)) / 2
+    half = error.reach(risk, sign)
+    farther = min(abs(group.distance + sign * half), group.reach) * group.doubt / group.count
+    if farther <= error.miscounted:
+        return half
+    return replace(error, miscounted=farther).reach(risk, sign)
 
 
 def _beyond(group: Small, ends: Range) -> tuple[Range, float | None]:

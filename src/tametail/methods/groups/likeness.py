@@ -1,11 +1,13 @@
-"""What groups are like: laws that some of them seem to have, and how well each fits a group.
+"""What groups are like: laws that a group may have, and how well each fits it.
 
-1. A group's law is the pooled shape, weighed anew by the group's own cells. A count is believed as
-   far as it stands out of the noise, and as far as groups differ at all, which all of them
-   together tell (an empirical Bayes estimate). Within a cell a group is like the pool.
-2. The laws of the largest groups and the pool itself are *models*. Every small group has each of
-   them with a probability that its own cells tell.
-3. For clip points at a distance T around some middle a model has a bias and a spread, and also a
+1. The *pool* is the pooled shape, weighed anew by the cells of all groups together, so that it has
+   as many records between two cuts as were counted there.
+2. *Models* are laws that lie in the pool as a normal law of some mean and width lies in the
+   standard normal: groups of larger or smaller numbers, as wide as all records or narrower.
+3. Every group has each model with a probability that its own cells tell, and how usual the model
+   is among all groups (an empirical Bayes estimate). Within a few parameters a cell that is full
+   of noise counts for little: its neighbours do not bear it out.
+4. For clip points at a distance T around some middle a model has a bias and a spread, and also a
    least risk of its own: what could be reached if one knew that it is right. Middle and T are
    chosen so that the risk, divided by this, is least on average: so groups of small numbers are
    not drowned by what would suit those of large ones.
@@ -14,12 +16,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.shape import Array, Shape
+from tametail.privacy.budget import Noise
+
+#: Points farther out count as if so small a part of all records were beyond them.
+_LEAST_RANK = 1e-6
+
+Places = npt.NDArray[np.intp]
 
 
 class Choice(NamedTuple):
@@ -34,53 +44,38 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Likeness:
-    """Models: laws on points, the shares of cells in them, and how many records they rest on."""
+    """Models: laws on points, how usual each is, and its probability for each group."""
 
     points: Array
     laws: Array
-    shares: Array
-    records: Array
-    variance: float
-    """That of the noise on a cell."""
+    usual: Array
+    chances: Array
+    """A row for each group."""
 
     @classmethod
-    def read(cls, shape: Shape, cuts: Array, cells: Array, variance: float) -> Likeness:
-        """Return the models that noisy cells, a row for each group, and the pool suggest."""
-        places = np.searchsorted(cuts, shape.distances, side="right")
-        numbers = np.maximum(cells.sum(axis=1), tuned.FEWEST)
-        pooled = np.bincount(places, shape.shares, len(cuts) + 1)
-        usual = np.maximum(numbers[:, None] * pooled, 1e-300)
-        own = unlikeness(cells, usual, variance) * usual**2
-        largest = np.argsort(-numbers, kind="stable")[: tuned.MODELS]
-        cells, usual, own = cells[largest], usual[largest], own[largest]
-        found = usual + own / (own + variance + usual) * (cells - usual)
-        ratios = np.maximum(found / usual, tuned.LEAST_LIKE)
-        laws = np.vstack([shape.shares, ratios[:, places] * shape.shares])
-        laws /= laws.sum(axis=1, keepdims=True)
-        shares = np.stack([laws[:, places == cell].sum(axis=1) for cell in range(len(pooled))], 1)
-        records = np.concatenate([[numbers.sum()], numbers[largest]])
-        return cls(shape.distances, laws, shares, records, variance)
-
-    def fitting(self, cells: Array, numbers: Array) -> Array:
-        """Return the probability of every model, a row for each group."""
-        fits = np.empty((len(cells), len(self.laws)))
-        for model, (shares, records) in enumerate(zip(self.shares, self.records, strict=True)):
-            expected = numbers[:, None] * shares
-            doubt = self.variance * (1 + (numbers / records) ** 2)[:, None] + expected
-            fits[:, model] = ((cells - expected) ** 2 / doubt + np.log(doubt)).sum(axis=1) / 2
-        likely = np.exp(fits.min(axis=1, keepdims=True) - fits)
-        chances: Array = likely / likely.sum(axis=1, keepdims=True)
-        return chances
+    def read(cls, shape: Shape, cells: Array, noise: Noise) -> Likeness:
+        """Return what the pool and noisy cells, a row for each group, suggest."""
+        places = np.searchsorted(shape.cuts, shape.distances, side="right")
+        pool = _recounted(shape.shares, places, cells.sum(axis=0), len(cells) * noise.variance)
+        laws = _shifted(pool)
+        inside = places[:, None] == np.arange(cells.shape[1])
+        likely = _likely(laws @ inside, cells, noise)
+        usual = np.full(len(laws), 1 / len(laws))
+        for _ in range(tuned.ROUNDS):  # an EM algorithm
+            found = (likely * (usual / (likely @ usual)[:, None])).sum(axis=0)
+            usual = (found + tuned.EVENLY / len(laws)) / (len(cells) + tuned.EVENLY)
+        chances = likely * (usual / (likely @ usual)[:, None])
+        return cls(shape.distances, laws, usual, chances)
 
     def choose(
-        self, fits: Array, numbers: Array, grid: Array, noise: float, count_noise: float
+        self, places: list[int], numbers: Array, grid: Array, noise: float, count_noise: float
     ) -> Choice:
-        """Choose clip points for groups that :meth:`fitting` is about, of so many records.
+        """Choose clip points for the groups at these places, which have so many records.
 
         ``noise`` is the variance of the noise on a sum of records clipped at a distance of 1,
         ``count_noise`` that of the noise on a count.
         """
-        middles = self._middles
+        fits, middles = self.chances[places], self._middles
         table = [self._costs(middle, grid) for middle in middles]
         bias, mean, square = (np.stack(each, axis=1) for each in zip(*table, strict=True))
         shape = bias.shape[1:]
@@ -108,8 +103,9 @@ class Likeness:
     def _middles(self) -> Array:
         """Distances from the pooled centre around which groups may be clipped."""
         means = self.laws @ self.points
-        found: Array = np.unique(np.append(np.quantile(means, tuned.MIDDLES), [0.0, means[0]]))
-        return found
+        order = np.argsort(means, kind="stable")
+        found = np.interp(tuned.MIDDLES, np.cumsum(self.usual[order]), means[order])
+        return np.unique(np.append(found, 0.0))
 
     def _costs(self, middle: float, reaches: Array) -> tuple[Array, Array, Array]:
         """Return bias, mean and square of distances clipped at some reaches, for every model."""
@@ -120,9 +116,66 @@ class Likeness:
         return bias, mean, square
 
 
-def unlikeness(cells: Array, usual: Array, variance: float) -> Array:
-    """Return by how much groups differ from what is usual in each cell: squares, as parts of it."""
-    apart = (cells - usual) ** 2 - variance - usual
-    found = apart.sum(axis=0) / (usual**2).sum(axis=0)
-    clipped: Array = np.clip(found, tuned.LEAST_UNLIKE, tuned.MOST_UNLIKE)
-    return clipped
+def _recounted(shares: Array, places: Places, totals: Array, variance: float) -> Array:
+    """Return the shares of the points after a look at the cells of all groups together.
+
+    Octave counts tell little of what lies between two nodes, and are taken to be off by some part.
+    """
+    usual = np.maximum(totals.sum(), 1.0) * np.bincount(places, shares, len(totals))
+    usual = np.maximum(usual, 1e-300)
+    off = (tuned.POOL_OFF * usual) ** 2
+    ratios = np.maximum(1 + off / (off + variance) * (totals / usual - 1), tuned.LEAST_LIKE)
+    found = shares * ratios[places]
+    recounted: Array = found / found.sum()
+    return recounted
+
+
+def _shifted(pool: Array) -> Array:
+    """Return the models: a law on the same points for each shift and width.
+
+    A point of the pool has the normal score z if a part of the records lies below it as of a
+    standard normal law below z. A model weighs it by the ratio of two normal densities there.
+    """
+    ranks = np.clip(np.cumsum(pool) - pool / 2, _LEAST_RANK, 1 - _LEAST_RANK)
+    scores = np.array([NormalDist().inv_cdf(rank) for rank in ranks.tolist()])
+    shifts, widths = (each.reshape(-1, 1) for each in np.meshgrid(tuned.SHIFTS, tuned.WIDTHS))
+    weights = (scores**2 - ((scores - shifts) / widths) ** 2) / 2
+    found = pool * np.exp(weights - weights.max(axis=1, keepdims=True))
+    laws: Array = found / found.sum(axis=1, keepdims=True)
+    return laws
+
+
+def _likely(models: Array, cells: Array, noise: Noise) -> Array:
+    """Return how likely cells are under each model, which has such shares in them; a row a group.
+
+    Under a model a group has as many records as suit its cells best: the cells that the model
+    fills tell that better than the sum of all, with the noise of all.
+    """
+    surprise = np.empty((len(cells), len(models)))
+    numbers = np.maximum(cells.sum(axis=1), tuned.FEWEST)[:, None]
+    for model, shares in enumerate(models):
+        weights = shares / (noise.variance + numbers * shares)
+        suits = (cells * weights).sum(axis=1) / np.maximum((shares * weights).sum(axis=1), 1e-300)
+        expected = np.maximum(suits, tuned.FEWEST)[:, None] * shares
+        doubt = noise.variance + expected + (tuned.MISFIT * expected) ** 2
+        found = _surprise(cells - expected, doubt, noise) + np.log(doubt) / 2
+        surprise[:, model] = found.sum(axis=1)
+    likely: Array = np.exp(surprise.min(axis=1, keepdims=True) - surprise)
+    return likely
+
+
+def _surprise(distances: Array, variances: Array, noise: Noise) -> Array:
+    """Return how unlikely errors of these variances are: a negative log-density but for its norm.
+
+    An error is Laplace noise and normal sampling together. A hyperbolic law is much like their sum:
+    normal next to 0, with that variance, and with exponential tails of the scale of the noise.
+
+    >>> laplace = Noise("laplace", 5.0)
+    >>> _surprise(np.array([5.0, 50.0]), np.full(2, laplace.variance), laplace).round(1).tolist()
+    [0.2, 8.2]
+    """
+    if noise.kind != "laplace":
+        return distances**2 / (2 * variances)
+    bend = variances / noise.scale
+    found: Array = (np.sqrt(bend**2 + distances**2) - bend) / noise.scale
+    return found

@@ -222,7 +222,7 @@ class _Column:
         (low, high), confidence = self.part.possible, self.part.confidence or 0.0
         below, above = (error.reach((1 - confidence) / 2, sign) for sign in (-1, 1))
         parts = {
-            "privacy": math.hypot(error.noise.quantile(1 - confidence), 2 * error.miscounted),
+            "privacy": error.privacy(1 - confidence, np.zeros(1)),
             "sampling": NormalDist().inv_cdf((1 + confidence) / 2) * error.deviation,
             "truncation": None,
             "rounding": error.rounding,

@@ -41,7 +41,11 @@ class Shape:
     @classmethod
     def read(cls, centre: float, tails: Tails, total: float) -> Shape:
         """Return the shape of noisy octave counts around a private centre."""
-        below, above = (_side(tails, counts, total) for counts in tails.sides)
+        to_zero = (centre, math.inf) if centre > 0 else (math.inf, -centre)
+        below, above = (
+            _side(tails, counts, total, zero)
+            for counts, zero in zip(tails.sides, to_zero, strict=True)
+        )
         distances = np.concatenate([-below.distances[::-1], [0.0], above.distances])
         shares = np.concatenate([below.shares[::-1], [0.0], above.shares])
         shares[len(below.shares)] = max(1.0 - shares.sum(), 0.0)
@@ -68,8 +72,8 @@ class _Side(NamedTuple):
     cuts: Array
 
 
-def _side(tails: Tails, counts: Array, total: float) -> _Side:
-    """Return one side; it has no points if nothing stands out of the noise."""
+def _side(tails: Tails, counts: Array, total: float, zero: float) -> _Side:
+    """Return one side, with 0 at a distance ``zero``; no points if nothing stands out."""
     top = tails.anchor(counts)
     if top is None:
         return _Side(np.empty(0), np.empty(0), np.empty(0))
@@ -85,7 +89,23 @@ def _side(tails: Tails, counts: Array, total: float) -> _Side:
     nodes = tails.distances[first] * 2.0 ** np.arange(len(beyond) - 1)
     distances = (nodes[:, None] * PARTS).ravel()
     shares = np.repeat(-np.diff(beyond) / (total * len(PARTS)), len(PARTS))
+    distances = _not_beyond(zero, nodes[top - first], distances, shares)
     order = np.argsort(distances, kind="stable")
     distances, shares = distances[order], shares[order]
     outer = np.cumsum(shares[::-1])[::-1] - shares / 2
     return _Side(distances, shares, np.interp(tuned.CUTS, outer[::-1], distances[::-1]))
+
+
+def _not_beyond(zero: float, top: float, distances: Array, shares: Array) -> Array:
+    """Spread the points next to 0, at a distance ``zero``, evenly if nobody is seen beyond it.
+
+    Records that are never negative crowd there, in an octave that counts around the centre do not
+    take apart; without this half of them would seem to be negative.
+    """
+    if not zero / 4 < top <= 2 * zero:
+        return distances
+    far = distances > zero / 2
+    nearer = np.cumsum(shares[far][::-1])[::-1] - shares[far] / 2  # to 0
+    spread = distances.copy()
+    spread[far] = zero * (1 - nearer / max(2 * float(shares[far].sum()), 1e-300))
+    return spread

@@ -40,8 +40,7 @@ _NO_SHAPE = Note(
 _UNLIKE = Note(
     "warning",
     "doubtful",
-    "most records of this group lie beyond the usual ones of all groups: its mean is drawn towards "
-    "the others",
+    "most records of this group lie where few of all groups do: what it is like is a guess",
 )
 _EMPTY = Note(
     "warning",
@@ -104,13 +103,12 @@ class SmallGroups:
         if not self.shape.seen:
             reach = edge_above(_farthest(tail, centre))
             return [Clipped(0.0, reach, 0.0, reach**2)] * len(places)
-        like = Likeness.read(self.shape, self.cuts, self.cells, self._cell_noise.variance)
+        like = Likeness.read(self.shape, self.cells, self._cell_noise)
         noise = noise_for(self.part.costs["groups"], 1, 1).variance
         noise *= (1 + tuned.COUNT_WEIGHT) ** 2
         counted = len(self.cuts) * self._cell_noise.variance
         counted = 1 / (1 / counted + tuned.COUNT_WEIGHT**2 / noise)
-        fits = like.fitting(self.cells, self.counts)[places]
-        chosen = like.choose(fits, self.counts[places], self.shape.grid(), noise, counted)
+        chosen = like.choose(places, self.counts[places], self.shape.grid(), noise, counted)
         found = []
         for middle, reach, bias, square in zip(*map(np.ndarray.tolist, chosen), strict=True):
             farthest = edge_above(_farthest(tail, centre + middle))
@@ -137,9 +135,8 @@ class SmallGroups:
         intervals: tuple[Interval, ...] = ()
         if part.confidence is not None:
             intervals = (interval_of(group, error, value) if seen else nothing_known(part),)
-        outer = len(self.cuts) // 2
-        beyond = max(float(cells[:outer].sum()), float(cells[-outer:].sum()))
-        unlike = beyond > tuned.UNLIKE * count + self._cell_noise.quantile(0.01)
+        outer = max(float(cells[0]), float(cells[-1])) - self._cell_noise.quantile(0.01)
+        unlike = outer > tuned.UNLIKE * count
         square = error.deviation**2 + error.noise.variance + error.miscounted**2
         return Estimate(
             value,

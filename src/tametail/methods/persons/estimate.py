@@ -22,6 +22,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from tametail.means import MEAN, WINSORISED, Estimate, Interval
 from tametail.methods.persons.shares import ROWS_TAIL
 from tametail.methods.winsorised.calibrated import Error, moments, parts
@@ -183,7 +185,7 @@ def _interval(plan: ColumnPlan, ratio: float, total: Total, rows: Total, value: 
     centre, risk, (least, most) = ratio + distance, 1 - confidence, plan.possible
     low, high = (centre + sign * error.reach(risk / 2, sign) for sign in (-1, 1))
     low, high = max(min(low, value), least), min(max(high, value), most)
-    privacy = math.hypot(error.noise.quantile(risk), 2 * error.miscounted)
+    privacy = error.privacy(risk, np.zeros(1))
     found = parts(error, risk, truncation=None, privacy=privacy)
     return Interval(low, high, WINSORISED, proved=False, parts=found)
 

@@ -1,0 +1,102 @@
+"""What small groups are like: the noise of one cell must not decide where a group is clipped."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import tametail as tt
+from tametail.methods.groups.interval import Small, interval_of
+from tametail.methods.groups.likeness import Likeness
+from tametail.methods.groups.shape import Shape
+from tametail.methods.winsorised.counts import Tails
+from tametail.privacy.budget import Noise
+from tametail.queries.column import Lattice
+
+NOISE = Noise("laplace", 5.3)
+
+
+def pooled(rng, records, noise=1.0):
+    """Return the shape that octave counts of these records show, with next to no noise."""
+    centre = float(np.median(records))
+    octaves = np.arange(-12, 20)
+    sides = [np.zeros(len(octaves)) for _ in range(2)]
+    for side, distances in zip(sides, (centre - records, records - centre), strict=True):
+        for distance in distances[distances > 0].tolist():
+            octave = max(math.frexp(distance)[1] - 1, -12)
+            side[octave + 12] += 1
+    return Shape.read(centre, Tails(*sides, -12, Noise("laplace", noise)), len(records))
+
+
+@pytest.fixture(scope="module")
+def shape():
+    rng = np.random.default_rng(5)
+    return pooled(rng, np.exp(1.35 * rng.standard_normal(20_000)))
+
+
+def reaches(shape, cells):
+    like = Likeness.read(shape, cells, NOISE)
+    numbers = cells.sum(axis=1)
+    places = list(range(len(cells)))
+    return like.choose(places, numbers, shape.grid(), 5.0, 300.0).reaches
+
+
+def cells_of(shape, groups):
+    cuts = [-np.inf, *(shape.centre + shape.cuts), np.inf]
+    return np.array([np.histogram(group, cuts)[0] for group in groups], dtype=float)
+
+
+def test_records_that_are_never_negative_have_no_points_below_zero(shape):
+    lowest = shape.centre + shape.distances[0]
+    assert 0 <= lowest < 0.05 * shape.centre
+    below = shape.centre + shape.cuts[:3]
+    assert (below > 0).all()
+    shares = [shape.shares[shape.centre + shape.distances < cut].sum() for cut in below]
+    assert shares == pytest.approx([0.02, 0.1, 0.3], abs=0.03)
+    rng = np.random.default_rng(6)
+    both = pooled(rng, 0.5 + rng.standard_t(3, 20_000))
+    assert both.centre + both.distances[0] < -1
+
+
+def test_a_group_of_small_numbers_is_clipped_closely_and_noise_in_one_cell_changes_little(shape):
+    rng = np.random.default_rng(7)
+    levels = np.exp(0.9 * rng.standard_normal(60))
+    groups = [level * np.exp(rng.standard_normal(150)) for level in levels]
+    groups.append(0.13 * np.exp(rng.standard_normal(150)))
+    cells = cells_of(shape, groups)
+    quiet = reaches(shape, cells)
+    cells[-1, -1] += 25  # a record in 200 has more noise than that
+    noisy = reaches(shape, cells)
+    assert quiet[-1] < 2
+    assert noisy[-1] <= 3 * quiet[-1]
+    assert quiet[np.argmax(levels)] > 8 * quiet[-1]
+
+
+def test_the_part_of_an_interval_that_noise_makes_is_in_the_units_of_the_records():
+    rng = np.random.default_rng(8)
+    keys = np.repeat(np.arange(6), 300)
+    frame = {"x": 1e-3 * np.exp(rng.standard_normal(1800)), "key": keys, "who": np.arange(1800)}
+    table = pa.table(frame)
+    for release in (
+        tt.mean(table, "x", by="key", keys=list(range(6)), epsilon=2),
+        tt.mean(table, "x", person="who", epsilon=20),
+    ):
+        for row in release:
+            interval = row.intervals[-1]
+            if math.isfinite(interval.low):
+                assert 0 < interval.parts["privacy"] < interval.high - interval.low
+
+
+def test_an_end_far_from_the_middle_reckons_with_the_count_where_it_lies():
+    plan = SimpleNamespace(target="population")
+    part = SimpleNamespace(confidence=0.999, tail=None, possible=(-math.inf, math.inf), plan=plan)
+    group = Small(
+        part, 0.0, np.zeros(0), np.zeros(1), 1.0, Lattice.around(0.0, 8.0, 8.0, bits=24), 1.0,
+        70.0, 14.0, Noise("laplace", 1e4),
+    )  # fmt: skip
+    interval = interval_of(group, group.error, 1.0)
+    # If there are 70 - 2.5 * 14 = 35 records, a mean of 1 was one of 2 in truth.
+    assert interval.high > 2
+    assert interval.high - 1 > 1.5 * (1 - interval.low)
