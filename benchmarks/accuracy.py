@@ -5,7 +5,9 @@
 
 The oracle knows the best clip points for the population, n and epsilon, and spends the whole budget
 on one noisy mean (pure differential privacy, replace-one): see ``_common.Oracle``. Errors beyond
-100 oracle errors count as catastrophes. Standard errors are in brackets.
+100 oracle errors count as catastrophes. Standard errors are in brackets. Below the ratios of a pure
+budget stands what no private algorithm that is told nothing can avoid for all laws
+(``tametail.theory.price_of_not_knowing``), if far records may be in so many octaves.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import date
 from functools import lru_cache
 from pathlib import Path
 
@@ -21,10 +24,13 @@ from rich.table import Table
 
 import tametail as tt
 from _common import Floats, Oracle, console, populations, spread_out
+from tametail.theory import price_of_not_knowing
 
 CELLS = ((100_000, 1.0), (10_000, 1.0), (100_000, 0.1), (1_000, 1.0), (10_000, 0.1))
 CATASTROPHE = 100.0
 DELTA = 1e-6
+#: Octaves in which far records may be, for the bound: about all, and fewer if more is known.
+OCTAVES = (1000, 300, 100)
 #: Trials of one task: short enough for a progress bar that moves.
 BATCH = 50
 
@@ -126,7 +132,9 @@ def geometric(ratios: Iterable[Ratio]) -> tuple[float, float]:
     return value, value * float(np.sqrt((relative**2).sum())) / len(known)
 
 
-def print_table(title: str, ratios: dict[str, dict[Cell, Ratio]], cells: list[Cell]) -> None:
+def print_table(
+    title: str, ratios: dict[str, dict[Cell, Ratio]], cells: list[Cell], options: Options
+) -> None:
     table = Table(title=title)
     table.add_column("population")
     for n, epsilon in cells:
@@ -140,6 +148,16 @@ def print_table(title: str, ratios: dict[str, dict[Cell, Ratio]], cells: list[Ce
     table.add_row("geometric mean", *(f"{mean:.3f} ({error:.3f})" for mean, error in means))
     table.add_row("worst", *map(str, worst))
     table.add_row("beyond 100", *(str(sum(r.catastrophes for r in column)) for column in columns))
+    if options.budget == "pure":
+        table.add_section()
+        for octaves in OCTAVES:
+            bounds = [
+                price_of_not_knowing(n, epsilon=epsilon, octaves=octaves, unit=options.unit)
+                for n, epsilon in cells
+            ]
+            # A ratio below 1 would say nothing: the oracle itself is there.
+            row = (f"{bound:.2f}" if bound > 1 else "-" for bound in bounds)
+            table.add_row(f"no less, some law ({octaves:,} octaves)", *row)
     console.print(table)
 
 
@@ -207,7 +225,9 @@ def main() -> None:
         joined = np.concatenate(errors[first : first + len(starts)])
         ratios[task.name][task.cell] = Ratio.of(joined, best)
     knowledge = f"{options.tail or 'nothing'} known, {options.budget}, {options.unit}"
-    print_table(f"RMSE over the oracle's, {knowledge}, {arguments.trials} trials", ratios, cells)
+    title = f"RMSE over the oracle's, {knowledge}, {arguments.trials} trials"
+    taken = f"version {tt.__version__}, {date.today().isoformat()}"
+    print_table(f"{title}, {taken}", ratios, cells, options)
     if arguments.columns_out:
         print_halves(ratios, cells, arguments.seed)
 
