@@ -5,6 +5,7 @@ noise (high - low)/(n epsilon). Under add-remove it spends half of the budget on
 from the middle of the bounds and half on the count, as other libraries do. With zCDP the noise is
 Gaussian. Its error is computed, with the sampling error of the same samples.
 
+    python benchmarks/textbook.py --whole    # every table below, about ten minutes
     python benchmarks/textbook.py --runs 40 --cells 1000:0.1 --unit replace-one --notion pure
 """
 
@@ -12,6 +13,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
 
 import click
 import numpy as np
@@ -35,6 +38,22 @@ LAWS: dict[str, tuple[Draw, tuple[float, float], float]] = {
 }
 
 
+#: The whole table: unit, notion, columns, with an interval or not, and cells of n epsilon from 20
+#: to 1e5. With few records the plan chooses the textbook itself.
+WHOLE = (
+    ("replace-one", "pure", 1, True, "1000:0.02,1000:0.1,5000:0.1,100000:0.01,20000:0.1,100000:1"),
+    ("replace-one", "pure", 1, False, "1000:0.1,100000:0.01,20000:0.1,100000:1"),
+    ("add-remove", "pure", 1, True, "1000:0.1,5000:0.1,100000:0.01,10000:0.1,100000:1"),
+    ("add-remove", "pure", 1, False, "1000:0.1,5000:0.1,100000:0.01"),
+    ("replace-one", "zcdp", 1, True, "1000:0.1,100000:0.01,10000:1"),
+    ("replace-one", "pure", 3, True, "200:1,2000:1,20000:1"),
+    ("replace-one", "zcdp", 3, True, "200:1,500:1,2000:1,20000:0.1,20000:1"),
+    ("add-remove", "zcdp", 3, True, "2000:1,20000:0.1"),
+    ("replace-one", "pure", 20, True, "2000:1,20000:1"),
+    ("replace-one", "zcdp", 20, True, "200:1,2000:1,20000:0.1"),
+)
+
+
 def textbook_variance(
     n: int, strength: float, bounds: tuple[float, float], mean: float, unit: str, notion: str
 ) -> float:
@@ -49,12 +68,23 @@ def textbook_variance(
     return noise * (1 + off**2) * (1 if laplace else 0.5)
 
 
-def ratio(
-    law: str, n: int, strength: float, unit: str, notion: str, columns: int, runs: int, seed: int
-) -> tuple[float, str]:
+@dataclass(frozen=True)
+class Setting:
+    """What the cells of a table have in common."""
+
+    unit: str
+    notion: str
+    columns: int
+    interval: bool
+    runs: int
+    seed: int
+
+
+def ratio(law: str, n: int, strength: float, setting: Setting) -> tuple[float, str]:
     """Return the ratio of the root mean squared errors, and the method of the last release."""
+    unit, notion, columns = setting.unit, setting.notion, setting.columns
     draw, bounds, mean = LAWS[law]
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(setting.seed)
     budget = {
         "pure": tt.pure(strength),
         "zcdp": tt.zcdp(strength**2 / 2),
@@ -62,10 +92,14 @@ def ratio(
     }[notion]
     ours: list[Floats] = []
     theirs: list[Floats] = []
-    for _ in range(runs):
+    for _ in range(setting.runs):
         data = draw(rng, n * columns).reshape(n, columns)
         release = tt.mean(
-            data if columns > 1 else data[:, 0], budget=budget, tail=tt.Bounded(*bounds), unit=unit
+            data if columns > 1 else data[:, 0],
+            budget=budget,
+            tail=tt.Bounded(*bounds),
+            unit=unit,
+            confidence=0.95 if setting.interval else None,
         )
         ours.append(np.atleast_1d(release.value) - mean)
         theirs.append(data.mean(axis=0) - mean)
@@ -75,25 +109,47 @@ def ratio(
     return math.sqrt(float(np.mean(np.square(ours)))) / best, release.method
 
 
+def print_table(setting: Setting, cells: str) -> None:
+    """Print ratios: rows are cells, columns are laws."""
+    title = f"{setting.unit}, {setting.notion}, d = {setting.columns}"
+    title += "" if setting.interval else ", no interval"
+    print(f"| {title} | method | " + " | ".join(LAWS) + " |")
+    print("|---|---|" + "--:|" * len(LAWS))
+    for cell in cells.split(","):
+        n, strength = cell.split(":")
+        found = [ratio(law, int(float(n)), float(strength), setting) for law in LAWS]
+        figures = " | ".join(f"{one:.2f}" for one, _ in found)
+        print(f"| ({n}, {strength}) | {found[0][1]} | {figures} |", flush=True)
+    print()
+
+
 @click.command()
+@click.option("--whole", is_flag=True, help="All tables, whatever else is said but runs and seed.")
 @click.option("--runs", default=40, show_default=True)
 @click.option("--cells", default="1000:0.1", show_default=True, help="n:epsilon, with commas.")
 @click.option("--unit", default="replace-one", show_default=True)
 @click.option("--notion", default="pure", show_default=True, help="pure, zcdp or approx.")
 @click.option("--columns", default=1, show_default=True)
+@click.option("--interval/--no-interval", default=True, show_default=True)
 @click.option("--seed", default=1, show_default=True)
-def main(runs: int, cells: str, unit: str, notion: str, columns: int, seed: int) -> None:
-    """Print a table of ratios: rows are cells, columns are laws."""
-    print(f"| {unit}, {notion}, d = {columns} | method | " + " | ".join(LAWS) + " |")
-    print("|---|---|" + "--:|" * len(LAWS))
-    for cell in cells.split(","):
-        n, strength = cell.split(":")
-        found = [
-            ratio(law, int(float(n)), float(strength), unit, notion, columns, runs, seed)
-            for law in LAWS
-        ]
-        figures = " | ".join(f"{one:.2f}" for one, _ in found)
-        print(f"| ({n}, {strength}) | {found[0][1]} | {figures} |", flush=True)
+def main(
+    whole: bool,
+    runs: int,
+    cells: str,
+    unit: str,
+    notion: str,
+    columns: int,
+    interval: bool,
+    seed: int,
+) -> None:
+    """Print a table of ratios, or the whole set of them."""
+    if not whole:
+        print_table(Setting(unit, notion, columns, interval, runs, seed), cells)
+        return
+    print(f"version {tt.__version__}, {date.today().isoformat()}, {runs} runs\n")
+    for *setting, some in WHOLE:
+        fewer = max(runs // setting[2], 10)  # every column is a run
+        print_table(Setting(*setting, fewer, seed), some)
 
 
 if __name__ == "__main__":

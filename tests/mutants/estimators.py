@@ -124,10 +124,21 @@ ESTIMATORS: tuple[Mutant, ...] = (
         ),
     ),
     Mutant(
+        name="spared-squares-are-asked-for",
+        why="What the squares would have cost goes to the sum, so they must not be asked for.",
+        file="methods/winsorised/column.py",
+        old='steps = (step for step in self.steps if step.name != "spread")',
+        new="steps = (step for step in self.steps)",
+        tests=(
+            "tests/estimators/test_textbook.py"
+            "::test_where_noise_is_most_of_the_error_the_sum_has_what_squares_would_cost",
+        ),
+    ),
+    Mutant(
         name="every-column-apart-spends-everything",
         why="Columns hold parts of the same records: what is spent on them adds up.",
         file="methods/apart/estimate.py",
-        old="return cost.share(1 - ROUNDING).split(*[1 / dim] * dim)",
+        old="return all_but_rounding(cost).split(*[1 / dim] * dim)",
         new="return (cost,) * dim",
         tests=("tests/vectors/test_apart.py::test_columns_share_the_budget",),
     ),

@@ -10,16 +10,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tametail.means import Estimate
-from tametail.methods.winsorised.column import ColumnPlan
+from tametail.methods.winsorised.column import ColumnPlan, all_but_rounding
 from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.plans import COUNT, Plan, Step
 from tametail.privacy.budget import Budget
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
-
-#: What columns spend is rounded up, each on its own; this part of a cost is kept for that.
-ROUNDING = 2.0**-40
 
 
 def columns_apart(plan: Plan, ask: Ask) -> tuple[Estimate, ...]:
@@ -60,4 +57,4 @@ def divided(cost: Budget, dim: int) -> tuple[Budget, ...]:
     >>> round(divided(pure(1.0), 4)[0].epsilon, 9)
     0.25
     """
-    return cost.share(1 - ROUNDING).split(*[1 / dim] * dim)
+    return all_but_rounding(cost).split(*[1 / dim] * dim)

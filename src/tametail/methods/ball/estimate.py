@@ -39,16 +39,18 @@ def vector_mean(plan: RowsPlan, ask: Ask) -> tuple[Estimate, ...]:
     if plan.has("centre"):
         centres = np.array(ask(steps.centre_query(plan), plan.cost("centre")))
         scales = np.array(plan.scales or ())
+        hidden = scales == 0
         if not plan.scales:
             cost = plan.cost("scale")
             scales = steps.read_scales(ask(steps.scale_query(cost, centres, size), cost))
-            still = np.flatnonzero(scales == 0)
-            if still.size:  # columns that seem constant are looked at again
+            still = np.flatnonzero((scales == 0) & ~steps.are_bounded(plan))
+            if still.size:  # columns that seem constant are looked at again, unless bounds serve
                 again, final = steps.second_look(final, still.size, plan.dim)
                 query = steps.scale_query(again, centres[still], size, still)
                 scales[still] = steps.read_scales(ask(query, again))
+            hidden = scales == 0
             scales = steps.within_tails(plan, centres, scales)
-        weighing, radii = steps.weigh_columns(plan, centres, scales, final)
+        weighing, radii = steps.weigh_columns(plan, centres, scales, hidden, final)
     else:
         centres = np.array([_middle(low, high) for low, high in plan.possible])
     for number in range(1, plan.rounds + 1):

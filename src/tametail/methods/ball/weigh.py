@@ -137,7 +137,11 @@ def second_look(final: Budget, still: int, dim: int) -> tuple[Budget, Budget]:
 
 
 def within_tails(plan: RowsPlan, centres: Floats, scales: Floats) -> Floats:
-    """Return the scales, none larger than what is assumed about its column."""
+    """Return the scales, none larger than what is assumed about its column.
+
+    A column that seems constant has the scale of its bounds, if they are told: some records may
+    hide there, and a mean of records that are clamped to the bounds would have them.
+    """
     most = [
         tail.scale
         if isinstance(tail, Moment)
@@ -146,18 +150,33 @@ def within_tails(plan: RowsPlan, centres: Floats, scales: Floats) -> Floats:
         else math.inf
         for centre, tail in zip(centres.tolist(), plan.tails, strict=True)
     ]
-    return np.minimum(scales, most)
+    return np.minimum(np.where(are_bounded(plan) & (scales == 0), np.inf, scales), most)
+
+
+def are_bounded(plan: RowsPlan) -> npt.NDArray[np.bool_]:
+    """Say of every column whether its records are told to lie between bounds."""
+    return np.array([isinstance(tail, Bounded) for tail in plan.tails])
 
 
 def weigh_columns(
-    plan: RowsPlan, centres: Floats, scales: Floats, final: Budget
+    plan: RowsPlan,
+    centres: Floats,
+    scales: Floats,
+    hidden: npt.NDArray[np.bool_],
+    final: Budget,
 ) -> tuple[Weighing, tuple[float, float]]:
-    """Weigh the columns by their scales, and return the powers of two that radii may have."""
+    """Weigh the columns by their scales, and return the powers of two that radii may have.
+
+    A column that is ``hidden`` and has the scale of its bounds is not cut short of them: what may
+    lie there does not show in how long rows are, either.
+    """
     factors = weigh(scales, norm_order(final))
     # What is assumed about a column bounds the bias of a ball; nothing bounds that of clipping.
     free = np.array([tail is not None for tail in plan.tails])
     limits = np.where(free, np.inf, CLIP * factors * scales)
-    first = FIRST_RADIUS_TOLD if plan.scales else FIRST_RADIUS
+    first: float = FIRST_RADIUS_TOLD if plan.scales else FIRST_RADIUS
+    if (longest := float((factors * scales)[hidden].max(initial=0.0))) > 0:
+        first = max(first, math.ceil(FINENESS * math.log2(longest)) / FINENESS)
     last = LAST_CLIPPED_RADIUS if np.isfinite(limits).all() else LAST_RADIUS
     return Weighing(centres, factors, limits, final), (first, last)
 

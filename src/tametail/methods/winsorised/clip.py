@@ -50,7 +50,7 @@ def choose_clip(plan: Plan, centre: float, tails: Tails, size: int, reference: R
     ends = balance(plan, tails, anchors, farthest)
     ends = [_capped(end, limit) for end, limit in zip(ends, limits, strict=True)]  # line 18
     if isinstance(plan.tail, Bounded):
-        ends = _opened(tails, ends, seen, limits)
+        ends = _unless_nearly_all(_opened(tails, ends, seen, limits), limits)
     if plan.confidence is not None and plan.tail is not None:
         wanted = _wanted(plan, ends, tails.squares(anchors), centre, reference)
         most = limits if isinstance(plan.tail, Bounded) else (math.inf, math.inf)
@@ -58,9 +58,12 @@ def choose_clip(plan: Plan, centre: float, tails: Tails, size: int, reference: R
     below, above = ends
     offset, doubt = tails.offset(anchors, (below.distance, above.distance))  # line 19
     offset = min(max(offset / size, -below.distance / 2), above.distance / 2)
+    doubt /= size
+    if isinstance(plan.tail, Bounded) and None in seen:  # what an opened side holds is not known
+        doubt += tuned.UNTOLD * (below.distance + above.distance)
     excess = above.excess - below.excess
     clip = Clip(
-        centre, below.distance, above.distance, excess, offset, doubt / size,
+        centre, below.distance, above.distance, excess, offset, doubt,
         anchors=(anchors[0], anchors[1]),
     )  # fmt: skip
     return _evened(plan, clip, limits)
@@ -290,6 +293,24 @@ def _opened(tails: Tails, ends: list[End], seen: Anchors, limits: Pair) -> list[
         return End(distance, 0.0) if anchor is None and distance > end.distance else end
 
     return list(map(opened, tails.sides, ends, seen, limits))
+
+
+def _unless_nearly_all(ends: list[End], limits: Pair) -> list[End]:
+    """Clip at the bounds if the clip points are hardly closer: it costs little, and cuts none."""
+    if sum(end.distance for end in ends) < tuned.NEARLY_AS_WIDE * sum(limits):
+        return ends
+    return [End(limit, 0.0) for limit in limits]
+
+
+def needs_no_squares(plan: Plan, clip: Clip, tails: Tails) -> bool:
+    """Say whether records are clipped at their bounds, and noise is most of the error.
+
+    Then the bounds tell enough about the variance, and the sum had better have all that is left.
+    """
+    if not isinstance(plan.tail, Bounded) or clip.below + clip.above < sum(caps(plan, clip.centre)):
+        return False
+    noise = deviation(plan.cost("sum")) * (clip.below + clip.above)
+    return noise**2 >= tails.squares(list(clip.anchors))
 
 
 def _widened(end: End, wanted: float, limit: float) -> End:

@@ -12,6 +12,9 @@ from tametail.privacy.unit import Unit
 from tametail.request import Column, Range, Request
 from tametail.tail import Bounded, Moment, Tail
 
+#: The part of a cost that is kept for rounding, where it is put together or divided anew.
+ROUNDING = 2.0**-40
+
 #: What each step is for, in the words of the printed plan.
 PURPOSES = {
     "count": "roughly how many records there are",
@@ -113,12 +116,27 @@ class ColumnPlan:
         steps = (Step(step.name, rest if step.name == REST else step.cost) for step in self.steps)
         return replace(self, steps=tuple(steps)), part
 
+    def without_squares(self) -> ColumnPlan:
+        """Return the plan that spends on the sum what the second moment would have cost."""
+        both = compose([self.cost("sum"), self.cost("spread")], type(self.cost("sum")))
+        if both is None:
+            raise InternalError("a plan without a sum")
+        steps = (step for step in self.steps if step.name != "spread")
+        whole = all_but_rounding(both)
+        steps = (Step(step.name, whole) if step.name == "sum" else step for step in steps)
+        return replace(self, steps=tuple(steps))
+
     def with_new_centre(self) -> ColumnPlan:
         """Return the plan that divides the sum's budget anew, if the centre was misplaced."""
         costs = self.cost("sum").split(*tuned.NEW_CENTRE.values())
         anew = dict(zip(tuned.NEW_CENTRE, costs, strict=True))
         steps = (Step(step.name, anew.get(step.name, step.cost)) for step in self.steps)
         return replace(self, steps=tuple(steps))
+
+
+def all_but_rounding(cost: Budget) -> Budget:
+    """Return a cost that is less by what rounding upwards, some thousand times, may add."""
+    return cost.share(1 - ROUNDING)
 
 
 def working(budget: Budget) -> Budget:

@@ -244,9 +244,10 @@ THIN_SIDE: Final = 0.03
 #: Where to clip if nothing stands out, over the distance where the worst bias and noise are least.
 HIDDEN: Final = 0.75  # 0, 0
 
-#: If nothing stands out between bounds, the mean is expected so far from their middle, as a part of
-#: their width: it decides how much of the noise the count gets, under add-remove.
-UNTOLD: Final = 0.25
+#: If nothing stands out between bounds, or on one side, the mean is expected so far from their
+#: middle (or from where it seems to be), as a part of their width: it decides how much of the noise
+#: the count gets, under add-remove. More is safer where the mean is at a bound, less in the middle.
+UNTOLD: Final = 0.35
 
 #: If one side of the centre shows nothing, its bound is a clip point up to so many times the other
 #: one's distance: noise against what may hide there.
@@ -255,6 +256,10 @@ NOT_MUCH_FARTHER: Final = 8.0
 #: Or records of that side that stand out by this part of the usual threshold: a false alarm costs
 #: no more than the textbook's noise there.
 HALF_AS_CLEARLY: Final = 0.5
+
+#: Clip points that are together so nearly as far apart as the bounds are moved there: a little
+#: noise against records that are cut off.
+NEARLY_AS_WIDE: Final = 0.8
 
 #: Clip points that serve an interval lie beyond its reference by this part of the scale: the mean
 #: is not at the centre, and a record that is clipped costs more than noise.

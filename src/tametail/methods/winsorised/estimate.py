@@ -23,7 +23,7 @@ from tametail.methods.cells import count_noise, read_cells
 from tametail.methods.located.unseen import unseen_mean
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised import where
-from tametail.methods.winsorised.clip import choose_clip, look_again
+from tametail.methods.winsorised.clip import choose_clip, look_again, needs_no_squares
 from tametail.methods.winsorised.conclude import conclude
 from tametail.methods.winsorised.counts import Tails, octave_nodes
 from tametail.methods.winsorised.dividing import with_count
@@ -42,6 +42,7 @@ from tametail.queries.column import Count, Median
 if TYPE_CHECKING:
     from tametail.ask import Ask
     from tametail.means import Estimate
+    from tametail.methods.winsorised.clip_points import Clip
     from tametail.methods.winsorised.column import ColumnPlan as Plan
     from tametail.privacy.budget import Budget
 
@@ -76,6 +77,7 @@ def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:
         tails = Tails.read(rest, nodes, ask(nodes, cost), cost)  # line 7
 
     clip = choose_clip(rest, centre, tails, size, Reference.of(plan, (centre, centre)))
+    rest = _spared(rest, clip, tails)
     cost = rest.cost("sum")
     if clip.side == 0:  # line 9
         if tails.count is None:
@@ -94,7 +96,7 @@ def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:
         answers = ask(query, cost)  # line 20
         total = read_sum(rest, clip, query, answers, Counted.by_octaves(rest, tails, size))
 
-    if plan.has("spread"):  # line 21
+    if rest.has("spread"):  # line 21
         squares = 0.0
         if clip.side > 0:
             capped = squares_query(clip)
@@ -114,6 +116,12 @@ def _planned(plan: Plan, answer: int, cost: Budget) -> tuple[Plan, Counted | Non
         plan, too_many = with_count(plan, answer), doubt
     times = sample_halvings(max(plan.n or 0, 1), answer, doubt)
     return plan, Counted.asked(answer, cost, plan.unit), times, too_many
+
+
+def _spared(plan: Plan, clip: Clip, tails: Tails) -> Plan:
+    """Return the plan without a second moment, if the sum can make better use of its cost."""
+    spared = plan.has("spread") and needs_no_squares(plan, clip, tails)
+    return plan.without_squares() if spared else plan
 
 
 def _elsewhere(plan: Plan, centre: float, tails: Tails, size: float) -> tuple[float, float] | None:

@@ -28,12 +28,14 @@ from typing import TYPE_CHECKING
 from tametail.inequalities.concentration import mean_deviation, second_moment_bound
 from tametail.inequalities.risk import split_risk
 from tametail.means import MEAN, Interval
+from tametail.methods.textbook.estimate import most_deviation
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.beyond import Side
 from tametail.methods.winsorised.calibrated import Error, calibrated
 from tametail.methods.winsorised.posterior import as_seen, privacy
 from tametail.methods.winsorised.reference import Answers, Reference
 from tametail.privacy.budget import Noise
+from tametail.tail import Bounded
 
 if TYPE_CHECKING:
     from tametail.methods.winsorised.clip_points import Clip
@@ -62,7 +64,7 @@ class Evidence:
         together, so there may be any number of them.
         """
         answers, total, reference = self.answers, self.answers.total, self.answers.reference
-        low, high = -self.below.first, self.above.first
+        low, high, tail = -self.below.first, self.above.first, answers.plan.tail
         deviation, error, sample = reference.deviation, answers.noise, None
         for _ in range(tuned.ROUNDS):
             width = high - low
@@ -70,6 +72,8 @@ class Evidence:
                 sample = deviation, reference.reach(low, high) + reference.bias
                 error = self._together(*sample)
                 deviation = min(deviation, self._deviation(low, high, error + total.rounding))
+                if isinstance(tail, Bounded):
+                    deviation = min(deviation, most_deviation(tail, low, high))
             margin = error + total.rounding + reference.bias
             below = self.below.clipped(-low) + self.above.wide(low)
             above = self.above.clipped(high) + self.below.wide(-high)
