@@ -396,7 +396,9 @@ class Release:
         """Return the rows as a frame: of the caller's kind, else whichever is installed.
 
         One of pandas, Polars and Arrow, in this order; a row for each mean. With groups: their
-        keys, mean, low, high, count (of what the mean averages), total (their sum) and notes.
+        keys, mean, low, high, count (of what the mean averages), total (their sum) and notes. With
+        ``person=`` also how many persons a group has: that is the count, if each of them counts
+        once, and None if each record counts, since it was not asked for then.
         """
         return _frame(self.cells(), self.library)
 
@@ -486,6 +488,7 @@ def _cells_of_groups(release: Release, groups: Groups) -> dict[str, list[object]
         "low": [row.low for row in rows],
         "high": [row.high for row in rows],
         "count": [row.count for row in rows],
+        **_persons(release),
         "total": [row.total for row in rows],
         "notes": ["; ".join(map(str, row.notes)) for row in rows],
     }
@@ -497,6 +500,20 @@ def _cells_of_groups(release: Release, groups: Groups) -> dict[str, list[object]
         ):
             cells[name] = [getattr(row.shrunk, field_name, None) for row in rows]
     return cells
+
+
+def _persons(release: Release) -> dict[str, list[object]]:
+    """Return how many persons each group has, as far as an answer says so.
+
+    With ``each="person"`` the private count of a group is of persons, and no other question is
+    needed. With ``each="record"`` it is of records, and nothing that was asked tells how many
+    persons these are: a question of its own would take from the budget of the means.
+    """
+    request = release.plan.request
+    if request.unit.person is None:
+        return {}
+    once = request.each == "person"
+    return {"persons": [row.count if once else None for row in release.means]}
 
 
 def library_of(data: object) -> str | None:

@@ -272,6 +272,19 @@ def test_several_columns_filters_lazy_frames_and_shrinking(visits):
     assert tt.replay(release.plan, release.answers) == release
 
 
+def test_the_frame_says_how_many_persons_a_group_has_where_that_was_asked(visits):
+    said = {"person": "who", "by": "state", "keys": KEYS, "epsilon": 8}
+    once = tt.mean(visits, "paid", each="person", **said).to_frame()
+    assert list(once.columns[3:7]) == ["high", "count", "persons", "total"]
+    truth = visits.groupby("state").who.nunique()["S5"]
+    assert once.set_index("state").persons["S5"] == pytest.approx(truth, rel=0.3)
+    every = tt.mean(visits, "paid", **said)
+    assert every.to_frame()["persons"].isna().all()
+    assert tt.replay(every.plan, every.answers).cells() == every.cells()
+    without = {name: said[name] for name in ("by", "keys", "epsilon")}
+    assert "persons" not in tt.mean(visits, "paid", **without).to_frame()
+
+
 def test_an_empty_group_has_no_ends_and_a_warning(visits):
     found = []
     for _ in range(3):
