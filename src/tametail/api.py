@@ -20,7 +20,7 @@ from tametail.privacy.unit import Unit
 from tametail.release import Release, library_of
 from tametail.request import GREATEST_STRENGTH, LEAST_STRENGTH, Request, Said
 from tametail.run import asking, replaying, run
-from tametail.tail import Tail, parse_tail
+from tametail.tail import Bounded, Tail, parse_tail
 
 if TYPE_CHECKING:
     from tametail.engines import Engine
@@ -89,7 +89,8 @@ def mean(
     tail
         What you are willing to assume about the records: nothing, ``Moment(k, scale)`` or
         ``Bounded(low, high)``. It can only narrow the clip interval, and it turns the interval
-        into one for the mean itself. If it is wrong, privacy is not affected.
+        into one for the mean itself; ``Bounded(0, None)``, a bound on one side, does not. If it is
+        wrong, privacy is not affected.
     within
         Where the *mean* can be: R for [-R, R], or (low, high). It never clips records.
     unit
@@ -473,6 +474,8 @@ def _wanted(error: float | None, relative_error: float | None, tail: Tail) -> fl
         raise ParameterError(
             "error= and relative_error= are two ways to say the same: write one of them."
         )
+    if isinstance(tail, Bounded) and tail.one_sided:  # it bounds no tail
+        tail = None
     if error is not None and tail is None:
         raise ParameterError(
             f"error={shown(error)} is in the units of the records, and without tail= nothing is "

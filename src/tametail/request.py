@@ -20,7 +20,7 @@ from tametail.errors import ParameterError, TametailError
 from tametail.expressions import Expression
 from tametail.grouping import Groups
 from tametail.parse import Parse, parse_parse
-from tametail.privacy.budget import Budget, parse_budget
+from tametail.privacy.budget import Budget, Pure, parse_budget
 from tametail.privacy.unit import Unit
 from tametail.tail import Bounded, Tail, parse_tail, parse_within, tail_from_dict
 
@@ -44,23 +44,40 @@ _EVERYWHERE: Range = parse_within(None)
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column, what is assumed about its records, and where its mean can be."""
+    """A column, what is assumed about its records, and where its mean can be.
+
+    Bounds with an open side stand in ``half``: they bound no tail, so that methods go on as without
+    one, and clip at the bound.
+    """
 
     name: str
     tail: Tail = None
     within: Range = _EVERYWHERE
+    half: Bounded | None = None
+
+    @classmethod
+    def about(cls, name: str, said: Tail, within: Range) -> Column:
+        """Return a column of which this was said."""
+        if isinstance(said, Bounded) and said.one_sided:
+            return cls(name, None, within, said)
+        return cls(name, said, within)
+
+    @property
+    def said(self) -> Tail:
+        """What was said about the records."""
+        return self.half or self.tail
 
     @property
     def possible(self) -> Range:
         """Where the mean can be, by ``within`` and by bounds on the records."""
-        low, high = self.within
-        if isinstance(self.tail, Bounded):
-            return max(low, self.tail.low), min(high, self.tail.high)
+        (low, high), said = self.within, self.said
+        if isinstance(said, Bounded):
+            return max(low, said.low), min(high, said.high)
         return low, high
 
     def to_dict(self) -> Json:
         """Return plain values, ready for JSON."""
-        tail = None if self.tail is None else self.tail.to_dict()
+        tail = None if self.said is None else self.said.to_dict()
         return {"name": self.name, "tail": tail, "within": [str(end) for end in self.within]}
 
 
@@ -97,13 +114,24 @@ class Request:
         self._check_persons()
         if self.groups is not None:
             self._check_groups(self.groups)
+        if any(column.half for column in self.columns):
+            self._check_half()
         for column in self.columns:
             low, high = column.possible
             if low > high:
                 raise ParameterError(
-                    f"within={column.within!r} and tail={column.tail!r} exclude each other: a mean "
+                    f"within={column.within!r} and tail={column.said!r} exclude each other: a mean "
                     "lies between the bounds of its records."
                 )
+
+    def _check_half(self) -> None:
+        together = self.dim > 1 and (self.common or not isinstance(self.budget, Pure))
+        if self.groups is not None or self.unit.person is not None or together:
+            raise ParameterError(
+                "bounds with an open side are for columns by themselves, without by= and person=, "
+                "and for several with epsilon= alone: write within=(0, math.inf) for the mean, or "
+                "both bounds."
+            )
 
     def _check_persons(self) -> None:
         if self.unit.person is None and (self.each != "record" or self.rows is not None):
@@ -116,7 +144,7 @@ class Request:
                 "missing='none' promises that every record counts, and where= leaves some out, "
                 "whose number is private: leave missing out."
             )
-        if self.weighs_records and (self.common or any(one.tail for one in self.columns)):
+        if self.weighs_records and (self.common or any(one.said for one in self.columns)):
             raise ParameterError(
                 "tail= and common= are about records, and with person= what is added up are all "
                 "records of a person together: leave them out, or write each='person'."
@@ -129,7 +157,7 @@ class Request:
                 "common=True is for several columns of all records, and with by= columns are taken "
                 "apart: leave it out."
             )
-        if self.unit.person is not None and any(column.tail for column in self.columns):
+        if self.unit.person is not None and any(column.said for column in self.columns):
             raise ParameterError(
                 "tail= is about records, and with person= and by= vectors of persons are added up: "
                 "leave it out; within= says where means can be."
@@ -347,7 +375,7 @@ class Said:
         tails, ranges = _spread(self.tails, len(names)), _spread(self.ranges, len(names))
         told = zip(names, tails, ranges, strict=True)
         return Request(
-            tuple(Column(name, tail, within) for name, tail, within in told),
+            tuple(Column.about(*said) for said in told),
             self.budget,
             self.unit,
             self.missing,

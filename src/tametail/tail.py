@@ -59,37 +59,59 @@ class Moment:
         return {"kind": "moment", "k": self.k, "scale": self.scale}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class Bounded:
     """Every record lies in [low, high].
 
-    >>> Bounded(0, 120)
-    Bounded(low=0.0, high=120.0)
+    None leaves a side open: amounts that are never negative are ``Bounded(0, None)``. Only that
+    side is then bounded; the other one is as without a tail.
+
+    >>> Bounded(0, 120), Bounded(0, None)
+    (Bounded(low=0.0, high=120.0), Bounded(low=0.0, high=None))
     """
 
     low: float
     high: float
 
-    def __post_init__(self) -> None:
-        low, high = finite_number(low=self.low), finite_number(high=self.high)
-        if low >= high:
+    def __init__(self, low: float | None, high: float | None) -> None:
+        if low is None and high is None:
+            raise ParameterError("Bounded(None, None) says nothing: write one end, or no tail.")
+        ends = -math.inf, math.inf
+        found = (
+            ends[0] if low is None else finite_number(low=low),
+            ends[1] if high is None else finite_number(high=high),
+        )
+        if found[0] >= found[1]:
             raise ParameterError(
-                f"low={shown(self.low)} is not below high={shown(self.high)}: write Bounded(low, "
-                "high) with "
+                f"low={shown(low)} is not below high={shown(high)}: write Bounded(low, high) with "
                 "low < high."
             )
-        if max(-low, high) > _LARGEST:
+        if max(abs(end) for end in found if math.isfinite(end)) > _LARGEST:
             raise ParameterError(
-                f"low={shown(self.low)}, high={shown(self.high)} reach beyond {_LARGEST:g}: write "
-                "the "
+                f"low={shown(low)}, high={shown(high)} reach beyond {_LARGEST:g}: write the "
                 "records in other units."
             )
-        object.__setattr__(self, "low", low)
-        object.__setattr__(self, "high", high)
+        object.__setattr__(self, "low", found[0])
+        object.__setattr__(self, "high", found[1])
+
+    @property
+    def one_sided(self) -> bool:
+        """Whether a side is open."""
+        return math.isinf(self.low) or math.isinf(self.high)
+
+    @property
+    def said(self) -> tuple[float | None, float | None]:
+        """Both ends, None for an open one."""
+        low, high = (end if math.isfinite(end) else None for end in (self.low, self.high))
+        return low, high
+
+    def __repr__(self) -> str:
+        return "Bounded(low={!r}, high={!r})".format(*self.said)
 
     def to_dict(self) -> dict[str, object]:
-        """Return a JSON-ready description."""
-        return {"kind": "bounded", "low": self.low, "high": self.high}
+        """Return a JSON-ready description; an open end is null."""
+        low, high = self.said
+        return {"kind": "bounded", "low": low, "high": high}
 
 
 Tail = Moment | Bounded | None

@@ -55,7 +55,7 @@ def test_a_plan_says_what_the_library_says(client):
         ("n=1.5", "not a whole number"),
         ("n=100&epsilon=-1", "epsilon"),
         ("n=100&know=moment", "standard deviation"),
-        ("n=100&know=bounds&low=3", "between which numbers"),
+        ("n=100&know=bounds", "between which numbers"),
         ("n=100&know=bounds&low=3&high=1", "low"),
         ("n=100&notion=other", "choose one of the three"),
         ("n=nan", "not a whole number"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -20,14 +21,19 @@ Pair = tuple[float, float] | None
 Numbers = float | tuple[float, ...] | None
 
 
-def numbers(form: str, *counts: int) -> Callable[..., Numbers]:
-    """Return a reader of numbers with colons between them, as many as one of ``counts``."""
+def numbers(form: str, *counts: int, open_ends: bool = False) -> Callable[..., Numbers]:
+    """Return a reader of numbers with colons between them, as many as one of ``counts``.
+
+    If ends may be open, the first may be left out for minus infinity and the last for infinity.
+    """
 
     def read(ctx: click.Context, param: click.Parameter, value: str | None) -> Numbers:
         if value is None:
             return None
+        written = f"-inf{value}" if open_ends and value.startswith(":") else value
+        written = f"{written}inf" if open_ends and value.endswith(":") else written
         try:
-            numbers = tuple(map(float, value.split(":")))
+            numbers = tuple(map(float, written.split(":")))
         except ValueError:
             numbers = ()
         if len(numbers) not in counts:
@@ -56,8 +62,8 @@ _REQUEST = (
     click.option(
         "--bounds",
         metavar="LOW:HIGH",
-        callback=numbers("LOW:HIGH, such as 0:120", 2),
-        help="Assume that every record lies in here.",
+        callback=numbers("LOW:HIGH, such as 0:120 or 0:", 2, open_ends=True),
+        help="Assume that every record lies in here; 0: leaves the upper end open.",
     ),
     click.option(
         "--within",
@@ -154,7 +160,10 @@ def tail_of(moment: Pair, bounds: Pair) -> Tail:
         raise click.UsageError("--moment and --bounds are given together: leave one of them out.")
     if moment:
         return Moment(*moment)
-    return Bounded(*bounds) if bounds else None
+    if bounds is None:
+        return None
+    low, high = bounds
+    return Bounded(None if low == -math.inf else low, None if high == math.inf else high)
 
 
 def text_of(path: str, option: str = "--plan") -> str:

@@ -113,8 +113,8 @@ def tail_of(form: Form) -> Tail:
             raise ParameterError("write how large the standard deviation is at most.")
         return Moment(2, scale)
     low, high = form.number("low", "the least record"), form.number("high", "the greatest record")
-    if low is None or high is None:
-        raise ParameterError("write between which numbers every record lies.")
+    if low is None and high is None:
+        raise ParameterError("write between which numbers every record lies; one end may be open.")
     return Bounded(low, high)
 
 

@@ -56,7 +56,7 @@ def _python(value: object) -> str:
     if isinstance(value, Moment):
         return f"tt.Moment({value.k:g}, {value.scale!r})"
     if isinstance(value, Bounded):
-        return f"tt.Bounded({value.low!r}, {value.high!r})"
+        return "tt.Bounded({!r}, {!r})".format(*value.said)
     if isinstance(value, Parse):
         said = value.to_dict()
         return f"tt.Parse({', '.join(f'{name}={said[name]!r}' for name in said)})"
@@ -103,7 +103,7 @@ def _option(name: str, value: object) -> Iterable[str]:
 def _tail(tail: Moment | Bounded) -> Iterable[str]:
     if isinstance(tail, Moment):
         return ["--moment", f"{tail.k:g}:{_plain(tail.scale)}"]
-    return ["--bounds", f"{_plain(tail.low)}:{_plain(tail.high)}"]
+    return ["--bounds", ":".join("" if end is None else _plain(end) for end in tail.said)]
 
 
 def _written(name: str, value: object) -> Iterable[str]:

@@ -124,7 +124,7 @@ def assumptions(plan: PlanView) -> list[tuple[str, str]]:
     found = [("Protected", f"any one {unit.thing}" + _who(plan))]
     for column in request.columns:
         about = "" if column.name.isdigit() else f" of {column.name}"
-        found.append((f"About the records{about}", _tail(column.tail)))
+        found.append((f"About the records{about}", _tail(column.said)))
         low, high = column.within
         if math.isfinite(low) or math.isfinite(high):
             found.append((f"The mean{about} lies", f"within {number(low)} and {number(high)}"))
@@ -166,10 +166,10 @@ def _tail(tail: object) -> str:
             return f"standard deviation at most {number(tail.scale)}"
         return f"E|X - mean|^{tail.k:g} at most ({number(tail.scale)})^{tail.k:g}"
     if isinstance(tail, Bounded):
-        low, high = (None if end is None else float(end) for end in (tail.low, tail.high))
+        low, high = tail.said
         ends = [
-            f"at least {number(low)}" if low is not None and math.isfinite(low) else "",
-            f"at most {number(high)}" if high is not None and math.isfinite(high) else "",
+            "" if low is None else f"at least {number(low)}",
+            "" if high is None else f"at most {number(high)}",
         ]
         return f"every record {' and '.join(end for end in ends if end)}"
     return str(tail)

@@ -45,6 +45,7 @@ def column_plans(plan: Plan) -> tuple[ColumnPlan, ...]:
             target=plan.target,
             budget=budgets[index],
             steps=tuple(Step(name, cost[index]) for name, cost in costs.items()),
+            half=column.half,
         )
         for index, column in enumerate(plan.request.columns)
     )

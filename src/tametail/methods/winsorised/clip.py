@@ -94,7 +94,11 @@ def caps(plan: Plan, centre: float) -> Pair:
         # median is within one scale of the mean.
         reach = best_reach(tail.k, plan.n or 1, deviation(plan.cost("sum")))
         return edge_above(tail.scale * (1 + reach)), edge_above(tail.scale * (1 + reach))
-    return math.inf, math.inf
+    below, above = (max(centre - plan.ends[0], 0.0), max(plan.ends[1] - centre, 0.0))
+    return (
+        edge_above(below) if math.isfinite(below) else math.inf,
+        edge_above(above) if math.isfinite(above) else math.inf,
+    )
 
 
 def _unseen(plan: Plan, centre: float, limits: Pair) -> Clip:

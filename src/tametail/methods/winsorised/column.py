@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from tametail.errors import InternalError
@@ -43,6 +44,7 @@ class ColumnPlan:
     target: str
     budget: Budget
     steps: tuple[Step, ...]
+    half: Bounded | None = None
 
     @classmethod
     def of(cls, plan: Plan) -> ColumnPlan:
@@ -59,6 +61,7 @@ class ColumnPlan:
             target=plan.target,
             budget=plan.left,
             steps=plan.steps,
+            half=column.half,
         )
 
     @classmethod
@@ -75,7 +78,13 @@ class ColumnPlan:
             target=request.target,
             budget=budget,
             steps=(),
+            half=column.half,
         )
+
+    @property
+    def ends(self) -> Range:
+        """Between which numbers records are told to lie, if only on one side."""
+        return (-math.inf, math.inf) if self.half is None else (self.half.low, self.half.high)
 
     def cost(self, name: str) -> Budget:
         """Return what the step called ``name`` may spend."""

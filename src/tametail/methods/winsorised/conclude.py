@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from tametail.methods.winsorised.counts import Tails
     from tametail.methods.winsorised.sums import Sum
     from tametail.notes import Note
+    from tametail.request import Range
 
 
 def conclude(plan: Plan, clip: Clip, tails: Tails, total: Sum, squares: float) -> Estimate:
@@ -31,20 +32,27 @@ def conclude(plan: Plan, clip: Clip, tails: Tails, total: Sum, squares: float) -
     intervals: tuple[Interval, ...] = ()
     if plan.confidence is not None:
         first, *rest = intervals_around(plan, value, clip, tails, total, squares)  # line 23
-        found = (first if held else cut(first, plan.possible), *rest)
+        first = first if held else cut(first, plan.possible)
+        found = (cut(one, plan.ends) for one in (first, *rest))
         intervals = tuple(replace(one, confidence=plan.confidence) for one in found)
     off = abs(value - clip.centre)
     if plan.tail is not None and clip.sees:
         off += max(Error.of(plan, clip, tails, total).reach(tuned.DOUBT_RISK, s) for s in (-1, 1))
-    doubtful = contradicts(plan.tail, tails, clip.centre, off, total.count)  # line 24
+    doubtful = contradicts(plan.half or plan.tail, tails, clip.centre, off, total.count)  # line 24
     misplaced = tails.misplaced(total.count, perhaps=True) is not None
     said = _notes(
         plan, clip, misplaced=misplaced, doubtful=bool(doubtful), clamped=raw != value, held=held
     )
     return Estimate(
-        value, intervals, total.ends, held or doubtful, said, count=total.count,
-        present=total.present(UNUSUAL), shape=shape(clip, tails, total.count),
+        value, intervals, _inside(total.ends, plan.ends), held or doubtful, said,
+        count=total.count, present=total.present(UNUSUAL), shape=shape(clip, tails, total.count),
     )  # fmt: skip
+
+
+def _inside(clip: Range, ends: Range) -> Range:
+    """Return clip points, within what was told: no record lies between there and the edge."""
+    low, high = (min(max(end, ends[0]), ends[1]) for end in clip)
+    return low, high
 
 
 def _is_held_back(plan: Plan, beyond: float, clip: Clip, tails: Tails, total: Sum) -> bool:

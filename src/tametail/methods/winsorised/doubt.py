@@ -63,7 +63,7 @@ def _is_beyond(tails: Tails, counts: Array, far: float) -> bool:
     """
     if bool(np.any(windows(counts)[tails.distances > 2 * far] >= _alarm(tails))):
         return True
-    if far <= 0:
+    if not 0 < far < math.inf:
         return False
     fraction, exponent = math.frexp(far)
     upper = exponent - tails.first

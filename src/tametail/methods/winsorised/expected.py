@@ -105,6 +105,8 @@ def half_width(plan: Plan, confidence: float, law: str = WORST) -> float | None:
     within them, half of the records at each end, or with ``law="reference"`` for uniform ones.
     Infinite if nothing would stand out of the noise.
     """
+    if plan.half is not None:  # it is in the units of the records, which nobody told
+        plan = replace(plan, half=None, possible=plan.within)
     if plan.n is None:
         return None
     tail = plan.tail

@@ -9,6 +9,7 @@ image. Nothing is proved, and a single record far beyond all others escapes ever
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -72,7 +73,8 @@ def _beyond(plan: Plan, clip: Clip, tails: Tails) -> list[Array]:
         unit = float(tails.distances[anchor])
         fit = fit_side(plan, tails, counts, anchor)
         excess, weight = fit.beyond(end / unit)
-        if isinstance(plan.tail, Bounded):  # nothing lies beyond the bound
+        if isinstance(plan.tail, Bounded) or (plan.half and math.isfinite(limit)):
+            # Nothing lies beyond the bound.
             excess = excess - fit.beyond(max(limit, end) / unit)[0]
         found.append(unit * _evenly(excess, weight))
     return found
