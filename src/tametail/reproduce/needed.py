@@ -45,7 +45,7 @@ _PART, _CLOSE = 32, 1.06
 #: both: the time is that of the small betas.
 _SIZES: dict[Effort, tuple[tuple[float, ...], tuple[float, ...], int, int, int]] = {
     "tiny": ((0.05, 0.025), (0.3, 0.1), 1, 1, 1),
-    "quick": ((0.05, 0.0125), (0.1, 0.03), 6, 4, 2),
+    "quick": ((0.05, 0.0125), (0.3, 0.1, 0.03), 6, 4, 2),
     "full": ((0.05, 0.025, 0.0125, 0.00625), (0.3, 0.1, 0.05, 0.02), 8, 8, 4),
 }
 
@@ -128,7 +128,8 @@ def conclude(errors: Mapping[Key, Floats]) -> Section:
     growth, by_beta = _against_beta(found)
     head = ["estimator", "k", "alpha", "beta", "needed", "lower bound", "tight", "paper"]
     rows = [
-        [*key, f"{point.value:,.0f} ± {point.deviation:,.0f}", f"{floor(key):,.0f}" or "",
+        [*key, f"{point.value:,.0f} ± {point.deviation:,.0f}",
+         f"{floor(key):,.0f}" if floor(key) else "",
          f"{theorem(key):,}", f"{theorem(key, 'paper'):,}"]
         for key, point in sorted(found.items())
     ]  # fmt: skip
@@ -201,5 +202,5 @@ _WORDS = (
     f"at k = {K} and alpha = {ALPHA}, where it has log(1/beta), by the number of blocks. Beside "
     "it: what the theorem asks for with tight constants and with the paper's, and what the law "
     "itself asks of every private algorithm. tametail.mean (pure, with Moment and within) has no "
-    "blocks: its n is the same algorithm at every beta."
+    "blocks: it is the same algorithm at every beta."
 )
