@@ -25,6 +25,11 @@ DIRTY = {
     "$1,200.50": ({"thousands": ",", "currency": "$"}, ["--thousands=,", "--currency=$"], 1200.5),
     "12,50": ({"decimal": ","}, ["--decimal", ","], 12.5),
     "12%": ({"percent": True}, ["--percent"], 0.12),
+    "EUR 12.50": (
+        {"currency": ("USD", "EUR")},
+        ["--currency=USD", "--currency=EUR"],
+        12.5,
+    ),
     "USD 1'000": ({"thousands": "'", "currency": "USD"}, ["--thousands='", "--currency=USD"], 1e3),
 }
 N = 4_000

@@ -181,7 +181,7 @@ def mean(
         _check_left_alone(said)
         asked = _checked(plan).about(person, where, parse)
     with _opened(data, column, asked, table=table) as engine:
-        planned = _planned(asked, engine)
+        planned = _planned(asked, engine, data, column, table)
         if payment is not None:
             return _paid(payment, planned, engine, data)
         issued = Issued.now()  # before any record is read: the clock tells no more
@@ -344,20 +344,27 @@ def carry_out(
     ``progress`` is called with the part of a file that a pass has read, never with rows.
     """
     with _opened(data, column, _checked(plan), progress, table) as engine:
-        planned = _planned(plan, engine)
+        planned = _planned(plan, engine, data, column, table)
         if payment is not None:
             return _paid(payment, planned, engine, data)
         issued = Issued.now()  # before any record is read: the clock tells no more
         return replace(run(*asking(planned, engine)), issued=issued, library=library_of(data))
 
 
-def _planned(asked: Said | Plan, engine: Engine) -> Plan:
+def _planned(
+    asked: Said | Plan, engine: Engine, data: object, column: Columns, table: str | None
+) -> Plan:
     """Return the plan for the columns that were opened."""
+    from tametail.engines.measures import measures_of
+
     if isinstance(asked, Plan):
         planned = asked.with_names(engine.columns)
     else:
         planned = Plan.of(asked.about(engine.columns))
-    return replace(planned, reading=getattr(engine, "reading", None))
+    request = planned.request
+    measures = measures_of(data, column, engine.columns, request.written, table)
+    reading = getattr(engine, "reading", None)
+    return replace(planned, request=request.measured(measures), reading=reading)
 
 
 def _paid(payment: Payment, plan: Plan, engine: Engine, data: object) -> Release:

@@ -39,7 +39,7 @@ def brief(release: ReleaseView) -> str:
     if len(release) == 1 and release.groups is None:
         row = release.means[0]
         ends = "" if row.low is None or row.high is None else f" ({row.low:.6g} to {row.high:.6g})"
-        return f"mean {row.value:.6g}{ends}, {spent}"
+        return f"mean {row.shown}{ends}, {spent}"
     groups = release.groups
     which = "" if groups is None else f" by {', '.join(groups.by)}"
     return f"{len(release)} means{which}, {spent}"
@@ -50,14 +50,13 @@ def lines(release: ReleaseView) -> list[str]:
     if len(release) != 1 or release.groups is not None:
         return text(release).splitlines() + _receipt(release)
     row = release.means[0]
-    found = [f"mean       {row.value:.6g}"]
+    found = [f"mean       {row.shown}"]
     for interval in row.intervals:
-        words = f"{ends_of(interval)} ({100 * (release.confidence or 0.0):g}%), {covers(interval)}"
-        found.append(f"interval   {words}")
+        percent = f"{100 * (release.confidence or 0.0):g}%"
+        found.append(f"interval   {ends_of(interval, row)} ({percent}), {covers(interval)}")
     if row.clip is not None and row.clip[0] < row.clip[1]:
-        low, high = row.clip
-        words = f"records below {low:.6g} count as that, records above {high:.6g} as that"
-        found.append(f"clipping   {words}")
+        low, high = (row.measured(f"{end:.6g}") for end in row.clip)
+        found.append(f"clipping   records below {low} count as that, records above {high} as that")
     found.append(f"guarantee  {release.guarantee}")
     found += [f"{WORDS[note.kind]:<10} {note}" for note in release.notes]
     return found + _receipt(release)
@@ -120,16 +119,17 @@ def _half_widths(plan: PlanView) -> Iterable[str]:
 
 def _summary(release: ReleaseView, row: Mean) -> str:
     if row.low is None or row.high is None or release.confidence is None:
-        return f"{row.value:.6g}"
-    found = f"{row.value:.6g} ({100 * release.confidence:g}% interval {ends_of(row.intervals[0])}"
+        return row.shown
+    ends = ends_of(row.intervals[0], row)
+    found = f"{row.shown} ({100 * release.confidence:g}% interval {ends}"
     return found + (")" if row.interval_for == MEAN else f" for the {row.interval_for})")
 
 
-def ends_of(interval: Interval) -> str:
-    """Return both ends of an interval, in words if it has none."""
+def ends_of(interval: Interval, row: Mean) -> str:
+    """Return both ends of an interval of a row, in words if it has none."""
     if interval.low == -math.inf and interval.high == math.inf:
         return "without ends"
-    return f"{interval.low:.6g} to {interval.high:.6g}"
+    return row.measured(f"{interval.low:.6g} to {interval.high:.6g}")
 
 
 def covers(interval: Interval) -> str:
@@ -156,7 +156,14 @@ def header(release: ReleaseView) -> tuple[str, ...]:
     groups = release.groups
     name = "column" if groups is None else ", ".join(groups.by)
     counted = () if groups is None or groups.borrow is None else ("count",)
-    return (name, "mean", *(() if release.confidence is None else ("low", "high")), *counted)
+    ends = () if release.confidence is None else ("low", "high")
+    return (name, mean_label(release), *ends, *counted)
+
+
+def mean_label(release: ReleaseView) -> str:
+    """Return "mean", with what the means are measured in if that is one thing for all of them."""
+    measures = {row.measure for row in release}
+    return f"mean [{measures.pop()}]" if len(measures) == 1 and None not in measures else "mean"
 
 
 def cells(release: ReleaseView, row: Mean) -> tuple[str, ...]:
@@ -169,11 +176,12 @@ def cells(release: ReleaseView, row: Mean) -> tuple[str, ...]:
 
 def name_of(release: ReleaseView, row: Mean) -> str:
     """Return what a row is called: its column, or its group; both, if there are several."""
+    column = f"{row.column} [{row.measure}]" if row.measure else row.column
     if row.group is None:
-        return row.column
+        return column
     cells = row.group if isinstance(row.group, tuple) else (row.group,)
     name = printable(", ".join(map(str, cells)))
-    return f"{name}: {row.column}" if release.plan.dim > 1 else name
+    return f"{name}: {column}" if release.plan.dim > 1 else name
 
 
 def caption(release: ReleaseView) -> str:

@@ -149,6 +149,8 @@ class Mean:
         A private estimate of the part of the cells that were numbers, among those that ``where=``
         did not leave out; in pooled groups, of all groups together. None if it was not asked for
         (``missing="none"``; ``where=`` under replace-one) or all of it may be noise.
+    measure
+        What the numbers are measured in, if the column is declared so: "s" (seconds) for durations.
     shrunk
         With ``borrow="mean"``: the group's mean drawn towards that of all groups, and its interval.
     shape
@@ -167,9 +169,10 @@ class Mean:
     shrunk: Shrunk | None = None
     used: float | None = None
     shape: Shape | None = None
+    measure: str | None = None
 
     @classmethod
-    def of(cls, column: str, estimate: Estimate) -> Mean:
+    def of(cls, column: str, estimate: Estimate, measure: str | None = None) -> Mean:
         """Return the row of a column."""
         cells = estimate.cells
         used = None if cells is None else cells.used
@@ -186,7 +189,17 @@ class Mean:
             shrunk=estimate.shrunk,
             used=used,
             shape=estimate.shape,
+            measure=measure,
         )
+
+    @property
+    def shown(self) -> str:
+        """The value for people, with what it is measured in."""
+        return self.measured(f"{self.value:.6g}")
+
+    def measured(self, numbers: str) -> str:
+        """Return numbers of this row with what they are measured in, if that is known."""
+        return f"{numbers} {self.measure}" if self.measure else numbers
 
     def __float__(self) -> float:
         return self.value
@@ -200,7 +213,7 @@ class Mean:
     def __repr__(self) -> str:
         ends = "" if self.low is None else f" ({self.low:.6g} to {self.high:.6g})"
         group = "" if self.group is None else f", {self.group}"
-        return f"<Mean {self.column}{group}: {self.value:.6g}{ends}>"
+        return f"<Mean {self.column}{group}: {self.shown}{ends}>"
 
     @property
     def low(self) -> float | None:
@@ -265,6 +278,7 @@ class Mean:
             shrunk=_shrunk(record.get("shrunk")),
             used=_number(record.get("used")),
             shape=None if record.get("shape") is None else Shape.from_dict(record["shape"]),
+            measure=record.get("measure"),
         )
 
 
@@ -282,7 +296,7 @@ def plain(value: object) -> object:
 
 
 #: What a row has only if there is something to say.
-_GROUP = ("count", "shrunk", "shape")
+_GROUP = ("measure", "count", "shrunk", "shape")
 
 
 def _label(value: list[Cell] | Cell | None) -> Label | None:

@@ -17,7 +17,9 @@ from tametail.errors import ParameterError
 #: What files may be.
 FORMATS = ("csv", "tsv", "parquet", "arrow", "feather", "jsonl")
 
-_NOT_A_SIGN = re.compile(r"[0-9eE+\-().,%\"\s]")
+#: A currency sign is anything that cannot be part of a number: words may hold an E, and a point
+#: after a letter ("EUR", "Rs."), but none is a lone E, since 1E5 is a number.
+_A_SIGN = re.compile(r"(?![eE]\Z)(?:[^0-9+\-().,%\"\s]|(?<=[^\W\d_])\.){1,8}\Z")
 
 
 @dataclass(frozen=True)
@@ -32,8 +34,8 @@ class Parse:
         The signs before the fraction and between groups of two or three digits, such as "," and
         "."; ``thousands=None``: digits are not grouped.
     currency
-        What to leave out before or after a number: "$", "$€" for two signs, "USD" for a word,
-        ``("$", "USD")`` for several of any kind.
+        What to leave out before or after a number: "$", "$€" for two signs, "EUR" for a word,
+        ``("$", "EUR")`` for several of any kind.
     accounting
         ``(12.50)`` is -12.5.
     percent
@@ -136,7 +138,7 @@ def _signs(currency: object) -> tuple[str, ...]:
     if isinstance(currency, str) and any(map(str.isalpha, currency)):
         currency = (currency,)  # a word
     signs = tuple(currency) if isinstance(currency, str | tuple | list) else (currency,)
-    if not all(isinstance(x, str) and 0 < len(x) < 9 and not _NOT_A_SIGN.search(x) for x in signs):
+    if not all(isinstance(x, str) and _A_SIGN.match(x) for x in signs):
         raise ParameterError(
             "currency holds something that is no currency sign: write currency='$', or "
             "currency=('USD', 'EUR') for words, without digits or spaces."

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tametail.drawing.axes import axes_above, new_axes
 from tametail.drawing.frame import labels
-from tametail.explain import name_of
+from tametail.explain import mean_label, name_of
 from tametail.means import MEAN, MEAN_AS_SEEN, WINSORISED, Mean
 from tametail.pictures.intervals import span
 from tametail.pictures.planning import curve_of
@@ -49,15 +49,16 @@ def plot_release(release: ReleaseView, ax: Axes | None = None) -> Axes:
     low, high = span(release)
     labelled: set[str] = set()
     for place, row in enumerate(release):
-        words = f"mean {row.value:.6g}" if len(release) == 1 else "mean"
+        words = f"mean {row.shown}" if len(release) == 1 else "mean"
         _draw_row(ax, row, -float(place), (low, high), words, labelled)
     ax.set_xlim(low, high)
     ax.set_ylim(0.4 - len(release), 0.6)
     if len(release) == 1:
         ax.set_yticks([])
     else:
-        ax.set_yticks([-float(place) for place in range(len(release))], labels=release.columns)
-    ax.set_xlabel("mean")
+        names = [name_of(release, row) for row in release]
+        ax.set_yticks([-float(place) for place in range(len(release))], labels=names)
+    ax.set_xlabel(mean_label(release))
     # Below the axes: however many words there are, they overrun nothing.
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.28), fontsize="x-small", frameon=False)
     ax.set_title(textwrap.fill(str(release.guarantee), 90), fontsize="small", loc="left")
@@ -104,7 +105,7 @@ def _plot_groups(release: ReleaseView, ax: Axes) -> Axes:
     names = [name_of(release, row) for row in release]
     ax.set_yticks(heights, labels=names, fontsize="small")
     ax.set_ylim(0.6 - len(release) if heights else -1.0, 0.6)
-    ax.set_xlabel("mean")
+    ax.set_xlabel(mean_label(release))
     ax.grid(axis="x", color="#dddddd", linewidth=0.6)
     ax.set_axisbelow(True)
     ax.set_title(textwrap.fill(str(release.guarantee), 90), fontsize="small", loc="left")

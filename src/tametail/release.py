@@ -407,7 +407,8 @@ class Release:
         groups = self.groups
         if groups is not None:
             return _cells_of_groups(self, groups)
-        return {name: [getattr(row, name) for row in self.means] for name in _CELLS}
+        measured = ("measure",) if any(row.measure for row in self.means) else ()
+        return {name: [getattr(row, name) for row in self.means] for name in (*_CELLS, *measured)}
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw values and intervals; above one mean, how the records spread and are clipped."""

@@ -54,6 +54,8 @@ class Column:
     tail: Tail = None
     within: Range = _EVERYWHERE
     half: Bounded | None = None
+    measure: str | None = None
+    """What its numbers are measured in, if its declared type says so: "s" for durations."""
 
     @classmethod
     def about(cls, name: str, said: Tail, within: Range) -> Column:
@@ -78,7 +80,9 @@ class Column:
     def to_dict(self) -> Json:
         """Return plain values, ready for JSON."""
         tail = None if self.said is None else self.said.to_dict()
-        return {"name": self.name, "tail": tail, "within": [str(end) for end in self.within]}
+        measured = {} if self.measure is None else {"measure": self.measure}
+        within = [str(end) for end in self.within]
+        return {"name": self.name, "tail": tail, "within": within} | measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +216,11 @@ class Request:
         columns = zip(self.columns, names, strict=True)
         return replace(self, columns=tuple(replace(one, name=name) for one, name in columns))
 
+    def measured(self, measures: Sequence[str | None]) -> Request:
+        """Return the same request for columns that are measured in these units."""
+        columns = zip(self.columns, measures, strict=True)
+        return replace(self, columns=tuple(replace(one, measure=unit) for one, unit in columns))
+
     def to_dict(self) -> Json:
         """Return plain values, ready for JSON."""
         return {
@@ -243,7 +252,8 @@ class Request:
                 **(record.get("groups") or {}),
                 parse=None if (said := record.get("parse")) is None else Parse.from_dict(said),
             )
-            return checked.about([str(column["name"]) for column in columns])
+            request = checked.about([str(column["name"]) for column in columns])
+            return request.measured([column.get("measure") for column in columns])
         except TametailError:
             raise
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
@@ -279,7 +289,7 @@ class Request:
         said = {key: record[key] for key in record if record[key] != usual[key]}
         default = Column("").to_dict()
         said["columns"] = [
-            {key: cell for key, cell in column.items() if key == "name" or cell != default[key]}
+            {key: cell for key, cell in column.items() if key == "name" or cell != default.get(key)}
             for column in record["columns"]
         ]
         return said | {"format": FORMAT, "budget": record["budget"]}

@@ -53,7 +53,7 @@ def run(plan: Plan, ask: Ask) -> Release:
     if ask.spent is None or not (fits(ask.spent, most) and fits(most, plan.budget.spendable())):
         raise InternalError(f"the questions cost {ask.spent}, the plan {most}.")
     return Release(
-        means=tuple(map(Mean.of, plan.columns * (len(estimates) // plan.dim), estimates)),
+        means=_rows(plan, estimates),
         # What was asked for, as a decimal: the steps spend the largest doubles not above it.
         guarantee=Guarantee.from_budget(plan.budget, plan.unit),
         plan=plan,
@@ -61,6 +61,13 @@ def run(plan: Plan, ask: Ask) -> Release:
         remarks=followed.foreseen if plan.dim > 1 else (),
         answers=ask.answers,
     )
+
+
+def _rows(plan: Plan, estimates: tuple[Estimate, ...]) -> tuple[Mean, ...]:
+    """Return a row for each estimate; those of a group stand in the order of the columns."""
+    columns = plan.request.columns * (len(estimates) // plan.dim)
+    pairs = zip(columns, estimates, strict=True)
+    return tuple(Mean.of(column.name, one, column.measure) for column, one in pairs)
 
 
 def _public_rows(plan: Plan) -> tuple[float, float] | None:

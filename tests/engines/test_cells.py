@@ -72,9 +72,9 @@ def test_types_of_arrays():
     assert array_to_floats(np.array([np.finfo(np.longdouble).max])).tolist() == [math.inf]
 
 
-@pytest.mark.parametrize("dtype", ["U3", "S3", "M8[s]", "m8[s]", "c16", "V4"])
+@pytest.mark.parametrize("dtype", ["U3", "S3", "M8[s]", "m8[Y]", "c16", "V4"])
 def test_declared_types_that_hold_no_numbers(dtype):
-    with pytest.raises(ColumnError, match="not numeric"):
+    with pytest.raises(ColumnError, match=r"not numeric|point in time"):
         open_table(np.zeros(2, dtype=dtype))
 
 

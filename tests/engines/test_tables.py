@@ -50,13 +50,13 @@ OPTIONS = [
     Parse(),
     Parse(decimal=",", thousands="."),
     Parse(thousands=",", currency="$€", accounting=True, percent=True),
-    Parse(thousands="'", currency=("CHF", "Fr.".rstrip("."))),
+    Parse(thousands="'", currency=("CHF", "Fr.", "EUR")),
     Parse(decimal=",", thousands="\u202f", percent=True),
     Parse(accounting=True),
 ]
 
 CELLS = st.one_of(
-    st.text(alphabet="0123456789+-.,eE()$€% 'infatyCHFr\u202f\n\t", max_size=14),
+    st.text(alphabet="0123456789+-.,eE()$€% 'infatyCHFrUR\u202f\n\t", max_size=14),
     st.floats().map(repr),
     st.integers(-(10**9), 10**9).map("{:,}".format),
     st.floats(0, 1e9).map("(${:,.2f})".format),
@@ -93,6 +93,12 @@ def test_the_two_readers_of_text_agree(cells, parse):
         (Parse(currency="€", accounting=True, decimal=","), "(99,50) €", -99.5),
         (Parse(currency="$", accounting=True), "$ (5)", -5.0),
         (Parse(currency="USD"), "5 USD", 5.0),
+        (Parse(currency=("USD", "EUR")), "EUR 12.50", 12.5),
+        (Parse(currency="EUR"), "1E5", 1e5),
+        (Parse(currency="EUR"), "1e5EUR", 1e5),
+        (Parse(currency="EUR"), "5E", math.nan),
+        (Parse(currency="EUR"), "EUR", math.nan),
+        (Parse(currency="Rs.", thousands=","), "Rs. 1,00,000", 1e5),
         (Parse(currency="US$"), "US$5", 5.0),
         (Parse(percent=True), "12%", 0.12),
         (Parse(percent=True), "12", 12.0),

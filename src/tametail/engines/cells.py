@@ -6,6 +6,7 @@ is missing (NaN), and an integer or decimal too large for a double is an infinit
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 from collections.abc import Callable, Iterable
 from decimal import Decimal
@@ -98,6 +99,8 @@ def array_to_floats(values: Array) -> Floats:
     """Return a typed NumPy array as float64, masked entries as NaN."""
     if values.dtype == object:
         floats = cells_to_floats(values)
+    elif values.dtype.kind == "m":
+        floats = _durations(np.asarray(values))
     else:
         with np.errstate(all="ignore"):
             floats = np.asarray(values, dtype=np.float64)
@@ -105,8 +108,54 @@ def array_to_floats(values: Array) -> Floats:
     return floats if mask is np.ma.nomask else np.where(mask, np.nan, floats)
 
 
+#: What durations are measured in, in a release.
+SECONDS = "s"
+
+#: How many seconds each unit of a duration has, as a quotient of integers.
+_SECONDS = {
+    "W": (604_800, 1), "D": (86_400, 1), "h": (3600, 1), "m": (60, 1), "s": (1, 1),
+    "ms": (1, 10**3), "us": (1, 10**6), "ns": (1, 10**9), "ps": (1, 10**12),
+}  # fmt: skip
+
+_NO_AMOUNT = (
+    "a point in time is no amount that has a mean here: pass a duration, such as end - start, or "
+    "seconds since a moment that you choose."
+)
+
+
+def _durations(values: Array) -> Floats:
+    """Return durations in seconds, each in at most three rounded operations; NaT is missing."""
+    unit, count = np.datetime_data(values.dtype.str)
+    above, below = _SECONDS[unit]
+    ticks = values.view(np.int64)
+    seconds: Floats = ticks.astype(np.float64) * float(count * above) / float(below)
+    return np.where(ticks == np.iinfo(np.int64).min, np.nan, seconds)
+
+
+def is_duration(cell: object) -> bool:
+    """Say whether an untyped cell is a length of time; nothing of the cell's own is asked."""
+    return issubclass(type(cell), dt.timedelta | np.timedelta64)
+
+
+def duration_to_float(cell: object) -> float:
+    """Return the seconds of an untyped cell, NaN if it is no length of time.
+
+    >>> duration_to_float(dt.timedelta(minutes=1)), duration_to_float(60)
+    (60.0, nan)
+    """
+    if issubclass(type(cell), dt.timedelta):
+        return dt.timedelta.total_seconds(cell)  # type: ignore[arg-type]
+    if type(cell) is np.timedelta64 and np.datetime_data(cell.dtype.str)[0] in _SECONDS:
+        return float(_durations(np.array([cell]))[0])
+    return math.nan
+
+
 def check_array_type(dtype: np.dtype[np.generic]) -> None:
-    """Refuse an array whose declared type holds no numbers."""
+    """Refuse an array whose declared type holds no numbers; a duration is a number of seconds."""
+    if dtype.kind == "m" and np.datetime_data(dtype.str)[0] in _SECONDS:
+        return
+    if dtype.kind == "M":
+        raise ColumnError(f"the data have type {dtype}: {_NO_AMOUNT}")
     if dtype.kind not in "fiubO":
         raise ColumnError(
             f"the data have type {dtype}, which is not numeric: pass numbers, or objects of which "
@@ -128,6 +177,9 @@ def arrow_to_floats(values: pa.Array) -> Floats:
         return np.full(len(values), np.nan)
     if pa.types.is_decimal(kind):
         return cells_to_floats(values.to_pylist())
+    if pa.types.is_duration(kind):
+        above, below = _SECONDS[kind.unit]
+        return arrow_to_floats(values.cast(pa.int64())) * float(above) / float(below)
     if pa.types.is_floating(kind):
         return array_to_floats(values.to_numpy(zero_copy_only=False))
     floats = values.fill_null(False if pa.types.is_boolean(kind) else 0)
@@ -158,7 +210,10 @@ def check_arrow_type(name: str, kind: pa.DataType, *, text: bool = False) -> boo
         or pa.types.is_decimal(kind)
         or pa.types.is_boolean(kind)
         or pa.types.is_null(kind)
+        or pa.types.is_duration(kind)
     )
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        raise ColumnError(f"column {name!r} has type {kind}: {_NO_AMOUNT}")
     if is_text(kind) and not text:
         raise ColumnError(
             f"column {name!r} is declared as text ({kind}), which is not numeric: choose a numeric "

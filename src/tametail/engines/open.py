@@ -28,7 +28,9 @@ from tametail.engines.tables.later import LaterTable
 from tametail.engines.tables.memory import (
     ColumnsTable,
     MatrixTable,
+    are_durations,
     from_cells,
+    from_durations,
     from_rows,
     width_of_rows,
 )
@@ -36,9 +38,11 @@ from tametail.engines.tables.parquet import ParquetTable
 from tametail.engines.tables.raw import CsvSource, FrameSource, ParquetSource, Source
 from tametail.engines.tables.streams import (
     ArrowSource,
+    DatasetSource,
     JsonSource,
     StreamSource,
     format_of,
+    is_dataset,
     is_stream,
 )
 from tametail.engines.text import objects_to_floats
@@ -202,7 +206,9 @@ def open_groups(
 
         wish = Wish(names, where, _people(person), by, keys, parse, progress)
         return open_database(data, table, wish)
-    is_file = isinstance(data, str | os.PathLike | list | tuple)
+    is_file = (
+        isinstance(data, str | os.PathLike | list | tuple) or is_dataset(data) or is_stream(data)
+    )
     if names is None or not (is_spark(data) or is_frame(data) or is_file):
         raise ParameterError(
             "by= needs a frame or a file and column=..., and numbers without a name are not "
@@ -256,7 +262,7 @@ def _table(data: object, names: list[str] | None, parse: Parse | None) -> Table:
         return _open_files([data], wanted, parse)
     if is_frame(data):
         return from_frame(data, wanted, parse)
-    if is_stream(data):
+    if is_stream(data) or is_dataset(data):
         return _waiting(open_source(data, parse), wanted)
     if names is None:
         return _numbers(data, parse)
@@ -286,6 +292,8 @@ def _names(columns: Columns) -> list[str] | None:
 
 
 def _is_name(name: object) -> bool:
+    if type(name) is tuple:  # a name of several levels, which pandas has
+        return bool(name) and all(map(_is_name, name))
     return isinstance(name, str) or (isinstance(name, Integral) and abs(int(name)) < 1 << 63)
 
 
@@ -337,6 +345,8 @@ def open_source(data: object, parse: Parse | None = None) -> Source:
     """Return the source of a frame, of files or of a stream; anything else has no named columns."""
     if is_frame(data):
         return FrameSource(data, parse)
+    if is_dataset(data):
+        return DatasetSource(data, parse)
     if is_stream(data):
         format_of(parse)
         return StreamSource(data, parse or Parse(), lambda path, said: _source([path], said))
@@ -407,4 +417,4 @@ def _numbers(data: object, parse: Parse | None) -> Table:
         raise ParameterError(f"data of type {type(data).__name__} cannot be read: {_ADVICE}")
     if isinstance(data, Iterator):  # read when it is asked about, after a ledger was charged
         return LaterTable(("0",), lambda: MatrixTable(objects_to_floats(data, parse)))
-    return from_cells(data, parse)
+    return from_durations(data) if are_durations(data) else from_cells(data, parse)

@@ -15,7 +15,7 @@ from tametail.drawing.frame import (
     words,
     words_width,
 )
-from tametail.explain import name_of
+from tametail.explain import mean_label, name_of
 from tametail.markup import element
 from tametail.means import MEAN, WINSORISED, Interval, Mean
 from tametail.pictures.tail import tail_panel
@@ -80,7 +80,7 @@ def _one(release: ReleaseView, width: float) -> str:
     drawn.append(line(x, heights[-1], x, bottom, stroke_dasharray="2 4", stroke_opacity=0.7))
     drawn += [element("circle", cx=x, cy=cy, r=5.5, fill="currentColor") for cy in heights]
     what = "mean" if row.column == "0" else f"mean of {row.column}"
-    label = f"{what}: {short_end(row.value, scale.high - scale.low)}"
+    label = f"{what}: {row.measured(short_end(row.value, scale.high - scale.low))}"
     drawn += bottom_axis(scale, 34.0, bottom, label, _SIZE)
     drawn = [*tail, element("g", "".join(drawn), transform=f"translate(0,{height:.0f})")]
     return picture(width, height + bottom + 48, "The mean and its intervals", _told(release), drawn)
@@ -95,7 +95,7 @@ def _many(release: ReleaseView, width: float) -> str:
     left = min(room, max(words_width(name, _SIZE) for name in names) + 22)
     scale = Scale(*span(release), left, width - 20.0)
     bottom = 16.0 + 26 * len(rows)
-    drawn = list(bottom_axis(scale, 8.0, bottom, "mean", _SIZE))
+    drawn = list(bottom_axis(scale, 8.0, bottom, mean_label(release), _SIZE))
     for place, (name, row) in enumerate(zip(names, rows, strict=True)):
         y = 24.0 + 26 * place
         drawn.append(words(name, left - 12, y + 4, text_anchor="end"))
@@ -141,7 +141,7 @@ def _cut(name: str, room: float) -> str:
 def _told(release: ReleaseView) -> str:
     """Return the content in words; of many rows the first and how many there are."""
     rows = release.means[:12]
-    told = [f"{name_of(release, row)}: {row.value:.6g}{_between(row)}" for row in rows]
+    told = [f"{name_of(release, row)}: {row.shown}{_between(row)}" for row in rows]
     if len(release) > len(rows):
         told.append(f"and {len(release) - len(rows)} more, in the table")
     return "; ".join(told)

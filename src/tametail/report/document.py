@@ -148,9 +148,9 @@ def result_table(release: ReleaseView) -> str:
         shown = table(
             ("interval", "what it is for", "", "half-width is made of"), intervals_told(row)
         )
-        pairs = [("Mean", f"{row.value:.6g}")]
+        pairs = [("Mean", row.shown)]
         if row.clip is not None and row.clip[0] < row.clip[1]:
-            ends = f"{row.clip[0]:.6g} and {row.clip[1]:.6g}"
+            ends = row.measured(f"{row.clip[0]:.6g} and {row.clip[1]:.6g}")
             pairs.append(("Clip points", f"{ends}: records beyond count as these"))
         return facts(pairs) + (shown if row.intervals else "")
     return table(header(release), (cells(release, row) for row in release), numbers=True)

@@ -51,13 +51,13 @@ def sentence(release: ReleaseView) -> str:
 
 def _result(release: ReleaseView, row: Mean) -> str:
     name = "" if row.column.isdigit() else f" of {row.column}"
-    found = f"The mean{name} is {number(row.value)}"
+    found = f"The mean{name} is {row.measured(number(row.value))}"
     if release.confidence is None or not row.intervals:
         return f"{found}."
     first = row.intervals[0]
     if first.low == -math.inf and first.high == math.inf:
         return f"{found}; how far off that may be is not known."
-    ends = f"{number(first.low)} to {number(first.high)}"
+    ends = row.measured(f"{number(first.low)} to {number(first.high)}")
     return f"{found} ({100 * release.confidence:g}% interval {ends}, {covers(first)})."
 
 
@@ -93,13 +93,13 @@ def _sentence_of_many(release: ReleaseView) -> str:
     least, most = rows[0], rows[-1]
     what = "means" if release.groups is None else f"means by {' and '.join(release.groups.by)}"
     if len(rows) == 1:
-        return f"The mean for {name_of(release, most)} is {number(most.value)}."
+        return f"The mean for {name_of(release, most)} is {most.measured(number(most.value))}."
     if release.groups is None:
         return f"The {len(rows)} means are in the table, with what is known of their error."
     return (
-        f"The {len(rows)} {what} lie between {number(least.value)} ({name_of(release, least)}) and "
-        f"{number(most.value)} ({name_of(release, most)}). Where intervals overlap, noise may have "
-        "made the order."
+        f"The {len(rows)} {what} lie between {least.measured(number(least.value))} "
+        f"({name_of(release, least)}) and {most.measured(number(most.value))} "
+        f"({name_of(release, most)}). Where intervals overlap, noise may have made the order."
     )
 
 
@@ -210,7 +210,7 @@ def intervals_told(row: Mean) -> list[tuple[str, str, str, str]]:
     """Return of each interval: its ends, what it is for, whether proved, what it is made of."""
     return [
         (
-            ends_of(one),
+            ends_of(one, row),
             covers(one),
             "proved" if one.proved else "measured, not proved",
             ", ".join(

@@ -65,6 +65,16 @@ def from_frame(data: object, wanted: Sequence[str | None] | None, parse: Parse |
     return _eager([frame.get_column(name) for name in chosen], [*map(str, chosen)], parse)
 
 
+def durations_of(data: object) -> frozenset[str]:
+    """Return the columns of a frame that are declared as durations."""
+    frame = check_known(data)
+    if isinstance(frame, nw.Series):
+        return frozenset({"0"} if frame.dtype == nw.Duration else ())
+    return frozenset(
+        str(name) for name, kind in frame.collect_schema().items() if kind == nw.Duration
+    )
+
+
 class Names(tuple[str, ...]):
     """Names of columns that may be records; ``unnamed`` is what a message says in their place."""
 
@@ -98,6 +108,8 @@ def pick_column(names: Sequence[str], column: str | None) -> str:
     if not same:
         close = difflib.get_close_matches(str(column), [str(name) for name in names], n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"there are {list(names)}."
+        if any(isinstance(name, tuple) for name in names):
+            hint += " A name of several levels is one item of a list, as in column=[('a', 'x')]."
         raise ColumnError(f"there is no column {shown(column)}: {unnamed or hint}")
     return same[0]
 
@@ -127,11 +139,12 @@ def _lazy(frame: nw.LazyFrame[IntoLazyFrame], names: Sequence[str], parse: Parse
 def _check_lazy_type(name: str, kind: nw.dtypes.DType, parse: Parse | None) -> None:
     if kind == nw.String and parse is None:
         check_arrow_type(str(name), pa.string())
-    if not (kind.is_numeric() or kind in (nw.Boolean, nw.String, nw.Unknown)):
+    if kind in (nw.Datetime, nw.Date):
+        check_arrow_type(str(name), pa.timestamp("us"))
+    if not (kind.is_numeric() or kind in (nw.Boolean, nw.String, nw.Unknown, nw.Duration)):
         raise ColumnError(
             f"column {shown(name)} has type {kind}, which is not numeric: choose a numeric column "
-            "or "
-            "convert it before."
+            "or convert it before."
         )
 
 

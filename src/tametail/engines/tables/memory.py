@@ -25,6 +25,8 @@ from tametail.engines.cells import (
     cells_to_floats,
     check_array_type,
     check_arrow_type,
+    duration_to_float,
+    is_duration,
 )
 from tametail.engines.tables import Tell
 from tametail.engines.text import arrow_text_to_floats, objects_to_floats
@@ -150,6 +152,24 @@ def from_cells(items: Iterable[object], parse: Parse | None = None) -> MatrixTab
     ('0',)
     """
     return MatrixTable(objects_to_floats(items, parse))
+
+
+def from_durations(items: Iterable[object]) -> MatrixTable:
+    """Return the table of a list whose items are lengths of time, in seconds.
+
+    What is none is missing, numbers too: of which unit would they be?
+    """
+    return MatrixTable(np.fromiter(map(duration_to_float, items), dtype=np.float64))
+
+
+def are_durations(data: object) -> bool:
+    """Say whether a list holds lengths of time: whether its first item, and no other, is one.
+
+    >>> import datetime as dt
+    >>> are_durations([dt.timedelta(1), 5]), are_durations([5, dt.timedelta(1)])
+    (True, False)
+    """
+    return isinstance(data, list | tuple) and len(data) > 0 and is_duration(data[0])
 
 
 def from_rows(data: Iterable[object], dim: int | None = None) -> MatrixTable:

@@ -15,7 +15,7 @@ import narwhals as nw
 import numpy as np
 import pyarrow as pa
 
-from tametail.engines.cells import Floats, is_text
+from tametail.engines.cells import Floats, arrow_to_floats, is_text
 from tametail.engines.tables import Tell
 from tametail.engines.tables.blocks import text_for_numbers
 from tametail.engines.tables.csv import CsvTable
@@ -133,10 +133,15 @@ def texts(cells: list[Any]) -> pa.Array:
 
 
 def _read(cells: pa.Array | pa.ChunkedArray, role: Role, parse: Parse | None) -> Cells:
-    """Return the numbers in text, if the caller said how they are written; else the cells."""
+    """Return the numbers in text, if the caller said how they are written; else the cells.
+
+    Durations are numbers of seconds.
+    """
+    pieces = cells.chunks if isinstance(cells, pa.ChunkedArray) else [cells]
+    if role == "number" and pa.types.is_duration(cells.type):
+        return np.concatenate([np.empty(0), *map(arrow_to_floats, pieces)])
     if parse is None or role != "number" or not is_text(cells.type):
         return _one(cells)
-    pieces = cells.chunks if isinstance(cells, pa.ChunkedArray) else [cells]
     numbers = (arrow_text_to_floats(piece, parse) for piece in pieces)
     return np.concatenate([np.empty(0), *numbers])
 

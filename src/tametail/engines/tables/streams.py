@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
-from typing import IO, TypeGuard
+from typing import IO, TYPE_CHECKING, TypeGuard
 
 import pyarrow as pa
 
@@ -29,6 +29,9 @@ from tametail.engines.tables.raw import Block, Cells, FrameSource, Role, Source,
 from tametail.engines.text import objects_to_floats
 from tametail.errors import DataError, ParameterError
 from tametail.parse import Parse
+
+if TYPE_CHECKING:
+    from pyarrow.dataset import Dataset
 
 #: Lines of a JSON file that are read at a time.
 _LINES = 1 << 14
@@ -65,6 +68,34 @@ class ArrowSource:
                     table = pa.Table.from_batches([batch])
                     yield from FrameSource(table, self._parse).blocks(wanted, lambda _: None)
             tell((number + 1) / len(self._files))
+
+
+class DatasetSource:
+    """Columns of a dataset of Arrow, which may be many files of any kind that Arrow reads."""
+
+    def __init__(self, data: Dataset, parse: Parse | None) -> None:
+        self._data, self._parse = data, parse
+        self.schema: pa.Schema = data.schema
+        self.names = list(self.schema.names)
+
+    def empty(self, wanted: Sequence[Wanted]) -> Block | None:
+        """Return a block without rows."""
+        return FrameSource(self.schema.empty_table(), self._parse).empty(wanted)
+
+    def blocks(self, wanted: Sequence[Wanted], tell: Tell) -> Iterator[Block]:
+        """Yield the rows batch by batch; what Arrow says of a failure may quote cells."""
+        names = list(dict.fromkeys(name for name, _ in wanted))
+        stream = self._data.to_batches(columns=names)
+        for batch in guarded(stream, Path("the dataset"), "a dataset"):
+            table = pa.Table.from_batches([batch])
+            yield from FrameSource(table, self._parse).blocks(wanted, lambda _: None)
+        tell(1.0)
+
+
+def is_dataset(data: object) -> TypeGuard[Dataset]:
+    """Say whether data are a dataset of Arrow."""
+    kinds = type(data).__mro__
+    return any(f"{kind.__module__}.{kind.__name__}" == "pyarrow._dataset.Dataset" for kind in kinds)
 
 
 def _schema(path: Path) -> pa.Schema:
