@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -262,6 +263,48 @@ def test_completion(run, shell):
     assert "--thousands" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("shell", "place", "start"),
+    [
+        ("bash", ".local/share/bash-completion/completions/tametail", ".bashrc"),
+        ("zsh", ".zfunc/_tametail", ".zshrc"),
+        ("fish", ".config/fish/completions/tametail.fish", None),
+    ],
+)
+def test_completion_installs_with_one_command(run, tmp_path, monkeypatch, shell, place, start):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    if start:
+        (tmp_path / start).write_text("alias ll='ls -l'")
+    for _ in range(2):
+        code, out, err = run("completion", shell, "--install")
+        assert (code, out) == (0, "")
+        assert place in err
+    assert "_TAMETAIL_COMPLETE" in (tmp_path / place).read_text()
+    if start:
+        first, *lines = (tmp_path / start).read_text().splitlines()
+        assert first == "alias ll='ls -l'"
+        assert len(lines) == 1
+
+
+def test_bash_completes_what_was_installed(run, tmp_path, monkeypatch):
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("there is no bash")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    run("completion", "bash", "--install")
+    loaded = "set -u; . ~/.bashrc; complete -p tametail"
+    done = subprocess.run([bash, "-c", loaded], capture_output=True, text=True, check=True)
+    assert "_tametail_completion" in done.stdout
+
+
+def test_completion_that_cannot_be_written(run, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("HOME", str(tmp_path / "file"))
+    code, _, err = run("completion", "fish", "--install")
+    assert code == 4
+    assert "tametail completion fish > FILE" in err
+
+
 @pytest.mark.parametrize("width", [50, 90])
 def test_lines_fit_the_terminal(tmp_path, width):
     path = write(tmp_path, "x.csv")
@@ -283,11 +326,19 @@ def test_lines_fit_the_terminal(tmp_path, width):
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
-        ("write column='a', or column=['a', 'b'].", "write --column a, or --column a b."),
+        ("write column='a', or column=['a', 'b'].", "write --column a, or --column a --column b."),
         ("epsilon=-1.0 is not positive", "--epsilon -1.0 is not positive"),
         ("person=, where= and so on", "--person, --where and so on"),
         ("within=(0.0, 5.0) is", "--within 0.0:5.0 is"),
         ("n=-3 is", "-n -3 is"),
+        ("write keys=['CA', 'NY'].", "write --keys CA,NY."),
+        ("by=['state', 'year'].", "--by state --by year."),
+        (
+            "write currency='$', or currency=('USD', 'EUR')",
+            "write --currency '$', or --currency USD --currency EUR",
+        ),
+        ("write Bounded(low, high) with low < high.", "write --bounds LOW:HIGH with low < high."),
+        ("or rho=0.5, or budget=pure(1), one", "or --rho 0.5, one"),
         ("tail=Bounded(0, 9) or tail=", "--bounds 0:9 or --moment or --bounds"),
         ("common=True is for", "--common is for"),
         ("release_id='x y'", "--release-id 'x y'"),

@@ -156,7 +156,7 @@ def parse_within(value: object) -> tuple[float, float]:
         low, high = number(low=value[0]), number(high=value[1])
         if not low < high:
             raise ParameterError(
-                f"within={shown(value)} is empty: write within=(low, high) with low < high."
+                "the range of within= is empty: write within=(low, high) with low < high."
             )
         return low, high
     radius = number(within=value)

@@ -27,6 +27,14 @@ _ARGUMENT: Final = re.compile(
 )
 _PAIR: Final = re.compile(rf"(\w+)=({_VALUE})")
 
+#: What is written for Python alone, and how it is written in a shell.
+_ELSEWHERE: Final = (
+    (", or budget=pure(1)", ""),
+    ("; rows in a list are passed as an array", ""),
+    ("Bounded(low, high)", "--bounds LOW:HIGH"),
+    ("Moment(k, scale)", "--moment K:SCALE"),
+)
+
 
 def in_options(message: str) -> str:
     """Return a message of the library with options in place of arguments.
@@ -36,6 +44,8 @@ def in_options(message: str) -> str:
     >>> in_options("write tail=Moment(2, 1000) or parse=Parse(header=False, thousands=',').")
     'write --moment 2:1000 or --no-header --thousands ,.'
     """
+    for python, shell in _ELSEWHERE:
+        message = message.replace(python, shell)
     return _ARGUMENT.sub(lambda found: _option(found["call"], found["value"]), message)
 
 
@@ -50,7 +60,15 @@ def _option(name: str, value: str | None) -> str:
         return option
     if value == "False":
         return option.replace("--", "--no-", 1)
+    if value.startswith("[") or name == "currency":
+        items = [shlex.quote(item[1:-1]) for item in re.findall(_TEXT, value)]
+        return f"{option} {','.join(items)}" if name == "keys" else _repeated(option, items)
     return f"{option} {_written(value)}"
+
+
+def _repeated(option: str, items: list[str]) -> str:
+    """Return an option once for each item; once with a name if there is none."""
+    return " ".join(f"{option} {item}" for item in items or ["NAME"])
 
 
 def _tail(value: str | None) -> str:
@@ -67,8 +85,6 @@ def _written(value: str) -> str:
         return "NAME"
     if value.startswith("("):
         return ":".join(part.strip() for part in value[1:-1].split(","))
-    if value.startswith("["):
-        return " ".join(part.strip(" '\"") for part in value[1:-1].split(","))
     return shlex.quote(value[1:-1]) if value[0] in "'\"" else value
 
 
