@@ -135,6 +135,67 @@ def test_a_list_of_paths_and_a_list_of_cells(tmp_path):
     assert (release.low, release.high) == (-np.inf, np.inf)
 
 
+#: Amounts as they stand in a file, and what says so; the sign or scale that the mean gets by it.
+FILES = {
+    "thousands": ('"{:,.2f}"', {"thousands": ","}, 1),
+    "accounting": ("({:.2f})", {"accounting": True}, -1),
+    "dollars": ('"${:,.2f}"', {"thousands": ",", "currency": "$"}, 1),
+    "comma": ('"{:.2f}"', {"decimal": ","}, 1),
+    "percent": ("{:.2f}%", {"percent": True}, 0.01),
+    "semicolons": ("{:.2f}", {"decimal": ",", "delimiter": ";"}, 1),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_is_written_otherwise_never_misleads(tmp_path, name):
+    """Unless it is said how numbers are written, a release warns, or there is none."""
+    form, written, factor = FILES[name]
+    amounts = np.random.default_rng(3).lognormal(6.5, 1.2, 10_000)
+    sign, path = written.get("delimiter", ","), tmp_path / "x.csv"
+    cells = [form.format(x).replace(".", written.get("decimal", ".")) for x in amounts]
+    rows = (f"{place}{sign}{cell}\n" for place, cell in enumerate(cells))
+    path.write_text(f"id{sign}amount\n" + "".join(rows))
+    if name == "semicolons":
+        with pytest.raises(ColumnError, match=r"parse=Parse\(delimiter=';'\)") as caught:
+            tt.mean(path, "amount", epsilon=1)
+        assert "id;amount" not in str(caught.value)
+    else:
+        release = tt.mean(path, "amount", epsilon=1)
+        assert not release.reliable
+        assert "few-numbers" in [note.code for note in release.notes]
+    read = tt.mean(path, "amount", epsilon=1, parse=tt.Parse(**written))
+    assert float(read) == pytest.approx(factor * amounts.mean(), rel=0.15)
+    assert "few-numbers" not in [note.code for note in read.notes]
+
+
+TEXT = [f"{x:,}" for x in range(900, 1900)]
+
+
+@pytest.mark.parametrize(
+    "data",
+    [pd.Series(TEXT, dtype="string"), pl.Series(TEXT), pa.array(TEXT), np.array(TEXT)],
+    ids=["pandas", "polars", "arrow", "numpy"],
+)
+def test_a_column_alone_that_is_declared_as_text(data):
+    with pytest.raises(ColumnError, match=r"declared as text .* parse=Parse\(thousands=','\)") as e:
+        tt.mean(data, epsilon=1)
+    assert "'None'" not in str(e.value)
+    read = tt.mean(data, epsilon=5, parse=tt.Parse(thousands=","))
+    assert float(read) == pytest.approx(1399.5, rel=0.05)
+
+
+def test_lists_with_and_without_a_column():
+    with pytest.raises(ParameterError, match="list of paths, and one of its items is none"):
+        tt.mean([1.0, 2.0], "x", epsilon=1)
+    with pytest.raises(ParameterError, match="list of paths, and one of its items is none"):
+        tt.mean([{"x": 1.0}] * 9, "x", epsilon=1)
+    text = tt.mean(TEXT, epsilon=5)  # cells that are no numbers, unless it is said how to read them
+    assert not text.reliable
+    assert (text.low, text.high) == (-np.inf, np.inf)
+    read = tt.mean(TEXT, epsilon=5, parse=tt.Parse(thousands=","))
+    assert float(read) == pytest.approx(1399.5, rel=0.05)
+
+
 def test_a_request_knows_how_numbers_are_written():
     parse = tt.Parse(decimal=",", currency=["$", "USD"])
     request = Said.parse(epsilon=1, parse=parse).about(["v"])

@@ -156,6 +156,11 @@ def check_array_type(dtype: np.dtype[np.generic]) -> None:
         return
     if dtype.kind == "M":
         raise ColumnError(f"the data have type {dtype}: {_NO_AMOUNT}")
+    if dtype.kind == "U":
+        raise ColumnError(
+            f"the data are declared as text ({dtype}), which is not numeric: pass numbers, or say "
+            "how they are written, as in parse=Parse(thousands=',')."
+        )
     if dtype.kind not in "fiubO":
         raise ColumnError(
             f"the data have type {dtype}, which is not numeric: pass numbers, or objects of which "

@@ -270,8 +270,8 @@ def _table(data: object, names: list[str] | None, parse: Parse | None) -> Table:
         return _open_files(data, wanted, parse)
     given = shown(names[0] if len(names) == 1 else names)
     raise ParameterError(
-        f"column={given} is given, but {type(data).__name__} has no columns: columns belong to "
-        "frames and files."
+        f"column={given} is given, but {type(data).__name__} has no columns that are known here: "
+        "pass a frame of pandas or Polars, a table of Arrow, or the path of a file."
     )
 
 

@@ -190,7 +190,8 @@ def _values(series: nw.Series[IntoSeries], parse: Parse | None) -> Column:
             f"column {series.name!r} has type {kind}, which cannot be read: convert it to float64 "
             "before."
         )
-    check_arrow_type(str(series.name), values.type, text=parse is not None)
+    name = "0" if series.name in (None, "") else str(series.name)  # a series without a name
+    check_arrow_type(name, values.type, text=parse is not None)
     return values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
 
 
