@@ -12,6 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tametail.engines.kernels import together
+from tametail.engines.kernels.passes import Passes
+from tametail.engines.kernels.together import answer_each
 from tametail.engines.keyed import KeyedEngine
 from tametail.engines.keys import OBJECT, TEXT, WHOLE, Coder, object_cells
 from tametail.engines.open import open_groups
@@ -239,3 +242,45 @@ def test_a_hundred_thousand_keys():
     cells = pa.array(np.arange(size)[::-1].copy())
     assert coder.codes([cells, cells]).tolist() == list(range(size))[::-1]
     assert Coder([[b"a"]], [TEXT]).codes([pa.array([], pa.large_binary())]).tolist() == []
+
+
+VALUES = st.floats() | st.sampled_from([0.0, -0.0, 5e-324, 1e308, 7.0, 7.5, -(2.0**40)])
+CUTS = st.lists(st.floats(allow_nan=False), min_size=2, max_size=2).map(sorted).map(tuple)
+LATTICES = st.builds(
+    lambda exponent, ends: Lattice(exponent, *sorted(ends)),
+    st.integers(-40, 40),
+    st.lists(st.integers(-(2**34), 2**34), min_size=3, max_size=3),
+)
+
+
+class TestTogether:
+    """Small groups are answered together, with the integers of each alone."""
+
+    @given(st.data())
+    def test_groups_together_have_the_answers_of_each_alone(self, data):
+        cells, sums = st.builds(Cells, CUTS), st.builds(ClippedSum, LATTICES, st.integers(0, 9))
+        queries = data.draw(st.lists(cells) | st.lists(sums) | st.lists(cells | sums))
+        parts = [np.array(data.draw(st.lists(VALUES, max_size=9)), dtype=float) for _ in queries]
+        found = answer_each(queries, parts, alone)
+        assert found == [alone(query, part) for query, part in zip(queries, parts, strict=True)]
+
+    def test_large_groups_and_many_small_ones(self, monkeypatch):
+        monkeypatch.setattr(together, "TOGETHER", 40)
+        rng = np.random.default_rng(8)
+        parts = [rng.normal(size=size) for size in [*rng.integers(0, 20, 50), 600, 3, 0, 700, 1]]
+        asked = []
+        for query in (Cells((-0.5, 0.5)), ClippedSum(Lattice(-30, -(2**30), 7, 2**31), 3)):
+            queries = [query] * len(parts)
+
+            def alone_too(query, part):
+                asked.append(len(part))
+                return alone(query, part)
+
+            expected = [alone(query, part) for part in parts]
+            assert answer_each(queries, parts, alone_too) == expected
+        assert {600, 700} <= set(asked)
+        assert len(asked) < 20
+
+
+def alone(query, part):
+    return Passes().answer(query, lambda most: [part])

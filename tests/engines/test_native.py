@@ -321,6 +321,11 @@ def test_a_machine_with_a_compiler_has_the_loops():
     assert native.library() is not None
 
 
+def test_ids_get_codes_of_their_own(compiled):
+    """The library is asked itself: one that errs is not taken, and NumPy would answer."""
+    assert native._numbers_exactly(compiled)
+
+
 # --- a processor that another library has told to flush subnormal numbers
 
 MODES = """

@@ -125,10 +125,18 @@ GROUPS: tuple[Mutant, ...] = (
     Mutant(
         name="empty-groups-skipped",
         why="That a group was left out on its exact count tells that nobody is in it.",
-        file="engines/keyed.py",
-        old="for part, values in zip(query.parts, self._parts, strict=True)",
-        new="for part, values in zip(query.parts, self._parts, strict=True) if len(values)",
+        file="engines/kernels/together.py",
+        old="    return found\n\n\ndef _blocks(",
+        new="    return [one for one, part in zip(found, parts) if len(part)]\n\n\ndef _blocks(",
         tests=(f"{GROUPS_TEST}::test_a_group_without_records_is_asked_like_any_other",),
+    ),
+    Mutant(
+        name="groups-together-share-a-record",
+        why="A record that two groups count moves two answers, and only one of them is paid for.",
+        file="engines/kernels/together.py",
+        old="sums[ends[1:]] - sums[ends[:-1]]",
+        new="sums[ends[1:]] - sums[np.maximum(ends[:-1] - 1, 0)]",
+        tests=(f"{KEYED}::TestTogether::test_groups_together_have_the_answers_of_each_alone",),
     ),
     Mutant(
         name="persons-in-parallel",

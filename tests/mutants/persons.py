@@ -35,7 +35,7 @@ PERSONS: tuple[Mutant, ...] = (
         file="engines/kernels/_native.c",
         old="if (codes[i] == NOBODY)\n            continue;",
         new="if (codes[i] == NOBODY)\n            codes[i] = 0;",
-        tests=(f"{AGGREGATION}::TestIds::test_missing_ids_are_nobody",),
+        tests=("tests/engines/test_native.py::test_ids_get_codes_of_their_own",),
     ),
     Mutant(
         name="persons-whole-numbers-as-floats",
@@ -83,7 +83,7 @@ PERSONS: tuple[Mutant, ...] = (
         file="engines/kernels/_native.c",
         old="slots[2 * slot] != ids[i])",
         new="(int32_t)slots[2 * slot] != (int32_t)ids[i])",
-        tests=(f"{AGGREGATION}::TestIds::test_large_whole_numbers_are_no_floats",),
+        tests=("tests/engines/test_native.py::test_ids_get_codes_of_their_own",),
     ),
     Mutant(
         name="persons-truncated-by-position",

@@ -19,6 +19,7 @@ from tametail.engines import Engine
 from tametail.engines.cells import Floats
 from tametail.engines.kernels.accumulator import LONG_CHUNK
 from tametail.engines.kernels.passes import Passes
+from tametail.engines.kernels.together import answer_each
 from tametail.engines.keys import (
     Coder,
     Codes,
@@ -35,7 +36,7 @@ from tametail.engines.tables.memory import MatrixTable
 from tametail.errors import InternalError
 from tametail.keys import Key
 from tametail.queries.groups import KeyCounts, Keyed
-from tametail.queries.query import Exact, Query
+from tametail.queries.query import Exact, Query, SumQuery
 
 
 class KeyedRows(NamedTuple):
@@ -165,10 +166,13 @@ class KeyedEngine(LocalEngine):
         """Return the answers for all keys, or one over all records."""
         if not isinstance(query, Keyed):
             return super().answer(query)
-        return [
-            Passes(filtered=self._filtered).answer(part, partial(_pieces, values[:, 0]))
-            for part, values in zip(query.parts, self._parts, strict=True)
-        ]
+        return answer_each(query.parts, [part[:, 0] for part in self._parts], self._alone)
+
+    def _alone(self, query: SumQuery, values: Floats) -> tuple[int, ...]:
+        found: tuple[int, ...] = Passes(filtered=self._filtered).answer(
+            query, partial(_pieces, values)
+        )
+        return found
 
     def keys(self, places: Sequence[int]) -> KeyedEngine:
         """Return the engine for some of the keys."""
