@@ -192,6 +192,7 @@ def test_a_lazy_frame_that_fails_quotes_nothing(lazy):
     assert caught.value.__context__ is None
     assert "SECRET" not in str(caught.value)
     if hasattr(engine, "close"):
+        engine.close()
         duckdb.rollback()
 
 

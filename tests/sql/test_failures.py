@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sqlite3
 import subprocess
@@ -11,6 +12,7 @@ import time
 import traceback
 from urllib.parse import quote, urlsplit
 
+import duckdb
 import numpy as np
 import pytest
 
@@ -332,3 +334,28 @@ class TestLedger:
         with pytest.raises(DataError):
             mean(postgres.address, table + "x", ledger=ledger, dataset="claims")
         assert mean(postgres.address, table, ledger=ledger, dataset="claims").guarantee.epsilon == 1
+
+
+def test_a_forgotten_session_of_a_relation_ends_no_other_transaction():
+    """Once it did when it was collected, and its relation took the place of the one being read."""
+    connection = duckdb.connect()
+    other = open_table(connection.sql("SELECT 1.0 AS y"), "y")
+    connection.rollback()
+    engine = open_table(connection.sql("SELECT range * 1.0 AS x FROM range(100)"), "x")
+    number = connection.sql("SELECT txid_current()").fetchall()
+    del other
+    gc.collect()
+    assert connection.sql("SELECT txid_current()").fetchall() == number
+    assert engine.answer(Count())[0] == 100
+    engine.close()
+
+
+def test_two_sessions_of_one_connection_read_what_is_theirs():
+    connection = duckdb.connect()
+    one, hundred = (
+        open_table(connection.sql(f"SELECT 1.0 AS x FROM range({size})"), "x") for size in (1, 100)
+    )
+    for _ in range(2):
+        assert one.answer(Count())[0] == 1
+        assert hundred.answer(Count())[0] == 100
+    one.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -26,8 +27,8 @@ _TYPES: Final[dict[str, Declared]] = {
     "TIMESTAMP WITH TIME ZONE": "moment",
 }  # fmt: skip
 
-#: The name of a relation in the questions about it.
-_RELATION: Final = "tametail_records"
+#: Numbers in the names of relations in the questions about them.
+_NUMBERS: Final = count()
 
 _BUSY: Final = (
     "the DuckDB connection is busy with an unfinished result: fetch it to its end before "
@@ -100,29 +101,32 @@ class _DuckSession(Session):
             with suppress(self._driver.Error):
                 self._relation("ROLLBACK")
 
-    def __del__(self) -> None:
-        self.close()  # a caller's connection is left as it was found, whatever happens
-
     def _reason(self, error: Exception) -> str:
         said = _REASONS.get(type(error).__name__, _OTHERWISE)
         return f"{self.shown} gave no answer: {said}."
 
 
 class RelationSession(_DuckSession):
-    """A relation, computed anew for every question in one transaction of its own connection."""
+    """A relation, computed anew for every question in one transaction of its own connection.
+
+    Whoever opens it closes it. It does not close itself when it is forgotten: the connection is
+    the caller's, and its next transaction would be ended by an object that nobody sees.
+    """
 
     def __init__(self, relation: duckdb.DuckDBPyRelation) -> None:
         super().__init__()
         self.shown = "the DuckDB relation"
         self.locator = None
         self._records = relation
-        self.source = DUCKDB.identifier(_RELATION)
+        # A name of its own: what another session of this connection reads must not become ours.
+        self._name = f"tametail_records_{next(_NUMBERS)}"
+        self.source = DUCKDB.identifier(self._name)
         kinds = zip(relation.columns, relation.types, strict=True)
         self.columns = {str(name): declared_type(kind) for name, kind in kinds}
         self._begin()
 
     def _relation(self, text: str) -> duckdb.DuckDBPyRelation:
-        return self._records.query(_RELATION, text)
+        return self._records.query(self._name, text)
 
     def _reason(self, error: Exception) -> str:
         # A relation cannot end a transaction that has failed; only its connection can.
@@ -154,6 +158,9 @@ class DuckTableSession(_DuckSession):
         except BaseException:
             self.close()
             raise
+
+    def __del__(self) -> None:
+        self.close()  # the cursor is ours alone
 
     def _open(self, path: str) -> duckdb.DuckDBPyConnection:
         def connect() -> duckdb.DuckDBPyConnection:
