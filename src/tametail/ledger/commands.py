@@ -93,7 +93,8 @@ def _show(dataset: str | None, place: str | None, as_json: bool) -> None:
         click.echo(json.dumps({"datasets": plain, "head": ledger.head}))
         return
     for left in found:
-        click.echo(f"{left.line()}\n  {left}\n  protects {left.protection}; {left.charges} charges")
+        charges = f"{left.charges} charge{'s' * (left.charges != 1)}"
+        click.echo(f"{left.line()}\n  {left}\n  protects {left.protection}; {charges}")
     click.echo(f"head {ledger.head}")
 
 
