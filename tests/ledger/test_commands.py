@@ -35,7 +35,7 @@ def test_the_life_of_a_data_set(run, office, tmp_path):
     assert code == 0
     assert "███████████████░░░░░░░░░░░░░░░  50.0% of epsilon = 1 (pure) spent" in out
     assert "left for one more release: epsilon = 0.5" in out
-    assert "one person (patient), add-remove; 1 charges" in out
+    assert "one person (patient), add-remove; 1 charge\n" in out
     code, out, _ = run("ledger", "history", "claims", "--last", 1)
     assert (code, "epsilon = 0.5 for release march" in out) == (0, True)
     assert run("ledger", "verify", "--head", head)[0] == 0
