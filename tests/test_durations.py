@@ -102,6 +102,7 @@ def test_sentence_report_and_groups_show_the_unit(tmp_path):
     release.report(tmp_path / "report.html")
     report = (tmp_path / "report.html").read_text()
     assert sentence(release) in report
+    assert re.search(r"Records below \S+ s or above \S+ s \(", sentence(release))
     assert re.search(r"mean of wait: 1\.\d+ s<", report)
     assert release.means[0].shown in repr(release)
     grouped = tt.mean(data, "wait", epsilon=5, by="g", keys=["a", "b"])

@@ -78,7 +78,7 @@ def _clipped(row: Mean, tail: Tail) -> Iterator[str]:
     if row.shape is not None:
         part, at_most = row.shape.beyond(*row.clip)
         share = f" ({'at most ' * at_most}about {100 * part:.2g}%, by private counts)"
-    low, high = map(number, row.clip)
+    low, high = (row.measured(number(end)) for end in row.clip)
     yield f"Records below {low} or above {high}{share} were set to these limits."
 
 
