@@ -43,7 +43,7 @@ $(AXE): $(READY)
 
 audit: $(READY)  ## privacy audits of all there is, written to docs/audit.md (tens of minutes)
 	TAMETAIL_METER_PAIRS=80 $(BIN)/pytest -q -n auto tests/privacy/test_loss_meter.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/audit.py --write docs/audit.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/audit.py --resume $(VENV)/audit.json --write docs/audit.md
 
 timing: $(READY)  ## what running time says about the records
 	$(BIN)/python benchmarks/timing.py

@@ -245,8 +245,16 @@ def spread_out(
     run: Callable[[Task], Result], tasks: list[Task], jobs: int, title: str
 ) -> list[Result]:
     """Run the tasks on some processes, with a progress bar on a terminal."""
+    return list(as_they_come(run, tasks, jobs, title))
+
+
+def as_they_come(
+    run: Callable[[Task], Result], tasks: list[Task], jobs: int, title: str
+) -> Iterator[Result]:
+    """Do the same, and yield each result in turn."""
     if jobs == 1:
-        return [run(task) for task in track(tasks, title, console=Console(stderr=True))]
+        yield from (run(task) for task in track(tasks, title, console=Console(stderr=True)))
+        return
     with ProcessPoolExecutor(jobs) as pool:
         results = pool.map(run, tasks)
-        return list(track(results, title, total=len(tasks), console=Console(stderr=True)))
+        yield from track(results, title, total=len(tasks), console=Console(stderr=True))

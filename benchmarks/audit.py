@@ -7,16 +7,18 @@ largest epsilon that its outputs prove, and the verdict. All bounds hold togethe
 of 99.9%. The first two rows are noise drawn here, right and wrong, to show that the auditor has
 teeth: it must see at least 0.95 of an exact epsilon of 1, and flag half the noise.
 
-``--scale 0.01`` makes it a hundred times shorter, and the bounds weaker.
+``--scale 0.01`` makes it a hundred times shorter, and the bounds weaker. ``--resume FILE`` keeps
+rows as they come: a run that was stopped goes on where it was, if version and draws are the same.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date
 from functools import cache, partial
 from importlib.metadata import version
@@ -26,7 +28,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from _common import spread_out
+from _common import as_they_come
 
 # The auditor and its cases live with the tests.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -71,6 +73,26 @@ class Row:
         return (self.case, self.unit, self.budget, *numbers, self.verdict)
 
 
+class Kept:
+    """Rows of an earlier run with the same version, cases and draws; every new one is kept."""
+
+    def __init__(self, path: Path | None, scale: float) -> None:
+        self._path = path
+        self._of = [version("tametail"), scale, [str(case) for _, case in all_cases()]]
+        self.rows: dict[int, Row] = {}
+        if path is not None and path.exists():
+            found = json.loads(path.read_text("utf-8"))
+            if found["of"] == self._of:
+                self.rows = {int(place): Row(**row) for place, row in found["rows"].items()}
+
+    def add(self, place: int, row: Row) -> None:
+        """Keep a row."""
+        self.rows[place] = row
+        if self._path is not None:
+            rows = {place: asdict(row) for place, row in self.rows.items()}
+            self._path.write_text(json.dumps({"of": self._of, "rows": rows}), "utf-8")
+
+
 @cache
 def all_cases() -> list[tuple[str, Case]]:
     """List the cases with their groups; every process makes its own."""
@@ -82,28 +104,34 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scale", type=float, default=1.0, help="part of the runs of a full audit")
     parser.add_argument("--only", default="", help="audit only cases whose line contains this")
+    parser.add_argument("--resume", type=Path, help="keep rows here, and go on from them")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--write", type=Path, help="write the table to this Markdown file")
     arguments = parser.parse_args()
 
-    started = time.monotonic()
-    places = [i for i, (_, case) in enumerate(all_cases()) if arguments.only in str(case)]
+    places = [
+        i for i, (title, case) in enumerate(all_cases()) if arguments.only in f"{title}: {case}"
+    ]
     places.reverse()  # the means, which take longest, first: so the last ones to end are short
-    checks = 2 + sum(len(all_cases()[i][1].claims) for i in places)
+    # Of all cases, chosen or not, so that rows of several runs hold together.
+    checks = 2 + sum(len(case.claims) for _, case in all_cases())
     confidence = 1 - (1 - CONFIDENCE) / checks
     run = partial(audit_place, scale=arguments.scale, confidence=confidence)
-    rows = dict(zip(places, spread_out(run, places, arguments.jobs, "auditing"), strict=True))
-    minutes = (time.monotonic() - started) / 60
+    kept = Kept(arguments.resume, arguments.scale)
+    missing = [place for place in places if place not in kept.rows]
+    for place, row in zip(
+        missing, as_they_come(run, missing, arguments.jobs, "auditing"), strict=True
+    ):
+        kept.add(place, row)
+    rows = {place: kept.rows[place] for place in places}
 
     sections = {"The auditor": list(teeth(confidence))}
     for place in sorted(rows):
         sections.setdefault(all_cases()[place][0], []).append(rows[place])
     every = [row for section in sections.values() for row in section]
     surprises = sum(row.verdict.isupper() for row in every)
-    summary = (
-        f"{len(rows)} audits in {minutes:.0f} minutes on {arguments.jobs} processes "
-        f"({sum(row.seconds for row in every) / 60:.0f} minutes of CPU); {surprises} surprises."
-    )
+    spent = sum(row.seconds for row in every) / 60
+    summary = f"{len(rows)} audits, {spent:.0f} minutes of CPU; {surprises} surprises."
     show(sections)
     print(summary)
     if arguments.write:
