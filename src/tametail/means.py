@@ -97,7 +97,8 @@ class CellCounts(NamedTuple):
 class Estimate:
     """What a method concludes about one column from the answers alone.
 
-    ``count`` is the noisy number of records, ``shape`` how they spread. Of groups it says more: the
+    ``count`` is the noisy number of records, ``shape`` how they spread; ``persons`` is the noisy
+    number of those who have them, where that is another question. Of groups it says more: the
     group, its mean drawn towards the others, and the ``variance`` that this took for its error.
     ``cells`` are the noisy counts of its cells; ``present`` is the number of those that are
     numbers, with its margin, if a method knows only that.
@@ -115,6 +116,7 @@ class Estimate:
     cells: CellCounts | None = None
     present: tuple[float, float] | None = None
     shape: Shape | None = None
+    persons: float | None = None
 
     @property
     def interval(self) -> Interval | None:
@@ -144,7 +146,14 @@ class Mean:
     notes
         What else is to be said about this row.
     count
-        The private number of records; None where it was not asked for.
+        The private number of what the mean averages: records, or persons with ``each="person"``.
+        None where it was not asked for.
+    persons
+        With ``person=``: the private number of persons. It is read off what was asked for anyway:
+        the count, if each person counts once; else the first question, which counts those who have
+        a number in the column, or a record if there are several columns; the public number of
+        persons under replace-one. None if each record counts and it is by group, or ``where=`` is
+        given under replace-one: that would be a question of its own, at the expense of the means.
     used
         A private estimate of the part of the cells that were numbers, among those that ``where=``
         did not leave out; in pooled groups, of all groups together. None if it was not asked for
@@ -170,6 +179,7 @@ class Mean:
     used: float | None = None
     shape: Shape | None = None
     measure: str | None = None
+    persons: float | None = None
 
     @classmethod
     def of(cls, column: str, estimate: Estimate, measure: str | None = None) -> Mean:
@@ -190,6 +200,7 @@ class Mean:
             used=used,
             shape=estimate.shape,
             measure=measure,
+            persons=estimate.persons,
         )
 
     @property
@@ -279,6 +290,7 @@ class Mean:
             used=_number(record.get("used")),
             shape=None if record.get("shape") is None else Shape.from_dict(record["shape"]),
             measure=record.get("measure"),
+            persons=_number(record.get("persons")),
         )
 
 
@@ -296,7 +308,7 @@ def plain(value: object) -> object:
 
 
 #: What a row has only if there is something to say.
-_GROUP = ("measure", "count", "shrunk", "shape")
+_GROUP = ("measure", "count", "persons", "shrunk", "shape")
 
 
 def _label(value: list[Cell] | Cell | None) -> Label | None:

@@ -203,8 +203,24 @@ class Release:
 
     @property
     def count(self) -> float | Floats | None:
-        """The private number of records, or of each row; None where it was not asked for."""
+        """The private number of what is averaged, or of each row; None where it was not asked for.
+
+        With ``each="person"`` these are persons, else records.
+        """
         return _known([row.count for row in self.means])
+
+    @property
+    def persons(self) -> float | Floats | None:
+        """The private number of persons, or of each row; None if not known (:class:`Mean`).
+
+        >>> import pandas, tametail as tt
+        >>> who, paid = list(range(5_000)) * 3, [1.0, 3.0, 2.0] * 5_000
+        >>> visits = pandas.DataFrame({"who": who, "paid": paid})
+        >>> release = tt.mean(visits, "paid", person="who", epsilon=2)
+        >>> 4_000 < release.persons < 6_000, 12_000 < release.count < 18_000
+        (True, True)
+        """
+        return _known([row.persons for row in self.means])
 
     @property
     def median(self) -> float | Floats | None:
@@ -397,8 +413,8 @@ class Release:
 
         One of pandas, Polars and Arrow, in this order; a row for each mean. With groups: their
         keys, mean, low, high, count (of what the mean averages), total (their sum) and notes. With
-        ``person=`` also how many persons a group has: that is the count, if each of them counts
-        once, and None if each record counts, since it was not asked for then.
+        ``person=`` there are count, persons and total in every frame; of groups in which each
+        record counts it is not known how many persons they have (:class:`Mean`), hence None.
         """
         return _frame(self.cells(), self.library)
 
@@ -408,7 +424,9 @@ class Release:
         if groups is not None:
             return _cells_of_groups(self, groups)
         measured = ("measure",) if any(row.measure for row in self.means) else ()
-        return {name: [getattr(row, name) for row in self.means] for name in (*_CELLS, *measured)}
+        names = (*_CELLS, *measured)
+        own = {name: [getattr(row, name) for row in self.means] for name in names}
+        return own | _also_counted(self, "count", "persons", "total")
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw values and intervals; above one mean, how the records spread and are clipped."""
@@ -489,7 +507,7 @@ def _cells_of_groups(release: Release, groups: Groups) -> dict[str, list[object]
         "low": [row.low for row in rows],
         "high": [row.high for row in rows],
         "count": [row.count for row in rows],
-        **_persons(release),
+        **_also_counted(release, "persons"),
         "total": [row.total for row in rows],
         "notes": ["; ".join(map(str, row.notes)) for row in rows],
     }
@@ -503,18 +521,11 @@ def _cells_of_groups(release: Release, groups: Groups) -> dict[str, list[object]
     return cells
 
 
-def _persons(release: Release) -> dict[str, list[object]]:
-    """Return how many persons each group has, as far as an answer says so.
-
-    With ``each="person"`` the private count of a group is of persons, and no other question is
-    needed. With ``each="record"`` it is of records, and nothing that was asked tells how many
-    persons these are: a question of its own would take from the budget of the means.
-    """
-    request = release.plan.request
-    if request.unit.person is None:
+def _also_counted(release: Release, *names: str) -> dict[str, list[object]]:
+    """Return columns that a frame has if persons are protected."""
+    if release.plan.unit.person is None:
         return {}
-    once = request.each == "person"
-    return {"persons": [row.count if once else None for row in release.means]}
+    return {name: [getattr(row, name) for row in release.means] for name in names}
 
 
 def library_of(data: object) -> str | None:

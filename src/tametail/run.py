@@ -47,7 +47,7 @@ def run(plan: Plan, ask: Ask) -> Release:
     method = REGISTRY.find(followed.method)
     found = method.estimate(method.view(followed), ask)
     estimates = (found,) if isinstance(found, Estimate) else found
-    estimates = tuple(_with_cells(one, plan, rows) for one in estimates)
+    estimates = tuple(_with_persons(_with_cells(one, plan, rows), plan, rows) for one in estimates)
     # Which questions were asked depends on answers; what is stated must hold for every way.
     most = plan.spending
     if ask.spent is None or not (fits(ask.spent, most) and fits(most, plan.budget.spendable())):
@@ -84,3 +84,13 @@ def _with_cells(estimate: Estimate, plan: Plan, rows: tuple[float, float] | None
         return estimate
     numbers, margin = estimate.present
     return replace(estimate, cells=CellCounts(numbers, rows[0] - numbers, margin + rows[1]))
+
+
+def _with_persons(estimate: Estimate, plan: Plan, rows: tuple[float, float] | None) -> Estimate:
+    """Return the estimate with the number of persons, as far as an answer or the unit tells it."""
+    if plan.unit.person is None or estimate.persons is not None:
+        return estimate
+    if plan.request.each == "person":
+        return replace(estimate, persons=estimate.count)
+    is_told = rows is not None and plan.request.groups is None
+    return replace(estimate, persons=max(rows[0], 1.0)) if is_told and rows else estimate

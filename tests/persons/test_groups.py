@@ -280,6 +280,7 @@ def test_the_frame_says_how_many_persons_a_group_has_where_that_was_asked(visits
     assert once.set_index("state").persons["S5"] == pytest.approx(truth, rel=0.3)
     every = tt.mean(visits, "paid", **said)
     assert every.to_frame()["persons"].isna().all()
+    assert every.persons is None
     assert tt.replay(every.plan, every.answers).cells() == every.cells()
     without = {name: said[name] for name in ("by", "keys", "epsilon")}
     assert "persons" not in tt.mean(visits, "paid", **without).to_frame()

@@ -100,6 +100,54 @@ def test_where_filters_records_and_columns_are_computed():
     assert Plan.from_json(plain.plan.to_json()) == plain.plan
 
 
+@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("columns", [["cost"], ["cost", "age"]])
+def test_records_and_persons_are_counted_apart(unit, columns):
+    said = {"person": "patient", "unit": unit, "epsilon": 8}
+    persons, records = VISITS.patient.nunique(), len(VISITS)
+    every = tt.mean(VISITS, columns, **said)
+    for row in every:
+        assert row.persons == pytest.approx(persons, rel=0.1)
+        assert row.count == pytest.approx(records, rel=0.2)
+        assert row.total == row.value * row.count
+    frame = every.to_frame()
+    assert list(frame.columns[-3:]) == ["count", "persons", "total"]
+    assert list(frame["persons"]) == [row.persons for row in every]
+    assert tt.replay(every.plan, every.answers) == every == Release.from_json(every.to_json())
+    for row in tt.mean(VISITS, columns, each="person", **said):
+        assert row.persons == row.count == pytest.approx(persons, rel=0.1)
+    if unit == "replace-one":
+        assert {row.persons for row in every} == {persons}  # public
+
+
+def test_persons_are_those_whom_a_condition_leaves_records():
+    kept = VISITS[VISITS.age >= 60].patient.nunique()
+    said = {"person": "patient", "where": "age >= 60", "epsilon": 8}
+    assert tt.mean(VISITS, "cost", **said).persons == pytest.approx(kept, rel=0.2)
+    # The number of all persons is public then, and how many are left is not asked.
+    assert tt.mean(VISITS, "cost", unit="replace-one", **said).persons is None
+
+
+def test_without_persons_nothing_is_said_about_them():
+    release = tt.mean(VISITS, "cost", epsilon=1)
+    assert release.persons is None
+    assert "persons" not in release.to_frame()
+    assert "persons" not in release.to_dict()["rows"][0]
+
+
+@pytest.mark.parametrize("persons", [500, 2_000])
+def test_a_zero_that_was_not_seen_has_no_ends(persons):
+    """An eighth of all records are not 0, and too few stand out: 0 is no answer by itself."""
+    rng = np.random.default_rng(4)
+    who = np.repeat(np.arange(persons), 3)
+    paid = np.where((rng.random(persons) < 0.125)[who], rng.lognormal(3, 1, len(who)), 0.0)
+    frame = pd.DataFrame({"who": who, "paid": paid})
+    for _ in range(3):
+        release = tt.mean(frame, "paid", person="who", epsilon=0.1)
+        assert not release.reliable
+        assert release.high == math.inf or release.high > paid.mean()
+
+
 def test_nobody_and_nothing():
     for frame in (VISITS.head(0), VISITS.assign(cost=math.nan), VISITS.assign(patient=math.nan)):
         release = tt.mean(frame, "cost", person="patient", epsilon=1)

@@ -96,15 +96,16 @@ def persons_mean(plan: ColumnPlan, ask: Ask, index: int) -> Estimate:
     budget = around.spending
     asked = ask.view(PersonResidual(ratio, index), budget)
     total = _clipped_sum(around, asked, plan.cost("tail"), persons)
-    if total is None:
-        unknown = () if plan.confidence is None else (_nothing_known(plan),)
-        return Estimate(min(max(ratio, low), high), unknown, notes=(UNSEEN,))
     # Noise may have made it anything; there is at least one record.
     records = max(rows.value + rows.clip.excess, rows.doubt(0.5), 1.0)
+    count = records if rows.tails is not None else None  # else nobody was counted
+    if total is None:
+        unknown = () if plan.confidence is None else (_nothing_known(plan),)
+        return Estimate(min(max(ratio, low), high), unknown, notes=(UNSEEN,), count=count)
     value = min(max(ratio + (total.value + total.clip.excess) / records, low), high)
     if plan.confidence is None:
-        return Estimate(value)
-    return Estimate(value, (_interval(plan, ratio, total, rows, value),))
+        return Estimate(value, count=count)
+    return Estimate(value, (_interval(plan, ratio, total, rows, value),), count=count)
 
 
 #: The steps that are asked about s - r0 c.

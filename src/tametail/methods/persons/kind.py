@@ -51,14 +51,17 @@ class RecordsOfPersons:
 
     def estimate(self, plan: Plan, ask: Ask) -> tuple[Estimate, ...]:
         """Ask, and conclude from the answers: the columns one after the other."""
-        cells = None
+        cells = persons = None
         if plan.has("count") and plan.dim == 1:  # of several columns, run has counted the rows
             answer = ask(Count(), plan.cost("count"))
             cells = read_cells(answer, plan.cost("count"), plan.unit)
+            persons = float(max(answer[0], 1))
             plan = plan.with_count(answer[0])
         found = [persons_mean(part, ask, i) for i, part in enumerate(column_plans(plan))]
         few = self.foresee(plan)
-        return tuple(replace(one, notes=(*few, *one.notes), cells=cells) for one in found)
+        return tuple(
+            replace(one, notes=(*few, *one.notes), cells=cells, persons=persons) for one in found
+        )
 
     def rmse(self, plan: Plan) -> float | tuple[float, ...] | None:  # noqa: ARG002 - a method's verb
         """None: nothing is assumed about persons that would bound it."""
