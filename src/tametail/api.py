@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tametail._shown import shown
-from tametail._validate import count, positive
+from tametail._validate import count
 from tametail.errors import DataError, ParameterError, TametailError
 from tametail.issued import Issued
 from tametail.parse import Parse
@@ -17,10 +16,12 @@ from tametail.paying import payment_of
 from tametail.planning import Plan
 from tametail.privacy.budget import Budget, Pure, parse_budget
 from tametail.privacy.unit import Unit
-from tametail.release import Release, library_of
+from tametail.release import Release
 from tametail.request import GREATEST_STRENGTH, LEAST_STRENGTH, Request, Said
 from tametail.run import asking, replaying, run
-from tametail.tail import Bounded, Tail, parse_tail
+from tametail.searching import least, wanted
+from tametail.tables import library_of
+from tametail.tail import Tail, parse_tail
 
 if TYPE_CHECKING:
     from tametail.engines import Engine
@@ -267,13 +268,13 @@ def sample_size(
     True
     """
     whole = parse_budget(budget, epsilon=epsilon, delta=delta, rho=rho)
-    most_error = _wanted(error, relative_error, parse_tail(tail))
+    most_error = wanted(error, relative_error, parse_tail(tail))
 
     def made(size: int) -> Plan:
         return plan(n=size, budget=whole, tail=tail, confidence=confidence, unit=unit)
 
     refusal = f"error={most_error!r} cannot be reached with n up to 10^15: allow a larger error."
-    return _least(made, confidence, most_error, 10**15, refusal)
+    return least(made, confidence, most_error, 10**15, refusal)
 
 
 def epsilon_for(
@@ -294,7 +295,7 @@ def epsilon_for(
     >>> 0.05 < epsilon < 5
     True
     """
-    most_error, size = _wanted(error, relative_error, parse_tail(tail)), count(n=n)
+    most_error, size = wanted(error, relative_error, parse_tail(tail)), count(n=n)
     steps_of_one = round(1 / LEAST_STRENGTH)
 
     def made(steps: int) -> Plan:
@@ -303,7 +304,7 @@ def epsilon_for(
 
     most = round(GREATEST_STRENGTH * steps_of_one)
     refusal = f"error={most_error!r} is below what n={size} records allow: allow a larger error."
-    return _least(made, confidence, most_error, most, refusal) / steps_of_one
+    return least(made, confidence, most_error, most, refusal) / steps_of_one
 
 
 def replay(plan: Plan, answers: Iterable[object]) -> Release:
@@ -473,59 +474,3 @@ def _is_default(name: str, value: object) -> bool:
     default = _DEFAULTS.get(name)
     # A frame would be compared cell by cell.
     return value is default or (isinstance(value, str | float | Unit) and value == default)
-
-
-def _wanted(error: float | None, relative_error: float | None, tail: Tail) -> float:
-    """Return the half-width that is asked for, in the units in which it can be predicted."""
-    if (error is None) == (relative_error is None):
-        raise ParameterError(
-            "error= and relative_error= are two ways to say the same: write one of them."
-        )
-    if isinstance(tail, Bounded) and tail.one_sided:  # it bounds no tail
-        tail = None
-    if error is not None and tail is None:
-        raise ParameterError(
-            f"error={shown(error)} is in the units of the records, and without tail= nothing is "
-            "known about their size: write relative_error=0.1 for a tenth of a standard deviation, "
-            "or tail=Moment(2, scale) or tail=Bounded(low, high) beside it."
-        )
-    if relative_error is not None and tail is not None:
-        raise ParameterError(
-            "relative_error= is in standard deviations that nobody told: with tail= write error= "
-            "in the units of the records."
-        )
-    if error is not None:
-        return positive(error=error)
-    return positive(relative_error=relative_error)
-
-
-def _least(
-    made: Callable[[int], Plan], confidence: float, error: float, most: int, refusal: str
-) -> int:
-    """Return the least whole number up to ``most`` whose plan promises the error.
-
-    Doublings find where to look, and bisection the number. Predictions grow where one method takes
-    over from another, so the last number of each method is looked at as well.
-    """
-
-    def is_enough(size: int) -> bool:
-        width = made(size).half_width(confidence)
-        return width is not None and width <= error
-
-    low, size = 0, 1
-    while True:
-        changed = low > 0 and made(low).method != made(size).method
-        for high in (_last_alike(made, low, size), size) if changed else (size,):
-            if is_enough(high):
-                return bisect_left(range(high + 1), True, lo=low + 1, key=is_enough)
-            low = high
-        if size == most:
-            raise ParameterError(refusal)
-        size = min(2 * size, most)
-
-
-def _last_alike(made: Callable[[int], Plan], low: int, high: int) -> int:
-    """Return the last number whose plan has the method of that of ``low``."""
-    method = made(low).method
-    others = range(high + 1)
-    return bisect_left(others, True, lo=low + 1, key=lambda n: made(n).method != method) - 1

@@ -11,8 +11,6 @@ import math
 import os
 from collections.abc import Iterator
 from dataclasses import FrozenInstanceError, dataclass, field
-from importlib import import_module
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -24,12 +22,13 @@ from tametail._shown import shown
 from tametail.errors import ParameterError, TametailError
 from tametail.grouping import Groups
 from tametail.issued import Issued
-from tametail.keys import Key, Label
+from tametail.keys import Key
 from tametail.means import Interval, Mean, Parts, plain
 from tametail.notes import Note
 from tametail.planning import Plan
 from tametail.privacy.budget import Guarantee
 from tametail.privacy.unit import Unit
+from tametail.tables import cells_of, make_frame, row_of_group
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,29 +116,13 @@ class Release:
 
     def __getitem__(self, key: object) -> Mean:
         if self.groups is not None:
-            return self._of_group(key)
+            return row_of_group(self.means, key)
         if isinstance(key, int):
             return self.means[key]
         for row in self.means:
             if row.column == key:
                 return row
         raise KeyError(f"there is no row {shown(key)}: there are {list(self.columns)}.")
-
-    def _of_group(self, key: object) -> Mean:
-        """Return the row of a group, or of a group and a column."""
-        for label, column in ((key, None), _group_and_column(key)):
-            cells = label if isinstance(label, tuple) else (label,)
-            found = [
-                row
-                for row in self.means
-                if _same(row.group, cells) and column in (None, row.column)
-            ]
-            if len(found) == 1:
-                return found[0]
-        raise KeyError(
-            f"there is no one row {key!r}: write release[group], or release[group, column] if "
-            "there are several columns; rows by position are in release.means."
-        )
 
     @property
     def groups(self) -> Groups | None:
@@ -258,7 +241,7 @@ class Release:
                 for name, number in zip(cells, point, strict=True):
                     cells[name].append(number)
                 names.append(explain.name_of(self, row))
-        return _frame(({"row": names} if len(self) > 1 else {}) | cells, self.library)
+        return make_frame(({"row": names} if len(self) > 1 else {}) | cells, self.library)
 
     @property
     def interval_for(self) -> str | tuple[str | None, ...] | None:
@@ -416,17 +399,12 @@ class Release:
         ``person=`` there are count, persons and total in every frame; of groups in which each
         record counts it is not known how many persons they have (:class:`Mean`), hence None.
         """
-        return _frame(self.cells(), self.library)
+        return make_frame(self.cells(), self.library)
 
     def cells(self) -> dict[str, list[object]]:
         """Return the columns of the frame that :meth:`to_frame` makes, as lists."""
-        groups = self.groups
-        if groups is not None:
-            return _cells_of_groups(self, groups)
-        measured = ("measure",) if any(row.measure for row in self.means) else ()
-        names = (*_CELLS, *measured)
-        own = {name: [getattr(row, name) for row in self.means] for name in names}
-        return own | _also_counted(self, "count", "persons", "total")
+        persons = self.plan.unit.person is not None
+        return cells_of(self.means, self.groups, several=self.plan.dim > 1, persons=persons)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw values and intervals; above one mean, how the records spread and are clipped."""
@@ -462,85 +440,7 @@ _TOP = ("value", "low", "high", "parts", "intervals", "clip", "assumption_doubtf
 #: What names a release and says when it was made.
 _NAMES = ("ledger", "issued")
 
-#: What a frame of the rows has for columns.
-_CELLS = ("column", "group", "value", "low", "high", "interval_for", "assumption_doubtful")
-
-#: Libraries of frames, and what makes one of them out of columns.
-_FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
-
 _REFUSAL = "this is not a release: write what Release.to_json() or Release.to_dict() gave."
-
-
-def _group_and_column(key: object) -> tuple[object, object]:
-    """Read a key as group and column, if it is both."""
-    if not isinstance(key, tuple) or len(key) < 2:
-        return key, None
-    *group, column = key
-    return group[0] if len(group) == 1 else tuple(group), column
-
-
-def _same(label: Label | None, cells: tuple[object, ...]) -> bool:
-    """Say whether a label is these cells; the name of all other rows stands for all its cells."""
-    own = label if isinstance(label, tuple) else (label,)
-    if len(cells) == 1 and len(own) > 1:
-        cells = cells * len(own)
-    pairs = zip(own, cells, strict=False)
-    return len(own) == len(cells) and all(type(a) is type(b) and a == b for a, b in pairs)
-
-
-def _in_frames(cell: object) -> object:
-    """Return a cell of a key that frames can hold: bytes that are no text are written out."""
-    return cell.encode("utf-8", "backslashreplace").decode() if isinstance(cell, str) else cell
-
-
-def _cells_of_groups(release: Release, groups: Groups) -> dict[str, list[object]]:
-    """Return the columns of a frame of groups."""
-    rows = release.means
-    labels = [row.group if isinstance(row.group, tuple) else (row.group,) for row in rows]
-    cells: dict[str, list[object]] = {
-        name: [_in_frames(label[place]) for label in labels] for place, name in enumerate(groups.by)
-    }
-    if release.plan.dim > 1:
-        cells["column"] = [row.column for row in rows]
-    cells |= {
-        "mean": [row.value for row in rows],
-        "low": [row.low for row in rows],
-        "high": [row.high for row in rows],
-        "count": [row.count for row in rows],
-        **_also_counted(release, "persons"),
-        "total": [row.total for row in rows],
-        "notes": ["; ".join(map(str, row.notes)) for row in rows],
-    }
-    if groups.borrow == "mean":
-        for name, field_name in (
-            ("shrunk", "value"),
-            ("shrunk_low", "low"),
-            ("shrunk_high", "high"),
-        ):
-            cells[name] = [getattr(row.shrunk, field_name, None) for row in rows]
-    return cells
-
-
-def _also_counted(release: Release, *names: str) -> dict[str, list[object]]:
-    """Return columns that a frame has if persons are protected."""
-    if release.plan.unit.person is None:
-        return {}
-    return {name: [getattr(row, name) for row in release.means] for name in names}
-
-
-def library_of(data: object) -> str | None:
-    """Return the library that the caller's frame comes from; None if there is no frame.
-
-    >>> library_of([1.0]) is None
-    True
-    """
-    root = type(data).__module__.partition(".")[0]
-    return root if root in _FRAMES else None
-
-
-def _frame(cells: dict[str, list[object]], library: str | None) -> object:
-    usable = [library] if library else [name for name in _FRAMES if find_spec(name)]
-    return getattr(import_module(usable[0]), _FRAMES[usable[0]])(cells)
 
 
 def _ends(ends: list[float | None]) -> float | Floats | None:

@@ -1,0 +1,106 @@
+"""Means as a table: the row of a group, and the columns of a frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+
+from tametail.grouping import Groups
+from tametail.keys import Label
+from tametail.means import Mean
+
+#: What a frame of the rows has for columns.
+_CELLS = ("column", "group", "value", "low", "high", "interval_for", "assumption_doubtful")
+
+#: Libraries of frames, and what makes one of them out of columns.
+_FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
+
+Cells = dict[str, list[object]]
+"""The columns of a frame, by name."""
+
+
+def row_of_group(means: Sequence[Mean], key: object) -> Mean:
+    """Return the row of a group, or of a group and a column."""
+    for label, column in ((key, None), _group_and_column(key)):
+        cells = label if isinstance(label, tuple) else (label,)
+        found = [row for row in means if _same(row.group, cells) and column in (None, row.column)]
+        if len(found) == 1:
+            return found[0]
+    raise KeyError(
+        f"there is no one row {key!r}: write release[group], or release[group, column] if "
+        "there are several columns; rows by position are in release.means."
+    )
+
+
+def _group_and_column(key: object) -> tuple[object, object]:
+    """Read a key as group and column, if it is both."""
+    if not isinstance(key, tuple) or len(key) < 2:
+        return key, None
+    *group, column = key
+    return group[0] if len(group) == 1 else tuple(group), column
+
+
+def _same(label: Label | None, cells: tuple[object, ...]) -> bool:
+    """Say whether a label is these cells; the name of all other rows stands for all its cells."""
+    own = label if isinstance(label, tuple) else (label,)
+    if len(cells) == 1 and len(own) > 1:
+        cells = cells * len(own)
+    pairs = zip(own, cells, strict=False)
+    return len(own) == len(cells) and all(type(a) is type(b) and a == b for a, b in pairs)
+
+
+def cells_of(
+    means: Sequence[Mean], groups: Groups | None, *, several: bool, persons: bool
+) -> Cells:
+    """Return the columns of a frame of these rows, of one column or several, and of persons."""
+    if groups is not None:
+        return _cells_of_groups(means, groups, several=several, persons=persons)
+    measured = ("measure",) if any(row.measure for row in means) else ()
+    counted = ("count", "persons", "total") if persons else ()
+    return _fields(means, *_CELLS, *measured, *counted)
+
+
+def _cells_of_groups(
+    means: Sequence[Mean], groups: Groups, *, several: bool, persons: bool
+) -> Cells:
+    labels = [row.group if isinstance(row.group, tuple) else (row.group,) for row in means]
+    cells: Cells = {
+        name: [_in_frames(label[place]) for label in labels] for place, name in enumerate(groups.by)
+    }
+    if several:
+        cells |= _fields(means, "column")
+    cells |= {
+        "mean": [row.value for row in means],
+        **_fields(means, "low", "high", "count", *(("persons",) if persons else ()), "total"),
+        "notes": ["; ".join(map(str, row.notes)) for row in means],
+    }
+    if groups.borrow == "mean":
+        for name, own in (("shrunk", "value"), ("shrunk_low", "low"), ("shrunk_high", "high")):
+            cells[name] = [getattr(row.shrunk, own, None) for row in means]
+    return cells
+
+
+def _fields(means: Sequence[Mean], *names: str) -> Cells:
+    return {name: [getattr(row, name) for row in means] for name in names}
+
+
+def _in_frames(cell: object) -> object:
+    """Return a cell of a key that frames can hold: bytes that are no text are written out."""
+    return cell.encode("utf-8", "backslashreplace").decode() if isinstance(cell, str) else cell
+
+
+def library_of(data: object) -> str | None:
+    """Return the library that the caller's frame comes from; None if there is no frame.
+
+    >>> library_of([1.0]) is None
+    True
+    """
+    root = type(data).__module__.partition(".")[0]
+    return root if root in _FRAMES else None
+
+
+def make_frame(cells: Cells, library: str | None) -> object:
+    """Make a frame: of this library, else of whichever is installed."""
+    usable = [library] if library else [name for name in _FRAMES if find_spec(name)]
+    return getattr(import_module(usable[0]), _FRAMES[usable[0]])(cells)
