@@ -16,6 +16,9 @@ Array = npt.NDArray[np.float64]
 #: Up to here the law of a sum of Laplace noises is worth its exact form.
 MOST_EXACT_TERMS = 40
 
+#: Of Hastings' polynomial, from the highest power to the first.
+_COEFFICIENTS = (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
+
 #: Halvings of the interval in which a quantile is looked for.
 _HALVINGS = 24
 
@@ -43,15 +46,24 @@ def normal_tail(points: Array, bell: Array | None = None) -> Array:
     >>> np.round(normal_tail(np.array([-1.0, 0.0, 1.959964])), 6).tolist()
     [0.841345, 0.5, 0.025]
     """
-    t = 1 / (1 + 0.3275911 / math.sqrt(2) * np.abs(points))
-    series = (((1.061405429 * t - 1.453152027) * t + 1.421413741) * t - 0.284496736) * t
-    upper = (series + 0.254829592) * t * (_bell(points) if bell is None else bell) / 2
-    found: Array = np.where(points >= 0, upper, 1 - upper)
-    return found
+    t = np.abs(points)
+    t *= 0.3275911 / math.sqrt(2)
+    t += 1
+    np.reciprocal(t, out=t)
+    upper = _COEFFICIENTS[0] * t
+    for coefficient in _COEFFICIENTS[1:]:
+        upper += coefficient
+        upper *= t
+    upper *= _bell(points) if bell is None else bell
+    upper *= 0.5
+    np.subtract(1, upper, out=upper, where=points < 0)
+    return upper
 
 
 def _bell(points: Array) -> Array:
-    found: Array = np.exp(-points * points / 2)
+    found = points * points
+    found *= -0.5
+    np.exp(found, out=found)
     return found
 
 

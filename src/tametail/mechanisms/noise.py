@@ -25,7 +25,7 @@ from tametail.privacy.notions import Approx
 from tametail.privacy.opendp import features
 
 if TYPE_CHECKING:
-    from opendp.mod import Measurement, Metric
+    from opendp.mod import Domain, Measurement, Metric
 
 GREATEST_SCALE = 2.0**56
 """Noise of this scale leaves the 64-bit integers with probability below 2^-180."""
@@ -191,22 +191,26 @@ def _zeros(size: int) -> npt.NDArray[np.int64]:
 @lru_cache(maxsize=1024)
 def _laplace(scale: float) -> Measurement:
     from opendp.measurements import make_laplace
-    from opendp.metrics import l1_distance
 
-    return _build(make_laplace, l1_distance(T="i64"), scale)
+    domain, l1, _ = _spaces()
+    with features("contrib"):
+        return make_laplace(domain, l1, scale=scale)
 
 
 @lru_cache(maxsize=1024)
 def _gaussian(sigma: float) -> Measurement:
     from opendp.measurements import make_gaussian
-    from opendp.metrics import l2_distance
 
-    return _build(make_gaussian, l2_distance(T="f64"), sigma)
+    domain, _, l2 = _spaces()
+    with features("contrib"):
+        return make_gaussian(domain, l2, scale=sigma)
 
 
-def _build(make: Callable[..., Measurement], metric: Metric, scale: float) -> Measurement:
-    """Make a measurement on vectors of 64-bit integers, and leave OpenDP's features as found."""
+@lru_cache(maxsize=1)
+def _spaces() -> tuple[Domain, Metric, Metric]:
+    """Return vectors of 64-bit integers and their distances: OpenDP takes long to make these."""
     from opendp.domains import atom_domain, vector_domain
+    from opendp.metrics import l1_distance, l2_distance
 
     with features("contrib"):
-        return make(vector_domain(atom_domain(T="i64")), metric, scale=scale)
+        return vector_domain(atom_domain(T="i64")), l1_distance(T="i64"), l2_distance(T="f64")

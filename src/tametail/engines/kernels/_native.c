@@ -71,7 +71,7 @@ static void end(modes before) { (void)before; }
  * and c and r can be told apart while c is at most 2^16: then r is below 2^44. So a table is emptied
  * after so many words. Two are filled in turn: neighbours often fall into one bin, and would
  * wait for each other. They are a little apart, so as not to share places of the cache. */
-enum { BINS = 1 << 16, APART = BINS + 8, BLOCK = 256, FULL = 2 << 16, BANDS = 64 };
+enum { BINS = 1 << 16, APART = BINS + 8, BLOCK = 64, FULL = 2 << 16, BANDS = 64 };
 
 int64_t tametail_profile_scratch(void) { return 2 * APART; }
 

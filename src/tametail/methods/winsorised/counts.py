@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -93,16 +94,14 @@ class Tails:
     @property
     def distances(self) -> Array:
         """The distances from the centre at which the nodes lie."""
-        return 2.0 ** np.arange(self.first, self.first + len(self.above), dtype=np.float64)
+        return _distances(self.first, len(self.above))
 
     @property
     def needed(self) -> Array:
         """The noise scales at which the window of each node stands out."""
-        octaves = np.arange(self.first, self.first + len(self.above))
         laplace = self.noise.kind == "laplace"
         threshold = tuned.THRESHOLD if laplace else tuned.GAUSSIAN_THRESHOLD
-        unlikely = np.abs(octaves - tuned.LIKELY_OCTAVE) / tuned.OCTAVES_PER_SCALE
-        found: Array = threshold - self.lower + unlikely
+        found: Array = threshold - self.lower + _unlikely(self.first, len(self.above))
         return found
 
     def anchor(self, counts: Array, limit: float = math.inf, clearly: float = 1.0) -> int | None:
@@ -139,6 +138,8 @@ class Tails:
         for sign, counts, others in ((-1.0, self.below, self.above), (1.0, self.above, self.below)):
             pairs = windows(counts, 2)
             node = int(np.argmax(pairs))
+            if pairs[node] < most:
+                continue
             # The size may be a guess that is too small: then there are as many on the other side.
             noise = tuned.USUAL_NOISE * self.scale
             few = (1 - tuned.NEARLY_ALL) * pairs[node]
@@ -146,7 +147,7 @@ class Tails:
             few_others = windows(others).max() <= few
             # What lies beyond the end nodes counts there, wherever it is.
             seen = self.anchor(counts) is not None and 0 < node < len(counts) - 2
-            if seen and few_others and pairs[node] >= most:
+            if seen and few_others:
                 # The weight of a record in this octave is on its two nodes, so as to keep the sum
                 # of the distances to within a 32nd.
                 middle = self.distances[node] * (1 + counts[node + 1] / pairs[node])
@@ -202,6 +203,23 @@ class Tails:
         return min(max(octave - self.first, 0), len(self.above) - 1)
 
 
+@lru_cache(maxsize=16)
+def _distances(first: int, size: int) -> Array:
+    """Return the lower ends of so many octaves, for all who read them and none who writes."""
+    found: Array = 2.0 ** np.arange(first, first + size, dtype=np.float64)
+    found.flags.writeable = False
+    return found
+
+
+@lru_cache(maxsize=16)
+def _unlikely(first: int, size: int) -> Array:
+    """Return how many more noise scales it takes to believe in records in so many octaves."""
+    octaves = np.arange(first, first + size)
+    found: Array = np.abs(octaves - tuned.LIKELY_OCTAVE) / tuned.OCTAVES_PER_SCALE
+    found.flags.writeable = False
+    return found
+
+
 def noise_of_counts(plan: Plan, cost: Budget) -> Noise:
     """Return the noise on every soft count if the tail step may spend ``cost``."""
     sensitivity = octave_nodes(plan, 0.0).sensitivity(plan.unit)
@@ -237,5 +255,8 @@ def _told_octaves(tail: Moment | Bounded, centre: float) -> list[int]:
 
 def windows(counts: Array, width: int = tuned.WINDOW) -> Array:
     """Sum of each node and the width - 1 nodes above it."""
-    sums: Array = np.concatenate([[0.0], np.cumsum(np.concatenate([counts, np.zeros(width)]))])
-    return sums[width : width + len(counts)] - sums[: len(counts)]
+    size = len(counts)
+    sums: Array = np.zeros(size + width)
+    counts.cumsum(out=sums[1 : size + 1])
+    sums[size + 1 :] = sums[size]  # there is nothing above the last node
+    return sums[width:] - sums[:size]

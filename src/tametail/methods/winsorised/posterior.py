@@ -35,7 +35,7 @@ def as_seen(
     below, above = (points / total.count for points in _beyond(plan, clip, tails))
     low = min(total.mean - error.reach(risk / 2, -1, below), value)
     high = max(total.mean + error.reach(risk / 2, 1, above), value)
-    truncation = max(float(np.quantile(points, 1 - risk / 2)) for points in (below, above))
+    truncation = max(_quantile(points, 1 - risk / 2) for points in (below, above))
     privacy = error.privacy(risk, _differences(below, above, value - total.mean))
     found = parts(error, risk, truncation=truncation, privacy=privacy)
     return Interval(low, high, MEAN_AS_SEEN, proved=False, parts=found)
@@ -78,6 +78,12 @@ def _beyond(plan: Plan, clip: Clip, tails: Tails) -> list[Array]:
             excess = excess - fit.beyond(max(limit, end) / unit)[0]
         found.append(unit * _evenly(excess, weight))
     return found
+
+
+def _quantile(ascending: Array, level: float) -> float:
+    """Return what ``numpy.quantile`` does of points that are in order, in less time."""
+    places = np.arange(len(ascending))
+    return float(np.interp(level * places[-1], places, ascending))
 
 
 def _evenly(values: Array, weights: Array) -> Array:

@@ -12,6 +12,7 @@ from the neighbours.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -53,20 +54,21 @@ def _knots(tails: Tails, counts: Array, anchor: int, n: float) -> tuple[Knot, ..
     full = np.flatnonzero(beyond >= (1 - tuned.NEAREST_SHARE) * beyond.max(initial=0.0))
     start = int(full[-1]) if len(full) else 0
     found: list[Knot] = []
-    for place in range(start, len(octaves)):
+    shares, doubts = beyond.tolist(), errors.tolist()
+    for place in range(start, len(shares)):
+        octave = tails.first + first + place
         if not seen[place]:
             # Fewer than stand out lie in this octave, so nearly all of them before it.
-            clear = CLEAR * float(errors[place])
+            clear = CLEAR * doubts[place]
             if found and found[-1].beyond > 2 * clear:
-                near = math.ldexp(1.0, tails.first + int(octaves[place]))
-                found.append(Knot(near, clear, float(errors[place])))
+                found.append(Knot(math.ldexp(1.0, octave), clear, doubts[place]))
             break
-        distance = math.ldexp(_representative(beyond, place), tails.first + int(octaves[place]))
-        found.append(Knot(distance, float(beyond[place]), float(errors[place])))
+        distance = math.ldexp(_representative(shares, place), octave)
+        found.append(Knot(distance, shares[place], doubts[place]))
     return tuple(found)
 
 
-def _representative(beyond: Array, place: int) -> float:
+def _representative(beyond: Sequence[float], place: int) -> float:
     """Return where in its octave, 1 to 2, the share beyond is as large as its mean over it.
 
     A tail that falls like a power does so at :func:`_middle`; one that ends, along a line, at 1.5.
@@ -78,7 +80,7 @@ def _representative(beyond: Array, place: int) -> float:
     return (1 - ends) * _middle((before + after) / 2) + 1.5 * ends
 
 
-def _slope(beyond: Array, near: int, far: int) -> float:
+def _slope(beyond: Sequence[float], near: int, far: int) -> float:
     """Return how steeply the shares fall between two octaves, as a power of the distance."""
     if near < 0:
         return 0.0
