@@ -3,8 +3,10 @@
 ``python benchmarks/vectors.py --runs 100`` prints, for every setting, the 10%-trimmed mean and the
 maximum of the l2 error over runs, and the number of failures (beyond 20 times the trimmed mean).
 ``--data DIR`` compares every column of the files in a folder with its own one-dimensional release
-at rho / d. These releases are under replace-one, without an interval. ``--coverage`` counts how
-often the intervals of all columns hold at once.
+at rho / d. These releases are under replace-one, without an interval. With ``--pure`` it compares
+the plan's choice under pure budgets with the better of a ball and of d releases, with ``--sparse``
+only columns of which 60% and more are 0. ``--coverage`` counts how often the intervals of all
+columns hold at once.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ import tametail as tt
 
 sys.path.insert(0, str(Path(__file__).parent))
 from baselines.coinpress import coinpress_mean
+from tametail.methods.kinds import APART, BALL
+from tametail.plans import Plan
 
 Floats = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator, tuple[int, int]], Floats]
@@ -163,6 +167,72 @@ def on_files(folder: Path, runs: int, rho: float) -> Iterator[str]:
         )
 
 
+def rms(errors: list[Floats]) -> Floats:
+    """Return the root mean square of every column."""
+    return np.asarray(np.sqrt(np.mean(np.square(errors), axis=0)))
+
+
+def narrowed(folder: Path) -> Iterator[tuple[str, Floats]]:
+    """Yield the files, and of wide ones also some columns, evenly spaced."""
+    for name, rows in matrices(folder):
+        dim = rows.shape[1]
+        for kept in (dim,) if dim <= 40 else (12, 24, 50):
+            yield name, rows[:, np.linspace(0, dim - 1, kept).astype(int)]
+
+
+def pure_on_files(folder: Path, runs: int) -> Iterator[str]:
+    """Compare the plan's choice with ball and columns apart: geometric means over the columns."""
+    for name, rows in narrowed(folder):
+        (size, dim), truth = rows.shape, rows.mean(axis=0)
+        varies = rows.std(axis=0) > 0
+        for each in (400.0, 800.0, 1_600.0, 6_400.0):
+            usual = tt.plan(
+                n=size, epsilon=each * dim / size, dim=dim,
+                unit="replace-one", confidence=None, missing="none",
+            )  # fmt: skip
+            found = {}
+            for method in (APART, BALL):
+                steps = method.divide(usual.request, size, usual.budget.spendable())
+                if steps is not None:
+                    plan = Plan(usual.request, size, method.name, steps)
+                    errors = [
+                        np.asarray(tt.mean(rows, plan=plan).value) - truth for _ in range(runs)
+                    ]
+                    found[method.name] = float(np.log(rms(errors)[varies] + 1e-300).mean())
+            ratios = {key: math.exp(value - min(found.values())) for key, value in found.items()}
+            yield (
+                f"{name:32s} {size:6d} x {dim:3d}  n epsilon / d = {each:5g}  over the better: "
+                f"apart {ratios[APART.name]:5.2f}, ball {ratios.get(BALL.name, math.nan):5.2f}; "
+                f"the plan's choice {ratios[usual.method]:5.2f} ({usual.method})"
+            )
+
+
+def sparse_columns(folder: Path, runs: int, rho: float) -> Iterator[str]:
+    """Compare sparse columns, some of each file, with releases of their own at rho / d."""
+    request = {"unit": "replace-one", "confidence": None, "missing": "none"}
+    for name, rows in matrices(folder):
+        dim, truth, deviation = rows.shape[1], rows.mean(axis=0), rows.std(axis=0)
+        zeros = (rows == 0).mean(axis=0)
+        chosen = np.flatnonzero((zeros >= 0.6) & (deviation > 0))
+        if not chosen.size:
+            continue
+        together = [tt.mean(rows, rho=rho, **request).value - truth for _ in range(runs)]
+        for column in chosen[:: max(1, len(chosen) // 12)]:
+            alone = [
+                float(tt.mean(rows[:, column], rho=rho / dim, **request)) - truth[column]
+                for _ in range(runs)
+            ]
+            ours = [float(error[column]) for error in together]
+            unit = deviation[column] / math.sqrt(len(rows))
+            sizes = [math.sqrt(np.mean(np.square(errors))) / unit for errors in (ours, alone)]
+            biases = [float(np.mean(errors)) / unit for errors in (ours, alone)]
+            yield (
+                f"{name:30s} d = {dim:3d} column {column:3d} zeros {zeros[column]:6.1%}  in "
+                f"standard errors: ball {sizes[0]:6.2f} (bias {biases[0]:6.2f}), alone "
+                f"{sizes[1]:6.2f} (bias {biases[1]:6.2f}), ratio {sizes[0] / sizes[1]:.2f}"
+            )
+
+
 def lognormal(rng: np.random.Generator, shape: tuple[int, int]) -> Floats:
     """Lognormal with sigma = 1, around its mean, scaled to variance 1."""
     return (rng.lognormal(size=shape) - math.exp(0.5)) / math.sqrt((math.e - 1) * math.e)
@@ -209,6 +279,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--data", type=Path, help="a folder of Parquet files; then only these")
     parser.add_argument("--rho", type=float, default=0.5, help="for --data")
+    parser.add_argument("--pure", action="store_true", help="for --data")
+    parser.add_argument("--sparse", action="store_true", help="for --data")
     parser.add_argument("--only", default="", help="settings whose line contains this text")
     parser.add_argument("--anisotropic", action="store_true")
     parser.add_argument("--coverage", action="store_true")
@@ -218,7 +290,13 @@ def main() -> None:
             print(line, flush=True)
         return
     if chosen.data:
-        for line in on_files(chosen.data, chosen.runs, chosen.rho):
+        if chosen.pure:
+            lines = pure_on_files(chosen.data, chosen.runs)
+        elif chosen.sparse:
+            lines = sparse_columns(chosen.data, chosen.runs, chosen.rho)
+        else:
+            lines = on_files(chosen.data, chosen.runs, chosen.rho)
+        for line in lines:
             print(line, flush=True)
         return
     if chosen.anisotropic:
