@@ -431,10 +431,11 @@ def _open(
                 where=where,
                 dim=asked.dim,
                 table=table,
+                lines=asked.half_lines,
             )
         return open_groups(
             data, column, groups.by, groups.keys, written,
-            person=person, where=where, progress=progress, table=table,
+            person=person, where=where, progress=progress, table=table, lines=asked.half_lines,
         )  # fmt: skip
     except DataError as error:
         raise type(error)(f"{error} Nothing was spent.") from None

@@ -118,6 +118,22 @@ class Estimate:
     shape: Shape | None = None
     persons: float | None = None
 
+    def clipped_before(self, ends: tuple[float, float]) -> Estimate:
+        """Return what follows if records were clipped to a half line before they were asked about.
+
+        Clip points beyond it clip nothing that it does not. Whether records lay beyond it, no
+        answer can tell.
+        """
+        low, high = ends
+        if math.isinf(low) and math.isinf(high):  # of this column nothing is said
+            return self
+        clip = self.clip
+        if clip is not None:
+            clip = min(max(clip[0], low), high), min(max(clip[1], low), high)
+        intervals = tuple(cut(one, ends) for one in self.intervals)
+        doubtful = self.assumption_doubtful or None
+        return replace(self, clip=clip, intervals=intervals, assumption_doubtful=doubtful)
+
     @property
     def interval(self) -> Interval | None:
         """The last interval, which says most about noise and sampling; None without any."""

@@ -118,8 +118,6 @@ class Request:
         self._check_persons()
         if self.groups is not None:
             self._check_groups(self.groups)
-        if any(column.half for column in self.columns):
-            self._check_half()
         for column in self.columns:
             low, high = column.possible
             if low > high:
@@ -127,15 +125,6 @@ class Request:
                     f"within={column.within!r} and tail={column.said!r} exclude each other: a mean "
                     "lies between the bounds of its records."
                 )
-
-    def _check_half(self) -> None:
-        together = self.dim > 1 and (self.common or not isinstance(self.budget, Pure))
-        if self.groups is not None or self.unit.person is not None or together:
-            raise ParameterError(
-                "bounds with an open side are for columns by themselves, without by= and person=, "
-                "and for several with epsilon= alone: write within=(0, math.inf) for the mean, or "
-                "both bounds."
-            )
 
     def _check_persons(self) -> None:
         if self.unit.person is None and (self.each != "record" or self.rows is not None):
@@ -148,10 +137,11 @@ class Request:
                 "missing='none' promises that every record counts, and where= leaves some out, "
                 "whose number is private: leave missing out."
             )
-        if self.weighs_records and (self.common or any(one.said for one in self.columns)):
+        if self.weighs_records and (self.common or any(one.tail for one in self.columns)):
             raise ParameterError(
                 "tail= and common= are about records, and with person= what is added up are all "
-                "records of a person together: leave them out, or write each='person'."
+                "records of a person together: leave them out, or write each='person'. Bounds with "
+                "an open side, as in Bounded(0, None), may stay."
             )
 
     def _check_groups(self, groups: Groups) -> None:
@@ -161,16 +151,28 @@ class Request:
                 "common=True is for several columns of all records, and with by= columns are taken "
                 "apart: leave it out."
             )
-        if self.unit.person is not None and any(column.said for column in self.columns):
+        if self.unit.person is not None and any(column.tail for column in self.columns):
             raise ParameterError(
                 "tail= is about records, and with person= and by= vectors of persons are added up: "
-                "leave it out; within= says where means can be."
+                "leave it out; within= says where means can be. Bounds with an open side, as in "
+                "Bounded(0, None), may stay."
             )
 
     @property
     def dim(self) -> int:
         """The number of columns."""
         return len(self.columns)
+
+    @property
+    def half_lines(self) -> list[Range] | None:
+        """Where records are clipped before anything is asked of them, column by column.
+
+        None if no such bound is said, or if a column is taken by itself: its method clips there,
+        and can tell whether records lie beyond.
+        """
+        if self.dim == 1 and self.groups is None and self.unit.person is None:
+            return None
+        return _half_lines(self, [column.said for column in self.columns])
 
     @property
     def weighs_records(self) -> bool:
@@ -333,6 +335,11 @@ class Said:
         lists = (told for told in (self.tails, self.ranges) if isinstance(told, list))
         return next((len(told) for told in lists), None)
 
+    @property
+    def half_lines(self) -> list[Range] | None:
+        """Those of the request; if there is but one, it is for all columns."""
+        return _half_lines(self, self.tails if isinstance(self.tails, list) else [self.tails])
+
     @classmethod
     def parse(
         cls,
@@ -426,6 +433,17 @@ def _spread(value: Kind | list[Kind], dim: int) -> list[Kind]:
             "with one for each."
         )
     return value
+
+
+def _half_lines(asked: Said | Request, tails: list[Tail]) -> list[Range] | None:
+    """Return half lines to clip to, if other methods than that of a column by itself are taken."""
+    together = asked.common or not isinstance(asked.budget, Pure)
+    if asked.groups is None and asked.unit.person is None and not together:
+        return None
+    halves = [tail if isinstance(tail, Bounded) and tail.one_sided else None for tail in tails]
+    if not any(halves):
+        return None
+    return [_EVERYWHERE if half is None else (half.low, half.high) for half in halves]
 
 
 def _columns(count: int) -> str:

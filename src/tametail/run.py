@@ -48,6 +48,9 @@ def run(plan: Plan, ask: Ask) -> Release:
     found = method.estimate(method.view(followed), ask)
     estimates = (found,) if isinstance(found, Estimate) else found
     estimates = tuple(_with_persons(_with_cells(one, plan, rows), plan, rows) for one in estimates)
+    if (lines := plan.request.half_lines) is not None:
+        each = zip(estimates, lines * (len(estimates) // plan.dim), strict=True)
+        estimates = tuple(one.clipped_before(line) for one, line in each)
     # Which questions were asked depends on answers; what is stated must hold for every way.
     most = plan.spending
     if ask.spent is None or not (fits(ask.spent, most) and fits(most, plan.budget.spendable())):

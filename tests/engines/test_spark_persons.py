@@ -47,6 +47,19 @@ def session():
     session.stop()
 
 
+def test_half_lines_clip_every_record_and_nothing_that_is_missing(session):
+    rows = hostile()
+    frame = session.createDataFrame(rows, SCHEMA)
+    lines = [(0.0, math.inf), (-math.inf, 9.0)]
+    names = SCHEMA.replace(",", "").split()[::2]
+    memory = pa.table(dict(zip(names, map(list, zip(*rows, strict=True)), strict=True)))
+    for said in ({"person": "who"}, {}):
+        ours, theirs = (open_table(one, ["x", "y"], lines=lines, **said) for one in (memory, frame))
+        for index in (0, 1):
+            found = theirs.column(index).answer(NODES)
+            assert list(found) == list(ours.column(index).answer(NODES))
+
+
 def hostile(size=1500, seed=3):
     """Records of every kind: random bits, decimals, infinities, subnormals, NaN, missing ids."""
     rng = np.random.default_rng(seed)

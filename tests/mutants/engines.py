@@ -11,10 +11,27 @@ SAMPLING = "tests/engines/test_sampling.py"
 FILES = "tests/engines/test_files.py"
 TABLES = "tests/engines/test_tables.py"
 SPARK = "tests/engines/test_spark.py"
+ONE_SIDED = "tests/test_one_sided.py"
 ROWS = "tests/engines/test_vector_kernel.py"
 COLUMNS = "tests/vectors/test_kernel.py"
 
 ENGINES: tuple[Mutant, ...] = (
+    Mutant(
+        name="half-line-looks-at-other-records",
+        why="What a record becomes may depend on that record and on public numbers alone.",
+        file="engines/half_lines.py",
+        old="np.where(numbers < low, low, numbers)",
+        new="np.where(numbers < low, np.maximum(low, np.nanmin(np.abs(numbers))), numbers)",
+        tests=(f"{ONE_SIDED}::test_a_record_is_clipped_whatever_the_others_are",),
+    ),
+    Mutant(
+        name="half-line-after-the-sum",
+        why="Records of a person are clipped before they are added up.",
+        file="engines/tables/computed.py",
+        old="matrix = clipped(matrix, self._lines)",
+        new="matrix = matrix",
+        tests=(f"{ONE_SIDED}::test_persons_are_clipped_record_by_record",),
+    ),
     Mutant(
         name="nan-counted-as-a-record",
         why="A missing record contributes nothing: the count and the sum must agree on that.",

@@ -15,6 +15,7 @@ import pyarrow as pa
 from tametail._shown import shown
 from tametail.engines import Engine
 from tametail.engines.cells import Array
+from tametail.engines.half_lines import ClippedTable, HalfLines
 from tametail.engines.keyed import GroupedTable
 from tametail.engines.local import LocalEngine, Progress
 from tametail.engines.persons.engine import PersonsEngine
@@ -71,6 +72,7 @@ def open_table(
     where: str | None = None,
     dim: int | None = None,
     table: str | None = None,
+    lines: HalfLines | None = None,
 ) -> Engine:
     """Return the engine over one or several columns of ``data``.
 
@@ -97,6 +99,8 @@ def open_table(
         rows, whatever the first is.
     table
         The table, if data is a database.
+    lines
+        Half lines to which records are clipped first: those of persons, and of several columns.
 
     Examples
     --------
@@ -107,19 +111,27 @@ def open_table(
     if is_database(data, table):
         from tametail.engines.sql.opening import Wish, open_database
 
-        wish = Wish(names, where, _people(person), parse=parse, progress=progress)
+        wish = Wish(names, where, _people(person), parse=parse, progress=progress, lines=lines)
         return open_database(data, table, wish)
-    if person is not None or where is not None:
-        return _open_selection(data, names, person, where, progress, parse)
-    if names is not None and _has_computed(data, names, parse):
-        return _open_selection(data, names, None, None, progress, parse)
+    selects = person is not None or where is not None
+    if selects or (names is not None and _has_computed(data, names, parse)):
+        return _open_selection(data, names, person, where, progress, parse, lines)
     if is_spark(data):
+        if lines is not None and names is not None:
+            return _select_in_spark(data, names, None, None, parse, lines)
         return _open_spark(data, names, parse)
     if names is None and parse is None and isinstance(data, list | tuple):
         width = dim if (dim or 1) > 1 else width_of_rows(data)
         if width is not None:
-            return LocalEngine(from_rows(data, width), progress)
-    return LocalEngine(_table(data, names, parse), progress)
+            return _local(from_rows(data, width), progress, lines)
+    return _local(_table(data, names, parse), progress, lines)
+
+
+def _local(table: Table, progress: Progress | None, lines: HalfLines | None) -> Engine:
+    """Return the engine over a table; one column by itself is clipped by its method."""
+    if lines is not None and len(table.columns) > 1:
+        return LocalEngine(ClippedTable(table, lines), progress)
+    return LocalEngine(table, progress)
 
 
 def _open_selection(
@@ -129,12 +141,15 @@ def _open_selection(
     where: str | None,
     progress: Progress | None,
     parse: Parse | None,
+    lines: HalfLines | None,
 ) -> Engine:
     if names is None:
         raise ParameterError("beside person= and where= a column is named: write column='charge'.")
+    if person is None and len(names) == 1:  # its method clips it
+        lines = None
     if is_spark(data):
-        return _select_in_spark(data, names, person, where, parse)
-    selection = Selection(open_source(data, parse), names, where, _people(person))
+        return _select_in_spark(data, names, person, where, parse, lines)
+    selection = Selection(open_source(data, parse), names, where, _people(person), lines=lines)
     if person is None:
         return LocalEngine(ComputedTable(selection), progress, filtered=selection.is_filtered)
     return PersonsEngine(selection, progress)
@@ -146,12 +161,13 @@ def _select_in_spark(
     person: Person,
     where: str | None,
     parse: Parse | None,
+    lines: HalfLines | None,
 ) -> Engine:
     from tametail.engines.spark.persons import SparkPersons
     from tametail.engines.spark.selection import SparkSelection
 
     _check_no_parse(parse)
-    selection = SparkSelection(frame, names, where, _people(person))
+    selection = SparkSelection(frame, names, where, _people(person), lines=lines)
     if person is None:
         return _open_spark(selection.values, names, None, selection.left_out)
     return SparkPersons(selection)
@@ -195,6 +211,7 @@ def open_groups(
     where: str | None = None,
     progress: Progress | None = None,
     table: str | None = None,
+    lines: HalfLines | None = None,
 ) -> Engine:
     """Return columns of a frame or of files beside the columns that their rows are grouped by.
 
@@ -204,7 +221,7 @@ def open_groups(
     if is_database(data, table):
         from tametail.engines.sql.opening import Wish, open_database
 
-        wish = Wish(names, where, _people(person), by, keys, parse, progress)
+        wish = Wish(names, where, _people(person), by, keys, parse, progress, lines)
         return open_database(data, table, wish)
     is_file = (
         isinstance(data, str | os.PathLike | list | tuple) or is_dataset(data) or is_stream(data)
@@ -215,8 +232,8 @@ def open_groups(
             "grouped here: write mean(frame, 'charge', by='state', ...)."
         )
     if is_spark(data):
-        return _group_in_spark(data, names, by, keys, person, where, parse)
-    selection = Selection(open_source(data, parse), names, where, _people(person), by)
+        return _group_in_spark(data, names, by, keys, person, where, parse, lines)
+    selection = Selection(open_source(data, parse), names, where, _people(person), by, lines)
     grouped = GroupedTable(selection, progress)
     if keys is not None:
         grouped.check(keys)
@@ -231,12 +248,13 @@ def _group_in_spark(
     person: Person,
     where: str | None,
     parse: Parse | None,
+    lines: HalfLines | None,
 ) -> Engine:
     from tametail.engines.spark.groups import SparkGroups
     from tametail.engines.spark.selection import SparkSelection
 
     _check_no_parse(parse)
-    groups = SparkGroups(SparkSelection(frame, names, where, _people(person), by))
+    groups = SparkGroups(SparkSelection(frame, names, where, _people(person), by, lines))
     if keys is not None:
         groups.check(keys)
     return groups

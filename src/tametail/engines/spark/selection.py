@@ -13,6 +13,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, types
 from pyspark.sql import functions as fn
 
+from tametail.engines.half_lines import HalfLines, half_line
 from tametail.engines.keys import TEXT, TRUTH, WHOLE
 from tametail.engines.spark.rows import to_numbers
 from tametail.engines.tables.computed import value_of
@@ -41,7 +42,9 @@ class SparkSelection:
         where: str | None = None,
         ids: Sequence[str] = (),
         keys: Sequence[str] = (),
+        lines: HalfLines | None = None,
     ) -> None:
+        self._lines = lines
         self.columns = tuple(values)
         self.by = tuple(pick_column(frame.columns, name) for name in keys)
         self.kinds = tuple(_kind_of_keys(frame, name) for name in self.by)
@@ -73,6 +76,9 @@ class SparkSelection:
             if value.is_name:
                 to_numbers(frame, {"x": value.columns[0]})  # refuses what is declared as text
         numbers = [spark_value(value, frame) for value in values]
+        if self._lines is not None:
+            found = enumerate(numbers)
+            numbers = [_clipped(number, *half_line(self._lines, index)) for index, number in found]
         return [fn.when(kept, number) for number in numbers] if self.is_filtered else numbers
 
     @property
@@ -93,6 +99,12 @@ class SparkSelection:
         for name in self.ids:
             rows = rows.where(fn.col(name).isNotNull())
         return rows
+
+
+def _clipped(number: Column, low: float, high: float) -> Column:
+    """Return numbers on a half line; NULL stays, and NaN, which Spark takes for the largest."""
+    above = fn.when(number < low, fn.lit(low)).otherwise(number)
+    return fn.when((above > high) & ~fn.isnan(above), fn.lit(high)).otherwise(above)
 
 
 def _id(frame: DataFrame, name: str) -> Column:

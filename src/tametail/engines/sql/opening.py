@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tametail._shown import shown, shown_path
+from tametail.engines.half_lines import HalfLines
 from tametail.engines.keyed import GroupedTable
 from tametail.engines.local import LocalEngine, Progress
 from tametail.engines.persons.engine import PersonsEngine
@@ -86,6 +87,7 @@ class Wish:
     keys: Sequence[Key] | None = None
     parse: Parse | None = None
     progress: Progress | None = None
+    lines: HalfLines | None = None
 
 
 def open_database(data: object, table: str | None, wish: Wish) -> DatabaseEngine:
@@ -107,8 +109,11 @@ def _engine(session: Session, wish: Wish) -> DatabaseEngine:
         source = SqlSource(session, wish.parse)
         asked = Asked(session, columns, wish.where, wish.parse)
         _check_names(session, (*wish.person, *wish.by))
-    selection = Selection(source, columns, wish.where, wish.person, wish.by)
-    computable = asked if asked is not None and asked.is_computable else None
+    alone = len(columns) == 1 and not (wish.person or wish.by)
+    lines = None if alone else wish.lines
+    selection = Selection(source, columns, wish.where, wish.person, wish.by, lines)
+    # Records that are clipped first are streamed.
+    computable = asked if asked is not None and asked.is_computable and lines is None else None
     if wish.by:
         groups = GroupedTable(selection, wish.progress)
         if wish.keys is not None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from tametail.engines.cells import LEFT_OUT, Floats, check_arrow_type
 from tametail.engines.evaluation import Column, chunk_mask, chunk_values
+from tametail.engines.half_lines import HalfLines, clipped, half_line
 from tametail.engines.keys import kind_of_cells
 from tametail.engines.persons.ids import check_id_type
 from tametail.engines.tables import Tell, cut
@@ -39,8 +40,9 @@ class Selection:
         where: str | None = None,
         ids: Sequence[str] = (),
         keys: Sequence[str] = (),
+        lines: HalfLines | None = None,
     ) -> None:
-        self._source = source
+        self._source, self._lines = source, lines
         self.columns = tuple(values)
         self._values = [value_of(source.names, text) for text in values]
         self._where = None if where is None else Expression.parse_condition(where)
@@ -104,6 +106,7 @@ class Selection:
 
     def _numbers(self, block: Block) -> Floats:
         matrix = side_by_side([chunk_values(each, _chunk(each, block)) for each in self._values])
+        matrix = clipped(matrix, self._lines)
         if self._where is None:
             return matrix
         kept = chunk_mask(self._where, _chunk(self._where, block))
@@ -113,6 +116,8 @@ class Selection:
         """Return the selection with one of its values."""
         one = copy.copy(self)
         one.columns, one._values = (self.columns[index],), [self._values[index]]
+        if self._lines is not None:
+            one._lines = [half_line(self._lines, index)]
         return one
 
 

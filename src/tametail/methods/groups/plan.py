@@ -21,7 +21,7 @@ from tametail.plans import COUNT, KEYS, REST, Plan, Step
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, compose
 from tametail.queries.groups import KeyCounts
 from tametail.request import Range, Request
-from tametail.tail import Tail
+from tametail.tail import Bounded, Tail
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
@@ -133,6 +133,7 @@ class GroupPlan:
     within: Range
     costs: dict[str, Budget]
     confidence: float | None
+    half: Bounded | None = None
 
     @property
     def budget(self) -> Budget:
@@ -144,7 +145,7 @@ class GroupPlan:
 
     def pool(self, n: int, budget: Budget) -> ColumnPlan:
         """Return the plan of the column of all records; a tail is said of groups, not of them."""
-        return replace(self, tail=None).column(n, budget, spread=False)
+        return replace(self, tail=None, half=None).column(n, budget, spread=False)
 
     def column(self, n: int | None, budget: Budget, *, spread: bool = True) -> ColumnPlan:
         """Return the plan of the column of one group, which may spend ``budget``."""
@@ -161,6 +162,7 @@ class GroupPlan:
             target=request.target,
             budget=budget,
             steps=(Step(COUNT, first), Step(REST, rest)),
+            half=self.half,
         )
         return counted if n is None else replace(counted, steps=divide(counted, spread=spread))
 
@@ -180,6 +182,7 @@ def group_plans(plan: Plan, groups: int) -> tuple[GroupPlan, ...]:
             within=column.within,
             costs={name: cost[place] for name, cost in costs.items()},
             confidence=confidence,
+            half=column.half,
         )
         for place, column in enumerate(request.columns)
     )

@@ -92,7 +92,8 @@ def persons_mean(plan: ColumnPlan, ask: Ask, index: int) -> Estimate:
     persons = max(plan.n or 1, 1)
     ratio = _pilot(plan, ask, index)
     rows = _rows(plan, ask, index, persons)
-    around = replace(plan, steps=tuple(step for step in plan.steps if step.name in _AROUND_ZERO))
+    steps = tuple(step for step in plan.steps if step.name in _AROUND_ZERO)
+    around = replace(plan, steps=steps, half=None)  # it bounds records, not what is added up here
     budget = around.spending
     asked = ask.view(PersonResidual(ratio, index), budget)
     total = _clipped_sum(around, asked, plan.cost("tail"), persons)
@@ -124,9 +125,8 @@ def _rows(plan: ColumnPlan, ask: Ask, index: int, persons: int) -> Total:
     """Return a private sum of min(c, K), with K by octave counts of c."""
     cost = plan.cost("rows")
     tail, total = cost.split(ROWS_TAIL, 1 - ROWS_TAIL)
-    part = replace(
-        plan, confidence=None, budget=cost, steps=(Step("tail", tail), Step("sum", total))
-    )
+    steps = Step("tail", tail), Step("sum", total)
+    part = replace(plan, confidence=None, budget=cost, steps=steps, half=None)
     asked = ask.view(PersonRows(index), cost)
     found = _clipped_sum(part, asked, tail, persons, is_positive=True)
     if found is not None:
