@@ -122,6 +122,7 @@ def test_every_kind_of_table_gives_the_same_integers(kind, tmp_path):
 #: The suite that compares an engine, integer by integer, and how it makes one.
 SUITES = {
     "LocalEngine": ("net/adapters.py", "open_table"),
+    "ClippedTable": ("test_one_sided.py", "lines=[(0.0, math.inf)]"),
     "GroupedTable": ("engines/test_keyed.py", "open_groups"),
     "KeyedEngine": ("engines/test_keyed.py", ".grouped("),
     "PersonsEngine": ("persons/test_aggregation.py", "PersonsEngine("),
