@@ -43,6 +43,7 @@ LONGEST = 150
 PATIENCE = 600
 
 FAILED = re.compile(r"^FAILED (.+?)(?: - .*)?$", re.MULTILINE)
+PASSED = re.compile(r"^PASSED ", re.MULTILINE)
 TESTS_PASSED, TESTS_FAILED = 0, 1  # exit codes of pytest; all others are mistakes of the catalogue
 
 
@@ -103,12 +104,17 @@ def try_mutant(mutant: Mutant, folder: Path) -> Verdict:
         return Verdict(mutant, None, "not run: there is no C compiler")
     code, output = run_tests(root, mutant.tests)
     shutil.rmtree(root)
+    return judge(mutant, code, output)
+
+
+def judge(mutant: Mutant, code: int, output: str) -> Verdict:
+    """Say what became of a mutant, by what :func:`run_tests` returned."""
     killer = FAILED.search(output)
     if code == TESTS_FAILED and killer:
         return Verdict(mutant, killer[1])
     if code == TESTS_PASSED:
-        skipped = " passed" not in output
-        return Verdict(mutant, None, "not run: its tests were skipped" if skipped else "SURVIVED")
+        survived = PASSED.search(output) is not None
+        return Verdict(mutant, None, "SURVIVED" if survived else "not run: its tests were skipped")
     return Verdict(mutant, None, f"pytest ended with {code}: {output.strip()[-300:]}")
 
 
@@ -137,7 +143,8 @@ def compile_loops(source: Path) -> bool:
 def run_tests(root: Path, tests: Iterable[str]) -> tuple[int, str]:
     """Run pytest on the copy at ``root``; return its exit code and what it printed."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-p", "no:cacheprovider"]
-    command += ["-p", "tests.mutants.quick", "--hypothesis-seed=0", *tests]
+    # Quiet twice (here and in pyproject.toml) there is no line of totals: tests are named instead.
+    command += ["-rfEp", "-p", "tests.mutants.quick", "--hypothesis-seed=0", *tests]
     environment = os.environ | {
         "PYTHONPATH": str(root / "src"),  # in front of the installed package
         "PYTHONDONTWRITEBYTECODE": "1",
