@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 
+import numpy as np
 import pytest
 
 from tametail.engines.kernels.profile import conclude
@@ -53,6 +54,30 @@ def test_texts_that_no_server_has_run(form):
         assert f"'{math.ldexp(1.0, exponent)!r}'" in text
     assert "x - CAST('1.5'" in text
     assert ("RANGE_BUCKET" in text) == (form is BIGQUERY_THRESHOLDS)
+
+
+@pytest.mark.parametrize("name", ["postgres", "duck"])
+def test_a_number_is_read_as_it_was_written(request, name):
+    connection = request.getfixturevalue(name).connection
+    dialect = {"postgres": POSTGRESQL, "duck": DUCKDB}[name]
+    bits = np.random.default_rng(4).integers(0, 1 << 64, 2000, dtype=np.uint64)
+    drawn = bits.view(np.float64)
+    ends = [0.0, -0.0, 5e-324, 2.0**-1022, 1e22, 1e23, 123456789.0, 0.1, 1.7976931348623157e308]
+    numbers = [
+        *ends,
+        *(-end for end in ends),
+        math.inf,
+        -math.inf,
+        *drawn[~np.isnan(drawn)].tolist(),
+    ]
+    rows = ", ".join(f"({place}, {dialect.number(x)})" for place, x in enumerate(numbers))
+    text = f"SELECT x FROM (VALUES {rows}) AS v(place, x) ORDER BY place"
+    found = [x for (x,) in connection.execute(text).fetchall()]
+    assert list(map(repr, found)) == list(map(repr, numbers))  # signs of zero, too
+    whole = [0, 7, -7, 2**31, -(2**31), 2**53 + 1, 2**63 - 1, -(2**63) + 1, -(2**63)]
+    rows = ", ".join(f"({place}, {dialect.integer(x)})" for place, x in enumerate(whole))
+    text = f"SELECT x FROM (VALUES {rows}) AS v(place, x) ORDER BY place"
+    assert [x for (x,) in connection.execute(text).fetchall()] == whole
 
 
 @pytest.mark.parametrize("dialect", [POSTGRESQL, DUCKDB])

@@ -20,7 +20,7 @@ from tametail.engines.kernels.plain import BINS
 from tametail.engines.kernels.profile import Profile, conclude
 from tametail.engines.local import LocalEngine
 from tametail.engines.sampling import Sampler
-from tametail.engines.sql.dialects import LARGEST_CENTRE
+from tametail.engines.sql.dialects import LARGEST_CENTRE, Dialect
 from tametail.engines.sql.records import Records
 from tametail.engines.sql.sessions import Row, Session
 from tametail.engines.tables import Tell, cut
@@ -112,10 +112,10 @@ class SqlColumn:
     def _counts(self) -> tuple[int, int, int]:
         records = self._records
         ((rows, numbers),) = self._session.rows(
-            f"SELECT count(*), count(CASE WHEN {records.present} THEN 1 END) "
-            f"FROM {records.relation}"
+            f"SELECT count(*), {how_many(records.present)} FROM {records.relation}"
         )
-        return int(numbers), int(rows) - int(numbers) - self._left_out, self._left_out
+        present = int(numbers or 0)
+        return present, int(rows) - present - self._left_out, self._left_out
 
     @cached_property
     def _left_out(self) -> int:
@@ -132,8 +132,9 @@ class SqlColumn:
         return cells_answer(found)
 
     def _clipped_sum(self, query: ClippedSum) -> tuple[int, ...]:
-        ends = {name: self._number(end) for name, end in lattice_ends(query).items()}
-        terms = ticks_text(self._session, ends)
+        dialect = self._session.dialect
+        ends = {name: self._number(end) for name, end in lattice_ends(query, dialect).items()}
+        terms = ticks_text(dialect, ends)
         ((total, count),) = self._session.rows(
             f"SELECT sum({terms}), count(*) "
             f"FROM {self._records.relation} WHERE {self._records.present}"
@@ -210,10 +211,17 @@ def reading(session: Session) -> str:
     return f"computed in {session.dialect.name}; integers and a sample for the centre travel"
 
 
+def how_many(condition: str) -> str:
+    """Return the aggregate of how many rows a condition is true for; NULL where there are none.
+
+    A sum of ones: DuckDB counts by CASE or FILTER at half of that speed.
+    """
+    return f"sum(CAST({condition} AS integer))"
+
+
 def cells_text(cuts: Sequence[str]) -> str:
     """Return the aggregates of :class:`Cells`: how many records there are, and from each cut on."""
-    counts = (f"sum(CASE WHEN x >= {cut} THEN 1 ELSE 0 END)" for cut in cuts)
-    return ", ".join(["count(*)", *counts])
+    return ", ".join(["count(*)", *(how_many(f"x >= {cut}") for cut in cuts)])
 
 
 def cells_answer(found: Row) -> tuple[int, ...]:
@@ -226,11 +234,11 @@ def cells_answer(found: Row) -> tuple[int, ...]:
 _VANISHES = -1075
 
 
-def lattice_ends(query: ClippedSum) -> dict[str, float]:
+def lattice_ends(query: ClippedSum, dialect: Dialect) -> dict[str, float]:
     """Return what :func:`ticks_text` needs of a lattice.
 
-    Clip points as records are clipped by, the inverse tick, what times it becomes 0, and clip
-    points and centre in ticks.
+    The inverse tick, clip points and centre in ticks; and clip points as records are clipped by,
+    and what times the inverse becomes 0, where the dialect scales by them.
     """
     lattice = query.lattice
 
@@ -238,33 +246,29 @@ def lattice_ends(query: ClippedSum) -> dict[str, float]:
         with np.errstate(over="ignore"):  # an infinity clips nothing, and another clip follows
             return float(np.ldexp(float(ticks), lattice.exponent))
 
-    vanishing = 2.0 ** (lattice.exponent + _VANISHES) if lattice.exponent > 0 else 0.0
-    return {
-        "least": scaled(lattice.low),
-        "most": scaled(lattice.high),
+    ends = {
         "inverse": 2.0**-lattice.exponent,
-        "vanishing": vanishing,
         "low": float(lattice.low),
         "high": float(lattice.high),
         "centre": float(lattice.centre),
     }
+    if "{vanishing}" not in dialect.scaled:
+        return ends
+    vanishing = 2.0 ** (lattice.exponent + _VANISHES) if lattice.exponent > 0 else 0.0
+    return ends | {
+        "least": scaled(lattice.low), "most": scaled(lattice.high), "vanishing": vanishing,
+    }  # fmt: skip
 
 
-def ticks_text(session: Session, ends: dict[str, str]) -> str:
-    """Return floor(clip(x * inverse, low, high)) - centre, so that nothing overflows or underflows.
+def ticks_text(dialect: Dialect, ends: dict[str, str]) -> str:
+    """Return floor(clip(x * inverse, low, high)) - centre, so that nothing raises.
 
-    Clipped before it is scaled, and a number that would vanish is made 0 by hand: PostgreSQL
-    raises at either (docs/proofs/databases.md).
+    A dialect that raises where a product overflows or vanishes has a guarded form of it
+    (docs/proofs/databases.md).
     """
-    clipped = f"least(greatest(x, {ends['least']}), {ends['most']})"
-    zero = session.dialect.number(0.0)
-    scaled = (
-        f"CASE WHEN abs(x) <= {ends['vanishing']} THEN {zero} "
-        f"ELSE {clipped} * {ends['inverse']} END"
-    )
+    scaled = dialect.scaled.format(x="x", zero=dialect.number(0.0), **ends)
     ticks = f"floor(least(greatest({scaled}, {ends['low']}), {ends['high']}))"
-    whole = session.dialect.whole
-    return f"{whole.format(x=ticks)} - {whole.format(x=ends['centre'])}"
+    return f"{dialect.whole.format(x=ticks)} - {dialect.whole.format(x=ends['centre'])}"
 
 
 def clipped_answer(query: ClippedSum, total: int | None, count: int) -> tuple[int, ...]:

@@ -44,6 +44,10 @@ class Dialect:
     """The 28 bits that follow, as an integer."""
     whole: str = ""
     """A double without a fraction as an integer of 64 bits."""
+    scaled: str = "{x} * {inverse}"
+    """A number in ticks, before it is clipped to ``low`` and ``high``."""
+    is_brief: bool = False
+    """Whether plain literals are doubles and integers, and faster read than casts of texts."""
     canonical: str = "{x}"
     """An exact number in a form that is the same for equal numbers."""
     binary: str = "{x}"
@@ -66,11 +70,24 @@ class Dialect:
     def number(self, number: float) -> str:
         """Return a double, exactly.
 
-        >>> POSTGRESQL.number(-0.1), DUCKDB.number(float("inf"))
-        ("CAST('-0.1' AS float8)", "CAST('Infinity' AS DOUBLE)")
+        >>> POSTGRESQL.number(-0.1), DUCKDB.number(-0.1), DUCKDB.number(float("inf"))
+        ("CAST('-0.1' AS float8)", '-0.1e0', "CAST('Infinity' AS DOUBLE)")
         """
         written = repr(number) if math.isfinite(number) else f"{'-' * (number < 0)}Infinity"
+        if self.is_brief and math.isfinite(number):  # without an exponent it would be a decimal
+            return written if "e" in written else f"{written}e0"
         return f"CAST('{written}' AS {self.double})"
+
+    def integer(self, number: int) -> str:
+        """Return an integer of 64 bits.
+
+        >>> POSTGRESQL.integer(-7), DUCKDB.integer(-7), DUCKDB.integer(-(2**63))
+        ("CAST('-7' AS bigint)", '-7', "CAST('-9223372036854775808' AS bigint)")
+        """
+        # The least of them is minus a literal that 64 bits do not hold.
+        if self.is_brief and abs(number) < 1 << 63:
+            return str(number)
+        return f"CAST('{number}' AS bigint)"
 
     def text(self, text: str) -> str:
         r"""Return a text in which nothing is a sign of SQL.
@@ -98,6 +115,11 @@ POSTGRESQL = Dialect(
         " + get_byte({b}, 5) / 16)"
     ),
     whole="CAST({x} AS bigint)",
+    # It raises where a product overflows or vanishes: clipped first, and a 0 written by hand.
+    scaled=(
+        "CASE WHEN abs({x}) <= {vanishing} THEN {zero}"
+        " ELSE least(greatest({x}, {least}), {most}) * {inverse} END"
+    ),
     canonical="trim_scale({x})",
     binary='CAST({x} AS text) COLLATE "C"',
     barrier=" OFFSET 0",
@@ -114,6 +136,7 @@ DUCKDB = Dialect(
     bin="(({b} >> 48) & 65535)",
     rest="(({b} >> 20) & 268435455)",
     whole="CAST({x} AS BIGINT)",
+    is_brief=True,
     binary='CAST({x} AS VARCHAR) COLLATE "binary"',
     member="{x} IN (SELECT unnest(CAST([{items}] AS {kind}[])))",
 )

@@ -21,6 +21,7 @@ from tametail.engines.sql.column import (
     cells_answer,
     cells_text,
     clipped_answer,
+    how_many,
     lattice_ends,
     profile_of,
     ticks_text,
@@ -120,7 +121,7 @@ class KeyTable:
             elif kind == TRUTH:
                 found.append("true" if cell else "false")
             elif cell in _WHOLE:
-                found.append(f"CAST('{cell}' AS bigint)")
+                found.append(self.dialect.integer(int(cell)))
             else:
                 return None
         return found
@@ -284,8 +285,8 @@ class SqlKeyed(SqlColumn):
         return [self.keys([j]).answer(part) for j, part in enumerate(query.parts)]
 
     def _counts_by_key(self, query: Keyed) -> list[tuple[int, ...]]:
-        numbers = f"count(CASE WHEN {self._records.present} THEN 1 END)"
-        return self._by_key(query.parts, None, f"count(*), {numbers}, sum(f)", _counted, "true")
+        aggregates = f"count(*), {how_many(self._records.present)}, sum(f)"
+        return self._by_key(query.parts, None, aggregates, _counted, "true")
 
     def _cells_by_key(self, query: Keyed) -> list[tuple[int, ...]]:
         cuts = [[self._number(cut) for cut in part.cuts] for part in _of(Cells, query)]
@@ -307,10 +308,11 @@ class SqlKeyed(SqlColumn):
         return self._shared.engine.column(index).keys(self._places)
 
     def _clipped_sums(self, query: Keyed) -> list[tuple[int, ...]]:
-        ends = [lattice_ends(part) for part in _of(ClippedSum, query)]
+        dialect = self._session.dialect
+        ends = [lattice_ends(part, dialect) for part in _of(ClippedSum, query)]
         names = {name: f"e{j}" for j, name in enumerate(ends[0])} if ends else {}
         extras = [[self._number(end) for end in each.values()] for each in ends]
-        terms = f"sum({ticks_text(self._session, names)}), count(*)"
+        terms = f"sum({ticks_text(dialect, names)}), count(*)"
         return self._by_key(query.parts, extras, terms, _clipped)
 
     def _by_key(
@@ -384,7 +386,7 @@ def _of(kind: type[Part], query: Keyed) -> list[Part]:
 
 
 def _counted(part: Query[object], found: Row | None) -> tuple[int, ...]:  # noqa: ARG001
-    rows, numbers, left_out = (0, 0, 0) if found is None else map(int, found)
+    rows, numbers, left_out = (int(number or 0) for number in found or (0, 0, 0))
     return numbers, rows - numbers - left_out, left_out
 
 
