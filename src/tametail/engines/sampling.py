@@ -82,7 +82,8 @@ def bernoulli(coins: tuple[Bounds, ...], size: int) -> npt.NDArray[np.bool_]:
     words = np.frombuffer(drawn, dtype="<u2").reshape(len(coins), size)
     low, high = _sixteen_bits(coins)
     true: npt.NDArray[np.bool_] = words < low
-    for coin, place in np.argwhere((low <= words) & (words <= high)).tolist():
+    for undecided in np.flatnonzero((low <= words) & (words <= high)).tolist():
+        coin, place = divmod(undecided, size)
         true[coin, place] = _decide(coins[coin], int(words[coin, place]), 16, secrets.randbits)
     return true
 

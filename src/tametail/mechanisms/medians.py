@@ -39,7 +39,7 @@ Floats = NDArray[np.float64]
 DOUBT = 2.0**-20
 
 #: Edges of runs, and columns, that are worked on at a time.
-_MOST_EDGES, MOST_COLUMNS = 1 << 18, 1 << 8
+_MOST_EDGES, MOST_COLUMNS = 1 << 15, 1 << 8
 
 #: Sums of more weights may err by more; then exact weights decide.
 _MOST_WEIGHTS = 1 << 22
