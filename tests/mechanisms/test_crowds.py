@@ -62,9 +62,26 @@ def test_every_candidate_is_counted_once_and_found_at_its_place(query, counts):
 def test_candidates_in_blocks_are_the_same(monkeypatch):
     query = Crowd(1.0, -500, 500, 7, falling=True)
     counts = {key: abs(key) % 3 + 1 for key in range(-450, 450, 11)}
-    whole = _Near(counts, query).sizes()
+    whole = _Near(counts, query)
+    sizes = whole.sizes()
+    found = [whole.find(level, size - 1) for level, size in sizes.items()]
     monkeypatch.setattr(crowds, "_BLOCK", 20)
-    assert _Near(counts, query).sizes() == whole
+    near = _Near(counts, query)
+    assert near.sizes() == sizes
+    assert [near.find(level, size - 1) for level, size in sizes.items()] == found
+
+
+def test_what_was_not_counted_is_not_found():
+    near = _Near({3: 1, 70: 2}, Crowd(1.0, -90, 90, 3, falling=True))
+    for level, size in near.sizes().items():
+        with pytest.raises(InternalError, match="fewer candidates"):
+            near.find(level, size)
+
+
+def test_a_draw_beyond_all_masses_is_refused(monkeypatch):
+    monkeypatch.setattr(crowds, "uniform_integer", lambda low, high: high + 1)
+    with pytest.raises(InternalError, match="do not add up"):
+        choose_crowd({3: 1}, query=Crowd(1.0, -9, 9, 3, falling=False), rate=Fraction(1))
 
 
 @settings(max_examples=200, deadline=None)

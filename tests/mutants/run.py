@@ -42,6 +42,9 @@ LONGEST = 150
 #: Seconds after which a run of tests is given up; the narrow tests named here take a few.
 PATIENCE = 600
 
+#: The same for all of them together, on the copy without a bug.
+MUCH_PATIENCE = 3600
+
 FAILED = re.compile(r"^FAILED (.+?)(?: - .*)?$", re.MULTILINE)
 PASSED = re.compile(r"^PASSED ", re.MULTILINE)
 TESTS_PASSED, TESTS_FAILED = 0, 1  # exit codes of pytest; all others are mistakes of the catalogue
@@ -80,7 +83,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.print(f"[red]The code has moved; mend the mutants {', '.join(stale)}.")
         return 1
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        code, output = run_tests(copy_project(Path(folder) / "healthy"), _all_tests(chosen))
+        code, output = run_tests(
+            copy_project(Path(folder) / "healthy"), _all_tests(chosen), MUCH_PATIENCE
+        )
         if code != TESTS_PASSED:
             console.print(output, markup=False)
             console.print("[red]The named tests do not pass without a bug.")
@@ -140,7 +145,7 @@ def compile_loops(source: Path) -> bool:
     return subprocess.run(command, check=False, capture_output=True).returncode == 0
 
 
-def run_tests(root: Path, tests: Iterable[str]) -> tuple[int, str]:
+def run_tests(root: Path, tests: Iterable[str], patience: int = PATIENCE) -> tuple[int, str]:
     """Run pytest on the copy at ``root``; return its exit code and what it printed."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-p", "no:cacheprovider"]
     # Quiet twice (here and in pyproject.toml) there is no line of totals: tests are named instead.
@@ -159,10 +164,10 @@ def run_tests(root: Path, tests: Iterable[str]) -> tuple[int, str]:
             capture_output=True,
             text=True,
             check=False,
-            timeout=PATIENCE,
+            timeout=patience,
         )
     except subprocess.TimeoutExpired:
-        return -1, f"no end within {PATIENCE} seconds"
+        return -1, f"no end within {patience} seconds"
     return done.returncode, done.stdout + done.stderr
 
 
