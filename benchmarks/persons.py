@@ -8,7 +8,9 @@ truth. The oracle knows that mean r and the best clip points for z = s - r c, sp
 on one noisy sum of clipped z and knows the number of records; its biases of both sides are added.
 Protected is a person, added or removed, under pure differential privacy. Draws go through the whole
 estimator; only the sums of a drawn person are those of the population, not added up again. With
-``--coverage``, half the width of an interval is in errors of the oracle.
+``--coverage``, half the width of an interval is in errors of the oracle. ``--each column`` is the
+plain ``tametail.mean`` of a column of the persons' own means, told nothing of persons: in the same
+draws and over the same oracle as ``--each person``.
 """
 
 from __future__ import annotations
@@ -26,6 +28,7 @@ import pyarrow.parquet as pq
 from rich.table import Table
 
 from _common import console
+from tametail.engines.open import open_table
 from tametail.engines.persons.engine import PersonsEngine
 from tametail.methods.persons import estimate
 from tametail.planning import Plan
@@ -133,14 +136,16 @@ def measure(sums: Floats, counts: Floats, cell: tuple[int, float], each: str, tr
     """Return the root mean squared error of releases."""
     persons, epsilon = cell
     rng = np.random.default_rng(7)
-    said = Said.parse(epsilon=epsilon, confidence=None, person="id", each=each)
-    plan = Plan.of(said.about(["value"]))
+    said: dict[str, Any] = {} if each == "column" else {"person": "id", "each": each}
+    plan = Plan.of(Said.parse(epsilon=epsilon, confidence=None, **said).about(["value"]))
     truth = sums.sum() / counts.sum() if each == "record" else (sums / counts).mean()
     errors = []
     for _ in range(trials):
         drawn = rng.integers(0, len(sums), persons)
-        release = run(*asking(plan, Drawn(sums[drawn], counts[drawn])))
-        errors.append(float(release) - truth)
+        engine = Drawn(sums[drawn], counts[drawn])
+        if each == "column":
+            engine = open_table(sums[drawn] / counts[drawn])
+        errors.append(float(run(*asking(plan, engine))) - truth)
     return float(np.sqrt(np.mean(np.square(errors))))
 
 
@@ -153,7 +158,7 @@ def main() -> None:
         "--coverage", action="store_true",
         help="beside: how often intervals hold what they are for, and half of their width",
     )  # fmt: skip
-    parser.add_argument("--each", choices=["record", "person"], default="record")
+    parser.add_argument("--each", choices=["record", "person", "column"], default="record")
     chosen = parser.parse_args()
     found = [*synthetic(), *(files(chosen.data) if chosen.data else ())]
     heads = [f"{persons:,} persons, {epsilon:g}" for persons, epsilon, *_ in CELLS]

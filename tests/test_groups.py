@@ -188,6 +188,24 @@ def test_a_plan_says_what_it_is_for():
     assert json.loads(private.to_json())["request"]["groups"]["by"] == ["state"]
 
 
+def test_groups_may_be_said_beside_the_plan(data):
+    plan = tt.plan(n=len(data), epsilon=2, by="anything", keys=["one"], other="rest")
+    told = {"by": "state", "keys": ["S10", "S11"]}
+    release = tt.mean(data, "paid", plan=plan, **told)
+    assert [row.group for row in release] == ["S10", "S11", "rest"]
+    assert release.plan.steps == plan.steps
+    assert tt.replay(release.plan, release.answers) == release
+    renamed = tt.mean(data, "paid", plan=plan, other="others", where="paid > 0", **told)
+    assert renamed.means[-1].group == "others"
+    with pytest.raises(ParameterError, match="beside a plan without groups"):
+        tt.mean(data, "paid", plan=tt.plan(n=9, epsilon=1), **told)
+    chosen = tt.plan(n=len(data), epsilon=2, delta=1e-6, by="state")
+    with pytest.raises(ParameterError, match="a private choice"):
+        tt.mean(data, "paid", plan=chosen, **told)
+    with pytest.raises(ParameterError, match="borrow given beside plan"):
+        tt.mean(data, "paid", plan=plan, borrow="mean", **told)
+
+
 def test_the_table_prints_and_draws(data):
     pytest.importorskip("matplotlib").use("Agg")
     release = tt.mean(data, "paid", by="state", keys=KEYS, epsilon=2)
@@ -220,6 +238,17 @@ def test_the_command_line_prints_a_table_csv_and_json(data, tmp_path, capsys):
     private = ["plan", "--epsilon", "1", "--delta", "1e-6", "-n", "20000", "--by", "state"]
     assert main(private) == 0
     assert "keys" in capsys.readouterr().out
+
+
+def test_groups_beside_a_plan_on_the_command_line(data, tmp_path, capsys):
+    path, plan = tmp_path / "rows.csv", tmp_path / "plan.json"
+    data.to_csv(path, index=False)
+    plan.write_text(tt.plan(n=6000, epsilon=2, by="any", keys=["one"]).to_json(), encoding="utf-8")
+    request = ["mean", str(path), "--column", "paid", "--plan", str(plan)]
+    assert main([*request, "--by", "state", "--keys", "S10,S11", "--other", "rest", "--csv"]) == 0
+    rows = capsys.readouterr().out.splitlines()
+    assert [row.split(",")[0] for row in rows] == ["state", "S10", "S11", "rest"]
+    assert main([*request, "--by", "state", "--borrow", "mean"]) == 2
 
 
 def test_a_group_without_records_has_no_ends_and_a_warning():

@@ -110,7 +110,9 @@ def mean(
         "population": an interval for the mean of the law that the records come from; "data": for
         the mean of these records.
     plan
-        A plan made before; then the other arguments (but data and column) stay at their defaults.
+        A plan made before. Beside it may be said what is about the data: column, ``person``,
+        ``where``, ``by``, ``keys``, ``other``, ``parse`` and who pays; all else stays at its
+        default.
     common
         For several columns: they share a unit and a size (pixels, embeddings, returns), so
         use one centre and one scale for all of them.
@@ -169,18 +171,19 @@ def mean(
     said: dict[str, object] = {
         "epsilon": epsilon, "delta": delta, "rho": rho, "budget": budget, "tail": tail,
         "within": within, "unit": unit, "missing": missing, "n": n, "confidence": confidence,
-        "target": target, "common": common, "each": each, "rows": rows, "by": by, "keys": keys,
-        "other": other, "borrow": borrow, "simultaneous": simultaneous,
+        "target": target, "common": common, "each": each, "rows": rows, "borrow": borrow,
+        "simultaneous": simultaneous,
     }  # fmt: skip
+    groups: dict[str, object] = {"by": by, "keys": keys, "other": other}
     if weights is not None:
         raise ParameterError(_NO_WEIGHTS)
     payment = payment_of(ledger, dataset, release_id)
     asked: Said | Plan
     if plan is None:
-        asked = Said.parse(**said, person=person, where=where, parse=parse)
+        asked = Said.parse(**said, **groups, person=person, where=where, parse=parse)
     else:
         _check_left_alone(said)
-        asked = _checked(plan).about(person, where, parse)
+        asked = _checked(plan).about(person, where, parse, **groups)
     with _opened(data, column, asked, table=table) as engine:
         planned = _planned(asked, engine, data, column, table)
         if payment is not None:

@@ -61,6 +61,20 @@ class Groups:
             raise ParameterError(f"other={shown(other)} is one of the keys: write another name.")
         return found
 
+    def about(self, **said: object) -> Groups:
+        """Return the same for other columns, keys or another name of the rest; None changes none.
+
+        >>> Groups.parse(by="state", keys=["CA"]).about(keys=["CA", "NY"]).by
+        ('state',)
+        """
+        told = {name: value for name, value in said.items() if value is not None}
+        if self.keys is None and "keys" in told:
+            raise ParameterError(
+                "keys= is given beside a plan that pays for a private choice of them: make a plan "
+                "with keys=."
+            )
+        return Groups.parse(**(self.to_dict() | told)) or self
+
     @property
     def rest(self) -> Key | None:
         """The key of all rows without one of the keys, if they are wanted."""
@@ -74,8 +88,9 @@ class Groups:
     def check(self, budget: Budget, unit: Unit) -> None:
         """Refuse a unit or a budget with which groups cannot be protected as cheaply."""
         if unit.size_is_public:
+            who = "record" if unit.person is None else "person"
             raise ParameterError(
-                "by= with unit='replace-one' is refused: a replaced record may leave one group and "
+                f"by= with unit='replace-one' is refused: a replaced {who} may leave one group and "
                 "enter another, so that two groups change and each would pay. Write "
                 "unit='add-remove'; its epsilon implies 2 epsilon for a replacement."
             )

@@ -232,10 +232,14 @@ class Plan:
         return replace(self, request=self.request.with_names(names))
 
     def about(
-        self, person: str | Sequence[str] | None, where: str | None, parse: object = None
+        self,
+        person: str | Sequence[str] | None,
+        where: str | None,
+        parse: object = None,
+        **groups: object,
     ) -> Plan:
-        """Return the plan for these persons and records; None leaves what it says."""
-        request = self.request.about(person, where, parse)
+        """Return the plan for these persons, records and groups; None leaves what it says."""
+        request = self.request.about(person, where, parse, **groups)
         return self if request is self.request else replace(self, request=request)
 
     def with_count(self, noisy_count: int) -> Plan:

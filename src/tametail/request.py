@@ -185,11 +185,16 @@ class Request:
         return self.confidence is not None and self.target == "population"
 
     def about(
-        self, person: str | Sequence[str] | None, where: str | None, parse: object = None
+        self,
+        person: str | Sequence[str] | None,
+        where: str | None,
+        parse: object = None,
+        **groups: object,
     ) -> Request:
         """Return the same request, with what is about the data said now.
 
-        That is the column of persons, the condition, and how numbers are written.
+        That is the column of persons, the condition, how numbers are written, and which groups
+        there are (``by``, ``keys``, ``other``).
         """
         request = self
         if person is not None:
@@ -202,6 +207,13 @@ class Request:
             request = replace(request, where=str(Expression.parse_condition(_text(where))))
         if parse is not None:
             request = replace(request, written=parse_parse(parse))
+        if any(value is not None for value in groups.values()):
+            if self.groups is None:
+                raise ParameterError(
+                    "by=, keys= and other= are given beside a plan without groups: write "
+                    "plan(..., by='state', keys=['CA', 'NY'])."
+                )
+            request = replace(request, groups=self.groups.about(**groups))
         return request
 
     def with_names(self, names: Sequence[str]) -> Request:

@@ -93,7 +93,7 @@ def _with_persons(estimate: Estimate, plan: Plan, rows: tuple[float, float] | No
     """Return the estimate with the number of persons, as far as an answer or the unit tells it."""
     if plan.unit.person is None or estimate.persons is not None:
         return estimate
-    if plan.request.each == "person":
+    if plan.request.each == "person" and estimate.count is not None:
         return replace(estimate, persons=estimate.count)
-    is_told = rows is not None and plan.request.groups is None
-    return replace(estimate, persons=max(rows[0], 1.0)) if is_told and rows else estimate
+    known = rows if plan.request.groups is None else None
+    return estimate if known is None else replace(estimate, persons=max(known[0], 1.0))

@@ -116,6 +116,9 @@ def test_records_and_persons_are_counted_apart(unit, columns):
     assert tt.replay(every.plan, every.answers) == every == Release.from_json(every.to_json())
     for row in tt.mean(VISITS, columns, each="person", **said):
         assert row.persons == row.count == pytest.approx(persons, rel=0.1)
+    said["rho"] = said.pop("epsilon")
+    for row in tt.mean(VISITS, columns, each="person", **said):  # in one ball, if several
+        assert row.persons == pytest.approx(persons, rel=0.1)
     if unit == "replace-one":
         assert {row.persons for row in every} == {persons}  # public
 

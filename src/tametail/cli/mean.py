@@ -14,7 +14,7 @@ from tametail._shown import shown_path
 from tametail.api import carry_out
 from tametail.cli.output import Output
 from tametail.cli.progress import progress
-from tametail.cli.request import plan_of, request_options, text_of
+from tametail.cli.request import groups_of, plan_of, request_options, text_of
 from tametail.cli.written import parse_of, written_options
 from tametail.errors import DataError
 from tametail.ledger import Payment, locator_of
@@ -87,8 +87,9 @@ def mean_command(
         planned = plan_of(dim=len(columns) or 1, **request)
     else:
         person = request.pop("person") or None
+        groups = {name: request.pop(name) for name in ("by", "keys", "keys_file", "other")}
         _check_left_alone(ctx, request)
-        planned = Plan.from_json(text_of(plan_file)).about(person, None)
+        planned = Plan.from_json(text_of(plan_file)).about(person, None, **groups_of(**groups))
     planned = planned.about(None, where, written)
     # A ledger that only the environment names is used where data are named.
     payment = (

@@ -136,10 +136,10 @@ def plan_of(*, moment: Pair, bounds: Pair, person: tuple[str, ...], **request: A
             "there is no privacy budget: write --epsilon 1, or --epsilon 1 --delta 1e-6, or "
             "--rho 0.5."
         )
-    return plan(tail=tail_of(moment, bounds), person=person or False, **_groups(**request))
+    return plan(tail=tail_of(moment, bounds), person=person or False, **groups_of(**request))
 
 
-def _groups(
+def groups_of(
     *, by: tuple[str, ...], keys: str | None, keys_file: str | None, **request: Any
 ) -> Json:
     """Read which groups are asked for; keys are text, which stands for whole numbers too."""

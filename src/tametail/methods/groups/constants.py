@@ -32,7 +32,10 @@ LEAST_LIKE: Final = 0.01
 
 #: Models of groups: where they lie among all records and how wide they are, in normal scores.
 SHIFTS: Final = tuple(0.4 * step for step in range(-8, 9))
-WIDTHS: Final = (0.5, 0.7, 0.85, 1.0, 1.2)
+WIDTHS: Final = (0.25, 0.4, 0.65, 1.0, 1.2)
+
+#: Of a narrow model this part is as wide as all records: cells show a body, and not its tail.
+FRINGE: Final = 0.2
 
 #: No group is quite like a model: its cells differ by about this part.
 MISFIT: Final = 0.3

@@ -3,7 +3,9 @@
 1. The *pool* is the pooled shape, weighed anew by the cells of all groups together, so that it has
    as many records between two cuts as were counted there.
 2. *Models* are laws that lie in the pool as a normal law of some mean and width lies in the
-   standard normal: groups of larger or smaller numbers, as wide as all records or narrower.
+   standard normal: groups of larger or smaller numbers, as wide as all records or narrower. Narrow
+   ones have a fringe that is as wide as all records, since a group that lies in one cell may still
+   have a tail.
 3. Every group has each model with a probability that its own cells tell, and how usual the model
    is among all groups (an empirical Bayes estimate). Within a few parameters a cell that is full
    of noise counts for little: its neighbours do not bear it out.
@@ -134,14 +136,21 @@ def _shifted(pool: Array) -> Array:
     """Return the models: a law on the same points for each shift and width.
 
     A point of the pool has the normal score z if a part of the records lies below it as of a
-    standard normal law below z. A model weighs it by the ratio of two normal densities there.
+    standard normal law below z. A model weighs it by the ratio of two normal densities there; of a
+    narrow one a part, the fringe, is as wide as the pool.
     """
     ranks = np.clip(np.cumsum(pool) - pool / 2, _LEAST_RANK, 1 - _LEAST_RANK)
     scores = np.array([NormalDist().inv_cdf(rank) for rank in ranks.tolist()])
     shifts, widths = (each.reshape(-1, 1) for each in np.meshgrid(tuned.SHIFTS, tuned.WIDTHS))
-    weights = (scores**2 - ((scores - shifts) / widths) ** 2) / 2
-    found = pool * np.exp(weights - weights.max(axis=1, keepdims=True))
-    laws: Array = found / found.sum(axis=1, keepdims=True)
+
+    def weighed(widths: Array) -> Array:
+        weights = (scores**2 - ((scores - shifts) / widths) ** 2) / 2
+        found = pool * np.exp(weights - weights.max(axis=1, keepdims=True))
+        laws: Array = found / found.sum(axis=1, keepdims=True)
+        return laws
+
+    fringe = weighed(np.maximum(widths, 1.0))
+    laws: Array = (1 - tuned.FRINGE) * weighed(widths) + tuned.FRINGE * fringe
     return laws
 
 
