@@ -8,10 +8,12 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import tametail as tt
 from tametail.engines.kernels import together
 from tametail.engines.kernels.passes import Passes
 from tametail.engines.kernels.together import answer_each
@@ -234,6 +236,27 @@ def test_public_keys_must_be_of_the_declared_type(kind, tmp_path):
         open_groups(data, "x", ["year"], parse_keys(["1", 1], 1))
     engine = open_groups(data, "x", ["year"]).grouped(parse_keys(["1"], 1), other=False)
     assert engine.answer(Keyed((Count(),))) == [(3, 1, 0)]
+
+
+def test_names_that_nobody_holds_are_no_keys(tmp_path):
+    """Categories, dictionaries and the names of folders are no records."""
+    values, held = [1.0] * 40, ["CA"] * 40
+    codes = pa.DictionaryArray.from_arrays(pa.array([0] * 40), ["CA", "ghost"])
+    frames = [
+        pd.DataFrame({"x": values, "s": pd.Categorical(held, categories=["CA", "ghost"])}),
+        pl.DataFrame({"x": values, "s": pl.Series(held, dtype=pl.Enum(["CA", "ghost"]))}),
+        pa.table({"x": values, "s": codes}),
+    ]
+    pq.write_table(frames[-1], tmp_path / "dictionary.parquet")
+    for frame in (*frames, tmp_path / "dictionary.parquet"):
+        found = tt.mean(frame, "x", by="s", epsilon=500, delta=0.4)
+        assert [row.group for row in found] == ["CA"]
+    folder = tmp_path / "parts"
+    for state in ("CA", "ghost"):
+        (folder / f"s={state}").mkdir(parents=True)
+        pq.write_table(frames[-1].select(["x"]), folder / f"s={state}" / "rows.parquet")
+    with pytest.raises(ColumnError, match="no column 's'"):
+        tt.mean(folder, "x", by="s", epsilon=1, delta=1e-6)
 
 
 def test_a_hundred_thousand_keys():

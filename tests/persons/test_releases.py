@@ -164,6 +164,14 @@ def test_one_record_each_is_the_mean_of_records():
 
 
 class TestPlans:
+    def test_a_person_who_counts_once_costs_what_a_record_costs(self):
+        """The accuracy of ``each="person"`` is that of a column of the persons' means."""
+        for budget in ({"epsilon": 0.1}, {"rho": 0.5}, {"epsilon": 1, "delta": 1e-6}):
+            for unit in ("add-remove", "replace-one"):
+                said = {"n": 20_000, "unit": unit, **budget}
+                persons = tt.plan(person=True, each="person", **said)
+                assert persons.steps == tt.plan(**said).steps
+
     def test_n_counts_persons_and_few_are_warned_about(self):
         plan = tt.plan(n=20_000, rows=120_000, epsilon=1, person=True)
         assert [step.name for step in plan.steps] == [
