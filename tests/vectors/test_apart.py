@@ -55,13 +55,6 @@ def test_the_choice_is_made_from_public_numbers_and_said():
     assert "a ball takes more" in str(poor)
     assert tt.plan(n=300, epsilon=1, dim=40, tail=tt.Moment(4, 1.0)).method == LOCATED.name
     assert tt.plan(n=9_000, epsilon=1, dim=100).method == APART.name  # a ball cannot pay
-    scarce = {"unit": "replace-one", "epsilon": 1, "dim": 4}
-    assert tt.plan(n=1_600, **scarce).method == BALL.name  # 400 for each column
-    assert "too few records for each column" in str(tt.plan(n=1_600, **scarce))
-    assert tt.plan(n=1_900, **scarce).method == APART.name
-    assert tt.plan(n=1_300, **scarce).method == APART.name  # a ball cannot pay
-    assert tt.plan(n=1_600, epsilon=1, dim=4).method == APART.name  # add-remove shows twice as much
-    assert tt.plan(n=1_600, **scarce, tail=tt.Moment(2, 1.0)).method != BALL.name
     assert tt.plan(n=20_000, rho=0.5, dim=2).method == BALL.name
     assert tt.plan(n=20_000, epsilon=1, dim=2, common=True).method == COMMON_BALL.name
     assert tt.plan(epsilon=1, dim=2).method == APART.name
@@ -77,11 +70,3 @@ def test_claims_of_two_columns_are_as_good_as_one_by_one():
         for _ in range(8)
     ]
     assert np.sqrt(np.mean(np.square(together))) < 2 * np.sqrt(np.mean(np.square(one)))
-
-
-def test_columns_with_few_records_each_are_taken_together():
-    """Alone, each of ten normal columns was released with a fourth of its deviation as error."""
-    rows = 7 + np.random.default_rng(2).normal(size=(5_000, 10))
-    request = {"epsilon": 0.8, "unit": "replace-one", "confidence": None}  # 400 for each column
-    errors = [tt.mean(rows, **request).value - rows.mean(axis=0) for _ in range(3)]
-    assert np.sqrt(np.mean(np.square(errors))) < 0.1

@@ -31,10 +31,6 @@ from tametail.tail import Moment
 #: A bounded moment of this order makes a tail light. Bounds alone do not: they may be far out.
 LIGHT = 4.0
 
-#: With fewer records times epsilon for each column (under add-remove, half as many) a column alone
-#: shows next to nothing of its tail. Compared on six files and four laws (docs/decisions/0134).
-ENOUGH_ALONE = 460.0
-
 _EXCEEDS = (
     "the error is expected to exceed the standard deviation of the records: more records, more "
     "budget or fewer columns help"
@@ -151,11 +147,7 @@ class InBall:
 
     def reasons(self, plan: Plan) -> tuple[str, ...]:
         """Say why the columns are taken together, where they could be taken apart."""
-        if _is_light(plan.request):
-            words = "columns together: all are known to have light tails"
-        else:
-            words = "columns together: too few records for each column to show its tail alone"
-        return _reasons(plan, words)
+        return _reasons(plan, "columns together: all are known to have light tails")
 
 
 class Apart:
@@ -272,25 +264,14 @@ def _is_light(request: Request) -> bool:
     return all(isinstance(tail, Moment) and tail.k >= LIGHT for tail in tails)
 
 
-def _are_few(request: Request, n: int, budget: Budget) -> bool:
-    """Say whether a part of the budget would show next to nothing of a column's tail.
-
-    Counts by octaves take more for each column than the scales of a ball do.
-    """
-    each = n * budget.strength / request.dim
-    untold = all(column.tail is None for column in request.columns)
-    return untold and each < ENOUGH_ALONE * request.unit.changes / 2
-
-
 def _together(request: Request, n: int, budget: Budget) -> Chosen:
     steps = BALL.divide(request, n, budget)
     return _with_steps(COMMON_BALL, request, n, budget) if steps is None else (BALL, steps)
 
 
 def _one_by_one(request: Request, n: int, budget: Budget) -> Chosen:
-    """Choose for several columns and a pure budget: together if tails are light, or do not show."""
-    together = _is_light(request) or _are_few(request, n, budget)
-    steps = BALL.divide(request, n, budget) if together else None
+    """Choose for several columns and a pure budget: together only if all tails are light."""
+    steps = BALL.divide(request, n, budget) if _is_light(request) else None
     if steps is not None:
         return BALL, steps
     few = LOCATED.suits(request, n, budget)

@@ -42,7 +42,7 @@ def choose_clip(plan: Plan, centre: float, tails: Tails, size: int, reference: R
     If an interval for the mean is to be measured by the ``reference``, they may be as wide as that.
     """
     limits = caps(plan, centre)
-    seen = tails.anchors(limits)  # line 8
+    seen = _seen(plan, tails, limits)  # line 8
     if seen == [None, None]:
         return _unseen(plan, centre, limits)
     anchors = raise_anchors(plan, tails, seen, limits)  # line 14
@@ -75,13 +75,19 @@ def look_again(plan: Plan, centre: float, tails: Tails) -> Clip:
     Few records away from a common value, such as 5% claims among zeros, may hide in the noise of
     the octave counts. Two noisy counts together are sharper.
     """
-    anchors = tails.anchors(caps(plan, centre))  # line 12
+    anchors = _seen(plan, tails, caps(plan, centre))  # line 12
     last = len(tails.above) - 1
     below, above = (
         0.0 if anchor is None else float(tails.distances[min(anchor + tuned.WINDOW - 1, last)])
         for anchor in anchors
     )
     return Clip(centre, below, above, anchors=(anchors[0], anchors[1]))
+
+
+def _seen(plan: Plan, tails: Tails, limits: Pair) -> Anchors:
+    """Return up to where records are seen; between bounds, a side that is not is opened later."""
+    anchors = tails.anchors(limits)
+    return anchors if isinstance(plan.tail, Bounded) else tails.beside(anchors, limits)
 
 
 def caps(plan: Plan, centre: float) -> Pair:

@@ -164,6 +164,19 @@ GAUSSIAN_THRESHOLD: Final = 16.0  # +25.6 (3.6), +0.0 (0.3)
 LIKELY_OCTAVE: Final = 5
 OCTAVES_PER_SCALE: Final = 12  # +0.2 (0.2), 0
 
+#: Both sides together stand out by so many noise scales more than one side alone; as unlikely.
+TOGETHER: Final = 6.0
+GAUSSIAN_TOGETHER: Final = 6.6
+
+#: Where records of one side stand out, or of both together, a side that does not needs only BESIDE
+#: noise scales, from BESIDE_CLOSER octaves closer to BESIDE_FARTHER farther, and BESIDE_COST more
+#: for every octave farther: then the chance of a false alarm is 1%, and it costs little. Not tuned;
+#: compared on 22 columns and eight laws (docs/decisions/0135).
+BESIDE: Final = 9.0
+BESIDE_COST: Final = 1.4
+BESIDE_CLOSER: Final = 8
+BESIDE_FARTHER: Final = 6
+
 #: An anchor moves up by less than GAP octaves if records stand out there by CLOSER noise scales,
 #: and CLOSER_COST more for every factor e by which its noise would enlarge the variance: from where
 #: the tail is seen less clearly, but nearer to its end. While that is in the body of the data (up

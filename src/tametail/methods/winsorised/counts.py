@@ -119,6 +119,38 @@ class Tails:
             self.anchor(counts, limit) for counts, limit in zip(self.sides, limits, strict=True)
         ]
 
+    def beside(self, anchors: Anchors, limits: Pair) -> Anchors:
+        """Return the anchors; next to what stands out, less will do for a side that does not.
+
+        What stands out is the other side, or both together. About half of the records lie on either
+        side of a median: to clip one half at the centre, since the other half alone is clear of the
+        noise, costs far more than a false alarm.
+        """
+        seen = [anchor for anchor in anchors if anchor is not None]
+        place = seen[0] if seen else self._together(min(limits))
+        if place is None or len(seen) == 2:
+            return anchors
+        octaves = np.arange(len(self.above)) - place
+        near = (octaves >= -tuned.BESIDE_CLOSER) & (octaves <= tuned.BESIDE_FARTHER)
+        needed = tuned.BESIDE + tuned.BESIDE_COST * np.maximum(octaves, 0)
+
+        def less_clear(counts: Array, limit: float) -> int | None:
+            stands_out = windows(counts) / self.scale >= needed
+            found = np.flatnonzero(stands_out & near & (self.distances <= limit))
+            return int(found[-1]) if len(found) else None
+
+        return [
+            less_clear(counts, limit) if anchor is None else anchor
+            for counts, anchor, limit in zip(self.sides, anchors, limits, strict=True)
+        ]
+
+    def _together(self, limit: float) -> int | None:
+        """Return the highest node where the windows of both sides together stand out."""
+        more = tuned.TOGETHER if self.noise.kind == "laplace" else tuned.GAUSSIAN_TOGETHER
+        both = (windows(self.below) + windows(self.above)) / self.scale
+        found = np.flatnonzero((both >= self.needed + more) & (self.distances <= limit))
+        return int(found[-1]) if len(found) else None
+
     def squares(self, anchors: Anchors) -> float:
         """Estimate the sum of the squared distances from the centre."""
         return sum(
