@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 import tametail as tt
 from tametail.ask import Data
+from tametail.methods.ball.rows import RowsPlan
+from tametail.methods.ball.shares import LARGEST_SAMPLE, least_halvings
+from tametail.methods.ball.weigh import centre_query
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.shares import sample_halvings
 from tametail.privacy.budget import noise_for
@@ -62,6 +66,40 @@ def test_several_columns_follow_the_count(asked):
     medians = [query for query in asked if isinstance(query, ColumnMedians)]
     assert sampled(medians)
     assert max(sampled(medians)) < RECORDS / 16
+
+
+@pytest.mark.parametrize("n", [None, 1000])
+@pytest.mark.parametrize("epsilon", [1, 1e-3])
+def test_columns_apart_follow_the_count(asked, n, epsilon):
+    rows = np.random.default_rng(0).normal(size=(RECORDS, 2))
+    tt.mean(rows, epsilon=epsilon, n=n)
+    assert sampled(asked)
+    # At 1e-3 the count beside a guess is off by millions: its doubt bounds the sample, not more.
+    most = 4 * tuned.CENTRE_SAMPLE if epsilon == 1 else tuned.LARGEST_SAMPLE
+    assert max(sampled(asked)) < most
+
+
+@pytest.mark.parametrize("epsilon", [1, 1e-6])
+def test_the_pool_of_groups_follows_the_count_and_its_doubt(asked, monkeypatch, epsilon):
+    monkeypatch.setattr(tuned, "LARGEST_SAMPLE", 1 << 12)
+    frame = pa.table({"x": np.arange(float(RECORDS)), "key": np.arange(RECORDS) % 3})
+    for _ in range(6):  # about half of the noisy counts are negative
+        tt.mean(frame, "x", by="key", keys=[0, 1, 2], epsilon=epsilon)
+    assert sampled(asked)
+    assert max(sampled(asked)) <= 1 << 12
+
+
+def test_a_ball_keeps_few_cells_of_as_many_rows_as_there_may_be():
+    """A guess of 8 million rows at epsilon = 1e-4, where the count leaves 77 million possible."""
+    plan = RowsPlan.of(tt.plan(8_000_000, epsilon=1e-4, dim=2, tail=tt.Moment(4, 1.0)))
+    assert plan.most > 4 * plan.n
+    times = centre_query(plan).halvings
+    assert plan.most * plan.dim / 2**times <= max(2 * plan.n * plan.dim, LARGEST_SAMPLE)
+    known = RowsPlan.of(
+        tt.plan(8_000_000, epsilon=1e-4, dim=2, tail=tt.Moment(4, 1.0), unit="replace-one")
+    )
+    assert known.most == known.n
+    assert least_halvings(known.n, known.most, known.dim) == 0
 
 
 def test_the_count_beside_a_guess_costs_a_five_hundredth():

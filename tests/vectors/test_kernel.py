@@ -1,6 +1,7 @@
 """The integers of the column queries, against plain Python, and their sensitivities."""
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -189,3 +190,28 @@ def test_every_cell_of_a_row_has_a_coin_of_its_own():
 def test_a_ball_refuses_radii_beyond_its_limits():
     with pytest.raises(AssertionError):
         Ball((0.0,), (1.0,), (1 << 22,), 2)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        Rows(),
+        Distances((0.0, 0.0), ((0.5, 2.0),) * 2, 1, (1, 1, 1)),
+        BallLevels(ball(2), 1, (1, 1, 1, 1)),
+        BallSum(ball(2), 1, 5, 3),
+        BallSquares(ball(1), 2),
+    ],
+    ids=lambda query: type(query).__name__,
+)
+def test_nothing_is_kept_of_a_row(query, monkeypatch):
+    """Once a ball kept the level of each row from its first pass to the second: a byte a row."""
+    monkeypatch.setenv("TAMETAIL_THREADS", "1")  # each thread has a chunk
+    rows = np.random.default_rng(8).normal(scale=30.0, size=(1 << 21, 2))
+    few, many = open_table(rows[:1000]), open_table(rows)
+    few.answer(query)
+    tracemalloc.start()
+    many.answer(query)
+    kept, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 1 << 16  # 32 rows share a byte, at most
+    assert peak < 12 << 20  # chunks; the rows are 32 MB

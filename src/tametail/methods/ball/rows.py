@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 
 from tametail.methods.ball.shares import SPREAD_SHARE, shares
+from tametail.methods.cells import count_margin
 from tametail.plans import Plan, Step
 from tametail.privacy.budget import Budget
 from tametail.privacy.unit import Unit
@@ -30,6 +31,8 @@ class RowsPlan:
 
     unit: Unit
     n: int
+    most: float
+    """How many records there may be, by a private count; n where that is public."""
     tails: tuple[Tail, ...]
     possible: tuple[Range, ...]
     missing: str
@@ -44,6 +47,7 @@ class RowsPlan:
         return cls(
             unit=plan.unit,
             n=max(plan.n or 0, 1),
+            most=_most(plan),
             tails=plan.tails,
             possible=plan.possible,
             missing=plan.missing,
@@ -77,6 +81,15 @@ class RowsPlan:
     def has(self, name: str) -> bool:
         """Say whether there is a step called ``name``."""
         return any(step.name == name for step in self.steps)
+
+
+def _most(plan: Plan) -> float:
+    """Return how many records there may be.
+
+    n is at least the private count less its doubt, which bounds the noise on either side.
+    """
+    doubt = count_margin(plan.cost("count"), plan.unit) if plan.has("count") else 0.0
+    return max(plan.n or 0, 1) + 2 * doubt
 
 
 def own_shares(request: Request, n: int, budget: Budget) -> dict[tuple[str, int], float] | None:

@@ -20,6 +20,12 @@ MOST_FOR_CENTRES, MOST_FOR_SCALES = 0.35, 0.2
 #: Cells of a column that the steps before the radius look at, at least; more are sampled down.
 SAMPLE = 64
 
+#: Cells that a sample of all columns is expected to hold at most, where n is in doubt: 128 MB.
+LARGEST_SAMPLE = 1 << 24
+
+#: Far beyond any data, and far within what the sampler can count.
+MOST_HALVINGS = 40
+
 #: How many times the needs of a centre a sample should serve, where there is a choice.
 MARGIN = 1.3
 
@@ -108,6 +114,20 @@ def centre_halvings(cost: Budget, n: int, dim: int) -> int:
         if enough:
             return max(enough)
     return 0
+
+
+def least_halvings(n: int, most: float, dim: int) -> int:
+    """Return how often to halve cells at least, if there may be so many records in place of n.
+
+    A guess of n may cost accuracy, never memory: the sample is not expected to hold more than
+    LARGEST_SAMPLE cells, or twice those of n records, if there are ``most``.
+
+    >>> least_halvings(10**6, 1.1e6, 50), least_halvings(1000, 3e9, 2)
+    (0, 9)
+    """
+    allowed = max(2 * n * dim, LARGEST_SAMPLE)
+    times = max(math.ceil(most * dim / allowed) - 1, 0).bit_length()
+    return min(times, MOST_HALVINGS)
 
 
 def choice_halvings(cost: Budget, n: int, choices: int) -> int:

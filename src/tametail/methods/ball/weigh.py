@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tametail.methods.ball.shares import (
     centre_halvings,
     choice_halvings,
+    least_halvings,
     scale_rank,
 )
 from tametail.privacy.budget import Budget, Zcdp
@@ -98,7 +99,9 @@ class Weighing:
 
 def centre_query(plan: RowsPlan) -> ColumnMedians:
     """Ask for a median of every column."""
-    return ColumnMedians(centre_halvings(plan.cost("centre"), plan.n, plan.dim), plan.possible)
+    times = centre_halvings(plan.cost("centre"), plan.n, plan.dim)
+    times = max(times, least_halvings(plan.n, plan.most, plan.dim))
+    return ColumnMedians(times, plan.possible)
 
 
 def scale_query(

@@ -20,7 +20,7 @@ import numpy as np
 
 from tametail.keys import Key
 from tametail.means import Estimate
-from tametail.methods.cells import read_cells
+from tametail.methods.cells import count_margin, read_cells
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.plan import GroupPlan, asked, chosen_keys, group_plans
 from tametail.methods.groups.shape import Shape
@@ -28,7 +28,7 @@ from tametail.methods.groups.shrink import shrunk
 from tametail.methods.groups.small import SmallGroups
 from tametail.methods.winsorised.counts import Tails, octave_nodes
 from tametail.methods.winsorised.estimate import winsorised_mean
-from tametail.methods.winsorised.shares import halvings
+from tametail.methods.winsorised.shares import sample_halvings
 from tametail.plans import COUNT, Plan
 from tametail.queries.column import Count, Median
 from tametail.queries.groups import Cells, Keyed
@@ -78,7 +78,9 @@ def _pooled(part: GroupPlan, ask: Ask, groups: int) -> list[Estimate]:
     """Ask for the pool, for the cells of every group, and then for the groups themselves."""
     counts = ask(Count(), part.costs["total"])
     size, used = max(counts[0], 1), read_cells(counts, part.costs["total"], part.plan.unit)
-    centre = ask(Median(halvings(size), *part.possible), part.costs["centre"])
+    doubt = count_margin(part.costs["total"], part.plan.unit)
+    times = sample_halvings(size, counts[0], doubt)
+    centre = ask(Median(times, *part.possible), part.costs["centre"])
     plan = part.pool(size, part.costs["tail"])
     nodes, cost = octave_nodes(plan, centre), part.costs["tail"]
     shape = Shape.read(centre, Tails.read(plan, nodes, ask(nodes, cost), cost), size)
