@@ -172,7 +172,7 @@ def test_importing_the_mechanisms_does_not_import_opendp():
     ("scale_of", "built"), [(laplace_scale, "_laplace"), (gaussian_scale, "_gaussian")]
 )
 def test_a_map_that_claims_too_little_is_not_believed(monkeypatch, scale_of, built):
-    """Whatever OpenDP's map says, the scale is checked in exact fractions."""
+    """Whatever OpenDP's map says is compared with exact fractions."""
 
     class Careless:
         def map(self, sensitivity):

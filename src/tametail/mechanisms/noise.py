@@ -117,8 +117,12 @@ def laplace_scale(l1: int, epsilon: float) -> float:
     epsilon = positive(epsilon=epsilon)
     if l1 == 0:
         return 0.0
-    scale = _least_scale(_laplace, l1 / epsilon, l1, epsilon)
-    if Fraction(scale) * Fraction(epsilon) < l1:
+    start = l1 / epsilon
+    # Where the quotient was rounded down, OpenDP would refuse it, which takes longer to find out.
+    while start <= GREATEST_SCALE and Fraction(start) * Fraction(epsilon) < l1:
+        start = math.nextafter(start, math.inf)
+    scale, cost = _least_scale(_laplace, start, l1, epsilon)
+    if Fraction(scale) * Fraction(cost) < l1:
         raise InternalError("OpenDP's map for Laplace noise disagrees with l1 / scale.")
     return scale
 
@@ -141,7 +145,7 @@ def gaussian_scale(l2_squared: int, rho: float) -> float:
     sensitivity = math.sqrt(l2_squared)
     while Fraction(sensitivity) ** 2 < l2_squared:
         sensitivity = math.nextafter(sensitivity, math.inf)
-    sigma = _least_scale(_gaussian, sensitivity / math.sqrt(2 * rho), sensitivity, rho)
+    sigma, _ = _least_scale(_gaussian, sensitivity / math.sqrt(2 * rho), sensitivity, rho)
     if Fraction(sigma) ** 2 * 2 * Fraction(rho) < l2_squared:
         raise InternalError("OpenDP's map for Gaussian noise disagrees with l2^2 / (2 sigma^2).")
     return sigma
@@ -154,17 +158,18 @@ def _check_sensitivity(sensitivity: int) -> None:
 
 def _least_scale(
     build: Callable[[float], Measurement], start: float, sensitivity: float, cost: float
-) -> float:
-    """Raise the scale from ``start`` until OpenDP's map is within the cost."""
+) -> tuple[float, float]:
+    """Raise the scale from ``start`` until OpenDP's map is within the cost; return what it says."""
     scale = max(start, LEAST_SCALE)
-    while scale <= GREATEST_SCALE and build(scale).map(sensitivity) > cost:
+    while scale <= GREATEST_SCALE:
+        told: float = build(scale).map(sensitivity)
+        if told <= cost:
+            return scale, told
         scale = math.nextafter(scale, math.inf)
-    if scale > GREATEST_SCALE:
-        raise InternalError(
-            f"Noise of scale {scale:.3g} is asked for, and above 2^56 it does not fit in 64 bits: "
-            "a larger budget or a coarser unit of the counts is needed."
-        )
-    return scale
+    raise InternalError(
+        f"Noise of scale {scale:.3g} is asked for, and above 2^56 it does not fit in 64 bits: "
+        "a larger budget or a coarser unit of the counts is needed."
+    )
 
 
 def lone_gaussian_rho(l2_squared: int, cost: Approx) -> float:

@@ -86,6 +86,7 @@ LOOP void fill(const double *values, int64_t size, double centre, uint64_t *tabl
             memcpy(&bits, &distance, sizeof bits);
             words[k] = (bits & ~(uint64_t)0xfffff) | 1;
         }
+#pragma GCC unroll 4
         for (; i + 2 <= length; i += 2) {
             tables[words[i] >> 48] += words[i];
             tables[APART + (words[i + 1] >> 48)] += words[i + 1];

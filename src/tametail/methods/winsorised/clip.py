@@ -274,9 +274,12 @@ def _depth(plan: Plan) -> float:
 
 def _around(counts: Array, anchor: int) -> Array:
     """Return the counts at the nodes around the anchor; there is nothing beyond the last node."""
-    index = anchor + np.arange(-tuned.NODES_BELOW, tuned.NODES_ABOVE + 1)
-    inside = (index >= 0) & (index < len(counts))
-    return np.where(inside, counts[np.clip(index, 0, len(counts) - 1)], 0.0)
+    found = np.zeros(tuned.NODES_BELOW + 1 + tuned.NODES_ABOVE)
+    first = anchor - tuned.NODES_BELOW
+    inside = counts[max(first, 0) : first + len(found)]
+    start = max(-first, 0)
+    found[start : start + len(inside)] = inside
+    return found
 
 
 # --- what else is known ---------------------------------------------------------------------------
