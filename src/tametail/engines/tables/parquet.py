@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _BLOCK = 1 << 16
 
 #: Rows that are read at a time, of one column and of several.
-_ROWS, _WIDE_ROWS = 1 << 16, 1 << 13
+_ROWS, _WIDE_ROWS = 1 << 17, 1 << 13
 
 
 class ParquetTable:
