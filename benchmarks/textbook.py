@@ -80,8 +80,8 @@ class Setting:
     seed: int
 
 
-def ratio(law: str, n: int, strength: float, setting: Setting) -> tuple[float, str]:
-    """Return the ratio of the root mean squared errors, and the method of the last release."""
+def ratio(law: str, n: int, strength: float, setting: Setting) -> tuple[float, float, str]:
+    """Return the ratio of the root mean squared errors, its standard error, and the method."""
     unit, notion, columns = setting.unit, setting.notion, setting.columns
     draw, bounds, mean = LAWS[law]
     rng = np.random.default_rng(setting.seed)
@@ -106,20 +106,23 @@ def ratio(law: str, n: int, strength: float, setting: Setting) -> tuple[float, s
     each = strength / (math.sqrt(columns) if notion == "zcdp" else columns)
     noise = textbook_variance(n, each, bounds, mean, unit, notion)
     best = math.sqrt(float(np.mean(np.square(theirs))) + noise)
-    return math.sqrt(float(np.mean(np.square(ours)))) / best, release.method
+    squares = np.square(ours) / best**2  # columns are drawn independently of each other
+    value = math.sqrt(float(squares.mean()))
+    error = float(squares.std()) / math.sqrt(squares.size) / (2 * value)
+    return value, error, release.method
 
 
-def print_table(setting: Setting, cells: str) -> None:
-    """Print ratios: rows are cells, columns are laws."""
+def print_table(setting: Setting, cells: str, laws: list[str]) -> None:
+    """Print ratios and their standard errors: rows are cells, columns are laws."""
     title = f"{setting.unit}, {setting.notion}, d = {setting.columns}"
     title += "" if setting.interval else ", no interval"
-    print(f"| {title} | method | " + " | ".join(LAWS) + " |")
-    print("|---|---|" + "--:|" * len(LAWS))
+    print(f"| {title} | method | " + " | ".join(laws) + " |")
+    print("|---|---|" + "--:|" * len(laws))
     for cell in cells.split(","):
         n, strength = cell.split(":")
-        found = [ratio(law, int(float(n)), float(strength), setting) for law in LAWS]
-        figures = " | ".join(f"{one:.2f}" for one, _ in found)
-        print(f"| ({n}, {strength}) | {found[0][1]} | {figures} |", flush=True)
+        found = [ratio(law, int(float(n)), float(strength), setting) for law in laws]
+        figures = " | ".join(f"{one:.2f} ({error:.2f})" for one, error, _ in found)
+        print(f"| ({n}, {strength}) | {found[0][2]} | {figures} |", flush=True)
     print()
 
 
@@ -131,6 +134,7 @@ def print_table(setting: Setting, cells: str) -> None:
 @click.option("--notion", default="pure", show_default=True, help="pure, zcdp or approx.")
 @click.option("--columns", default=1, show_default=True)
 @click.option("--interval/--no-interval", default=True, show_default=True)
+@click.option("--law", "laws", multiple=True, type=click.Choice(list(LAWS)), help="Only these.")
 @click.option("--seed", default=1, show_default=True)
 def main(
     whole: bool,
@@ -140,16 +144,18 @@ def main(
     notion: str,
     columns: int,
     interval: bool,
+    laws: tuple[str, ...],
     seed: int,
 ) -> None:
     """Print a table of ratios, or the whole set of them."""
+    chosen = list(laws or LAWS)
     if not whole:
-        print_table(Setting(unit, notion, columns, interval, runs, seed), cells)
+        print_table(Setting(unit, notion, columns, interval, runs, seed), cells, chosen)
         return
     print(f"version {tt.__version__}, {date.today().isoformat()}, {runs} runs\n")
     for *setting, some in WHOLE:
         fewer = max(runs // setting[2], 10)  # every column is a run
-        print_table(Setting(*setting, fewer, seed), some)
+        print_table(Setting(*setting, fewer, seed), some, chosen)
 
 
 if __name__ == "__main__":
