@@ -74,6 +74,19 @@ def test_a_group_of_small_numbers_is_clipped_closely_and_noise_in_one_cell_chang
     assert quiet[np.argmax(levels)] > 8 * quiet[-1]
 
 
+def test_a_group_may_lie_in_one_cell_and_still_have_a_tail(shape):
+    """Without narrow models no such group is like any; without a fringe it would have no tail."""
+    rng = np.random.default_rng(10)
+    groups = np.exp(1.35 * rng.standard_normal((9, 2000)))
+    like = Likeness.read(shape, cells_of(shape, groups), NOISE)
+    places = np.searchsorted(shape.cuts, shape.distances, side="right")
+    shares = like.laws @ (places[:, None] == np.arange(len(shape.cuts) + 1))
+    assert (shares[:, 1:-1].max(axis=0) > 0.55).all()  # between any two cuts; before, .39
+    narrow = shares[np.argmax(shares[:, 3])]  # around the centre
+    assert narrow[3] > 0.7
+    assert narrow[[0, 1, 5, 6]].sum() > 0.01
+
+
 def test_the_part_of_an_interval_that_noise_makes_is_in_the_units_of_the_records():
     rng = np.random.default_rng(8)
     keys = np.repeat(np.arange(6), 300)
