@@ -188,6 +188,20 @@ def test_a_plan_says_what_it_is_for():
     assert json.loads(private.to_json())["request"]["groups"]["by"] == ["state"]
 
 
+@pytest.mark.parametrize(("simultaneous", "together"), [(None, 2), (True, 2 * 12), (False, 1)])
+@pytest.mark.parametrize("borrow", ["shape", None])
+def test_what_intervals_hold_together(data, simultaneous, together, borrow):
+    """None: the columns of a group; True: everything; False: each alone."""
+    release = tt.mean(
+        data, ["paid", "open"], by="state", keys=KEYS, epsilon=2, simultaneous=simultaneous,
+        borrow=borrow,
+    )  # fmt: skip
+    for row in release:
+        for interval in row.intervals:
+            if math.isfinite(interval.low):
+                assert interval.confidence == pytest.approx(1 - 0.05 / together)
+
+
 def test_groups_may_be_said_beside_the_plan(data):
     plan = tt.plan(n=len(data), epsilon=2, by="anything", keys=["one"], other="rest")
     told = {"by": "state", "keys": ["S10", "S11"]}
