@@ -9,13 +9,19 @@ from typing import NamedTuple
 from tametail._json import Json
 from tametail._validate import probability
 from tametail.keys import Cell, Key, Label
-from tametail.notes import Note, few_numbers
+from tametail.notes import BEYOND_RANGE, Note, few_numbers
 from tametail.shape import Shape
 
 Parts = dict[str, float | None] | None
 
 #: A warning is due if a smaller part of the cells than this were numbers.
 LOW_USE = 0.8
+
+#: A clip point from here on is at the end of what octave counts tell apart. Where records of
+#: persons are added up no clip point is told, and the least part of them that is seen makes a value
+#: of this size.
+FARTHEST_CLIP = 2.0**126
+FARTHEST_VALUE = 2.0**100
 
 #: What intervals describe.
 MEAN = "mean"
@@ -133,6 +139,22 @@ class Estimate:
         intervals = tuple(cut(one, ends) for one in self.intervals)
         doubtful = self.assumption_doubtful or None
         return replace(self, clip=clip, intervals=intervals, assumption_doubtful=doubtful)
+
+    def told_apart(self, possible: tuple[float, float]) -> Estimate:
+        """Return the estimate; if records lie where distances are not told apart, it says so.
+
+        Octave counts end at 2^127, and what lies beyond counts there: infinities above all. A clip
+        point or a value of that size says where the counts end, not where the records are.
+        """
+        told = FARTHEST_VALUE if self.clip is None else FARTHEST_CLIP
+        if max(map(abs, (self.value, *(self.clip or ())))) < told:
+            return self
+        intervals = self.intervals
+        if intervals:
+            parts = dict.fromkeys(intervals[0].parts)
+            intervals = (Interval(*possible, MEAN, True, parts, intervals[0].confidence),)
+        notes = (*self.notes, BEYOND_RANGE)
+        return replace(self, intervals=intervals, notes=notes, shape=None, shrunk=None)
 
     @property
     def interval(self) -> Interval | None:

@@ -80,6 +80,14 @@ CONTRADICTED: Final = Note(
     "the answer; the interval was not cut to it",
 )
 
+BEYOND_RANGE: Final = Note(
+    "warning",
+    "beyond-range",
+    "records lie where numbers are no longer told apart, at 1e38 or beyond; infinities, and whole "
+    "numbers too large for a double, are such. The mean is not known, and the answer says no more "
+    "than that",
+)
+
 LOST: Final = Note(
     "warning",
     "lost",

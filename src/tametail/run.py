@@ -17,6 +17,7 @@ from tametail.planning import COUNT, Plan
 from tametail.privacy.budget import Guarantee, fits
 from tametail.queries.rows import Rows
 from tametail.release import Release
+from tametail.request import Column
 
 if TYPE_CHECKING:
     from tametail.engines import Engine
@@ -51,6 +52,7 @@ def run(plan: Plan, ask: Ask) -> Release:
     if (lines := plan.request.half_lines) is not None:
         each = zip(estimates, lines * (len(estimates) // plan.dim), strict=True)
         estimates = tuple(one.clipped_before(line) for one, line in each)
+    estimates = tuple(map(_told_apart, _each_column(plan, estimates), estimates))
     # Which questions were asked depends on answers; what is stated must hold for every way.
     most = plan.spending
     if ask.spent is None or not (fits(ask.spent, most) and fits(most, plan.budget.spendable())):
@@ -66,10 +68,19 @@ def run(plan: Plan, ask: Ask) -> Release:
     )
 
 
+def _each_column(plan: Plan, estimates: tuple[Estimate, ...]) -> tuple[Column, ...]:
+    """Return the column of every estimate; those of a group stand in the order of the columns."""
+    return plan.request.columns * (len(estimates) // plan.dim)
+
+
+def _told_apart(column: Column, estimate: Estimate) -> Estimate:
+    """Look whether records lie too far out; what is told about them goes on from there."""
+    return estimate if column.tail is not None else estimate.told_apart(column.possible)
+
+
 def _rows(plan: Plan, estimates: tuple[Estimate, ...]) -> tuple[Mean, ...]:
-    """Return a row for each estimate; those of a group stand in the order of the columns."""
-    columns = plan.request.columns * (len(estimates) // plan.dim)
-    pairs = zip(columns, estimates, strict=True)
+    """Return a row for each estimate."""
+    pairs = zip(_each_column(plan, estimates), estimates, strict=True)
     return tuple(Mean.of(column.name, one, column.measure) for column, one in pairs)
 
 

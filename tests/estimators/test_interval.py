@@ -132,8 +132,8 @@ def test_a_count_that_may_be_noise_alone_says_nothing():
     [
         ("replace-one", 100_000, 1, True),
         ("add-remove", 100_000, 1, True),
-        ("replace-one", 4_000, 0.2, False),
-        ("add-remove", 4_000, 0.1, False),
+        ("replace-one", 30_000, 0.05, False),
+        ("add-remove", 30_000, 0.02, False),
     ],
 )
 def test_what_an_interval_is_measured_by_is_fixed_by_the_plan_alone(unit, n, epsilon, small):

@@ -12,6 +12,7 @@ from exact import Exact, estimate
 
 import tametail as tt
 from tametail.ask import Ask
+from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.column import ColumnPlan
 from tametail.methods.winsorised.constants import FINE
 from tametail.methods.winsorised.estimate import winsorised_mean
@@ -200,6 +201,7 @@ def test_after_a_new_centre_clip_points_follow_the_reference_of_the_plan_as_made
     tail = tt.Moment(4, 1.5)
     plan = ColumnPlan.of(tt.plan(n=len(data), epsilon=8.0, unit="replace-one", tail=tail))
     result = winsorised_mean(plan, Ask(Misled(data, 0.0), plan.spending, plan.unit))
-    reach = Reference.of(plan, (0.0, 0.0)).high + tail.scale
+    beyond = tuned.BEYOND_REFERENCE * tail.scale
+    reach = Reference.of(plan, (0.0, 0.0)).high + beyond
     assert reach <= (result.clip[1] - result.clip[0]) / 2 <= (1 + 1 / 16) * reach + 1e-6
-    assert reach != Reference.of(plan.with_new_centre(), (0.0, 0.0)).high + tail.scale
+    assert reach != Reference.of(plan.with_new_centre(), (0.0, 0.0)).high + beyond

@@ -52,9 +52,12 @@ def choose_clip(plan: Plan, centre: float, tails: Tails, size: int, reference: R
     if isinstance(plan.tail, Bounded):
         ends = _unless_nearly_all(_opened(tails, ends, seen, limits), limits)
     if plan.confidence is not None and plan.tail is not None:
-        wanted = _wanted(plan, ends, tails.squares(anchors), centre, reference)
+        off = tails.offset(anchors, (ends[0].distance, ends[1].distance))[0] / size
+        wanted, exactly = _wanted(plan, ends, tails.squares(anchors), (centre, off), reference)
         most = limits if isinstance(plan.tail, Bounded) else (math.inf, math.inf)
         ends = list(map(_widened, ends, wanted, most))
+        if exactly:  # nor any wider: records between reference and clip points cost width
+            ends = _at(plan, tails, anchors, wanted)
     below, above = ends
     offset, doubt = tails.offset(anchors, (below.distance, above.distance))  # line 19
     offset = min(max(offset / size, -below.distance / 2), above.distance / 2)
@@ -331,25 +334,42 @@ def _widened(end: End, wanted: float, limit: float) -> End:
     return End(min(edge_above(wanted), limit), 0.0) if wanted > end.distance else end
 
 
+def _at(plan: Plan, tails: Tails, anchors: Anchors, wanted: Pair) -> list[End]:
+    """Return clip points at these distances, and what the curves have beyond them."""
+    sides, _, excess = _judge(plan, tails, anchors)
+    return [
+        End(edge_above(one), float(np.interp(one, side.distances, added)))
+        for one, side, added in zip(wanted, sides, excess, strict=True)
+    ]
+
+
 def _wanted(
-    plan: Plan, ends: list[End], squares: float, centre: float, reference: Reference
-) -> Pair:
+    plan: Plan, ends: list[End], squares: float, where: Pair, reference: Reference
+) -> tuple[Pair, bool]:
     """Return distances up to where an interval for the mean wants records unclipped.
+
+    And whether it wants them clipped there.
+
+    ``where`` is the centre, and how far from it the counts put the mean.
 
     Clip points at the interval's reference leave nothing to doubt but its bias. They are worth it
     where their noise is far below the sampling error. Elsewhere both sides are to have some width:
     how many records a clip point cuts is known the less, the more octaves lie below it.
     """
+    centre, off = where
     if isinstance(plan.tail, Moment):  # the reference is around the mean, not around the centre
         margin = tuned.BEYOND_REFERENCE * plan.tail.scale
-        reach = margin - reference.low, margin + reference.high
+        off = min(max(off, -plan.tail.scale), plan.tail.scale)  # no median is farther from it
+        reach = margin - reference.low - off, margin + reference.high + off
+        affordable, width = tuned.AFFORDABLE_BY_SCALE, max(reach) * plan.unit.changes
     else:
         reach = centre - reference.low, reference.high - centre
-    noise = deviation(plan.cost("sum")) * sum(reach)
-    if noise**2 <= tuned.AFFORDABLE * squares:
-        return reach
+        affordable, width = tuned.AFFORDABLE, sum(reach)
+    noise = deviation(plan.cost("sum")) * width
+    if noise**2 <= affordable * squares:
+        return reach, isinstance(plan.tail, Moment)
     thin = tuned.THIN_SIDE * max(end.distance for end in ends)
-    return thin, thin
+    return (thin, thin), False
 
 
 def _evened(plan: Plan, clip: Clip, limits: Pair) -> Clip:

@@ -274,12 +274,15 @@ HALF_AS_CLEARLY: Final = 0.5
 #: noise against records that are cut off.
 NEARLY_AS_WIDE: Final = 0.8
 
-#: Clip points that serve an interval lie beyond its reference by this part of the scale: the mean
-#: is not at the centre, and a record that is clipped costs more than noise.
-BEYOND_REFERENCE: Final = 1.0
+#: Clip points that serve an interval lie beyond its reference by this part of the scale: where the
+#: mean is, counts tell roughly, and a record that is clipped costs more than noise.
+BEYOND_REFERENCE: Final = 0.25
 
-#: Noise of this part of the variance of the sum is worth a narrower interval.
+#: Noise of this part of the variance of the sum is worth a narrower interval between bounds. Beside
+#: a scale the plan has seen to that (SMALL_NOISE_BY_SCALE allows for twice the variance), and a
+#: quarter of the variance is enough for the counts to show.
 AFFORDABLE: Final = 2.0
+AFFORDABLE_BY_SCALE: Final = 8.0
 
 # --- the sum (sums.py) ----------------------------------------------------------------------------
 
@@ -317,6 +320,7 @@ WIDER: Final = 1.4  # width: +23.7 (1.1), +11.0 (2.3)
 #: The quantile of both together, in standard deviations, places the reference where clip points can
 #: be beyond it.
 SMALL_NOISE: Final = 0.7
+SMALL_NOISE_BY_SCALE: Final = 1.0
 USUAL_QUANTILE: Final = 2.5
 
 #: How often interval and variance improve each other, unless a round gains too little.

@@ -148,9 +148,10 @@ def _reach(plan: Plan, k: float, n: int) -> tuple[float, float]:
     """Return the half-width of the reference, and the noise to be bounded with sampling, in scales.
 
     If records can be clipped beyond the reference, because that noise is small next to sampling,
-    what is left is its bias: the best sum of that and of noise and sampling together. If not, the
-    records choose how wide they are clipped, and N of them, mostly noise, may lie beyond. Then the
-    bias C_k R^-(k-1) is against an excess of R N/n: best where (k-1) C_k R^-k = N/n.
+    what is left is its bias: the best sum of that and of noise and sampling together. If not, or
+    if that is wider, the records choose how wide they are clipped, and N of them, mostly noise, may
+    lie beyond. Then the bias C_k R^-(k-1) is against an excess of R N/n: best where
+    (k-1) C_k R^-k = N/n.
     """
     constant, unit = bias_constant(k), noise_for(plan.cost("sum"), 1, 1).scale
 
@@ -165,11 +166,17 @@ def _reach(plan: Plan, k: float, n: int) -> tuple[float, float]:
     # Clip points for the value are capped as well, and may not lie within the reference.
     deviation = math.sqrt(noise_for(plan.cost("sum"), 1, 1).variance)
     most = best_reach(k, n, deviation) + 1 - tuned.BEYOND_REFERENCE
-    wide = min((most * 2.0 ** (-step / 4) for step in range(24)), key=width)
-    if wide >= 2 and noise(wide) <= tuned.SMALL_NOISE * math.sqrt(n):
-        return wide, noise(wide)
-    found = tuned.WIDER * ((k - 1) * constant * n / expected_beyond(plan)) ** (1 / k)
-    return max(found, 2.0), 0.0
+    tried = [most * 2.0 ** (-step / 4) for step in range(24)]
+    most_noise = tuned.SMALL_NOISE_BY_SCALE * math.sqrt(n)
+    small = [one for one in tried if one >= 2 and noise(one) <= most_noise]
+    beyond = expected_beyond(plan)
+    chosen = max(tuned.WIDER * ((k - 1) * constant * n / beyond) ** (1 / k), 2.0)
+    if small:
+        wide = min(small, key=width)
+        excess = constant * math.pow(chosen, 1 - k) + chosen * beyond / n
+        if width(wide) <= excess + tuned.USUAL_QUANTILE / math.sqrt(n):
+            return wide, noise(wide)
+    return chosen, 0.0
 
 
 def expected_beyond(plan: Plan) -> float:
