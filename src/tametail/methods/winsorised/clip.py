@@ -57,7 +57,7 @@ def choose_clip(plan: Plan, centre: float, tails: Tails, size: int, reference: R
         most = limits if isinstance(plan.tail, Bounded) else (math.inf, math.inf)
         ends = list(map(_widened, ends, wanted, most))
         if exactly:  # nor any wider: records between reference and clip points cost width
-            ends = _at(plan, tails, anchors, wanted)
+            ends = _at(plan, tails, anchors, wanted, size * reference.bias)
     below, above = ends
     offset, doubt = tails.offset(anchors, (below.distance, above.distance))  # line 19
     offset = min(max(offset / size, -below.distance / 2), above.distance / 2)
@@ -334,11 +334,11 @@ def _widened(end: End, wanted: float, limit: float) -> End:
     return End(min(edge_above(wanted), limit), 0.0) if wanted > end.distance else end
 
 
-def _at(plan: Plan, tails: Tails, anchors: Anchors, wanted: Pair) -> list[End]:
-    """Return clip points at these distances, and what the curves have beyond them."""
+def _at(plan: Plan, tails: Tails, anchors: Anchors, wanted: Pair, most: float) -> list[End]:
+    """Return clip points at these distances, and what the curves have beyond: what may be there."""
     sides, _, excess = _judge(plan, tails, anchors)
     return [
-        End(edge_above(one), float(np.interp(one, side.distances, added)))
+        End(edge_above(one), min(float(np.interp(one, side.distances, added)), most))
         for one, side, added in zip(wanted, sides, excess, strict=True)
     ]
 
