@@ -17,6 +17,7 @@ from exact import estimate
 import tametail as tt
 from tametail.engines.open import open_table
 from tametail.inequalities.concentration import count_bound, mean_deviation, second_moment_bound
+from tametail.inequalities.quantiles import mixture_quantile
 from tametail.inequalities.risk import split_risk
 from tametail.methods.winsorised.beyond import per_count
 from tametail.methods.winsorised.column import ColumnPlan
@@ -229,3 +230,20 @@ def test_intervals_with_a_true_moment_cover(unit):
         release = tt.mean(rng.exponential(size=2000), epsilon=1, tail=tt.Moment(2, 1.0), unit=unit)
         missed += not release.low <= 1.0 <= release.high
     assert missed < 20
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=60, deadline=None)
+def test_no_end_hangs_on_the_last_bit_of_a_processor(seed):
+    """Forty points that are equally likely make a tail that is flat at a risk of one in forty."""
+    rng = np.random.default_rng(seed)
+
+    def nearly(numbers):
+        return numbers * (1 + 2e-16 * rng.normal(size=len(numbers)))
+
+    shown = rng.random(40) < rng.choice([0.1, 0.5, 1.0])
+    centres = np.sort(rng.exponential(size=40)) * shown * 10.0 ** rng.integers(-1, 2)
+    widths, weights = rng.lognormal(-3, 1, 5), np.full(5, 0.2)
+    end = mixture_quantile(1 / 40, centres, widths, weights, 1e3)
+    other = mixture_quantile(1 / 40, nearly(centres), nearly(widths), weights, 1e3)
+    assert other == pytest.approx(end, rel=1e-12)

@@ -23,8 +23,9 @@ _COEFFICIENTS = (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.2548295
 _HALVINGS = 24
 
 #: Steps towards the quantile of a mixture, the part of it that is small enough for the last (what
-#: is then left is about its square), and by how much rounding may lift a tail that is flat.
-_STEPS, _SMALL, _FLAT = 60, 2.0**-24, 2.0**-40
+#: is then left is about its square), and how much more risk is taken so that a tail that is flat at
+#: the risk is left behind: next to it the answer would hang on the last bit of a processor's exp.
+_STEPS, _SMALL, _FLAT = 60, 2.0**-24, 2.0**-10
 
 
 def continuous_quantile(noise: Noise, risk: float) -> float:
