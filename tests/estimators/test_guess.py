@@ -11,7 +11,13 @@ import pytest
 import tametail as tt
 from tametail.ask import Data
 from tametail.methods.ball.rows import RowsPlan
-from tametail.methods.ball.shares import LARGEST_SAMPLE, least_halvings
+from tametail.methods.ball.shares import (
+    LARGEST_SAMPLE,
+    MOST_HALVINGS,
+    centre_halvings,
+    choice_halvings,
+    least_halvings,
+)
 from tametail.methods.ball.weigh import centre_query
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.shares import sample_halvings
@@ -116,3 +122,11 @@ def test_a_public_size_needs_no_count():
 
 def test_a_large_guess_still_decides():
     assert sample_halvings(10**7, 1000.0, 50.0) == sample_halvings(10**7, 10**7, 50.0)
+
+
+@pytest.mark.parametrize("budget", [tt.pure(1), tt.zcdp(0.5)], ids=str)
+def test_no_count_halves_more_often_than_the_sampler_can(budget):
+    """Noise on a count may be anything; gaps of 2^56 records would not fit."""
+    for n in (10**15, 2**62, 10**30):
+        assert centre_halvings(budget, n, 5) <= MOST_HALVINGS
+        assert choice_halvings(budget, n, 5) <= MOST_HALVINGS

@@ -107,7 +107,7 @@ def centre_halvings(cost: Budget, n: int, dim: int) -> int:
     """
     if n < SAMPLED_FROM:
         return 0
-    times = range(1, max(n // SAMPLE, 1).bit_length())
+    times = range(1, min(max(n // SAMPLE, 1).bit_length(), MOST_HALVINGS + 1))
     found = {h: (n >> h) * choice_rate(cost, dim, h) / 2 for h in times}
     for nats in (MARGIN * (CENTRE_NEEDS + math.log(dim)), CENTRE_NEEDS + math.log(dim)):
         enough = [h for h in times if found[h] >= nats]
@@ -138,7 +138,7 @@ def choice_halvings(cost: Budget, n: int, choices: int) -> int:
     """
     if n * choices < MANY_CELLS:
         return 0
-    most = (n * choices // CHOICE_CELLS).bit_length() - 1
+    most = min((n * choices // CHOICE_CELLS).bit_length() - 1, MOST_HALVINGS)
     while most > 1 and choice_rate(cost, choices, most) > CHOICE_RATE:
         most -= 1
     return most
