@@ -39,6 +39,10 @@ _HALF = 0.25
 #: seems to be 0 or below.
 _NOT_POSITIVE = 0.01
 
+#: Knots are soft: one counts a part of the records that are closer. So one that is farther away
+#: than 0 by less than this factor shows some records that are positive, and must show more.
+_SOFT, _MAY_BE_POSITIVE = 1.25, 0.1
+
 #: And if the median is at most so many times as large as the farthest distance from it that is
 #: seen: around a million with a spread of 1, a log scale would show one point.
 _SPREAD = 2.0
@@ -86,9 +90,9 @@ class Curve:
         hidden = [knot for knot in shape.below if knot.distance >= median]
         far = max((knot.distance for knot in (*shape.below, *shape.above)), default=0.0)
         log = row.value > 0 and 0 < median < _SPREAD * far
-        log = log and not any(
-            knot.beyond > max(_NOT_POSITIVE, 2 * CLEAR * knot.error) for knot in hidden
-        )
+        for knot in hidden:
+            allowed = _NOT_POSITIVE if knot.distance >= _SOFT * median else _MAY_BE_POSITIVE
+            log = log and knot.beyond <= max(allowed, 2 * CLEAR * knot.error)
         origin = 0.0 if log else median
         below = [_dot(median - knot.distance - origin, knot) for knot in shape.below]
         below = [dot for dot in below if not log or dot.place > 0]
