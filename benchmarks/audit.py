@@ -8,12 +8,13 @@ of 99.9%. The first two rows are noise drawn here, right and wrong, to show that
 teeth: it must see at least 0.95 of an exact epsilon of 1, and flag half the noise.
 
 ``--scale 0.01`` makes it a hundred times shorter, and the bounds weaker. ``--resume FILE`` keeps
-rows as they come: a run that was stopped goes on where it was, if version and draws are the same.
+rows as they come: a run that was stopped goes on where it was, if neither code nor draws changed.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import sys
 import time
@@ -39,6 +40,8 @@ from tests.privacy.cases import Case
 from tests.privacy.estimator_cases import release_cases, vector_cases
 from tests.privacy.mechanism_cases import mechanism_cases, query_cases
 from tests.privacy.paper_cases import ball_cases, mean_cases, range_cases, tournament_cases
+
+ROOT = Path(__file__).resolve().parents[1]
 
 CONFIDENCE = 0.999
 TEETH_RUNS = 1_000_000
@@ -74,11 +77,11 @@ class Row:
 
 
 class Kept:
-    """Rows of an earlier run with the same version, cases and draws; every new one is kept."""
+    """Rows of a run that was stopped, of the same code and draws; every new one is kept."""
 
     def __init__(self, path: Path | None, scale: float) -> None:
         self._path = path
-        self._of = [version("tametail"), scale, [str(case) for _, case in all_cases()]]
+        self._of = [digest_of_code(), scale, [str(case) for _, case in all_cases()]]
         self.rows: dict[int, Row] = {}
         if path is not None and path.exists():
             found = json.loads(path.read_text("utf-8"))
@@ -91,6 +94,20 @@ class Kept:
         if self._path is not None:
             rows = {place: asdict(row) for place, row in self.rows.items()}
             self._path.write_text(json.dumps({"of": self._of, "rows": rows}), "utf-8")
+
+    def forget(self) -> None:
+        """Begin anew next time: this run is complete."""
+        if self._path is not None:
+            self._path.unlink(missing_ok=True)
+
+
+def digest_of_code() -> str:
+    """Return a digest of what is audited and of what audits it."""
+    found = hashlib.sha256()
+    for folder in ("src/tametail", "tests/privacy"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            found.update(path.relative_to(ROOT).as_posix().encode() + path.read_bytes())
+    return found.hexdigest()
 
 
 @cache
@@ -136,6 +153,7 @@ def main() -> int:
     print(summary)
     if arguments.write:
         arguments.write.write_text(page(sections, summary), encoding="utf-8")
+        kept.forget()
     return 1 if surprises else 0
 
 

@@ -263,6 +263,13 @@ def test_groups_beside_a_plan_on_the_command_line(data, tmp_path, capsys):
     rows = capsys.readouterr().out.splitlines()
     assert [row.split(",")[0] for row in rows] == ["state", "S10", "S11", "rest"]
     assert main([*request, "--by", "state", "--borrow", "mean"]) == 2
+    # How many cells a key has, the plan knows.
+    pairs = tt.plan(n=6000, epsilon=2, by=["state", "year"], keys=[("S10", "2013")])
+    plan.write_text(pairs.to_json(), encoding="utf-8")
+    names = tmp_path / "keys.txt"
+    names.write_text("S11\tnone\nS11\t2013\n", encoding="utf-8")
+    assert main([*request, "--keys-file", str(names)]) == 0
+    assert "S11, 2013" in capsys.readouterr().out
 
 
 def test_a_group_without_records_has_no_ends_and_a_warning():

@@ -89,7 +89,10 @@ def mean_command(
         person = request.pop("person") or None
         groups = {name: request.pop(name) for name in ("by", "keys", "keys_file", "other")}
         _check_left_alone(ctx, request)
-        planned = Plan.from_json(text_of(plan_file)).about(person, None, **groups_of(**groups))
+        saved = Plan.from_json(text_of(plan_file))
+        known = saved.request.groups
+        asked = groups_of(**groups, cells=1 if known is None else len(known.by))
+        planned = saved.about(person, None, **asked)
     planned = planned.about(None, where, written)
     # A ledger that only the environment names is used where data are named.
     payment = (

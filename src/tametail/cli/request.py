@@ -140,18 +140,26 @@ def plan_of(*, moment: Pair, bounds: Pair, person: tuple[str, ...], **request: A
 
 
 def groups_of(
-    *, by: tuple[str, ...], keys: str | None, keys_file: str | None, **request: Any
+    *,
+    by: tuple[str, ...],
+    keys: str | None,
+    keys_file: str | None,
+    cells: int = 1,
+    **request: Any,
 ) -> Json:
-    """Read which groups are asked for; keys are text, which stands for whole numbers too."""
+    """Read which groups are asked for; keys are text, which stands for whole numbers too.
+
+    ``cells`` is how many a key has by a plan that is there already.
+    """
     if keys is not None and keys_file is not None:
         raise click.UsageError("--keys and --keys-file are given together: leave one of them out.")
     found: list[str] | None = None if keys is None else keys.split(",")
     if keys_file is not None:
         found = [line for line in text_of(keys_file, "--keys-file").splitlines() if line]
-    if found is not None and len(by) > 1:
+    rows: list[str] | list[tuple[str, ...]] | None = found
+    if found is not None and (len(by) or cells) > 1:
         rows = [tuple(line.split("\t")) for line in found]
-        return request | {"by": list(by), "keys": rows}
-    return request | {"by": list(by) or None, "keys": found}
+    return request | {"by": list(by) or None, "keys": rows}
 
 
 def tail_of(moment: Pair, bounds: Pair) -> Tail:
