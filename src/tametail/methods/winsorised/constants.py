@@ -170,8 +170,8 @@ GAUSSIAN_TOGETHER: Final = 6.6
 
 #: Where records of one side stand out, or of both together, a side that does not needs only BESIDE
 #: noise scales, from BESIDE_CLOSER octaves closer to BESIDE_FARTHER farther, and BESIDE_COST more
-#: for every octave farther: then the chance of a false alarm is 1.4%, and it costs little. Not tuned;
-#: compared on 22 columns and eight laws (docs/decisions/0135).
+#: for every octave farther: the chance of a false alarm is then 1.4%, and it costs little. Not
+#: tuned; compared on 22 columns and eight laws (docs/decisions/0135).
 BESIDE: Final = 9.0
 BESIDE_COST: Final = 1.4
 BESIDE_CLOSER: Final = 8
