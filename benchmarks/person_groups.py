@@ -161,7 +161,8 @@ def measure(population: Population, size: int, draws: int, *, best_of: bool) -> 
             for row, wanted in zip(release, target, strict=True):
                 without.append(np.isinf(row.low))
                 if not without[-1]:
-                    covered.append(row.low <= wanted <= row.high)
+                    own = row.intervals[-1]  # the first is for the mean itself
+                    covered.append(own.low <= wanted <= own.high)
             if best_of:
                 for name, values in peers(drawn, population, mean, order, rng).items():
                     others.setdefault(name, []).append(values - truth)

@@ -348,3 +348,26 @@ def test_plans_and_the_command_line(visits, tmp_path, capsys):
         parse_keys(KEYS, 1), other=False
     )
     assert engine.size == visits.who.nunique()
+
+
+def test_the_first_interval_is_for_the_mean_itself():
+    """Persons with much are scaled down: the interval for that missed the mean, and said nothing."""
+    rng = np.random.default_rng(12)
+    frame = pd.DataFrame(
+        {"x": rng.lognormal(0, 1.5, 12_000), "who": rng.integers(0, 4_000, 12_000)}
+    )
+    frame["key"] = rng.choice(list("abc"), 12_000)
+    truth, held, missed = frame.groupby("key").x.mean(), 0, 0
+    for _ in range(4):
+        release = tt.mean(frame, "x", by="key", keys=list("abc"), person="who", epsilon=1)
+        for row in release:
+            first, second = row.intervals
+            assert first.describes == "mean, if the tail goes on as seen"
+            assert second.describes == "winsorised mean"
+            assert first.low <= second.low <= second.high <= first.high
+            assert first.parts["truncation"] > 0
+            held += row.low <= truth[row.group] <= row.high
+            missed += not second.low <= truth[row.group] <= second.high
+        assert tt.replay(release.plan, release.answers) == release
+    assert held >= 11
+    assert missed >= 3

@@ -96,6 +96,9 @@ LEAST_COUNT: Final = 1.4
 #: A count that noise alone exceeds with this probability says nothing.
 UNSEEN_RISK: Final = 0.001
 
+#: Where persons' vectors are longer than is seen, each octave has at most this part of the last.
+SLOWEST_FALL: Final = 0.42
+
 #: Squares about a group's own mean are at least this part of those about the common one.
 LEAST_SQUARE: Final = 0.2
 

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tametail.keys import Key
-from tametail.means import MEAN, WINSORISED, Estimate, Interval
+from tametail.means import MEAN, MEAN_AS_SEEN, WINSORISED, Estimate, Interval
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.plan import GroupPlan, asked, chosen_keys, group_plans
 from tametail.methods.groups.shrink import shrunk
@@ -113,18 +113,22 @@ class _Column:
         of_sums, of_rows = costs["tail"].split(0.5, 0.5)
         residuals = GroupResiduals(ratio, self.index, self._by_person)
         rows = GroupRows(self.index, self._by_person)
-        limit = self._limit(ask, residuals, of_sums)
-        most = self._limit(ask, rows, of_rows)
+        lengths = self._lengths(ask, residuals, of_sums)
+        most = self._limit(self._lengths(ask, rows, of_rows))
+        limit = self._limit(lengths)
         if limit is None:
             return [self._unseen(ratio, key) for key in keys]
         counted = self._sums(ask, rows, 1.0 if most is None else most, costs["rows"])
         summed = self._sums(ask, residuals, limit, costs["groups"])
+        lost = length_beyond(lengths, limit) / max(float(counted.values.sum()), 1.0)
         squares = Squares(np.zeros(self.groups), 0.0)
         if "spread" in costs:
             squares = self._squares(ask, summed)
         found = [
             replace(one, group=key.label)
-            for one, key in zip(self._rows(ratio, summed, counted, squares), keys, strict=True)
+            for one, key in zip(
+                self._rows(ratio, summed, counted, squares, lost), keys, strict=True
+            )
         ]
         return shrunk(found) if asked(self.part.plan.request).borrow == "mean" else found
 
@@ -153,12 +157,15 @@ class _Column:
             return winsorised_mean(plan, ask.view(PersonMean(self.index), cost)).value
         return persons_mean(plan, ask, self.index).value
 
-    def _limit(self, ask: Ask, vector: Vector, cost: Budget) -> float | None:
-        """Return the length that a wanted number of persons exceed; None if nothing stands out."""
+    def _lengths(self, ask: Ask, vector: Vector, cost: Budget) -> Tails:
+        """Count the persons by the octaves of their vectors' lengths."""
         plan = self._plan(cost)
         nodes = octave_nodes(plan, 0.0)
         answer = ask.view(PersonNorm(vector, self._order), cost)(nodes, cost)
-        tails = Tails.read(plan, nodes, answer, cost)
+        return Tails.read(plan, nodes, answer, cost)
+
+    def _limit(self, tails: Tails) -> float | None:
+        """Return the length that a wanted number of persons exceed; None if nothing stands out."""
         wanted = tuned.BEYOND_LIMIT * self.groups**tuned.BEYOND_POWER / self.part.budget.strength
         return length_exceeded_by(tails, wanted, self.persons)
 
@@ -181,20 +188,21 @@ class _Column:
         return Squares(answers, math.sqrt(noise.variance) * unit)
 
     def _rows(
-        self, ratio: float, summed: Scaled, counted: Scaled, squares: Squares
+        self, ratio: float, summed: Scaled, counted: Scaled, squares: Squares, lost: float
     ) -> list[Estimate]:
         # A count that may be noise alone draws the mean of its group towards the common one.
         records = np.maximum(counted.values, max(tuned.LEAST_COUNT * counted.scale, 1.0))
         distances = summed.values / records
         spreads = squares.of_groups(records, distances)
         rows = zip(distances.tolist(), records.tolist(), spreads.tolist(), strict=True)
-        return [self._row(ratio, summed, counted, *row) for row in rows]
+        return [self._row(ratio, summed, counted, lost, *row) for row in rows]
 
     def _row(
         self,
         ratio: float,
         summed: Scaled,
         counted: Scaled,
+        lost: float,
         distance: float,
         records: float,
         square: float,
@@ -208,7 +216,9 @@ class _Column:
         is_seen = records > counted.noise.quantile(tuned.UNSEEN_RISK) * counted.tick
         intervals: tuple[Interval, ...] = ()
         if self.part.confidence is not None:
-            intervals = (self._interval(value, error) if is_seen else self._nothing_known(),)
+            own = self._interval(value, error)
+            known = (self._as_seen(own, lost), own)
+            intervals = known if is_seen else (self._nothing_known(),)
         return Estimate(
             value,
             intervals,
@@ -229,6 +239,19 @@ class _Column:
         }
         ends = max(value - below, low), min(value + above, high)
         return Interval(*ends, WINSORISED, proved=False, parts=parts, confidence=confidence)
+
+    def _as_seen(self, own: Interval, lost: float) -> Interval:
+        """Return the interval for the mean, if the lengths of vectors go on as seen.
+
+        What was scaled down moves the mean of all groups by at most ``lost``, to one side or the
+        other: lengths have no sign.
+        """
+        low, high = self.part.possible
+        ends = max(own.low - lost, low), min(own.high + lost, high)
+        return replace(
+            own, low=ends[0], high=ends[1], describes=MEAN_AS_SEEN,
+            parts={**own.parts, "truncation": lost},
+        )  # fmt: skip
 
     def _nothing_known(self) -> Interval:
         parts = dict.fromkeys(("privacy", "sampling", "truncation", "rounding"))
@@ -264,6 +287,23 @@ class Squares:
         found = own * self.values + (1 - own) * usual
         least: Array = tuned.LEAST_SQUARE * np.maximum(found, usual)
         return np.maximum(found - distances**2 * records, least)
+
+
+def length_beyond(tails: Tails, limit: float) -> float:
+    """Return how much longer than the limit all vectors are together, if they go on as seen.
+
+    By noisy octave counts, each with a scale of its noise, up to the octave after the last that
+    stands out: farther out noise would weigh more than all persons. From there on counts fall from
+    octave to octave as they did last, and lengths double.
+    """
+    anchor = tails.anchor(tails.above)
+    if anchor is None:
+        return 0.0
+    counts = np.maximum(tails.above[: anchor + 2] + tails.scale, 0.0)
+    typical = np.ldexp(math.sqrt(2.0), tails.first + np.arange(len(counts)))
+    excess = counts * np.maximum(typical - limit, 0.0)
+    falling = min(float(counts[-1] / max(counts[-2], 1.0)), tuned.SLOWEST_FALL)
+    return float(excess.sum() + excess[-1] * 2 * falling / (1 - 2 * falling))
 
 
 def length_exceeded_by(tails: Tails, wanted: float, persons: int) -> float | None:
