@@ -351,7 +351,7 @@ def test_plans_and_the_command_line(visits, tmp_path, capsys):
 
 
 def test_the_first_interval_is_for_the_mean_itself():
-    """Persons with much are scaled down: the interval for that missed the mean, and said nothing."""
+    """Persons with much are scaled down: the interval for that often misses the mean."""
     rng = np.random.default_rng(12)
     frame = pd.DataFrame(
         {"x": rng.lognormal(0, 1.5, 12_000), "who": rng.integers(0, 4_000, 12_000)}
