@@ -103,7 +103,7 @@ def test_the_frame_is_the_callers(data):
     table = release.to_frame()
     assert isinstance(table, pl.DataFrame)
     assert table.columns == [
-        "state", "mean", "low", "high", "count", "total", "notes",
+        "state", "mean", "low", "high", "count", "total", "interval_for", "notes",
         "shrunk", "shrunk_low", "shrunk_high",
     ]  # fmt: skip
     totals = (table["mean"] * table["count"]).to_list()
@@ -237,7 +237,7 @@ def test_the_command_line_prints_a_table_csv_and_json(data, tmp_path, capsys):
     groups = ["--by", "state", "--keys", "S10,S11", "--other", "rest"]
     assert main([*request, *groups, "--csv"]) == 0
     rows = capsys.readouterr().out.splitlines()
-    assert rows[0] == "state,mean,low,high,count,total,notes"
+    assert rows[0] == "state,mean,low,high,count,total,interval_for,notes"
     assert [row.split(",")[0] for row in rows[1:]] == ["S10", "S11", "rest"]
     assert main([*request, *groups, "--json"]) == 0
     assert [row["group"] for row in json.loads(capsys.readouterr().out)["rows"]] == [
@@ -309,7 +309,7 @@ def test_files_by_group_on_the_command_line(data, kind, tmp_path, capsys):
     request += ["--keys-file", str(names)]
     assert main([*request, "--csv"]) == 0
     rows = capsys.readouterr().out.splitlines()
-    assert rows[0] == "state,year,column,mean,low,high,count,total,notes"
+    assert rows[0] == "state,year,column,mean,low,high,count,total,interval_for,notes"
     assert [row.split(",")[:3] for row in rows[1:3]] == [
         ["S11", "2013", "paid"],
         ["S11", "2013", "paid * 2"],

@@ -6,6 +6,7 @@ import json
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import tametail as tt
@@ -14,6 +15,8 @@ from tametail.cli.words import in_options
 from tametail.errors import ParameterError
 from tametail.means import MEAN, MEAN_AS_SEEN, WINSORISED
 from tametail.notes import Note
+from tametail.report.document import result_parts
+from tametail.report.export import csv_text
 
 
 def codes(release):
@@ -168,6 +171,90 @@ def test_notes_are_the_same_in_python_json_html_and_on_the_command_line(tmp_path
         assert note.text in release._repr_html_()
         assert in_options(f"warning    {note.text}") in printed
         assert f"warning: {note.text}" in str(release)
+
+
+def mostly_words(n=20_000):
+    """Return a column of which 31 in 100 cells are numbers."""
+    return np.where(np.arange(n) % 100 < 31, lognormal(n), np.nan)
+
+
+def test_a_sentence_ends_with_the_warnings():
+    """Copied alone, it once told a mean of a third of the cells without a word on the others."""
+    release = tt.mean(mostly_words(), epsilon=1)
+    assert warned(release) == {"few-numbers"}
+    assert "Warning: only about " in release.sentence()
+    assert release.sentence().endswith(f"{release.notes[-1]}.")
+    assert "Warning" not in tt.mean(lognormal(20_000), epsilon=1).sentence()
+
+
+def test_a_sentence_of_several_says_how_many_carry_a_warning():
+    rows = np.column_stack([lognormal(20_000), mostly_words(), mostly_words()])
+    release = tt.mean(rows, rho=0.5)
+    told = [note for note in release.notes if note.code == "few-numbers"]
+    for note in told:
+        carry = sum(note in row.notes for row in release)
+        assert release.sentence().count(f"Warning ({carry} of 3 means): {note}.") == 1
+    assert told
+    shared = tt.mean(np.random.default_rng(2).lognormal(0, 1, (100, 50)), rho=0.5, n=100)
+    assert release.sentence().count("Warning") == len(told)
+    assert "Warning: " in shared.sentence()
+
+
+def test_a_sentence_of_groups_says_how_many_carry_a_warning():
+    table = pd.DataFrame({"paid": lognormal(20_000), "state": ["CA", "NY"] * 10_000})
+    release = tt.mean(table, "paid", by="state", keys=["CA", "NY", "TX", "UT"], epsilon=1)
+    empty = release["TX"].notes
+    assert any(note.code == "nothing-seen" for note in empty)
+    for note in empty:
+        carry = sum(note in row.notes for row in release)
+        assert f" Warning ({carry} of 4 means): {note}." in release.sentence()
+
+
+def test_the_page_shows_a_warning_once():
+    release = tt.mean(mostly_words(), epsilon=1)
+    (note,) = release.notes
+    assert release._repr_html_().count(note.text) == 1
+
+
+def test_a_sentence_on_the_command_line_warns_on_stderr_too(tmp_path, capsys):
+    path = tmp_path / "x.csv"
+    path.write_text("x\n" + "7.0\n" * 2_000)
+    assert cli.main(["mean", str(path), "--epsilon", "1", "--sentence"]) == 0
+    out, err = capsys.readouterr()
+    for note in (notes.NOTHING_SEEN, notes.MEDIAN):
+        assert f"Warning: {in_options(note.text)}." in out
+        assert f"tametail: warning: {in_options(note.text)}" in err
+
+
+def test_a_frame_of_one_mean_or_of_columns_has_the_notes():
+    release = tt.mean(mostly_words(), epsilon=1)
+    assert list(release.to_frame()["notes"]) == [str(release.notes[0])]
+    assert csv_text(release).splitlines()[0].endswith(",notes")
+    rows = np.column_stack([lognormal(20_000), mostly_words()])
+    first, second = tt.mean(rows, rho=0.5).to_frame()["notes"]
+    assert "cells were numbers" in second
+    assert "cells were numbers" not in first
+    assert list(tt.mean(lognormal(20_000), epsilon=1).to_frame()["notes"]) == [""]
+
+
+def test_what_is_said_of_all_columns_is_in_every_row_of_the_frame():
+    release = tt.mean(np.random.default_rng(2).lognormal(0, 1, (100, 50)), rho=0.5, n=100)
+    (shared,) = (note for note in release.remarks if note.code == "shared-scale")
+    assert all(str(shared) in cell for cell in release.to_frame()["notes"])
+
+
+def test_tables_of_groups_say_what_each_interval_is_for():
+    table = pd.DataFrame({"paid": lognormal(20_200)})
+    table["state"] = ["CA"] * 20_000 + ["NY"] * 200
+    release = tt.mean(table, "paid", by="state", keys=["CA", "NY"], epsilon=1)
+    frame = release.to_frame()
+    assert list(frame["interval_for"]) == [row.interval_for for row in release]
+    assert list(frame).index("interval_for") == list(frame).index("notes") - 1
+    for row in release:
+        assert f">{row.interval_for}<" in release._repr_html_()
+        assert f"<td>{row.interval_for}</td>" in "".join(result_parts(release))
+    bare = tt.mean(table, "paid", by="state", keys=["CA", "NY"], epsilon=1, confidence=None)
+    assert "interval for" not in bare._repr_html_()
 
 
 def test_a_note_is_a_warning_or_a_remark():

@@ -174,6 +174,16 @@ def cells(release: ReleaseView, row: Mean) -> tuple[str, ...]:
     return (name_of(release, row), f"{row.value:.6g}", *ends, *counted)
 
 
+def header_told(release: ReleaseView) -> tuple[str, ...]:
+    """Return the heads of a table with room for what each interval is for."""
+    return (*header(release), *(() if release.confidence is None else ("interval for",)))
+
+
+def cells_told(release: ReleaseView, row: Mean) -> tuple[str, ...]:
+    """Return the cells of a row of such a table."""
+    return (*cells(release, row), *(() if row.interval_for is None else (row.interval_for,)))
+
+
 def name_of(release: ReleaseView, row: Mean) -> str:
     """Return what a row is called: its column, or its group; both, if there are several."""
     column = f"{row.column} [{row.measure}]" if row.measure else row.column

@@ -394,8 +394,9 @@ class Release:
     def to_frame(self) -> object:
         """Return the rows as a frame: of the caller's kind, else whichever is installed.
 
-        One of pandas, Polars and Arrow, in this order; a row for each mean. With groups: their
-        keys, mean, low, high, count (of what the mean averages), total (their sum) and notes. With
+        One of pandas, Polars and Arrow, in this order; a row for each mean, with what its interval
+        is for and what is to be said about it (notes). With groups: their keys, mean, low, high,
+        count (of what the mean averages), total (their sum), interval_for and notes. With
         ``person=`` there are count, persons and total in every frame; of groups in which each
         record counts it is not known how many persons they have (:class:`Mean`), hence None.
         """
@@ -404,7 +405,8 @@ class Release:
     def cells(self) -> dict[str, list[object]]:
         """Return the columns of the frame that :meth:`to_frame` makes, as lists."""
         persons = self.plan.unit.person is not None
-        return cells_of(self.means, self.groups, several=self.plan.dim > 1, persons=persons)
+        several = self.plan.dim > 1
+        return cells_of(self.means, self.groups, self.remarks, several=several, persons=persons)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw values and intervals; above one mean, how the records spread and are clipped."""
@@ -413,7 +415,7 @@ class Release:
         return plot_release(self, ax)
 
     def sentence(self) -> str:
-        """Return the result in words to publish: value, interval, what was clipped, the budget."""
+        """Return the result in words to publish: value, interval, clipping, budget, warnings."""
         from tametail.report.words import sentence
 
         return sentence(self)

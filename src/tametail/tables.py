@@ -9,6 +9,7 @@ from importlib.util import find_spec
 from tametail.grouping import Groups
 from tametail.keys import Label
 from tametail.means import Mean
+from tametail.notes import Note
 
 #: What a frame of the rows has for columns.
 _CELLS = ("column", "group", "value", "low", "high", "interval_for", "assumption_doubtful")
@@ -51,18 +52,29 @@ def _same(label: Label | None, cells: tuple[object, ...]) -> bool:
 
 
 def cells_of(
-    means: Sequence[Mean], groups: Groups | None, *, several: bool, persons: bool
+    means: Sequence[Mean],
+    groups: Groups | None,
+    remarks: Sequence[Note],
+    *,
+    several: bool,
+    persons: bool,
 ) -> Cells:
-    """Return the columns of a frame of these rows, of one column or several, and of persons."""
+    """Return the columns of a frame of these rows, of one column or several, and of persons.
+
+    A row has its own notes and the ``remarks`` on all of them, since rows are read one by one.
+    """
+    notes: Cells = {
+        "notes": ["; ".join(map(str, dict.fromkeys([*remarks, *row.notes]))) for row in means]
+    }
     if groups is not None:
-        return _cells_of_groups(means, groups, several=several, persons=persons)
+        return _cells_of_groups(means, groups, notes, several=several, persons=persons)
     measured = ("measure",) if any(row.measure for row in means) else ()
     counted = ("count", "persons", "total") if persons else ()
-    return _fields(means, *_CELLS, *measured, *counted)
+    return _fields(means, *_CELLS, *measured, *counted) | notes
 
 
 def _cells_of_groups(
-    means: Sequence[Mean], groups: Groups, *, several: bool, persons: bool
+    means: Sequence[Mean], groups: Groups, notes: Cells, *, several: bool, persons: bool
 ) -> Cells:
     labels = [row.group if isinstance(row.group, tuple) else (row.group,) for row in means]
     cells: Cells = {
@@ -73,7 +85,8 @@ def _cells_of_groups(
     cells |= {
         "mean": [row.value for row in means],
         **_fields(means, "low", "high", "count", *(("persons",) if persons else ()), "total"),
-        "notes": ["; ".join(map(str, row.notes)) for row in means],
+        **_fields(means, "interval_for"),
+        **notes,
     }
     if groups.borrow == "mean":
         for name, own in (("shrunk", "value"), ("shrunk_low", "low"), ("shrunk_high", "high")):

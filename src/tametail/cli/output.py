@@ -64,7 +64,7 @@ class Output:
         else:
             _write(self.file, self._text(release))
             self._tell(f"wrote {self.file}")
-        if self.quiet:
+        if self.quiet or self.sentence:
             for note in release.notes:
                 if note.kind == "warning":
                     click.echo(f"tametail: warning: {in_options(str(note))}", err=True)
@@ -83,7 +83,7 @@ class Output:
                 del record["answers"]
             return json.dumps(record, indent=2, allow_nan=False) + "\n"
         if self.sentence:
-            return f"{release.sentence()}\n"
+            return f"{in_options(release.sentence())}\n"
         if self.quiet:
             return "".join(f"{row.value:.10g}\n" for row in release)
         lines = [in_options(line) for line in explain.lines(release)]

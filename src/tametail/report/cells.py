@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tametail.drawing.bars import steps_bar
-from tametail.explain import WORDS, caption, cells, header, said
+from tametail.explain import WORDS, caption, cells_told, header_told, said
 from tametail.markup import element, text
 from tametail.pictures.intervals import interval_picture
 from tametail.pictures.planning import plan_picture
-from tametail.report.words import intervals_told, sentence
+from tametail.report.words import findings, intervals_told
 from tametail.views import PlanView, ReleaseView
 
 _LEFT = "text-align:left;vertical-align:top"
@@ -30,7 +30,7 @@ def release_cell(release: ReleaseView) -> str:
     True
     """
     single = len(release) == 1 and release.groups is None
-    parts = [text("p", sentence(release), style="font-size:1.1em;margin:.2em 0")]
+    parts = [text("p", findings(release), style="font-size:1.1em;margin:.2em 0")]
     parts += [_note(kind, words) for kind, words in _notes(release)]
     parts.append(interval_picture(release, 640.0))
     parts.append(_facts(release) if single else table(release))
@@ -76,7 +76,7 @@ def facts_table(facts: Sequence[tuple[str, str]]) -> str:
 
 def table(release: ReleaseView) -> str:
     """Return the rows of a release; what is beyond the first sixty is folded away."""
-    head, rows = header(release), [cells(release, row) for row in release]
+    head, rows = header_told(release), [cells_told(release, row) for row in release]
     shown = rows_table(head, rows[:_MOST_ROWS])
     if len(rows) <= _MOST_ROWS:
         return shown

@@ -17,15 +17,15 @@ from pathlib import Path
 from tametail._shown import shown, shown_path
 from tametail.drawing.bars import steps_bar
 from tametail.errors import ParameterError
-from tametail.explain import WORDS, caption, cells, header, said
+from tametail.explain import WORDS, caption, cells_told, header_told, said
 from tametail.markup import element, text
 from tametail.pictures.intervals import interval_picture
 from tametail.report.words import (
     assumptions,
     citation,
+    findings,
     intervals_told,
     method_text,
-    sentence,
     title_of,
 )
 from tametail.views import ReleaseView
@@ -101,7 +101,7 @@ def _sections(release: ReleaseView, title: str) -> Iterator[str]:
 
 def result_parts(release: ReleaseView) -> Iterator[str]:
     """Yield the result: the sentence, the notes in plain sight, the pictures and the table."""
-    yield text("p", sentence(release), class_="lead")
+    yield text("p", findings(release), class_="lead")
     yield notes_list(release)
     yield figure(partial(interval_picture, release), _under(release))
     yield section("Result", result_table(release))
@@ -153,7 +153,8 @@ def result_table(release: ReleaseView) -> str:
             ends = row.measured(f"{row.clip[0]:.6g} and {row.clip[1]:.6g}")
             pairs.append(("Clip points", f"{ends}: records beyond count as these"))
         return facts(pairs) + (shown if row.intervals else "")
-    return table(header(release), (cells(release, row) for row in release), numbers=True)
+    rows = (cells_told(release, row) for row in release)
+    return table(header_told(release), rows, numbers=True)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = False) -> str:

@@ -32,13 +32,21 @@ def title_of(release: ReleaseView) -> str:
 def sentence(release: ReleaseView) -> str:
     """Return the result in a few sentences that may be published as they are.
 
-    Value and interval with what that is for, the share of records that was clipped, the budget.
+    Value and interval with what that is for, the share of records that was clipped, the budget;
+    then every warning, so that who reads these words alone is warned.
 
     >>> import tametail as tt
     >>> words = sentence(tt.mean([1.0, 2.0] * 5_000, epsilon=1))
     >>> words.startswith("The mean is 1."), "epsilon = 1" in words
     (True, True)
+    >>> sentence(tt.mean([7.0] * 2_000, epsilon=1))[-46:]
+    'private median of the records, not their mean.'
     """
+    return " ".join([findings(release), *_warnings(release)])
+
+
+def findings(release: ReleaseView) -> str:
+    """Return the sentences without the warnings, for where these are shown beside them."""
     if not release.means:
         return f"No group was large enough to be seen. {_budget(release)}"
     if len(release) > 1 or release.groups is not None:
@@ -47,6 +55,15 @@ def sentence(release: ReleaseView) -> str:
     return " ".join(
         [_result(release, row), *_clipped(row, release.plan.tails[0]), _budget(release)]
     )
+
+
+def _warnings(release: ReleaseView) -> Iterator[str]:
+    """Yield each warning once; of several rows, how many carry it."""
+    for note in release.notes:
+        if note.kind == "warning":
+            carry = sum(note in row.notes for row in release)
+            every = note in release.remarks or len(release) == 1
+            yield f"Warning{'' if every else f' ({carry} of {len(release)} means)'}: {note}."
 
 
 def _result(release: ReleaseView, row: Mean) -> str:
