@@ -170,6 +170,15 @@ def test_a_carried_sum_is_wider_than_64_bits(monkeypatch):
     assert int(profile.read().rests.sum()) == 5 * (once * ((1 << 63) // (2 * once))) > 1 << 63
 
 
+def test_missing_records_are_in_no_bin():
+    """Tables over all bins count NaN as well, which has bins beyond infinity."""
+    counts, rests = (np.zeros(profiles.BINS, dtype=np.int64) for _ in range(2))
+    bins = np.array([1.0, math.inf, math.nan, -math.nan]).view(np.int64) >> 48 & (profiles.BINS - 1)
+    counts[bins] = 1, 2, 4, 8
+    found = profiles.Profile.of(counts, rests)
+    assert (found.records, found.bins.tolist()) == (3, sorted(bins[:2].tolist()))
+
+
 @pytest.mark.parametrize("few", [0, 3, 1 << 12])
 def test_few_records_need_no_tables(reference, comparable, monkeypatch, query, records, few):
     """They wait, then they go to the tables; or are counted by themselves."""

@@ -155,7 +155,7 @@ def test_ids_of_other_types(session):
     schema = "d decimal(30,2), day date, t boolean, half double, b binary, s string, x double"
     frame = session.createDataFrame(cells, schema)
     frame = frame.withColumn("s", fn.expr("s COLLATE utf8_lcase"))
-    for person in (["d", "day", "t"], ["half"], ["b", "s"]):
+    for person in (["d", "day", "t"], ["half"], ["b", "s"], ["s"]):
         engine = open_table(frame, "x", person=person)
         means = [doubles.tolist() for doubles in engine.view(PersonMean()).answer(EVERYBODY)]
         assert means == [np.array([2.0, 4.5]).view(np.int64).tolist(), [1, 1]], person

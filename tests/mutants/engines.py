@@ -46,7 +46,7 @@ ENGINES: tuple[Mutant, ...] = (
         file="engines/kernels/profile.py",
         old="bins = bins[bins % _SIDE <= _INFINITE]",
         new="",
-        tests=(BORDERS,),
+        tests=(f"{KERNEL}::test_missing_records_are_in_no_bin",),
     ),
     Mutant(
         name="memory-rounds-half-even",
@@ -388,7 +388,9 @@ ENGINES: tuple[Mutant, ...] = (
         file="engines/kernels/tournament.py",
         old="divisor = max(4 * self.kept, 3 * query.size, 1)",
         new="divisor = max(4 * self.kept, 1)",
-        tests=(f"{ROWS}::test_one_row_moves_the_ball_mean_by_at_most_its_sensitivity",),
+        tests=(
+            f"{ROWS}::test_the_sensitivity_of_the_ball_is_tight_and_holds_where_the_count_crosses",
+        ),
     ),
     Mutant(
         name="tournament-counts-a-minority",

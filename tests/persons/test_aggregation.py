@@ -245,6 +245,9 @@ class TestIds:
     def test_columns_are_a_tuple(self):
         frame = pa.table({"a": ["x", "xy", None, "x"], "b": ["yz", "z", "z", None], "x": [1.0] * 4})
         assert engine(frame, ["a", "b"]).size == 2
+        # Four persons, of whom two are the same parts the other way round.
+        frame = pa.table({"a": ["x", "xy", "x", "xy"], "b": ["yz", "z", "z", "yz"], "x": [1.0] * 4})
+        assert engine(frame, ["a", "b"]).size == 4
 
     def test_times_dictionaries_and_decimals(self):
         days = pa.array([1, 2, 2, None], pa.date32())
