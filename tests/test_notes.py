@@ -13,10 +13,12 @@ import tametail as tt
 from tametail import cli, notes
 from tametail.cli.words import in_options
 from tametail.errors import ParameterError
-from tametail.means import MEAN, MEAN_AS_SEEN, WINSORISED
+from tametail.explain import covers
+from tametail.means import MEAN, MEAN_AS_SEEN, WINSORISED, Estimate, Interval
 from tametail.notes import Note
 from tametail.report.document import result_parts
 from tametail.report.export import csv_text
+from tametail.run import _said_without_ends
 
 
 def codes(release):
@@ -255,6 +257,53 @@ def test_tables_of_groups_say_what_each_interval_is_for():
         assert f"<td>{row.interval_for}</td>" in "".join(result_parts(release))
     bare = tt.mean(table, "paid", by="state", keys=["CA", "NY"], epsilon=1, confidence=None)
     assert "interval for" not in bare._repr_html_()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"n": 12_000},
+        {"n": 100_000},
+        {"n": 12_000, "tail": tt.Moment(2, 3.0)},
+        {"n": 12_000, "within": (0, math.inf)},
+    ],
+    ids=["n", "larger n", "Moment", "within"],
+)
+def test_an_interval_without_an_end_comes_with_a_warning(said):
+    """A plan for many records that met few: once no ends, no note, and reliable."""
+    plan = tt.plan(epsilon=1, **said)
+    found = [tt.mean(lognormal(200), plan=plan) for _ in range(40)]
+    endless = [one for one in found if math.isinf(one.low) or math.isinf(one.high)]
+    assert any("no-ends" in codes(one) for one in endless)
+    for release in endless:
+        assert warned(release)
+        assert not release.reliable
+        assert tt.replay(release.plan, release.answers) == release
+
+
+@pytest.mark.parametrize(
+    ("ends", "own", "due"),
+    [
+        ((-math.inf, math.inf), (), True),
+        ((0.0, math.inf), (notes.CLAMPED,), True),
+        ((-math.inf, math.inf), (notes.NOTHING_SEEN,), False),
+        ((0.0, 1.0), (), False),
+    ],
+)
+def test_the_rule_on_ends(ends, own, due):
+    interval = Interval(*ends, MEAN, True, {}, 0.95)
+    found = _said_without_ends(Estimate(0.5, (interval,), notes=own)).notes
+    assert found == (*own, *[notes.NO_ENDS] * due)
+    assert _said_without_ends(Estimate(0.5, (), notes=own)).notes == own
+
+
+def test_no_assumption_is_named_where_an_interval_has_no_ends():
+    release = tt.mean([7.0] * 2_000, epsilon=1)
+    (interval,) = release.intervals
+    assert covers(interval) == "for the mean, which nothing that was assumed or seen bounds"
+    assert covers(interval) in "".join(result_parts(release))
+    held = tt.mean(lognormal(20_000), epsilon=1, tail=tt.Moment(2, 3.0))
+    assert covers(held.intervals[0]) == "for the mean, if what was assumed holds"
 
 
 def test_a_note_is_a_warning_or_a_remark():

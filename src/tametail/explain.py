@@ -135,7 +135,9 @@ def ends_of(interval: Interval, row: Mean) -> str:
 def covers(interval: Interval) -> str:
     """Say what an interval is for."""
     if interval.describes == MEAN:
-        return "for the mean, if what was assumed of the records holds"
+        if interval.low == -math.inf and interval.high == math.inf:
+            return "for the mean, which nothing that was assumed or seen bounds"
+        return "for the mean, if what was assumed holds"
     if interval.describes == WINSORISED:
         return "for the mean of clipped records; what lies beyond is not bounded"
     return f"for the {interval.describes}"

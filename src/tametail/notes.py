@@ -95,6 +95,13 @@ LOST: Final = Note(
     "answer may say little about their mean",
 )
 
+NO_ENDS: Final = Note(
+    "warning",
+    "no-ends",
+    "the interval has no end on at least one side: how far off the answer is, is not known. More "
+    "records or more budget help, and so does within= with two ends",
+)
+
 DOUBTFUL: Final = Note(
     "warning",
     "doubtful",

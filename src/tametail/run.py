@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from tametail.errors import InternalError
 from tametail.means import CellCounts, Estimate, Mean
 from tametail.methods import REGISTRY
 from tametail.methods.cells import count_margin
+from tametail.notes import NO_ENDS
 from tametail.planning import COUNT, Plan
 from tametail.privacy.budget import Guarantee, fits
 from tametail.queries.rows import Rows
@@ -78,9 +80,19 @@ def _told_apart(column: Column, estimate: Estimate) -> Estimate:
     return estimate if column.tail is not None else estimate.told_apart(column.possible)
 
 
+def _said_without_ends(estimate: Estimate) -> Estimate:
+    """Return the estimate; an interval without an end comes with a warning, whoever made it."""
+    first = estimate.intervals[0] if estimate.intervals else None
+    ends = first is None or (math.isfinite(first.low) and math.isfinite(first.high))
+    if ends or any(note.kind == "warning" for note in estimate.notes):
+        return estimate
+    return replace(estimate, notes=(*estimate.notes, NO_ENDS))
+
+
 def _rows(plan: Plan, estimates: tuple[Estimate, ...]) -> tuple[Mean, ...]:
     """Return a row for each estimate."""
-    pairs = zip(_each_column(plan, estimates), estimates, strict=True)
+    said = map(_said_without_ends, estimates)
+    pairs = zip(_each_column(plan, estimates), said, strict=True)
     return tuple(Mean.of(column.name, one, column.measure) for column, one in pairs)
 
 
