@@ -13,7 +13,7 @@ import pytest
 import tametail as tt
 from tametail.cli import main
 from tametail.errors import ParameterError
-from tametail.report.document import read_report, report_text
+from tametail.report.document import changed_parts, read_report, report_text
 from tametail.report.words import number, sentence
 
 RECORDS = np.random.default_rng(5).lognormal(3, 1, 20_000)
@@ -146,15 +146,87 @@ def test_answers_are_printed_only_if_asked_for(paid, capsys):
         lambda record: record["answers"].pop(),
         lambda record: record["rows"][0].update(notes=[]),
         lambda record: record.update(epsilon=0.5),
+        lambda record: record.update(value=record["value"] * (1 + 1e-9)),
+        lambda record: record.update(low=0.0),
+        lambda record: record.update(guarantee="0.01-DP"),
+        lambda record: record.update(notes=[]),
+        lambda record: record.update(columns=["salary"]),
+        lambda record: record.update(confidence=0.99),
+        lambda record: record.pop("high"),
+        lambda record: record.update(more=1),
     ],
-    ids=["value", "interval", "answers", "notes", "guarantee"],
-)
+    ids=["value", "interval", "answers", "notes", "budget", "top value", "top low", "guarantee",
+         "top notes", "columns", "confidence", "left out", "put in"],
+)  # fmt: skip
 def test_a_release_that_was_changed_is_noticed(paid, capsys, change):
     record = tt.mean(RECORDS[:300], epsilon=0.1).to_dict()
     change(record)
     (paid / "release.json").write_text(json.dumps(record))
     assert main(["replay", "release.json"]) == 1
     assert capsys.readouterr().out.startswith("NOT consistent")
+
+
+def test_replay_names_what_differs_and_floats_may_differ_in_the_last_bits(paid, capsys):
+    record = tt.mean(RECORDS, epsilon=1).to_dict()
+    value = record["value"]
+    record["value"] = value * (1 + 1e-14)
+    (paid / "release.json").write_text(json.dumps(record))
+    assert main(["replay", "release.json"]) == 0
+    capsys.readouterr()
+    record |= {"value": 2 * value, "guarantee": "none"}
+    (paid / "release.json").write_text(json.dumps(record))
+    assert main(["replay", "release.json"]) == 1
+    assert capsys.readouterr().out == (
+        "NOT consistent: its own answers give something else for guarantee, value\n"
+    )
+
+
+@pytest.mark.parametrize("key", ["value", "low", "notes", "columns"])
+def test_a_release_whose_top_was_changed_is_not_read(key):
+    record = tt.mean(RECORDS, epsilon=1).to_dict()
+    record[key] = ["x"] if isinstance(record[key], list) else record[key] + 1.0
+    with pytest.raises(ParameterError, match=f"its {key} is not what its rows say"):
+        tt.Release.from_json(json.dumps(record))
+
+
+@pytest.mark.parametrize("kind", RELEASES)
+def test_the_page_of_a_release_that_was_read_is_the_same(kind):
+    page = report_text(RELEASES[kind]())
+    again = tt.Release.from_json(read_report(page))
+    assert changed_parts(page, again) == []
+    assert changed_parts(page.replace("\n", "\r\n"), again) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where"),
+    [
+        ('<p class="lead">The mean', '<p class="lead">Our mean', "top of the page"),
+        ("<td>", "<td>9", "Result"),
+        ("epsilon = 1", "epsilon = 0.1", "What was spent"),
+        ("<h2>Method</h2>", "<h2>Methods</h2>", "Method, a part that is not ours"),
+        ("</style>", "td { display: none }</style>", "top of the page"),
+        ('x1="', 'x1="9', "top of the page"),
+        ("</main>", "<p>Approved</p></main>", "Check it"),
+    ],
+)
+def test_a_page_around_a_release_that_was_changed_is_noticed(paid, capsys, old, new, where):
+    tt.mean(FRAME, "paid", epsilon=1).report("report.html")
+    head, mark, data = (paid / "report.html").read_text().partition('<script type="application')
+    assert old in head
+    (paid / "report.html").write_text(head.replace(old, new) + mark + data)
+    assert main(["replay", "report.html"]) == 1
+    first, second = capsys.readouterr().out.splitlines()
+    assert first.startswith("consistent: ")
+    assert second.startswith("CHANGED: ")
+    assert where in second
+
+
+def test_a_second_release_in_a_page_is_noticed(paid, capsys):
+    tt.mean(FRAME, "paid", epsilon=1).report("report.html")
+    page = (paid / "report.html").read_text()
+    block = page[page.index("<script") : page.index("</body>")]
+    (paid / "report.html").write_text(page.replace("</body>", block + "</body>"))
+    assert main(["replay", "report.html"]) == 1
 
 
 def test_a_ledger_shows_that_a_release_was_issued(paid, capsys):

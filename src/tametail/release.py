@@ -11,7 +11,7 @@ import math
 import os
 from collections.abc import Iterator
 from dataclasses import FrozenInstanceError, dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -313,7 +313,7 @@ class Release:
 
     def _content(self) -> Json:
         """Return what follows from plan and answers: all but when and under which name."""
-        return {key: cell for key, cell in self.to_dict().items() if key not in _NAMES}
+        return {key: cell for key, cell in self.to_dict().items() if key not in NAMES}
 
     def __repr__(self) -> str:
         return f"<Release: {explain.brief(self)}>"
@@ -362,10 +362,14 @@ class Release:
 
     @classmethod
     def from_dict(cls, record: Json) -> Release:
-        """Undo :meth:`to_dict`: stored fields are read, and nothing is derived."""
+        """Undo :meth:`to_dict`: stored fields are read, and nothing is derived.
+
+        What is told twice, at the top and in the rows, must be the same: it is refused otherwise.
+        """
         if not isinstance(record, dict) or record.get("format") != FORMAT:
-            raise ParameterError(_REFUSAL)
+            raise ParameterError(REFUSAL)
         try:
+            _check_top(record, record["rows"], record["remarks"])
             return cls(
                 means=tuple(map(Mean.from_dict, record["rows"])),
                 guarantee=Guarantee(
@@ -384,12 +388,12 @@ class Release:
         except TametailError:
             raise
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
-            raise not_as_written(_REFUSAL, error) from None
+            raise not_as_written(REFUSAL, error) from None
 
     @classmethod
     def from_json(cls, text: str) -> Release:
         """Undo :meth:`to_json`."""
-        return cls.from_dict(read_json(text, _REFUSAL))
+        return cls.from_dict(read_json(text, REFUSAL))
 
     def to_frame(self) -> object:
         """Return the rows as a frame: of the caller's kind, else whichever is installed.
@@ -425,7 +429,7 @@ class Release:
 
         It has the sentence, the table, the pictures, what was assumed and spent, how to cite it,
         and the release itself: ``tametail replay FILE`` checks that all of it follows from the
-        noisy answers.
+        noisy answers, and that the page says what the release does.
 
         >>> import tempfile, tametail as tt
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -440,9 +444,66 @@ class Release:
 _TOP = ("value", "low", "high", "parts", "intervals", "clip", "assumption_doubtful", "used")
 
 #: What names a release and says when it was made.
-_NAMES = ("ledger", "issued")
+NAMES = ("ledger", "issued")
 
-_REFUSAL = "this is not a release: write what Release.to_json() or Release.to_dict() gave."
+#: Keys at the top that only repeat what the rows, the remarks and the guarantee say.
+DERIVED = (*_TOP, "interval_for", "confidence", "guarantee", "columns", "notes")
+
+#: What is said of a text that is none.
+REFUSAL = "this is not a release: write what Release.to_json() or Release.to_dict() gave."
+
+
+def _check_top(
+    record: dict[str, object], rows: list[dict[str, object]], remarks: list[object]
+) -> None:
+    """Refuse a record whose top says something else than its rows; nothing is read again."""
+    told = {key: [row[key] for row in rows] for key in _TOP if all(key in row for row in rows)}
+    top: dict[str, object] = {
+        key: cells[0] if len(cells) == 1 else cells for key, cells in told.items()
+    }
+    top["columns"] = [row["column"] for row in rows]
+    own = (cast("list[object]", row.get("notes", [])) for row in rows)
+    every = [*remarks, *(note for notes in own for note in notes)]
+    top["notes"] = list({json.dumps(note, sort_keys=True): note for note in every}.values())
+    for key, cells in top.items():
+        if key in record and not same_cells(record[key], cells):
+            raise ParameterError(
+                f"this release was changed: its {key} is not what its rows say. Write what "
+                "Release.to_json() gave."
+            )
+
+
+def same_cells(one: object, other: object) -> bool:
+    """Say whether plain values are the same; floats to a relative 1e-12, as decision 0006 says.
+
+    >>> same_cells({"low": [1.0, "inf"]}, {"low": (1.0 + 1e-15, "inf")}), same_cells(1, True)
+    (True, False)
+    """
+    return not differing(one, other)
+
+
+def differing(one: object, other: object, path: str = "") -> list[str]:
+    """Return where plain values differ, by the names of their keys.
+
+    >>> differing({"low": 1.0, "rows": [{"value": 2}]}, {"high": 1.0, "rows": [{"value": 3}]})
+    ['high', 'low', 'rows[0].value']
+    """
+    if isinstance(one, dict) and isinstance(other, dict):
+        found = [
+            differing(one[key], other[key], f"{path}.{key}" if path else key)
+            if key in one and key in other
+            else [f"{path}.{key}" if path else key]
+            for key in sorted({*one, *other})
+        ]
+        return [place for places in found for place in places]
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple) and len(one) == len(other):
+        pairs = enumerate(zip(one, other, strict=True))
+        return [place for i, (a, b) in pairs for place in differing(a, b, f"{path}[{i}]")]
+    if isinstance(one, float) and isinstance(other, float):
+        return [] if math.isclose(one, other, rel_tol=1e-12) else [path]
+    numbers = isinstance(one, int | float) and isinstance(other, int | float)
+    alike = type(one) is type(other) or (numbers and bool not in (type(one), type(other)))
+    return [] if alike and one == other else [path]
 
 
 def _ends(ends: list[float | None]) -> float | Floats | None:

@@ -6,12 +6,17 @@ from importlib.metadata import version
 
 import click
 
+from tametail._json import read_json
+from tametail._shown import printable
 from tametail.api import replay
 from tametail.cli.request import text_of
 from tametail.errors import ParameterError, TametailError
 from tametail.ledger.commands import ledger_option, open_ledger
-from tametail.release import Release
-from tametail.report.document import read_report
+from tametail.release import DERIVED, NAMES, REFUSAL, Release, differing
+from tametail.report.document import changed_parts, read_report
+
+#: So many places are named at most.
+_MOST = 6
 
 
 @click.command("replay")
@@ -21,15 +26,20 @@ def replay_command(file: str, place: str | None) -> int:
     """Check a published release: FILE is a report, or what `mean --json --answers` printed.
 
     Everything that it says is computed again from its plan and its noisy answers; no data are
-    needed. With a ledger, also whether it was issued. The exit code is 1 if something is off.
+    needed. The text and the pictures of a report are written again and compared. With a ledger,
+    also whether it was issued. The exit code is 1 if something is off.
     """
     text = text_of(file, "FILE")
-    release = Release.from_json(read_report(text) or text)
+    inside = read_report(text)
+    record = read_json(inside or text, REFUSAL)
+    release = Release.from_dict({key: record[key] for key in record if key not in DERIVED})
     if not release.answers:
         raise ParameterError(
             "the release holds no answers: write tametail mean ... --json --answers, or --report."
         )
-    found = [_follows(release)]
+    found = [_follows(release, record)]
+    if inside is not None:
+        found.append(_is_page_of(release, text))
     if place is not None:
         found.append(_was_issued(release, place))
     for _, words in found:
@@ -37,7 +47,8 @@ def replay_command(file: str, place: str | None) -> int:
     return 0 if all(right for right, _ in found) else 1
 
 
-def _follows(release: Release) -> tuple[bool, str]:
+def _follows(release: Release, record: dict[str, object]) -> tuple[bool, str]:
+    """Compare all that a file says, the names and the date apart, with what its answers give."""
     made_by = "" if release.issued is None else release.issued.version
     if made_by and made_by != version("tametail"):
         raise ParameterError(
@@ -45,12 +56,27 @@ def _follows(release: Release) -> tuple[bool, str]:
             f"the same version replays it; write pip install tametail=={made_by}."
         )
     try:
-        same = replay(release.plan, release.answers) == release
+        again = replay(release.plan, release.answers).to_dict()
     except TametailError:
-        same = False
-    if same:
+        return False, "NOT consistent: its answers are not those of its plan"
+    said = {key: record[key] for key in record if key not in NAMES}
+    off = differing(said, {key: again[key] for key in again if key not in NAMES})
+    if not off:
         return True, "consistent: every number follows from the plan and the noisy answers"
-    return False, "NOT consistent: it says something that its own answers do not"
+    more = f" and {len(off) - _MOST} more" if len(off) > _MOST else ""
+    named = printable(", ".join(off[:_MOST]))
+    return False, f"NOT consistent: its own answers give something else for {named}{more}"
+
+
+def _is_page_of(release: Release, page: str) -> tuple[bool, str]:
+    """Compare what a reader sees with the page that the release inside gives."""
+    off = changed_parts(page, release)
+    if not off:
+        return True, "unchanged: the page is the one that this release gives"
+    return (
+        False,
+        f"CHANGED: the page says something else than the release inside it: {', '.join(off)}",
+    )
 
 
 def _was_issued(release: Release, place: str) -> tuple[bool, str]:
