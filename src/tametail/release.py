@@ -116,7 +116,12 @@ class Release:
 
     def __getitem__(self, key: object) -> Mean:
         if self.groups is not None:
-            return row_of_group(self.means, key)
+            try:
+                return row_of_group(self.means, key)
+            except KeyError:
+                labels = list(dict.fromkeys(row.group for row in self.means))
+            few = f"{', '.join(map(repr, labels[:_FEW]))}{', ...' * (len(labels) > _FEW)}"
+            raise KeyError(f"there is no one row {shown(key)}: the groups are {few}. {_HOW_ROWS}")
         if isinstance(key, int):
             return self.means[key]
         for row in self.means:
@@ -154,7 +159,8 @@ class Release:
             describes=" and ".join(sorted(names)),
             proved=first.intervals[0].proved and second.intervals[0].proved,
             parts={"value": first.value - second.value},
-            confidence=confidence if together else max(2 * confidence - 1, 0.0),
+            # 2 * 0.95 - 1 is a bit below 0.9, which is what was meant
+            confidence=confidence if together else max(round(2 * confidence - 1, 12), 0.0),
         )
 
     @property
@@ -289,10 +295,19 @@ class Release:
     def __float__(self) -> float:
         if len(self) != 1:
             raise TypeError(
-                f"a release of {len(self)} means is no number: write release.value, or "
-                f"float(release[{self.means[0].column!r}])."
+                f"a release of {len(self)} means is no number: write release.value"
+                + (f", or float(release[{self._first_key()!r}])." if self.means else ".")
             )
         return self.means[0].value
+
+    def _first_key(self) -> object:
+        """Return what finds the first row."""
+        row = self.means[0]
+        if self.groups is None:
+            return row.column
+        cells = row.group if isinstance(row.group, tuple) else (row.group,)
+        key = (*cells, row.column) if self.plan.dim > 1 else cells
+        return key[0] if len(key) == 1 else key
 
     def __array__(
         self, dtype: npt.DTypeLike | None = None, copy: bool | None = None
@@ -442,6 +457,14 @@ class Release:
 
 #: What stands at the top of the plain values: a number for one row, a list for more.
 _TOP = ("value", "low", "high", "parts", "intervals", "clip", "assumption_doubtful", "used")
+
+#: So many groups are named in a message.
+_FEW = 8
+
+_HOW_ROWS = (
+    "Write release[group], or release[group, column] if there are several columns; rows by "
+    "position are in release.means."
+)
 
 #: What names a release and says when it was made.
 NAMES = ("ledger", "issued")

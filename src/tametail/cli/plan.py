@@ -10,6 +10,7 @@ import click
 from tametail._json import Json
 from tametail.api import epsilon_for, sample_size
 from tametail.cli.request import plan_of, request_options, tail_of
+from tametail.cli.words import in_options
 from tametail.errors import ParameterError
 from tametail.means import plain
 from tametail.planning import Plan
@@ -68,7 +69,7 @@ def plan_command(
     for words, size in (("An error", error), ("A relative error", relative_error)):
         if size is not None:
             click.echo(f"{words} of {size:g} needs n = {planned.n:,} and {planned.budget}.")
-    click.echo(planned)
+    click.echo(in_options(str(planned)))
 
 
 def _answer(error: float | None, relative_error: float | None, **request: Any) -> Json:

@@ -116,8 +116,16 @@ _REQUEST = (
     ),
     click.option("--rows", type=int, help="With --person and -n persons: a guess of the records."),
     click.option("--by", multiple=True, help="A mean for each value of this column. Repeatable."),
-    click.option("--keys", metavar="A,B,...", help="The groups, which must be public."),
-    click.option("--keys-file", metavar="FILE", help="The same, one in a line; tabs part cells."),
+    click.option(
+        "--keys",
+        metavar="A,B,...",
+        help="The groups, which must be public. Blanks around a key are left out.",
+    ),
+    click.option(
+        "--keys-file",
+        metavar="FILE",
+        help="The same, one in a line, exactly as it stands there; tabs part cells.",
+    ),
     click.option("--other", metavar="NAME", help="One more group, for all rows of no other."),
 )
 
@@ -153,7 +161,10 @@ def groups_of(
     """
     if keys is not None and keys_file is not None:
         raise click.UsageError("--keys and --keys-file are given together: leave one of them out.")
-    found: list[str] | None = None if keys is None else keys.split(",")
+    found: list[str] | None = None
+    if keys is not None:  # blanks around a cell are how people write lists
+        parts = (key.split("\t") for key in keys.split(","))
+        found = ["\t".join(cell.strip(" ") for cell in key) for key in parts]
     if keys_file is not None:
         found = [line for line in text_of(keys_file, "--keys-file").splitlines() if line]
     rows: list[str] | list[tuple[str, ...]] | None = found

@@ -16,8 +16,8 @@ from typing import Final
 _OPTIONS: Final = (
     "epsilon", "delta", "rho", "within", "unit", "missing", "confidence", "target", "common",
     "person", "each", "rows", "where", "by", "keys", "other", "plan", "dataset", "release_id",
-    "column", "table", "ledger", "error", "dim", "decimal", "thousands", "currency", "accounting",
-    "percent", "delimiter", "header", "encoding", "format",
+    "column", "table", "ledger", "error", "relative_error", "dim", "decimal",
+    "thousands", "currency", "accounting", "percent", "delimiter", "header", "encoding", "format",
 )  # fmt: skip
 
 _TEXT: Final = r"'[^']*'|\"[^\"]*\"|\.\.\.|True|False|None"
@@ -33,6 +33,13 @@ _ELSEWHERE: Final = (
     ("; rows in a list are passed as an array", ""),
     ("Bounded(low, high)", "--bounds LOW:HIGH"),
     ("Moment(k, scale)", "--moment K:SCALE"),
+    ("Bounded(0, None)", "--bounds 0:"),
+    ("raise_budget()", "raise its budget with tametail ledger raise"),
+)
+
+#: How a data set is made: its name, as a text of Python.
+_CREATE: Final = re.compile(
+    r"ledger\.create\((?P<name>'[^']*'|\"[^\"]*\"|\w+), budget=\.\.\.[^()]*\)"
 )
 
 
@@ -43,10 +50,19 @@ def in_options(message: str) -> str:
     "no column is chosen: write --column NAME, one of ['a', 'b']."
     >>> in_options("write tail=Moment(2, 1000) or parse=Parse(header=False, thousands=',').")
     'write --moment 2:1000 or --no-header --thousands ,.'
+    >>> in_options("write tail=Moment(2, scale) or tail=Bounded(low, high); within= helps.")
+    'write --moment 2:SCALE or --bounds LOW:HIGH; --within helps.'
     """
+    message = _CREATE.sub(lambda found: _create(found["name"]), message)
+    message = _ARGUMENT.sub(lambda found: _option(found["call"], found["value"]), message)
     for python, shell in _ELSEWHERE:
         message = message.replace(python, shell)
-    return _ARGUMENT.sub(lambda found: _option(found["call"], found["value"]), message)
+    return message
+
+
+def _create(name: str) -> str:
+    named = shlex.quote(name[1:-1]) if name[0] in "'\"" else "NAME"
+    return f"tametail ledger create {named} --epsilon 3"
 
 
 def _option(name: str, value: str | None) -> str:
@@ -76,7 +92,8 @@ def _tail(value: str | None) -> str:
     numbers = [part.strip() for part in (value or "")[:-1].partition("(")[2].split(",")]
     if value is None or len(numbers) != 2:
         return "--moment or --bounds"
-    return f"--{'moment' if value.startswith('Moment') else 'bounds'} {':'.join(numbers)}"
+    ends = ["" if part == "None" else part.upper() if part.isalpha() else part for part in numbers]
+    return f"--{'moment' if value.startswith('Moment') else 'bounds'} {':'.join(ends)}"
 
 
 def _written(value: str) -> str:

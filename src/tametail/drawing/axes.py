@@ -6,7 +6,8 @@ import io
 from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
-from tametail.errors import MissingExtraError
+from tametail._shown import shown
+from tametail.errors import MissingExtraError, ParameterError
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,6 +16,11 @@ if TYPE_CHECKING:
 
 def new_axes(ax: Axes | None, height: float) -> Axes:
     """Return the caller's axes, or new ones in a figure of their own."""
+    if ax is not None and not hasattr(ax, "set_xlabel"):
+        raise ParameterError(
+            f"ax={shown(ax)} is no axes of matplotlib: write plot(ax), or "
+            "plot().figure.savefig('picture.png') for a file."
+        )
     if ax is not None:
         return ax
     try:

@@ -58,6 +58,9 @@ _ADVICE = (
     "pass a list or an array of numbers, a frame and a column, or the path of a file and a column."
 )
 
+#: Libraries whose frames can be grouped.
+_LIBRARIES = ("pandas", "polars", "pyarrow", "narwhals", "pyspark")
+
 #: One name, several, or none.
 Columns = str | int | Sequence[str | int] | None
 Person = str | Sequence[str] | None
@@ -107,6 +110,7 @@ def open_table(
     >>> open_table([1.0, 2.5, None]).size, open_table(np.array([[1, 2], [3, 4]])).columns
     (3, ('0', '1'))
     """
+    _refuse_grouped(data)
     names = _names(columns)
     if is_database(data, table):
         from tametail.engines.sql.opening import Wish, open_database
@@ -125,6 +129,17 @@ def open_table(
         if width is not None:
             return _local(from_rows(data, width), progress, lines)
     return _local(_table(data, names, parse), progress, lines)
+
+
+def _refuse_grouped(data: object) -> None:
+    """Refuse what a frame's own groupby gives: its items are groups, and no records."""
+    kind = type(data)
+    library = kind.__module__.partition(".")[0] in _LIBRARIES
+    if library and (kind.__name__.endswith("GroupBy") or kind.__name__ == "GroupedData"):
+        raise ParameterError(
+            f"data of type {kind.__name__} are groups, not records: pass the frame itself, and "
+            "write mean(frame, 'charge', by='state', ...)."
+        )
 
 
 def _local(table: Table, progress: Progress | None, lines: HalfLines | None) -> Engine:
@@ -217,6 +232,7 @@ def open_groups(
 
     Public ``keys`` that the declared types of these columns cannot hold are refused.
     """
+    _refuse_grouped(data)
     names = _names(columns)
     if is_database(data, table):
         from tametail.engines.sql.opening import Wish, open_database

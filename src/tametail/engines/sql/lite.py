@@ -1,4 +1,8 @@
-"""SQLite, which is streamed: its cells have types of their own, whatever a column declares."""
+"""SQLite, which is streamed: its cells have types of their own, whatever a column declares.
+
+Of what is declared only text matters: such a column holds no numbers, unless a caller says how they
+are written in it.
+"""
 
 from __future__ import annotations
 
@@ -52,9 +56,11 @@ class SqliteSession(Session):
             raise no_table(table, [one for (one,) in there], self.shown)
         self.source = SQLITE.identifier(schema, name)
         columns = self.rows(
-            f"SELECT name FROM pragma_table_info({SQLITE.text(name)}, {SQLITE.text(schema)})"
+            f"SELECT name, type FROM pragma_table_info({SQLITE.text(name)}, {SQLITE.text(schema)})"
         )
-        self.columns: dict[str, Declared] = dict.fromkeys((column for (column,) in columns), None)
+        self.columns: dict[str, Declared] = {
+            column: "text" if is_text(kind) else None for column, kind in columns
+        }
         files = {row[1]: row[2] for row in self.rows("PRAGMA database_list")}
         path = files.get(schema)
         self.locator = table_of(os.path.realpath(path), name) if path else None
@@ -94,6 +100,16 @@ class SqliteSession(Session):
             f"{self.shown} cannot be read as SQLite: check the path, that nobody writes to it, and "
             "that the table can be read in full."
         )
+
+
+def is_text(declared: str | None) -> bool:
+    """Say whether a column is declared as text, by SQLite's own rule for names of types.
+
+    >>> is_text("TEXT"), is_text("varchar(20)"), is_text("CHARINT"), is_text("REAL"), is_text("")
+    (True, True, False, False, False)
+    """
+    name = (declared or "").upper()
+    return "INT" not in name and any(part in name for part in ("CHAR", "CLOB", "TEXT"))
 
 
 def _decoded(text: bytes) -> str:

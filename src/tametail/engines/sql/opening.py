@@ -18,7 +18,7 @@ from tametail.engines.sql.column import SqlColumn
 from tametail.engines.sql.groups import SqlGroups
 from tametail.engines.sql.lite import SqliteSession
 from tametail.engines.sql.persons import SqlPersons
-from tametail.engines.sql.records import Asked
+from tametail.engines.sql.records import Asked, check_not_text
 from tametail.engines.sql.sessions import Session
 from tametail.engines.sql.stream import ObjectSource, SqlSource, StreamTable
 from tametail.engines.sql.table import SqlTable, StreamedGroups, StreamedPersons
@@ -105,6 +105,8 @@ def _engine(session: Session, wish: Wish) -> DatabaseEngine:
     source: Source
     if isinstance(session, SqliteSession):
         source, asked = ObjectSource(session, wish.parse), None
+        for name in columns if wish.parse is None else ():
+            check_not_text(name, session.columns.get(name))
     else:
         source = SqlSource(session, wish.parse)
         asked = Asked(session, columns, wish.where, wish.parse)

@@ -91,8 +91,8 @@ class Asked:
             for name in expression.columns:
                 _check_type(pick_column(names, name), session.columns[name])
         for value in self.values:
-            if value.is_name and session.columns[value.columns[0]] == "text" and parse is None:
-                check_arrow_type(value.columns[0], pa.string())
+            if value.is_name and parse is None:
+                check_not_text(value.columns[0], session.columns[value.columns[0]])
 
     @property
     def is_computable(self) -> bool:
@@ -162,6 +162,12 @@ def _value(names: Sequence[str], text: str) -> Expression:
     if text in names or not any(sign in text for sign in "+-*/`"):
         return Expression(Name(pick_column(names, text)))
     return Expression.parse_value(text)
+
+
+def check_not_text(name: str, declared: Declared) -> None:
+    """Refuse a column that is declared as text, in the words that frames have for it."""
+    if declared == "text":
+        check_arrow_type(name, pa.string())
 
 
 def _check_type(name: str, kind: Declared) -> None:
