@@ -194,6 +194,15 @@ def test_infinities_are_said_in_every_table(said):
         assert (row.low, row.high) == (-math.inf, math.inf)
 
 
+def test_where_persons_are_added_up_the_end_is_nearer_and_the_note_says_so():
+    frame = pd.DataFrame({"x": [1e33] * 4_000, "who": np.arange(4_000) // 2})
+    (row,) = tt.mean(frame, "x", person="who", epsilon=2)
+    assert notes.BEYOND_RANGE_OF_VALUES in row.notes
+    assert "1e30" in notes.BEYOND_RANGE_OF_VALUES.text
+    assert notes.BEYOND_RANGE not in row.notes
+    assert notes.BEYOND_RANGE in tt.mean([math.inf] * 1_000, epsilon=1).notes
+
+
 def test_numbers_that_are_told_apart_are_not_infinite():
     release = tt.mean([1e30, 2e30] * 2_000, epsilon=1)
     assert "beyond-range" not in codes(release[0])

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tametail._json import Json
 from tametail._validate import probability
 from tametail.keys import Cell, Key, Label
-from tametail.notes import BEYOND_RANGE, Note, few_numbers
+from tametail.notes import BEYOND_RANGE, BEYOND_RANGE_OF_VALUES, Note, few_numbers
 from tametail.shape import Shape
 
 Parts = dict[str, float | None] | None
@@ -59,11 +59,28 @@ class Interval:
 def cut(interval: Interval, possible: tuple[float, float]) -> Interval:
     """Cut an interval to where the mean can be, unless nothing would be left of it.
 
+    What contradicts a ``within`` is shown as it is.
+
     >>> cut(Interval(-1.0, 3.0, MEAN, True, {}), (0.0, math.inf)).low
     0.0
     """
     low, high = max(interval.low, possible[0]), min(interval.high, possible[1])
     return replace(interval, low=low, high=high) if low < high else interval
+
+
+def confined(interval: Interval, possible: tuple[float, float]) -> Interval:
+    """Cut an interval to where the mean must be; if nothing would be left, that is all it says.
+
+    For records that were clipped there: what lies beyond is noise.
+
+    >>> confined(Interval(-3.0, -1.0, WINSORISED, False, {"privacy": 1.0}), (0.0, math.inf))
+    Interval(low=0.0, high=inf, describes='mean', proved=True, parts={'privacy': None}, \
+confidence=0.0)
+    """
+    low, high = max(interval.low, possible[0]), min(interval.high, possible[1])
+    if low < high or (low, high) == (interval.low, interval.high):
+        return replace(interval, low=low, high=high)
+    return Interval(*possible, MEAN, True, dict.fromkeys(interval.parts), interval.confidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +90,17 @@ class Shrunk:
     value: float
     low: float | None
     high: float | None
+
+    def inside(self, ends: tuple[float, float]) -> Shrunk:
+        """Return the same, cut to where the mean can be.
+
+        >>> Shrunk(0.5, -1.0, 2.0).inside((0.0, math.inf))
+        Shrunk(value=0.5, low=0.0, high=2.0)
+        """
+        value = min(max(self.value, ends[0]), ends[1])
+        if self.low is None or self.high is None:
+            return Shrunk(value, self.low, self.high)
+        return Shrunk(value, max(self.low, ends[0]), min(self.high, ends[1]))
 
 
 class CellCounts(NamedTuple):
@@ -136,9 +164,12 @@ class Estimate:
         clip = self.clip
         if clip is not None:
             clip = min(max(clip[0], low), high), min(max(clip[1], low), high)
-        intervals = tuple(cut(one, ends) for one in self.intervals)
+        intervals = tuple(confined(one, ends) for one in self.intervals)
+        shrunk = None if self.shrunk is None else self.shrunk.inside(ends)
         doubtful = self.assumption_doubtful or None
-        return replace(self, clip=clip, intervals=intervals, assumption_doubtful=doubtful)
+        return replace(
+            self, clip=clip, intervals=intervals, assumption_doubtful=doubtful, shrunk=shrunk
+        )
 
     def told_apart(self, possible: tuple[float, float]) -> Estimate:
         """Return the estimate; if records lie where distances are not told apart, it says so.
@@ -146,14 +177,16 @@ class Estimate:
         Octave counts end at 2^127, and what lies beyond counts there: infinities above all. A clip
         point or a value of that size says where the counts end, not where the records are.
         """
-        told = FARTHEST_VALUE if self.clip is None else FARTHEST_CLIP
+        told, note = FARTHEST_CLIP, BEYOND_RANGE
+        if self.clip is None:
+            told, note = FARTHEST_VALUE, BEYOND_RANGE_OF_VALUES
         if max(map(abs, (self.value, *(self.clip or ())))) < told:
             return self
         intervals = self.intervals
         if intervals:
             parts = dict.fromkeys(intervals[0].parts)
             intervals = (Interval(*possible, MEAN, True, parts, intervals[0].confidence),)
-        notes = (*self.notes, BEYOND_RANGE)
+        notes = (*self.notes, note)
         return replace(self, intervals=intervals, notes=notes, shape=None, shrunk=None)
 
     @property

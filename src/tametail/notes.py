@@ -88,6 +88,15 @@ BEYOND_RANGE: Final = Note(
     "than that",
 )
 
+#: The same without clip points, where a few records of 1e38 and all of 1e30 look alike.
+BEYOND_RANGE_OF_VALUES: Final = Note(
+    "warning",
+    "beyond-range",
+    "the answer is 1e30 or more in size, and cannot be told from that of a few records at 1e38 or "
+    "beyond, where numbers are no longer told apart; infinities, and whole numbers too large for a "
+    "double, are such. The mean is not known, and the answer says no more than that",
+)
+
 LOST: Final = Note(
     "warning",
     "lost",

@@ -7,6 +7,7 @@ import math
 from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyspark.sql import functions as fn
@@ -58,6 +59,16 @@ def test_half_lines_clip_every_record_and_nothing_that_is_missing(session):
         for index in (0, 1):
             found = theirs.column(index).answer(NODES)
             assert list(found) == list(ours.column(index).answer(NODES))
+
+
+@pytest.mark.parametrize("budget", [{"rho": 1}, {"epsilon": 1, "delta": 1e-6}], ids=str)
+def test_one_column_by_itself_tells_that_records_lie_beyond_a_bound(session, budget):
+    """Clipped first, no answer could tell: the warning was lost on Spark alone."""
+    memory = pd.DataFrame({"y": np.random.default_rng(2).normal(0, 1, 5_000)})
+    for data in (memory, session.createDataFrame(memory)):
+        release = tt.mean(data, "y", tail=tt.Bounded(0, None), **budget)
+        assert release.assumption_doubtful is True
+        assert "doubtful" in {note.code for note in release.notes}
 
 
 def hostile(size=1500, seed=3):

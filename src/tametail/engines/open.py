@@ -121,7 +121,7 @@ def open_table(
     if selects or (names is not None and _has_computed(data, names, parse)):
         return _open_selection(data, names, person, where, progress, parse, lines)
     if is_spark(data):
-        if lines is not None and names is not None:
+        if lines is not None and names is not None and len(names) > 1:  # one: its method clips it
             return _select_in_spark(data, names, None, None, parse, lines)
         return _open_spark(data, names, parse)
     if names is None and parse is None and isinstance(data, list | tuple):

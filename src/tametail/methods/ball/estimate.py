@@ -73,7 +73,7 @@ def vector_mean(plan: RowsPlan, ask: Ask) -> tuple[Estimate, ...]:
             total = steps.sum_query(plan, ball, level)
             answer = ask(total, weighing.final)
             measure = BallMeasure.of(total, weighing.final, plan.unit, answer, size, squares)
-        centres = measure.value
+        centres = np.clip(measure.value, *np.array(plan.possible).T)
     return conclude(plan, measure)
 
 

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tametail import notes
-from tametail.means import MEAN, WINSORISED, Estimate, Interval, cut
+from tametail.means import MEAN, WINSORISED, Estimate, Interval, confined
 from tametail.methods.cells import UNUSUAL
 from tametail.notes import Note
 from tametail.privacy.budget import Budget, Noise, noise_for
@@ -144,7 +144,7 @@ def conclude(plan: RowsPlan, measure: BallMeasure) -> tuple[Estimate, ...]:
     low, high = np.array(plan.possible).T
     value = np.clip(measure.value, low, high)
     widths = Widths.of(plan, measure)
-    held = widths.held_back(value)
+    held = widths.held_back(plan, value)
     found = [()] * plan.dim if plan.confidence is None else widths.intervals(plan, value, held)
     doubtful = [one or other for one, other in zip(held, widths.doubtful(plan), strict=True)]
     said = _notes(measure, value, held, doubtful)
@@ -224,7 +224,7 @@ class Widths:
                 describes = WINSORISED
             proved = describes == MEAN
             interval = Interval(low, high, describes, proved, self._parts(column, assumed))
-            found.append((interval if held[column] else cut(interval, possible),))
+            found.append((interval if held[column] else confined(interval, possible),))
         return found
 
     def _parts(self, column: int, assumed: bool) -> dict[str, float | None]:
@@ -236,13 +236,16 @@ class Widths:
         sizes = float(self.privacy[column]), float(self.sampling[column]), truncation, rounding
         return dict(zip(PARTS, sizes, strict=True))
 
-    def held_back(self, value: Floats) -> list[bool]:
+    def held_back(self, plan: RowsPlan, value: Floats) -> list[bool]:
         """Say for each column whether its mean lies where it cannot be, by more than errors.
 
         Clipping moves a mean towards its centre, which is where it can be: no bias explains that.
+        Beyond a half line there is noise alone: records were clipped to it.
         """
         beyond = np.abs(self.measure.value - value)
-        held: list[bool] = ((beyond > 0) & (beyond > self.reach - self.bias)).tolist()
+        low, high = np.array(plan.ends).T
+        by_noise = (value == low) | (value == high)
+        held: list[bool] = ((beyond > 0) & (beyond > self.reach - self.bias) & ~by_noise).tolist()
         return held
 
     def doubtful(self, plan: RowsPlan) -> list[bool | None]:

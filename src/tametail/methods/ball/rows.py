@@ -35,6 +35,8 @@ class RowsPlan:
     """How many records there may be, by a private count; n where that is public."""
     tails: tuple[Tail, ...]
     possible: tuple[Range, ...]
+    ends: tuple[Range, ...]
+    """Half lines to which records were clipped before; infinite where none was told."""
     missing: str
     confidence: float | None
     target: str
@@ -50,6 +52,7 @@ class RowsPlan:
             most=_most(plan),
             tails=plan.tails,
             possible=plan.possible,
+            ends=tuple(plan.request.half_lines or [(-math.inf, math.inf)] * plan.dim),
             missing=plan.missing,
             confidence=plan.confidence,
             target=plan.target,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tametail import notes
-from tametail.means import Estimate, Interval, cut
+from tametail.means import Estimate, Interval, confined, cut
 from tametail.methods.cells import UNUSUAL
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.calibrated import Error
@@ -33,7 +33,7 @@ def conclude(plan: Plan, clip: Clip, tails: Tails, total: Sum, squares: float) -
     if plan.confidence is not None:
         first, *rest = intervals_around(plan, value, clip, tails, total, squares)  # line 23
         first = first if held else cut(first, plan.possible)
-        found = (cut(one, plan.ends) for one in (first, *rest))
+        found = (confined(one, plan.ends) for one in (first, *rest))
         intervals = tuple(replace(one, confidence=plan.confidence) for one in found)
     off = abs(value - clip.centre)
     if plan.tail is not None and clip.sees:
