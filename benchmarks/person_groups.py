@@ -73,7 +73,7 @@ class Drawn(PersonGroups):
     def _totals(self) -> Any:
         persons, _, sums, counts = self.known
         totals = np.bincount(persons, sums, self._size), np.bincount(persons, counts, self._size)
-        return totals[0][:, None], totals[1][:, None].astype(np.int64)
+        return totals[0][:, None], totals[1][:, None].astype(np.int64), None
 
     def _pairs(self, column: int) -> Pairs:  # noqa: ARG002 - there is one column
         return self.known
