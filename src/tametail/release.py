@@ -200,7 +200,7 @@ class Release:
 
     @property
     def persons(self) -> float | Floats | None:
-        """The private number of persons, or of each row; None if not known (:class:`Mean`).
+        """The private number of persons, or of each row; None if not known (``Mean``).
 
         >>> import pandas, tametail as tt
         >>> who, paid = list(range(5_000)) * 3, [1.0, 3.0, 2.0] * 5_000
@@ -417,7 +417,7 @@ class Release:
         is for and what is to be said about it (notes). With groups: their keys, mean, low, high,
         count (of what the mean averages), total (their sum), interval_for and notes. With
         ``person=`` there are count, persons and total in every frame; of groups in which each
-        record counts it is not known how many persons they have (:class:`Mean`), hence None.
+        record counts it is not known how many persons they have (``Mean``), hence None.
         """
         return make_frame(self.cells(), self.library)
 
