@@ -62,6 +62,13 @@ EMPTY = Note(
     "no record of this group stands out of the noise: it may be empty, and its mean says nothing",
 )
 
+SCALED_DOWN = Note(
+    "remark",
+    "scaled-down",
+    "records of persons with much were scaled down; the first interval supposes that they lie in "
+    "all groups alike, and may miss the mean of a small group that has most of them",
+)
+
 
 def means_of_persons(plan: Plan, ask: Ask) -> tuple[Estimate, ...]:
     """Run the plan: choose keys if they are private, then estimate column by column."""
@@ -222,7 +229,7 @@ class _Column:
         return Estimate(
             value,
             intervals,
-            notes=() if is_seen else (EMPTY,),
+            notes=((SCALED_DOWN,) if intervals else ()) if is_seen else (EMPTY,),
             count=records,
             variance=error.deviation**2 + noise.variance + miscounted**2,
         )
@@ -243,8 +250,8 @@ class _Column:
     def _as_seen(self, own: Interval, lost: float) -> Interval:
         """Return the interval for the mean, if the lengths of vectors go on as seen.
 
-        What was scaled down moves the mean of all groups by at most ``lost``, to one side or the
-        other: lengths have no sign.
+        What was scaled down moves the mean of all groups together by about ``lost``, to one side
+        or the other: lengths have no sign, and do not tell of which groups they are.
         """
         low, high = self.part.possible
         ends = max(own.low - lost, low), min(own.high + lost, high)

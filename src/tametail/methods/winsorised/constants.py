@@ -139,6 +139,8 @@ USUAL_NOISE: Final = 14.0  # 0, -27.9 (1.5)
 #: nearly all, and raised a window on the other side to so many: five of 20,000 releases of odd data
 #: misled for want of it (decision 0124).
 HIDES_NEARLY_ALL: Final = 5.0
+#: Then a side is seen from this part of the usual threshold on: both together may have stood out.
+PERHAPS_CLEAR: Final = 0.7
 LARGE_NOISE: Final = 17.0
 
 #: The new centre is looked for so far on either side of where the records seem to be, in octaves'

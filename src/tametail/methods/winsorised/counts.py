@@ -178,7 +178,8 @@ class Tails:
             few = few + tuned.LARGE_NOISE * self.scale if perhaps else max(few, noise)
             few_others = windows(others).max() <= few
             # What lies beyond the end nodes counts there, wherever it is.
-            seen = self.anchor(counts) is not None and 0 < node < len(counts) - 2
+            clearly = tuned.PERHAPS_CLEAR if perhaps else 1.0
+            seen = self.anchor(counts, clearly=clearly) is not None and 0 < node < len(counts) - 2
             if seen and few_others:
                 # The weight of a record in this octave is on its two nodes, so as to keep the sum
                 # of the distances to within a 32nd.
