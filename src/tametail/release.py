@@ -11,7 +11,7 @@ import math
 import os
 from collections.abc import Iterator
 from dataclasses import FrozenInstanceError, dataclass, field
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,12 +22,12 @@ from tametail._shown import shown
 from tametail.errors import ParameterError, TametailError
 from tametail.grouping import Groups
 from tametail.issued import Issued
-from tametail.keys import Key
 from tametail.means import Interval, Mean, Parts, plain
 from tametail.notes import Note
 from tametail.planning import Plan
 from tametail.privacy.budget import Guarantee
 from tametail.privacy.unit import Unit
+from tametail.recorded import FORMAT, NAMES, REFUSAL, TOP, answer, check_top
 from tametail.tables import cells_of, make_frame, row_of_group
 
 if TYPE_CHECKING:
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 Kind = TypeVar("Kind")
 Floats = npt.NDArray[np.float64]
 Clip = tuple[float, float] | None
-
-#: Format of the JSON text.
-FORMAT = 3
 
 
 def sealed(kind: type[Kind]) -> type[Kind]:
@@ -348,7 +345,7 @@ class Release:
         """
         rows = [row.to_dict() for row in self.means]
         one = len(rows) == 1
-        top = {key: rows[0][key] if one else [row[key] for row in rows] for key in _TOP}
+        top = {key: rows[0][key] if one else [row[key] for row in rows] for key in TOP}
         interval_for = self.interval_for
         return top | {
             "interval_for": list(interval_for) if isinstance(interval_for, tuple) else interval_for,
@@ -384,7 +381,7 @@ class Release:
         if not isinstance(record, dict) or record.get("format") != FORMAT:
             raise ParameterError(REFUSAL)
         try:
-            _check_top(record, record["rows"], record["remarks"])
+            check_top(record, record["rows"], record["remarks"])
             return cls(
                 means=tuple(map(Mean.from_dict, record["rows"])),
                 guarantee=Guarantee(
@@ -396,7 +393,7 @@ class Release:
                 plan=Plan.from_dict(record["plan"]),
                 method=str(record["method"]),
                 remarks=tuple(map(Note.from_dict, record["remarks"])),
-                answers=tuple(map(_answer, record.get("answers", ()))),
+                answers=tuple(map(answer, record.get("answers", ()))),
                 receipt=record.get("ledger"),
                 issued=Issued.from_dict(record.get("issued")),
             )
@@ -455,9 +452,6 @@ class Release:
         write_report(self, path)
 
 
-#: What stands at the top of the plain values: a number for one row, a list for more.
-_TOP = ("value", "low", "high", "parts", "intervals", "clip", "assumption_doubtful", "used")
-
 #: So many groups are named in a message.
 _FEW = 8
 
@@ -465,68 +459,6 @@ _HOW_ROWS = (
     "Write release[group], or release[group, column] if there are several columns; rows by "
     "position are in release.means."
 )
-
-#: What names a release and says when it was made.
-NAMES = ("ledger", "issued")
-
-#: Keys at the top that only repeat what the rows, the remarks and the guarantee say.
-DERIVED = (*_TOP, "interval_for", "confidence", "guarantee", "columns", "notes")
-
-#: What is said of a text that is none.
-REFUSAL = "this is not a release: write what Release.to_json() or Release.to_dict() gave."
-
-
-def _check_top(
-    record: dict[str, object], rows: list[dict[str, object]], remarks: list[object]
-) -> None:
-    """Refuse a record whose top says something else than its rows; nothing is read again."""
-    told = {key: [row[key] for row in rows] for key in _TOP if all(key in row for row in rows)}
-    top: dict[str, object] = {
-        key: cells[0] if len(cells) == 1 else cells for key, cells in told.items()
-    }
-    top["columns"] = [row["column"] for row in rows]
-    own = (cast("list[object]", row.get("notes", [])) for row in rows)
-    every = [*remarks, *(note for notes in own for note in notes)]
-    top["notes"] = list({json.dumps(note, sort_keys=True): note for note in every}.values())
-    for key, cells in top.items():
-        if key in record and not same_cells(record[key], cells):
-            raise ParameterError(
-                f"this release was changed: its {key} is not what its rows say. Write what "
-                "Release.to_json() gave."
-            )
-
-
-def same_cells(one: object, other: object) -> bool:
-    """Say whether plain values are the same; floats to a relative 1e-12, as decision 0006 says.
-
-    >>> same_cells({"low": [1.0, "inf"]}, {"low": (1.0 + 1e-15, "inf")}), same_cells(1, True)
-    (True, False)
-    """
-    return not differing(one, other)
-
-
-def differing(one: object, other: object, path: str = "") -> list[str]:
-    """Return where plain values differ, by the names of their keys.
-
-    >>> differing({"low": 1.0, "rows": [{"value": 2}]}, {"high": 1.0, "rows": [{"value": 3}]})
-    ['high', 'low', 'rows[0].value']
-    """
-    if isinstance(one, dict) and isinstance(other, dict):
-        found = [
-            differing(one[key], other[key], f"{path}.{key}" if path else key)
-            if key in one and key in other
-            else [f"{path}.{key}" if path else key]
-            for key in sorted({*one, *other})
-        ]
-        return [place for places in found for place in places]
-    if isinstance(one, list | tuple) and isinstance(other, list | tuple) and len(one) == len(other):
-        pairs = enumerate(zip(one, other, strict=True))
-        return [place for i, (a, b) in pairs for place in differing(a, b, f"{path}[{i}]")]
-    if isinstance(one, float) and isinstance(other, float):
-        return [] if math.isclose(one, other, rel_tol=1e-12) else [path]
-    numbers = isinstance(one, int | float) and isinstance(other, int | float)
-    alike = type(one) is type(other) or (numbers and bool not in (type(one), type(other)))
-    return [] if alike and one == other else [path]
 
 
 def _ends(ends: list[float | None]) -> float | Floats | None:
@@ -546,12 +478,3 @@ def _known(values: list[float | None]) -> float | Floats | None:
 
 def _each(values: list[Kind]) -> Kind | tuple[Kind, ...]:
     return values[0] if len(values) == 1 else tuple(values)
-
-
-def _answer(value: object) -> object:
-    """Return an answer as it was: tuples are lists in JSON, infinities words."""
-    if isinstance(value, list):
-        return tuple(map(_answer, value))
-    if isinstance(value, dict):
-        return Key(tuple(value["key"]))
-    return float(value) if isinstance(value, str) else value

@@ -12,7 +12,8 @@ from tametail.api import replay
 from tametail.cli.request import text_of
 from tametail.errors import ParameterError, TametailError
 from tametail.ledger.commands import ledger_option, open_ledger
-from tametail.release import DERIVED, NAMES, REFUSAL, Release, differing
+from tametail.recorded import DERIVED, NAMES, REFUSAL, differing
+from tametail.release import Release
 from tametail.report.document import changed_parts, read_report
 
 #: So many places are named at most.
