@@ -40,6 +40,7 @@ from tests.privacy.cases import Case
 from tests.privacy.estimator_cases import release_cases, vector_cases
 from tests.privacy.mechanism_cases import mechanism_cases, query_cases
 from tests.privacy.paper_cases import ball_cases, mean_cases, range_cases, tournament_cases
+from tests.privacy.people_cases import people_cases
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -52,6 +53,7 @@ GROUPS = {
     "Queries with their noise": (query_cases,),
     "Estimators of the paper": (range_cases, mean_cases, ball_cases, tournament_cases),
     "Means": (release_cases, vector_cases),
+    "Persons and groups": (people_cases,),
 }
 COLUMNS = ("case", "unit", "budget", "draws", "delta", "claimed epsilon", "found", "verdict")
 
@@ -215,10 +217,11 @@ INTRODUCTION = """\
 Written by `make audit`. Each line runs a mechanism, a query with its noise, or an estimator on two
 neighbours that are as bad as we could think of: a far outlier that moves or comes, a record at the
 end of a bucket or alone in it, NaN, None and infinity against an ordinary value, n against n - 1
-records. *Found* is the largest epsilon that the outputs prove: an event is chosen on one half of
-the runs, and its two probabilities are bounded on the other half (Clopper and Pearson). All lines
-hold together with a confidence of 99.9%. A claim holds if no more is found than is claimed; for
-zCDP two points of its (epsilon, delta) curve are checked and the closer one is shown.
+records, a person with all of their records in several groups. *Found* is the largest epsilon that
+the outputs prove: an event is chosen on one half of the runs, and its two probabilities are bounded
+on the other half (Clopper and Pearson). All lines hold together with a confidence of 99.9%. A claim
+holds if no more is found than is claimed; for zCDP two points of its (epsilon, delta) curve are
+checked and the closer one is shown.
 
 An estimator is audited through *all* of its answers, which a release shows: the statistic is the
 log-ratio of their likelihoods, and no event separates the neighbours better. What is found is below

@@ -79,7 +79,7 @@ def _pairs(name: str, unit: Unit, part: float = 1.0, **request: Any) -> Iterator
         yield estimator_case(
             f"{name}: {pair}",
             neighbours,
-            plan.budget,
+            plan.budget.spendable(),
             unit,
             partial(_release, fixed),
             claimed=fixed.spending,
@@ -116,9 +116,10 @@ def vector_cases() -> Iterator[Case]:
             yield estimator_case(
                 f"{name}: {pair} {'more' if added else 'replaced'}",
                 neighbours,
-                cost,
+                plan.budget.spendable(),
                 unit,
                 partial(_vector, plan),
+                claimed=cost,
                 engine=open_table,
                 draws=ESTIMATOR_DRAWS // 10,
             )

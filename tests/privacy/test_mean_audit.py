@@ -12,12 +12,13 @@ from tametail.queries.query import SumQuery
 from .auditor import audit_at
 from .bulk import in_bulk
 from .estimator_cases import release_cases, vector_cases
+from .people_cases import people_cases
 
 RUNS = 800  # enough to prove an epsilon of 2.9 where the outputs do not overlap
 CERTAIN = 1 - 1e-8
 
-RELEASES, VECTORS = [*release_cases()], [*vector_cases()]
-SHORT = [*(RELEASES[place] for place in (7, 12, 17)), VECTORS[6]]
+RELEASES, VECTORS, PEOPLE = [*release_cases()], [*vector_cases()], [*people_cases()]
+SHORT = [*(RELEASES[place] for place in (7, 12, 17)), VECTORS[6], PEOPLE[0]]
 
 
 def found(case, runs=RUNS):
@@ -41,3 +42,21 @@ def test_sums_with_a_twentieth_of_their_noise_are_found(monkeypatch):
 
     monkeypatch.setitem(MECHANISMS, SumQuery, too_quiet)
     assert found(case)[0] > case.claims[0][0]
+
+
+def test_persons_by_group_with_a_twentieth_of_their_noise_are_found(monkeypatch):
+    case, honest = PEOPLE[4], MECHANISMS[SumQuery]
+    assert case.name.startswith("persons by group")
+
+    def too_quiet(query, cost, unit):
+        return honest(query, Pure(20 * cost.strength), unit)
+
+    monkeypatch.setitem(MECHANISMS, SumQuery, too_quiet)
+    assert found(case)[0] > case.claims[0][0]
+
+
+@pytest.mark.parametrize("case", [*VECTORS, *PEOPLE], ids=str)
+def test_every_case_of_the_long_audit_runs(case):
+    """A case that raises would be noticed after an hour only."""
+    with in_bulk():
+        assert len(case.first(2)) == len(case.second(2)) == 2

@@ -20,7 +20,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -74,6 +74,16 @@ class CachedEngine:
         self._open = open_engine
         self._answer = lru_cache(maxsize=remembered)(lambda query: open_engine().answer(query))
         self._part = lru_cache(maxsize=None)(self._opened)
+        self._found = lru_cache(maxsize=64)(self._grouped)
+
+    @cached_property
+    def _kept(self) -> Any:
+        """An engine of persons or of keys: opening one reads a frame, and it keeps no profiles."""
+        return self._open()
+
+    def _grouped(self, keys: Any, other: bool) -> CachedEngine:
+        grouped = self._kept.grouped(keys, other=other)
+        return CachedEngine(lambda: grouped)
 
     @property
     def size(self) -> int:
@@ -94,7 +104,20 @@ class CachedEngine:
         """Return a column, cut out once."""
         return self._part("column", index)
 
-    def _opened(self, method: str, *place: int) -> CachedEngine:
+    def view(self, view: Any) -> CachedEngine:
+        """Return one number of each person; views follow earlier answers, so few come twice."""
+        viewed = self._kept.view(view)
+        return CachedEngine(lambda: viewed, remembered=8)
+
+    def grouped(self, keys: Any, *, other: bool) -> CachedEngine:
+        """Return the records of these keys, found once."""
+        return self._found(tuple(keys), other)
+
+    def keys(self, places: Any) -> CachedEngine:
+        """Return the records of some of the keys, cut out once."""
+        return self._part("keys", tuple(places))
+
+    def _opened(self, method: str, *place: Any) -> CachedEngine:
         return CachedEngine(lambda: getattr(self._open(), method)(*place))
 
 
@@ -175,6 +198,18 @@ class Witness:
     def column(self, index: int) -> Witness:
         """Return a witness for this column, whose evidence counts here."""
         return self._part([engine.column(index) for engine in self._engines])
+
+    def view(self, view: Any) -> Witness:
+        """Return a witness for one number of each person, whose evidence counts here."""
+        return self._part([engine.view(view) for engine in self._engines])
+
+    def grouped(self, keys: Any, *, other: bool) -> Witness:
+        """Return a witness for the records of these keys, whose evidence counts here."""
+        return self._part([engine.grouped(keys, other=other) for engine in self._engines])
+
+    def keys(self, places: Any) -> Witness:
+        """Return a witness for some of the keys, whose evidence counts here."""
+        return self._part([engine.keys(places) for engine in self._engines])
 
     def _part(self, engines: Sequence[CachedEngine]) -> Witness:
         part = Witness(engines, self._side, self._stock)
