@@ -17,7 +17,7 @@ from exact import estimate
 import tametail as tt
 from tametail.engines.open import open_table
 from tametail.inequalities.concentration import count_bound, mean_deviation, second_moment_bound
-from tametail.inequalities.quantiles import mixture_quantile
+from tametail.inequalities.quantiles import mixture_quantile, mixture_quantiles
 from tametail.inequalities.risk import split_risk
 from tametail.methods.winsorised.beyond import per_count
 from tametail.methods.winsorised.column import ColumnPlan
@@ -250,3 +250,19 @@ def test_no_end_hangs_on_the_last_bit_of_a_processor(seed):
     end = mixture_quantile(1 / 40, centres, widths, weights, 1e3)
     other = mixture_quantile(1 / 40, nearly(centres), nearly(widths), weights, 1e3)
     assert other == pytest.approx(end, rel=1e-12)
+
+
+@pytest.mark.parametrize("nodes", [1, 24])
+@pytest.mark.parametrize("centres", [np.zeros(1), np.array([-1.0, 0.0, 0.5])])
+def test_what_a_mixture_gives_does_not_depend_on_those_beside_it(nodes, centres):
+    rng = np.random.default_rng(nodes)
+    widths = rng.lognormal(0, 3, (300, 1)) * (1 + rng.random((300, nodes)))
+    weights = np.full(nodes, 1 / nodes)
+    most = (1 + 50 * widths.max(axis=1)).tolist()
+    together = mixture_quantiles(0.01, centres, widths, weights, most)
+    alone = [
+        mixture_quantile(0.01, centres, own, weights, high)
+        for own, high in zip(widths, most, strict=True)
+    ]
+    assert together == alone
+    assert together[::-1] == mixture_quantiles(0.01, centres, widths[::-1], weights, most[::-1])

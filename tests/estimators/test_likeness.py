@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 import tametail as tt
-from tametail.methods.groups.interval import Small, interval_of
+from tametail.methods.groups.interval import Small, intervals_of
 from tametail.methods.groups.likeness import Likeness
 from tametail.methods.groups.shape import Shape
 from tametail.methods.winsorised.counts import Tails
@@ -107,9 +107,9 @@ def test_an_end_far_from_the_middle_reckons_with_the_count_where_it_lies():
     part = SimpleNamespace(confidence=0.999, tail=None, possible=(-math.inf, math.inf), plan=plan)
     group = Small(
         part, 0.0, np.zeros(0), np.zeros(1), 1.0, Lattice.around(0.0, 8.0, 8.0, bits=24), 1.0,
-        70.0, 14.0, Noise("laplace", 1e4),
+        1.0, 70.0, 14.0, Noise("laplace", 1e4), True,
     )  # fmt: skip
-    interval = interval_of(group, group.error, 1.0)
+    ((interval,),) = intervals_of([group], [group.error])
     # If there are 70 - 2.5 * 14 = 35 records, a mean of 1 was one of 2 in truth.
     assert interval.high > 2
     assert interval.high - 1 > 1.5 * (1 - interval.low)

@@ -17,6 +17,7 @@ What lies beyond the clip points is bounded by what was told of the records:
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 
@@ -29,7 +30,7 @@ from tametail.means import MEAN, WINSORISED, Interval
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.plan import GroupPlan
 from tametail.methods.groups.shape import Array
-from tametail.methods.winsorised.calibrated import Error
+from tametail.methods.winsorised.calibrated import Error, privacies, reaches
 from tametail.privacy.budget import Noise, noise_for
 from tametail.queries.column import Lattice
 from tametail.request import Range
@@ -49,12 +50,16 @@ class Small:
     cells: Array
     square: float
     lattice: Lattice
+    value: float
+    """Of the winsorised mean, within what is possible."""
     distance: float
     """Of the winsorised mean from the middle of the clip points."""
     count: float
     doubt: float
     """The standard deviation of the noise on the count."""
     noise: Noise
+    seen: bool
+    """Whether its count stands out of the noise."""
 
     @property
     def middle(self) -> float:
@@ -92,12 +97,24 @@ def nothing_known(part: GroupPlan) -> Interval:
     return Interval(*part.possible, MEAN, True, parts, part.confidence or 0.0)
 
 
-def interval_of(group: Small, error: Error, value: float) -> Interval:
-    """Return the interval of a small group, whose error has this law."""
+def intervals_of(groups: Sequence[Small], errors: Sequence[Error]) -> list[tuple[Interval, ...]]:
+    """Return the intervals of small groups of one plan, whose errors have these laws."""
+    part = groups[0].part
+    if part.confidence is None:
+        return [()] * len(groups)
+    halves = reaches(errors, (1 - part.confidence) / 2, 1)
+    below, above = (_halves(groups, errors, halves, sign) for sign in (-1, 1))
+    noisy = privacies(errors, 1 - part.confidence, np.zeros(1))
+    known = zip(groups, errors, below, above, noisy, strict=True)
+    return [(_interval(*each) if each[0].seen else nothing_known(part),) for each in known]
+
+
+def _interval(group: Small, error: Error, below: float, above: float, privacy: float) -> Interval:
     confidence = group.part.confidence or 0.0
+    value = group.value
     ends = (
-        max(value - _half(group, error, -1), group.middle - group.reach),
-        min(value + _half(group, error, 1), group.middle + group.reach),
+        max(value - below, group.middle - group.reach),
+        min(value + above, group.middle + group.reach),
     )
     describes, truncation = WINSORISED, None
     if group.part.tail is not None:
@@ -109,7 +126,7 @@ def interval_of(group: Small, error: Error, value: float) -> Interval:
         describes=describes,
         proved=False,
         parts={
-            "privacy": error.privacy(1 - confidence, np.zeros(1)),
+            "privacy": privacy,
             "sampling": NormalDist().inv_cdf((1 + confidence) / 2) * error.deviation,
             "truncation": truncation,
             "rounding": error.rounding,
@@ -118,18 +135,27 @@ def interval_of(group: Small, error: Error, value: float) -> Interval:
     )
 
 
-def _half(group: Small, error: Error, sign: int) -> float:
-    """Return how far one end is from the value.
+def _halves(
+    groups: Sequence[Small], errors: Sequence[Error], halves: list[float], sign: int
+) -> list[float]:
+    """Return how far one end of each is from the value.
 
     The error of the count moves the mean in proportion to its distance from the middle. So where
     the mean would be at the end, it is the distance of the end that counts (as Fieller found).
+    Before that the law of the error is the same on both sides, and reaches as far as ``halves``.
     """
-    risk = (1 - (group.part.confidence or 0.0)) / 2
-    half = error.reach(risk, sign)
-    farther = min(abs(group.distance + sign * half), group.reach) * group.doubt / group.count
-    if farther <= error.miscounted:
-        return half
-    return replace(error, miscounted=farther).reach(risk, sign)
+    found, farther = halves.copy(), {}
+    for place, (group, error) in enumerate(zip(groups, errors, strict=True)):
+        away = min(abs(group.distance + sign * halves[place]), group.reach)
+        miscounted = away * group.doubt / group.count
+        if miscounted > error.miscounted:
+            farther[place] = replace(error, miscounted=miscounted)
+    if farther:
+        risk = (1 - (groups[0].part.confidence or 0.0)) / 2
+        renewed = reaches([*farther.values()], risk, sign)
+        for place, half in zip(farther, renewed, strict=True):
+            found[place] = half
+    return found
 
 
 def _beyond(group: Small, ends: Range) -> tuple[Range, float | None]:

@@ -15,10 +15,11 @@ import numpy as np
 
 from tametail.means import Estimate, Interval
 from tametail.methods.groups import constants as tuned
-from tametail.methods.groups.interval import Small, interval_of, nothing_known
+from tametail.methods.groups.interval import Small, intervals_of, nothing_known
 from tametail.methods.groups.likeness import Likeness
 from tametail.methods.groups.plan import GroupPlan, asked
 from tametail.methods.groups.shape import Array, Shape
+from tametail.methods.winsorised.calibrated import Error
 from tametail.notes import Note
 from tametail.privacy.budget import Noise, noise_for
 from tametail.queries.column import ClippedSum, Lattice, edge_above
@@ -90,12 +91,8 @@ class SmallGroups:
             for lattice in lattices
         ]
         answers = np.array(ask(Keyed(tuple(queries)), cost), dtype=np.float64).reshape(-1, 2)
-        return [
-            self._conclude(self.cells[place], clip, query, answer)
-            for place, clip, query, answer in zip(
-                places, clips, queries, answers.tolist(), strict=True
-            )
-        ]
+        known = zip(self.cells[places], clips, queries, answers.tolist(), strict=True)
+        return self._conclude([self._read(*each) for each in known], clips)
 
     def _clips(self, places: list[int]) -> list[Clipped]:
         """Return where each group is clipped; nothing lies beyond bounds that were told."""
@@ -115,9 +112,8 @@ class SmallGroups:
             found.append(Clipped(middle, min(reach, farthest), bias, square))
         return found
 
-    def _conclude(
-        self, cells: Array, clip: Clipped, query: ClippedSum, answer: list[float]
-    ) -> Estimate:
+    def _read(self, cells: Array, clip: Clipped, query: ClippedSum, answer: list[float]) -> Small:
+        """Return what the answers say of a group."""
         part, lattice = self.part, query.lattice
         sensitivity = query.sensitivity(part.plan.unit)
         noise = noise_for(part.costs["groups"], sensitivity.l1, sensitivity.l2_squared)
@@ -127,24 +123,37 @@ class SmallGroups:
         distance = min(max(answer[0] / count, -float(lattice.side)), float(lattice.side))
         low, high = part.possible
         value = min(max(lattice.value(lattice.centre + distance), low), high)
-        group = Small(
-            part, self.shape.centre, self.cuts, cells, clip.square, lattice,
-            lattice.value(distance), count, doubt, noise,
+        return Small(
+            part, self.shape.centre, self.cuts, cells, clip.square, lattice, value,
+            lattice.value(distance), count, doubt, noise, seen,
         )  # fmt: skip
-        error = group.error
-        intervals: tuple[Interval, ...] = ()
-        if part.confidence is not None:
-            intervals = (interval_of(group, error, value) if seen else nothing_known(part),)
-        outer = max(float(cells[0]), float(cells[-1])) - self._cell_noise.quantile(0.01)
-        unlike = outer > tuned.UNLIKE * count
+
+    def _conclude(self, groups: list[Small], clips: list[Clipped]) -> list[Estimate]:
+        """Return the estimates: the intervals of all groups are found together."""
+        errors = [group.error for group in groups]
+        outer = self._cell_noise.quantile(0.01)
+        known = zip(groups, clips, errors, intervals_of(groups, errors), strict=True)
+        return [self._row(*each, outer) for each in known]
+
+    def _row(
+        self,
+        group: Small,
+        clip: Clipped,
+        error: Error,
+        intervals: tuple[Interval, ...],
+        outer: float,
+    ) -> Estimate:
+        cells, lattice = group.cells, group.lattice
+        beyond = max(float(cells[0]), float(cells[-1])) - outer
+        unlike = beyond > tuned.UNLIKE * group.count
         square = error.deviation**2 + error.noise.variance + error.miscounted**2
         return Estimate(
-            value,
+            group.value,
             intervals,
             clip=(lattice.value(lattice.low), lattice.value(lattice.high)),
             assumption_doubtful=unlike,
-            notes=(_EMPTY,) if not seen else (_UNLIKE,) if unlike else (),
-            count=count,
+            notes=(_EMPTY,) if not group.seen else (_UNLIKE,) if unlike else (),
+            count=group.count,
             variance=square + clip.bias**2 if self._shrinks else None,
         )
 

@@ -15,6 +15,7 @@ Nothing is proved: the clip points come out of the same records, and the normal 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist
@@ -22,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tametail.inequalities.quantiles import mixture_quantile
+from tametail.inequalities.quantiles import mixture_quantiles
 from tametail.means import WINSORISED, Interval
 from tametail.methods.winsorised import constants as tuned
 from tametail.privacy.budget import Noise
@@ -74,28 +75,52 @@ class Error:
 
         ``shifts`` are equally likely differences that clipping and what was added back make.
         """
-        variances, weights = _mixture(self.noise)
-        widths = np.sqrt(self.miscounted**2 + variances)
-        high = float(np.abs(shifts).max()) + tuned.FAR * float(widths.max())
-        if not 0 < high < math.inf:
-            return high
-        return mixture_quantile(risk / 2, np.append(shifts, -shifts), widths, weights, high)
+        return privacies([self], risk, shifts)[0]
 
     def reach(self, risk: float, sign: int, shifts: Array | None = None) -> float:
         """Return how far above v (below, if ``sign`` is -1) the target may be, but for this risk.
 
         ``shifts`` are equally likely distances by which it may be farther still.
         """
-        z = NormalDist().inv_cdf(1 - risk)
-        longer = 1 + sign * self.skewness * (2 * z * z + 1) / (6 * z)
-        sampling = self.deviation * max(longer, tuned.LEAST_SIDE)
-        variances, weights = _mixture(self.noise)
-        widths = np.sqrt(sampling**2 + self.miscounted**2 + variances)
-        moved = np.zeros(1) if shifts is None else shifts
-        high = float(moved.max()) + tuned.FAR * float(widths.max())
-        if not 0 < high < math.inf:
-            return high + self.rounding
-        return mixture_quantile(risk, moved, widths, weights, high) + self.rounding
+        return reaches([self], risk, sign, shifts)[0]
+
+
+def privacies(errors: Sequence[Error], risk: float, shifts: Array) -> list[float]:
+    """Return :meth:`Error.privacy` of many laws at once, with noise of one kind."""
+    squares = [error.miscounted**2 for error in errors]
+    return _farthest(errors, squares, risk / 2, np.append(shifts, -shifts))
+
+
+def reaches(
+    errors: Sequence[Error], risk: float, sign: int, shifts: Array | None = None
+) -> list[float]:
+    """Return :meth:`Error.reach` of many laws at once, with noise of one kind."""
+    z = NormalDist().inv_cdf(1 - risk)
+    squares = []
+    for error in errors:
+        longer = 1 + sign * error.skewness * (2 * z * z + 1) / (6 * z)
+        sampling = error.deviation * max(longer, tuned.LEAST_SIDE)
+        squares.append(sampling**2 + error.miscounted**2)
+    found = _farthest(errors, squares, risk, np.zeros(1) if shifts is None else shifts)
+    return [reach + error.rounding for reach, error in zip(found, errors, strict=True)]
+
+
+def _farthest(
+    errors: Sequence[Error], squares: list[float], risk: float, shifts: Array
+) -> list[float]:
+    """Return what shift, noise and a normal error of such a variance exceed with this risk."""
+    variances, weights = _mixtures([error.noise for error in errors])
+    widths = np.sqrt(np.array(squares)[:, None] + variances)
+    most = float(shifts.max()) + tuned.FAR * np.maximum.reduce(widths, 1)
+    found: list[float] = most.tolist()
+    known = [place for place, high in enumerate(found) if 0 < high < math.inf]
+    if len(known) < len(found):
+        widths = widths[known]
+    highs = [found[place] for place in known]
+    quantiles = mixture_quantiles(risk, shifts, widths, weights, highs)
+    for place, quantile in zip(known, quantiles, strict=True):
+        found[place] = quantile
+    return found
 
 
 def calibrated(plan: Plan, total: Sum, error: Error) -> Interval:
@@ -140,12 +165,12 @@ def moments(clip: Clip, tails: Tails, n: float, offset: float) -> tuple[float, f
     return variance, third / n - 3 * offset * second + 2 * offset**3
 
 
-def _mixture(noise: Noise) -> tuple[Array, Array]:
-    """Return variances and weights of normal laws whose mixture is the law of the noise."""
-    if noise.kind != "laplace":
-        return np.array([noise.variance]), np.ones(1)
+def _mixtures(noises: list[Noise]) -> tuple[Array, Array]:
+    """Return variances, a row for each noise, and weights of normal laws that mix to its law."""
+    if noises[0].kind != "laplace":
+        return np.array([[noise.variance] for noise in noises]), np.ones(1)
     nodes, weights = _exponential()
-    return 2 * noise.scale**2 * nodes, weights
+    return np.array([[2 * noise.scale**2] for noise in noises]) * nodes, weights
 
 
 @lru_cache(maxsize=1)
