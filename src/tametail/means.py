@@ -56,6 +56,19 @@ class Interval:
         return cls(*ends, *words, parts, float(record["confidence"]))
 
 
+def unknown(
+    parts: dict[str, float | None], ends: tuple[float, float] = (-math.inf, math.inf)
+) -> Interval:
+    """Return the interval where nothing is known of the mean but the ends that it must lie between.
+
+    Nothing is said about the ``parts``, unless they are known: rounding is.
+
+    >>> unknown({"privacy": None, "rounding": 0.5}).low
+    -inf
+    """
+    return Interval(*ends, MEAN, proved=True, parts=parts)
+
+
 def cut(interval: Interval, possible: tuple[float, float]) -> Interval:
     """Cut an interval to where the mean can be, unless nothing would be left of it.
 
@@ -80,7 +93,7 @@ confidence=0.0)
     low, high = max(interval.low, possible[0]), min(interval.high, possible[1])
     if low < high or (low, high) == (interval.low, interval.high):
         return replace(interval, low=low, high=high)
-    return Interval(*possible, MEAN, True, dict.fromkeys(interval.parts), interval.confidence)
+    return replace(unknown(dict.fromkeys(interval.parts), possible), confidence=interval.confidence)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,8 +197,8 @@ class Estimate:
             return self
         intervals = self.intervals
         if intervals:
-            parts = dict.fromkeys(intervals[0].parts)
-            intervals = (Interval(*possible, MEAN, True, parts, intervals[0].confidence),)
+            nothing = unknown(dict.fromkeys(intervals[0].parts), possible)
+            intervals = (replace(nothing, confidence=intervals[0].confidence),)
         notes = (*self.notes, note)
         return replace(self, intervals=intervals, notes=notes, shape=None, shrunk=None)
 

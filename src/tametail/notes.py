@@ -58,6 +58,13 @@ MEDIAN: Final = Note(
     "warning", "median", "the answer is a private median of the records, not their mean"
 )
 
+TOO_FEW: Final = Note(
+    "warning",
+    "few-records",
+    "there are so few records for this budget that what stands out may be noise: the answer may be "
+    "far off, and how far is not known beyond what within= says. More records or more budget help",
+)
+
 MISPLACED: Final = Note(
     "warning",
     "misplaced",

@@ -22,7 +22,7 @@ from tametail.methods.winsorised import predict as prediction
 from tametail.methods.winsorised.dividing import divide
 from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.methods.winsorised.expected import half_width
-from tametail.notes import Note, few_records, hint, shared_scale
+from tametail.notes import TOO_FEW, Note, few_records, hint, shared_scale
 from tametail.plans import Plan, Step
 from tametail.privacy.budget import Budget, Pure
 from tametail.request import Request
@@ -141,6 +141,8 @@ class InBall:
                 "within= and tail=Moment(2, scale) for every column, or columns in one unit help"
             )
             found.append(shared_scale(text))
+        if plan.n is not None and plan.n < rows.RowsPlan.of(plan).least_cells:
+            found.append(TOO_FEW)
         if (self.relative_rmse(plan) or 0.0) > 1:
             found.append(few_records(_EXCEEDS))
         return tuple(found)

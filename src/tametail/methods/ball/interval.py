@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tametail import notes
-from tametail.means import MEAN, WINSORISED, Estimate, Interval, confined
+from tametail.means import MEAN, WINSORISED, Estimate, Interval, confined, unknown
 from tametail.methods.cells import UNUSUAL
 from tametail.notes import Note
 from tametail.privacy.budget import Budget, Noise, noise_for
@@ -62,6 +62,8 @@ class BallMeasure:
     """Mean less centre, in ticks."""
     present: Floats
     """The number of cells of each column that are not missing."""
+    rows: float
+    """The number of rows, less a scale of its noise."""
     slack: Floats
     """Missing cells that were taken for noise, at most."""
     squares: tuple[int, ...] | None
@@ -70,7 +72,7 @@ class BallMeasure:
     def constant(cls, centres: Floats) -> BallMeasure:
         """Return the measure of columns that all look constant."""
         nothing = np.zeros_like(centres)
-        return cls(centres, nothing, None, None, nothing, nothing + 1, nothing, None)
+        return cls(centres, nothing, None, None, nothing, nothing + 1, 1.0, nothing, None)
 
     @classmethod
     def of(
@@ -87,8 +89,10 @@ class BallMeasure:
         noise = noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
         dim, numbers = query.ball.dim, np.array([float(part) for part in answer])
         rows, missing, slack = float(size), np.zeros(dim), np.zeros(dim)
+        doubted = 0.0
         if query.count_weight:
             rows = max(numbers[dim] / query.count_weight, 1.0)
+            doubted = noise.scale / query.count_weight
         if query.missing_weight:
             missing = numbers[-dim:] / query.missing_weight
             doubt = noise.quantile(MISSING_DOUBT) / query.missing_weight
@@ -102,7 +106,7 @@ class BallMeasure:
         # No mean of cells in the ball is beyond its radius.
         offsets = np.clip(numbers[:dim] / present, -float(query.radius), float(query.radius))
         centres = np.array(query.ball.centres)
-        return cls(centres, ticks, query, noise, offsets, present, slack, squares)
+        return cls(centres, ticks, query, noise, offsets, present, rows - doubted, slack, squares)
 
     @property
     def numbers(self) -> list[tuple[float, float] | None]:
@@ -121,6 +125,15 @@ class BallMeasure:
     def value(self) -> Floats:
         """The means."""
         return self.centres + self.ticks * self.offsets
+
+    def too_few(self, plan: RowsPlan) -> list[bool]:
+        """Say for each column that does not look constant whether its scale may be noise.
+
+        A column has one of its own by its cells; one for all columns is chosen by rows.
+        """
+        cells = np.minimum(self.present, self.rows) if plan.has("centre") else self.rows
+        found: list[bool] = ((self.ticks > 0) & (cells < plan.least_cells)).tolist()
+        return found
 
     @property
     def reach(self) -> list[float]:
@@ -143,23 +156,29 @@ def conclude(plan: RowsPlan, measure: BallMeasure) -> tuple[Estimate, ...]:
     """Return the values, clamped to where they can be, and their intervals."""
     low, high = np.array(plan.possible).T
     value = np.clip(measure.value, low, high)
-    widths = Widths.of(plan, measure)
-    held = widths.held_back(plan, value)
-    found = [()] * plan.dim if plan.confidence is None else widths.intervals(plan, value, held)
+    widths, few = Widths.of(plan, measure), measure.too_few(plan)
+    held = widths.held_back(plan, value, few)
+    found = [()] * plan.dim if plan.confidence is None else widths.intervals(plan, value, held, few)
     doubtful = [one or other for one, other in zip(held, widths.doubtful(plan), strict=True)]
-    said = _notes(measure, value, held, doubtful)
+    said = _notes(measure, value, few, held, doubtful)
     rows = zip(value.tolist(), found, measure.clip, doubtful, said, strict=True)
     known = measure.numbers
     return tuple(Estimate(*row, present=present) for row, present in zip(rows, known, strict=True))
 
 
 def _notes(
-    measure: BallMeasure, value: Floats, held: list[bool], doubtful: list[bool | None]
+    measure: BallMeasure,
+    value: Floats,
+    few: list[bool],
+    held: list[bool],
+    doubtful: list[bool | None],
 ) -> list[tuple[Note, ...]]:
     """Return what is to be said about every column."""
     said = []
     for column, tick in enumerate(measure.ticks.tolist()):
         found = [notes.NOTHING_SEEN, notes.MEDIAN] if tick == 0 else []
+        if few[column]:
+            found.append(notes.TOO_FEW)
         if measure.value[column] != value[column]:
             found.append(notes.CONTRADICTED if held[column] else notes.CLAMPED)
         elif doubtful[column]:
@@ -207,44 +226,44 @@ class Widths:
         return cls(measure, noise, privacy, sampling, bias, width + bias, squares)
 
     def intervals(
-        self, plan: RowsPlan, value: Floats, held: list[bool]
+        self, plan: RowsPlan, value: Floats, held: list[bool], few: list[bool]
     ) -> list[tuple[Interval, ...]]:
         """Return the interval of each column, within where its mean can be unless held back.
 
-        Where nothing stands out and nothing is assumed, that is all there is to say.
+        Where nothing stands out and nothing is assumed, that is all there is to say; and so it is
+        where there are so few cells that their scale, and with it the width, may be noise.
         """
-        raw, assumed = self.measure.value, _assumed(plan)
+        raw, assumed = self.measure.value, plan.assumed
         lows, highs = np.minimum(raw - self.reach, value), np.maximum(raw + self.reach, value)
         found: list[tuple[Interval, ...]] = []
         for column, possible in enumerate(plan.possible):
-            low, high, describes = float(lows[column]), float(highs[column]), MEAN
-            if not assumed and self.measure.ticks[column] == 0:
-                low, high = -math.inf, math.inf
-            elif not assumed:
-                describes = WINSORISED
-            proved = describes == MEAN
-            interval = Interval(low, high, describes, proved, self._parts(column, assumed))
+            parts = self._parts(column, assumed)
+            if few[column] or (not assumed and self.measure.ticks[column] == 0):
+                interval = unknown(dict.fromkeys(PARTS) | {"rounding": parts["rounding"]})
+            else:
+                describes = MEAN if assumed else WINSORISED
+                low, high = float(lows[column]), float(highs[column])
+                interval = Interval(low, high, describes, assumed, parts)
             found.append((interval if held[column] else confined(interval, possible),))
         return found
 
     def _parts(self, column: int, assumed: bool) -> dict[str, float | None]:
         """Return what the interval of a column is made of; truncation, if anything bounds it."""
         rounding = float(self.measure.ticks[column]) / 2
-        if not assumed and rounding == 0:
-            return dict.fromkeys(PARTS[:3]) | {"rounding": 0.0}
         truncation = float(self.bias[column]) if assumed else None
         sizes = float(self.privacy[column]), float(self.sampling[column]), truncation, rounding
         return dict(zip(PARTS, sizes, strict=True))
 
-    def held_back(self, plan: RowsPlan, value: Floats) -> list[bool]:
+    def held_back(self, plan: RowsPlan, value: Floats, few: list[bool]) -> list[bool]:
         """Say for each column whether its mean lies where it cannot be, by more than errors.
 
         Clipping moves a mean towards its centre, which is where it can be: no bias explains that.
-        Beyond a half line there is noise alone: records were clipped to it.
+        Beyond a half line there is noise alone: records were clipped to it. And so it may be where
+        there are few cells.
         """
         beyond = np.abs(self.measure.value - value)
         low, high = np.array(plan.ends).T
-        by_noise = (value == low) | (value == high)
+        by_noise = (value == low) | (value == high) | np.array(few)
         held: list[bool] = ((beyond > 0) & (beyond > self.reach - self.bias) & ~by_noise).tolist()
         return held
 
@@ -279,10 +298,6 @@ class Widths:
             return False if isinstance(tail, Bounded) or measure.query is None else None
         least, slack = (float(part[column]) for part in self.squares)
         return least > (math.sqrt(allowed) + math.sqrt(slack)) ** 2
-
-
-def _assumed(plan: RowsPlan) -> bool:
-    return all(tail is not None for tail in plan.tails)
 
 
 def _noise_reach(
@@ -358,7 +373,7 @@ def _bias(plan: RowsPlan, measure: BallMeasure, width: Floats, cut: Floats) -> F
     Nothing is claimed, and 0 returned, unless something was assumed about every column.
     """
     bias = np.zeros(plan.dim)
-    if not _assumed(plan):
+    if not plan.assumed:
         return bias
     away = np.abs(measure.value - measure.centres) + width
     for column, tail in enumerate(plan.tails):

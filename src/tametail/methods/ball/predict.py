@@ -50,6 +50,8 @@ def reference_rmse(plan: RowsPlan) -> float:
 def half_width(plan: RowsPlan, confidence: float) -> float:
     """Predict the half-width of the intervals, in standard deviations."""
     n, expected = plan.n, _expect(plan, plan.n)
+    if n < plan.least_cells:
+        return math.inf
     risk = {name: part * (1 - confidence) for name, part in RISKS.items()}
     width = continuous_quantile(expected.noise, risk["noise"] / (2 * plan.dim + 1))
     if plan.target == "population":

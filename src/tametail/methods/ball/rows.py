@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tametail.methods.ball.shares import SPREAD_SHARE, shares
+from tametail.methods.ball.shares import SPREAD_SHARE, least_cells, shares
 from tametail.methods.cells import count_margin
 from tametail.plans import Plan, Step
 from tametail.privacy.budget import Budget
@@ -80,6 +80,19 @@ class RowsPlan:
         """Return what a step may spend."""
         found = (step.cost for step in self.steps if (step.name, step.round) == (name, number))
         return next(found)
+
+    @property
+    def assumed(self) -> bool:
+        """Whether something was assumed about every column, so that intervals can be proved."""
+        return all(tail is not None for tail in self.tails)
+
+    @property
+    def least_cells(self) -> float:
+        """Below how many cells, or rows, an interval would rest on noise; 0 if it is proved."""
+        if self.assumed or not self.has("scale"):
+            return 0.0
+        choices = self.dim if self.has("centre") else 1
+        return least_cells(self.cost("scale", self.rounds), choices)
 
     def has(self, name: str) -> bool:
         """Say whether there is a step called ``name``."""

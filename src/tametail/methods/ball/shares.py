@@ -14,6 +14,10 @@ CENTRE_NEEDS, CENTRE_IN_RANGE_NEEDS = 30.0, 16.0
 #: of about 20 e^-12.
 SCALE_RANK = 12.0
 
+#: The same of half of the rows, before an interval rests on the scale: a false one would make it
+#: narrow, around noise (docs/decisions/0113).
+CLEAR_RANK = 7.0
+
 #: At most these shares go to centres and scales; if they need more, columns share one scale.
 MOST_FOR_CENTRES, MOST_FOR_SCALES = 0.35, 0.2
 
@@ -142,6 +146,19 @@ def choice_halvings(cost: Budget, n: int, choices: int) -> int:
     while most > 1 and choice_rate(cost, choices, most) > CHOICE_RATE:
         most -= 1
     return most
+
+
+def least_cells(cost: Budget, choices: int) -> float:
+    """Return below how many cells a scale, one of so many choices, may be noise.
+
+    The chance of that falls like e^-(cells rate / 2). So many cells that they are sampled first are
+    always enough.
+
+    >>> from tametail.privacy.budget import pure
+    >>> round(least_cells(pure(0.245), 1), 1)
+    114.3
+    """
+    return 2 * (CLEAR_RANK + math.log(choices)) / float(choice_rate(cost, choices))
 
 
 def _sample_factor(budget: Budget, n: int, dim: int, need: float) -> float:

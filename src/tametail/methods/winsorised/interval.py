@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 from tametail.inequalities.concentration import mean_deviation, second_moment_bound
 from tametail.inequalities.risk import split_risk
-from tametail.means import MEAN, Interval
+from tametail.means import MEAN, Interval, unknown
 from tametail.methods.textbook.estimate import most_deviation
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.beyond import Side
@@ -165,7 +165,7 @@ def intervals_around(
 def _unknown(total: Sum) -> Interval:
     """Nothing is known but what the caller says about the mean."""
     parts = {"privacy": None, "sampling": None, "truncation": None, "rounding": total.rounding}
-    return Interval(-math.inf, math.inf, MEAN, proved=True, parts=parts)
+    return unknown(parts)
 
 
 def _proved(
