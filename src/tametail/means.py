@@ -168,21 +168,29 @@ class Estimate:
     def clipped_before(self, ends: tuple[float, float]) -> Estimate:
         """Return what follows if records were clipped to a half line before they were asked about.
 
-        Clip points beyond it clip nothing that it does not. Whether records lay beyond it, no
-        answer can tell.
+        Whether records lay beyond it, no answer can tell.
         """
         low, high = ends
         if math.isinf(low) and math.isinf(high):  # of this column nothing is said
             return self
-        clip = self.clip
-        if clip is not None:
-            clip = min(max(clip[0], low), high), min(max(clip[1], low), high)
         intervals = tuple(confined(one, ends) for one in self.intervals)
         shrunk = None if self.shrunk is None else self.shrunk.inside(ends)
         doubtful = self.assumption_doubtful or None
-        return replace(
-            self, clip=clip, intervals=intervals, assumption_doubtful=doubtful, shrunk=shrunk
-        )
+        return replace(self, intervals=intervals, assumption_doubtful=doubtful, shrunk=shrunk)
+
+    def clipped_inside(self, ends: tuple[float, float]) -> Estimate:
+        """Return the same with clip points where records can be.
+
+        Sums are taken in ticks, and edges of ticks lie a little beyond what was told, where no
+        record does: a clip point there clips nothing that one at the end does not.
+
+        >>> Estimate(0.5, clip=(-0.25, 0.75)).clipped_inside((0.0, 1.0)).clip
+        (0.0, 0.75)
+        """
+        if self.clip is None:
+            return self
+        low, high = (min(max(point, ends[0]), ends[1]) for point in self.clip)
+        return replace(self, clip=(low, high))
 
     def told_apart(self, possible: tuple[float, float]) -> Estimate:
         """Return the estimate; if records lie where distances are not told apart, it says so.

@@ -20,6 +20,7 @@ from tametail.privacy.budget import Guarantee, fits
 from tametail.queries.rows import Rows
 from tametail.release import Release
 from tametail.request import Column
+from tametail.tail import Bounded
 
 if TYPE_CHECKING:
     from tametail.engines import Engine
@@ -54,7 +55,7 @@ def run(plan: Plan, ask: Ask) -> Release:
     if (lines := plan.request.half_lines) is not None:
         each = zip(estimates, lines * (len(estimates) // plan.dim), strict=True)
         estimates = tuple(one.clipped_before(line) for one, line in each)
-    estimates = tuple(map(_told_apart, _each_column(plan, estimates), estimates))
+    estimates = tuple(map(_as_told, _each_column(plan, estimates), estimates))
     # Which questions were asked depends on answers; what is stated must hold for every way.
     most = plan.spending
     if ask.spent is None or not (fits(ask.spent, most) and fits(most, plan.budget.spendable())):
@@ -75,8 +76,10 @@ def _each_column(plan: Plan, estimates: tuple[Estimate, ...]) -> tuple[Column, .
     return plan.request.columns * (len(estimates) // plan.dim)
 
 
-def _told_apart(column: Column, estimate: Estimate) -> Estimate:
-    """Look whether records lie too far out; what is told about them goes on from there."""
+def _as_told(column: Column, estimate: Estimate) -> Estimate:
+    """Clip within bounds; look whether records lie too far out, unless told how far they lie."""
+    if isinstance(column.said, Bounded):
+        estimate = estimate.clipped_inside((column.said.low, column.said.high))
     return estimate if column.tail is not None else estimate.told_apart(column.possible)
 
 

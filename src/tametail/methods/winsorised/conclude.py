@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from tametail.methods.winsorised.counts import Tails
     from tametail.methods.winsorised.sums import Sum
     from tametail.notes import Note
-    from tametail.request import Range
 
 
 def conclude(plan: Plan, clip: Clip, tails: Tails, total: Sum, squares: float) -> Estimate:
@@ -44,15 +43,9 @@ def conclude(plan: Plan, clip: Clip, tails: Tails, total: Sum, squares: float) -
         plan, clip, misplaced=misplaced, doubtful=bool(doubtful), clamped=raw != value, held=held
     )
     return Estimate(
-        value, intervals, _inside(total.ends, plan.ends), held or doubtful, said,
+        value, intervals, total.ends, held or doubtful, said,
         count=total.count, present=total.present(UNUSUAL), shape=shape(clip, tails, total.count),
     )  # fmt: skip
-
-
-def _inside(clip: Range, ends: Range) -> Range:
-    """Return clip points, within what was told: no record lies between there and the edge."""
-    low, high = (min(max(end, ends[0]), ends[1]) for end in clip)
-    return low, high
 
 
 def _is_held_back(plan: Plan, beyond: float, clip: Clip, tails: Tails, total: Sum) -> bool:
