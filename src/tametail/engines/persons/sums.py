@@ -28,8 +28,9 @@ LEAST_EXPONENT = -1074
 #: Digits of the words that a double is read from: 65 bits or more, of which it keeps 53.
 WORDS_READ = 3
 
-#: Rows that are taken apart, or persons whose sums are read, at a time, to bound memory.
-_PART = 1 << 18
+#: Rows that are taken apart at a time, to bound memory, and persons whose sums are read, so that
+#: their words stay in a processor's cache: all at once took three times as long.
+_PART, _READ = 1 << 18, 1 << 14
 
 
 class ExactSums:
@@ -95,8 +96,8 @@ class ExactSums:
         found = np.zeros(self._persons)
         words = np.flatnonzero(self._slots)
         if len(words):
-            for start in range(0, min(self._persons, len(self._table)), _PART):
-                part = self._table[start : min(start + _PART, self._persons)]
+            for start in range(0, min(self._persons, len(self._table)), _READ):
+                part = self._table[start : min(start + _READ, self._persons)]
                 found[start : start + len(part)] = self._read(part, words)
         return found
 
