@@ -18,7 +18,7 @@ from tametail.engines import local
 from tametail.engines.kernels.accumulator import CHUNK
 from tametail.engines.open import open_table
 from tametail.engines.tables import blocks
-from tametail.engines.tables.parquet import ParquetTable
+from tametail.engines.tables.parquet import ParquetTable, memory_kept
 from tametail.errors import ColumnError, DataError
 from tametail.queries.column import Count, Median
 
@@ -368,3 +368,32 @@ def test_a_pipe_is_refused(tmp_path):
     os.mkfifo(tmp_path / "pipe.csv")
     with pytest.raises(DataError, match="it is a pipe"):
         open_table(tmp_path / "pipe.csv", "x")
+
+
+@pytest.mark.skipif(
+    not {"mimalloc", "jemalloc"} <= set(pa.supported_memory_backends()),
+    reason="Arrow has no choice of pools on this system",
+)
+def test_a_column_keeps_its_memory_and_arrow_its_pool(tmp_path):
+    _parquet(tmp_path / "x.parquet", [1.0] * 5000)
+    before = pa.default_memory_pool()
+    pa.set_memory_pool(pa.mimalloc_memory_pool())
+    try:
+        chunks = open_table(tmp_path / "x.parquet", "v")._table.chunks(
+            CHUNK, 0, None, lambda _: None
+        )
+        chunk = next(chunks)
+        assert pa.jemalloc_memory_pool().bytes_allocated() >= chunk.nbytes
+        assert pa.default_memory_pool().backend_name == "mimalloc"
+        with memory_kept():
+            with memory_kept():  # as another thread may, in the middle
+                pass
+            assert pa.default_memory_pool().backend_name == "jemalloc"
+        with pytest.raises(ZeroDivisionError), memory_kept():
+            1 / 0  # noqa: B018
+        assert pa.default_memory_pool().backend_name == "mimalloc"
+        pa.set_memory_pool(pa.system_memory_pool())  # a choice of the user's
+        with memory_kept():
+            assert pa.default_memory_pool().backend_name == "system"
+    finally:
+        pa.set_memory_pool(before)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -70,9 +71,11 @@ class ParquetTable:
         size = min(most, _ROWS if len(self.columns) == 1 else _WIDE_ROWS)
         total, rows = max(self.rows(), 1), 0
         for path in self._files:
-            with open_parquet(path) as file:
+            names, several = list(self.columns), len(self.columns) > 1
+            with nullcontext() if several else memory_kept():
+                opened = open_parquet(path)
+            with opened as file:
                 self._check_schema(path, file.schema_arrow)
-                names, several = list(self.columns), len(self.columns) > 1
                 # Threads decode several columns at once; one they would only hand on.
                 stream = file.iter_batches(batch_size=size, columns=names, use_threads=several)
                 for batch in guarded(stream, path, "Parquet"):
@@ -119,3 +122,24 @@ def open_parquet(path: Path) -> ParquetFile:
         )
     except UNREADABLE:
         raise unreadable(path, "Parquet") from None
+
+
+@contextmanager
+def memory_kept() -> Iterator[None]:
+    """Let files that are opened here take their memory where a block is given out again at once.
+
+    Arrow's usual pool, mimalloc, gives blocks of a megabyte back to the system, and new ones have
+    to be cleared: a sixth of what decoding costs. A file keeps the pool that it finds when it is
+    opened, and there is no argument for it; so the pool of the process is another one for a moment.
+    Threads may do so at once: none of them puts back what another one has put there. What is kept
+    is a few megabytes of one column; persons, who may need all memory there is, do without.
+    """
+    before = pa.default_memory_pool()
+    if before.backend_name != "mimalloc" or "jemalloc" not in pa.supported_memory_backends():
+        yield
+        return
+    pa.set_memory_pool(pa.jemalloc_memory_pool())
+    try:
+        yield
+    finally:
+        pa.set_memory_pool(before)
