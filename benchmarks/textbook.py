@@ -6,6 +6,7 @@ from the middle of the bounds and half on the count, as other libraries do. With
 Gaussian. Its error is computed, with the sampling error of the same samples.
 
     python benchmarks/textbook.py --whole    # every table below, about ten minutes
+    python benchmarks/textbook.py --others   # laws that nothing was tuned on
     python benchmarks/textbook.py --runs 40 --cells 1000:0.1 --unit replace-one --notion pure
 """
 
@@ -15,6 +16,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
+from statistics import NormalDist
 
 import click
 import numpy as np
@@ -26,8 +28,10 @@ Floats = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int], Floats]
 SCORES, CHANCES = np.arange(1.0, 6.0), (0.1, 0.1, 0.2, 0.3, 0.3)
 
+Law = tuple[Draw, tuple[float, float], float]
+
 #: Records, their bounds and their mean.
-LAWS: dict[str, tuple[Draw, tuple[float, float], float]] = {
+LAWS: dict[str, Law] = {
     "uniform": (lambda rng, n: rng.random(n), (0, 1), 0.5),
     "Bernoulli .3": (lambda rng, n: (rng.random(n) < 0.3) * 1.0, (0, 1), 0.3),
     "Bernoulli .01": (lambda rng, n: (rng.random(n) < 0.01) * 1.0, (0, 1), 0.01),
@@ -36,6 +40,40 @@ LAWS: dict[str, tuple[Draw, tuple[float, float], float]] = {
     "ages": (lambda rng, n: 100 * rng.beta(2, 3, n), (0, 120), 40.0),
     "in a thousandth": (lambda rng, n: 0.3 + rng.random(n) / 1000, (0, 1), 0.3005),
 }
+
+
+def _clipped_lognormal_mean(end: float) -> float:
+    """Return E min(X, end) of the standard lognormal law."""
+    below = NormalDist().cdf
+    log = math.log(end)
+    return math.sqrt(math.e) * below(log - 1) + end * (1 - below(log))
+
+
+#: The same; nothing was tuned on these.
+OTHERS: dict[str, Law] = {
+    "Bernoulli .003": (lambda rng, n: (rng.random(n) < 0.003) * 1.0, (0, 1), 0.003),
+    "Bernoulli .03": (lambda rng, n: (rng.random(n) < 0.03) * 1.0, (0, 1), 0.03),
+    "Bernoulli .1": (lambda rng, n: (rng.random(n) < 0.1) * 1.0, (0, 1), 0.1),
+    "Beta(.2, .6)": (lambda rng, n: rng.beta(0.2, 0.6, n), (0, 1), 0.25),
+    "0, 1, 2 of 10": (lambda rng, n: rng.integers(0, 3, n) * 1.0, (0, 10), 1.0),
+    "lognormal up to 20": (
+        lambda rng, n: np.minimum(rng.lognormal(size=n), 20.0),
+        (0, 20),
+        _clipped_lognormal_mean(20.0),
+    ),
+    "uniform on (0, .001)": (lambda rng, n: rng.random(n) / 1000, (0, 1), 0.0005),
+}
+
+#: Cells for the other laws.
+CELLS_OF_OTHERS = (
+    ("replace-one", "pure", 1, True, "20000:0.05,20000:0.1,20000:0.5,2000:0.1,2000:0.01"),
+    ("replace-one", "pure", 1, False, "20000:0.05,20000:0.1,20000:0.5,100000:1"),
+    ("add-remove", "pure", 1, True, "20000:0.025,20000:0.05,20000:0.1,20000:0.5"),
+    ("add-remove", "pure", 1, False, "20000:0.025,20000:0.05"),
+    ("replace-one", "zcdp", 3, True, "20000:0.1"),
+    ("replace-one", "zcdp", 20, True, "20000:0.1"),
+    ("replace-one", "pure", 3, True, "20000:0.15"),
+)
 
 
 #: The whole table: unit, notion, columns, with an interval or not, and cells of n epsilon from 20
@@ -83,7 +121,7 @@ class Setting:
 def ratio(law: str, n: int, strength: float, setting: Setting) -> tuple[float, float, str]:
     """Return the ratio of the root mean squared errors, its standard error, and the method."""
     unit, notion, columns = setting.unit, setting.notion, setting.columns
-    draw, bounds, mean = LAWS[law]
+    draw, bounds, mean = (LAWS | OTHERS)[law]
     rng = np.random.default_rng(setting.seed)
     budget = {
         "pure": tt.pure(strength),
@@ -128,16 +166,20 @@ def print_table(setting: Setting, cells: str, laws: list[str]) -> None:
 
 @click.command()
 @click.option("--whole", is_flag=True, help="All tables, whatever else is said but runs and seed.")
+@click.option("--others", is_flag=True, help="All tables of laws that nothing was tuned on.")
 @click.option("--runs", default=40, show_default=True)
 @click.option("--cells", default="1000:0.1", show_default=True, help="n:epsilon, with commas.")
 @click.option("--unit", default="replace-one", show_default=True)
 @click.option("--notion", default="pure", show_default=True, help="pure, zcdp or approx.")
 @click.option("--columns", default=1, show_default=True)
 @click.option("--interval/--no-interval", default=True, show_default=True)
-@click.option("--law", "laws", multiple=True, type=click.Choice(list(LAWS)), help="Only these.")
+@click.option(
+    "--law", "laws", multiple=True, type=click.Choice(list(LAWS | OTHERS)), help="Only these."
+)
 @click.option("--seed", default=1, show_default=True)
 def main(
     whole: bool,
+    others: bool,
     runs: int,
     cells: str,
     unit: str,
@@ -148,12 +190,12 @@ def main(
     seed: int,
 ) -> None:
     """Print a table of ratios, or the whole set of them."""
-    chosen = list(laws or LAWS)
-    if not whole:
+    chosen = list(laws or (OTHERS if others else LAWS))
+    if not (whole or others):
         print_table(Setting(unit, notion, columns, interval, runs, seed), cells, chosen)
         return
     print(f"version {tt.__version__}, {date.today().isoformat()}, {runs} runs\n")
-    for *setting, some in WHOLE:
+    for *setting, some in CELLS_OF_OTHERS if others else WHOLE:
         fewer = max(runs // setting[2], 10)  # every column is a run
         print_table(Setting(*setting, fewer, seed), some, chosen)
 

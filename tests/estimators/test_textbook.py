@@ -14,11 +14,14 @@ sys.path.insert(0, str(Path(__file__).parent))
 from exact import estimate
 
 import tametail as tt
+from tametail.methods.ball.rows import RowsPlan
+from tametail.methods.ball.weigh import Weighing, make_ball, unless_bounds_do
 from tametail.methods.textbook.estimate import most_deviation
 from tametail.methods.winsorised.clip import choose_clip
 from tametail.methods.winsorised.column import ColumnPlan
 from tametail.methods.winsorised.counts import Tails
 from tametail.methods.winsorised.reference import Reference
+from tametail.methods.winsorised.sums import read_count
 from tametail.planning import Plan
 from tametail.privacy.budget import Noise, fits
 from tametail.queries.column import SOFT_ONE
@@ -172,6 +175,68 @@ def test_a_side_that_was_opened_makes_the_mean_doubtful():
     clip = choose_clip(plan, 0.008, tails, 5_000, Reference.of(plan, (0.008, 0.008)))
     assert clip.above > 0
     assert clip.doubt >= 0.3 * (clip.below + clip.above)
+
+
+@pytest.mark.parametrize("confidence", [None, 0.95])
+@pytest.mark.parametrize("n", [9_000, 20_000, 50_000, 200_000])
+def test_a_look_in_vain_costs_no_more_than_it_may(n, confidence):
+    """Told bounds, the noise may be 1.4 times the textbook's: where nothing shows, all is noise."""
+    told = {"unit": "replace-one", "tail": BOUNDS, "confidence": confidence}
+    plan = ColumnPlan.of(tt.plan(n=n, epsilon=0.1, **told))
+    plan = plan.without_squares() if plan.has("spread") else plan
+    assert 0.1 / plan.cost("sum").strength < 1.37
+
+
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+def test_few_missing_records_are_taken_for_noise_and_many_are_not(kind):
+    plan = ColumnPlan.of(tt.plan(n=1000, epsilon=1, unit="replace-one", tail=BOUNDS))
+    noise = Noise(kind, 20.0)
+    one = np.sqrt(noise.variance) / 10  # the weight is 10
+    found = {
+        off: read_count(plan, round(10 * (1000 - off * one)), 10, noise) for off in (-3, 1.9, 4, 6)
+    }
+    assert [found[off][0] for off in (-3, 1.9)] == [1000, 1000]
+    assert 1000 - 4 * one < found[4][0] < 1000
+    assert found[6] == pytest.approx((1000 - 6 * one, 0), abs=0.1)
+    assert found[-3][1] == pytest.approx(-3 * one, abs=0.1)  # what was taken away is certain
+    assert found[1.9][1] == pytest.approx(1.9 * one, abs=0.1)
+    assert read_count(plan, -50_000, 10, noise)[0] == noise.scale / 10  # noise alone
+    added = ColumnPlan.of(tt.plan(n=100_000, epsilon=1, tail=BOUNDS))
+    assert read_count(added, 1_000, 10, noise) == (100.0, None)
+
+
+@pytest.mark.parametrize("missing", [0, 3, 8, 60])
+def test_the_count_that_was_moved_is_within_what_the_interval_allows(missing):
+    """A mean at a bound moves with the count; noise and what was moved are bounded together."""
+    rng, covered = np.random.default_rng(missing), 0
+    for _ in range(40):
+        data = np.where(rng.random(2_000) < 0.02, 0.0, 1.0)
+        data[:missing] = np.nan
+        release = tt.mean(data, epsilon=0.3, tail=BOUNDS, unit="replace-one", target="data")
+        assert release.method == "clamped mean"
+        covered += release.low <= np.nanmean(data) <= release.high
+    assert covered >= 31  # 95% is promised: fewer in one of 50,000 runs
+
+
+@pytest.mark.parametrize(
+    ("scale", "around"), [(1.0, True), (0.4, False)], ids=["as wide", "narrow"]
+)
+def test_a_ball_as_wide_as_the_bounds_is_put_around_them(scale, around):
+    """Around medians of 0 a ball has room for negative ones, too."""
+    plan = RowsPlan.of(tt.plan(n=20_000, rho=0.005, unit="replace-one", tail=BOUNDS, dim=4))
+    final = plan.cost("sum")
+    everything = np.full(4, np.inf)
+    weighing = Weighing(np.zeros(4), np.full(4, 0.5), everything, final)
+    ball = make_ball(weighing, -3.0, 3.0, order=2, strength=0.1)
+    level = int(np.searchsorted(ball.radii, scale * ball.radii[-1] / 8 / 1.4))
+    found, at = unless_bounds_do(plan, ball, level, weighing, 0.1)
+    assert (found.centres == (0.5,) * 4) == around
+    if around:
+        cells = np.rint(0.5 * np.array(found.inverse_ticks))
+        assert np.sqrt(np.sum(cells**2)) <= found.radii[at]  # corners are inside
+        assert np.sqrt(np.sum(cells**2)) >= 0.999 * found.radii[at]
+    else:
+        assert (found, at) == (ball, level)
 
 
 def test_sparse_columns_between_bounds_are_never_much_worse_than_the_textbook():

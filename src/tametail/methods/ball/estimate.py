@@ -67,6 +67,7 @@ def vector_mean(plan: RowsPlan, ask: Ask) -> tuple[Estimate, ...]:
             cost = plan.cost("radius", number)
             (level,) = ask(steps.level_query(ball, weighing, size, cost), cost)
             level = min(level, len(ball.radii) - 1)
+            ball, level = steps.unless_bounds_do(plan, ball, level, weighing, weakest)
             squares = None
             if plan.has("spread") and number == plan.rounds:
                 squares = ask(BallSquares(ball, level), plan.cost("spread", number))

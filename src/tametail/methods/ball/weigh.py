@@ -75,6 +75,14 @@ OFFSET = 0.25
 #: the noise by 3% and 6%, or half as much under replace-one.
 MISSING_WEIGHT = {2: 1 / 4, 1: 1 / 16}
 
+#: A ball with so many times the noise of the ball around all bounds, in mean square over the
+#: columns, and half of it in each, is given up for that one. Less would move means away from the
+#: ball's centre for nothing, and they feel the noise on the number of missing cells the more.
+MUCH_WIDER, HALF_AS_WIDE = 1.2, 0.5
+
+#: Corners of the bounds lie inside of the ball around them by this part, whatever is rounded.
+INSIDE = 1e-6
+
 #: With a scale that was told the records may be much narrower.
 FIRST_RADIUS_TOLD = -10
 
@@ -231,6 +239,28 @@ def make_ball(
     return Ball(
         tuple(weighing.centres.tolist()), tuple(inverse.tolist()), tuple(radii), order, limits
     )
+
+
+@np.errstate(over="ignore")
+def unless_bounds_do(
+    plan: RowsPlan, ball: Ball, level: int, weighing: Weighing, strength: float
+) -> tuple[Ball, int]:
+    """Return the ball and its level, or the smallest ball around all bounds if that is smaller.
+
+    A ball around medians at a bound has room for twice as much as lies between the bounds.
+    """
+    bounds = [tail for tail in plan.tails if isinstance(tail, Bounded)]
+    if len(bounds) < plan.dim or not weighing.live.all():
+        return ball, level
+    low, high = np.array([(tail.low, tail.high) for tail in bounds]).T
+    half, each = high / 2 - low / 2, plan.dim if ball.order == 1 else math.sqrt(plan.dim)
+    factors = (1 - INSIDE) / half / each
+    noise = ball.radii[level] / np.array(ball.inverse_ticks) / half / each
+    narrow = noise.min() < HALF_AS_WIDE or np.sqrt(np.mean(noise**2)) < MUCH_WIDER
+    if narrow or not np.isfinite(factors).all():
+        return ball, level
+    around = Weighing(low + half, factors, np.full(plan.dim, np.inf), weighing.final)
+    return make_ball(around, 0.0, 0.0, order=ball.order, strength=strength), 0
 
 
 def count_weights(ball: Ball, level: int, *, rows: bool, missing: bool) -> tuple[int, int]:

@@ -20,7 +20,7 @@ from tametail.inequalities.concentration import mean_deviation
 from tametail.means import MEAN, Estimate, Interval
 from tametail.methods.cells import UNUSUAL
 from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.sums import Sum
+from tametail.methods.winsorised.sums import Sum, read_count
 from tametail.privacy.budget import Noise, Zcdp, noise_for
 from tametail.queries.column import ClippedSum, Lattice
 from tametail.tail import Bounded
@@ -89,13 +89,10 @@ def read_clamped(plan: ColumnPlan, query: ClippedSum, answer: tuple[int, ...]) -
     """Read the answer to :func:`clamped_sum`."""
     sensitivity, weight = query.sensitivity(plan.unit), query.count_weight
     noise = noise_for(plan.cost("sum"), sensitivity.l1, sensitivity.l2_squared)
-    number = float(_size(plan))
+    number, moved = float(_size(plan)), None
     if weight:
-        step = noise.scale / weight
-        counted = max(answer[1] / weight, step, 1.0)
-        # There are no more records than rows, whose number is public, and usually as many.
-        number = min(counted + step, number) if plan.unit.size_is_public else counted
-    return Sum(0.0, query.lattice, float(answer[0]), number, weight, noise)
+        number, moved = read_count(plan, answer[1], weight, noise)
+    return Sum(0.0, query.lattice, float(answer[0]), number, weight, noise, moved=moved)
 
 
 def _interval(plan: ColumnPlan, value: float, total: Sum) -> Interval:

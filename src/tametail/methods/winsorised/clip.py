@@ -89,8 +89,9 @@ def look_again(plan: Plan, centre: float, tails: Tails) -> Clip:
 
 def _seen(plan: Plan, tails: Tails, limits: Pair) -> Anchors:
     """Return up to where records are seen; between bounds, a side that is not is opened later."""
-    anchors = tails.anchors(limits)
-    return anchors if isinstance(plan.tail, Bounded) else tails.beside(anchors, limits)
+    if isinstance(plan.tail, Bounded):
+        return tails.anchors(limits, tuned.BETWEEN_BOUNDS)
+    return tails.beside(tails.anchors(limits), limits)
 
 
 def caps(plan: Plan, centre: float) -> Pair:

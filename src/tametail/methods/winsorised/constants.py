@@ -95,9 +95,10 @@ WORTH_A_LOOK: Final = 0.2
 #: The same beside a scale, which is nearer to what records show than bounds are.
 WORTH_A_LOOK_BY_SCALE: Final = 0.3
 
-#: If the records are bounded, the sum gets at least this share, as far as the tail can pay for it
-#: and keeps this part of its own: what a look may cost where it shows nothing, against sight.
-BOUNDED_SUM: Final = 0.7
+#: If the records are bounded, the sum and the squares that it may spare get at least this share,
+#: as far as the tail can pay for it and keeps this part of its own: what a look may cost where it
+#: shows nothing, against sight.
+BOUNDED_SUM: Final = 0.76
 BOUNDED_TAIL: Final = 0.5
 
 # --- the centre -----------------------------------------------------------------------------------
@@ -264,6 +265,10 @@ HIDDEN: Final = 0.75  # 0, 0
 #: the count gets, under add-remove. More is safer where the mean is at a bound, less in the middle.
 UNTOLD: Final = 0.35
 
+#: Between bounds records are seen from this part of the usual threshold on: a false alarm, one in
+#: 30,000 releases, costs no more than the noise of records that are clamped to the bounds.
+BETWEEN_BOUNDS: Final = 0.82
+
 #: If one side of the centre shows nothing, its bound is a clip point up to so many times the other
 #: one's distance: noise against what may hide there.
 NOT_MUCH_FARTHER: Final = 8.0
@@ -272,9 +277,10 @@ NOT_MUCH_FARTHER: Final = 8.0
 #: no more than the textbook's noise there.
 HALF_AS_CLEARLY: Final = 0.5
 
-#: Clip points that are together so nearly as far apart as the bounds are moved there: a little
-#: noise against records that are cut off.
-NEARLY_AS_WIDE: Final = 0.8
+#: Clip points that are together this part of the bounds' width apart, or more, are moved to them:
+#: up to twice the noise against records that are cut off, which 18 noise scales of ones among zeros
+#: were in one release of 350.
+NEARLY_AS_WIDE: Final = 0.5
 
 #: Clip points that serve an interval lie beyond its reference by this part of the scale: where the
 #: mean is, counts tell roughly, and a record that is clipped costs more than noise.
@@ -292,6 +298,12 @@ AFFORDABLE_BY_SCALE: Final = 8.0
 #: centre, not nearer than the side over NEAREST: it decides how much of the noise the count gets.
 OFFSET_DOUBT: Final = 0.25  # -0.2 (0.1), +0.3 (0.1)
 NEAREST: Final = 1000  # +0.0 (0.0), +0.0 (0.0)
+
+#: Under replace-one a count beside the sum that is below the rows by up to so many standard
+#: deviations of its noise is taken to be that of the rows, and by more than so many as it is:
+#: columns of which no cell is missing, against those that lack a few.
+FEW_MISSING: Final = 2.0
+CLEARLY_MISSING: Final = 5.5
 
 # --- the second look (estimate.py, clip.py, sums.py) ----------------------------------------------
 

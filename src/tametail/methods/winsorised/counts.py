@@ -113,10 +113,11 @@ class Tails:
         found = np.flatnonzero(stands_out & (self.distances <= limit))
         return int(found[-1]) if len(found) else None
 
-    def anchors(self, limits: Pair) -> Anchors:
+    def anchors(self, limits: Pair, clearly: float = 1.0) -> Anchors:
         """Return the anchors of both sides."""
         return [
-            self.anchor(counts, limit) for counts, limit in zip(self.sides, limits, strict=True)
+            self.anchor(counts, limit, clearly)
+            for counts, limit in zip(self.sides, limits, strict=True)
         ]
 
     def beside(self, anchors: Anchors, limits: Pair) -> Anchors:

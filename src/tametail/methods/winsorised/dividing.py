@@ -27,7 +27,8 @@ def divide(plan: ColumnPlan, *, spread: bool = True) -> tuple[Step, ...]:
         parts = {name: left * share for name, share in parts.items()} | {"centre": sum(ranged)}
     squares = spread_share(budget, n) if spread and plan.needs_spread else 0.0
     parts = {name: share * (1 - squares) for name, share in parts.items()}
-    if isinstance(plan.tail, Bounded) and (missing := tuned.BOUNDED_SUM - parts["sum"]) > 0:
+    missing = tuned.BOUNDED_SUM - squares - parts["sum"]
+    if isinstance(plan.tail, Bounded) and missing > 0:
         taken = min(missing, (1 - tuned.BOUNDED_TAIL) * parts["tail"])
         parts |= {"tail": parts["tail"] - taken, "sum": parts["sum"] + taken}
     if squares:

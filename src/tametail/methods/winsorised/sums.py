@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from tametail.doubles import LARGEST
 from tametail.inequalities.risk import split_risk
 from tametail.methods.cells import count_noise
@@ -42,6 +44,8 @@ class Sum:
     The count is exact if ``count_weight`` is 0. Its noise is ``count_noise`` (or else that of the
     sum) over its weight.
     ``coarse`` bounds what a rounding of the records that is coarser than a tick does to their mean.
+    ``moved`` is how many records the estimator has added to the noisy count: by default no more
+    than one scale of its noise. Where it has taken some away, there are no more than are left.
     """
 
     centre: float
@@ -52,6 +56,7 @@ class Sum:
     noise: Noise
     coarse: float = 0.0
     count_noise: Noise | None = None
+    moved: float | None = None
 
     @property
     def rounding(self) -> float:
@@ -82,9 +87,7 @@ class Sum:
         """
         if not self.count_weight:
             return 0.0, self.count
-        # The estimator may have moved the noisy count by one scale of its noise.
-        noise = self.noise if self.count_noise is None else self.count_noise
-        missed = (noise.quantile(risk) + noise.scale) / self.count_weight
+        missed = self._missed(risk)
         fewest = self.count - missed
         if fewest < 1:
             return math.inf, 1.0
@@ -92,10 +95,13 @@ class Sum:
 
     def present(self, risk: float) -> tuple[float, float] | None:
         """Return the number of records and how far off it is but for this risk, if it is noisy."""
+        return (self.count, self._missed(risk)) if self.count_weight else None
+
+    def _missed(self, risk: float) -> float:
+        """Return by how many records the count may be off, but for this risk."""
         noise = self.noise if self.count_noise is None else self.count_noise
-        if not self.count_weight:
-            return None
-        return self.count, (noise.quantile(risk) + noise.scale) / self.count_weight
+        moved = noise.scale / self.count_weight if self.moved is None else self.moved
+        return max(noise.quantile(risk) / self.count_weight + moved, 0.0)
 
     def privacy(self, risk: float) -> float:
         """Return what the noise on sum and count changes in the mean, but for about this risk."""
@@ -164,15 +170,30 @@ def read_sum(
     """Read the answer to :func:`sum_query`; ``known`` counts the records if it does not."""
     sensitivity, weight = query.sensitivity(plan.unit), query.count_weight
     noise = noise_for(plan.cost("sum"), sensitivity.l1, sensitivity.l2_squared)
+    moved = None
     if weight:
-        step = noise.scale / weight
-        number = max(answer[1] / weight, step, 1.0)
-        if plan.unit.size_is_public:  # there are no more records than rows, and usually as many
-            number = min(number + step, float(max(plan.n or 1, 1)))
+        number, moved = read_count(plan, answer[1], weight, noise)
         known = Counted(number, weight, noise)
     total, cut = float(answer[0]), clip.side * RELATIVE_ROUNDING
     number, weight, count_noise = known
-    return Sum(clip.centre, query.lattice, total, number, weight, noise, cut, count_noise)
+    return Sum(clip.centre, query.lattice, total, number, weight, noise, cut, count_noise, moved)
+
+
+def read_count(plan: Plan, answer: int, weight: int, noise: Noise) -> tuple[float, float | None]:
+    """Return the number of records by a count beside the sum, and by how much it was moved.
+
+    Under replace-one there are no more records than rows, whose number is public, and usually as
+    many: a count that is below by what noise explains is taken to be that, and a clear one as it
+    is, with a straight line between.
+    """
+    counted = max(answer / weight, noise.scale / weight, 1.0)
+    if not plan.unit.size_is_public:
+        return counted, None
+    rows, deviation = float(max(plan.n or 1, 1)), math.sqrt(noise.variance) / weight
+    few, many = tuned.FEW_MISSING * deviation, tuned.CLEARLY_MISSING * deviation
+    missing = float(np.interp(rows - counted, (few, many), (0.0, many)))
+    number = max(rows - missing, 1.0) if rows - counted < many else counted
+    return number, number - counted
 
 
 def sum_of_counts(clip: Clip, tails: Tails, known: Counted) -> Sum:
