@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 from tametail.methods.groups import plan as steps
 from tametail.methods.groups.constants import ALONE
 from tametail.methods.groups.estimate import means_by_group
@@ -53,24 +56,36 @@ class ByGroup:
         return None if usual is None else prediction.reference_rmse(usual)
 
     def half_width(self, plan: Plan, confidence: float, law: str) -> float | None:
-        """Predict the half-width in a group of usual size, as if it were alone."""
+        """Predict the half-width in a group of usual size, as if it were alone.
+
+        Infinite if all groups together would not show how records spread: none has one then.
+        """
         usual = _usual(plan)
         if usual is None:
             return None
+        if _shows_nothing(plan, usual):
+            return math.inf
         if usual.tail is None and (usual.n or 1) * usual.budget.strength < ALONE:
             return prediction.cautious_half_width(usual, confidence)
         return half_width(usual, confidence, law)
 
     def foresee(self, plan: Plan) -> tuple[Note, ...]:
         """Say what would help."""
-        size = _size(plan)
-        if size is None or size * plan.budget.strength >= _MOSTLY_NOISE:
-            return ()
-        text = (
-            "groups of a usual size are mostly noise: more records, more budget or fewer groups "
-            "help, and other= collects the rest"
-        )
-        return (few_records(text),)
+        size, usual = _size(plan), _usual(plan)
+        said = []
+        if size is not None and size * plan.budget.strength < _MOSTLY_NOISE:
+            text = (
+                "groups of a usual size are mostly noise: more records, more budget or fewer "
+                "groups help, and other= collects the rest"
+            )
+            said.append(few_records(text))
+        if usual is not None and _shows_nothing(plan, usual):
+            text = (
+                "all groups together are too few to show how the records spread, so that no "
+                "interval is expected: more records or more budget help"
+            )
+            said.append(few_records(text))
+        return tuple(said)
 
     def reasons(self, plan: Plan) -> tuple[str, ...]:  # noqa: ARG002 - there is no choice
         """Nothing: there is one way to groups."""
@@ -104,6 +119,12 @@ def _size(plan: Plan) -> int | None:
     """Return the records of a group if all were of one size; None if that is unknown."""
     keys = steps.asked(plan.request).rows
     return None if plan.n is None or not keys else max(plan.n // len(keys), 1)
+
+
+def _shows_nothing(plan: Plan, usual: column.ColumnPlan) -> bool:
+    """Say whether all groups together would not stand out of the noise on the octave counts."""
+    cost = steps.group_plans(plan, 1)[0].costs["tail"]
+    return prediction.shows_nothing(replace(usual, n=plan.n), cost, together=False)
 
 
 def _usual(plan: Plan) -> column.ColumnPlan | None:

@@ -79,10 +79,15 @@ class RecordsOfPersons:
         return None if error is None else error / math.sqrt(_each(plan))
 
     def half_width(self, plan: Plan, confidence: float, law: str) -> float | None:  # noqa: ARG002
-        """Predict the half-width of the widest interval, likewise."""
+        """Predict the half-width of the widest interval, likewise.
+
+        Infinite if the persons would not stand out of the noise: there is no interval then.
+        """
         if plan.n is None:
             return None
         part = replace(column_plans(plan)[0], confidence=confidence)
+        if prediction.shows_nothing(part, part.cost("tail"), together=True):
+            return math.inf
         width = prediction.cautious_half_width(part, 1 - (1 - confidence) / plan.dim)
         return None if width is None else width / math.sqrt(_each(plan))
 

@@ -53,7 +53,7 @@ def divide(budget: Budget, n: int) -> tuple[Step, ...]:
     """
     is_plenty = n * budget.strength >= PLENTY
     pilot, rows = (PILOT_IF_PLENTY, ROWS_IF_PLENTY) if is_plenty else (PILOT, ROWS)
-    rest = 1 - pilot - rows
-    parts = {"pilot": pilot, "rows": rows, "tail": TAIL * rest, "sum": (1 - TAIL) * rest}
-    costs = budget.split(*parts.values())
-    return tuple(Step(name, cost) for name, cost in zip(parts, costs, strict=True))
+    *before, around = budget.split(pilot, rows, 1 - pilot - rows)
+    # Both are asked in one view, which composes them to a double: no larger one than this.
+    costs = (*before, *around.split(TAIL, 1 - TAIL))
+    return tuple(map(Step, ("pilot", "rows", "tail", "sum"), costs))

@@ -391,6 +391,9 @@ SUDDEN_END: Final = 3.0
 #: Below this n * epsilon the steps before the sum often fail.
 FEASIBLE: Final = 500.0
 
+#: The part of usual records that lies within one window of octaves from their median.
+IN_A_WINDOW: Final = 0.85
+
 #: A plan says so if records beside a common value must be more than this part to be seen.
 HIDDEN_SHARE: Final = 0.02
 

@@ -26,6 +26,7 @@ from tametail.tail import Bounded, Moment
 
 if TYPE_CHECKING:
     from tametail.methods.winsorised.column import ColumnPlan as Plan
+    from tametail.privacy.budget import Budget
 
 
 _KNOWLEDGE = "saying where the mean can be (within=) or how the records spread (tail=) helps"
@@ -103,10 +104,7 @@ def advise(plan: Plan) -> tuple[Note, ...]:
     if plan.n is None:
         few = tuned.FEASIBLE / plan.budget.strength
         return (hint(f"fewer than {few:,.3g} records would be few for this budget{_HELP}"),)
-    noise = noise_of_counts(plan, plan.cost("tail"))
-    threshold = tuned.THRESHOLD if noise.kind == "laplace" else tuned.GAUSSIAN_THRESHOLD
-    least = threshold * math.sqrt(noise.variance / 2) / SOFT_ONE
-    said = foresee(plan)
+    least, said = _least_seen(plan, plan.cost("tail")), foresee(plan)
     if plan.tail is None and least > tuned.HIDDEN_SHARE * plan.n:
         part = min(100 * least / max(plan.n, 1), 100.0)
         text = (
@@ -115,6 +113,26 @@ def advise(plan: Plan) -> tuple[Note, ...]:
         )
         said = (*said, hint(text))
     return said
+
+
+def shows_nothing(plan: Plan, cost: Budget, *, together: bool) -> bool:
+    """Say whether usual records would not stand out of the noise on octave counts of this cost.
+
+    Around a median nearly all of them lie in a window, half on either side. Both sides count
+    ``together`` where the method looks at them so.
+    """
+    part = tuned.IN_A_WINDOW * (1.0 if together else 0.5)
+    return part * _size(plan) < _least_seen(plan, cost, together=together)
+
+
+def _least_seen(plan: Plan, cost: Budget, *, together: bool = False) -> float:
+    """Return how many records stand out, on one side or on both sides ``together``."""
+    noise = noise_of_counts(plan, cost)
+    if noise.kind == "laplace":
+        scales = tuned.THRESHOLD + tuned.TOGETHER * together
+    else:
+        scales = tuned.GAUSSIAN_THRESHOLD + tuned.GAUSSIAN_TOGETHER * together
+    return scales * math.sqrt(noise.variance / 2) / SOFT_ONE
 
 
 def lost_note(chance: float) -> tuple[Note, ...]:

@@ -1,0 +1,102 @@
+"""A plan promises an interval only if most releases have one; else it says that none will come."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import tametail as tt
+
+BUDGETS = [{"epsilon": 1.0}, {"rho": 0.5}, {"epsilon": 1.0, "delta": 1e-6}]
+TRIALS = 5
+KEYS = ["a", "b", "c"]
+
+
+def _frame(n: int) -> pd.DataFrame:
+    """Return n persons with a record in each of three groups."""
+    amounts = np.random.default_rng(n).lognormal(2, 1, 3 * n)
+    return pd.DataFrame({"who": np.repeat(np.arange(n), 3), "g": KEYS * n, "x": amounts})
+
+
+def _records(n: int, unit: str, budget: dict[str, float]) -> tuple[tt.Plan, Callable]:
+    told = {"unit": unit, **budget}
+    frame, size = _frame(n), {} if unit == "replace-one" else {"n": 3 * n}
+    return tt.plan(3 * n, **told), lambda: tt.mean(frame, "x", **told, **size)
+
+
+def _persons(n: int, unit: str, budget: dict[str, float]) -> tuple[tt.Plan, Callable]:
+    told = {"unit": unit, **budget}
+    frame, size = _frame(n), {} if unit == "replace-one" else {"n": n}
+    return (
+        tt.plan(n, person=True, **told),
+        lambda: tt.mean(frame, "x", person="who", **told, **size),
+    )
+
+
+def _rows(n: int, unit: str, budget: dict[str, float]) -> tuple[tt.Plan, Callable]:
+    rows, size = _frame(n)["x"].to_numpy().reshape(-1, 3), {"n": n}
+    size = {} if unit == "replace-one" else size
+    told = {"unit": unit, **budget}
+    return tt.plan(n, dim=3, **told), lambda: tt.mean(rows, **told, **size)
+
+
+def _groups(n: int, unit: str, budget: dict[str, float]) -> tuple[tt.Plan, Callable]:
+    told = {"by": "g", "keys": KEYS, "unit": unit, **budget}
+    return tt.plan(3 * n, **told), lambda: tt.mean(_frame(n), "x", n=3 * n, **told)
+
+
+def _persons_by_group(n: int, unit: str, budget: dict[str, float]) -> tuple[tt.Plan, Callable]:
+    told = {"by": "g", "keys": KEYS, "unit": unit, **budget}
+    return (
+        tt.plan(n, person=True, **told),
+        lambda: tt.mean(_frame(n), "x", person="who", n=n, **told),
+    )
+
+
+MADE = [
+    (_records, "add-remove"),
+    (_records, "replace-one"),
+    (_persons, "add-remove"),
+    (_persons, "replace-one"),
+    (_rows, "add-remove"),
+    (_rows, "replace-one"),
+    (_groups, "add-remove"),
+    (_persons_by_group, "add-remove"),
+]
+
+
+def _is_finite(row: tt.Mean) -> bool:
+    return math.isfinite(row.low) and math.isfinite(row.high)
+
+
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+@pytest.mark.parametrize(("make", "unit"), MADE)
+@pytest.mark.parametrize("n", [3, 20, 100, 2500])
+def test_what_is_promised_comes(
+    make: Callable, unit: str, budget: dict[str, float], n: int
+) -> None:
+    plan, release = make(n, unit, budget)
+    promised = math.isfinite(plan.half_width(0.95))
+    if not promised:
+        assert plan.advice, "no interval will come, and nothing is said"
+        assert "without ends" in str(plan)
+        return
+    found = [_is_finite(row) for _ in range(TRIALS) for row in release()]
+    assert sum(found) >= len(found) / 2
+
+
+@pytest.mark.parametrize("n", [5, 20])
+def test_few_persons_are_promised_none(n: int) -> None:
+    assert tt.plan(n, person=True, epsilon=1).half_width(0.95) == math.inf
+    assert math.isfinite(tt.plan(5000, person=True, epsilon=1).half_width(0.95))
+
+
+@pytest.mark.parametrize("rho", [0.5, 1.0])
+def test_persons_by_group_stay_within_a_budget_of_zcdp(rho: float) -> None:
+    """Costs that were composed in two views exceeded it by the last bit, after they were spent."""
+    found = tt.mean(_frame(600), "x", person="who", by="g", keys=KEYS, rho=rho, n=600)
+    assert len(found) == 3
