@@ -9,7 +9,7 @@ Times are CPU times of all threads, the least of several runs that take turns wi
 one process; every version has a process of its own. The import is timed in processes of its own,
 without what NumPy takes. Files and Spark are measured by `benchmarks/scale.py`, each job in a
 process of its own, beside DuckDB's and Spark's `avg`. A pass may take all cores; CPU time counts
-them all.
+them all. The table is Markdown, for that document.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import math
 import os
 import subprocess
 import sys
@@ -24,27 +25,26 @@ import tempfile
 import time
 import tracemalloc
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rich.table import Table
 
 import scale
-from _common import console
 
-#: What a row may be at most, by how its name begins.
+#: What a row may be at most, by how its name begins: times the plain mean, or milliseconds.
 REQUIRED = {
-    "10,000,000 records, nothing": "5",
-    "10,000,000 records, Moment": "5",
-    "10,000,000 records, no compiler": "25",
-    "1,000 records": "5 ms",
-    "vectors, 1,000,000 x 50": "5",
-    "vectors, 100,000 x 768": "12",
-    "import": "30 ms",
-    "in memory, over numpy.mean, 100,000,000": "3",
-    "Parquet, over DuckDB's avg, 100,000,000": "2.2",
-    "Spark, over Spark's avg, 20,000,000": "5.5",
+    "10,000,000 records, nothing": ("ratio", 5),
+    "10,000,000 records, Moment": ("ratio", 5),
+    "10,000,000 records, no compiler": ("ratio", 25),
+    "1,000 records": ("ms", 5),
+    "vectors, 1,000,000 x 50": ("ratio", 5),
+    "vectors, 100,000 x 768": ("ratio", 12),
+    "import": ("ms", 30),
+    "in memory, over numpy.mean, 100,000,000": ("ratio", 3),
+    "Parquet, over DuckDB's avg, 100,000,000": ("ratio", 2.2),
+    "Spark, over Spark's avg, 20,000,000": ("ratio", 5.5),
 }
 
 #: The engines of benchmarks/scale.py, and what stands beside them.
@@ -54,7 +54,10 @@ ANCHORS = {
     "spark": "Spark, over Spark's avg",
 }
 
-#: For every row of the table: ratio, milliseconds, megabytes.
+#: What is written after a number.
+UNITS = {"ratio": "", "ms": " ms", "plain": " ms", "MB": " MB"}
+
+#: For every row of the table: ratio, milliseconds, those of the plain mean, megabytes.
 Numbers = dict[str, dict[str, float]]
 
 
@@ -68,6 +71,11 @@ def least(calls: list[Callable[[], Any]], repeats: int) -> list[float]:
             if number:
                 best[place] = min(best[place], time.process_time() - start)
     return best
+
+
+def numbers(taken: float, plain: float) -> dict[str, float]:
+    """Return the numbers of a row from two times in seconds."""
+    return {"ratio": taken / plain, "ms": taken * 1e3, "plain": plain * 1e3}
 
 
 def peak_megabytes(call: Callable[[], Any]) -> float:
@@ -121,7 +129,7 @@ def measure(scale: float, repeats: int) -> Numbers:
             return tt.mean(data, **{"epsilon": 1, **said})
 
         taken, plain = least([call, lambda: np.mean(data, axis=axis)], runs)
-        found[name] = {"ratio": taken / plain, "ms": taken * 1e3, "MB": peak_megabytes(call)}
+        found[name] = numbers(taken, plain) | {"MB": peak_megabytes(call)}
 
     records = np.random.default_rng(1).lognormal(size=int(1e7 * scale))
     many = f"{len(records):,} records"
@@ -150,8 +158,8 @@ def measure_files(sizes: dict[str, list[int]], repeats: int) -> Numbers:
             scale.write(path, size)
             for engine in (name for name, some in sizes.items() if size in some):
                 plain, private = (scale.child(job, path, repeats) for job in scale.ENGINES[engine])
-                numbers = {"ratio": private["cpu"] / plain["cpu"], "ms": private["cpu"] * 1e3}
-                found[f"{ANCHORS[engine]}, {size:,} records"] = numbers
+                name = f"{ANCHORS[engine]}, {size:,} records"
+                found[name] = numbers(private["cpu"], plain["cpu"])
             Path(path).unlink()
     return found
 
@@ -173,26 +181,37 @@ def measured_at(path: Path | None, options: list[str]) -> Numbers:
 
 
 def show(versions: dict[str, Numbers]) -> None:
-    """Print the versions side by side."""
-    table = Table(title="CPU time over numpy.mean of the same data; milliseconds; memory grows by")
-    table.add_column("tametail.mean")
+    """Print the versions side by side, as Markdown; what is above its limit is in bold."""
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else math.nan
+    version = importlib.import_module("tametail").__version__
+    print(f"version {version}, {datetime.now(UTC):%Y-%m-%d}, load {load:.0f} at the end\n")
+    head = ["`tametail.mean`"]
     for name in versions:
-        table.add_column(name, justify="right")
-    table.add_column("required", justify="right")
-    for row in next(iter(versions.values())):
-        cells = []
+        head += [name, "CPU time"]
+    head += ["required", "plain mean", "memory grows by"]
+    print(line(head), line(["---"] * len(head)), sep="\n")
+    for row, first in next(iter(versions.values())).items():
+        limit = next((most for start, most in REQUIRED.items() if row.startswith(start)), None)
+        cells = [row]
         for found in versions.values():
-            numbers = found.get(row, {})
-            if not numbers:
-                cells.append("")
-                continue
-            parts = [f"{numbers['ratio']:.1f}"] if "ratio" in numbers else []
-            parts += [f"{numbers['ms']:.1f} ms"]
-            parts += [f"{numbers['MB']:.1f} MB"] if "MB" in numbers else []
-            cells.append("   ".join(parts))
-        limit = next((text for start, text in REQUIRED.items() if row.startswith(start)), "")
-        table.add_row(row, *cells, limit)
-    console.print(table)
+            cells += [cell(found.get(row, {}), what, limit) for what in ("ratio", "ms")]
+        required = "" if limit is None else f"{limit[1]}{UNITS[limit[0]]}"
+        print(line([*cells, required, cell(first, "plain"), cell(first, "MB")]))
+
+
+def line(cells: list[str]) -> str:
+    """Return a row of a table in Markdown."""
+    return f"| {' | '.join(cells)} |"
+
+
+def cell(found: dict[str, float], what: str, limit: tuple[str, float] | None = None) -> str:
+    """Return a number as text, in bold if it is above its limit; nothing if there is none."""
+    if what not in found:
+        return ""
+    number = found[what]
+    text = f"{number:,.0f}" if number >= 100 else f"{number:.1f}"
+    text += UNITS[what]
+    return f"**{text}**" if limit is not None and limit[0] == what and number > limit[1] else text
 
 
 def main() -> None:
