@@ -16,6 +16,13 @@ def test_no_release_of_odd_data_misleads(law):
         assert outcome.silent == 0
 
 
+def test_the_oracle_is_not_right_by_chance():
+    records = np.random.default_rng(1).normal(1e6, 1.0, 2001)
+    records += 1e6 - np.median(records)
+    records[-1] -= (records.mean() - np.median(records)) * len(records)  # the median is the mean
+    assert odd.oracle(records, epsilon=1) > 0.3 * records.std() / np.sqrt(len(records))
+
+
 def test_the_oracle_knows_the_best_bounds():
     records = np.append(np.zeros(999), 1e6)
     clipped = odd.oracle(records, epsilon=1e9)  # nothing to gain from clipping but sampling
