@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from tametail._validate import positive
 from tametail.errors import InternalError
@@ -31,9 +32,6 @@ GREATEST_SCALE = 2.0**56
 
 LEAST_SCALE = 2.0**-10
 """Noise of this scale is 0 except with probability below e^-1000: less would gain nothing."""
-
-#: Up to so many zeros are kept.
-_FEW = 1024
 
 
 def add_laplace(values: Sequence[int], l1: int, epsilon: float) -> tuple[int, ...]:
@@ -190,18 +188,9 @@ def lone_gaussian_rho(l2_squared: int, cost: Approx) -> float:
     return round_down(Fraction(l2_squared) / (2 * (Fraction(s) ** 2 + 16)))
 
 
-def _zeros(size: int) -> object:
+def _zeros(size: int) -> npt.NDArray[np.int64]:
     # OpenDP takes an array as it is, and looks at every item of a list.
-    return _few_zeros(size) if size <= _FEW else np.zeros(size, dtype=np.int64)
-
-
-@lru_cache(maxsize=64)
-def _few_zeros(size: int) -> object:
-    """Return zeros as an object of OpenDP's own: to make one takes as long as to draw seven."""
-    from opendp._data import slice_as_object
-
-    found: object = slice_as_object(np.zeros(size, dtype=np.int64), "Vec<i64>")
-    return found
+    return np.zeros(size, dtype=np.int64)
 
 
 @lru_cache(maxsize=1024)
