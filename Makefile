@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 SITE_READY := $(VENV)/.site-ready
 AXE := $(VENV)/axe/.ready
 
-.PHONY: help demo test lint types layers unit audit timing sanitize wheel mutants faults ledger-evidence coverage-privacy theorems reproduce accuracy coverage odd speed scale aggregation peers pictures screenshots newcomer notebook page site pins clean
+.PHONY: help demo test lint types layers unit audit timing sanitize wheel mutants faults ledger-evidence coverage-privacy theorems reproduce accuracy coverage guide odd speed scale aggregation peers pictures screenshots newcomer notebook page site pins clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -86,6 +86,9 @@ accuracy: $(READY)  ## error over an oracle's; DATA=folder adds its one-column f
 
 coverage: $(READY)  ## how often the intervals cover, and how wide they are
 	$(BIN)/python benchmarks/coverage.py
+
+guide: $(READY)  ## what the guide says of plans, quantiles, doubts and the part of privacy; DATA=folder
+	$(BIN)/python benchmarks/guide.py $(if $(DATA),--data $(DATA))
 
 odd: $(READY)  ## 20,000 releases of odd data: how many mislead without a word
 	$(BIN)/python benchmarks/odd.py --jobs 2
