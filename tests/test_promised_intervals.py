@@ -81,6 +81,7 @@ def test_what_is_promised_comes(
 ) -> None:
     plan, release = make(n, unit, budget)
     promised = math.isfinite(plan.half_width(0.95))
+    assert promised or n < 2500, "so many are enough"
     if not promised:
         assert plan.advice, "no interval will come, and nothing is said"
         assert "without ends" in str(plan)
@@ -100,3 +101,29 @@ def test_persons_by_group_stay_within_a_budget_of_zcdp(rho: float) -> None:
     """Costs that were composed in two views exceeded it by the last bit, after they were spent."""
     found = tt.mean(_frame(600), "x", person="who", by="g", keys=KEYS, rho=rho, n=600)
     assert len(found) == 3
+
+
+SIDES = [{"borrow": None}, {"tail": tt.Bounded(0, 1000)}, {"within": (0, 100)}, {"borrow": "mean"}]
+
+
+@pytest.mark.parametrize("n", [8, 2500])
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+@pytest.mark.parametrize("told", SIDES, ids=str)
+def test_groups_have_what_is_promised_however_they_are_asked(
+    told: dict[str, object], budget: dict[str, float], n: int
+) -> None:
+    """A plan that failed for groups alone made two columns fail after they were paid."""
+    frame = _frame(n).assign(y=1.0)
+    asked = {"by": "g", "keys": KEYS, **told, **budget}
+    promised = math.isfinite(tt.plan(3 * n, **asked).half_width(0.95))
+    assert promised or n < 2500
+    found = [_is_finite(row) for row in tt.mean(frame, "x", n=3 * n, **asked)]
+    assert sum(found) >= 2 * promised
+    assert len(tt.mean(frame, ["x", "y"], n=3 * n, **asked)) == 6
+
+
+def test_few_persons_have_what_within_says() -> None:
+    plan = tt.plan(20, person=True, epsilon=1, within=(0, 100))
+    assert plan.half_width(0.95) == 50
+    release = tt.mean(_frame(20), "x", person="who", n=20, epsilon=1, within=(0, 100))
+    assert (release.low, release.high) == (0, 100)

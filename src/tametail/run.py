@@ -48,6 +48,7 @@ def run(plan: Plan, ask: Ask) -> Release:
         count, *_ = ask(Rows(), plan.cost(COUNT))
         followed = plan.with_count(count)
         rows = float(count), count_margin(plan.cost(COUNT), plan.unit)
+    remarks = followed.foreseen if plan.dim > 1 else ()  # before more is paid for
     method = REGISTRY.find(followed.method)
     found = method.estimate(method.view(followed), ask)
     estimates = (found,) if isinstance(found, Estimate) else found
@@ -66,7 +67,7 @@ def run(plan: Plan, ask: Ask) -> Release:
         guarantee=Guarantee.from_budget(plan.budget, plan.unit),
         plan=plan,
         method=followed.method,
-        remarks=followed.foreseen if plan.dim > 1 else (),
+        remarks=remarks,
         answers=ask.answers,
     )
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from tametail.methods.groups import constants as tuned
 from tametail.methods.groups import plan as steps
-from tametail.methods.groups.constants import ALONE
 from tametail.methods.groups.estimate import means_by_group
 from tametail.methods.groups.persons import means_of_persons
 from tametail.methods.persons.shares import FEASIBLE
@@ -15,11 +15,15 @@ from tametail.methods.winsorised import predict as prediction
 from tametail.methods.winsorised.expected import half_width
 from tametail.notes import Note, few_records
 from tametail.plans import Plan, Step
-from tametail.privacy.budget import Budget
+from tametail.privacy.budget import Budget, noise_for
 from tametail.request import Request
+from tametail.tail import Bounded
 
 #: A group with fewer records times epsilon is mostly noise.
 _MOSTLY_NOISE = 20.0
+
+#: Into so many cells the records of all groups usually fall.
+_USUAL_CELLS = 7
 
 
 def _as_it_is(plan: Plan) -> Plan:
@@ -58,14 +62,20 @@ class ByGroup:
     def half_width(self, plan: Plan, confidence: float, law: str) -> float | None:
         """Predict the half-width in a group of usual size, as if it were alone.
 
-        Infinite if all groups together would not show how records spread: none has one then.
+        All that is possible, or infinite, if all groups together would not show how records
+        spread, or if its count could be noise.
         """
         usual = _usual(plan)
         if usual is None:
             return None
-        if _shows_nothing(plan, usual):
-            return math.inf
-        if usual.tail is None and (usual.n or 1) * usual.budget.strength < ALONE:
+        alone = plan.request.groups is not None and plan.request.groups.borrow is None
+        if not alone and (_shows_nothing(plan, usual) or _is_noise(plan, usual.n or 1)):
+            return prediction.half_of_the_possible(usual)
+        if (
+            not alone
+            and usual.tail is None
+            and (usual.n or 1) * usual.budget.strength < tuned.ALONE
+        ):
             return prediction.cautious_half_width(usual, confidence)
         return half_width(usual, confidence, law)
 
@@ -73,16 +83,20 @@ class ByGroup:
         """Say what would help."""
         size, usual = _size(plan), _usual(plan)
         said = []
-        if size is not None and size * plan.budget.strength < _MOSTLY_NOISE:
+        if size is not None and (
+            size * plan.budget.strength < _MOSTLY_NOISE or _is_noise(plan, size)
+        ):
             text = (
                 "groups of a usual size are mostly noise: more records, more budget or fewer "
                 "groups help, and other= collects the rest"
             )
             said.append(few_records(text))
         if usual is not None and _shows_nothing(plan, usual):
+            told = math.isfinite(prediction.half_of_the_possible(usual))
             text = (
                 "all groups together are too few to show how the records spread, so that no "
-                "interval is expected: more records or more budget help"
+                f"interval {'but what within= says ' if told else ''}is expected: more records or "
+                "more budget help"
             )
             said.append(few_records(text))
         return tuple(said)
@@ -122,9 +136,24 @@ def _size(plan: Plan) -> int | None:
 
 
 def _shows_nothing(plan: Plan, usual: column.ColumnPlan) -> bool:
-    """Say whether all groups together would not stand out of the noise on the octave counts."""
-    cost = steps.group_plans(plan, 1)[0].costs["tail"]
+    """Say whether all groups together would not stand out of the noise on the octave counts.
+
+    They need not where bounds say where records are, nor where every group is alone.
+    """
+    cost = steps.group_plans(plan, 1)[0].costs.get("tail")
+    if cost is None or isinstance(usual.tail, Bounded):
+        return False
     return prediction.shows_nothing(replace(usual, n=plan.n), cost, together=False)
+
+
+def _is_noise(plan: Plan, size: int) -> bool:
+    """Say whether the count of a group of this size could not be told from noise."""
+    costs = steps.group_plans(plan, 1)[0].costs
+    if "cells" not in costs:
+        return False
+    by_cells = _USUAL_CELLS * noise_for(costs["cells"], 1, 1).variance
+    by_sum = noise_for(costs["groups"], 1, 1).variance * (1 + 1 / tuned.COUNT_WEIGHT) ** 2
+    return size < tuned.SEEN_COUNT / math.sqrt(1 / by_cells + 1 / by_sum)
 
 
 def _usual(plan: Plan) -> column.ColumnPlan | None:

@@ -81,13 +81,13 @@ class RecordsOfPersons:
     def half_width(self, plan: Plan, confidence: float, law: str) -> float | None:  # noqa: ARG002
         """Predict the half-width of the widest interval, likewise.
 
-        Infinite if the persons would not stand out of the noise: there is no interval then.
+        All that ``within`` allows, or infinite, if the persons would not stand out of the noise.
         """
         if plan.n is None:
             return None
         part = replace(column_plans(plan)[0], confidence=confidence)
         if prediction.shows_nothing(part, part.cost("tail"), together=True):
-            return math.inf
+            return prediction.half_of_the_possible(part)
         width = prediction.cautious_half_width(part, 1 - (1 - confidence) / plan.dim)
         return None if width is None else width / math.sqrt(_each(plan))
 

@@ -125,6 +125,12 @@ def shows_nothing(plan: Plan, cost: Budget, *, together: bool) -> bool:
     return part * _size(plan) < _least_seen(plan, cost, together=together)
 
 
+def half_of_the_possible(plan: Plan) -> float:
+    """Return the half-width of the interval of a release that saw nothing: all that may be."""
+    low, high = plan.possible
+    return high / 2 - low / 2
+
+
 def _least_seen(plan: Plan, cost: Budget, *, together: bool = False) -> float:
     """Return how many records stand out, on one side or on both sides ``together``."""
     noise = noise_of_counts(plan, cost)
