@@ -37,6 +37,7 @@ from tametail.ask import Ask
 from tametail.engines.open import open_table
 from tametail.mechanisms.dispatch import mechanism_for
 from tametail.methods.winsorised import clip, constants, curves, shares
+from tametail.methods.winsorised.column import ColumnPlan
 from tametail.methods.winsorised.counts import Tails
 from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.planning import Plan
@@ -313,10 +314,11 @@ def errors_of(
             with setting.made():
                 plan = view.plan(population, cell)
                 for column, sample in enumerate(samples):
-                    found = winsorised_mean(plan, cast(Ask, sample.ask(plan.unit)))
+                    asked = cast(Ask, sample.ask(plan.unit))
+                    found = winsorised_mean(ColumnPlan.of(plan), asked)
                     error = found.value - mean
-                    if view.width and found.interval is not None:
-                        error = (found.interval.high - found.interval.low) / 2
+                    if view.width and found.intervals:
+                        error = (found.intervals[0].high - found.intervals[0].low) / 2
                     result[row, column] = error / best
     return result
 
