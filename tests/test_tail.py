@@ -35,6 +35,7 @@ def test_round_trip(tail):
         (lambda: Bounded(-math.inf, 1), "low=-inf is not finite"),
         (lambda: Bounded(0, math.nan), "high=nan is not a number"),
         (lambda: Bounded(0, 1e200), "reach beyond .*other units"),
+        (lambda: Bounded(0, 5e-324), "less than 1e-300 apart: .*other units"),
         (lambda: parse_tail(2), "tail=2 is not a tail: write tail=Moment"),
         (lambda: parse_tail((0, 1)), "tail=tuple is not a tail"),
     ],

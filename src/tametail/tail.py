@@ -14,6 +14,9 @@ from tametail.errors import ParameterError
 #: Scales beyond these would overflow in a fourth power.
 _SMALLEST, _LARGEST = 1e-60, 1e60
 
+#: Bounds that are closer leave no room for a lattice of doubles between them.
+_NARROWEST = 1e-300
+
 #: Moments beyond this one say no more than bounds do.
 _HIGHEST_MOMENT = 100.0
 
@@ -90,6 +93,11 @@ class Bounded:
             raise ParameterError(
                 f"low={shown(low)}, high={shown(high)} reach beyond {_LARGEST:g}: write the "
                 "records in other units."
+            )
+        if found[1] - found[0] < _NARROWEST:
+            raise ParameterError(
+                f"low={shown(low)}, high={shown(high)} are less than {_NARROWEST:g} apart: write "
+                "the records in other units."
             )
         object.__setattr__(self, "low", found[0])
         object.__setattr__(self, "high", found[1])
