@@ -309,3 +309,17 @@ def test_no_assumption_is_named_where_an_interval_has_no_ends():
 def test_a_note_is_a_warning_or_a_remark():
     with pytest.raises(ParameterError, match="is not a kind of note"):
         Note("error", "x", "y")
+
+
+def test_an_interval_that_ends_where_within_does_says_so():
+    records = np.random.default_rng(5).lognormal(3, 1.5, 3_000)
+    mean = float(records.mean())
+    near = [tt.mean(records, epsilon=1, within=(0, mean * 1.02)) for _ in range(20)]
+    far = [tt.mean(records, epsilon=1, within=(-1e9, 1e9)) for _ in range(3)]
+    for release in near:
+        if release.high == mean * 1.02:
+            assert {"cut", "clamped"} & codes(release) or not release.reliable
+        else:
+            assert "cut" not in codes(release)
+    assert any("cut" in codes(release) and release.reliable for release in near)
+    assert not any("cut" in codes(release) for release in far)

@@ -87,6 +87,13 @@ CONTRADICTED: Final = Note(
     "the answer; the interval was not cut to it",
 )
 
+CUT: Final = Note(
+    "remark",
+    "cut",
+    "the interval ends where within= says that the mean can be: there it rests on that, and not on "
+    "the records",
+)
+
 BEYOND_RANGE: Final = Note(
     "warning",
     "beyond-range",

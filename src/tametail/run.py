@@ -14,7 +14,7 @@ from tametail.errors import InternalError
 from tametail.means import CellCounts, Estimate, Mean
 from tametail.methods import REGISTRY
 from tametail.methods.cells import count_margin
-from tametail.notes import NO_ENDS
+from tametail.notes import CLAMPED, CUT, NO_ENDS
 from tametail.planning import COUNT, Plan
 from tametail.privacy.budget import Guarantee, fits
 from tametail.queries.rows import Rows
@@ -93,10 +93,24 @@ def _said_without_ends(estimate: Estimate) -> Estimate:
     return replace(estimate, notes=(*estimate.notes, NO_ENDS))
 
 
+def _said_where_cut(column: Column, estimate: Estimate) -> Estimate:
+    """Return the estimate; an interval that ends where ``within`` does says so, if nothing else."""
+    first = estimate.intervals[0] if estimate.intervals else None
+    if first is None or any(
+        note.kind == "warning" or note.code == CLAMPED.code for note in estimate.notes
+    ):
+        return estimate
+    pairs = zip((first.low, first.high), column.within, strict=True)
+    if not any(math.isfinite(end) and end == limit for end, limit in pairs):
+        return estimate
+    return replace(estimate, notes=(*estimate.notes, CUT))
+
+
 def _rows(plan: Plan, estimates: tuple[Estimate, ...]) -> tuple[Mean, ...]:
     """Return a row for each estimate."""
-    said = map(_said_without_ends, estimates)
-    pairs = zip(_each_column(plan, estimates), said, strict=True)
+    columns = _each_column(plan, estimates)
+    said = map(_said_where_cut, columns, map(_said_without_ends, estimates))
+    pairs = zip(columns, said, strict=True)
     return tuple(Mean.of(column.name, one, column.measure) for column, one in pairs)
 
 
