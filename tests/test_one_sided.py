@@ -146,7 +146,8 @@ def test_groups_and_persons_are_clipped_and_nothing_is_dropped(said):
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.01])
 def test_groups_of_which_little_is_seen_are_on_the_right_side(epsilon):
-    all_at_least_zero(tt.mean(VISITS, "charge", epsilon=epsilon, tail=NOT_NEGATIVE, **STATES))
+    found = tt.mean(VISITS, "charge", epsilon=epsilon, tail=NOT_NEGATIVE, **STATES)
+    all_at_least_zero(found, doubtful=(None, True))  # a group may be unlike the others
 
 
 def test_means_drawn_together_stay_on_the_right_side():

@@ -55,7 +55,7 @@ def chromium():
 
 
 @pytest.fixture
-def page(chromium):
+def page(chromium, address):  # closed before its server stops, which would refuse what still loads
     """Return a page that fails the test for any word on the console, and for any other host."""
     context = chromium.new_context(accept_downloads=True)
     page = context.new_page()
