@@ -74,15 +74,19 @@ NAMES = [
 @pytest.mark.parametrize("name", NAMES)
 def test_every_kind_of_file(run, tmp_path, name):
     path = write(tmp_path, name)
-    code, out, err = run("mean", path, "-c", "amount", "-e", 5, "--quiet")
-    assert (code, err) == (0, "")
-    assert float(out) == pytest.approx(MEAN, rel=0.1)  # one release in ten thousand is off by 5%
+
+    def middle(column):
+        """Of three releases: one in ten thousand is off by 5%, and its interval says so."""
+        found = [run("mean", path, "-c", column, "-e", 5, "--quiet") for _ in range(3)]
+        assert {(code, err) for code, _, err in found} == {(0, "")}
+        return np.median([float(out) for _, out, _ in found])
+
+    assert middle("amount") == pytest.approx(MEAN, rel=0.05)
+    assert middle("amount * 2") == pytest.approx(2 * MEAN, rel=0.05)
     for more in (["--person=id"], ["--where=id >= 0"], ["--unit=replace-one"]):
         code, out, err = run("mean", path, "-c", "amount", "-e", 5, "--quiet", *more)
         assert (code, err) == (0, ""), more
         assert float(out) == pytest.approx(MEAN, rel=0.1), more
-    code, out, _ = run("mean", path, "-c", "amount * 2", "-e", 5, "--quiet")
-    assert float(out) == pytest.approx(2 * MEAN, rel=0.1)
 
 
 def test_several_files_and_patterns(run, tmp_path):

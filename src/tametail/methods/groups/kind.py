@@ -68,14 +68,12 @@ class ByGroup:
         usual = _usual(plan)
         if usual is None:
             return None
-        alone = plan.request.groups is not None and plan.request.groups.borrow is None
-        if not alone and (_shows_nothing(plan, usual) or _is_noise(plan, usual.n or 1)):
+        size, groups = usual.n or 1, plan.request.groups
+        if groups is None or groups.borrow is None:  # each is a column by itself
+            return half_width(usual, confidence, law)
+        if _shows_nothing(plan, usual) or _is_noise(plan, size):
             return prediction.half_of_the_possible(usual)
-        if (
-            not alone
-            and usual.tail is None
-            and (usual.n or 1) * usual.budget.strength < tuned.ALONE
-        ):
+        if usual.tail is None and size * usual.budget.strength < tuned.ALONE:
             return prediction.cautious_half_width(usual, confidence)
         return half_width(usual, confidence, law)
 
