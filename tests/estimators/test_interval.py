@@ -17,7 +17,12 @@ from exact import estimate
 import tametail as tt
 from tametail.engines.open import open_table
 from tametail.inequalities.concentration import count_bound, mean_deviation, second_moment_bound
-from tametail.inequalities.quantiles import mixture_quantile, mixture_quantiles
+from tametail.inequalities.quantiles import (
+    Spread,
+    normal_tail,
+    scaled_tail,
+    spread_quantiles,
+)
 from tametail.inequalities.risk import split_risk
 from tametail.methods.winsorised.beyond import per_count
 from tametail.methods.winsorised.column import ColumnPlan
@@ -245,24 +250,62 @@ def test_no_end_hangs_on_the_last_bit_of_a_processor(seed):
         return numbers * (1 + 2e-16 * rng.normal(size=len(numbers)))
 
     shown = rng.random(40) < rng.choice([0.1, 0.5, 1.0])
-    centres = np.sort(rng.exponential(size=40)) * shown * 10.0 ** rng.integers(-1, 2)
-    widths, weights = rng.lognormal(-3, 1, 5), np.full(5, 0.2)
-    end = mixture_quantile(1 / 40, centres, widths, weights, 1e3)
-    other = mixture_quantile(1 / 40, nearly(centres), nearly(widths), weights, 1e3)
+    shifts = np.sort(rng.exponential(size=40)) * shown * 10.0 ** rng.integers(-1, 2)
+    noise = Noise(str(rng.choice(["laplace", "gaussian"])), rng.lognormal(-3, 1))
+    deviation = rng.lognormal(-3, 1)
+    (end,) = spread_quantiles([Spread(deviation, noise, shifts)], 1 / 40)
+    (other,) = spread_quantiles(
+        [Spread(*nearly(np.array([deviation])), noise, nearly(shifts))], 1 / 40
+    )
     assert other == pytest.approx(end, rel=1e-12)
 
 
-@pytest.mark.parametrize("nodes", [1, 24])
-@pytest.mark.parametrize("centres", [np.zeros(1), np.array([-1.0, 0.0, 0.5])])
-def test_what_a_mixture_gives_does_not_depend_on_those_beside_it(nodes, centres):
-    rng = np.random.default_rng(nodes)
-    widths = rng.lognormal(0, 3, (300, 1)) * (1 + rng.random((300, nodes)))
-    weights = np.full(nodes, 1 / nodes)
-    most = (1 + 50 * widths.max(axis=1)).tolist()
-    together = mixture_quantiles(0.01, centres, widths, weights, most)
-    alone = [
-        mixture_quantile(0.01, centres, own, weights, high)
-        for own, high in zip(widths, most, strict=True)
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+@pytest.mark.parametrize("shifts", [np.zeros(1), np.array([-1.0, 0.0, 0.5])])
+def test_what_a_law_gives_does_not_depend_on_those_beside_it(kind, shifts):
+    rng = np.random.default_rng(len(kind))
+    laws = [
+        Spread(deviation, Noise(kind, scale), shifts)
+        for deviation, scale in rng.lognormal(0, 3, (300, 2))
     ]
-    assert together == alone
-    assert together[::-1] == mixture_quantiles(0.01, centres, widths[::-1], weights, most[::-1])
+    together = spread_quantiles(laws, 0.01)
+    assert together == [spread_quantiles([law], 0.01)[0] for law in laws]
+    assert together[::-1] == spread_quantiles(laws[::-1], 0.01)
+
+
+@pytest.mark.parametrize("kind", ["laplace", "gaussian"])
+@pytest.mark.parametrize("deviation", [0.0, 1e-3, 0.2, 1.0, 5.0, 1e3])
+@pytest.mark.parametrize("risk", [1e-6, 0.005, 0.05, 0.3])
+def test_quantiles_of_noise_and_a_normal_error_are_those_of_their_sum(kind, deviation, risk):
+    """The tail by a sum over the noise, which is another way than the closed form."""
+    shifts, noise = np.array([0.0, 4.0]), Noise(kind, 1.0)
+    (point,) = spread_quantiles([Spread(deviation, noise, shifts)], risk)
+    cells = np.linspace(-40.0, 40.0, 160_001)
+    density = np.exp(-np.abs(cells)) if kind == "laplace" else np.exp(-(cells**2) / 2)
+    density /= density.sum()
+    away = (point - shifts[:, None] - cells) / max(deviation, 1e-9)
+    tail = float(np.mean([density @ normal_tail(row) for row in away]))
+    assert tail == pytest.approx(risk, rel=3e-3)
+
+
+def test_the_scaled_tail_is_that_of_the_normal_law():
+    points = np.linspace(0.0, 30.0, 3_001)
+    exact = [math.erfc(z / math.sqrt(2)) * math.exp(z * z / 2) / 2 for z in points.tolist()]
+    assert scaled_tail(points) == pytest.approx(exact, rel=6e-8)
+    far = np.array([1e3, 1e8, 1e300])
+    assert scaled_tail(far) * far * math.sqrt(2 * math.pi) == pytest.approx(1.0, rel=2e-6)
+
+
+def test_laws_without_width_and_with_infinite_width_have_ends():
+    nothing, boundless = Noise("laplace", 0.0), Noise("laplace", math.inf)
+    point, zero = np.array([2.0]), np.zeros(1)
+    laws = [
+        Spread(0.0, nothing, zero),
+        Spread(math.inf, nothing, zero),
+        Spread(1.0, boundless, zero),
+    ]
+    assert spread_quantiles(laws, 0.05) == [0.0, math.inf, math.inf]
+    assert spread_quantiles([Spread(1.0, nothing, zero)], 0.025) == pytest.approx(
+        [1.9596], rel=1e-4
+    )
+    assert spread_quantiles([Spread(1e-9, nothing, point)], 0.025) == pytest.approx([2.0])

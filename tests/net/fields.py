@@ -150,11 +150,13 @@ def exact(value: Any) -> Any:
     return value
 
 
-def differences(expected: Any, found: Any, path: str = "", scale: float = 0.0) -> list[str]:
+def differences(
+    expected: Any, found: Any, path: str = "", scale: float = 0.0, close: float = CLOSE
+) -> list[str]:
     """Return where two plain values differ, as paths: all but floats must be equal.
 
     What was recorded counts: a field that came later is no difference. A float may be off by
-    1e-12 of itself or of ``scale``.
+    ``close`` of itself or of ``scale``.
     """
     if isinstance(expected, dict) and isinstance(found, dict):
         known = scales(expected)
@@ -162,7 +164,7 @@ def differences(expected: Any, found: Any, path: str = "", scale: float = 0.0) -
             where
             for key, value in expected.items()
             for where in (
-                differences(value, found[key], f"{path}.{key}", known.get(key, scale))
+                differences(value, found[key], f"{path}.{key}", known.get(key, scale), close)
                 if key in found
                 else [f"{path}.{key}"]
             )
@@ -172,17 +174,17 @@ def differences(expected: Any, found: Any, path: str = "", scale: float = 0.0) -
         return [
             where
             for index, (one, other) in pairs
-            for where in differences(one, other, f"{path}[{index}]", scale)
+            for where in differences(one, other, f"{path}[{index}]", scale, close)
         ]
     if isinstance(expected, float) and isinstance(found, float):
-        return [] if _close(expected, found, scale) else [path]
+        return [] if _close(expected, found, scale, close) else [path]
     return [] if type(expected) is type(found) and expected == found else [path]
 
 
-def _close(expected: float, found: float, scale: float) -> bool:
+def _close(expected: float, found: float, scale: float, close: float) -> bool:
     if not math.isfinite(expected):
         return expected == found or (math.isnan(expected) and math.isnan(found))
-    return math.isclose(expected, found, rel_tol=CLOSE, abs_tol=CLOSE * scale)
+    return math.isclose(expected, found, rel_tol=close, abs_tol=close * scale)
 
 
 def scales(record: dict[str, Any]) -> dict[str, float]:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from functools import lru_cache
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,23 +18,33 @@ Array = npt.NDArray[np.float64]
 #: Up to here the law of a sum of Laplace noises is worth its exact form.
 MOST_EXACT_TERMS = 40
 
-#: Halves of the coefficients of Hastings' polynomial, from the highest power to the first, and the
-#: factor of its argument. NumPy takes arrays without dimensions faster than Python's numbers.
+#: Of :func:`scaled_tail`: a polynomial in 1/(1 + z/4), from the highest power to the first, fitted
+#: at Chebyshev's points. NumPy takes arrays without dimensions faster than Python's numbers.
 _COEFFICIENTS = tuple(
-    np.array(coefficient / 2)
-    for coefficient in (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
-)
-_FACTOR, _ONE, _MINUS_HALF = (np.array(x) for x in (0.3275911 / math.sqrt(2), 1.0, -0.5))
+    np.array(coefficient)
+    for coefficient in (
+        0.0201370329152, -0.0823398045104, 0.0980847410376, -0.0339754939881, 0.0648789399372,
+        0.0586182716821, 0.0816626946786, 0.0934614767221, 0.0997365813951, 0.099735565991,
+    )
+)  # fmt: skip
+_QUARTER, _HALF, _ONE = (np.array(x) for x in (0.25, 0.5, 1.0))
+
+#: Of two errors the smaller counts as this part of the larger one at least, where the tail of their
+#: sum would divide by it: that changes nothing that can be seen.
+_LEAST_PART = 2.0**-30
 
 #: Halvings of the interval in which a quantile is looked for.
 _HALVINGS = 24
 
-#: Steps towards the quantile of a mixture, the part of it that is small enough for the last (what
+#: Steps towards the quantile of such a sum, the part of it that is small enough for the last (what
 #: is then left is about its square), and how much more risk is taken so that a tail that is flat at
 #: the risk is left behind: next to it the answer would hang on the last bit of a processor's exp.
 _STEPS, _SMALL, _FLAT = 60, 2.0**-24, 2.0**-10
 
-#: Mixtures that are looked at together: their numbers stay in a processor's cache.
+#: A normal variable is hardly ever so many deviations away, and Laplace noise as many squared.
+_FAR = 8.0
+
+#: Laws that are looked at together: their numbers stay in a processor's cache.
 _AT_ONCE = 256
 
 
@@ -48,87 +59,88 @@ def continuous_quantile(noise: Noise, risk: float) -> float:
     return -noise.scale * NormalDist().inv_cdf(risk / 2)
 
 
-def normal_tail(points: Array, bell: Array | None = None) -> Array:
+def normal_tail(points: Array) -> Array:
     """Return the probabilities that a standard normal variable exceeds these points, to 1e-7.
-
-    Hastings' rational approximation of the error function; ``bell`` is exp(-points^2/2), if known.
 
     >>> np.round(normal_tail(np.array([-1.0, 0.0, 1.959964])), 6).tolist()
     [0.841345, 0.5, 0.025]
     """
-    t = np.abs(points)
-    t *= _FACTOR
-    t += _ONE
-    np.reciprocal(t, out=t)
-    upper = _COEFFICIENTS[0] * t
-    for coefficient in _COEFFICIENTS[1:]:
-        upper += coefficient
-        upper *= t
-    upper *= _bell(points) if bell is None else bell
+    distances = np.abs(points)
+    upper = scaled_tail(distances)
+    upper *= _bell(distances)
     np.subtract(_ONE, upper, out=upper, where=points < 0)
     return upper
 
 
+def scaled_tail(points: Array) -> Array:
+    """Return R(z) = P(N > z) exp(z^2 / 2) of a standard normal N, for z >= 0, to a part of 5e-8.
+
+    >>> np.round(scaled_tail(np.array([0.0, 3.0, 1e6])) * np.sqrt(2 * np.pi), 6).tolist()
+    [1.253314, 0.30459, 1e-06]
+    """
+    t = points * _QUARTER
+    t += _ONE
+    np.reciprocal(t, out=t)
+    found: Array = _COEFFICIENTS[0] * t
+    for coefficient in _COEFFICIENTS[1:]:
+        found += coefficient
+        found *= t
+    return found
+
+
 def _bell(points: Array) -> Array:
     found = points * points
-    found *= _MINUS_HALF
+    found *= -_HALF
     np.exp(found, out=found)
     return found
 
 
-def mixture_quantile(
-    risk: float, centres: Array, widths: Array, weights: Array, most: float
-) -> float:
-    """Return what a mixture of normal laws exceeds with this probability, between 0 and ``most``.
+class Spread(NamedTuple):
+    """The law of a sum: one of some equally likely shifts, a normal error, and noise."""
 
-    All ``centres`` are equally likely, and so are ``widths`` with their ``weights``. Newton's
+    deviation: float
+    noise: Noise
+    shifts: Array
+
+    @property
+    def most(self) -> float:
+        """What the sum hardly ever exceeds."""
+        times = _FAR**2 if self.noise.kind == "laplace" else _FAR
+        return float(self.shifts.max()) + _FAR * self.deviation + times * self.noise.scale
+
+
+def spread_quantiles(laws: Sequence[Spread], risk: float) -> list[float]:
+    """Return what each of these sums exceeds with this probability, or 0 if that is below 0.
+
+    All noises are of one kind, and the number of shifts of each divides the largest one. Newton's
     steps are taken on the logarithm of the tail, which is nearly straight; a step that leaves the
-    range where the answer is known to be becomes a halving. Where no law has mass the tail is flat;
-    then the least answer is taken.
+    range where the answer is known to be becomes a halving. Where no shift is near, the tail is
+    flat; then the least answer is taken. What a law gives does not depend on others that have as
+    many shifts, to the last bit.
 
-    >>> one = np.ones(1)
-    >>> round(mixture_quantile(0.025, np.zeros(1), one, one, 10.0), 2)
-    1.96
+    >>> noise, nowhere = Noise("laplace", 1.0), np.zeros(1)
+    >>> laws = [Spread(deviation, noise, nowhere) for deviation in (0.0, 3.0)]
+    >>> [round(quantile, 3) for quantile in spread_quantiles(laws, 0.05)]
+    [2.302, 5.444]
     """
-    return mixture_quantiles(risk, centres, widths[None, :], weights, [most])[0]
-
-
-def mixture_quantiles(
-    risk: float, centres: Array, widths: Array, weights: Array, most: Sequence[float]
-) -> list[float]:
-    """Return the same for many mixtures, of which each has a row of widths and its own ``most``.
-
-    What one mixture gives does not depend on the others beside it, to the last bit.
-
-    >>> one, widths = np.ones(1), np.array([[1.0], [3.0]])
-    >>> [round(x, 2) for x in mixture_quantiles(0.025, np.zeros(1), widths, one, [9.0, 9.0])]
-    [1.96, 5.88]
-    """
-    found: list[float] = []
-    for first in range(0, len(most), _AT_ONCE):
-        some = slice(first, first + _AT_ONCE)
-        found += _quantiles(risk * (1 + _FLAT), centres, widths[some], weights, most[some])
+    found = [law.most for law in laws]
+    known = [place for place, most in enumerate(found) if 0 < most < math.inf]
+    for first in range(0, len(known), _AT_ONCE):
+        some = known[first : first + _AT_ONCE]
+        highs = [found[place] for place in some]
+        quantiles = _quantiles([laws[place] for place in some], risk * (1 + _FLAT), highs)
+        for place, quantile in zip(some, quantiles, strict=True):
+            found[place] = quantile
     return found
 
 
-def _quantiles(
-    risk: float, centres: Array, widths: Array, weights: Array, most: Sequence[float]
-) -> list[float]:
-    lows, highs = [0.0] * len(most), list(most)
-    shares, wanted = weights / len(centres), math.log(risk)
-    # Of a stack of products every one is added up by itself, however many mixtures there are.
-    densities = (shares / (widths * math.sqrt(2 * math.pi)))[:, :, None]
-    widths, centres = widths[:, None, :], centres[:, None]
-    squares = (widths * widths) @ weights + np.add.reduce(centres * centres) / len(centres)
+def _quantiles(laws: Sequence[Spread], risk: float, highs: list[float]) -> list[float]:
+    stack, lows, wanted = _Stack.of(laws), [0.0] * len(laws), math.log(risk)
     away = -NormalDist().inv_cdf(min(risk, 0.4))
-    points = [
-        min(away * typical, high)
-        for (typical,), high in zip(np.sqrt(squares).tolist(), most, strict=True)
-    ]
+    points: list[float] = np.minimum(away * stack.typical(), highs).tolist()
     left = list(range(len(points)))
     for _ in range(_STEPS):
-        here = np.array([points[i] for i in left])[:, None, None]
-        tails, slopes = _tails((here - centres) / widths, shares, densities)
+        tails, slopes = stack.tails(np.array([points[i] for i in left]))
         going = []
         for row, (i, tail, slope) in enumerate(zip(left, tails, slopes, strict=True)):
             point = before = points[i]
@@ -145,18 +157,79 @@ def _quantiles(
         if not going:
             break
         if len(going) < len(left):
-            left = [left[row] for row in going]
-            widths, densities = widths[going], densities[going]
+            left, stack = [left[row] for row in going], stack.some(going)
     return points
 
 
-def _tails(away: Array, shares: Array, densities: Array) -> tuple[list[float], list[float]]:
-    """Return how much of each mixture lies farther out, and its density here."""
-    bell = _bell(away)
-    tails, slopes = normal_tail(away, bell) @ shares, (bell @ densities)[:, :, 0]
-    if away.shape[1] == 1:  # one centre, as most often: there is nothing to add up
-        return tails[:, 0].tolist(), slopes[:, 0].tolist()
-    return np.add.reduce(tails, 1).tolist(), np.add.reduce(slopes, 1).tolist()
+class _Stack(NamedTuple):
+    """Sums with noise of one kind, a row each; Gaussian noise is part of the normal error."""
+
+    shifts: Array
+    deviations: Array
+    scales: Array | None
+
+    @classmethod
+    def of(cls, laws: Sequence[Spread]) -> _Stack:
+        most = max(len(law.shifts) for law in laws)
+        shifts = np.array([np.repeat(law.shifts, most // len(law.shifts)) for law in laws])
+        deviations = np.array([[law.deviation] for law in laws])
+        scales = np.array([[law.noise.scale] for law in laws])
+        if laws[0].noise.kind != "laplace":
+            return cls(shifts, np.hypot(deviations, scales), None)
+        return cls(
+            shifts,
+            np.maximum(deviations, _LEAST_PART * scales),
+            np.maximum(scales, _LEAST_PART * deviations),
+        )
+
+    def some(self, rows: list[int]) -> _Stack:
+        scales = None if self.scales is None else self.scales[rows]
+        return _Stack(self.shifts[rows], self.deviations[rows], scales)
+
+    def typical(self) -> Array:
+        """Return the roots of the mean squares."""
+        squares = self.deviations**2 + np.mean(self.shifts**2, axis=1, keepdims=True)
+        if self.scales is not None:
+            squares += 2 * self.scales**2
+        found: Array = np.sqrt(squares[:, 0])
+        return found
+
+    def tails(self, points: Array) -> tuple[list[float], list[float]]:
+        """Return the probabilities that each sum exceeds its point, and the densities there."""
+        away = points[:, None] - self.shifts
+        distances = np.abs(away)
+        distances /= self.deviations
+        bell = _bell(distances)
+        if self.scales is None:
+            tails = scaled_tail(distances)
+            tails *= bell
+            densities = bell / (self.deviations * math.sqrt(2 * math.pi))
+        else:
+            tails, densities = _with_laplace(distances, bell, self.deviations, self.scales)
+        np.subtract(_ONE, tails, out=tails, where=away < 0)
+        if len(away[0]) == 1:  # most often: there is nothing to add up
+            return tails[:, 0].tolist(), densities[:, 0].tolist()
+        parts = np.array(1 / len(away[0]))
+        return (
+            (np.add.reduce(tails, 1) * parts).tolist(),
+            (np.add.reduce(densities, 1) * parts).tolist(),
+        )
+
+
+def _with_laplace(u: Array, bell: Array, deviations: Array, scales: Array) -> tuple[Array, Array]:
+    """Return tails and densities of a normal error and Laplace noise, u >= 0 deviations away.
+
+    With v = deviation / scale, Q the normal tail and A, B = exp(v^2/2 -+ u v) Q(v -+ u), the tail
+    is Q(u) + (A - B)/2 and the density (A + B)/(2 scale). A product exp(...) Q(z) with z >= 0 is
+    exp(-u^2/2) R(z), which neither overflows nor loses digits; for z < 0, Q(z) = 1 - Q(-z).
+    """
+    v = deviations / scales
+    nearer = u - v
+    q, b, a = products = scaled_tail(np.array((u, u + v, np.abs(nearer))))
+    products *= bell
+    exponents = v * (v * _HALF - u)
+    np.subtract(np.exp(np.minimum(exponents, 0.0)), a, out=a, where=nearer > 0)
+    return q + _HALF * (a - b), (a + b) / (2 * scales)
 
 
 @lru_cache(maxsize=1024)

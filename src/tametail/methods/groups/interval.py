@@ -21,8 +21,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 
-import numpy as np
-
 from tametail.inequalities.concentration import second_moment_bound
 from tametail.inequalities.risk import split_risk
 from tametail.inequalities.truncation import bias_constant
@@ -104,7 +102,7 @@ def intervals_of(groups: Sequence[Small], errors: Sequence[Error]) -> list[tuple
         return [()] * len(groups)
     halves = reaches(errors, (1 - part.confidence) / 2, 1)
     below, above = (_halves(groups, errors, halves, sign) for sign in (-1, 1))
-    noisy = privacies(errors, 1 - part.confidence, np.zeros(1))
+    noisy = privacies(errors, 1 - part.confidence)
     known = zip(groups, errors, below, above, noisy, strict=True)
     return [(_interval(*each) if each[0].seen else nothing_known(part),) for each in known]
 

@@ -237,9 +237,9 @@ class _Column:
     def _interval(self, value: float, error: Error) -> Interval:
         """Return the interval for r0 + E (scaled s - r0 c) / E (scaled c)."""
         (low, high), confidence = self.part.possible, self.part.confidence or 0.0
-        below, above = (error.reach((1 - confidence) / 2, sign) for sign in (-1, 1))
+        below, above = error.ends((1 - confidence) / 2)
         parts = {
-            "privacy": error.privacy(1 - confidence, np.zeros(1)),
+            "privacy": error.privacy(1 - confidence),
             "sampling": NormalDist().inv_cdf((1 + confidence) / 2) * error.deviation,
             "truncation": None,
             "rounding": error.rounding,

@@ -22,8 +22,6 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from tametail.means import MEAN, WINSORISED, Estimate, Interval
 from tametail.methods.persons.shares import ROWS_TAIL
 from tametail.methods.winsorised.calibrated import Error, moments, parts
@@ -184,10 +182,9 @@ def _interval(plan: ColumnPlan, ratio: float, total: Total, rows: Total, value: 
         rounding=2 * math.ulp(abs(ratio)) + cut / records,
     )
     centre, risk, (least, most) = ratio + distance, 1 - confidence, plan.possible
-    low, high = (centre + sign * error.reach(risk / 2, sign) for sign in (-1, 1))
-    low, high = max(min(low, value), least), min(max(high, value), most)
-    privacy = error.privacy(risk, np.zeros(1))
-    found = parts(error, risk, truncation=None, privacy=privacy)
+    below, above = error.ends(risk / 2)
+    low, high = max(min(centre - below, value), least), min(max(centre + above, value), most)
+    found = parts(error, risk, truncation=None, privacy=error.privacy(risk))
     return Interval(low, high, WINSORISED, proved=False, parts=found)
 
 

@@ -5,8 +5,7 @@ The noisy winsorised mean v differs from the winsorised mean of the law by sampl
 * sampling is close to normal with the variance of the clipped records over n, read off the octave
   counts. Where they are skewed, the side of the long tail is longer: by Cornish and Fisher's first
   correction the end z standard errors away moves by skewness (2 z^2 + 1)/6 of them;
-* the law of the noise is public. Laplace noise of scale b is normal noise whose variance, 2 b^2 E,
-  has an exponential factor E; its mean over E is a sum over Gauss-Laguerre nodes.
+* the law of the noise is public, and so is that of its sum with a normal error.
 
 Nothing is proved: the clip points come out of the same records, and the normal law is a limit.
 ``benchmarks/coverage.py`` measures how often it covers.
@@ -17,13 +16,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tametail.inequalities.quantiles import mixture_quantiles
+from tametail.inequalities.quantiles import Spread, spread_quantiles
 from tametail.means import WINSORISED, Interval
 from tametail.methods.winsorised import constants as tuned
 from tametail.privacy.budget import Noise
@@ -34,8 +32,8 @@ if TYPE_CHECKING:
     from tametail.methods.winsorised.counts import Array, Tails
     from tametail.methods.winsorised.sums import Sum
 
-#: Nodes for the mean over an exponential variable.
-_NODES = 24
+_NONE = np.zeros(1)
+_NONE.flags.writeable = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,63 +68,53 @@ class Error:
         skewness = min(max(skewness, -tuned.MOST_SKEWNESS), tuned.MOST_SKEWNESS)
         return cls(math.sqrt(variance / n), skewness, noise, miscounted, total.rounding)
 
-    def privacy(self, risk: float, shifts: Array) -> float:
-        """Return what noise and clipping change together at most, but for this risk.
+    def beyond(self, shifts: Array) -> Spread:
+        """Return the law of what noise and clipping change together, on either side.
 
         ``shifts`` are equally likely differences that clipping and what was added back make.
         """
-        return privacies([self], risk, shifts)[0]
+        return Spread(self.miscounted, self.noise, np.append(shifts, -shifts))
 
-    def reach(self, risk: float, sign: int, shifts: Array | None = None) -> float:
-        """Return how far above v (below, if ``sign`` is -1) the target may be, but for this risk.
+    def side(self, risk: float, sign: int, shifts: Array = _NONE) -> Spread:
+        """Return the law of how far above v (below, if ``sign`` is -1) the target is.
 
         ``shifts`` are equally likely distances by which it may be farther still.
         """
-        return reaches([self], risk, sign, shifts)[0]
+        z = NormalDist().inv_cdf(1 - risk)
+        longer = 1 + sign * self.skewness * (2 * z * z + 1) / (6 * z)
+        sampling = self.deviation * max(longer, tuned.LEAST_SIDE)
+        return Spread(math.hypot(sampling, self.miscounted), self.noise, shifts)
+
+    def reach(self, risk: float, sign: int) -> float:
+        """Return how far above v (below, if ``sign`` is -1) the target may be, but for a risk."""
+        return reaches([self], risk, sign)[0]
+
+    def privacy(self, risk: float) -> float:
+        """Return what noise alone changes at most, but for this risk."""
+        return privacies([self], risk)[0]
+
+    def ends(self, risk: float) -> tuple[float, float]:
+        """Return :meth:`reach` below and above."""
+        below, above = spread_quantiles([self.side(risk, sign) for sign in (-1, 1)], risk)
+        return below + self.rounding, above + self.rounding
 
 
-def privacies(errors: Sequence[Error], risk: float, shifts: Array) -> list[float]:
+def privacies(errors: Sequence[Error], risk: float) -> list[float]:
     """Return :meth:`Error.privacy` of many laws at once, with noise of one kind."""
-    squares = [error.miscounted**2 for error in errors]
-    return _farthest(errors, squares, risk / 2, np.append(shifts, -shifts))
+    return spread_quantiles([error.beyond(_NONE) for error in errors], risk / 2)
 
 
-def reaches(
-    errors: Sequence[Error], risk: float, sign: int, shifts: Array | None = None
-) -> list[float]:
+def reaches(errors: Sequence[Error], risk: float, sign: int) -> list[float]:
     """Return :meth:`Error.reach` of many laws at once, with noise of one kind."""
-    z = NormalDist().inv_cdf(1 - risk)
-    squares = []
-    for error in errors:
-        longer = 1 + sign * error.skewness * (2 * z * z + 1) / (6 * z)
-        sampling = error.deviation * max(longer, tuned.LEAST_SIDE)
-        squares.append(sampling**2 + error.miscounted**2)
-    found = _farthest(errors, squares, risk, np.zeros(1) if shifts is None else shifts)
+    found = spread_quantiles([error.side(risk, sign) for error in errors], risk)
     return [reach + error.rounding for reach, error in zip(found, errors, strict=True)]
-
-
-def _farthest(
-    errors: Sequence[Error], squares: list[float], risk: float, shifts: Array
-) -> list[float]:
-    """Return what shift, noise and a normal error of such a variance exceed with this risk."""
-    variances, weights = _mixtures([error.noise for error in errors])
-    widths = np.sqrt(np.array(squares)[:, None] + variances)
-    most = float(shifts.max()) + tuned.FAR * np.maximum.reduce(widths, 1)
-    found: list[float] = most.tolist()
-    known = [place for place, high in enumerate(found) if 0 < high < math.inf]
-    if len(known) < len(found):
-        widths = widths[known]
-    highs = [found[place] for place in known]
-    quantiles = mixture_quantiles(risk, shifts, widths, weights, highs)
-    for place, quantile in zip(known, quantiles, strict=True):
-        found[place] = quantile
-    return found
 
 
 def calibrated(plan: Plan, total: Sum, error: Error) -> Interval:
     """Return the interval for the winsorised mean."""
     risk = 1 - (plan.confidence or 0.0)
-    low, high = (total.mean + sign * error.reach(risk / 2, sign) for sign in (-1, 1))
+    below, above = error.ends(risk / 2)
+    low, high = total.mean - below, total.mean + above
     found = parts(error, risk, truncation=None, privacy=total.privacy(risk))
     return Interval(low, high, WINSORISED, proved=False, parts=found)
 
@@ -163,18 +151,3 @@ def moments(clip: Clip, tails: Tails, n: float, offset: float) -> tuple[float, f
     second = max(second, 0.0) / n
     variance = max(raised - offset * offset, tuned.LEAST_VARIANCE * raised)
     return variance, third / n - 3 * offset * second + 2 * offset**3
-
-
-def _mixtures(noises: list[Noise]) -> tuple[Array, Array]:
-    """Return variances, a row for each noise, and weights of normal laws that mix to its law."""
-    if noises[0].kind != "laplace":
-        return np.array([[noise.variance] for noise in noises]), np.ones(1)
-    nodes, weights = _exponential()
-    return np.array([[2 * noise.scale**2] for noise in noises]) * nodes, weights
-
-
-@lru_cache(maxsize=1)
-def _exponential() -> tuple[Array, Array]:
-    """Return nodes and weights for the mean over an exponential variable."""
-    nodes, weights = np.polynomial.laguerre.laggauss(_NODES)
-    return nodes, weights / weights.sum()

@@ -36,7 +36,7 @@ def conclude(plan: Plan, clip: Clip, tails: Tails, total: Sum, squares: float) -
         intervals = tuple(replace(one, confidence=plan.confidence) for one in found)
     off = abs(value - clip.centre)
     if plan.tail is not None and clip.sees:
-        off += max(Error.of(plan, clip, tails, total).reach(tuned.DOUBT_RISK, s) for s in (-1, 1))
+        off += max(Error.of(plan, clip, tails, total).ends(tuned.DOUBT_RISK))
     doubtful = contradicts(plan.half or plan.tail, tails, clip.centre, off, total.count)  # line 24
     misplaced = tails.misplaced(total.count, perhaps=True) is not None
     said = _notes(

@@ -359,11 +359,9 @@ SOFT_CUBE: Final = 0.82
 SQUARES_RAISED: Final = 1.0
 LEAST_VARIANCE: Final = 0.05
 
-#: Skewness of a mean that the correction can still handle, the least factor of the shorter side,
-#: and where a quantile is looked for, in standard deviations of the widest law.
+#: Skewness of a mean that the correction can handle, and the least factor of the shorter side.
 MOST_SKEWNESS: Final = 1.0
 LEAST_SIDE: Final = 0.5
-FAR: Final = 8.0
 
 #: Points that stand for what may lie beyond a clip point (posterior.py).
 POINTS: Final = 40

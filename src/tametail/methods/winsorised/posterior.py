@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tametail.inequalities.quantiles import spread_quantiles
 from tametail.means import MEAN_AS_SEEN, Interval
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.calibrated import Error, parts
@@ -33,10 +34,12 @@ def as_seen(
     """Return the interval for the mean, if the tail goes on as seen; it holds ``value``."""
     risk = 1 - (plan.confidence or 0.0)
     below, above = (points / total.count for points in _beyond(plan, clip, tails))
-    low = min(total.mean - error.reach(risk / 2, -1, below), value)
-    high = max(total.mean + error.reach(risk / 2, 1, above), value)
+    sides = error.side(risk / 2, -1, below), error.side(risk / 2, 1, above)
+    changed = error.beyond(_differences(below, above, value - total.mean))
+    down, up, privacy = spread_quantiles([*sides, changed], risk / 2)
+    low = min(total.mean - down - error.rounding, value)
+    high = max(total.mean + up + error.rounding, value)
     truncation = max(_quantile(points, 1 - risk / 2) for points in (below, above))
-    privacy = error.privacy(risk, _differences(below, above, value - total.mean))
     found = parts(error, risk, truncation=truncation, privacy=privacy)
     return Interval(low, high, MEAN_AS_SEEN, proved=False, parts=found)
 
@@ -52,7 +55,8 @@ def privacy(plan: Plan, value: float, clip: Clip, tails: Tails, total: Sum) -> f
         return total.privacy(risk)
     below, above = (points / total.count for points in _beyond(plan, clip, tails))
     shifts = _differences(below, above, value - total.mean)
-    return Error.of(plan, clip, tails, total).privacy(risk, shifts)
+    changed = Error.of(plan, clip, tails, total).beyond(shifts)
+    return spread_quantiles([changed], risk / 2)[0]
 
 
 def _differences(below: Array, above: Array, added: float) -> Array:
