@@ -27,7 +27,7 @@ from tametail.methods.winsorised import constants as tuned
 Array = npt.NDArray[np.float64]
 
 #: A curve of this part of the largest weight adds nothing that matters, whatever it predicts.
-_UNFELT = 2.0**-100
+_UNFELT = 2.0**-60
 
 
 @dataclass(frozen=True, slots=True)
