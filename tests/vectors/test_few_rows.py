@@ -28,7 +28,9 @@ def test_three_rows_have_no_interval(budget: str, unit: str) -> None:
     assert not release.reliable
     for row in release:
         assert (row.low, row.high) == (-math.inf, math.inf)
-        assert "few-records" in [note.code for note in (*row.notes, *release.notes)]
+        # A count of three rows may come out so low that there seems to be nothing at all.
+        codes = {note.code for note in (*row.notes, *release.notes)}
+        assert codes & {"few-records", "nothing-seen"}
         assert row.parts["privacy"] is None
 
 
