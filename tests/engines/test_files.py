@@ -17,7 +17,7 @@ import tametail as tt
 from tametail.engines import local
 from tametail.engines.kernels.accumulator import CHUNK
 from tametail.engines.open import open_table
-from tametail.engines.tables import blocks
+from tametail.engines.tables import DECODED, blocks
 from tametail.engines.tables.parquet import ParquetTable, memory_kept
 from tametail.errors import ColumnError, DataError
 from tametail.queries.column import Count, Median
@@ -370,10 +370,31 @@ def test_a_pipe_is_refused(tmp_path):
         open_table(tmp_path / "pipe.csv", "x")
 
 
-@pytest.mark.skipif(
+needs_pools = pytest.mark.skipif(
     not {"mimalloc", "jemalloc"} <= set(pa.supported_memory_backends()),
     reason="Arrow has no choice of pools on this system",
 )
+
+
+@needs_pools
+@pytest.mark.skipif(not hasattr(pa.MemoryPool, "num_allocations"), reason="Arrow does not count")
+def test_a_batch_is_decoded_where_it_stays(tmp_path):
+    path = tmp_path / "x.parquet"
+    # Pages that end where no batch does: Arrow decodes ahead, and one row fewer has no room for it.
+    pages = {"data_page_size": 1 << 18, "use_dictionary": False, "row_group_size": 300_000}
+    _parquet(path, np.arange(3.0 * DECODED), **pages)
+
+    def allocations(most):
+        pool = pa.jemalloc_memory_pool()
+        before = pool.num_allocations()
+        chunks = ParquetTable([path], ["v"], None).chunks(most, 0, None, lambda _: None)
+        assert [len(chunk) for chunk in chunks][:2] == [most, most]
+        return pool.num_allocations() - before
+
+    assert allocations(DECODED) < allocations(DECODED - 1)
+
+
+@needs_pools
 def test_a_column_keeps_its_memory_and_arrow_its_pool(tmp_path):
     _parquet(tmp_path / "x.parquet", [1.0] * 5000)
     before = pa.default_memory_pool()

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from tametail.engines.cells import Floats
-from tametail.engines.tables import Table, Tell
+from tametail.engines.tables import CONVERTED, Table, Tell
 
 #: Both ends for each column, one of them infinite; a single pair is for all columns.
 HalfLines = Sequence[tuple[float, float]]
@@ -49,7 +49,7 @@ class ClippedTable:
 
     def chunks(self, most: int, start: int, stop: int | None, tell: Tell) -> Iterator[Floats]:
         """Yield the rows, clipped."""
-        for chunk in self._table.chunks(most, start, stop, tell):
+        for chunk in self._table.chunks(min(most, CONVERTED), start, stop, tell):
             yield clipped(chunk, self._lines)
 
     def column(self, index: int) -> ClippedTable:

@@ -13,16 +13,13 @@ from tametail.engines.cells import Floats
 from tametail.engines.kernels.passes import Passes
 from tametail.engines.kernels.threads import threads
 from tametail.engines.survey import Held, Survey
-from tametail.engines.tables import Table
+from tametail.engines.tables import DECODED, Table
 from tametail.errors import ColumnError, DataError
 from tametail.queries.column import ColumnQuery, Count, Median
 from tametail.queries.query import Exact, Query
 
 #: Called with the part of a pass that is done, in steps of 5%; never with rows.
 Progress = Callable[[float], None]
-
-#: The most values of a chunk that is converted or decoded: few enough for the cache.
-_CONVERTED = 1 << 17
 
 _STEPS = 20
 _SECONDS = 0.1
@@ -120,10 +117,10 @@ class LocalEngine:
         return one
 
     def _numbers(self, most: int) -> Iterator[Floats]:
-        """Yield the chunks of the one column; long ones only if they need no conversion."""
+        """Yield the chunks of the one column; the longest only if they lie ready."""
         if len(self.columns) != 1:
             raise ColumnError("a question about one column is asked of several: choose a column.")
-        size = most if self._table.in_place else min(most, _CONVERTED)
+        size = most if self._table.in_place else min(most, DECODED)
         return (chunk[:, 0] for chunk in self._chunks(size))
 
     def _chunks(self, most: int) -> Iterator[Floats]:

@@ -16,7 +16,7 @@ from tametail.engines.local import LocalEngine, Progress, Teller
 from tametail.engines.persons.ids import UNKNOWN, Persons
 from tametail.engines.persons.spill import Shelf, Waiting, memory_limit
 from tametail.engines.persons.sums import ExactSums
-from tametail.engines.tables import Tell
+from tametail.engines.tables import CONVERTED, Tell
 from tametail.engines.tables.computed import Selection
 from tametail.engines.tables.memory import side_by_side
 from tametail.engines.tables.raw import Cells
@@ -196,7 +196,7 @@ class ViewsTable:
 
     def chunks(self, most: int, start: int, stop: int | None, tell: Tell) -> Iterator[Floats]:
         """Yield the numbers of some persons at a time."""
-        persons = range(self._engine.size)[start:stop]
+        persons, most = range(self._engine.size)[start:stop], min(most, CONVERTED)
         for first in range(persons.start, persons.stop, most):
             last = min(first + most, persons.stop)
             yield side_by_side([self._engine.numbers(view, first, last) for view in self._views])

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Protocol
+from typing import Final, Protocol
 
 from tametail.engines.cells import Floats
 
 #: Told the fraction of the rows, or of the bytes, that a pass has read, between 0 and 1.
 Tell = Callable[[float], None]
+
+#: The most rows of a chunk that is computed from numbers in memory: few enough for the cache.
+CONVERTED: Final = 1 << 17
+
+#: The same, of a chunk that is decoded. One more than a power of two, because Arrow makes room for
+#: the next power: so there is room for all that it may decode ahead. Otherwise it moves the batch,
+#: half decoded, to where there is.
+DECODED: Final = (1 << 18) + 1
 
 
 class Table(Protocol):

@@ -28,7 +28,7 @@ from tametail.engines.cells import (
     duration_to_float,
     is_duration,
 )
-from tametail.engines.tables import Tell
+from tametail.engines.tables import CONVERTED, Tell
 from tametail.engines.text import arrow_text_to_floats, objects_to_floats
 from tametail.errors import ColumnError
 from tametail.parse import Parse
@@ -63,6 +63,7 @@ class MatrixTable:
     def chunks(self, most: int, start: int, stop: int | None, tell: Tell) -> Iterator[Floats]:
         """Yield rows, uncopied if they are doubles."""
         matrix = self._matrix[start:stop]
+        most = most if self.in_place else min(most, CONVERTED)
         for first in range(0, len(matrix), most):
             part = matrix[first : first + most]
             yield part if self._is_plain else array_to_floats(part.reshape(-1)).reshape(part.shape)
@@ -91,7 +92,7 @@ class ColumnsTable:
 
     def chunks(self, most: int, start: int, stop: int | None, tell: Tell) -> Iterator[Floats]:
         """Yield rows with all columns side by side."""
-        places = range(self.rows())[start:stop]
+        places, most = range(self.rows())[start:stop], min(most, CONVERTED)
         for first in range(places.start, places.stop, most):
             last = min(first + most, places.stop)
             yield side_by_side([column.floats(first, last) for column in self._columns])

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from tametail._shown import shown_path
 from tametail.engines.cells import Floats, arrow_to_floats, check_arrow_type
-from tametail.engines.tables import Tell, cut
+from tametail.engines.tables import DECODED, Tell, cut
 from tametail.engines.tables.files import UNREADABLE, check_alone, guarded, unreadable
 from tametail.engines.tables.frames import pick_column
 from tametail.engines.tables.memory import side_by_side
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 #: Bytes of a column that are read at a time: they are still in the cache when they are decoded.
 _BLOCK = 1 << 16
 
-#: Rows that are read at a time, of one column and of several.
-_ROWS, _WIDE_ROWS = 1 << 17, 1 << 13
+#: Rows that are read at a time of several columns.
+_WIDE_ROWS = 1 << 13
 
 
 class ParquetTable:
@@ -68,7 +68,7 @@ class ParquetTable:
         return one
 
     def _blocks(self, most: int, tell: Tell) -> Iterator[Floats]:
-        size = min(most, _ROWS if len(self.columns) == 1 else _WIDE_ROWS)
+        size = min(most, DECODED if len(self.columns) == 1 else _WIDE_ROWS)
         total, rows = max(self.rows(), 1), 0
         for path in self._files:
             names, several = list(self.columns), len(self.columns) > 1
