@@ -2,6 +2,7 @@
 
 import json
 import math
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -364,3 +365,18 @@ def test_a_private_key_of_the_name_of_the_rest_is_part_of_it(more):
     assert [row.group for row in release] == ["a", "rest"]
     assert release["rest"].count > 1000
     assert tt.replay(release.plan, release.answers) == release
+
+
+@pytest.mark.parametrize("target", ["population", "data"])
+@pytest.mark.parametrize("budget", [{"epsilon": 3.0}, {"rho": 1.0}])
+def test_groups_of_huge_numbers_have_means(target, budget):
+    """Squares of them are no doubles: that ended a release after it was paid for."""
+    rng = np.random.default_rng(1)
+    frame = {"x": rng.lognormal(0, 1, 3_000) * 1e200, "k": np.arange(3_000) % 30}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table = tt.mean(
+            pd.DataFrame(frame), "x", by="k", keys=list(range(30)), target=target, **budget
+        )
+    assert all(row.low <= row.value <= row.high for row in table)
+    assert tt.replay(table.plan, table.answers) == table

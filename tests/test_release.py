@@ -131,3 +131,13 @@ def test_doubtful_assumptions_are_reported():
     assert release(tail=tt.Moment(2, 1e3)).assumption_doubtful is False
     assert release(tail=tt.Bounded(-1e-3, 1e-3)).assumption_doubtful is True
     assert release().assumption_doubtful is None
+
+
+@pytest.mark.parametrize("confidence", [1 - 1e-12, 1 - 2**-53])
+def test_a_confidence_next_to_one_has_an_interval_and_is_not_called_100_percent(confidence):
+    for told in ({}, {"rho": 1.0}, {"epsilon": 1.0, "tail": tt.Moment(2, 1.0)}):
+        budget = told or {"epsilon": 1.0}
+        release = tt.mean(np.arange(2_000) / 1_000, confidence=confidence, **budget)
+        assert release.low <= release.value <= release.high
+        assert "100%" not in str(release)
+        assert "99.99" in str(release)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from tametail._shown import printable
+from tametail._shown import percent, printable
 from tametail.means import MEAN, WINSORISED, Interval, Mean
 from tametail.tail import Bounded
 from tametail.views import PlanView, ReleaseView
@@ -52,8 +52,8 @@ def lines(release: ReleaseView) -> list[str]:
     row = release.means[0]
     found = [f"mean       {row.shown}"]
     for interval in row.intervals:
-        percent = f"{100 * (release.confidence or 0.0):g}%"
-        found.append(f"interval   {ends_of(interval, row)} ({percent}), {covers(interval)}")
+        ends, chance = ends_of(interval, row), percent(release.confidence or 0.0)
+        found.append(f"interval   {ends} ({chance}), {covers(interval)}")
     if row.clip is not None and row.clip[0] < row.clip[1]:
         low, high = (row.measured(f"{end:.6g}") for end in row.clip)
         found.append(f"clipping   records below {low} count as that, records above {high} as that")
@@ -103,7 +103,7 @@ def _half_widths(plan: PlanView) -> Iterable[str]:
     width = None if confidence is None else plan.half_width(confidence)
     if confidence is None or width is None:
         return
-    words = f"  {100 * confidence:g}% interval "
+    words = f"  {percent(confidence)} interval "
     if math.isinf(width):
         yield words + "without ends: nothing is expected to stand out of the noise"
         return
@@ -121,7 +121,7 @@ def _summary(release: ReleaseView, row: Mean) -> str:
     if row.low is None or row.high is None or release.confidence is None:
         return row.shown
     ends = ends_of(row.intervals[0], row)
-    found = f"{row.shown} ({100 * release.confidence:g}% interval {ends}"
+    found = f"{row.shown} ({percent(release.confidence)} interval {ends}"
     return found + (")" if row.interval_for == MEAN else f" for the {row.interval_for})")
 
 
@@ -202,7 +202,7 @@ def caption(release: ReleaseView) -> str:
         return str(release.guarantee)
     kinds = " or the ".join(sorted({str(row.interval_for) for row in release}))
     return (
-        f"{100 * release.confidence:g}% intervals for {_together(release)}, for the {kinds}; "
+        f"{percent(release.confidence)} intervals for {_together(release)}, for the {kinds}; "
         f"{release.guarantee}"
     )
 

@@ -382,13 +382,15 @@ def test_a_batch_is_decoded_where_it_stays(tmp_path):
     path = tmp_path / "x.parquet"
     # Pages that end where no batch does: Arrow decodes ahead, and one row fewer has no room for it.
     pages = {"data_page_size": 1 << 18, "use_dictionary": False, "row_group_size": 300_000}
-    _parquet(path, np.arange(3.0 * DECODED), **pages)
+    _parquet(path, np.arange(3.0 * (DECODED - 1)), **pages)  # three batches of either size
 
     def allocations(most):
         pool = pa.jemalloc_memory_pool()
         before = pool.num_allocations()
         chunks = ParquetTable([path], ["v"], None).chunks(most, 0, None, lambda _: None)
-        assert [len(chunk) for chunk in chunks][:2] == [most, most]
+        lengths = [len(chunk) for chunk in chunks]
+        assert lengths[:2] == [most, most]
+        assert len(lengths) == 3
         return pool.num_allocations() - before
 
     assert allocations(DECODED) < allocations(DECODED - 1)

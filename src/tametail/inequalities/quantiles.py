@@ -59,6 +59,17 @@ def continuous_quantile(noise: Noise, risk: float) -> float:
     return -noise.scale * NormalDist().inv_cdf(risk / 2)
 
 
+def deviations(risk: float) -> float:
+    """Return how many standard deviations a normal variable exceeds with this probability.
+
+    Below 1e-16 a risk counts as that: a confidence that differs from 1 by less is 1 in doubles.
+
+    >>> round(deviations(0.025), 4)
+    1.96
+    """
+    return -NormalDist().inv_cdf(max(risk, 1e-16))
+
+
 def normal_tail(points: Array) -> Array:
     """Return the probabilities that a standard normal variable exceeds these points, to 1e-7.
 
@@ -106,7 +117,13 @@ class Spread(NamedTuple):
     def most(self) -> float:
         """What the sum hardly ever exceeds."""
         times = _FAR**2 if self.noise.kind == "laplace" else _FAR
-        return float(self.shifts.max()) + _FAR * self.deviation + times * self.noise.scale
+        farthest = float(self.shifts[0] if len(self.shifts) == 1 else self.shifts.max())
+        return farthest + _FAR * self.deviation + times * self.noise.scale
+
+    def repeated(self, number: int) -> Array:
+        """Return so many shifts that mean the same: each of them as often."""
+        known = len(self.shifts)
+        return self.shifts if known == number else np.repeat(self.shifts, number // known)
 
 
 def spread_quantiles(laws: Sequence[Spread], risk: float) -> list[float]:
@@ -123,7 +140,7 @@ def spread_quantiles(laws: Sequence[Spread], risk: float) -> list[float]:
     >>> [round(quantile, 3) for quantile in spread_quantiles(laws, 0.05)]
     [2.302, 5.444]
     """
-    found = [law.most for law in laws]
+    found = [max(law.most, 0.0) for law in laws]
     known = [place for place, most in enumerate(found) if 0 < most < math.inf]
     for first in range(0, len(known), _AT_ONCE):
         some = known[first : first + _AT_ONCE]
@@ -171,7 +188,7 @@ class _Stack(NamedTuple):
     @classmethod
     def of(cls, laws: Sequence[Spread]) -> _Stack:
         most = max(len(law.shifts) for law in laws)
-        shifts = np.array([np.repeat(law.shifts, most // len(law.shifts)) for law in laws])
+        shifts = np.array([law.repeated(most) for law in laws])
         deviations = np.array([[law.deviation] for law in laws])
         scales = np.array([[law.noise.scale] for law in laws])
         if laws[0].noise.kind != "laplace":
@@ -188,11 +205,9 @@ class _Stack(NamedTuple):
 
     def typical(self) -> Array:
         """Return the roots of the mean squares."""
-        squares = self.deviations**2 + np.mean(self.shifts**2, axis=1, keepdims=True)
-        if self.scales is not None:
-            squares += 2 * self.scales**2
-        found: Array = np.sqrt(squares[:, 0])
-        return found
+        found: Array = np.hypot.reduce(self.shifts, 1) / math.sqrt(len(self.shifts[0]))
+        found = np.hypot(found, self.deviations[:, 0])
+        return found if self.scales is None else np.hypot(found, math.sqrt(2) * self.scales[:, 0])
 
     def tails(self, points: Array) -> tuple[list[float], list[float]]:
         """Return the probabilities that each sum exceeds its point, and the densities there."""

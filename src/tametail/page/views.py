@@ -14,6 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
+from tametail._shown import percent
 from tametail.api import carry_out
 from tametail.drawing.bars import ledger_bar, steps_bar
 from tametail.errors import DataError, ParameterError, TametailError
@@ -83,7 +84,7 @@ class Views:
                 else 100 * made.relative_rmse * _REFERENCE_SPREAD,
                 "half_width": made.half_width(confidence),
                 "in_units": made.tails[0] is not None,
-                "confidence": f"{100 * confidence:g}%",
+                "confidence": percent(confidence),
                 "pictures": _both(partial(plan_picture, made, curve=curve_of(made, steps=2))),
                 "bar": _both(lambda width: steps_bar([step[:2] for step in shares], width)),
                 "steps": shares,

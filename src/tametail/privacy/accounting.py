@@ -189,7 +189,7 @@ class Noise:
     @property
     def variance(self) -> float:
         """The variance of the continuous law of the same scale, which the discrete one is below."""
-        return (2 if self.kind == "laplace" else 1) * self.scale**2
+        return (2 if self.kind == "laplace" else 1) * self.scale * self.scale
 
     def tail(self, bound: float) -> float:
         """Return a probability that is at least P(abs(noise) > bound).

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from tametail._shown import percent
 from tametail.explain import covers, ends_of, name_of
 from tametail.means import Mean
 from tametail.tail import Bounded, Moment, Tail
@@ -75,7 +76,7 @@ def _result(release: ReleaseView, row: Mean) -> str:
     if first.low == -math.inf and first.high == math.inf:
         return f"{found}; how far off that may be is not known."
     ends = row.measured(f"{number(first.low)} to {number(first.high)}")
-    return f"{found} ({100 * release.confidence:g}% interval {ends}, {covers(first)})."
+    return f"{found} ({percent(release.confidence)} interval {ends}, {covers(first)})."
 
 
 def _clipped(row: Mean, tail: Tail) -> Iterator[str]:
@@ -220,7 +221,7 @@ def _interval(release: ReleaseView) -> str:
         f"{covers(one)} ({'proved' if one.proved else 'measured, not proved'})"
         for one in release.means[0].intervals
     ]
-    return f"Intervals have a confidence of {100 * release.confidence:g}%: {'; '.join(told)}."
+    return f"Intervals have a confidence of {percent(release.confidence)}: {'; '.join(told)}."
 
 
 def intervals_told(row: Mean) -> list[tuple[str, str, str, str]]:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from tametail._shown import shown_path
 from tametail.engines.cells import Floats, arrow_to_floats, check_arrow_type
-from tametail.engines.tables import DECODED, Tell, cut
+from tametail.engines.tables import CONVERTED, DECODED, Tell, cut
 from tametail.engines.tables.files import UNREADABLE, check_alone, guarded, unreadable
 from tametail.engines.tables.frames import pick_column
 from tametail.engines.tables.memory import side_by_side
@@ -68,7 +68,7 @@ class ParquetTable:
         return one
 
     def _blocks(self, most: int, tell: Tell) -> Iterator[Floats]:
-        size = min(most, DECODED if len(self.columns) == 1 else _WIDE_ROWS)
+        size = min(most, self._rows_at_once())
         total, rows = max(self.rows(), 1), 0
         for path in self._files:
             names, several = list(self.columns), len(self.columns) > 1
@@ -82,6 +82,11 @@ class ParquetTable:
                     yield side_by_side([self._numbers(batch, name) for name in self.columns])
                     rows += len(batch)
                     tell(rows / total)
+
+    def _rows_at_once(self) -> int:
+        if len(self.columns) > 1:
+            return _WIDE_ROWS
+        return CONVERTED if self._are_text[self.columns[0]] else DECODED  # text may be long
 
     def _numbers(self, batch: pa.RecordBatch, name: str) -> Floats:
         if self._parse is not None and self._are_text[name]:

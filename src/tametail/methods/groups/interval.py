@@ -19,9 +19,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 
 from tametail.inequalities.concentration import second_moment_bound
+from tametail.inequalities.quantiles import deviations
 from tametail.inequalities.risk import split_risk
 from tametail.inequalities.truncation import bias_constant
 from tametail.means import MEAN, WINSORISED, Interval
@@ -74,7 +74,10 @@ class Small:
         """The law of the error, as far as it is known."""
         variance = 0.0
         if self.part.plan.target == "population":
-            variance = max(self.square - self.distance**2, tuned.LEAST_SQUARE * self.square)
+            # Products, unlike powers, do not raise where numbers are huge; then no end is known.
+            variance = self.square - self.distance * self.distance
+            variance = max(variance, tuned.LEAST_SQUARE * self.square)
+            variance = variance if math.isfinite(self.square) else math.inf
         noise = Noise(self.noise.kind, self.lattice.value(self.noise.scale) / self.count)
         miscounted = abs(self.distance) * self.doubt / self.count
         rounding = self.lattice.tick + 2 * math.ulp(abs(self.middle) + self.reach)
@@ -125,7 +128,7 @@ def _interval(group: Small, error: Error, below: float, above: float, privacy: f
         proved=False,
         parts={
             "privacy": privacy,
-            "sampling": NormalDist().inv_cdf((1 + confidence) / 2) * error.deviation,
+            "sampling": deviations((1 - confidence) / 2) * error.deviation,
             "truncation": truncation,
             "rounding": error.rounding,
         },

@@ -20,12 +20,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from tametail.inequalities.quantiles import deviations
 from tametail.keys import Key
 from tametail.means import MEAN, MEAN_AS_SEEN, WINSORISED, Estimate, Interval
 from tametail.methods.groups import constants as tuned
@@ -240,7 +240,7 @@ class _Column:
         below, above = error.ends((1 - confidence) / 2)
         parts = {
             "privacy": error.privacy(1 - confidence),
-            "sampling": NormalDist().inv_cdf((1 + confidence) / 2) * error.deviation,
+            "sampling": deviations((1 - confidence) / 2) * error.deviation,
             "truncation": None,
             "rounding": error.rounding,
         }

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 
+from tametail.inequalities.quantiles import deviations
 from tametail.means import Estimate, Shrunk
 
 Array = npt.NDArray[np.float64]
@@ -64,7 +64,7 @@ def _error(estimate: Estimate) -> float:
     interval = estimate.interval
     if interval is None:
         return math.inf
-    level = NormalDist().inv_cdf((1 + interval.confidence) / 2)
+    level = deviations((1 - interval.confidence) / 2)
     return max(((interval.high - interval.low) / (2 * level)) ** 2, 1e-300)
 
 
@@ -76,7 +76,7 @@ def _drawn(
     if one.interval is None:
         return Shrunk(value, None, None)
     deviation = math.sqrt((1 - drawn) * error + drawn**2 * common_error)
-    half = NormalDist().inv_cdf((1 + one.interval.confidence) / 2) * deviation
+    half = deviations((1 - one.interval.confidence) / 2) * deviation
     return Shrunk(value, value - half, value + half)
 
 

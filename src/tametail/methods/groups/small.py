@@ -146,7 +146,8 @@ class SmallGroups:
         cells, lattice = group.cells, group.lattice
         beyond = max(float(cells[0]), float(cells[-1])) - outer
         unlike = beyond > tuned.UNLIKE * group.count
-        square = error.deviation**2 + error.noise.variance + error.miscounted**2
+        square = math.hypot(error.deviation, error.miscounted)
+        square = square * square + error.noise.variance
         return Estimate(
             group.value,
             intervals,
@@ -154,7 +155,7 @@ class SmallGroups:
             assumption_doubtful=unlike,
             notes=(_EMPTY,) if not group.seen else (_UNLIKE,) if unlike else (),
             count=group.count,
-            variance=square + clip.bias**2 if self._shrinks else None,
+            variance=square + clip.bias * clip.bias if self._shrinks else None,
         )
 
     def _count(

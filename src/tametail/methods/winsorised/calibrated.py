@@ -16,12 +16,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tametail.inequalities.quantiles import Spread, spread_quantiles
+from tametail.inequalities.quantiles import Spread, deviations, spread_quantiles
 from tametail.means import WINSORISED, Interval
 from tametail.methods.winsorised import constants as tuned
 from tametail.privacy.budget import Noise
@@ -80,8 +80,7 @@ class Error:
 
         ``shifts`` are equally likely distances by which it may be farther still.
         """
-        z = NormalDist().inv_cdf(1 - risk)
-        longer = 1 + sign * self.skewness * (2 * z * z + 1) / (6 * z)
+        longer = 1 + sign * self.skewness * _longer(risk)
         sampling = self.deviation * max(longer, tuned.LEAST_SIDE)
         return Spread(math.hypot(sampling, self.miscounted), self.noise, shifts)
 
@@ -99,9 +98,17 @@ class Error:
         return below + self.rounding, above + self.rounding
 
 
+@lru_cache(maxsize=64)
+def _longer(risk: float) -> float:
+    """Return Cornish and Fisher's first correction of an end, per skewness, as a part of it."""
+    z = deviations(risk)
+    return (2 * z * z + 1) / (6 * z)
+
+
 def privacies(errors: Sequence[Error], risk: float) -> list[float]:
     """Return :meth:`Error.privacy` of many laws at once, with noise of one kind."""
-    return spread_quantiles([error.beyond(_NONE) for error in errors], risk / 2)
+    laws = [Spread(error.miscounted, error.noise, _NONE) for error in errors]
+    return spread_quantiles(laws, risk / 2)
 
 
 def reaches(errors: Sequence[Error], risk: float, sign: int) -> list[float]:
@@ -125,7 +132,7 @@ def parts(
     """Return what an interval is made of."""
     return {
         "privacy": privacy,
-        "sampling": NormalDist().inv_cdf(1 - risk / 2) * error.deviation,
+        "sampling": deviations(risk / 2) * error.deviation,
         "truncation": truncation,
         "rounding": error.rounding,
     }
