@@ -3,9 +3,9 @@
 None of them touches privacy: they decide what is asked next and how answers are read. What each
 one trades is said here; what halving it, doubling it or dropping its rule costs in the five cells
 of ``benchmarks/accuracy.py`` was measured by ``benchmarks/constants.py`` and stands in
-``docs/mathematics/constants.md``. Behind a number stands the change of the error (or of the width
-of an interval) in percent over all cells, halved and then doubled, with its standard error, on
-2026-11-16 with version 0.1.0. There were few trials, as the page says; figures below -12 are one
+``docs/decisions/0159-what-each-constant-was-worth.md``. Behind a number stands the change of the
+error (or of the width of an interval) in percent over all cells, halved and then doubled, with its
+standard error. There were few trials, as that record says; figures below -12 are one
 disaster that did not happen. Read constants as ``tuned.NAME``: that script changes them in place.
 """
 
