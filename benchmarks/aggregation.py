@@ -43,11 +43,11 @@ PERSONS = 2_400_000
 def main() -> None:
     """Print what each part found."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", default=list(PARTS), choices=list(PARTS))
+    parser.add_argument("parts", nargs="*", choices=list(PARTS), help="all, if none is named")
     parser.add_argument("--rows", type=int, default=1_000_000, help="for same")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    for part in arguments.parts:
+    for part in arguments.parts or PARTS:
         if arguments.here:
             print(json.dumps(PARTS[part](arguments.rows)))
         else:
