@@ -62,13 +62,3 @@ def shown_path(path: str | os.PathLike[str]) -> str:
     """
     text = str(path)
     return repr(text) if text.isprintable() and len(text) <= _LONGEST_PATH else "of this name"
-
-
-def percent(share: float) -> str:
-    """Return a share of less than 1 in percent, with as many digits as it takes to be below 100%.
-
-    >>> percent(0.95), percent(0.999), percent(0.99999999)
-    ('95%', '99.9%', '99.999999%')
-    """
-    shown = (f"{100 * share:.{digits}g}" for digits in range(6, 18))
-    return next((text for text in shown if text != "100"), "100") + "%"

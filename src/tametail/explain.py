@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from tametail._shown import percent, printable
+from tametail._shown import printable
 from tametail.means import MEAN, WINSORISED, Interval, Mean
 from tametail.tail import Bounded
 from tametail.views import PlanView, ReleaseView
@@ -216,3 +216,13 @@ def _together(release: ReleaseView) -> str:
         return "all groups at once"
     several = release.plan.dim > 1 and groups.simultaneous is None
     return "all columns of each group at once" if several else "each group alone"
+
+
+def percent(confidence: float) -> str:
+    """Return a confidence in percent, with as many digits as it takes not to be called 100%.
+
+    >>> percent(0.95), percent(0.999), percent(0.99999999)
+    ('95%', '99.9%', '99.999999%')
+    """
+    texts = (f"{100 * confidence:.{digits}g}" for digits in range(6, 18))
+    return next((text for text in texts if text != "100"), "100") + "%"

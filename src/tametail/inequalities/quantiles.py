@@ -56,7 +56,7 @@ def continuous_quantile(noise: Noise, risk: float) -> float:
     """
     if noise.kind == "laplace":
         return noise.scale * math.log(1 / risk)
-    return -noise.scale * NormalDist().inv_cdf(risk / 2)
+    return noise.scale * deviations(risk / 2)
 
 
 def deviations(risk: float) -> float:
@@ -153,7 +153,7 @@ def spread_quantiles(laws: Sequence[Spread], risk: float) -> list[float]:
 
 def _quantiles(laws: Sequence[Spread], risk: float, highs: list[float]) -> list[float]:
     stack, lows, wanted = _Stack.of(laws), [0.0] * len(laws), math.log(risk)
-    away = -NormalDist().inv_cdf(min(risk, 0.4))
+    away = deviations(min(risk, 0.4))
     points: list[float] = np.minimum(away * stack.typical(), highs).tolist()
     left = list(range(len(points)))
     for _ in range(_STEPS):

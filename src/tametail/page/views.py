@@ -14,10 +14,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from tametail._shown import percent
 from tametail.api import carry_out
 from tametail.drawing.bars import ledger_bar, steps_bar
 from tametail.errors import DataError, ParameterError, TametailError
+from tametail.explain import percent
 from tametail.ledger import Ledger, Payment
 from tametail.page.desk import Desk, Job
 from tametail.page.folder import LEDGER, Folder

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tametail._shown import percent
-from tametail.explain import covers, ends_of, name_of
+from tametail.explain import covers, ends_of, name_of, percent
 from tametail.means import Mean
 from tametail.tail import Bounded, Moment, Tail
 from tametail.views import PlanView, ReleaseView
