@@ -42,6 +42,7 @@ class Task:
     trials: int
     seed: int
     folder: str = ""
+    confidence: float = CONFIDENCE
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def run(task: Task) -> Outcome:
         )
         interval = release[0].intervals[-1]  # with a tail the only one; else the winsorised mean's
         covered += interval.low <= _target(population, release) <= interval.high
-        widths.append((interval.high - interval.low) / _t_width(records))
+        widths.append((interval.high - interval.low) / _t_width(records, CONFIDENCE))
     return Outcome(task, covered, float(np.median(widths)))
 
 
@@ -87,13 +88,14 @@ def run_both(task: Task) -> Both:
     rng, covered, widths = np.random.default_rng(key), [], []
     for _ in range(task.trials):
         records = population.sample(task.n, rng)
-        row = tt.mean(records, epsilon=task.epsilon, unit=task.unit, confidence=CONFIDENCE)[0]
+        row = tt.mean(records, epsilon=task.epsilon, unit=task.unit, confidence=task.confidence)[0]
         if len(row.intervals) == 2:
             as_seen, winsorised = row.intervals
             targets = population.winsorised_mean(*row.clip), population.mean()
             pairs = list(zip((winsorised, as_seen), targets, strict=True))
             covered.append([one.low <= target <= one.high for one, target in pairs])
-            widths.append([(one.high - one.low) / _t_width(records) for one, _ in pairs])
+            usual = _t_width(records, task.confidence)
+            widths.append([(one.high - one.low) / usual for one, _ in pairs])
     if not covered:
         return Both(task, 0, (math.nan, math.nan), (math.nan, math.nan))
     a, b = np.mean(covered, axis=0).tolist()
@@ -144,9 +146,9 @@ def _target(population: Population, release: Release) -> float:
     return population.winsorised_mean(*row.clip)
 
 
-def _t_width(records: Floats) -> float:
+def _t_width(records: Floats, confidence: float) -> float:
     error = float(records.std(ddof=1)) / math.sqrt(len(records))
-    return 2 * float(stats.t.ppf((1 + CONFIDENCE) / 2, len(records) - 1)) * error or math.nan
+    return 2 * float(stats.t.ppf((1 + confidence) / 2, len(records) - 1)) * error or math.nan
 
 
 def _tasks(arguments: argparse.Namespace) -> list[Task]:
@@ -203,13 +205,15 @@ def main() -> None:
     parser.add_argument("--epsilons", type=float, nargs="+", default=(0.1, 1.0))
     parser.add_argument("--units", nargs="+", default=("replace-one", "add-remove"))
     parser.add_argument("--columns", metavar="FOLDER", help="both intervals on real columns")
+    parser.add_argument("--confidence", type=float, default=CONFIDENCE, help="of real columns")
     parser.add_argument("--only", nargs="+", help="populations by name")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
     if arguments.columns:
+        told = arguments.trials, arguments.seed, arguments.columns, arguments.confidence
         tasks = [
-            Task(name, None, n, epsilon, unit, arguments.trials, arguments.seed, arguments.columns)
+            Task(name, None, n, epsilon, unit, *told)
             for unit in arguments.units
             for n in arguments.sizes
             for epsilon in arguments.epsilons
