@@ -229,8 +229,16 @@ MECHANISMS: tuple[Mutant, ...] = (
         name="rank-scores-move-by-two",
         why="The rate is for scores that one row moves by 1.",
         file="mechanisms/ranks.py",
-        old="scores: Counts = -np.maximum(worse, 0)",
-        new="scores: Counts = -2 * np.maximum(worse, 0)",
+        old="scores: Counts = np.minimum.reduce(",
+        new="scores: Counts = 2 * np.minimum.reduce(",
+        tests=(f"{MANY}::test_scores_move_by_at_most_one",),
+    ),
+    Mutant(
+        name="rank-scores-add-what-is-lacking",
+        why="A row that leaves the body for what lies beyond would move both parts of the sum.",
+        file="mechanisms/ranks.py",
+        old="query.lead - lacking]",
+        new="query.lead - lacking + table - query.target]",
         tests=(f"{MANY}::test_scores_move_by_at_most_one",),
     ),
     Mutant(

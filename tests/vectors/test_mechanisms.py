@@ -46,6 +46,14 @@ def test_scores_say_where_the_count_passes_the_target():
     counts = np.array([31, 31, 31, 31, 0])
     windowed = _scores(counts[None], query(30, 6, window=2, least=20))
     assert windowed[0].tolist() == [-1, -20, -20, -1, 0, -30]
+    # With a lead a candidate is the better the clearer it passes the target.
+    counts = np.array([90, 60, 20, 0])
+    led = _scores(counts[None], query(30, 5, lead=15))
+    assert led[0].tolist() == [-60, -30, 10, -10, -30]
+    # With a body it may not lie beyond all records.
+    counts = np.array([90, 60, 40, 0, 0, 0, 0])
+    bodily = _scores(counts[None], query(30, 8, window=2, least=20, lead=15, body=60))
+    assert bodily[0].tolist() == [-60, -30, -10, 10, -30, -30, -45, -45]
 
 
 def test_scores_move_by_at_most_one():
@@ -53,7 +61,9 @@ def test_scores_move_by_at_most_one():
     for _ in range(200):
         values = rng.integers(0, 8, size=12)
         steps = np.arange(1, 7)
-        asked = query(4, 7, window=int(rng.integers(1, 4)), least=3)
+        lead, body = rng.integers(0, 4), rng.integers(0, 12)
+        more = {"window": int(rng.integers(1, 4)), "lead": int(lead), "body": int(body)}
+        asked = query(4, 7, least=3, **more)
 
         def scores(cells, steps=steps, asked=asked):
             return _scores((cells[:, None] >= steps).sum(axis=0)[None], asked)

@@ -47,9 +47,10 @@ def choose_ranks(
     With descending counts c_0 >= c_1 >= ... >= c_(m-1), candidate i lies between the i-th and the
     (i+1)-th entry and has the score
 
-        -max(0, target - c_(i-1), c_i - target, least - (c_(i-1) - c_(i-1+window))),
+        min(lead, c_(i-1) - target, target - c_i, (c_(i-1) - c_(i-1+window)) - least,
+            lead - (min(body, c_0) - c_(i-1-window))),
 
-    where c is 0 beyond the list, and i = 0 has the third term only.
+    where c is 0 beyond the list and c_0 before it, and i = 0 has the first and third term only.
 
     Notes
     -----
@@ -93,11 +94,13 @@ def _select_many(scores: Counts, weights: Counts, rate: Fraction) -> Counts:
 
 def _scores(table: Counts, query: ChoiceQuery) -> Counts:
     """Return the scores of the candidates, a line for each list of counts."""
-    nothing = np.zeros((len(table), max(query.window, 1)), dtype=np.int64)
-    above = np.hstack([table, nothing])[:, query.window : query.window + table.shape[1]]
-    short = np.maximum(query.target - table, query.least - (table - above))
-    worse = np.maximum(
-        np.hstack([nothing[:, :1], short]), np.hstack([table - query.target, nothing[:, :1]])
-    )
-    scores: Counts = -np.maximum(worse, 0)
+    (lines, length), first = table.shape, table[:, :1]
+    above = np.hstack([table, np.zeros((lines, query.window), np.int64)])[:, query.window :]
+    below = np.hstack([np.repeat(first, query.window, axis=1), table])[:, :length]
+    lacking = np.minimum(query.body, first) - below
+    enough = [table - query.target, table - above - query.least, query.lead - lacking]
+    lead = np.full((lines, 1), query.lead)
+    lower = np.hstack([lead, np.minimum.reduce(enough)])
+    upper = np.hstack([query.target - table, lead])
+    scores: Counts = np.minimum.reduce([lower, upper, np.broadcast_to(lead, upper.shape)])
     return scores

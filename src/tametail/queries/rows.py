@@ -58,7 +58,11 @@ class Distances(RankQuery):
     first, or beyond the last: these are the candidates of the choice, with base masses
     ``weights``, one more than distances. A candidate other than the first should also have
     ``least`` cells up to ``window`` distances above its lower end: where nothing lies for many
-    octaves, all candidates would otherwise be as good as the right one.
+    octaves, all candidates would otherwise be as good as the right one. It is the better the
+    clearer it passes the target, by up to ``lead`` cells. And of the cells that are at least the
+    first distance away, ``body`` or all should be no more than ``window`` distances below it: else
+    it may lie beyond all cells, and be as good as one that the target is not far from
+    (docs/decisions/0202).
 
     Answer: for every list the counts, as a table.
     """
@@ -72,6 +76,8 @@ class Distances(RankQuery):
     window: int = 1
     least: int = 0
     columns: tuple[int, ...] | None = None
+    lead: int = 0
+    body: int = 0
 
     @property
     def choices(self) -> int:
@@ -133,6 +139,8 @@ class BallLevels(RankQuery):
     choices: int = 1
     window: int = 1
     least: int = 0
+    lead: int = 0
+    body: int = 0
 
     def score_sensitivity(self, unit: Unit) -> int:  # noqa: ARG002 - the same for both units
         """1: a row is outside of each ball or it is not."""

@@ -96,6 +96,8 @@ def _common_query(centres: Floats, cost: Budget, size: int) -> Distances:
         by_row=True,
         window=steps.WINDOW,
         least=2 * target // 3,
+        lead=target // 2,
+        body=2 * target,
     )
 
 

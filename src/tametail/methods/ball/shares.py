@@ -11,7 +11,7 @@ from tametail.privacy.choices import choice_rate
 CENTRE_NEEDS, CENTRE_IN_RANGE_NEEDS = 30.0, 16.0
 
 #: Rank of the coarse scale, times the rate, less ln d: a false octave in any column has a chance
-#: of about 20 e^-12.
+#: of about 20 e^-12 if all are on the edge of being seen, and next to none else (decision 0202).
 SCALE_RANK = 12.0
 
 #: The same of half of the rows, before an interval rests on the scale: a false one would make it

@@ -128,6 +128,8 @@ def scale_query(
         window=WINDOW,
         least=2 * target // 3,
         columns=None if columns is None else tuple(columns.tolist()),
+        lead=target // 2,
+        body=2 * target,
     )
 
 
