@@ -4,9 +4,9 @@
 maximum of the l2 error over runs, and the number of failures (beyond 20 times the trimmed mean).
 ``--data DIR`` compares every column of the files in a folder with its own one-dimensional release
 at rho / d. These releases are under replace-one, without an interval. With ``--pure`` it compares
-the plan's choice under pure budgets with the better of a ball and of d releases, with ``--sparse``
-only columns of which 60% and more are 0. ``--coverage`` counts how often the intervals of all
-columns hold at once.
+the plan's choice under pure budgets with a ball and with columns apart, on rows drawn from the
+files and under both units, with ``--sparse`` only columns of which 60% and more are 0.
+``--coverage`` counts how often the intervals of all columns hold at once.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ import tametail as tt
 
 sys.path.insert(0, str(Path(__file__).parent))
 from baselines.coinpress import coinpress_mean
+from tametail.methods import REGISTRY
 from tametail.methods.kinds import APART, BALL
 from tametail.plans import Plan
 
@@ -180,31 +181,53 @@ def narrowed(folder: Path) -> Iterator[tuple[str, Floats]]:
             yield name, rows[:, np.linspace(0, dim - 1, kept).astype(int)]
 
 
+def pure_errors(rows: Floats, unit: str, epsilon: float, runs: int) -> dict[str, Floats]:
+    """Return the root mean square error of every column, by method; rows are drawn from these.
+
+    The methods see the same samples. A ball that cannot pay for its scales is left out.
+    """
+    (size, dim), truth = rows.shape, rows.mean(axis=0)
+    usual = tt.plan(
+        n=size, epsilon=epsilon, dim=dim, unit=unit, confidence=None, missing="none"
+    )  # fmt: skip
+    before = tuple(step for step in usual.steps if step.name == "count")
+    found = {}
+    for method in (APART, BALL, REGISTRY.find(usual.method)):
+        steps = method.divide(usual.request, size, usual.left)
+        if steps is None:
+            continue
+        plan, rng = Plan(usual.request, size, method.name, (*before, *steps)), seeded()
+        errors = [
+            np.asarray(tt.mean(rows[rng.integers(0, size, size)], plan=plan).value) - truth
+            for _ in range(runs)
+        ]
+        found[method.name] = rms(errors)
+    return {"chosen": found[usual.method]} | found
+
+
+def seeded() -> np.random.Generator:
+    return np.random.default_rng(5)
+
+
 def pure_on_files(folder: Path, runs: int) -> Iterator[str]:
     """Compare the plan's choice with ball and columns apart: geometric means over the columns."""
     for name, rows in narrowed(folder):
-        (size, dim), truth = rows.shape, rows.mean(axis=0)
+        size, dim = rows.shape
         varies = rows.std(axis=0) > 0
-        for each in (400.0, 800.0, 1_600.0, 6_400.0):
-            usual = tt.plan(
-                n=size, epsilon=each * dim / size, dim=dim,
-                unit="replace-one", confidence=None, missing="none",
-            )  # fmt: skip
-            found = {}
-            for method in (APART, BALL):
-                steps = method.divide(usual.request, size, usual.budget.spendable())
-                if steps is not None:
-                    plan = Plan(usual.request, size, method.name, steps)
-                    errors = [
-                        np.asarray(tt.mean(rows, plan=plan).value) - truth for _ in range(runs)
-                    ]
-                    found[method.name] = float(np.log(rms(errors)[varies] + 1e-300).mean())
-            ratios = {key: math.exp(value - min(found.values())) for key, value in found.items()}
-            yield (
-                f"{name:32s} {size:6d} x {dim:3d}  n epsilon / d = {each:5g}  over the better: "
-                f"apart {ratios[APART.name]:5.2f}, ball {ratios.get(BALL.name, math.nan):5.2f}; "
-                f"the plan's choice {ratios[usual.method]:5.2f} ({usual.method})"
-            )
+        for unit in ("add-remove", "replace-one"):
+            for each in (400.0, 600.0, 800.0, 1_600.0, 6_400.0):
+                found = pure_errors(rows, unit, each * dim / size, runs)
+                logs = {key: np.log(value[varies] + 1e-300) for key, value in found.items()}
+                means = {key: float(value.mean()) for key, value in logs.items()}
+                better = min(means[key] for key in (APART.name, BALL.name) if key in means)
+                over = {key: math.exp(value - better) for key, value in means.items()}
+                worst = math.exp(float((logs["chosen"] - logs[APART.name]).max()))
+                yield (
+                    f"{name:30s} {size:6d} x {dim:3d} {unit:11s} n epsilon / d = {each:5g}  over "
+                    f"the better: apart {over[APART.name]:5.2f}, ball "
+                    f"{over.get(BALL.name, math.nan):5.2f}, chosen {over['chosen']:5.2f}; "
+                    f"over apart, worst column {worst:5.2f}"
+                )
 
 
 def sparse_columns(folder: Path, runs: int, rho: float) -> Iterator[str]:

@@ -32,6 +32,7 @@ CHOSEN = {
     "mean in a weighted ball": (ROWS, {"rho": 0.5}),
     "mean in a ball, one scale for all columns": (ROWS, {"rho": 0.5, "common": True}),
     "winsorised means, columns apart": (ROWS, {"epsilon": 3}),
+    "winsorised means, one sum": (np.column_stack([ROWS] * 3), {"epsilon": 9}),
     "mean of the records of persons": (FRAME, {"column": "paid", "epsilon": 1, "person": "who"}),
     "clamped mean": (RECORDS, {"epsilon": 0.01, "tail": tt.Bounded(0, 50), "n": 4000}),
     "clamped mean around a crowd": (

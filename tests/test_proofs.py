@@ -57,7 +57,8 @@ def test_every_query_has_a_proof(query):
         "tametail.ask.Account",
         "tametail.paper.range.range_estimator",
         "tametail.paper.univariate.mean_estimator",
-        "tametail.methods.winsorised.estimate.winsorised_mean",
+        "tametail.methods.winsorised.estimate.look",
+        "tametail.methods.winsorised.estimate.Look.finish",
     ],
 )
 def test_every_mechanism_and_estimator_has_a_proof(name):

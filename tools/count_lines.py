@@ -27,7 +27,7 @@ FEATURES = {
     ),
     "numbers as written": ("parse", "engines/text", "cli/written"),
     "never worse than the textbook": ("methods/textbook",),
-    "columns apart": ("methods/apart",),
+    "columns apart": ("methods/apart", "methods/pooled"),
     "two intervals and notes": (
         "notes", "methods/winsorised/posterior", "methods/winsorised/calibrated",
     ),

@@ -127,8 +127,8 @@ ESTIMATORS: tuple[Mutant, ...] = (
         name="spared-squares-are-asked-for",
         why="What the squares would have cost goes to the sum, so they must not be asked for.",
         file="methods/winsorised/column.py",
-        old='steps = (step for step in self.steps if step.name != "spread")',
-        new="steps = (step for step in self.steps)",
+        old='steps = tuple(step for step in self.steps if step.name != "spread")',
+        new="steps = tuple(step for step in self.steps)",
         tests=(
             "tests/estimators/test_textbook.py"
             "::test_where_noise_is_most_of_the_error_the_sum_has_what_squares_would_cost",
@@ -143,6 +143,22 @@ ESTIMATORS: tuple[Mutant, ...] = (
         tests=("tests/vectors/test_apart.py::test_columns_share_the_budget",),
     ),
     Mutant(
+        name="radius-of-a-pool-for-free",
+        why="What the radius costs must come out of the sums of the columns.",
+        file="methods/pooled/estimate.py",
+        old="left for _, left in split]",
+        new="left for left in costs]",
+        tests=("tests/vectors/test_pooled.py::test_every_way_stays_within_the_budget",),
+    ),
+    Mutant(
+        name="pool-and-columns-are-both-summed",
+        why="A column that was summed with others has nothing left for a sum of its own.",
+        file="methods/pooled/estimate.py",
+        old="if index in totals\n",
+        new="if index in totals and one.finish(asks[index])\n",
+        tests=("tests/vectors/test_pooled.py::test_every_way_stays_within_the_budget",),
+    ),
+    Mutant(
         name="exact-n-under-add-remove",
         why="The number of records is protected: it must not be in the plan of the release.",
         file="run.py",
@@ -154,11 +170,11 @@ ESTIMATORS: tuple[Mutant, ...] = (
         name="release-not-a-function-of-its-answers",
         why="Whatever leaves follows from public numbers and answers: a replay must give it again.",
         file="methods/winsorised/estimate.py",
-        old="return replace(conclude(plan, clip, tails, total, squares), cells=cells)",
+        old="return self.conclude(total, clip, tails, squares)",
         new=(
-            "found = conclude(plan, clip, tails, total, squares)\n"
-            "    seen = getattr(ask._responder, '_engine', None) is not None\n"
-            "    return __import__('dataclasses').replace(found, value=found.value + seen)"
+            "found = self.conclude(total, clip, tails, squares)\n"
+            "        seen = getattr(ask._responder, '_engine', None) is not None\n"
+            "        return __import__('dataclasses').replace(found, value=found.value + seen)"
         ),
         tests=("tests/test_api.py::test_replay_is_bit_for_bit",),
     ),

@@ -144,6 +144,17 @@ SENSITIVITIES: tuple[Mutant, ...] = (
         tests=(f"{COLUMNS}::test_sensitivities_of_sums_are_reached",),
     ),
     Mutant(
+        name="cells-clipped-alike-on-both-sides",
+        why="Floors are ends of their own: what is clipped there must not reach a limit.",
+        file="engines/kernels/plain.py",
+        old="np.clip(ticks[rows], self.lows[0], self.highs[0])",
+        new="np.clip(ticks[rows], -self.highs[0], self.highs[0])",
+        tests=(
+            "tests/vectors/test_kernel.py"
+            "::test_sums_squares_and_levels_are_those_of_the_definition",
+        ),
+    ),
+    Mutant(
         name="ball-sum-lowered-by-one",
         why="Two opposite points of the ball are two radii apart, exactly.",
         file="queries/rows.py",

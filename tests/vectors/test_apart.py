@@ -7,7 +7,7 @@ import pytest
 
 import tametail as tt
 from tametail.methods.apart.estimate import column_plans, divided
-from tametail.methods.kinds import APART, BALL, COMMON_BALL, LOCATED
+from tametail.methods.kinds import APART, BALL, COMMON_BALL, LOCATED, POOLED
 from tametail.planning import Plan
 from tametail.privacy.budget import fits
 
@@ -54,7 +54,12 @@ def test_the_choice_is_made_from_public_numbers_and_said():
     assert poor.method == APART.name
     assert "a ball takes more" in str(poor)
     assert tt.plan(n=300, epsilon=1, dim=40, tail=tt.Moment(4, 1.0)).method == LOCATED.name
-    assert tt.plan(n=9_000, epsilon=1, dim=100).method == APART.name  # a ball cannot pay
+    many = tt.plan(n=9_000, epsilon=1, dim=100)
+    assert many.method == POOLED.name
+    assert "columns looked at one by one, and summed together" in str(many)
+    assert tt.plan(n=9_000, epsilon=1, dim=7).method == APART.name
+    assert tt.plan(n=90_000, epsilon=1, dim=8, tail=tt.Moment(2, 1.0)).method == APART.name
+    assert tt.plan(epsilon=1, dim=8).method == POOLED.name
     assert tt.plan(n=20_000, rho=0.5, dim=2).method == BALL.name
     assert tt.plan(n=20_000, epsilon=1, dim=2, common=True).method == COMMON_BALL.name
     assert tt.plan(epsilon=1, dim=2).method == APART.name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from tametail._shown import shown
 from tametail.errors import ParameterError
@@ -23,6 +23,14 @@ if TYPE_CHECKING:
     from tametail.means import Estimate
 
 
+@runtime_checkable
+class Unfinished(Protocol):
+    """What has asked some of its questions."""
+
+    def finish(self, ask: Ask) -> Estimate:
+        """Ask the others, and conclude."""
+
+
 class Estimator(Method, Protocol):
     """A method with all that it can do: divide a budget, predict, and estimate."""
 
@@ -36,8 +44,11 @@ class Estimator(Method, Protocol):
     def view(self, plan: Plan, /) -> Any:
         """Return what :meth:`estimate` needs to know of a plan."""
 
-    def estimate(self, view: Any, ask: Ask, /) -> Estimate | tuple[Estimate, ...]:
-        """Ask, and conclude from the answers: an estimate, or one for every column."""
+    def estimate(self, view: Any, ask: Ask, /) -> Estimate | tuple[Estimate, ...] | Unfinished:
+        """Ask, and conclude from the answers: an estimate, or one for every column.
+
+        Or what has still to ask its last questions.
+        """
 
 
 class Registry:
@@ -45,8 +56,8 @@ class Registry:
 
     >>> [method.name for method in REGISTRY]
     ['winsorised mean', 'mean in a weighted ball', 'mean in a ball, one scale for all columns', \
-'winsorised means, columns apart', 'mean of the records of persons', 'clamped mean', \
-'clamped mean around a crowd', 'means by group', 'means by group, of persons']
+'winsorised means, columns apart', 'winsorised means, one sum', 'mean of the records of persons', \
+'clamped mean', 'clamped mean around a crowd', 'means by group', 'means by group, of persons']
     """
 
     def __init__(self, *methods: Estimator) -> None:
@@ -110,6 +121,7 @@ REGISTRY = Registry(
     kinds.BALL,
     kinds.COMMON_BALL,
     kinds.APART,
+    kinds.POOLED,
     RECORDS_OF_PERSONS,
     TEXTBOOK,
     LOCATED,

@@ -16,11 +16,13 @@ from tametail.methods.ball.shares import working as ball_working
 from tametail.methods.groups.kind import GROUPS, PERSONS_BY_GROUP, ByGroup
 from tametail.methods.located.method import LOCATED, Located
 from tametail.methods.persons.kind import RECORDS_OF_PERSONS, RecordsOfPersons
+from tametail.methods.pooled.estimate import pooled_means
+from tametail.methods.pooled.pool import LEAST_COLUMNS
 from tametail.methods.textbook.method import TEXTBOOK, Textbook
 from tametail.methods.winsorised import column
 from tametail.methods.winsorised import predict as prediction
 from tametail.methods.winsorised.dividing import divide
-from tametail.methods.winsorised.estimate import winsorised_mean
+from tametail.methods.winsorised.estimate import look
 from tametail.methods.winsorised.expected import half_width
 from tametail.notes import TOO_FEW, Note, few_records, hint, shared_scale
 from tametail.plans import Plan, Step
@@ -47,7 +49,7 @@ class Winsorised:
     name = "winsorised mean"
     purposes = column.PURPOSES
     view = staticmethod(column.ColumnPlan.of)
-    estimate = staticmethod(winsorised_mean)
+    estimate = staticmethod(look)
 
     def working(self, budget: Budget) -> Budget:
         """Return the budget in the notion in which the steps are paid."""
@@ -218,10 +220,35 @@ class Apart:
         return _reasons(plan, words)
 
 
+class Pooled(Apart):
+    """Several columns: looked at one by one, and summed together where rows are short."""
+
+    name = "winsorised means, one sum"
+    purposes = Apart.purposes | {
+        "sum": "how long records are, then sum and count of the clipped records, all columns in one"
+    }
+    estimate = staticmethod(pooled_means)
+
+    def suits(self, request: Request) -> bool:
+        """Say whether there are enough columns, of which nothing is assumed.
+
+        What is assumed of a column bounds what clipping it costs, not what shrinking rows does.
+        """
+        free = all(column.tail is None for column in request.columns)
+        return free and request.dim >= LEAST_COLUMNS
+
+    def reasons(self, plan: Plan) -> tuple[str, ...]:
+        """Say how the columns are taken together."""
+        return _reasons(
+            plan, "columns looked at one by one, and summed together if that has less noise"
+        )
+
+
 WINSORISED = Winsorised()
 BALL = InBall("mean in a weighted ball", common=False)
 COMMON_BALL = InBall("mean in a ball, one scale for all columns", common=True)
 APART = Apart()
+POOLED = Pooled()
 
 Kind = Winsorised | InBall | Apart | RecordsOfPersons | Textbook | Located | ByGroup
 Chosen = tuple[Kind, tuple[Step, ...]]
@@ -237,7 +264,9 @@ def usual(request: Request) -> Kind:
         return WINSORISED
     if request.common:
         return COMMON_BALL
-    return APART if isinstance(request.budget, Pure) else BALL
+    if not isinstance(request.budget, Pure):
+        return BALL
+    return POOLED if POOLED.suits(request) else APART
 
 
 def choose(request: Request, n: int, budget: Budget) -> Chosen:
@@ -276,8 +305,9 @@ def _one_by_one(request: Request, n: int, budget: Budget) -> Chosen:
     steps = BALL.divide(request, n, budget) if _is_light(request) else None
     if steps is not None:
         return BALL, steps
-    few = LOCATED.suits(request, n, budget)
-    return _with_steps(LOCATED if few else APART, request, n, budget)
+    if LOCATED.suits(request, n, budget):
+        return _with_steps(LOCATED, request, n, budget)
+    return _with_steps(POOLED if POOLED.suits(request) else APART, request, n, budget)
 
 
 def _with_steps(method: Kind, request: Request, n: int, budget: Budget) -> Chosen:

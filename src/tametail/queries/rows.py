@@ -94,11 +94,11 @@ class Ball:
     """Integer balls around a centre, and the map of rows into them.
 
     A cell x of column j becomes ``rint((x - centres[j]) * inverse_ticks[j])``, clipped to
-    ``-limits[j]..limits[j]`` if there are limits; a missing cell becomes 0. With the norm of
-    ``order`` 1 or 2 (a sum of integers, or of their squares), the map into the ball of radius R
-    keeps the row q if its norm is at most R. Otherwise cells beyond -R..R are set to these ends,
-    and then, if the norm is still above R, the row is shrunk onto the ball and rounded towards 0.
-    An ``inverse_tick`` of 0 leaves a column out.
+    ``-limits[j]..limits[j]`` if there are limits, and to ``-floors[j]..limits[j]`` if there are
+    floors, too; a missing cell becomes 0. With the norm of ``order`` 1 or 2 (a sum of integers, or
+    of their squares), the map into the ball of radius R keeps the row q if its norm is at most R.
+    Otherwise cells beyond -R..R are set to these ends, and then, if the norm is still above R, the
+    row is shrunk onto the ball and rounded towards 0. An ``inverse_tick`` of 0 leaves a column out.
     """
 
     centres: tuple[float, ...]
@@ -106,11 +106,25 @@ class Ball:
     radii: tuple[int, ...]
     order: int
     limits: tuple[int, ...] | None = None
+    floors: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         ascending = list(self.radii) == sorted(set(self.radii))
         if not (ascending and self.radii[0] >= 1 and self.radii[-1] <= WIDEST_RADIUS):
             raise AssertionError("the radii of a ball ascend and are within their limits")
+        if self.floors is not None and (self.limits is None or min(self.floors) < 0):
+            raise AssertionError("floors are distances, and come with limits")
+
+    @property
+    def ends(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """The ends to which the cells of every column are clipped, in ticks.
+
+        >>> Ball((0.0,), (1.0,), (3,), order=1, limits=(3,), floors=(2,)).ends
+        ((-2.0,), (3.0,))
+        """
+        high = (math.inf,) * self.dim if self.limits is None else tuple(map(float, self.limits))
+        below = high if self.floors is None else map(float, self.floors)
+        return tuple(-end for end in below), high
 
     @property
     def dim(self) -> int:

@@ -13,7 +13,7 @@
 #endif
 
 /* Must be native.VERSION: raised whenever a loop means something else, or has other arguments. */
-enum { VERSION = 6 };
+enum { VERSION = 7 };
 
 int64_t tametail_version(void) { return VERSION; }
 
@@ -205,15 +205,15 @@ void tametail_clipped(const double *values, int64_t size, double inverse_tick, d
 enum { ROWS = 4, LANES = 4 };
 
 typedef struct {
-    const double *centres, *inverse, *limits; /* of every column */
+    const double *centres, *inverse, *lows, *highs; /* of every column */
     int64_t dim, order;
 } Map;
 
-static inline double tick(double x, double centre, double inverse, double limit)
+static inline double tick(double x, double centre, double inverse, double low, double high)
 {
     double t = (x - centre) * inverse;
-    t = t > limit ? limit : t; /* NaN stays NaN */
-    t = t < -limit ? -limit : t;
+    t = t > high ? high : t; /* NaN stays NaN */
+    t = t < low ? low : t;
     return (t + SHIFT) - SHIFT; /* rounds to the nearest; what is too large for it is outside */
 }
 
@@ -240,19 +240,20 @@ static inline void map_rows(const Map *map, const int64_t order, const double *r
 {
     const int64_t dim = map->dim, whole = dim - dim % LANES;
     const double *restrict centres = map->centres, *restrict inverse = map->inverse;
-    const double *restrict limits = map->limits;
+    const double *restrict lows = map->lows, *restrict highs = map->highs;
     double part[ROWS][LANES] = {{0}};
     for (int64_t j = 0; j < whole; j += LANES)
         for (int64_t k = 0; k < count; k++)
             for (int64_t l = 0; l < LANES; l++) {
-                double t = tick(rows[k * dim + j + l], centres[j + l], inverse[j + l], limits[j + l]);
-                ticks[k * dim + j + l] = t;
+                const int64_t c = j + l;
+                double t = tick(rows[k * dim + c], centres[c], inverse[c], lows[c], highs[c]);
+                ticks[k * dim + c] = t;
                 part[k][l] += power(t, order);
             }
     for (int64_t k = 0; k < count; k++) {
         norms[k] = (part[k][0] + part[k][1]) + (part[k][2] + part[k][3]);
         for (int64_t j = whole; j < dim; j++) {
-            double t = tick(rows[k * dim + j], centres[j], inverse[j], limits[j]);
+            double t = tick(rows[k * dim + j], centres[j], inverse[j], lows[j], highs[j]);
             ticks[k * dim + j] = t;
             norms[k] += power(t, order);
         }
@@ -282,10 +283,10 @@ LOOP void all_norms(const Map *map, const double *rows, int64_t size, double *ti
 
 /* The norm of every row. ticks has room for ROWS rows; so below. */
 void tametail_norms(const double *rows, int64_t size, int64_t dim, const double *centres,
-                    const double *inverse, const double *limits, int64_t order, double *ticks,
-                    double *norms, int64_t *missing)
+                    const double *inverse, const double *lows, const double *highs, int64_t order,
+                    double *ticks, double *norms, int64_t *missing)
 {
-    const Map map = {centres, inverse, limits, dim, order};
+    const Map map = {centres, inverse, lows, highs, dim, order};
     modes before = begin();
     all_norms(&map, rows, size, ticks, norms, missing);
     end(before);
@@ -336,10 +337,11 @@ LOOP int64_t ball(const Map *map, const double *rows, int64_t size, double bound
 /* Add up the rows whose norm is at most the bound, and their squares; list the others in far, and
  * return how many these are. */
 int64_t tametail_ball(const double *rows, int64_t size, int64_t dim, const double *centres,
-                      const double *inverse, const double *limits, int64_t order, double *ticks,
-                      double bound, double *sums, double *squares, int64_t *missing, int64_t *far)
+                      const double *inverse, const double *lows, const double *highs, int64_t order,
+                      double *ticks, double bound, double *sums, double *squares, int64_t *missing,
+                      int64_t *far)
 {
-    const Map map = {centres, inverse, limits, dim, order};
+    const Map map = {centres, inverse, lows, highs, dim, order};
     modes before = begin();
     int64_t found = ball(&map, rows, size, bound, ticks, sums, squares, missing, far);
     end(before);

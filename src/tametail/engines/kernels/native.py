@@ -23,7 +23,7 @@ from tametail.engines.kernels.loops import Binning, Inside, Loops, RowMap
 from tametail.queries.rows import Ball
 
 #: Of the C source that this module knows how to call.
-VERSION: Final = 6
+VERSION: Final = 7
 
 _FOLDER = Path(__file__).parent
 
@@ -63,7 +63,7 @@ class Compiled:
 
     def __init__(self, library: ctypes.CDLL) -> None:
         address, number, real = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
-        bands, ball = ctypes.c_uint64, [address, number, number, *[address] * 3, number, address]
+        bands, ball = ctypes.c_uint64, [address, number, number, *[address] * 4, number, address]
 
         def declare(
             name: str, result: type | None, arguments: Sequence[type]
@@ -227,12 +227,11 @@ class CompiledRowMap:
 
     def __init__(self, loops: Compiled, ball: Ball) -> None:
         self.loops, self.ball = loops, ball
-        limits = np.full(ball.dim, np.inf) if ball.limits is None else np.array(ball.limits)
-        self.limits = limits.astype(np.float64)
+        self.lows, self.highs = (np.array(ends) for ends in ball.ends)
         self.centres, self.inverse = np.array(ball.centres), np.array(ball.inverse_ticks)
         self.ticks = np.empty((_ROWS, ball.dim))
-        fixed = [_address(part) for part in (self.centres, self.inverse, self.limits)]
-        self.fixed = ball.dim, *fixed, ball.order, _address(self.ticks)
+        parts = self.centres, self.inverse, self.lows, self.highs
+        self.fixed = ball.dim, *map(_address, parts), ball.order, _address(self.ticks)
 
     def __reduce__(self) -> tuple[Callable[[Ball], RowMap], tuple[Ball]]:
         return _row_map, (self.ball,)
@@ -260,7 +259,7 @@ class CompiledRowMap:
         with np.errstate(all="ignore"):
             ticks = np.rint((rows - self.centres) * self.inverse)
             ticks[np.isnan(ticks)] = 0.0
-        clipped: Floats = np.clip(ticks, -self.limits, self.limits)
+        clipped: Floats = np.clip(ticks, self.lows, self.highs)
         return clipped
 
 
@@ -312,8 +311,9 @@ def _results(loops: Loops, values: Floats) -> list[npt.ArrayLike]:
     found.append(tables)
     cells = values[: values.size // 5 * 5].reshape(-1, 5)
     inverse_ticks = (1.0, 3.7, 0.0, 8.0, 2.0**20)
-    for order, limits in ((1, (40, 3, 9, 2**21, 1)), (2, None)):
-        ball = Ball((0.0, -0.5, 1.0, 2.0, 1e-160), inverse_ticks, (4, 30), order, limits)
+    limits, floors = (40, 3, 9, 2**21, 1), (2, 30, 1, 0, 2**21)
+    for order, clip in ((1, (limits, floors)), (2, (limits, None)), (2, (None, None))):
+        ball = Ball((0.0, -0.5, 1.0, 2.0, 1e-160), inverse_ticks, (4, 30), order, *clip)
         inside = loops.row_map(ball).inside(cells, 30.0**order)
         found += [loops.row_map(ball).norms(cells) > 4.0**order]
         found += [inside.sums, inside.squares, inside.missing, inside.far]

@@ -142,10 +142,9 @@ class RowMap:
         shape = (rows_per_chunk(ball.dim), ball.dim)
         self.centres = np.broadcast_to(ball.centres, shape).copy()
         self.inverse = np.broadcast_to(ball.inverse_ticks, shape).copy()
-        self.limits = None if ball.limits is None else np.array(ball.limits, dtype=np.float64)
-        if self.limits is not None:
-            self.most = np.broadcast_to(self.limits**ball.order, shape).copy()
-            self.least = float(self.most[0].min(where=self.inverse[0] > 0, initial=np.inf))
+        self.lows, self.highs = (np.broadcast_to(ends, shape).copy() for ends in ball.ends)
+        nearest = np.minimum(-self.lows[0], self.highs[0])
+        self.least = nearest.min(where=self.inverse[0] > 0, initial=np.inf) ** ball.order
         self.ticks, self.powers = np.empty(shape), np.empty(shape)
         self.ones = np.ones(max(shape))
 
@@ -196,11 +195,11 @@ class RowMap:
 
     def _clip(self, ticks: Floats, powers: Floats) -> bool:
         """Clip the cells beyond their limits, in place. Few rows have any, many chunks none."""
-        if self.limits is None or powers.max(initial=0.0) <= self.least:
+        if powers.max(initial=0.0) <= self.least:
             return False
-        beyond = np.flatnonzero(powers > self.most[: len(powers)])
-        rows = np.unique(beyond // self.ball.dim)
-        ticks[rows] = np.clip(ticks[rows], -self.limits, self.limits)
+        beyond = (ticks > self.highs[: len(ticks)]) | (ticks < self.lows[: len(ticks)])
+        rows = np.unique(np.flatnonzero(beyond) // self.ball.dim)
+        ticks[rows] = np.clip(ticks[rows], self.lows[0], self.highs[0])
         return bool(rows.size)
 
 

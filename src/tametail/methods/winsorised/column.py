@@ -130,9 +130,12 @@ class ColumnPlan:
         both = compose([self.cost("sum"), self.cost("spread")], type(self.cost("sum")))
         if both is None:
             raise InternalError("a plan without a sum")
-        steps = (step for step in self.steps if step.name != "spread")
-        whole = all_but_rounding(both)
-        steps = (Step(step.name, whole) if step.name == "sum" else step for step in steps)
+        steps = tuple(step for step in self.steps if step.name != "spread")
+        return replace(self, steps=steps).with_sum(all_but_rounding(both))
+
+    def with_sum(self, cost: Budget) -> ColumnPlan:
+        """Return the plan that spends ``cost`` on the sum."""
+        steps = (Step(step.name, cost) if step.name == "sum" else step for step in self.steps)
         return replace(self, steps=tuple(steps))
 
     def with_new_centre(self) -> ColumnPlan:

@@ -8,15 +8,16 @@ Three questions to the data (four with an interval), and arithmetic on noisy num
 3. *sum*: noisy sum and count of the clipped distances from it;
 4. *spread* (for the interval): second moment of the clipped distances.
 
-If the counts show that the centre lies away from the records, 1 and 2 are asked once more, closer.
-If nothing stands out of their noise, 2 is asked once more with the budget of 3. The numbered lines
-are those of the pseudocode in docs/mathematics.
+The first two are a half of their own (:func:`look`), so that several columns can be looked at
+before any is summed. If the counts show that the centre lies away from the records, 1 and 2 are
+asked once more, closer. If nothing stands out of their noise, 2 is asked once more with the budget
+of 3. The numbered lines are those of the pseudocode in docs/mathematics.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tametail.methods.cells import count_noise, read_cells
@@ -31,6 +32,7 @@ from tametail.methods.winsorised.reference import Reference
 from tametail.methods.winsorised.shares import halvings, sample_halvings
 from tametail.methods.winsorised.sums import (
     Counted,
+    Sum,
     read_sum,
     squares_bound,
     squares_query,
@@ -41,14 +43,19 @@ from tametail.queries.column import Count, Median
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
-    from tametail.means import Estimate
+    from tametail.means import CellCounts, Estimate
     from tametail.methods.winsorised.clip_points import Clip
     from tametail.methods.winsorised.column import ColumnPlan as Plan
     from tametail.privacy.budget import Budget
+    from tametail.queries.column import TailNodes
 
 
-def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:
-    """Run the plan: ask, and conclude from the answers."""
+def look(plan: Plan, ask: Ask) -> Look | Estimate:
+    """Ask all that comes before the sum, and choose where to clip.
+
+    If bounds or a scale are told, and a private count shows that there is too little to look at,
+    this is all there is to ask.
+    """
     known, times, too_many, cells = None, halvings(max(plan.n or 0, 1)), 0.0, None
     if plan.has("count"):
         cost = plan.cost("count")
@@ -58,9 +65,9 @@ def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:
             counts = ask(Count(), cost)
         plan, known, times, too_many = _planned(plan, counts[0], cost)
         cells = read_cells(counts, cost, plan.unit)
-        if not plan.has("centre"):  # bounds or a scale are told, and too few to look at
+        if not plan.has("centre"):
             return replace(unseen_mean(plan, ask), cells=cells)
-    size, squares = max(plan.n or 0, 1), math.inf
+    size = max(plan.n or 0, 1)
 
     (low, high), cost = plan.possible, plan.cost("centre")
     if (costs := where.centre_costs(plan)) is not None:
@@ -75,34 +82,71 @@ def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:
         centre = ask(Median(times, *elsewhere), rest.cost("centre"))  # line 6
         nodes, cost = octave_nodes(rest, centre), rest.cost("tail")
         tails = Tails.read(rest, nodes, ask(nodes, cost), cost)  # line 7
-
     clip = choose_clip(rest, centre, tails, size, Reference.of(plan, (centre, centre)))
-    rest = _spared(rest, clip, tails)
-    cost = rest.cost("sum")
-    if clip.side == 0:  # line 9
-        if tails.count is None:
-            part, left = cost.split(tuned.SECOND_COUNT_SHARE, 1 - tuned.SECOND_COUNT_SHARE)
-            if known is None or known.noise.scale > count_noise(part, plan.unit).scale:
-                answer, *_ = ask(Count(), part)  # line 10
-                cost, known = left, Counted.asked(answer, part, plan.unit)
-        again = Tails.read(rest, nodes, ask(nodes, cost), cost)
-        tails = tails.averaged_with(again)  # line 11
-        clip = look_again(rest, centre, tails)
-        if tails.count is not None or known is None:
-            known = Counted.by_octaves(rest, tails, size)
-        total = sum_of_counts(clip, tails, known)  # line 13
-    else:
-        query = sum_query(rest, clip, size)
-        answers = ask(query, cost)  # line 20
-        total = read_sum(rest, clip, query, answers, Counted.by_octaves(rest, tails, size))
+    return Look(plan, _spared(rest, clip, tails), nodes, tails, clip, known, cells)
 
-    if rest.has("spread"):  # line 21
-        squares = 0.0
-        if clip.side > 0:
-            capped = squares_query(clip)
-            (answer,) = ask(capped, rest.cost("spread"))
-            squares = squares_bound(rest, capped, answer)
-    return replace(conclude(plan, clip, tails, total, squares), cells=cells)  # line 25
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the questions before the sum have shown: where to clip, and what is left to spend.
+
+    ``plan`` is what they were asked by, ``rest`` what is left of it; ``known`` is the number of
+    records and ``cells`` those of cells, if they were asked for.
+    """
+
+    plan: Plan
+    rest: Plan
+    nodes: TailNodes
+    tails: Tails
+    clip: Clip
+    known: Counted | None
+    cells: CellCounts | None
+
+    @property
+    def size(self) -> int:
+        """The number of records, as far as the plan knows it."""
+        return max(self.plan.n or 0, 1)
+
+    def finish(self, ask: Ask) -> Estimate:
+        """Ask for the sum, and conclude."""
+        plan, rest, clip, tails, known = self.plan, self.rest, self.clip, self.tails, self.known
+        cost, squares = rest.cost("sum"), math.inf
+        if clip.side == 0:  # line 9
+            if tails.count is None:
+                part, left = cost.split(tuned.SECOND_COUNT_SHARE, 1 - tuned.SECOND_COUNT_SHARE)
+                if known is None or known.noise.scale > count_noise(part, plan.unit).scale:
+                    answer, *_ = ask(Count(), part)  # line 10
+                    cost, known = left, Counted.asked(answer, part, plan.unit)
+            again = Tails.read(rest, self.nodes, ask(self.nodes, cost), cost)
+            tails = tails.averaged_with(again)  # line 11
+            clip = look_again(rest, clip.centre, tails)
+            if tails.count is not None or known is None:
+                known = Counted.by_octaves(rest, tails, self.size)
+            total = sum_of_counts(clip, tails, known)  # line 13
+        else:
+            query = sum_query(rest, clip, self.size)
+            answers = ask(query, cost)  # line 20
+            known = Counted.by_octaves(rest, tails, self.size)
+            total = read_sum(rest, clip, query, answers, known)
+        if rest.has("spread"):  # line 21
+            squares = 0.0
+            if clip.side > 0:
+                capped = squares_query(clip)
+                (answer,) = ask(capped, rest.cost("spread"))
+                squares = squares_bound(rest, capped, answer)
+        return self.conclude(total, clip, tails, squares)
+
+    def conclude(self, total: Sum, clip: Clip, tails: Tails, squares: float) -> Estimate:
+        """Return what follows from the sum."""
+        return replace(
+            conclude(self.plan, clip, tails, total, squares), cells=self.cells
+        )  # line 25
+
+
+def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:
+    """Run the plan: ask, and conclude from the answers."""
+    found = look(plan, ask)
+    return found.finish(ask) if isinstance(found, Look) else found
 
 
 def _planned(plan: Plan, answer: int, cost: Budget) -> tuple[Plan, Counted | None, int, float]:

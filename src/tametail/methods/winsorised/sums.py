@@ -46,6 +46,7 @@ class Sum:
     ``coarse`` bounds what a rounding of the records that is coarser than a tick does to their mean.
     ``moved`` is how many records the estimator has added to the noisy count: by default no more
     than one scale of its noise. Where it has taken some away, there are no more than are left.
+    ``pulled`` bounds what was taken off the mean by shrinking rows of several columns.
     """
 
     centre: float
@@ -57,6 +58,7 @@ class Sum:
     coarse: float = 0.0
     count_noise: Noise | None = None
     moved: float | None = None
+    pulled: float = 0.0
 
     @property
     def rounding(self) -> float:

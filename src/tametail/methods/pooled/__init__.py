@@ -1,0 +1,1 @@
+"""Several columns, looked at one by one and summed together."""

@@ -1,0 +1,196 @@
+"""The columns that are summed together: their weights, the ball, and whether it pays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from tametail.methods.ball.interval import BallMeasure
+from tametail.methods.ball.weigh import FINENESS, Weighing, count_weights
+from tametail.methods.winsorised.calibrated import moments
+from tametail.methods.winsorised.sums import Counted, Sum, sum_query
+from tametail.privacy.budget import Budget, Noise, noise_for
+from tametail.privacy.choices import choice_rate
+from tametail.privacy.unit import Unit
+from tametail.queries.column import DistanceSum, Lattice
+from tametail.queries.rows import WIDEST_RADIUS, Ball, BallLevels, BallSum
+
+if TYPE_CHECKING:
+    from tametail.methods.winsorised.estimate import Look
+
+Floats = npt.NDArray[np.float64]
+
+#: Fewer columns than these are apart: the radius would cost about what it gains.
+LEAST_COLUMNS = 8
+
+#: The part of the sum's budget that is spent on the radius of so many columns. The rows that are
+#: cut since it is chosen privately are a bias in all columns; the noise of more columns is larger.
+RADIUS_SHARE, OF_COLUMNS, MOST_FOR_RADIUS = 0.06, 24, 0.15
+
+#: Rows that are cut, times the rate of the choice; and so many more at most, but for a chance of
+#: about e^-3.
+FEW_ROWS, MORE_ROWS = 1.0, 1.0
+
+#: One sum is asked for if its noise is at most this part of that of columns apart, in geometric
+#: mean, and at most that in any of them.
+WORTH, MOST_NOISE = 0.85, 1.1
+
+#: A tick of the ball is at most this part of the noise on the mean of a column.
+FINE = 0.1
+
+#: The standard deviation is taken to be at least this part of the distance between clip points.
+LEAST_DEVIATION = 2.0**-10
+
+#: Columns whose clip points are between these distances: others could not be weighed in doubles.
+CLOSEST, FARTHEST = 2.0**-400, 2.0**400
+
+#: Radii reach from that of a row at all clip points down to this power of two of it.
+FIRST_RADIUS = -8.0
+
+
+def radius_share(columns: int) -> float:
+    """Return the part of the sum's budget that the radius costs.
+
+    >>> [round(radius_share(columns), 3) for columns in (4, 24, 96)]
+    [0.147, 0.06, 0.03]
+    """
+    return min(RADIUS_SHARE * math.sqrt(OF_COLUMNS / columns), MOST_FOR_RADIUS)
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Columns that may be summed together, by their places, and balls around them."""
+
+    looks: Mapping[int, Look]
+    lattices: Mapping[int, Lattice]
+    weighing: Weighing
+    ball: Ball
+
+    @classmethod
+    def of(cls, looks: Mapping[int, Look], dim: int, cost: Budget) -> Pool:
+        """Weigh the columns, and draw the balls; one sum of all may cost ``cost``.
+
+        A cell is told from where the mean is expected, and divided by the geometric mean of the
+        distance between the clip points and the standard deviation. By the first alone columns of
+        heavy tails would have most of the noise, by the second alone they would make rows long.
+        """
+        lattices = {place: _lattice(seen) for place, seen in looks.items()}
+        centres, factors, below, above = np.zeros((4, dim))
+        for place, lattice in lattices.items():
+            middle = lattice.value(lattice.centre)
+            centres[place] = looks[place].clip.centre + middle
+            factors[place] = 1 / _size(looks[place], lattice)
+            below[place] = middle - lattice.value(lattice.low)
+            above[place] = lattice.value(lattice.high) - middle
+        factors /= (np.maximum(below, above) * factors).sum()  # the longest row has norm 1
+        weighing = Weighing(centres, factors, above * factors, cost)
+        return cls(looks, lattices, weighing, _balls(weighing, below * factors))
+
+    @property
+    def cost(self) -> Budget:
+        """What one sum of all columns may cost."""
+        return self.weighing.final
+
+    @property
+    def size(self) -> int:
+        """The number of rows, as far as the plan knows it."""
+        return next(iter(self.looks.values())).size
+
+    def level_query(self, cost: Budget) -> BallLevels:
+        """Ask for a radius that next to no rows exceed.
+
+        Not for one that is cut at the size of the noise: rows that are long in all columns alike
+        would be a bias that no column can see.
+        """
+        target = max(round(min(FEW_ROWS / choice_rate(cost, 1), self.size / 4)), 1)
+        weights = tuple(1 << 54 - 3 * step // FINENESS for step in range(len(self.ball.radii) + 1))
+        return BallLevels(self.ball, target, weights)
+
+    def sum_query(self, level: int) -> BallSum:
+        """Ask for the sum of all columns in the ball that was chosen.
+
+        Under add-remove with the number of rows, and with those of missing cells; under replace-one
+        the counts by octaves have told these.
+        """
+        plan = next(iter(self.looks.values())).rest
+        level, counted = min(level, len(self.ball.radii) - 1), not plan.unit.size_is_public
+        missing = counted and plan.missing == "skip"
+        weights = count_weights(self.ball, level, rows=counted, missing=missing)
+        return BallSum(self.ball, level, *weights)
+
+    def pays(self, query: BallSum) -> bool:
+        """Say whether one sum has clearly less noise than a sum for every column has."""
+        ratios = []
+        for place, seen in self.looks.items():
+            plan, alone = seen.rest, sum_query(seen.rest, seen.clip, self.size)
+            apart = _noise(alone, plan.cost("sum"), plan.unit).scale * alone.lattice.tick
+            tick = 1 / self.ball.inverse_ticks[place]
+            if not tick < FINE * apart / self.size:
+                return False
+            ratios.append(_noise(query, self.cost, plan.unit).scale * tick / apart)
+        return float(np.mean(np.log(ratios))) < math.log(WORTH) and max(ratios) < MOST_NOISE
+
+    def read(self, query: BallSum, answer: tuple[int, ...], radius: Budget) -> dict[int, Sum]:
+        """Return the sum of every column, as if it had been asked for alone.
+
+        ``radius`` is what its choice has cost: it says how many rows may have been shrunk.
+        """
+        unit = next(iter(self.looks.values())).rest.unit
+        noise = _noise(query, self.cost, unit)
+        measure = BallMeasure.of(query, self.cost, unit, answer, self.size, None)
+        weights = [1 / weight for weight in (query.count_weight, query.missing_weight) if weight]
+        cut = (FEW_ROWS + MORE_ROWS) / float(choice_rate(radius, 1)) / self.size
+        cut *= 1 - query.radius / self.ball.radii[-1]
+        found = {}
+        for place, seen in self.looks.items():
+            known, moved = Counted.by_octaves(seen.rest, seen.tails, self.size), None
+            if weights:
+                counted = Noise(noise.kind, noise.scale * math.hypot(*weights))
+                known = Counted(float(measure.present[place]), 1, counted)
+                moved = float(measure.slack[place])
+            lattice, tick = self.lattices[place], float(measure.ticks[place])
+            ticks = tick / lattice.tick
+            found[place] = Sum(
+                seen.clip.centre, lattice, answer[place] * ticks, known.number, known.weight,
+                Noise(noise.kind, noise.scale * ticks), tick, known.noise, moved,
+                cut * seen.clip.side,
+            )  # fmt: skip
+        return found
+
+
+def _noise(query: DistanceSum | BallSum, cost: Budget, unit: Unit) -> Noise:
+    sensitivity = query.sensitivity(unit)
+    return noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
+
+
+def _lattice(seen: Look) -> Lattice:
+    """Return the clip points, and from where distances are told: where the mean is expected."""
+    clip, strength = seen.clip, seen.rest.cost("sum").strength
+    return Lattice.of_distances(
+        clip.offset, clip.below, clip.above, strength=strength, records=seen.size
+    )
+
+
+def _size(seen: Look, lattice: Lattice) -> float:
+    """Return what the cells of a column are divided by."""
+    width = lattice.value(lattice.width)
+    variance, _ = moments(seen.clip, seen.tails, float(seen.size), seen.clip.offset)
+    deviation = min(max(math.sqrt(max(variance, 0.0)), LEAST_DEVIATION * width), width / 2)
+    return math.sqrt(width) * math.sqrt(deviation)
+
+
+def _balls(weighing: Weighing, below: Floats) -> Ball:
+    """Return balls of which the largest holds a row at all clip points, in integers."""
+    bits = min(WIDEST_RADIUS.bit_length() - 1, 52 + math.frexp(min(weighing.final.strength, 1))[1])
+    steps = np.arange(round(-FINENESS * FIRST_RADIUS) + 1) / FINENESS + FIRST_RADIUS + bits
+    radii = sorted({max(1, math.floor(2.0**step)) for step in steps.tolist()})
+    unit = 2.0**bits
+    ends = (np.floor(side * unit).astype(np.int64).tolist() for side in (weighing.limits, below))
+    limits, floors = (tuple(end) for end in ends)
+    inverse = tuple((weighing.factors * unit).tolist())
+    return Ball(tuple(weighing.centres.tolist()), inverse, tuple(radii), 1, limits, floors)

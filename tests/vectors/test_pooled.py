@@ -1,0 +1,162 @@
+"""One sum for columns that were looked at one by one: what it costs, when it pays, and its bias."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tametail as tt
+from tametail.ask import Ask
+from tametail.engines.kernels.plain import into_ball
+from tametail.methods.kinds import APART, POOLED
+from tametail.methods.pooled import pool as pools
+from tametail.methods.pooled.pool import LEAST_COLUMNS, radius_share
+from tametail.planning import Plan
+from tametail.queries.column import DistanceSum
+from tametail.queries.rows import BallLevels, BallSum
+
+RNG = np.random.default_rng(11)
+DIM = 10
+SCALES = 10.0 ** np.arange(-3, 7)
+INDEPENDENT = RNG.exponential(size=(20_000, DIM)) * SCALES
+ALIKE = (RNG.random((20_000, 1)) < 0.4) * RNG.uniform(0.9, 1.0, size=(20_000, DIM)) * SCALES
+UNITS = pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
+
+
+def questions(monkeypatch, rows, **request):
+    """Return a release and what was asked of all columns together, with its cost."""
+    asked, ask = [], Ask.__call__
+
+    def listen(self, query, cost):
+        asked.append((query, cost))
+        return ask(self, query, cost)
+
+    monkeypatch.setattr(Ask, "__call__", listen)
+    return tt.mean(rows, **request), asked
+
+
+def sums_of(asked):
+    return [query for query, _ in asked if isinstance(query, BallSum)]
+
+
+@UNITS
+@pytest.mark.parametrize("missing", ["none", "skip"])
+@pytest.mark.parametrize("confidence", [None, 0.95])
+def test_one_sum_finds_every_mean(monkeypatch, unit, missing, confidence):
+    rows, truth = INDEPENDENT.copy(), INDEPENDENT.mean(axis=0)
+    if missing == "skip":
+        rows[RNG.random(rows.shape) < 0.2] = math.nan
+        truth = np.nanmean(rows, axis=0)
+    request = {"unit": unit, "missing": missing, "confidence": confidence, "n": len(rows)}
+    if unit == "replace-one":
+        del request["n"]
+    release, asked = questions(monkeypatch, rows, epsilon=5, **request)
+    assert release.method == POOLED.name
+    assert len(sums_of(asked)) == 1
+    assert np.abs(release.value / truth - 1).max() < 0.05
+    assert tt.replay(release.plan, release.answers) == release
+    if confidence is not None:
+        assert ((release.low < truth) & (truth < release.high)).all()
+
+
+@pytest.mark.parametrize("rows", [INDEPENDENT, ALIKE, INDEPENDENT * [0, 0, 0, *[1] * 7]])
+@UNITS
+@pytest.mark.parametrize("epsilon", [0.3, 7.3])
+def test_every_way_stays_within_the_budget(monkeypatch, rows, unit, epsilon):
+    """In exact arithmetic, whichever questions the answers lead to."""
+    for _ in range(3):
+        _, asked = questions(monkeypatch, rows, epsilon=epsilon, unit=unit)
+        spent = sum(Fraction(cost.epsilon) for _, cost in asked)
+        assert spent <= Fraction(epsilon)
+        monkeypatch.undo()
+
+
+def pool_of(monkeypatch, rows, **request):
+    """Return the pool of a release, and the sum that it asked for."""
+    seen, pays = [], pools.Pool.pays
+
+    def listen(self, query):
+        seen.append((self, query))
+        return pays(self, query)
+
+    monkeypatch.setattr(pools.Pool, "pays", listen)
+    tt.mean(rows, **request)
+    ((pool, query),) = seen
+    return pool, query
+
+
+def test_rows_that_are_long_in_all_columns_are_summed_apart(monkeypatch):
+    """A ball that holds a row at all clip points has no less noise than columns apart."""
+    pool, query = pool_of(monkeypatch, INDEPENDENT, epsilon=5, unit="replace-one")
+    assert pool.pays(query)
+    assert not pool.pays(pool.sum_query(len(pool.ball.radii) - 1))
+    monkeypatch.setattr(pools.Pool, "pays", lambda self, query: False)
+    release, asked = questions(monkeypatch, INDEPENDENT, epsilon=5)
+    assert not sums_of(asked)
+    assert sum(isinstance(query, DistanceSum) for query, _ in asked) == DIM
+    assert np.abs(release.value / INDEPENDENT.mean(axis=0) - 1).max() < 0.05
+    assert sum(Fraction(cost.epsilon) for _, cost in asked) <= 5
+
+
+def test_columns_of_which_nothing_is_seen_do_not_take_part(monkeypatch):
+    rows = INDEPENDENT * [*[0] * (DIM - LEAST_COLUMNS), *[1] * LEAST_COLUMNS]
+    release, asked = questions(monkeypatch, rows, epsilon=5)
+    (query,) = sums_of(asked)
+    assert query.ball.live == LEAST_COLUMNS
+    assert (release.value[: DIM - LEAST_COLUMNS] == 0).all()
+    monkeypatch.undo()
+    rows[:, -1] = 5.0  # one fewer is too few: not even the radius is asked for
+    _, asked = questions(monkeypatch, rows, epsilon=5)
+    assert not any(isinstance(query, BallLevels | BallSum) for query, _ in asked)
+
+
+def test_less_noise_than_columns_apart(monkeypatch):
+    """The laws of both noises are public: compare them, not draws of them."""
+    found = []
+    for _ in range(7):
+        pool, query = pool_of(
+            monkeypatch, INDEPENDENT, epsilon=5, unit="replace-one", confidence=None
+        )
+        monkeypatch.undo()
+        ratios = []
+        for place, look in pool.looks.items():
+            width = pool.lattices[place].value(pool.lattices[place].width)
+            whole = look.rest.cost("sum").epsilon / (1 - radius_share(DIM))  # had it been alone
+            together = 2 * query.radius / query.ball.inverse_ticks[place] / pool.cost.epsilon
+            ratios.append(together * whole / width)
+        found.append(math.exp(np.mean(np.log(ratios))))
+    assert np.median(found) < 0.7
+
+
+@given(
+    rows=st.lists(st.lists(st.integers(-40, 100), min_size=4, max_size=4), min_size=1, max_size=20),
+    radius=st.integers(60, 400),
+)
+def test_shrinking_rows_moves_no_mean_farther_than_is_allowed_for(rows, radius):
+    """So many rows, times 1 - radius / longest row, times the farther clip point, and a tick."""
+    ticks = np.array(rows, dtype=np.float64)
+    cut = int((np.abs(ticks).sum(axis=1) > radius).sum())
+    moved = np.abs(into_ball(ticks, radius, 1) - ticks).sum(axis=0)
+    assert (moved <= cut * ((1 - radius / 400) * 100 + 1 + 1e-6)).all()
+
+
+def test_no_size_of_numbers_makes_it_fail():
+    for scale in (5e-324, 1e-300, 1e-160, 1e160, 1e300):
+        rows = INDEPENDENT[:2_000].copy()
+        rows[:, 3] *= scale
+        release = tt.mean(rows, epsilon=5)
+        assert np.isfinite(release.value).all()
+    release = tt.mean(np.full((500, DIM), math.inf), epsilon=5)
+    assert np.isfinite(release.value).all()
+
+
+def test_old_plans_are_followed():
+    """A plan of columns apart is one still, and so is what was released by it."""
+    usual = tt.plan(n=20_000, epsilon=5, dim=DIM, unit="replace-one")
+    steps = APART.divide(usual.request, 20_000, usual.budget)
+    release = tt.mean(INDEPENDENT, plan=Plan(usual.request, 20_000, APART.name, steps))
+    assert release.method == APART.name
+    assert tt.replay(release.plan, release.answers) == release
