@@ -11,7 +11,7 @@ from tametail.engines.open import open_table
 from tametail.mechanisms.ranks import _scores
 from tametail.methods.ball.estimate import _common_query
 from tametail.methods.ball.shares import shares
-from tametail.methods.ball.weigh import HALF_OCTAVES, read_scales, scale_query
+from tametail.methods.ball.weigh import HALF_OCTAVES, UNLIKE, read_scales, scale_query
 from tametail.privacy.budget import zcdp
 from tametail.privacy.choices import choice_rate
 
@@ -99,3 +99,28 @@ def test_columns_are_still_seen_where_they_were():
     for part, least, most in ((0.75, 0.0, 0.01), (1.0, 0.2, 0.8), (1.25, 0.99, 1.0)):
         rows[: round(part * query.target)] = 40.0
         assert least <= 1 - chances(query, cost, rows)[0, 0] <= most
+
+
+@pytest.mark.parametrize("part", [0.2, 0.5, 0.8, 1.0, 1.2, 1.5, 2.0])
+@pytest.mark.parametrize(("usual", "most"), [(40.0, 3e-6), (300.0, 3e-5), (1e6, 3e-4)])
+def test_a_second_look_next_to_others_is_as_safe(part, usual, most):
+    """Fewer records suffice, and scales far beyond those of others weigh less.
+
+    Where others are ten thousand times as large that says little.
+    """
+    cost, size = zcdp(0.02), 10_000
+    some = np.arange(3)
+    first = scale_query(cost, np.zeros(3), size, some)
+    query = scale_query(cost, np.zeros(3), size, some, usual)
+    assert query.target < 0.75 * first.target
+    rows = np.zeros((size, 3))
+    rows[: round(part * query.target)] = 300 * np.random.default_rng(22).exponential(size=3)
+    assert lost(query, cost, rows) < most
+
+
+def test_a_second_look_weighs_likely_scales_as_before():
+    cost = zcdp(0.02)
+    first, again = (scale_query(cost, np.zeros(1), 10_000, np.arange(1), x) for x in (0.0, 1.0))
+    same = [one == other for one, other in zip(first.weights, again.weights, strict=True)]
+    assert same == [scale <= UNLIKE for scale in (0.0, *HALF_OCTAVES)]
+    assert min(again.weights) > 0

@@ -46,7 +46,8 @@ def vector_mean(plan: RowsPlan, ask: Ask) -> tuple[Estimate, ...]:
             still = np.flatnonzero((scales == 0) & ~steps.are_bounded(plan))
             if still.size:  # columns that seem constant are looked at again, unless bounds serve
                 again, final = steps.second_look(final, still.size, plan.dim)
-                query = steps.scale_query(again, centres[still], size, still)
+                usual = steps.usual_scale(scales)
+                query = steps.scale_query(again, centres[still], size, still, usual)
                 scales[still] = steps.read_scales(ask(query, again))
             hidden = scales == 0
             scales = steps.within_tails(plan, centres, scales)

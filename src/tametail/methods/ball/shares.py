@@ -14,6 +14,10 @@ CENTRE_NEEDS, CENTRE_IN_RANGE_NEEDS = 30.0, 16.0
 #: of about 20 e^-12 if all are on the edge of being seen, and next to none else (decision 0202).
 SCALE_RANK = 12.0
 
+#: The same in a second look at some columns, where the scales of others say which are likely.
+#: Chosen on the files of docs/vectors.md, and judged on other laws as well (decision 0203).
+SECOND_RANK = 8.0
+
 #: The same of half of the rows, before an interval rests on the scale: a false one would make it
 #: narrow, around noise (docs/decisions/0113).
 CLEAR_RANK = 7.0
@@ -53,9 +57,9 @@ ROUNDS = (0.3, 0.7)
 ROUND_SCALE, ROUND_RADIUS = 0.05, 0.05
 
 
-def scale_rank(choices: int) -> float:
+def scale_rank(choices: int, *, again: bool = False) -> float:
     """Return the rank of a scale times the rate of its choice, if there are so many choices."""
-    return SCALE_RANK + math.log(choices)
+    return (SECOND_RANK if again else SCALE_RANK) + math.log(choices)
 
 
 def working(budget: Budget) -> Budget:

@@ -48,6 +48,10 @@ def _taper(step: int) -> int:
 #: Base masses of scales; that of a constant column comes first.
 SCALE_WEIGHTS = (1 << 48, *(1 << 48 - _taper(step) for step in range(-256, 256)))
 
+#: In a second look scales so many times the usual one that the first has found weigh less by so
+#: many bits: most columns that share a table differ by less, and lost scales by more.
+UNLIKE, LESS_LIKELY = 8.0, 7
+
 #: Cells are clipped at so many scales.
 CLIP = 4.0
 
@@ -113,17 +117,25 @@ def centre_query(plan: RowsPlan) -> ColumnMedians:
 
 
 def scale_query(
-    cost: Budget, centres: Floats, size: int, columns: npt.NDArray[np.int64] | None = None
+    cost: Budget,
+    centres: Floats,
+    size: int,
+    columns: npt.NDArray[np.int64] | None = None,
+    usual: float = 0.0,
 ) -> Distances:
-    """Ask for a distance per column that many records exceed; of all columns, or of some."""
+    """Ask for a distance per column that many records exceed; of all columns, or of some.
+
+    With the ``usual`` scale of other columns fewer records suffice.
+    """
     choices = len(centres)
     times = choice_halvings(cost, size, choices)
-    target = _rank(scale_rank(choices) / choice_rate(cost, choices, times), (size >> times) / 2)
+    nats = scale_rank(choices, again=usual > 0)
+    target = _rank(nats / choice_rate(cost, choices, times), (size >> times) / 2)
     return Distances(
         tuple(centres.tolist()),
         (HALF_OCTAVES,) * choices,
         target,
-        SCALE_WEIGHTS,
+        _weights(usual),
         times,
         window=WINDOW,
         least=2 * target // 3,
@@ -133,10 +145,28 @@ def scale_query(
     )
 
 
+def _weights(usual: float) -> tuple[int, ...]:
+    """Return the base masses of scales; if others have been found, far ones weigh less."""
+    if not usual:
+        return SCALE_WEIGHTS
+    beyond = [LESS_LIKELY * (scale > UNLIKE * usual) for scale in (0.0, *HALF_OCTAVES)]
+    return tuple(mass >> bits for mass, bits in zip(SCALE_WEIGHTS, beyond, strict=True))
+
+
 def read_scales(chosen: tuple[int, ...]) -> Floats:
     """Return the distances that were chosen; 0 for a column that seems constant."""
     steps = (0.0, *HALF_OCTAVES[1:], HALF_OCTAVES[-1])
     return np.array([steps[index] for index in chosen])
+
+
+def usual_scale(scales: Floats) -> float:
+    """Return the median of the scales of columns that do not seem constant; 0 if all do.
+
+    >>> usual_scale(np.array([0.0, 2.0, 0.0, 8.0, 4.0]))
+    4.0
+    """
+    found = scales[scales > 0]
+    return float(np.median(found)) if found.size else 0.0
 
 
 def second_look(final: Budget, still: int, dim: int) -> tuple[Budget, Budget]:
