@@ -7,7 +7,7 @@ from dataclasses import replace
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised import where
 from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.shares import is_hopeless, shares, spread_share
+from tametail.methods.winsorised.shares import is_hopeless, share_of_nats, shares, spread_share
 from tametail.plans import REST, Step
 from tametail.privacy.budget import Budget
 from tametail.tail import Bounded, Moment
@@ -17,8 +17,6 @@ def divide(plan: ColumnPlan, *, spread: bool = True) -> tuple[Step, ...]:
     """Divide the plan's budget between the steps, so that the predicted error is small.
 
     Without ``spread`` there is no step for a second moment, even if an interval needs it.
-    If the records are bounded, a sum of all of them would have done. So that no more is lost
-    against that than there is to be gained, the counts by octaves must not cost too much.
     """
     budget, n = plan.budget, max(plan.n or 1, 1)
     parts = shares(budget, plan.unit, n)
@@ -27,14 +25,27 @@ def divide(plan: ColumnPlan, *, spread: bool = True) -> tuple[Step, ...]:
         parts = {name: left * share for name, share in parts.items()} | {"centre": sum(ranged)}
     squares = spread_share(budget, n) if spread and plan.needs_spread else 0.0
     parts = {name: share * (1 - squares) for name, share in parts.items()}
-    missing = tuned.BOUNDED_SUM - squares - parts["sum"]
-    if isinstance(plan.tail, Bounded) and missing > 0:
-        taken = min(missing, (1 - tuned.BOUNDED_TAIL) * parts["tail"])
-        parts |= {"tail": parts["tail"] - taken, "sum": parts["sum"] + taken}
+    if isinstance(plan.tail, Bounded):
+        parts = _between_bounds(plan, parts, squares)
     if squares:
         parts["spread"] = squares
     costs = budget.split(*parts.values())
     return tuple(Step(name, cost) for name, cost in zip(parts, costs, strict=True))
+
+
+def _between_bounds(plan: ColumnPlan, parts: dict[str, float], squares: float) -> dict[str, float]:
+    """Move shares of centre and tail to the sum, if the records are bounded.
+
+    A sum of all of them would have done. So that no more is lost against that than there is to be
+    gained, the steps before the sum must not cost too much. What the centre has beyond what it
+    needs between bounds is for the tail, which then pays what the sum is short of.
+    """
+    enough = share_of_nats(tuned.BOUNDED_NATS, plan.budget, plan.unit, max(plan.n or 1, 1))
+    centre = min(parts["centre"], max(enough, tuned.LEAST_CENTRE))
+    tail = parts["tail"] + parts["centre"] - centre
+    missing = max(tuned.BOUNDED_SUM - squares - parts["sum"], 0.0)
+    taken = min(missing, (1 - tuned.BOUNDED_TAIL) * tail)
+    return {"centre": centre, "tail": tail - taken, "sum": parts["sum"] + taken}
 
 
 def with_count(plan: ColumnPlan, noisy_count: int) -> ColumnPlan:
