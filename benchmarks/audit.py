@@ -37,7 +37,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tests.privacy.auditor import audit, audit_at
 from tests.privacy.bulk import in_bulk
 from tests.privacy.cases import Case
-from tests.privacy.estimator_cases import release_cases, vector_cases
+from tests.privacy.estimator_cases import pooled_cases, release_cases, vector_cases
 from tests.privacy.mechanism_cases import mechanism_cases, query_cases
 from tests.privacy.paper_cases import ball_cases, mean_cases, range_cases, tournament_cases
 from tests.privacy.people_cases import people_cases
@@ -52,7 +52,7 @@ GROUPS = {
     "Mechanisms": (mechanism_cases,),
     "Queries with their noise": (query_cases,),
     "Estimators of the paper": (range_cases, mean_cases, ball_cases, tournament_cases),
-    "Means": (release_cases, vector_cases),
+    "Means": (release_cases, vector_cases, pooled_cases),
     "Persons and groups": (people_cases,),
 }
 COLUMNS = ("case", "unit", "budget", "draws", "delta", "claimed epsilon", "found", "verdict")

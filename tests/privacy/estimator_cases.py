@@ -125,5 +125,25 @@ def vector_cases() -> Iterator[Case]:
             )
 
 
+def pooled_cases() -> Iterator[Case]:
+    """Columns that are summed together: so many records that all of them are seen."""
+    rows = np.random.default_rng(0).exponential(size=(2_500, 8))
+    for unit in RECORD_UNITS:
+        added = unit is Unit.ADD_REMOVE
+        plan = tt.plan(budget=PURE, dim=8, unit=unit.value, n=2_500, confidence=None)
+        far, other = np.full((1, 8), 1e9), np.full((1, 8), -1e9)
+        neighbours = np.vstack([rows[:-1], far]), np.vstack([rows[:-1], other][: 2 - added])
+        yield estimator_case(
+            f"vector mean, one sum: a far outlier {'more' if added else 'replaced'}",
+            neighbours,
+            plan.budget.spendable(),
+            unit,
+            partial(_vector, plan),
+            claimed=PURE,
+            engine=open_table,
+            draws=ESTIMATOR_DRAWS // 100,
+        )
+
+
 def _vector(plan: Plan, ask: Ask) -> tuple[float, ...]:
     return tuple(row.value for row in run(plan, ask))

@@ -11,16 +11,18 @@ from tametail.privacy.budget import Pure
 from tametail.queries.column import DistanceSum
 from tametail.queries.groups import Keyed, ScaledSums
 from tametail.queries.query import SumQuery
+from tametail.queries.rows import BallSum
 
 from .auditor import audit_at
 from .bulk import in_bulk
-from .estimator_cases import release_cases, vector_cases
+from .estimator_cases import pooled_cases, release_cases, vector_cases
 from .people_cases import people_cases
 
 RUNS = 800  # enough to prove an epsilon of 2.9 where the outputs do not overlap
 CERTAIN = 1 - 1e-8
 
-RELEASES, VECTORS, PEOPLE = [*release_cases()], [*vector_cases()], [*people_cases()]
+RELEASES, PEOPLE = [*release_cases()], [*people_cases()]
+VECTORS, POOLED = [*vector_cases()], [*pooled_cases()]
 SHORT = [*(RELEASES[place] for place in (7, 12, 17)), VECTORS[6], PEOPLE[6]]
 
 
@@ -47,6 +49,18 @@ def test_sums_with_a_twentieth_of_their_noise_are_found(monkeypatch):
     assert found(case)[0] > case.claims[0][0]
 
 
+def test_pooled_sums_with_a_twentieth_of_their_noise_are_found(monkeypatch):
+    """Of columns that are summed together; all else is asked as it should be."""
+    case, honest = POOLED[0], MECHANISMS[SumQuery]
+
+    def too_quiet(query, cost, unit):
+        quiet = isinstance(query, BallSum)
+        return honest(query, Pure(20 * cost.strength) if quiet else cost, unit)
+
+    monkeypatch.setitem(MECHANISMS, SumQuery, too_quiet)
+    assert found(case, 450)[0] > case.claims[0][0]
+
+
 def test_scaled_sums_with_a_twentieth_of_their_noise_are_found(monkeypatch):
     """Of persons by group, of whom all else is asked as it should be."""
     case, honest = PEOPLE[5], MECHANISMS[SumQuery]
@@ -60,7 +74,7 @@ def test_scaled_sums_with_a_twentieth_of_their_noise_are_found(monkeypatch):
     assert found(case, 450)[0] > case.claims[0][0]
 
 
-@pytest.mark.parametrize("case", [*VECTORS, *PEOPLE], ids=str)
+@pytest.mark.parametrize("case", [*VECTORS, *POOLED, *PEOPLE], ids=str)
 def test_every_case_of_the_long_audit_runs(case, monkeypatch):
     """A case that raises would be noticed after an hour only, one without its sums never."""
     asked, ask = set(), Ask.__call__
@@ -72,6 +86,8 @@ def test_every_case_of_the_long_audit_runs(case, monkeypatch):
     monkeypatch.setattr(Ask, "__call__", noted)
     with in_bulk():
         assert len(case.first(2)) == len(case.second(2)) == 2
+    if case in POOLED:
+        assert BallSum in asked
     if case in PEOPLE:
         by_group = ScaledSums if case.unit.person is not None else Keyed
         alone = "group" not in case.name or "alone" in case.name
