@@ -27,6 +27,7 @@ from tametail.privacy.budget import Budget, compose
 if TYPE_CHECKING:
     from tametail.ask import Ask
     from tametail.means import Estimate
+    from tametail.methods.winsorised.column import ColumnPlan
     from tametail.methods.winsorised.sums import Sum
     from tametail.plans import Plan
 
@@ -35,8 +36,7 @@ def pooled_means(plan: Plan, ask: Ask) -> tuple[Estimate, ...]:
     """Run the plan: look at the columns one after the other, then ask for one sum."""
     parts = column_plans(plan)
     asks = [ask.column(index, part.spending) for index, part in enumerate(parts)]
-    found = [look(part, one) for part, one in zip(parts, asks, strict=True)]
-    looks = [one for one in found if isinstance(one, Look)]  # all: nothing is told
+    looks = [_looked(part, one) for part, one in zip(parts, asks, strict=True)]
     totals: dict[int, Sum] = {}
     seen = [index for index, one in enumerate(looks) if CLOSEST < one.clip.side < FARTHEST]
     if len(seen) >= LEAST_COLUMNS:
@@ -54,6 +54,14 @@ def pooled_means(plan: Plan, ask: Ask) -> tuple[Estimate, ...]:
         else one.finish(asks[index])
         for index, one in enumerate(looks)
     )
+
+
+def _looked(part: ColumnPlan, ask: Ask) -> Look:
+    """Look at a column: it is not told anything, so that a look is always worth it."""
+    found = look(part, ask)
+    if not isinstance(found, Look):
+        raise InternalError("a column was not looked at")
+    return found
 
 
 def _divided(costs: list[Budget]) -> tuple[Budget, list[Budget]]:

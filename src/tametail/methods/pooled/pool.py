@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tametail.methods.ball.interval import BallMeasure
-from tametail.methods.ball.weigh import FINENESS, Weighing, count_weights
+from tametail.methods.ball.weigh import FINENESS, count_weights
 from tametail.methods.winsorised.calibrated import moments
 from tametail.methods.winsorised.sums import Counted, Sum, sum_query
 from tametail.privacy.budget import Budget, Noise, noise_for
@@ -21,6 +21,7 @@ from tametail.queries.column import DistanceSum, Lattice
 from tametail.queries.rows import WIDEST_RADIUS, Ball, BallLevels, BallSum
 
 if TYPE_CHECKING:
+    from tametail.methods.winsorised.column import ColumnPlan
     from tametail.methods.winsorised.estimate import Look
 
 Floats = npt.NDArray[np.float64]
@@ -30,15 +31,16 @@ LEAST_COLUMNS = 8
 
 #: The part of the sum's budget that is spent on the radius of so many columns. The rows that are
 #: cut since it is chosen privately are a bias in all columns; the noise of more columns is larger.
-RADIUS_SHARE, OF_COLUMNS, MOST_FOR_RADIUS = 0.06, 24, 0.15
+RADIUS_SHARE, OF_COLUMNS = 0.06, 24
 
-#: Rows that are cut, times the rate of the choice; and so many more at most, but for a chance of
-#: about e^-3.
-FEW_ROWS, MORE_ROWS = 1.0, 1.0
+#: Rows that are cut, times the rate of the choice; an interval reckons with so many more, and with
+#: what base masses prefer the radius by.
+FEW_ROWS, MORE_ROWS = 1.2, 2.5
 
-#: One sum is asked for if its noise is at most this part of that of columns apart, in geometric
-#: mean, and at most that in any of them.
-WORTH, MOST_NOISE = 0.85, 1.1
+#: One sum is asked for if its error, noise and sampling, is expected to be at most this part of
+#: that of columns apart, in geometric mean, and its noise at most that in any of them: where noise
+#: is little beside sampling, there is little to gain, and rows would be cut for it.
+WORTH, MOST_NOISE = 0.95, 1.1
 
 #: A tick of the ball is at most this part of the noise on the mean of a column.
 FINE = 0.1
@@ -56,24 +58,27 @@ FIRST_RADIUS = -8.0
 def radius_share(columns: int) -> float:
     """Return the part of the sum's budget that the radius costs.
 
-    >>> [round(radius_share(columns), 3) for columns in (4, 24, 96)]
-    [0.147, 0.06, 0.03]
+    >>> [round(radius_share(columns), 3) for columns in (8, 24, 96)]
+    [0.104, 0.06, 0.03]
     """
-    return min(RADIUS_SHARE * math.sqrt(OF_COLUMNS / columns), MOST_FOR_RADIUS)
+    return RADIUS_SHARE * math.sqrt(OF_COLUMNS / columns)
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Columns that may be summed together, by their places, and balls around them."""
+    """Columns that may be summed together, by their places, and balls around them.
+
+    One sum of all columns may cost ``cost``.
+    """
 
     looks: Mapping[int, Look]
     lattices: Mapping[int, Lattice]
-    weighing: Weighing
     ball: Ball
+    cost: Budget
 
     @classmethod
     def of(cls, looks: Mapping[int, Look], dim: int, cost: Budget) -> Pool:
-        """Weigh the columns, and draw the balls; one sum of all may cost ``cost``.
+        """Weigh the columns, and draw the balls.
 
         A cell is told from where the mean is expected, and divided by the geometric mean of the
         distance between the clip points and the standard deviation. By the first alone columns of
@@ -84,17 +89,18 @@ class Pool:
         for place, lattice in lattices.items():
             middle = lattice.value(lattice.centre)
             centres[place] = looks[place].clip.centre + middle
-            factors[place] = 1 / _size(looks[place], lattice)
+            size = math.sqrt(lattice.value(lattice.width))
+            factors[place] = 1 / size / math.sqrt(_deviation(looks[place], lattice))
             below[place] = middle - lattice.value(lattice.low)
             above[place] = lattice.value(lattice.high) - middle
         factors /= (np.maximum(below, above) * factors).sum()  # the longest row has norm 1
-        weighing = Weighing(centres, factors, above * factors, cost)
-        return cls(looks, lattices, weighing, _balls(weighing, below * factors))
+        ends = above * factors, below * factors
+        return cls(looks, lattices, _balls(centres, factors, ends, cost.strength), cost)
 
     @property
-    def cost(self) -> Budget:
-        """What one sum of all columns may cost."""
-        return self.weighing.final
+    def plan(self) -> ColumnPlan:
+        """The plan of a column: unit, number of rows and missing cells are those of all."""
+        return next(iter(self.looks.values())).rest
 
     @property
     def size(self) -> int:
@@ -108,8 +114,8 @@ class Pool:
         would be a bias that no column can see.
         """
         target = max(round(min(FEW_ROWS / choice_rate(cost, 1), self.size / 4)), 1)
-        weights = tuple(1 << 54 - 3 * step // FINENESS for step in range(len(self.ball.radii) + 1))
-        return BallLevels(self.ball, target, weights)
+        weights = (round(2**52 / radius) for radius in (*self.ball.radii, self.ball.radii[-1]))
+        return BallLevels(self.ball, target, tuple(weights))
 
     def sum_query(self, level: int) -> BallSum:
         """Ask for the sum of all columns in the ball that was chosen.
@@ -117,35 +123,40 @@ class Pool:
         Under add-remove with the number of rows, and with those of missing cells; under replace-one
         the counts by octaves have told these.
         """
-        plan = next(iter(self.looks.values())).rest
-        level, counted = min(level, len(self.ball.radii) - 1), not plan.unit.size_is_public
-        missing = counted and plan.missing == "skip"
+        level, counted = min(level, len(self.ball.radii) - 1), not self.plan.unit.size_is_public
+        missing = counted and self.plan.missing == "skip"
         weights = count_weights(self.ball, level, rows=counted, missing=missing)
         return BallSum(self.ball, level, *weights)
 
     def pays(self, query: BallSum) -> bool:
-        """Say whether one sum has clearly less noise than a sum for every column has."""
-        ratios = []
+        """Say whether one sum is clearly better than a sum for every column."""
+        noises, errors = [], []
         for place, seen in self.looks.items():
-            plan, alone = seen.rest, sum_query(seen.rest, seen.clip, self.size)
+            plan, lattice = seen.rest, self.lattices[place]
+            alone = sum_query(plan, seen.clip, self.size)
             apart = _noise(alone, plan.cost("sum"), plan.unit).scale * alone.lattice.tick
             tick = 1 / self.ball.inverse_ticks[place]
             if not tick < FINE * apart / self.size:
                 return False
-            ratios.append(_noise(query, self.cost, plan.unit).scale * tick / apart)
-        return float(np.mean(np.log(ratios))) < math.log(WORTH) and max(ratios) < MOST_NOISE
+            together = _noise(query, self.cost, plan.unit).scale * tick
+            sampled = _deviation(seen, lattice) * math.sqrt(self.size / 2)
+            sampled = 0.0 if plan.target == "data" else sampled
+            noises.append(together / apart)
+            errors.append(math.hypot(sampled, together) / math.hypot(sampled, apart))
+        return float(np.mean(np.log(errors))) < math.log(WORTH) and max(noises) < MOST_NOISE
 
     def read(self, query: BallSum, answer: tuple[int, ...], radius: Budget) -> dict[int, Sum]:
         """Return the sum of every column, as if it had been asked for alone.
 
         ``radius`` is what its choice has cost: it says how many rows may have been shrunk.
         """
-        unit = next(iter(self.looks.values())).rest.unit
+        unit = self.plan.unit
         noise = _noise(query, self.cost, unit)
         measure = BallMeasure.of(query, self.cost, unit, answer, self.size, None)
         weights = [1 / weight for weight in (query.count_weight, query.missing_weight) if weight]
-        cut = (FEW_ROWS + MORE_ROWS) / float(choice_rate(radius, 1)) / self.size
-        cut *= 1 - query.radius / self.ball.radii[-1]
+        part = query.radius / self.ball.radii[-1]
+        rows = (FEW_ROWS + MORE_ROWS - math.log(part)) / float(choice_rate(radius, 1))
+        cut = (1 - part) * rows / self.size
         found = {}
         for place, seen in self.looks.items():
             known, moved = Counted.by_octaves(seen.rest, seen.tails, self.size), None
@@ -158,7 +169,7 @@ class Pool:
             found[place] = Sum(
                 seen.clip.centre, lattice, answer[place] * ticks, known.number, known.weight,
                 Noise(noise.kind, noise.scale * ticks), tick, known.noise, moved,
-                cut * seen.clip.side,
+                cut * lattice.value(lattice.side),
             )  # fmt: skip
         return found
 
@@ -176,21 +187,19 @@ def _lattice(seen: Look) -> Lattice:
     )
 
 
-def _size(seen: Look, lattice: Lattice) -> float:
-    """Return what the cells of a column are divided by."""
+def _deviation(seen: Look, lattice: Lattice) -> float:
+    """Estimate the standard deviation of the clipped cells of a column."""
     width = lattice.value(lattice.width)
     variance, _ = moments(seen.clip, seen.tails, float(seen.size), seen.clip.offset)
-    deviation = min(max(math.sqrt(max(variance, 0.0)), LEAST_DEVIATION * width), width / 2)
-    return math.sqrt(width) * math.sqrt(deviation)
+    return min(max(math.sqrt(max(variance, 0.0)), LEAST_DEVIATION * width), width / 2)
 
 
-def _balls(weighing: Weighing, below: Floats) -> Ball:
+def _balls(centres: Floats, factors: Floats, ends: tuple[Floats, Floats], strength: float) -> Ball:
     """Return balls of which the largest holds a row at all clip points, in integers."""
-    bits = min(WIDEST_RADIUS.bit_length() - 1, 52 + math.frexp(min(weighing.final.strength, 1))[1])
+    bits = min(WIDEST_RADIUS.bit_length() - 1, 52 + math.frexp(min(strength, 1.0))[1])
     steps = np.arange(round(-FINENESS * FIRST_RADIUS) + 1) / FINENESS + FIRST_RADIUS + bits
     radii = sorted({max(1, math.floor(2.0**step)) for step in steps.tolist()})
     unit = 2.0**bits
-    ends = (np.floor(side * unit).astype(np.int64).tolist() for side in (weighing.limits, below))
-    limits, floors = (tuple(end) for end in ends)
-    inverse = tuple((weighing.factors * unit).tolist())
-    return Ball(tuple(weighing.centres.tolist()), inverse, tuple(radii), 1, limits, floors)
+    limits, floors = (tuple(np.floor(end * unit).astype(np.int64).tolist()) for end in ends)
+    inverse = tuple((factors * unit).tolist())
+    return Ball(tuple(centres.tolist()), inverse, tuple(radii), 1, limits, floors)

@@ -37,10 +37,13 @@ def as_seen(
     sides = error.side(risk / 2, -1, below), error.side(risk / 2, 1, above)
     changed = error.beyond(_differences(below, above, value - total.mean))
     down, up, privacy = spread_quantiles([*sides, changed], risk / 2)
-    off = error.rounding + total.pulled
-    low, high = min(total.mean - down - off, value), max(total.mean + up + off, value)
-    truncation = max(_quantile(points, 1 - risk / 2) for points in (below, above)) + total.pulled
-    found = parts(error, risk, truncation=truncation, privacy=privacy + total.pulled)
+    # What shrinking took off is as large as that in one release of some only, and seldom in all.
+    down, up, privacy = (math.hypot(end, total.pulled) for end in (down, up, privacy))
+    low = min(total.mean - down - error.rounding, value)
+    high = max(total.mean + up + error.rounding, value)
+    truncation = max(_quantile(points, 1 - risk / 2) for points in (below, above))
+    truncation = math.hypot(truncation, total.pulled)
+    found = parts(error, risk, truncation=truncation, privacy=privacy)
     return Interval(low, high, MEAN_AS_SEEN, proved=False, parts=found)
 
 
