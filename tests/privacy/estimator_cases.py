@@ -13,7 +13,7 @@ import tametail as tt
 from tametail.ask import Ask
 from tametail.engines.open import open_table
 from tametail.planning import Plan
-from tametail.privacy.budget import Budget
+from tametail.privacy.budget import Budget, Pure
 from tametail.privacy.unit import RECORD_UNITS, Unit
 from tametail.run import run
 
@@ -127,10 +127,10 @@ def vector_cases() -> Iterator[Case]:
 
 def pooled_cases() -> Iterator[Case]:
     """Columns that are summed together: so many records that all of them are seen."""
-    rows = np.random.default_rng(0).exponential(size=(2_500, 8))
+    cost, rows = Pure(1.0), np.random.default_rng(0).exponential(size=(8_000, 8))
     for unit in RECORD_UNITS:
         added = unit is Unit.ADD_REMOVE
-        plan = tt.plan(budget=PURE, dim=8, unit=unit.value, n=2_500, confidence=None)
+        plan = tt.plan(budget=cost, dim=8, unit=unit.value, n=len(rows), confidence=None)
         far, other = np.full((1, 8), 1e9), np.full((1, 8), -1e9)
         neighbours = np.vstack([rows[:-1], far]), np.vstack([rows[:-1], other][: 2 - added])
         yield estimator_case(
@@ -139,7 +139,7 @@ def pooled_cases() -> Iterator[Case]:
             plan.budget.spendable(),
             unit,
             partial(_vector, plan),
-            claimed=PURE,
+            claimed=cost,
             engine=open_table,
             draws=ESTIMATOR_DRAWS // 100,
         )
