@@ -49,13 +49,13 @@ def test_sums_with_a_twentieth_of_their_noise_are_found(monkeypatch):
     assert found(case)[0] > case.claims[0][0]
 
 
-def test_pooled_sums_with_a_twentieth_of_their_noise_are_found(monkeypatch):
-    """Of columns that are summed together; all else is asked as it should be."""
+def test_pooled_sums_with_next_to_no_noise_are_found(monkeypatch):
+    """Of columns that are summed together: a far row is an eighth of a radius in each of them."""
     case, honest = POOLED[0], MECHANISMS[SumQuery]
 
     def too_quiet(query, cost, unit):
         quiet = isinstance(query, BallSum)
-        return honest(query, Pure(20 * cost.strength) if quiet else cost, unit)
+        return honest(query, Pure(200 * cost.strength) if quiet else cost, unit)
 
     monkeypatch.setitem(MECHANISMS, SumQuery, too_quiet)
     assert found(case, 450)[0] > case.claims[0][0]
