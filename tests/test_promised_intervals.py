@@ -12,7 +12,7 @@ import pytest
 import tametail as tt
 
 BUDGETS = [{"epsilon": 1.0}, {"rho": 0.5}, {"epsilon": 1.0, "delta": 1e-6}]
-TRIALS = 5
+FEW, MANY = 5, 60
 KEYS = ["a", "b", "c"]
 
 
@@ -73,12 +73,20 @@ def _is_finite(row: tt.Mean) -> bool:
     return math.isfinite(row.low) and math.isfinite(row.high)
 
 
+def _finite(release: Callable, trials: int) -> list[bool]:
+    return [_is_finite(row) for _ in range(trials) for row in release()]
+
+
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 @pytest.mark.parametrize(("make", "unit"), MADE)
 @pytest.mark.parametrize("n", [3, 20, 100, 2500])
 def test_what_is_promised_comes(
     make: Callable, unit: str, budget: dict[str, float], n: int
 ) -> None:
+    """Few trials show it where every release has one; else many, so that chance decides nothing.
+
+    Of all cells only 60 records in three groups are near a half: 0.73 of their rows have one.
+    """
     plan, release = make(n, unit, budget)
     promised = math.isfinite(plan.half_width(0.95))
     assert promised or n < 2500, "so many are enough"
@@ -86,8 +94,8 @@ def test_what_is_promised_comes(
         assert plan.advice, "no interval will come, and nothing is said"
         assert "without ends" in str(plan)
         return
-    found = [_is_finite(row) for _ in range(TRIALS) for row in release()]
-    assert sum(found) >= len(found) / 2
+    few = _finite(release, FEW)
+    assert all(few) or np.mean([*few, *_finite(release, MANY)]) >= 0.5
 
 
 @pytest.mark.parametrize("n", [5, 20])

@@ -13,7 +13,7 @@ import tametail as tt
 from tametail.ask import Ask
 from tametail.engines.open import open_table
 from tametail.planning import Plan
-from tametail.privacy.budget import Budget, Pure
+from tametail.privacy.budget import Budget
 from tametail.privacy.unit import RECORD_UNITS, Unit
 from tametail.run import run
 
@@ -113,36 +113,33 @@ def vector_cases() -> Iterator[Case]:
         plan = tt.plan(budget=cost, dim=2, unit=unit.value, n=61, common=common, confidence=None)
         for pair, (row, other) in pairs.items():
             neighbours = np.vstack([rows, [row]]), rows if added else np.vstack([rows, [other]])
-            yield estimator_case(
-                f"{name}: {pair} {'more' if added else 'replaced'}",
-                neighbours,
-                plan.budget.spendable(),
-                unit,
-                partial(_vector, plan),
-                claimed=cost,
-                engine=open_table,
-                draws=ESTIMATOR_DRAWS // 10,
-            )
+            yield _rows_case(f"{name}: {pair}", neighbours, plan, ESTIMATOR_DRAWS // 10)
 
 
 def pooled_cases() -> Iterator[Case]:
     """Columns that are summed together: so many records that all of them are seen."""
-    cost, rows = Pure(1.0), np.random.default_rng(0).exponential(size=(8_000, 8))
+    rows = np.random.default_rng(0).exponential(size=(8_000, 8))
+    far, other = np.full((1, 8), 1e9), np.full((1, 8), -1e9)
     for unit in RECORD_UNITS:
-        added = unit is Unit.ADD_REMOVE
-        plan = tt.plan(budget=cost, dim=8, unit=unit.value, n=len(rows), confidence=None)
-        far, other = np.full((1, 8), 1e9), np.full((1, 8), -1e9)
-        neighbours = np.vstack([rows[:-1], far]), np.vstack([rows[:-1], other][: 2 - added])
-        yield estimator_case(
-            f"vector mean, one sum: a far outlier {'more' if added else 'replaced'}",
-            neighbours,
-            plan.budget.spendable(),
-            unit,
-            partial(_vector, plan),
-            claimed=cost,
-            engine=open_table,
-            draws=ESTIMATOR_DRAWS // 100,
-        )
+        plan = tt.plan(epsilon=1.0, dim=8, unit=unit.value, n=len(rows), confidence=None)
+        less = rows[:-1] if unit is Unit.ADD_REMOVE else np.vstack([rows[:-1], other])
+        neighbours = np.vstack([rows[:-1], far]), less
+        name = "vector mean, one sum: a far outlier"
+        yield _rows_case(name, neighbours, plan, ESTIMATOR_DRAWS // 100)
+
+
+def _rows_case(name: str, neighbours: Any, plan: Plan, draws: int) -> Case:
+    how = "more" if plan.unit is Unit.ADD_REMOVE else "replaced"
+    return estimator_case(
+        f"{name} {how}",
+        neighbours,
+        plan.budget.spendable(),
+        plan.unit,
+        partial(_vector, plan),
+        claimed=plan.budget,
+        engine=open_table,
+        draws=draws,
+    )
 
 
 def _vector(plan: Plan, ask: Ask) -> tuple[float, ...]:

@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Unfinished(Protocol):
-    """What has asked some of its questions."""
+    """What has asked some of its questions.
+
+    Whoever runs it asks the others: a method that did so itself would be one frame more between
+    the caller and the noise.
+    """
 
     def finish(self, ask: Ask) -> Estimate:
         """Ask the others, and conclude."""

@@ -239,9 +239,8 @@ class Pooled(Apart):
 
     def reasons(self, plan: Plan) -> tuple[str, ...]:
         """Say how the columns are taken together."""
-        return _reasons(
-            plan, "columns looked at one by one, and summed together if that has less noise"
-        )
+        words = "columns looked at one by one, and summed together if that is expected to err less"
+        return _reasons(plan, words)
 
 
 WINSORISED = Winsorised()
@@ -264,9 +263,7 @@ def usual(request: Request) -> Kind:
         return WINSORISED
     if request.common:
         return COMMON_BALL
-    if not isinstance(request.budget, Pure):
-        return BALL
-    return POOLED if POOLED.suits(request) else APART
+    return _without_a_ball(request) if isinstance(request.budget, Pure) else BALL
 
 
 def choose(request: Request, n: int, budget: Budget) -> Chosen:
@@ -305,9 +302,12 @@ def _one_by_one(request: Request, n: int, budget: Budget) -> Chosen:
     steps = BALL.divide(request, n, budget) if _is_light(request) else None
     if steps is not None:
         return BALL, steps
-    if LOCATED.suits(request, n, budget):
-        return _with_steps(LOCATED, request, n, budget)
-    return _with_steps(POOLED if POOLED.suits(request) else APART, request, n, budget)
+    few = LOCATED.suits(request, n, budget)
+    return _with_steps(LOCATED if few else _without_a_ball(request), request, n, budget)
+
+
+def _without_a_ball(request: Request) -> Kind:
+    return POOLED if POOLED.suits(request) else APART
 
 
 def _with_steps(method: Kind, request: Request, n: int, budget: Budget) -> Chosen:

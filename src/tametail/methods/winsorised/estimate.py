@@ -138,9 +138,8 @@ class Look:
 
     def conclude(self, total: Sum, clip: Clip, tails: Tails, squares: float) -> Estimate:
         """Return what follows from the sum."""
-        return replace(
-            conclude(self.plan, clip, tails, total, squares), cells=self.cells
-        )  # line 25
+        found = conclude(self.plan, clip, tails, total, squares)  # line 25
+        return replace(found, cells=self.cells)
 
 
 def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:

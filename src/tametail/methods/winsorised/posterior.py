@@ -37,7 +37,8 @@ def as_seen(
     sides = error.side(risk / 2, -1, below), error.side(risk / 2, 1, above)
     changed = error.beyond(_differences(below, above, value - total.mean))
     down, up, privacy = spread_quantiles([*sides, changed], risk / 2)
-    # What shrinking took off is as large as that in one release of some only, and seldom in all.
+    # In squares: that shrinking rows took off all it may, and that noise and sampling are at their
+    # ends on the same side, is rarer than either (docs/decisions/0222 has the coverage).
     down, up, privacy = (math.hypot(end, total.pulled) for end in (down, up, privacy))
     low = min(total.mean - down - error.rounding, value)
     high = max(total.mean + up + error.rounding, value)
