@@ -10,7 +10,10 @@ from scipy.signal import fftconvolve
 from scipy.stats import norm
 
 import tametail as tt
+from tametail.inequalities.quantiles import sum_quantile
+from tametail.inequalities.risk import split_risk
 from tametail.methods.winsorised import constants as tuned
+from tametail.methods.winsorised.beyond import OCTAVES_WEIGH
 from tametail.methods.winsorised.counts import Tails
 from tametail.privacy.budget import Noise
 from tametail.queries.column import SOFT_ONE
@@ -84,6 +87,23 @@ def test_the_second_look_is_as_safe_as_the_first(ratio):
     parts = precisions / precisions.sum() * np.array([one.scale, two.scale]) / both.scale
     assert (parts**2).sum() == pytest.approx(1)
     assert 5e-7 < _false_alarms(both, parts.tolist()) < MOST
+
+
+@pytest.mark.parametrize("ratio", [0.2, 0.5, 0.8, 1.0, 1.3, 2.0, 5.0])
+@pytest.mark.parametrize("nodes", [1, 2, 3, 5, 8, 13])
+def test_averaged_noise_is_within_quantiles_of_one_of_its_variance(ratio, nodes):
+    """Proved intervals bound the counts of two looks so: at no more than the largest risk there is.
+
+    At risks above 0.04 it is not true of one node.
+    """
+    one, two = _empty(ratio), _empty(1.0)
+    precisions = np.array([1 / one.scale**2, 1 / two.scale**2])
+    parts = precisions / precisions.sum() * np.array([one.scale, two.scale])
+    both = one.averaged_with(two)
+    largest = split_risk(1.0).beyond / 2 / OCTAVES_WEIGH * tuned.EITHER_LOOK
+    for risk in (largest, largest / 20, largest / 1000):
+        bound = sum_quantile(both.noise, risk, nodes) / SOFT_ONE
+        assert _exceeded(parts.tolist() * nodes, np.array([bound]))[0] <= risk
 
 
 def test_averaged_gaussian_noise_is_gaussian():

@@ -206,6 +206,17 @@ ESTIMATORS: tuple[Mutant, ...] = (
         ),
     ),
     Mutant(
+        name="second-look-for-free",
+        why="What is asked again must come out of the sum's share.",
+        file="methods/winsorised/column.py",
+        old='look, total = self.cost("sum").split(tuned.CLOSER_LOOK, 1 - tuned.CLOSER_LOOK)',
+        new='look, total = self.cost("tail"), self.cost("sum")',
+        tests=(
+            "tests/estimators/test_loose_bounds.py"
+            "::test_a_second_look_costs_what_the_sum_would_have_cost",
+        ),
+    ),
+    Mutant(
         name="noise-that-the-records-choose-taken-as-fixed",
         why="The clip points, and so the noise, are chosen by the records that are summed.",
         file="methods/winsorised/interval.py",

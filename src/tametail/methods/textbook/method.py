@@ -93,7 +93,10 @@ class Textbook:
 
     def reasons(self, plan: Plan) -> tuple[str, ...]:  # noqa: ARG002 - it was chosen for this
         """Say why nothing is looked at first."""
-        return ("clamped to the bounds: so few records would show no closer ones",)
+        return (
+            "clamped to the bounds: so few records would show no closer ones; if the bounds are "
+            "far wider than the records, leaving them out may do better",
+        )
 
 
 def _parts(plan: Plan) -> tuple[ColumnPlan, ...]:

@@ -92,7 +92,8 @@ class Side:
         risk = answers.risk.beyond / 2 / (OCTAVES_WEIGH * (1 + away) ** 2)
         far = answers.reference.far
         if not answers.reference.moves:
-            farthest = outer - answers.centre
+            # Whether there was a second look depends on the first: either has its part of the risk.
+            farthest, risk = outer - answers.centre, tuned.EITHER_LOOK * risk
         elif self.located:
             farthest, risk = node + outer + far, tuned.LOCATED * risk
         else:

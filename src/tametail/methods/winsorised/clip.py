@@ -19,7 +19,7 @@ from tametail.methods.winsorised.clip_points import Clip
 from tametail.methods.winsorised.counts import Anchors, Pair, Tails, windows
 from tametail.methods.winsorised.curves import Array, Fit, Judgement
 from tametail.methods.winsorised.reference import Reference
-from tametail.methods.winsorised.shares import halvings
+from tametail.methods.winsorised.shares import halvings, shares
 from tametail.privacy.budget import Budget, exponential_rate, noise_for, on_sample
 from tametail.queries.column import edge_above, edge_below
 from tametail.tail import Bounded, Moment
@@ -45,10 +45,10 @@ def choose_clip(plan: Plan, centre: float, tails: Tails, size: int, reference: R
     seen = _seen(plan, tails, limits)  # line 8
     if seen == [None, None]:
         return _unseen(plan, centre, limits)
-    anchors = raise_anchors(plan, tails, seen, limits)  # line 14
+    anchors = raise_anchors(plan, tails, seen, limits)  # line 16
     farthest = [farthest_of(tails, *pair) for pair in zip(seen, anchors, strict=True)]
     ends = balance(plan, tails, anchors, farthest)
-    ends = [_capped(end, limit) for end, limit in zip(ends, limits, strict=True)]  # line 18
+    ends = [_capped(end, limit) for end, limit in zip(ends, limits, strict=True)]  # line 20
     if isinstance(plan.tail, Bounded):
         ends = _unless_nearly_all(_opened(tails, ends, seen, limits), limits)
     if plan.confidence is not None and plan.tail is not None:
@@ -59,7 +59,7 @@ def choose_clip(plan: Plan, centre: float, tails: Tails, size: int, reference: R
         if exactly:  # nor any wider: records between reference and clip points cost width
             ends = _at(plan, tails, anchors, wanted, size * reference.bias)
     below, above = ends
-    offset, doubt = tails.offset(anchors, (below.distance, above.distance))  # line 19
+    offset, doubt = tails.offset(anchors, (below.distance, above.distance))  # line 21
     offset = min(max(offset / size, -below.distance / 2), above.distance / 2)
     doubt /= size
     if isinstance(plan.tail, Bounded) and None in seen:  # what an opened side holds is not known
@@ -78,7 +78,7 @@ def look_again(plan: Plan, centre: float, tails: Tails) -> Clip:
     Few records away from a common value, such as 5% claims among zeros, may hide in the noise of
     the octave counts. Two noisy counts together are sharper.
     """
-    anchors = _seen(plan, tails, caps(plan, centre))  # line 12
+    anchors = _seen(plan, tails, caps(plan, centre))  # line 14
     last = len(tails.above) - 1
     below, above = (
         0.0 if anchor is None else float(tails.distances[min(anchor + tuned.WINDOW - 1, last)])
@@ -204,7 +204,7 @@ def balance(plan: Plan, tails: Tails, anchors: Anchors, farthest: list[float]) -
     sensitivity = below + above if plan.unit.size_is_public else wider
     risk = risk + (deviation(plan.cost("sum")) * sensitivity) ** 2
     risk[(below > farthest[0]) | (above > farthest[1])] = math.inf
-    i, j = np.unravel_index(np.argmin(risk), risk.shape)  # line 17
+    i, j = np.unravel_index(np.argmin(risk), risk.shape)  # line 19
     return [
         End(float(sides[0].distances[i]), float(excess[0][i])),
         End(float(sides[1].distances[j]), float(excess[1][j])),
@@ -227,14 +227,14 @@ def _judge(
         if anchor is None:
             sides.append(_NOTHING)
             continue
-        fit = fit_side(plan, tails, counts, anchor)  # line 15
+        fit = fit_side(plan, tails, counts, anchor)  # line 17
         fits.append(fit)
         sides.append(fit.judge().scaled(float(tails.distances[anchor])))
     risk = sides[0].risk[:, None] + sides[1].risk[None, :]
     excess = [side.excess for side in sides]
     if low is not None and low == high:
         unit = float(tails.distances[low])
-        alike, both, added, beyond = fits[0].judge_alike(fits[1], tuned.ASYMMETRY)  # line 16
+        alike, both, added, beyond = fits[0].judge_alike(fits[1], tuned.ASYMMETRY)  # line 18
         # The records beyond stay behind if the centre is off.
         off = _centre_variance(plan, tails.squares(anchors))
         both = unit**2 * both + off * (beyond[:, None] + beyond[None, :]) ** 2
@@ -317,6 +317,15 @@ def _unless_nearly_all(ends: list[End], limits: Pair) -> list[End]:
     if sum(end.distance for end in ends) < tuned.NEARLY_AS_WIDE * sum(limits):
         return ends
     return [End(limit, 0.0) for limit in limits]
+
+
+def is_loose(plan: Plan, clip: Clip) -> bool:
+    """Say whether the look was cut short for bounds that turn out to be far beyond clip points."""
+    usual = shares(plan.budget, plan.unit, max(plan.n or 1, 1))["tail"]
+    enough = tuned.CUT_SHORT * plan.budget.share(usual).strength
+    if not isinstance(plan.tail, Bounded) or plan.cost("tail").strength >= enough:
+        return False
+    return clip.below + clip.above < tuned.LOOSE * sum(caps(plan, clip.centre))
 
 
 def needs_no_squares(plan: Plan, clip: Clip, tails: Tails) -> bool:

@@ -138,6 +138,11 @@ class ColumnPlan:
         steps = (Step(step.name, cost) if step.name == "sum" else step for step in self.steps)
         return replace(self, steps=tuple(steps))
 
+    def with_second_look(self) -> tuple[ColumnPlan, Budget]:
+        """Return the plan with a smaller sum, and what is left for the octave counts once more."""
+        look, total = self.cost("sum").split(tuned.CLOSER_LOOK, 1 - tuned.CLOSER_LOOK)
+        return self.with_sum(total), look
+
     def with_new_centre(self) -> ColumnPlan:
         """Return the plan that divides the sum's budget anew, if the centre was misplaced."""
         costs = self.cost("sum").split(*tuned.NEW_CENTRE.values())

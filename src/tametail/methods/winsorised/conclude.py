@@ -26,18 +26,18 @@ if TYPE_CHECKING:
 def conclude(plan: Plan, clip: Clip, tails: Tails, total: Sum, squares: float) -> Estimate:
     """Return what follows from the answers; ``squares`` is infinite if it was not asked for."""
     raw = total.mean + clip.excess / total.count
-    value = min(max(raw, plan.possible[0]), plan.possible[1])  # line 22
+    value = min(max(raw, plan.possible[0]), plan.possible[1])  # line 24
     held = _is_held_back(plan, raw - value, clip, tails, total)
     intervals: tuple[Interval, ...] = ()
     if plan.confidence is not None:
-        first, *rest = intervals_around(plan, value, clip, tails, total, squares)  # line 23
+        first, *rest = intervals_around(plan, value, clip, tails, total, squares)  # line 25
         first = first if held else cut(first, plan.possible)
         found = (confined(one, plan.ends) for one in (first, *rest))
         intervals = tuple(replace(one, confidence=plan.confidence) for one in found)
     off = abs(value - clip.centre)
     if plan.tail is not None and clip.sees:
         off += max(Error.of(plan, clip, tails, total).ends(tuned.DOUBT_RISK))
-    doubtful = contradicts(plan.half or plan.tail, tails, clip.centre, off, total.count)  # line 24
+    doubtful = contradicts(plan.half or plan.tail, tails, clip.centre, off, total.count)  # line 26
     misplaced = tails.misplaced(total.count, perhaps=True) is not None
     said = _notes(
         plan, clip, misplaced=misplaced, doubtful=bool(doubtful), clamped=raw != value, held=held

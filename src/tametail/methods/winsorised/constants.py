@@ -315,6 +315,14 @@ CLEARLY_MISSING: Final = 5.5
 #: The part of the sum's budget that goes to the number of records.
 SECOND_COUNT_SHARE: Final = 0.03  # 0, 0
 
+#: Between bounds the first look may be cheap, so that little is lost if they are the best clip
+#: points. If it has less than this part of what it usually has, and finds clip points that are less
+#: than this part of the bounds' width apart, this part of the sum's budget is for a second look:
+#: both are then as sharp as the one where nothing is told (decision 0223).
+CUT_SHORT: Final = 0.7
+LOOSE: Final = 0.25
+CLOSER_LOOK: Final = 0.35
+
 #: Two averaged Laplace noises have lighter tails: as safe at a threshold that is lower by so many
 #: scales times 1 - p^2, if the larger has the part p of the variance. That bounds false alarms by
 #: 3e-6, as at the first look (tests/estimators/test_false_alarms.py). Less would see less.
@@ -347,11 +355,13 @@ ROUNDS: Final = 30
 ENOUGH: Final = 0.999
 
 #: Where the risk of what lies beyond goes: to bounds that locate the mean and the shares outside
-#: the reference, and, if the mean is located by the sum or not, to the counts (docs/interval.md).
+#: the reference, and, if the mean is located by the sum or not, to the counts; between bounds to
+#: those of one look and of two (docs/interval.md).
 LOCATING: Final = 1 / 40
 OUTSIDE: Final = 1 / 20
 LOCATED: Final = 0.75
 UNLOCATED: Final = 0.1
+EITHER_LOOK: Final = 0.5
 
 #: The part of the spread's risk that its sampling has; the noise on the squares has the rest.
 SQUARES_SAMPLED: Final = 0.75

@@ -11,7 +11,8 @@ Three questions to the data (four with an interval), and arithmetic on noisy num
 The first two are a half of their own (:func:`look`), so that several columns can be looked at
 before any is summed. If the counts show that the centre lies away from the records, 1 and 2 are
 asked once more, closer. If nothing stands out of their noise, 2 is asked once more with the budget
-of 3. The numbered lines are those of the pseudocode in docs/mathematics.
+of 3; if they show that the caller's bounds are loose, with a part of it. The numbered lines are
+those of the pseudocode in docs/mathematics.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from tametail.methods.cells import count_noise, read_cells
 from tametail.methods.located.unseen import unseen_mean
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised import where
-from tametail.methods.winsorised.clip import choose_clip, look_again, needs_no_squares
+from tametail.methods.winsorised.clip import choose_clip, is_loose, look_again, needs_no_squares
 from tametail.methods.winsorised.conclude import conclude
 from tametail.methods.winsorised.counts import Tails, octave_nodes
 from tametail.methods.winsorised.dividing import with_count
@@ -82,7 +83,13 @@ def look(plan: Plan, ask: Ask) -> Look | Estimate:
         centre = ask(Median(times, *elsewhere), rest.cost("centre"))  # line 6
         nodes, cost = octave_nodes(rest, centre), rest.cost("tail")
         tails = Tails.read(rest, nodes, ask(nodes, cost), cost)  # line 7
-    clip = choose_clip(rest, centre, tails, size, Reference.of(plan, (centre, centre)))
+    reference = Reference.of(plan, (centre, centre))
+    clip = choose_clip(rest, centre, tails, size, reference)
+    if rest is plan and is_loose(plan, clip):  # line 9
+        rest, cost = plan.with_second_look()
+        again = Tails.read(plan, nodes, ask(nodes, cost), cost)
+        tails = tails.averaged_with(again)  # line 10
+        clip = choose_clip(rest, centre, tails, size, reference)
     return Look(plan, _spared(rest, clip, tails), nodes, tails, clip, known, cells)
 
 
@@ -111,24 +118,24 @@ class Look:
         """Ask for the sum, and conclude."""
         plan, rest, clip, tails, known = self.plan, self.rest, self.clip, self.tails, self.known
         cost, squares = rest.cost("sum"), math.inf
-        if clip.side == 0:  # line 9
+        if clip.side == 0:  # line 11
             if tails.count is None:
                 part, left = cost.split(tuned.SECOND_COUNT_SHARE, 1 - tuned.SECOND_COUNT_SHARE)
                 if known is None or known.noise.scale > count_noise(part, plan.unit).scale:
-                    answer, *_ = ask(Count(), part)  # line 10
+                    answer, *_ = ask(Count(), part)  # line 12
                     cost, known = left, Counted.asked(answer, part, plan.unit)
             again = Tails.read(rest, self.nodes, ask(self.nodes, cost), cost)
-            tails = tails.averaged_with(again)  # line 11
+            tails = tails.averaged_with(again)  # line 13
             clip = look_again(rest, clip.centre, tails)
             if tails.count is not None or known is None:
                 known = Counted.by_octaves(rest, tails, self.size)
-            total = sum_of_counts(clip, tails, known)  # line 13
+            total = sum_of_counts(clip, tails, known)  # line 15
         else:
             query = sum_query(rest, clip, self.size)
-            answers = ask(query, cost)  # line 20
+            answers = ask(query, cost)  # line 22
             known = Counted.by_octaves(rest, tails, self.size)
             total = read_sum(rest, clip, query, answers, known)
-        if rest.has("spread"):  # line 21
+        if rest.has("spread"):  # line 23
             squares = 0.0
             if clip.side > 0:
                 capped = squares_query(clip)
@@ -138,7 +145,7 @@ class Look:
 
     def conclude(self, total: Sum, clip: Clip, tails: Tails, squares: float) -> Estimate:
         """Return what follows from the sum."""
-        found = conclude(self.plan, clip, tails, total, squares)  # line 25
+        found = conclude(self.plan, clip, tails, total, squares)  # line 27
         return replace(found, cells=self.cells)
 
 

@@ -1,0 +1,80 @@
+"""Where the look was cut short for bounds that turn out to be loose, there is a second one."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from exact import Exact
+
+import tametail as tt
+from tametail.ask import Ask
+from tametail.methods.winsorised.column import ColumnPlan
+from tametail.methods.winsorised.estimate import Look, look
+from tametail.privacy.budget import Budget, Pure, compose
+from tametail.queries.column import DistanceSum, TailNodes
+
+#: So many records that a look is cut short for bounds, by unit.
+SIZES = {"add-remove": 550, "replace-one": 1000}
+UNITS = pytest.mark.parametrize("unit", SIZES)
+
+#: The records lie between 0.03 and 30.
+LOOSE, TIGHT = tt.Bounded(0, 1e6), tt.Bounded(0, 30)
+
+
+class Recorded(Exact):
+    """Answers exactly of so many lognormal records, and keeps what it was asked."""
+
+    def __init__(self, size: int) -> None:
+        normal = [NormalDist().inv_cdf((i + 0.5) / size) for i in range(size)]
+        super().__init__(np.exp(normal))
+        self.asked: list[tuple[Any, Budget]] = []
+
+    def prepare(self, query: Any, cost: Budget, unit: Any) -> Any:
+        self.asked.append((query, cost))
+        return super().prepare(query, cost, unit)
+
+
+def _looked(tail: tt.Bounded | None, unit: str, size: int) -> tuple[ColumnPlan, Look, Recorded]:
+    """Return a plan, what was seen, and what was asked for, up to the end."""
+    plan = ColumnPlan.of(tt.plan(n=size, epsilon=1, unit=unit, tail=tail))
+    responder = Recorded(size)
+    ask = Ask(responder, plan.spending, plan.unit)
+    seen = look(plan, ask)
+    assert isinstance(seen, Look)
+    seen.finish(ask)
+    return plan, seen, responder
+
+
+@UNITS
+def test_a_second_look_costs_what_the_sum_would_have_cost(unit: str) -> None:
+    plan, seen, responder = _looked(LOOSE, unit, SIZES[unit])
+    first, again = (cost for query, cost in responder.asked if isinstance(query, TailNodes))
+    (total,) = (cost for query, cost in responder.asked if isinstance(query, DistanceSum))
+    assert first == plan.cost("tail")
+    assert total == seen.rest.cost("sum")
+    assert compose([again, total], Pure) == plan.cost("sum")
+
+
+@UNITS
+@pytest.mark.parametrize(("tail", "times"), [(None, 1), (TIGHT, 1), (LOOSE, 100)], ids=str)
+def test_elsewhere_there_is_one_look(tail: tt.Bounded | None, times: int, unit: str) -> None:
+    plan, seen, responder = _looked(tail, unit, times * SIZES[unit])
+    looks = [cost for query, cost in responder.asked if isinstance(query, TailNodes)]
+    assert looks == [plan.cost("tail")]
+    assert seen.clip.side > 0
+
+
+@UNITS
+def test_both_looks_are_as_sharp_as_one_where_nothing_is_told(unit: str) -> None:
+    sharp = [_looked(tail, unit, SIZES[unit])[1].tails.scale for tail in (LOOSE, TIGHT, None)]
+    both, one, usual = sharp
+    assert one > 1.4 * usual
+    assert both == pytest.approx(usual, rel=0.2)
