@@ -13,7 +13,6 @@ from tametail.ask import Data
 from tametail.methods.ball.rows import RowsPlan
 from tametail.methods.ball.shares import (
     LARGEST_SAMPLE,
-    MOST_HALVINGS,
     centre_halvings,
     choice_halvings,
     least_halvings,
@@ -22,6 +21,7 @@ from tametail.methods.ball.weigh import centre_query
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.shares import sample_halvings
 from tametail.privacy.budget import noise_for
+from tametail.queries.column import MOST_HALVINGS
 from tametail.queries.rows import ColumnMedians
 
 RECORDS = 400_000

@@ -59,10 +59,27 @@ def release_cases() -> Iterator[Case]:
     ):
         name = f"mean with {type(tail).__name__}"
         yield from _pairs(name, unit, 0.4, budget=cost, tail=tail, n=GUESS, confidence=None)
+    yield loose_case()
     # A guess of n that makes the median look at a sample only.
     yield from _pairs("mean, n = 5000", add, 0.4, budget=PURE, n=5000, confidence=None)
     # Slow: every noisy count leads to another plan, and so to other questions.
     yield from _pairs("mean, n unknown", add, 0.1, budget=PURE, confidence=None)
+
+
+def loose_case() -> Case:
+    """A look that was cut short for bounds, and a second one: every step shows the record."""
+    records, unit = [3.0, 4.0, 5.0] * 350, Unit.REPLACE_ONE
+    told = {"tail": tt.Bounded(-1e12, 1e12), "confidence": None}
+    plan = tt.plan(n=len(records) + 1, budget=PURE, unit=unit.value, **told)
+    return estimator_case(
+        "mean between loose bounds: a far outlier moves",
+        [[*records, 1e9], [*records, -1e9]],
+        plan.budget.spendable(),
+        unit,
+        partial(_release, plan),
+        claimed=plan.spending,
+        draws=ESTIMATOR_DRAWS // 5,
+    )
 
 
 def _pairs(name: str, unit: Unit, part: float = 1.0, **request: Any) -> Iterator[Case]:

@@ -8,14 +8,14 @@ import pytest
 from tametail.ask import Ask
 from tametail.mechanisms.dispatch import MECHANISMS
 from tametail.privacy.budget import Pure
-from tametail.queries.column import DistanceSum
+from tametail.queries.column import DistanceSum, Median, TailNodes
 from tametail.queries.groups import Keyed, ScaledSums
 from tametail.queries.query import SumQuery
 from tametail.queries.rows import BallSum
 
 from .auditor import audit_at
 from .bulk import in_bulk
-from .estimator_cases import pooled_cases, release_cases, vector_cases
+from .estimator_cases import loose_case, pooled_cases, release_cases, vector_cases
 from .people_cases import people_cases
 
 RUNS = 800  # enough to prove an epsilon of 2.9 where the outputs do not overlap
@@ -71,7 +71,21 @@ def test_scaled_sums_with_a_twentieth_of_their_noise_are_found(monkeypatch):
         return honest(query, Pure(20 * cost.strength) if quiet else cost, unit)
 
     monkeypatch.setitem(MECHANISMS, SumQuery, too_quiet)
-    assert found(case, 450)[0] > case.claims[0][0]
+    assert found(case, 600)[0] > case.claims[0][0]
+
+
+def test_between_loose_bounds_all_looks_are_audited(monkeypatch):
+    asked, ask, case = [], Ask.__call__, loose_case()
+
+    def noted(self, query, cost):
+        asked.append(type(query))
+        return ask(self, query, cost)
+
+    monkeypatch.setattr(Ask, "__call__", noted)
+    with in_bulk():
+        case.first(1)
+    assert asked == [Median, TailNodes, TailNodes, DistanceSum] * (len(asked) // 4)
+    assert asked
 
 
 @pytest.mark.parametrize("case", [*VECTORS, *POOLED, *PEOPLE], ids=str)

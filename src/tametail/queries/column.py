@@ -35,6 +35,9 @@ RELATIVE_ROUNDING = 2.0**-32
 #: Ends of a lattice in ticks: every integer up to here is a double.
 WIDEST_END = 1 << 53
 
+#: A sample is halved no more often: far beyond any data, far within what the sampler can count.
+MOST_HALVINGS = 40
+
 
 @dataclass(frozen=True, slots=True)
 class Lattice:

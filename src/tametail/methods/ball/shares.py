@@ -6,6 +6,7 @@ import math
 
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, approx_to_zcdp
 from tametail.privacy.choices import choice_rate
+from tametail.queries.column import MOST_HALVINGS
 
 #: Exponents (n times rate / 2) that a centre needs to be found among all doubles, or in a range.
 CENTRE_NEEDS, CENTRE_IN_RANGE_NEEDS = 30.0, 16.0
@@ -30,9 +31,6 @@ SAMPLE = 64
 
 #: Cells that a sample of all columns is expected to hold at most, where n is in doubt: 128 MB.
 LARGEST_SAMPLE = 1 << 24
-
-#: Far beyond any data, and far within what the sampler can count.
-MOST_HALVINGS = 40
 
 #: How many times the needs of a centre a sample should serve, where there is a choice.
 MARGIN = 1.3

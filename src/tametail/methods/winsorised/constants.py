@@ -113,9 +113,6 @@ BOUNDED_TAIL: Final = 0.5
 CENTRE_SAMPLE: Final = 1024  # +0.1 (0.1), +0.3 (0.2)
 MANY: Final = 1 << 17
 
-#: Far beyond any data, and far within what the sampler can count.
-MOST_HALVINGS: Final = 40
-
 #: So many records the sample is expected to have at most, whatever a noisy count leaves possible.
 LARGEST_SAMPLE: Final = 1 << 20
 

@@ -25,6 +25,7 @@ from tametail.inequalities.lognormal import lognormal_excess
 from tametail.methods.winsorised import constants as tuned
 from tametail.privacy.budget import Budget, Zcdp, noise_for
 from tametail.privacy.unit import Unit
+from tametail.queries.column import MOST_HALVINGS
 
 Array = npt.NDArray[np.float64]
 
@@ -38,7 +39,7 @@ def halvings(n: int) -> int:
     (0, 6)
     """
     least = tuned.CENTRE_SAMPLE if n < tuned.MANY else tuned.CENTRE_SAMPLE // 2
-    return min(max(0, (n // least).bit_length() - 1), tuned.MOST_HALVINGS)
+    return min(max(0, (n // least).bit_length() - 1), MOST_HALVINGS)
 
 
 def sample_halvings(n: int, counted: float, doubt: float) -> int:
@@ -55,7 +56,7 @@ def sample_halvings(n: int, counted: float, doubt: float) -> int:
     """
     least = halvings(max(n, math.floor(counted - doubt)))
     most = math.ceil((counted + doubt) / tuned.LARGEST_SAMPLE)
-    return min(max(least, (most - 1).bit_length() if most > 1 else 0), tuned.MOST_HALVINGS)
+    return min(max(least, (most - 1).bit_length() if most > 1 else 0), MOST_HALVINGS)
 
 
 def spread_share(budget: Budget, n: int) -> float:
