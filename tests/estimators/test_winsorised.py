@@ -189,6 +189,17 @@ def test_a_misplaced_centre_is_noticed_though_the_count_is_too_large():
     assert sum(isinstance(query, Median) for query, _ in responder.asked) == 2
 
 
+@pytest.mark.parametrize("n", [1000, 1400, 3000])
+def test_a_count_that_is_divided_by_is_no_noise(n):
+    """Once 3% of the sum: of a thousand records it was off by a thousand."""
+    plan = ColumnPlan.of(tt.plan(n=n, epsilon=0.1, confidence=None))
+    responder = Misled(np.full(n, 7.0), 7.0)
+    winsorised_mean(plan, Ask(responder, plan.spending, plan.unit))
+    first, second = (cost for query, cost in responder.asked if isinstance(query, Count))
+    assert n * first.strength < 1, "a guess decides a sample, and needs no count"
+    assert n * second.strength > 9
+
+
 def test_many_digits_in_common_cost_accuracy_but_not_the_answer():
     rng = np.random.default_rng(5)
     for _ in range(5):

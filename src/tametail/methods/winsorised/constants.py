@@ -309,8 +309,10 @@ CLEARLY_MISSING: Final = 5.5
 
 # --- the second look (estimate.py, clip.py, sums.py) ----------------------------------------------
 
-#: The part of the sum's budget that goes to the number of records.
+#: The part of the sum's budget that goes to the number of records: between these, so that its noise
+#: is a SHARP_COUNT-th of what the plan takes that to be (decision 0211).
 SECOND_COUNT_SHARE: Final = 0.03  # 0, 0
+MOST_SECOND_COUNT: Final = 0.3
 
 #: Between bounds the first look may be cheap, so that little is lost if they are the best clip
 #: points. If it has less than this part of what it usually has, and finds clip points that are less

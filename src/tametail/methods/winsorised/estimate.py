@@ -35,6 +35,7 @@ from tametail.methods.winsorised.sums import (
     Counted,
     Sum,
     read_sum,
+    second_count_share,
     squares_bound,
     squares_query,
     sum_of_counts,
@@ -120,7 +121,8 @@ class Look:
         cost, squares = rest.cost("sum"), math.inf
         if clip.side == 0:  # line 11
             if tails.count is None:
-                part, left = cost.split(tuned.SECOND_COUNT_SHARE, 1 - tuned.SECOND_COUNT_SHARE)
+                share = second_count_share(cost, self.size)
+                part, left = cost.split(share, 1 - share)
                 if known is None or known.noise.scale > count_noise(part, plan.unit).scale:
                     answer, *_ = ask(Count(), part)  # line 12
                     cost, known = left, Counted.asked(answer, part, plan.unit)

@@ -198,6 +198,20 @@ def read_count(plan: Plan, answer: int, weight: int, noise: Noise) -> tuple[floa
     return number, number - counted
 
 
+def second_count_share(cost: Budget, size: int) -> float:
+    """Return the part of the sum's budget that is for a count, where octaves are counted again.
+
+    Under add-remove n is a guess, and what the octaves show is divided by the count: of a thousand
+    records it must not be off by a thousand.
+
+    >>> from tametail.privacy.budget import pure
+    >>> [round(second_count_share(pure(0.03), n), 2) for n in (1_000, 2_000, 100_000)]
+    [0.3, 0.17, 0.03]
+    """
+    sharp = tuned.SHARP_COUNT / (size * cost.strength)
+    return min(max(sharp, tuned.SECOND_COUNT_SHARE), tuned.MOST_SECOND_COUNT)
+
+
 def sum_of_counts(clip: Clip, tails: Tails, known: Counted) -> Sum:
     """Return the sum that the octave counts themselves give, up to the clip points."""
     lattice = Lattice.around(0.0, clip.below, clip.above)
