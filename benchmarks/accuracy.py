@@ -29,8 +29,9 @@ from tametail.theory import price_of_not_knowing
 CELLS = ((100_000, 1.0), (10_000, 1.0), (100_000, 0.1), (1_000, 1.0), (10_000, 0.1))
 CATASTROPHE = 100.0
 DELTA = 1e-6
-#: Octaves in which far records may be, for the bound: about all, and fewer if more is known.
-OCTAVES = (1000, 300, 100)
+#: Octaves in which far records may be, for the bound: about all doubles, those that the library
+#: tells apart, and fewer if more is known.
+OCTAVES = (1000, 256, 100)
 #: Trials of one task: short enough for a progress bar that moves.
 BATCH = 50
 

@@ -12,8 +12,9 @@ from tametail.theory._checks import as_replace_one, positive, whole
 from tametail.theory.lower_bounds import Floats, _expect_binomial
 
 #: Masses of the far records, times n epsilon, and octaves from one place to the next, that are
-#: tried; each gives a valid bound.
-_MASSES = np.geomspace(0.2, 24.0, 60)
+#: tried; each gives a valid bound. The far records are less than half of all.
+_LEAST_MASS, _MOST_MASS = 0.2, 24.0
+_MOST_FAR = 0.5
 _STEPS = np.arange(0.5, 12.0, 0.25)
 
 
@@ -31,7 +32,8 @@ def price_of_not_knowing(
         rmse / oracle  >=  r sqrt(1 - E min(1, e^(epsilon H)/K)) / o,   r = (B - 1)/(B + 1),
 
     H ~ Bin(n, p); the largest over p and B is returned. Without any far record to be seen it is 1
-    at most, and says nothing.
+    at most, and says nothing. So it is for an n epsilon below 2 or so: even the oracle does no
+    better there than to leave the far records out.
 
     Proof. Let records be ``X_i = Z_i`` or, where a coin B_i of probability p says so, t_j; let M_0
     be the output for Z_1, ..., Z_n, and M_j that for X. The intervals
@@ -54,10 +56,12 @@ def price_of_not_knowing(
     if octaves < 1:
         raise ParameterError("octaves is at least 1: so many are possible for far records.")
     step_cost = as_replace_one(Pure(epsilon), unit).strength
+    # With few records and little budget the least mass would be more than all records.
+    least = min(_LEAST_MASS, n * epsilon * _MOST_FAR / 4)
     return max(
         _bound(n, epsilon, float(mass), float(step), octaves / float(step), step_cost)
-        for mass in _MASSES
-        if mass / (n * epsilon) < 0.5
+        for mass in np.geomspace(least, _MOST_MASS, 60)
+        if mass / (n * epsilon) < _MOST_FAR
         for step in _STEPS
         if octaves / step >= 2
     )
