@@ -154,6 +154,26 @@ def test_the_chance_is_a_bound():
     assert lost <= runs * bound + 5 * math.sqrt(runs * bound * (1 - bound))
 
 
+@pytest.mark.parametrize("unit", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("n", [4_000, 7_000])
+def test_a_mean_at_the_end_of_a_wide_range_is_found(n, unit):
+    """Once the budget was divided for a mean near 0: half of such centres were lost."""
+    plan = tt.plan(n=n, epsilon=0.1, unit=unit, tail=tt.Moment(2, 1), within=1e12)
+    assert plan.rmse < 1
+    rng = np.random.default_rng(n)
+    for sign in (-1, 1):
+        records = 0.99e12 * sign + rng.normal(size=n)
+        assert float(tt.mean(records, plan=plan)) == pytest.approx(0.99e12 * sign, abs=10)
+
+
+@pytest.mark.parametrize("n", [300, 1_000])
+def test_what_is_promised_of_the_error_holds_anywhere_in_the_range(n):
+    plan = tt.plan(n=n, epsilon=0.1, unit="replace-one", tail=tt.Moment(2, 1), within=1e12)
+    assert plan.rmse > 1e11
+    assert "may be missed" in " ".join(plan.advice)
+    assert plan.half_width(0.95) > 1e11
+
+
 def test_an_unclear_count_is_asked_for_again_and_a_clear_one_is_not():
     rng = np.random.default_rng(2)
     few = tt.mean(rng.normal(size=150), epsilon=1, tail=TAIL, within=1000)

@@ -34,7 +34,7 @@ def rmse(plan: ColumnPlan) -> float:
         square += likely * (bias(next_offset) ** 2 - reached)
         reached = bias(next_offset) ** 2
     lost = where.chance(plan, cost)
-    return math.sqrt(square + lost * where.loss(plan) ** 2)
+    return math.sqrt(square + lost * where.loss(plan, anywhere=True) ** 2)
 
 
 def half_width(plan: ColumnPlan, confidence: float) -> float:
@@ -42,7 +42,8 @@ def half_width(plan: ColumnPlan, confidence: float) -> float:
 
     If the centre may well be lost, so may all that is within reach of a lost one.
     """
-    lost = where.loss(plan) if where.chance(plan, plan.cost("centre")) > 1 - confidence else 0.0
+    is_lost = where.chance(plan, plan.cost("centre")) > 1 - confidence
+    lost = where.loss(plan, anywhere=True) if is_lost else 0.0
     tail, reach, n = where.scale_of(plan), side(plan), max(plan.n or 1, 1)
     deviation = tail.scale * (2 * reach / tail.scale) ** max(1 - tail.k / 2, 0.0)
     kind = noise_for(plan.cost("sum"), 1, 1)

@@ -20,13 +20,25 @@ from tametail.privacy.budget import Budget, noise_for
 #: The mean of a lost centre, against that at the far end of the range: its squared error.
 AVERAGE_LOSS = 0.5
 
+#: How many times the error may be as large, so that the mean may be anywhere in a wide range that
+#: was told, and not only within some thousand scales of 0 (docs/decisions/0212).
+TOO_MUCH = 2.0
+
 _SHARES = tuple(step / 40 for step in range(1, 39))
 
 
 @lru_cache(maxsize=256)
 def steps(plan: ColumnPlan) -> tuple[Step, ...]:
-    """Divide the budget of a plan between centre and sum."""
-    return min((_divided(plan, share) for share in _SHARES), key=lambda one: _error(plan, one))
+    """Divide the budget of a plan between centre and sum.
+
+    For a mean anywhere in the range that was told, unless that is too much to ask for.
+    """
+    tried = [_divided(plan, share) for share in _SHARES]
+    expected, anywhere = (
+        min(tried, key=lambda one: _error(plan, one, anywhere=far)) for far in (False, True)
+    )
+    most = TOO_MUCH * _error(plan, expected)
+    return anywhere if _error(plan, anywhere, anywhere=True) <= most else expected
 
 
 def _divided(plan: ColumnPlan, share: float) -> tuple[Step, ...]:
@@ -34,10 +46,11 @@ def _divided(plan: ColumnPlan, share: float) -> tuple[Step, ...]:
     return Step("centre", centre), Step("sum", total)
 
 
-def _error(plan: ColumnPlan, divided: tuple[Step, ...]) -> float:
+def _error(plan: ColumnPlan, divided: tuple[Step, ...], *, anywhere: bool = False) -> float:
     plan = replace(plan, steps=divided)
-    lost = where.odds(plan, plan.cost("centre"))
-    return AVERAGE_LOSS * lost * where.loss(plan) ** 2 + noise(plan) ** 2
+    lost = where.odds(plan, plan.cost("centre"), anywhere=anywhere)
+    far = where.loss(plan, anywhere=anywhere)
+    return math.sqrt(AVERAGE_LOSS * lost * far**2 + noise(plan) ** 2)
 
 
 def side(plan: ColumnPlan) -> float:

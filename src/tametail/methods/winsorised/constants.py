@@ -76,6 +76,7 @@ TYPICAL: Final = 0.95
 
 #: From so many buckets on, candidates far from 0 weigh less. Then the mean is expected within
 #: 2^EXPECTED_OCTAVE buckets of 0, which is what the chance of a lost centre is about.
+#: If a range was told, the mean may be anywhere in it, where the budget suffices (decision 0212).
 MANY_BUCKETS: Final = 1 << 18
 EXPECTED_OCTAVE: Final = 16
 

@@ -70,17 +70,23 @@ def parts(plan: ColumnPlan, usual: float) -> Parts | None:
     if not isinstance(plan.tail, Moment) or high - low <= 4 * tuned.REACH * plan.tail.scale:
         return None
     n = max(plan.n or 1, 1)
-    settled = tuned.SETTLED_NATS + digits(plan)
+    settled = tuned.SETTLED_NATS + digits(plan, anywhere=True)
     if usual >= share_of_nats(settled, plan.budget, plan.unit, n):
         return None
-    most = min(tuned.HARMLESS, tuned.USUAL_ERROR / (n * plan.budget.strength))
-    harmless = (plan.tail.scale * most / loss(plan)) ** 2
-    enough = (
-        share for share in _SHARES.tolist() if odds(plan, plan.budget.share(share)) <= harmless
-    )
-    found = next(enough, float(_SHARES[-1]))
+    found = _enough(plan, anywhere=True) or _enough(plan, anywhere=False) or float(_SHARES[-1])
     inner = min(share_of_nats(tuned.INNER_NATS, plan.budget, plan.unit, n), tuned.MOST_INNER)
     return Parts(found, max(usual - found, inner, tuned.LEAST_CENTRE))
+
+
+def _enough(plan: ColumnPlan, *, anywhere: bool) -> float | None:
+    """Return the smallest share at which a lost range would be harmless; None if there is none."""
+    n = max(plan.n or 1, 1)
+    most = min(tuned.HARMLESS, tuned.USUAL_ERROR / (n * plan.budget.strength))
+    harmless = (scale_of(plan).scale * most / loss(plan, anywhere=anywhere)) ** 2
+    for share in _SHARES.tolist():
+        if odds(plan, plan.budget.share(share), anywhere=anywhere) <= harmless:
+            return float(share)
+    return None
 
 
 def centre_costs(plan: ColumnPlan) -> tuple[Budget, Budget] | None:
@@ -131,16 +137,27 @@ def middle(query: Crowd, key: int | None) -> float:
     return ((key or 0) + 0.5) / query.inverse_width
 
 
-def digits(plan: ColumnPlan) -> float:
-    """Return ln(W/w(G)): the nats by which the candidates near the mean must stand out."""
+def digits(plan: ColumnPlan, *, anywhere: bool = False) -> float:
+    """Return ln(W/w(G)): the nats by which the candidates near the mean must stand out.
+
+    For a mean where it is expected, or ``anywhere`` that was told.
+    """
     query = crowd(plan)
     near = 2 * scale_of(plan).scale * query.inverse_width
-    each = weight_of(tuned.EXPECTED_OCTAVE if query.falling else -1)
+    octave = _farthest(plan, query, anywhere=anywhere).bit_length() - 1
+    each = weight_of(octave if query.falling else -1)
     return max(math.log(mass_of(query)) - math.log(each) - math.log(near), 0.0)
 
 
-def loss(plan: ColumnPlan) -> float:
-    """Return the root mean squared error of a draw by the weights alone, at worst."""
+def _farthest(plan: ColumnPlan, query: Crowd, *, anywhere: bool) -> int:
+    """Return how many buckets the mean is from 0: as expected, or at most if that is told."""
+    if not (anywhere and all(map(math.isfinite, plan.possible))):
+        return 1 << tuned.EXPECTED_OCTAVE
+    return max(abs(query.low), abs(query.high))
+
+
+def loss(plan: ColumnPlan, *, anywhere: bool = False) -> float:
+    """Return the root mean squared error of a draw by the weights alone."""
     query = crowd(plan)
     if not query.falling:
         return (query.high - query.low + 1) / query.inverse_width / math.sqrt(3)
@@ -150,7 +167,8 @@ def loss(plan: ColumnPlan) -> float:
         for octave, ends in spans
         for first, last in ends
     )
-    return math.sqrt(square / mass_of(query) + 4.0**tuned.EXPECTED_OCTAVE) / query.inverse_width
+    mean = _farthest(plan, query, anywhere=anywhere)
+    return math.hypot(math.sqrt(square / mass_of(query)), mean) / query.inverse_width
 
 
 def exponent(cost: Budget, plan: ColumnPlan) -> float:
@@ -159,20 +177,24 @@ def exponent(cost: Budget, plan: ColumnPlan) -> float:
 
 
 def chance(plan: ColumnPlan, cost: Budget) -> float:
-    """Bound the chance that the centre is lost: that it has nothing to do with the records."""
+    """Bound the chance that the centre is lost: that it has nothing to do with the records.
+
+    Wherever the mean is within what was told; if nothing was, within some thousand scales of 0.
+    """
     gap = float(gaps(scale_of(plan).k)[-1])
-    return math.exp(min(digits(plan) + _power(plan, cost, gap), 0.0))
+    return math.exp(min(digits(plan, anywhere=True) + _power(plan, cost, gap), 0.0))
 
 
-def odds(plan: ColumnPlan, cost: Budget) -> float:
+def odds(plan: ColumnPlan, cost: Budget, *, anywhere: bool = False) -> float:
     """Predict the odds of a lost centre, for usual records."""
-    return math.exp(min(digits(plan) + _power(plan, cost, tuned.TYPICAL), 100.0))
+    needed = digits(plan, anywhere=anywhere)
+    return math.exp(min(needed + _power(plan, cost, tuned.TYPICAL), 100.0))
 
 
 def lost_chance(plan: ColumnPlan) -> float:
     """Return the chance that a winsorised mean loses its centre, about, if a scale is told."""
     if (costs := centre_costs(plan)) is None:
-        return _lost_median(plan, plan.cost("centre"), digits(plan))
+        return _lost_median(plan, plan.cost("centre"), digits(plan, anywhere=True))
     return chance(plan, costs[0])
 
 
@@ -182,11 +204,12 @@ def lost_square(plan: ColumnPlan) -> float:
     A median is lost if it does not stand out by the nats of its digits, and of a prior that does
     not know where it is; inside of a range it cannot be farther than that is wide.
     """
+    far = loss(plan, anywhere=True)
     if (costs := centre_costs(plan)) is None:
-        return _lost_median(plan, plan.cost("centre"), digits(plan)) * loss(plan) ** 2
+        return _lost_median(plan, plan.cost("centre"), digits(plan, anywhere=True)) * far**2
     width = 2 * tuned.REACH * scale_of(plan).scale
     inside = _lost_median(plan, costs[1], math.log(tuned.REACH)) * width**2 / 3
-    return chance(plan, costs[0]) * loss(plan) ** 2 + inside
+    return chance(plan, costs[0]) * far**2 + inside
 
 
 def _lost_median(plan: ColumnPlan, cost: Budget, needed: float) -> float:
