@@ -135,7 +135,8 @@ def perturb(value: Any, scale: float) -> Any:
         return value + 1
     if isinstance(value, float):
         size = max(abs(value), scale)
-        return value - 1e-9 * size if 0 < size < math.inf else 3.5
+        other = value - 1e-9 * size if 0 < size < math.inf else 3.5
+        return other if other != value else 3.5  # the smallest double has nothing between it and 0
     if isinstance(value, str):
         return value + "."
     return "something"

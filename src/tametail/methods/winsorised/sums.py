@@ -198,18 +198,20 @@ def read_count(plan: Plan, answer: int, weight: int, noise: Noise) -> tuple[floa
     return number, number - counted
 
 
-def second_count_share(cost: Budget, size: int) -> float:
-    """Return the part of the sum's budget that is for a count, where octaves are counted again.
+def is_sharp(known: Counted | None, about: float) -> bool:
+    """Say whether records are counted well enough to divide by, if there are about so many."""
+    return known is not None and known.noise.scale <= about / tuned.SHARP_COUNT
 
-    Under add-remove n is a guess, and what the octaves show is divided by the count: of a thousand
-    records it must not be off by a thousand.
+
+def shares_with_count(cost: Budget, about: float) -> tuple[float, float]:
+    """Divide the sum's budget, where octaves are counted again, between a sharp count and them.
 
     >>> from tametail.privacy.budget import pure
-    >>> [round(second_count_share(pure(0.03), n), 2) for n in (1_000, 2_000, 100_000)]
-    [0.3, 0.17, 0.03]
+    >>> [round(shares_with_count(pure(0.03), n)[0], 2) for n in (1_000, 2_000, 100_000)]
+    [0.3, 0.17, 0.0]
     """
-    sharp = tuned.SHARP_COUNT / (size * cost.strength)
-    return min(max(sharp, tuned.SECOND_COUNT_SHARE), tuned.MOST_SECOND_COUNT)
+    share = min(tuned.SHARP_COUNT / (about * cost.strength), tuned.MOST_SECOND_COUNT)
+    return share, 1 - share
 
 
 def sum_of_counts(clip: Clip, tails: Tails, known: Counted) -> Sum:
