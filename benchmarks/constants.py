@@ -119,7 +119,7 @@ TUNED: dict[str, tuple[str, ...]] = {
         "FAIRNESS", "CORRECTION", "ALIKE", "ASYMMETRY", "CHOICE", "NEARLY_ALL", "USUAL_NOISE",
         "ELSEWHERE", "LOWER_THRESHOLD",
     ),
-    "count": ("COUNT_SHARE", "UNUSUAL", "OFFSET_DOUBT", "NEAREST", "MOST_SECOND_COUNT"),
+    "count": ("COUNT_SHARE", "UNUSUAL", "OFFSET_DOUBT", "NEAREST", "SECOND_COUNT_SHARE"),
     "zcdp": ("GAUSSIAN_CLIP_RANK", "GAUSSIAN_THRESHOLD"),
     "moment": ("HIDDEN",),
     "width": (

@@ -200,15 +200,18 @@ def test_a_count_that_is_divided_by_is_no_noise(n):
     assert n * second.strength > 9
 
 
-def test_a_count_that_is_sharp_is_not_asked_for_again():
-    plan = ColumnPlan.of(tt.plan(n=100_000, epsilon=1, confidence=None))
-    responder = Misled(np.full(100_000, 7.0), 7.0)
+@pytest.mark.parametrize(
+    ("told", "size", "counts"),
+    [(None, 100_000, 1), (None, 1_000, 2), (1_000, 1_000, 2), (10**9, 1_000, 2)],
+)
+def test_a_count_is_asked_for_where_none_is_sharp(told, size, counts):
+    """Without n a sharp one came first, of few records once more; beside a guess none did."""
+    plan = ColumnPlan.of(tt.plan(n=told, epsilon=0.1, confidence=None))
+    responder = Misled(np.full(size, 7.0), 7.0)
     winsorised_mean(plan, Ask(responder, plan.spending, plan.unit))
-    assert sum(isinstance(query, Count) for query, _ in responder.asked) == 1
-    many = ColumnPlan.of(tt.plan(n=10**9, epsilon=0.1, confidence=None))
-    responder = Misled(np.full(1_000, 7.0), 7.0)
-    winsorised_mean(many, Ask(responder, many.spending, many.unit))
-    assert sum(isinstance(query, Count) for query, _ in responder.asked) == 2, "a guess too large"
+    asked = [cost for query, cost in responder.asked if isinstance(query, Count)]
+    assert len(asked) == counts
+    assert size * asked[-1].strength > 7
 
 
 def test_many_digits_in_common_cost_accuracy_but_not_the_answer():

@@ -310,8 +310,9 @@ CLEARLY_MISSING: Final = 5.5
 
 # --- the second look (estimate.py, clip.py, sums.py) ----------------------------------------------
 
-#: How many records there are, which is divided by, is asked for if the noise on what is known is
-#: more than a SHARP_COUNT-th; with at most this part of the sum's budget (decision 0211).
+#: The part of the sum's budget that goes to the number of records: between these, so that its noise
+#: is a SHARP_COUNT-th of it (decision 0211). None if an earlier count has less than twice of that.
+SECOND_COUNT_SHARE: Final = 0.03  # 0, 0
 MOST_SECOND_COUNT: Final = 0.3
 
 #: Between bounds the first look may be cheap, so that little is lost if they are the best clip

@@ -34,7 +34,7 @@ from tametail.methods.winsorised.shares import halvings, sample_halvings
 from tametail.methods.winsorised.sums import (
     Counted,
     Sum,
-    is_sharp,
+    is_sharper,
     read_sum,
     shares_with_count,
     squares_bound,
@@ -121,12 +121,11 @@ class Look:
         plan, rest, clip, tails, known = self.plan, self.rest, self.clip, self.tails, self.known
         cost, squares = rest.cost("sum"), math.inf
         if clip.side == 0:  # line 11
-            # Under add-remove n may be a guess that is far too large.
-            about = self.size if known is None else min(known.number, self.size)
-            if tails.count is None and not is_sharp(known, about):
-                part, cost = cost.split(*shares_with_count(cost, about))
-                answer, *_ = ask(Count(), part)  # line 12
-                known = Counted.asked(answer, part, plan.unit)
+            if tails.count is None:
+                part, left = cost.split(*shares_with_count(cost, known, self.size))
+                if known is None or is_sharper(count_noise(part, plan.unit), known.noise):
+                    answer, *_ = ask(Count(), part)  # line 12
+                    cost, known = left, Counted.asked(answer, part, plan.unit)
             again = Tails.read(rest, self.nodes, ask(self.nodes, cost), cost)
             tails = tails.averaged_with(again)  # line 13
             clip = look_again(rest, clip.centre, tails)

@@ -198,20 +198,25 @@ def read_count(plan: Plan, answer: int, weight: int, noise: Noise) -> tuple[floa
     return number, number - counted
 
 
-def is_sharp(known: Counted | None, about: float) -> bool:
-    """Say whether records are counted well enough to divide by, if there are about so many."""
-    return known is not None and known.noise.scale <= about / tuned.SHARP_COUNT
-
-
-def shares_with_count(cost: Budget, about: float) -> tuple[float, float]:
+def shares_with_count(cost: Budget, known: Counted | None, size: int) -> tuple[float, float]:
     """Divide the sum's budget, where octaves are counted again, between a sharp count and them.
 
+    What the octaves show is divided by it: of a thousand records it must not be off by a thousand.
+    Under add-remove the size may be a guess that is far too large.
+
     >>> from tametail.privacy.budget import pure
-    >>> [round(shares_with_count(pure(0.03), n)[0], 2) for n in (1_000, 2_000, 100_000)]
-    [0.3, 0.17, 0.0]
+    >>> [round(shares_with_count(pure(0.03), None, n)[0], 2) for n in (1_000, 2_000, 100_000)]
+    [0.3, 0.17, 0.03]
     """
-    share = min(tuned.SHARP_COUNT / (about * cost.strength), tuned.MOST_SECOND_COUNT)
+    about = size if known is None else min(known.number, size)
+    sharp = tuned.SHARP_COUNT / (about * cost.strength)
+    share = min(max(sharp, tuned.SECOND_COUNT_SHARE), tuned.MOST_SECOND_COUNT)
     return share, 1 - share
+
+
+def is_sharper(noise: Noise, known: Noise) -> bool:
+    """Say whether a count with this noise is worth asking for beside one that is known."""
+    return noise.scale <= known.scale / 2
 
 
 def sum_of_counts(clip: Clip, tails: Tails, known: Counted) -> Sum:
