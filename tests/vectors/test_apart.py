@@ -8,8 +8,8 @@ import pytest
 import tametail as tt
 from tametail.methods.apart.estimate import column_plans, divided
 from tametail.methods.kinds import APART, BALL, COMMON_BALL, LOCATED, POOLED
-from tametail.planning import Plan
-from tametail.privacy.budget import fits
+from tametail.planning import Plan, Step
+from tametail.privacy.budget import Zcdp, fits
 
 ROWS = np.random.default_rng(5).lognormal(2, 1, size=(3_000, 3)) * [1.0, 1e3, 1e-2]
 
@@ -63,6 +63,75 @@ def test_the_choice_is_made_from_public_numbers_and_said():
     assert tt.plan(n=20_000, rho=0.5, dim=2).method == BALL.name
     assert tt.plan(n=20_000, epsilon=1, dim=2, common=True).method == COMMON_BALL.name
     assert tt.plan(epsilon=1, dim=2).method == APART.name
+
+
+UNITS = pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
+
+
+@UNITS
+@pytest.mark.parametrize("n", [None, 2_000, 10_000, 1_000_000])
+@pytest.mark.parametrize("dim", [2, 3])
+def test_a_delta_is_left_alone_where_it_does_not_pay(unit, n, dim):
+    """With two columns a ball of (epsilon, 1e-6) had up to 2.2 times the error of a pure budget."""
+    request = {"n": n, "dim": dim, "epsilon": 1.0, "unit": unit}
+    pure, plan = tt.plan(**request), tt.plan(**request, delta=1e-6)
+    assert plan.method == pure.method == APART.name
+    assert plan.steps == pure.steps
+    assert fits(plan.spending, tt.approx(1, 1e-6))
+    if n is not None:
+        assert "noise that needs no delta" in str(plan)
+
+
+@UNITS
+@pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-12])
+@pytest.mark.parametrize("epsilon", [0.02, 0.3, 4.0])
+def test_the_smaller_noise_is_taken(unit, delta, epsilon):
+    """The variance of noise on d sums of size 1, by what each way leaves for them."""
+    for dim in (2, 4, 8, 16, 40):
+        n = round(700 * dim / epsilon)
+        plan = tt.plan(n=n, dim=dim, epsilon=epsilon, delta=delta, unit=unit)
+        noise = {}
+        for method in (APART, BALL):
+            steps = method.divide(plan.request, n, method.working(plan.budget))
+            cost = next(step.cost for step in steps if step.name == "sum")
+            gaussian = isinstance(cost, Zcdp)
+            noise[method] = dim / (2 * cost.rho) if gaussian else 2 * (dim / cost.epsilon) ** 2
+        assert (plan.method == BALL.name) == (noise[BALL] < noise[APART])
+    assert plan.method == BALL.name
+    assert "with the delta, one noise for all is smaller" in str(plan)
+
+
+@UNITS
+def test_releases_with_a_delta_find_their_means(unit):
+    release = tt.mean(ROWS, epsilon=3, delta=1e-6, unit=unit)
+    assert release.method == APART.name
+    assert (np.abs(release.value / ROWS.mean(axis=0) - 1) < 0.2).all()
+    assert fits(tt.approx(release.guarantee.epsilon, 1e-6), tt.approx(3, 1e-6))
+    assert tt.replay(release.plan, release.answers) == release
+
+
+@UNITS
+@pytest.mark.parametrize("tail", [tt.Moment(2, 1.0), tt.Moment(4, 1.0), tt.Bounded(0, 1e6)])
+def test_with_a_delta_columns_with_a_tail_are_together(unit, tail):
+    plan = tt.plan(n=100_000, epsilon=1, delta=1e-6, dim=2, tail=tail, unit=unit)
+    assert plan.method == BALL.name
+    mixed = tt.plan(n=100_000, epsilon=1, delta=1e-6, dim=2, tail=[tail, None], unit=unit)
+    assert mixed.method == BALL.name
+    assert "columns together" not in str(plan)
+
+
+def test_few_records_and_a_delta():
+    """A ball cannot pay: few columns are apart, many share a scale, as the budgets compare."""
+    assert tt.plan(n=100, epsilon=1, delta=1e-6, dim=3).method == APART.name
+    assert tt.plan(n=100, epsilon=1, delta=1e-6, dim=30).method == COMMON_BALL.name
+
+
+def test_plans_that_had_begun_in_a_ball_go_on_in_one():
+    """What was left of an approximate budget of two columns, before 0224, is zCDP."""
+    request = tt.plan(epsilon=1, delta=1e-6, dim=2).request
+    first, rest = BALL.working(request.budget).split(0.05, 0.95)
+    begun = Plan(request, None, BALL.name, (Step("count", first), Step("rest", rest)))
+    assert begun.with_count(20_000).method == BALL.name
 
 
 def test_claims_of_two_columns_are_as_good_as_one_by_one():

@@ -59,7 +59,7 @@ def test_enough_rows_have_intervals(budget: str, unit: str) -> None:
 
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_the_plan_of_few_rows_promises_none(budget: str) -> None:
-    few, enough = (tt.plan(n, dim=3, **BUDGETS[budget]) for n in (8, 1000))
+    few, enough = (tt.plan(n, dim=20, **BUDGETS[budget]) for n in (8, 1000))
     assert few.half_width(0.95) == math.inf
     assert any("what stands out may be noise" in str(note) for note in few.advice)
     assert enough.half_width(0.95) < math.inf

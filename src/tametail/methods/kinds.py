@@ -26,12 +26,15 @@ from tametail.methods.winsorised.estimate import look
 from tametail.methods.winsorised.expected import half_width
 from tametail.notes import TOO_FEW, Note, few_records, hint, shared_scale
 from tametail.plans import Plan, Step
-from tametail.privacy.budget import Budget, Pure
+from tametail.privacy.budget import Approx, Budget, Pure, noise_for
 from tametail.request import Request
 from tametail.tail import Moment
 
 #: A bounded moment of this order makes a tail light. Bounds alone do not: they may be far out.
 LIGHT = 4.0
+
+#: Records to plan with as long as their number is unknown: so many that looks cost next to nothing.
+PLENTY = 10**7
 
 _EXCEEDS = (
     "the error is expected to exceed the standard deviation of the records: more records, more "
@@ -151,7 +154,9 @@ class InBall:
 
     def reasons(self, plan: Plan) -> tuple[str, ...]:
         """Say why the columns are taken together, where they could be taken apart."""
-        return _reasons(plan, "columns together: all are known to have light tails")
+        if isinstance(plan.budget, Pure):
+            return _reasons(plan, "columns together: all are known to have light tails")
+        return _reasons(plan, "columns together: with the delta, one noise for all is smaller")
 
 
 class Apart:
@@ -170,7 +175,7 @@ class Apart:
         """Return the names and rounds of the steps."""
         return column.names(needs_spread=column.needs_spread(request))
 
-    def divide(self, request: Request, n: int, budget: Budget) -> tuple[Step, ...] | None:
+    def divide(self, request: Request, n: int, budget: Budget) -> tuple[Step, ...]:
         """Return the steps with what they cost in all columns; shares are those of one column."""
         whole = self.working(budget)
         each = whole.share(1 / request.dim)
@@ -213,7 +218,9 @@ class Apart:
 
     def reasons(self, plan: Plan) -> tuple[str, ...]:
         """Say why the columns are taken apart."""
-        if _is_light(plan.request):
+        if isinstance(plan.budget, Approx):
+            words = "columns apart: for so few, noise that needs no delta is smaller"
+        elif _is_light(plan.request):
             words = "columns apart: a ball takes more records or budget"
         else:
             words = "columns apart: with heavy tails, a part of a pure budget each does better"
@@ -234,8 +241,7 @@ class Pooled(Apart):
 
         What is assumed of a column bounds what clipping it costs, not what shrinking rows does.
         """
-        free = all(column.tail is None for column in request.columns)
-        return free and request.dim >= LEAST_COLUMNS
+        return _is_free(request) and request.dim >= LEAST_COLUMNS
 
     def reasons(self, plan: Plan) -> tuple[str, ...]:
         """Say how the columns are taken together."""
@@ -263,7 +269,7 @@ def usual(request: Request) -> Kind:
         return WINSORISED
     if request.common:
         return COMMON_BALL
-    return _without_a_ball(request) if isinstance(request.budget, Pure) else BALL
+    return BALL if _in_a_ball(request, request.n or PLENTY) else _without_a_ball(request)
 
 
 def choose(request: Request, n: int, budget: Budget) -> Chosen:
@@ -277,9 +283,38 @@ def choose(request: Request, n: int, budget: Budget) -> Chosen:
         return LOCATED, LOCATED.divide(request, n, budget)
     if asked_for in (WINSORISED, COMMON_BALL):
         return _with_steps(asked_for, request, n, budget)
-    if not isinstance(budget, Pure):
+    if _in_a_ball(request, n, budget):
         return _together(request, n, budget)
     return _one_by_one(request, n, budget)
+
+
+def _in_a_ball(request: Request, n: int, budget: Budget | None = None) -> bool:
+    """Say whether several columns are taken together, if n records may cost ``budget``.
+
+    A delta does not pay in a few columns (docs/decisions/0224). For d sums of cells of size 1 the
+    variance of Gaussian noise is d / (2 rho), and that of Laplace noise 2 d^2 / epsilon^2, each
+    paid from what the looks before it leave. Where n records cannot pay for those of a ball, the
+    whole budgets are compared. What is assumed of a column spares a ball more than it spares a
+    column alone, so then it is taken as before.
+    """
+    budget = request.budget if budget is None else budget
+    if not isinstance(budget, Approx) or not _is_free(request):
+        return not isinstance(budget, Pure)
+    together, apart = BALL.working(budget), APART.working(budget)
+    steps = BALL.divide(request, n, together)
+    if steps is not None:
+        together, apart = _for_sums(steps), _for_sums(APART.divide(request, n, apart))
+    one, each = (noise_for(cost, request.dim, request.dim) for cost in (together, apart))
+    return one.variance < each.variance
+
+
+def _for_sums(steps: tuple[Step, ...]) -> Budget:
+    return next(step.cost for step in steps if step.name == "sum")
+
+
+def _is_free(request: Request) -> bool:
+    """Say whether nothing is assumed of any column."""
+    return all(column.tail is None for column in request.columns)
 
 
 def _is_light(request: Request) -> bool:
@@ -298,7 +333,7 @@ def _together(request: Request, n: int, budget: Budget) -> Chosen:
 
 
 def _one_by_one(request: Request, n: int, budget: Budget) -> Chosen:
-    """Choose for several columns and a pure budget: together only if all tails are light."""
+    """Choose for several columns if noise is Laplace's: together only if all tails are light."""
     steps = BALL.divide(request, n, budget) if _is_light(request) else None
     if steps is not None:
         return BALL, steps
@@ -318,6 +353,8 @@ def _with_steps(method: Kind, request: Request, n: int, budget: Budget) -> Chose
 
 
 def _reasons(plan: Plan, words: str) -> tuple[str, ...]:
-    if not isinstance(plan.budget, Pure) or plan.request.common:
-        return ()
-    return (words,)
+    """Return the words if there was a choice: under zCDP, or with a delta and a tail, is none."""
+    chosen = isinstance(plan.budget, Pure) or (
+        isinstance(plan.budget, Approx) and _is_free(plan.request)
+    )
+    return (words,) if chosen and not plan.request.common else ()
