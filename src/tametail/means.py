@@ -148,7 +148,8 @@ class Estimate:
     number of those who have them, where that is another question. Of groups it says more: the
     group, its mean drawn towards the others, and the ``variance`` that this took for its error.
     ``cells`` are the noisy counts of its cells; ``present`` is the number of those that are
-    numbers, with its margin, if a method knows only that.
+    numbers, with its margin, if a method knows only that. ``method`` is the name of the one that a
+    private count has chosen in place of the plan's.
     """
 
     value: float
@@ -164,6 +165,7 @@ class Estimate:
     present: tuple[float, float] | None = None
     shape: Shape | None = None
     persons: float | None = None
+    method: str | None = None
 
     def clipped_before(self, ends: tuple[float, float]) -> Estimate:
         """Return what follows if records were clipped to a half line before they were asked about.

@@ -47,12 +47,22 @@ class Note:
         return cls(str(record["kind"]), str(record["code"]), str(record["text"]))
 
 
-NOTHING_SEEN: Final = Note(
-    "warning",
-    "nothing-seen",
-    "nothing stands out of the noise: how the records spread, and so how far off the answer is, is "
-    "not known. More records or more budget help, and so do within= and tail=",
-)
+def nothing_seen(untold: tuple[str, ...]) -> Note:
+    """Return the note that nothing stands out; ``untold`` are arguments that would help.
+
+    >>> nothing_seen(("tail=",)).text[-51:]
+    'More records or more budget help, and so does tail='
+    """
+    also = f", and so do{'es' * (len(untold) == 1)} {' and '.join(untold)}" if untold else ""
+    return Note(
+        "warning",
+        "nothing-seen",
+        "nothing stands out of the noise: how the records spread, and so how far off the answer "
+        f"is, is not known. More records or more budget help{also}",
+    )
+
+
+NOTHING_SEEN: Final = nothing_seen(("within=", "tail="))
 
 MEDIAN: Final = Note(
     "warning", "median", "the answer is a private median of the records, not their mean"
@@ -70,7 +80,7 @@ MISPLACED: Final = Note(
     "misplaced",
     "the records agree in more digits than the budget could find: nearly all lie together, away "
     "from the centre that was found, so the answer is much less accurate than it could be. Saying "
-    "where the mean is (within=) helps, and so do more records or more budget",
+    "closely where the mean is (within=) helps, and so do more records or more budget",
 )
 
 CLAMPED: Final = Note(

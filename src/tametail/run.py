@@ -68,7 +68,7 @@ def run(plan: Plan, ask: Ask) -> Release:
         # What was asked for, as a decimal: the steps spend the largest doubles not above it.
         guarantee=Guarantee.from_budget(plan.budget, plan.unit),
         plan=plan,
-        method=followed.method,
+        method=next((one.method for one in estimates if one.method), followed.method),
         remarks=remarks,
         answers=ask.answers,
     )

@@ -98,6 +98,47 @@ def test_advice_names_what_would_help():
     assert tt.plan(n=10_000, epsilon=1).advice == ()
 
 
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("n", [None, 100, 1_000, 4_500, 20_000])
+@pytest.mark.parametrize(
+    ("told", "untold"),
+    [
+        ({}, {"within=", "tail="}),
+        ({"within": 1000}, {"tail="}),
+        ({"tail": tt.Bounded(0, None)}, {"within="}),
+        ({"tail": tt.Moment(2, 1)}, {"within="}),
+        ({"tail": tt.Bounded(0, 1)}, set()),
+        ({"tail": tt.Bounded(0, 1), "within": (0, 0.5)}, set()),
+        ({"tail": tt.Moment(2, 1), "within": 1000}, set()),
+    ],
+)
+def test_advice_names_only_what_was_not_told(unit, n, told, untold):
+    """Once "within= or tail= help" to somebody who had told both."""
+    advice = tt.plan(n=n, epsilon=0.1, unit=unit, **told).advice
+    said = " ".join(advice).replace("a smaller range (within=)", "")
+    assert {name for name in ("within=", "tail=") if name in said} <= untold
+    if n is None and "tail" not in told:
+        assert all(name in said for name in untold)
+    if n is None and isinstance(told.get("tail"), tt.Moment):  # n epsilon = 500 is enough for it
+        assert "n=" in said
+        assert "5.08e+03" not in said
+
+
+@pytest.mark.parametrize(
+    ("told", "untold"),
+    [
+        ({}, ", and so do within= and tail="),
+        ({"within": 1000}, ", and so does tail="),
+        ({"within": 1000, "tail": tt.Moment(2, 1)}, ""),
+    ],
+)
+def test_a_release_in_which_nothing_is_seen_asks_for_what_was_not_told(told, untold):
+    zeros = np.zeros(2_000)
+    release = tt.mean(zeros, epsilon=1, unit="replace-one", **told)
+    (note,) = [note for note in release.notes if note.code == "nothing-seen"]
+    assert note.text.endswith(f"More records or more budget help{untold}")
+
+
 LAWS = {
     "lognormal": (None, "worst", lambda rng, n: rng.lognormal(size=n) / REFERENCE_SD),
     "ends": (tt.Bounded(0, 120), "worst", lambda rng, n: 120.0 * (rng.random(n) < 0.5)),

@@ -14,6 +14,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from exact import estimate
 
 import tametail as tt
+from tametail import notes
 from tametail.methods.ball.rows import RowsPlan
 from tametail.methods.ball.weigh import Weighing, make_ball, unless_bounds_do
 from tametail.methods.textbook.estimate import most_deviation
@@ -25,6 +26,7 @@ from tametail.methods.winsorised.sums import read_count
 from tametail.planning import Plan
 from tametail.privacy.budget import Noise, fits
 from tametail.queries.column import SOFT_ONE
+from tametail.report.words import method_text
 
 UNITS = ["add-remove", "replace-one"]
 BOUNDS = tt.Bounded(0, 1)
@@ -66,6 +68,40 @@ def test_exact_answers_give_the_clamped_mean(values, unit, target):
     assert found.interval.low <= wanted <= found.interval.high
 
 
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("told", [{}, {"n": 1000}])
+@pytest.mark.parametrize("tail", [tt.Bounded(0, 100), tt.Moment(2, 20)], ids=str)
+@pytest.mark.parametrize("several", [False, True])
+def test_a_within_that_the_clamped_sum_contradicts_is_said(unit, told, tail, several):
+    """Records around 50, within=5: once 5 (5 to 5), and no word of doubt.
+
+    Whether clamped to bounds or around where they are: the noise has a scale of 2 to 6.
+    """
+    records = np.random.default_rng(4).normal(50, 1, 1_000)
+    data = np.column_stack([records, records]) if several else records
+    release = tt.mean(data, epsilon=0.2 * (1 + several), unit=unit, tail=tail, within=5, **told)
+    for row in release:
+        assert row.value == 5
+        assert row.low <= 5
+        assert row.high > 30
+        assert row.assumption_doubtful
+        assert notes.CONTRADICTED in row.notes
+    assert not release.reliable
+    assert release.method.startswith("clamped mean")
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_right_within_at_the_edge_is_not_contradicted(unit):
+    records = np.random.default_rng(4).normal(50, 1, 1_000)
+    plan = tt.plan(n=1000, epsilon=0.1, unit=unit, tail=tt.Bounded(0, 100), within=(50, 51))
+    for _ in range(30):  # a chance of 1e-3 each by design, far less by inequalities
+        release = tt.mean(records, plan=plan)
+        assert release.assumption_doubtful is None
+        assert 50 <= release.low < release.high
+        assert release.reliable
+        assert ("clamped" in [note.code for note in release.notes]) == (release.value in (50, 51))
+
+
 def test_missing_records_are_left_out():
     values = [9.0] * 300 + [float("nan")] * 300
     value = estimate(values, tail=tt.Bounded(0, 10), confidence=None).value
@@ -92,6 +128,11 @@ def test_an_unknown_number_of_records_is_counted_first():
     assert [step.name for step in release.plan.steps] == ["count", "rest"]
     # So few are counted twice: what follows is planned by their number.
     assert len(release.answers) == 3
+    # Their number decides how; the release says what was done, and its words are about that.
+    assert (release.plan.method, release.method) == ("winsorised mean", "clamped mean")
+    assert "median" not in method_text(release, tt.__version__)
+    scaled = tt.mean(np.random.default_rng(1).normal(size=200), epsilon=1, tail=tt.Moment(2, 1))
+    assert scaled.method == "clamped mean around a crowd"
     assert release.clip == pytest.approx((0, 1), abs=0.01)
 
 

@@ -14,16 +14,17 @@ beyond it: there is no end on that side, and the records may lie elsewhere.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tametail import notes
 from tametail.doubles import LARGEST
 from tametail.inequalities.concentration import mean_deviation
 from tametail.inequalities.truncation import worst_excess
-from tametail.means import MEAN, Estimate, Interval, cut
-from tametail.methods.cells import UNUSUAL
+from tametail.means import MEAN, Estimate, Interval
 from tametail.methods.located.shares import side
-from tametail.methods.textbook.estimate import COUNT_RISK, clamped_sum, read_clamped
+from tametail.methods.textbook.estimate import COUNT_RISK, clamped_sum, conclude, read_clamped
 from tametail.methods.winsorised import where
 from tametail.privacy.budget import Noise
 
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from tametail.methods.winsorised.column import ColumnPlan
     from tametail.methods.winsorised.sums import Sum
     from tametail.queries.column import ClippedSum
+
+NAME = "clamped mean around a crowd"
 
 #: Halvings of the range in which an end of the interval is looked for.
 _HALVINGS = 60
@@ -46,17 +49,11 @@ def located_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
     centre = where.middle(buckets, ask(buckets, plan.cost("centre")))
     query = sum_around(plan, centre)
     total = read_clamped(plan, query, ask(query, plan.cost("sum")))
-    low, high = plan.possible
-    value = min(max(total.mean, low), high)
+    found = conclude(plan, total, partial(_interval, plan, total))
     interval = _interval(plan, total, plan.confidence or _USUAL)
-    said = [notes.CLAMPED] if value != total.mean else []
-    if not (math.isfinite(interval.low) and math.isfinite(interval.high)):
-        said.append(notes.LOST)
-    intervals = () if plan.confidence is None else (cut(interval, plan.possible),)
-    return Estimate(
-        value, intervals, clip=total.ends, notes=tuple(said), count=total.count,
-        present=total.present(UNUSUAL),
-    )  # fmt: skip
+    if math.isfinite(interval.low) and math.isfinite(interval.high):
+        return found
+    return replace(found, notes=(*found.notes, notes.LOST))
 
 
 def sum_around(plan: ColumnPlan, centre: float) -> ClippedSum:

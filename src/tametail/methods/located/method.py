@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tametail.methods.apart.estimate import column_plans
 from tametail.methods.located import predict, shares
-from tametail.methods.located.estimate import located_mean
+from tametail.methods.located.estimate import NAME, located_mean
 from tametail.methods.winsorised.column import (
     ColumnPlan,
     are_moments,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class Located:
     """Records of known scale, too few to look at their spread: find them, clamp, add up."""
 
-    name = "clamped mean around a crowd"
+    name = NAME
     purposes: ClassVar = {
         "count": "roughly how many records there are",
         "centre": "where most records are, among buckets of about their scale",

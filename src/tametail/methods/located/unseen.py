@@ -6,7 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tametail.methods.located import predict, shares
+from tametail.methods.located.estimate import NAME as LOCATED
 from tametail.methods.located.estimate import located_mean
+from tametail.methods.textbook.estimate import NAME as TEXTBOOK
 from tametail.methods.textbook.estimate import textbook_mean
 from tametail.tail import Bounded
 
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 def unseen_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
     """Clamp to the bounds that were told, or around where the records are by their scale."""
     if isinstance(plan.tail, Bounded):
-        return textbook_mean(plan, ask)
+        return replace(textbook_mean(plan, ask), method=TEXTBOOK)
     plan = replace(plan, steps=shares.steps(plan))
     found = located_mean(plan, ask)
-    return replace(found, notes=(*predict.foresee(plan), *found.notes))
+    return replace(found, notes=(*predict.foresee(plan), *found.notes), method=LOCATED)

@@ -13,12 +13,17 @@ holds it becomes a narrower one that does.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
+from tametail import notes
 from tametail.errors import InternalError
 from tametail.inequalities.concentration import mean_deviation
-from tametail.means import MEAN, Estimate, Interval
+from tametail.means import MEAN, Estimate, Interval, cut
 from tametail.methods.cells import UNUSUAL
+from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.column import ColumnPlan
 from tametail.methods.winsorised.sums import Sum, read_count
 from tametail.privacy.budget import Noise, Zcdp, noise_for
@@ -27,6 +32,8 @@ from tametail.tail import Bounded
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
+
+NAME = "clamped mean"
 
 #: The part of the risk that noise on the count may have, if there is any.
 COUNT_RISK = 0.1
@@ -44,12 +51,33 @@ def textbook_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
     bounds, cost = bounds_of(plan), plan.cost("sum")
     query = clamped_sum(plan, bounds.low, bounds.high)
     total = read_clamped(plan, query, ask(query, cost))
+    return conclude(plan, total, partial(_interval, plan, total))
+
+
+def conclude(plan: ColumnPlan, total: Sum, around: Callable[[float], Interval]) -> Estimate:
+    """Return the value where the mean can be, and its interval.
+
+    ``around`` gives the interval of a confidence, before ``within`` cuts it. If even that of a
+    confidence next to 1 does not hold the value, the records contradict ``within``.
+    """
     low, high = plan.possible
     value = min(max(total.mean, low), high)
-    intervals = () if plan.confidence is None else (_interval(plan, value, total),)
+    moved = min(max(total.mean, plan.within[0]), plan.within[1]) != total.mean
+    held = moved and not _holds(around(1 - tuned.HELD_BACK), value)
+    intervals: tuple[Interval, ...] = ()
+    if plan.confidence is not None:
+        one = around(plan.confidence)
+        one = replace(one, low=min(one.low, value), high=max(one.high, value))
+        intervals = (one if held else cut(one, plan.possible),)
+    said = (notes.CONTRADICTED if held else notes.CLAMPED,) if moved else ()
     return Estimate(
-        value, intervals, clip=total.ends, count=total.count, present=total.present(UNUSUAL)
-    )
+        value, intervals, total.ends, held or None, said,
+        count=total.count, present=total.present(UNUSUAL),
+    )  # fmt: skip
+
+
+def _holds(interval: Interval, value: float) -> bool:
+    return interval.low <= value <= interval.high
 
 
 def clamped_sum(
@@ -95,15 +123,14 @@ def read_clamped(plan: ColumnPlan, query: ClippedSum, answer: tuple[int, ...]) -
     return Sum(0.0, query.lattice, float(answer[0]), number, weight, noise, moved=moved)
 
 
-def _interval(plan: ColumnPlan, value: float, total: Sum) -> Interval:
-    """Return the interval; everything that is possible, if the count may be noise alone."""
-    bounds, confidence = bounds_of(plan), plan.confidence or 0.0
-    risk = 1 - confidence
+def _interval(plan: ColumnPlan, total: Sum, confidence: float) -> Interval:
+    """Return the interval; all between the bounds, if the count may be noise alone."""
+    bounds, risk = bounds_of(plan), 1 - confidence
     miscounted, fewest = total.count_bound(COUNT_RISK * risk)
     privacy = total.privacy(risk)
     if math.isinf(miscounted):
         parts = {"privacy": None, "sampling": None, "truncation": 0.0, "rounding": total.rounding}
-        return Interval(*plan.possible, MEAN, True, parts, confidence)
+        return Interval(bounds.low, bounds.high, MEAN, True, parts, confidence)
     if total.count_weight:
         risk *= 1 - COUNT_RISK
     low, high = bounds.low, bounds.high
@@ -112,7 +139,6 @@ def _interval(plan: ColumnPlan, value: float, total: Sum) -> Interval:
         margin = error + miscounted + total.rounding
         low, high = max(low, total.mean - margin), min(high, total.mean + margin)
     sizes: dict[str, float | None] = {"privacy": privacy, "sampling": sampling, "truncation": 0.0}
-    low, high = max(min(low, value), plan.possible[0]), min(max(high, value), plan.possible[1])
     return Interval(low, high, MEAN, True, sizes | {"rounding": total.rounding}, confidence)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tametail.methods.apart.estimate import column_plans
 from tametail.methods.textbook import predict
-from tametail.methods.textbook.estimate import textbook_mean
+from tametail.methods.textbook.estimate import NAME, textbook_mean
 from tametail.methods.winsorised.column import (
     ColumnPlan,
     are_bounded,
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Textbook:
     """Bounded records: clamp them, and ask for one noisy sum of every column."""
 
-    name = "clamped mean"
+    name = NAME
     purposes: ClassVar = {
         "count": "roughly how many records there are",
         "sum": "sum and count of the records, clamped to their bounds",

@@ -12,7 +12,7 @@ from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.calibrated import Error
 from tametail.methods.winsorised.doubt import contradicts
 from tametail.methods.winsorised.interval import intervals_around
-from tametail.methods.winsorised.predict import foresee
+from tametail.methods.winsorised.predict import foresee, untold
 from tametail.methods.winsorised.seen import shape
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _notes(
 ) -> tuple[Note, ...]:
     said = list(foresee(plan))
     if not clip.sees:
-        said.append(notes.NOTHING_SEEN)
+        said.append(notes.nothing_seen(untold(plan)))
     if clip.side == 0:
         said.append(notes.MEDIAN)
     if misplaced:

@@ -29,8 +29,11 @@ if TYPE_CHECKING:
     from tametail.privacy.budget import Budget
 
 
-_KNOWLEDGE = "saying where the mean can be (within=) or how the records spread (tail=) helps"
-_HELP = ": the answer may then be far off; more budget, within= or tail= help"
+#: What a caller may say that helps, and in which argument.
+_KNOWLEDGE = {
+    "within=": "where the mean can be (within=)",
+    "tail=": "how the records spread (tail=)",
+}
 
 
 class Setting(NamedTuple):
@@ -102,8 +105,7 @@ def advise(plan: Plan) -> tuple[Note, ...]:
     value that nearly all share, so that they stand out of the noise on the octave counts.
     """
     if plan.n is None:
-        few = tuned.FEASIBLE / plan.budget.strength
-        return (hint(f"fewer than {few:,.3g} records would be few for this budget{_HELP}"),)
+        return _if_few(plan)
     least, said = _least_seen(plan, plan.cost("tail")), foresee(plan)
     if plan.tail is None and least > tuned.HIDDEN_SHARE * plan.n:
         part = min(100 * least / max(plan.n, 1), 100.0)
@@ -113,6 +115,32 @@ def advise(plan: Plan) -> tuple[Note, ...]:
         )
         said = (*said, hint(text))
     return said
+
+
+def _if_few(plan: Plan) -> tuple[Note, ...]:
+    """Say what few records would lead to, if nobody knows how many there are.
+
+    Between bounds nothing: few records are clamped to them. By a scale few are found, or not.
+    """
+    if isinstance(plan.tail, Bounded):
+        return ()
+    if isinstance(plan.tail, Moment):
+        words = "if there are few records, where they are may be missed; n=, a guess, shows how "
+        return (hint(f"{words}likely that is"),)
+    few = tuned.FEASIBLE / plan.budget.strength
+    *others, last = "more budget", *untold(plan)
+    help_ = f"{', '.join(others)} or {last} help" if others else f"{last} helps"
+    text = f"fewer than {few:,.3g} records would be few for this budget: "
+    return (hint(f"{text}the answer may then be far off; {help_}"),)
+
+
+def untold(plan: Plan) -> tuple[str, ...]:
+    """Return the arguments that would help, and were not given."""
+    told = {
+        "within=": any(map(math.isfinite, plan.within)) or isinstance(plan.tail, Bounded),
+        "tail=": plan.tail is not None or plan.half is not None,
+    }
+    return tuple(name for name in _KNOWLEDGE if not told[name])
 
 
 def shows_nothing(plan: Plan, cost: Budget, *, together: bool) -> bool:
@@ -165,8 +193,9 @@ def foresee(plan: Plan) -> tuple[Note, ...]:
             f"{factor:.2g} times as many records or as much budget would do"
         )
     ]
-    if not any(math.isfinite(end) for end in plan.within) and plan.tail is None:
-        found.append(hint(_KNOWLEDGE))
+    if "within=" in (missing := untold(plan)):
+        words = " or ".join(_KNOWLEDGE[name] for name in missing)
+        found.append(hint(f"saying {words} helps"))
     return tuple(found)
 
 
