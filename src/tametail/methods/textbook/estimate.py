@@ -39,8 +39,11 @@ NAME = "clamped mean"
 COUNT_RISK = 0.1
 
 #: How far from the middle the mean is expected, as a part of half of the width: it decides how
-#: much of the noise the count gets, under add-remove.
-OFF_CENTRE = 0.5
+#: much of the noise the count gets, under add-remove (docs/decisions/0118 has the curve).
+OFF_CENTRE = 0.65
+
+#: Under add-remove ticks are as fine as for this n epsilon, since a count may be far too low.
+FINE = 1000.0
 
 #: How often an interval and the variance that it allows improve each other.
 ROUNDS = 8
@@ -90,10 +93,10 @@ def clamped_sum(
     (side + w) sqrt(1 + (d/w)^2), in L2 accordingly, for a mean that is d from the middle;
     ``off_centre`` is the expected d, as a part of the side.
     """
-    side = high / 2 - low / 2
-    lattice = Lattice.below_noise(
-        low + side, side, side, strength=plan.cost("sum").strength, records=_size(plan)
-    )
+    side, strength, records = high / 2 - low / 2, plan.cost("sum").strength, float(_size(plan))
+    if not plan.unit.size_is_public:
+        records = max(records, FINE / strength)
+    lattice = Lattice.below_noise(low + side, side, side, strength=strength, records=records)
     if plan.unit.size_is_public:
         thinner = min(lattice.high - lattice.centre, lattice.centre - lattice.low)
         return ClippedSum(lattice, 0 if plan.missing == "none" else thinner)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from tametail.errors import InternalError
 from tametail.methods.winsorised import constants as tuned
+from tametail.methods.winsorised.shares import is_hopeless
 from tametail.plans import REST, Plan, Step
 from tametail.privacy.budget import Approx, Budget, Pure, compose, noise_for
 from tametail.privacy.unit import Unit
@@ -112,12 +113,17 @@ class ColumnPlan:
         """Return what a second count may cost, and the plan without that; None if it is not needed.
 
         Shares follow from the number of records. Where the first count may be off by a large part
-        of it, it is asked for once more, so well that the centre is not paid for by a guess.
+        of it, it is asked for once more, so well that the centre is not paid for by a guess. Not
+        between bounds, if a look would be in vain even with a scale more of them: nothing is to be
+        divided there (docs/decisions/0118).
         """
         scale = noise_for(cost, 1, 1).scale
         if self.n is not None or answer >= tuned.CLEAR_COUNT * scale:
             return None
-        left = self.cost(REST)
+        left, most = self.cost(REST), max(math.ceil(answer + scale), 1)
+        hopeless = is_hopeless(left, self.unit, most, tuned.WORTH_A_LOOK)
+        if hopeless and isinstance(self.tail, Bounded):
+            return None
         surely = max(answer - tuned.COUNT_DOUBT * scale, scale)
         share = tuned.SHARP_COUNT / (surely * left.strength)
         share = min(max(share, tuned.LEAST_RECOUNT), tuned.MOST_RECOUNT)
