@@ -57,9 +57,11 @@ def test_the_choice_is_made_from_public_numbers_and_said():
     many = tt.plan(n=9_000, epsilon=1, dim=100)
     assert many.method == POOLED.name
     assert "columns looked at one by one, and summed together" in str(many)
-    assert tt.plan(n=9_000, epsilon=1, dim=7).method == APART.name
+    assert tt.plan(n=9_000, epsilon=1, dim=5).method == POOLED.name
+    assert tt.plan(n=9_000, epsilon=1, dim=4).method == APART.name
     assert tt.plan(n=90_000, epsilon=1, dim=8, tail=tt.Moment(2, 1.0)).method == APART.name
-    assert tt.plan(epsilon=1, dim=8).method == POOLED.name
+    assert tt.plan(epsilon=1, dim=5).method == POOLED.name
+    assert tt.plan(epsilon=1, delta=1e-6, dim=5).method == POOLED.name
     assert tt.plan(n=20_000, rho=0.5, dim=2).method == BALL.name
     assert tt.plan(n=20_000, epsilon=1, dim=2, common=True).method == COMMON_BALL.name
     assert tt.plan(epsilon=1, dim=2).method == APART.name

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 
-#: Fewer columns than these are apart: the radius would cost about what it gains.
-LEAST_COLUMNS = 8
+#: Fewer columns than these are apart: the radius would cost about what it gains, and more where
+#: rows are long in all columns alike (decision 0225).
+LEAST_COLUMNS = 5
 
 #: The part of the sum's budget that is spent on the radius of so many columns. The rows that are
 #: cut since it is chosen privately are a bias in all columns; the noise of more columns is larger.
@@ -58,8 +59,8 @@ FIRST_RADIUS = -8.0
 def radius_share(columns: int) -> float:
     """Return the part of the sum's budget that the radius costs.
 
-    >>> [round(radius_share(columns), 3) for columns in (8, 24, 96)]
-    [0.104, 0.06, 0.03]
+    >>> [round(radius_share(columns), 3) for columns in (6, 24, 96)]
+    [0.12, 0.06, 0.03]
     """
     return RADIUS_SHARE * math.sqrt(OF_COLUMNS / columns)
 
