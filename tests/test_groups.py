@@ -380,3 +380,12 @@ def test_groups_of_huge_numbers_have_means(target, budget):
         )
     assert all(row.low <= row.value <= row.high for row in table)
     assert tt.replay(table.plan, table.answers) == table
+
+
+def test_one_clamped_group_does_not_name_the_method_of_all():
+    sizes = {"a": 300, "b": 40_000}
+    frame = pd.DataFrame({"g": np.repeat(list(sizes), list(sizes.values()))})
+    frame["x"] = np.random.default_rng(4).exponential(size=len(frame))
+    told = {"tail": tt.Bounded(0, 1e4), "borrow": None, "keys": list(sizes)}
+    release = tt.mean(frame, "x", by="g", epsilon=0.1, **told)
+    assert release.method == release.plan.method == "means by group"

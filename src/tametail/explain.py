@@ -8,7 +8,7 @@ from typing import Final
 
 from tametail._shown import printable
 from tametail.means import MEAN, WINSORISED, Interval, Mean
-from tametail.tail import Bounded
+from tametail.tail import Bounded, Moment
 from tametail.views import PlanView, ReleaseView
 
 #: The word before a note, by its kind.
@@ -86,7 +86,7 @@ def predictions(plan: PlanView) -> Iterable[str]:
     """Yield what a plan predicts, a line for each number."""
     rmse, relative = plan.rmse, plan.relative_rmse
     if isinstance(rmse, float):
-        yield f"  root mean squared error at most {rmse:.4g}"
+        yield f"  root mean squared error at most {rmse:.4g}{_supposed(plan)}"
     if relative is not None:
         law = "all were independent and" if plan.dim > 1 else "the records were"
         where = " in every column" if plan.dim > 1 else ""
@@ -95,6 +95,14 @@ def predictions(plan: PlanView) -> Iterable[str]:
             f"(if {law} lognormal with sigma 1)"
         )
     yield from _half_widths(plan)
+
+
+def _supposed(plan: PlanView) -> str:
+    """Say where a bound of the error supposes the mean to be, if nobody has told."""
+    (column,) = plan.request.columns
+    if not isinstance(column.tail, Moment) or all(map(math.isfinite, column.possible)):
+        return ""
+    return ", for a mean within some thousand scales of 0"
 
 
 def _half_widths(plan: PlanView) -> Iterable[str]:
@@ -108,11 +116,13 @@ def _half_widths(plan: PlanView) -> Iterable[str]:
         yield words + "without ends: nothing is expected to stand out of the noise"
         return
     words += f"of about ±{width:.4g}"
-    if plan.dim > 1 or plan.tails[0] is None:
+    # A ball has one prediction for all columns, whatever was told of them.
+    if "ball" in plan.method or all(tail is None for tail in plan.tails):
         yield f"{words} standard deviations"
-    elif isinstance(plan.tails[0], Bounded):
+    elif plan.dim == 1 and isinstance(plan.tails[0], Bounded):
         usual = plan.half_width(confidence, law="reference") or 0.0
-        yield f"{words} for the worst records within the bounds, ±{usual:.4g} for uniform ones"
+        others = f", ±{usual:.4g} for uniform ones" if usual < width else ""
+        yield f"{words} for the worst records within the bounds{others}"
     else:
         yield words
 

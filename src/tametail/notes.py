@@ -47,19 +47,20 @@ class Note:
         return cls(str(record["kind"]), str(record["code"]), str(record["text"]))
 
 
-def nothing_seen(untold: tuple[str, ...]) -> Note:
+def nothing_seen(untold: tuple[str, ...], *, bounded: bool = False) -> Note:
     """Return the note that nothing stands out; ``untold`` are arguments that would help.
+
+    Between bounds it is known how far off the answer may be, all the same.
 
     >>> nothing_seen(("tail=",)).text[-51:]
     'More records or more budget help, and so does tail='
     """
     also = f", and so do{'es' * (len(untold) == 1)} {' and '.join(untold)}" if untold else ""
-    return Note(
-        "warning",
-        "nothing-seen",
-        "nothing stands out of the noise: how the records spread, and so how far off the answer "
-        f"is, is not known. More records or more budget help{also}",
-    )
+    unknown = "how the records spread, and so how far off the answer is, is not known"
+    if bounded:
+        unknown = "how the records spread between their bounds is not known"
+    text = f"nothing stands out of the noise: {unknown}. More records or more budget help{also}"
+    return Note("warning", "nothing-seen", text)
 
 
 NOTHING_SEEN: Final = nothing_seen(("within=", "tail="))

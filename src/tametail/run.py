@@ -16,7 +16,7 @@ from tametail.methods import REGISTRY, Unfinished
 from tametail.methods.cells import count_margin
 from tametail.notes import CLAMPED, CUT, NO_ENDS
 from tametail.planning import COUNT, Plan
-from tametail.privacy.budget import Guarantee, fits
+from tametail.privacy.budget import Approx, Guarantee, fits
 from tametail.queries.rows import Rows
 from tametail.release import Release
 from tametail.request import Column
@@ -60,18 +60,26 @@ def run(plan: Plan, ask: Ask) -> Release:
         estimates = tuple(one.clipped_before(line) for one, line in each)
     estimates = tuple(map(_as_told, _each_column(plan, estimates), estimates))
     # Which questions were asked depends on answers; what is stated must hold for every way.
-    most = plan.spending
-    if ask.spent is None or not (fits(ask.spent, most) and fits(most, plan.budget.spendable())):
+    most, budget = plan.spending, plan.budget.spendable()
+    # Two ways to an epsilon and a delta differ by rounding; the budget is what is stated.
+    allowed = budget if isinstance(budget, Approx) else most
+    if ask.spent is None or not (fits(ask.spent, allowed) and fits(most, budget)):
         raise InternalError(f"the questions cost {ask.spent}, the plan {most}.")
     return Release(
         means=_rows(plan, estimates),
         # What was asked for, as a decimal: the steps spend the largest doubles not above it.
         guarantee=Guarantee.from_budget(plan.budget, plan.unit),
         plan=plan,
-        method=next((one.method for one in estimates if one.method), followed.method),
+        method=_done(estimates) or followed.method,
         remarks=remarks,
         answers=ask.answers,
     )
+
+
+def _done(estimates: tuple[Estimate, ...]) -> str | None:
+    """Return the method that a private count has chosen, if it is one for all estimates."""
+    found = {one.method for one in estimates}
+    return found.pop() if len(found) == 1 else None
 
 
 def _each_column(plan: Plan, estimates: tuple[Estimate, ...]) -> tuple[Column, ...]:

@@ -161,3 +161,22 @@ def test_half_widths_are_as_predicted(law, unit, n, epsilon):
     # Without a tail the width itself varies by a factor of two or three where n epsilon is 1,000.
     most = 1.25 if tail is not None else 1.6 if n > 1_000 else 6.0
     assert 1 / most < plan.half_width(law=name) / typical < most
+
+
+def test_words_of_a_plan_are_in_the_right_unit():
+    told = {"n": 100_000, "epsilon": 1, "dim": 3}
+    assert "standard deviations" in str(tt.plan(**told)).splitlines()[-1]
+    assert (
+        "standard deviations" not in str(tt.plan(**told, tail=tt.Bounded(0, 1000))).splitlines()[-1]
+    )
+    few = " ".join(tt.plan(n=4900, epsilon=1, dim=10).advice)
+    assert "n times epsilon, for each of 10 columns, is below 500" in few
+    assert "1.1 times as many records" in " ".join(tt.plan(n=495, epsilon=1).advice)
+    assert "fewer than 5,080 records" in " ".join(tt.plan(epsilon=0.1).advice)
+
+
+def test_a_bound_without_a_range_says_where_it_supposes_the_mean():
+    words = "for a mean within some thousand scales of 0"
+    for within, said in ((None, True), ((0, math.inf), True), (1000, False)):
+        plan = tt.plan(n=500, epsilon=0.1, tail=tt.Moment(2, 1), within=within)
+        assert (words in str(plan)) == said

@@ -146,3 +146,10 @@ def test_claims_of_two_columns_are_as_good_as_one_by_one():
         for _ in range(40)
     ]
     assert np.sqrt(np.mean(np.square(together))) < 2 * np.sqrt(np.mean(np.square(one)))
+
+
+def test_tiny_approximate_budgets_round_to_what_was_asked_for():
+    """Once the questions were found to cost more than the plan, by rounding, after all of them."""
+    rows = np.random.default_rng(3).normal(size=(100, 3))
+    for _ in range(6):
+        tt.mean(rows, epsilon=1e-6, delta=1e-12, tail=tt.Moment(2, 1.0))

@@ -210,7 +210,7 @@ class Apart:
         """Say what a release would carry for a note."""
         if plan.n is None:
             return ()
-        found = prediction.foresee(column_plans(plan)[0])
+        found = prediction.foresee(column_plans(plan)[0], columns=plan.dim)
         if found:
             found = (*found, hint("if the columns share a unit and a size, common=True helps"))
         exceeds = (self.relative_rmse(plan) or 0.0) > 1
@@ -246,6 +246,8 @@ class Pooled(Apart):
     def reasons(self, plan: Plan) -> tuple[str, ...]:
         """Say how the columns are taken together."""
         words = "columns looked at one by one, and summed together if that is expected to err less"
+        if isinstance(plan.budget, Approx):
+            words += "; for so few, noise that needs no delta is smaller"
         return _reasons(plan, words)
 
 

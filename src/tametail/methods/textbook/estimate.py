@@ -43,7 +43,7 @@ COUNT_RISK = 0.1
 OFF_CENTRE = 0.65
 
 #: Under add-remove ticks are as fine as for this n epsilon, since a count may be far too low.
-FINE = 1000.0
+FINE_FOR = 1000.0
 
 #: How often an interval and the variance that it allows improve each other.
 ROUNDS = 8
@@ -95,7 +95,7 @@ def clamped_sum(
     """
     side, strength, records = high / 2 - low / 2, plan.cost("sum").strength, float(_size(plan))
     if not plan.unit.size_is_public:
-        records = max(records, FINE / strength)
+        records = max(records, FINE_FOR / strength)
     lattice = Lattice.below_noise(low + side, side, side, strength=strength, records=records)
     if plan.unit.size_is_public:
         thinner = min(lattice.high - lattice.centre, lattice.centre - lattice.low)

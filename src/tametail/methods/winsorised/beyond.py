@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.counts import Array, Tails
+from tametail.methods.winsorised.dividing import is_cut_short
 from tametail.methods.winsorised.reference import Answers
 from tametail.queries.column import SOFT_ONE
 
@@ -92,8 +93,9 @@ class Side:
         risk = answers.risk.beyond / 2 / (OCTAVES_WEIGH * (1 + away) ** 2)
         far = answers.reference.far
         if not answers.reference.moves:
-            # Whether there was a second look depends on the first: either has its part of the risk.
-            farthest, risk = outer - answers.centre, tuned.EITHER_LOOK * risk
+            farthest = outer - answers.centre
+            if is_cut_short(answers.plan):  # whether there is a second look depends on the first
+                risk *= tuned.EITHER_LOOK
         elif self.located:
             farthest, risk = node + outer + far, tuned.LOCATED * risk
         else:

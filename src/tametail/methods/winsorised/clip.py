@@ -18,8 +18,9 @@ from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.clip_points import Clip
 from tametail.methods.winsorised.counts import Anchors, Pair, Tails, windows
 from tametail.methods.winsorised.curves import Array, Fit, Judgement
+from tametail.methods.winsorised.dividing import is_cut_short
 from tametail.methods.winsorised.reference import Reference
-from tametail.methods.winsorised.shares import halvings, shares
+from tametail.methods.winsorised.shares import halvings
 from tametail.privacy.budget import Budget, exponential_rate, noise_for, on_sample
 from tametail.queries.column import edge_above, edge_below
 from tametail.tail import Bounded, Moment
@@ -321,9 +322,7 @@ def _unless_nearly_all(ends: list[End], limits: Pair) -> list[End]:
 
 def is_loose(plan: Plan, clip: Clip) -> bool:
     """Say whether the look was cut short for bounds that turn out to be far beyond clip points."""
-    usual = shares(plan.budget, plan.unit, max(plan.n or 1, 1))["tail"]
-    enough = tuned.CUT_SHORT * plan.budget.share(usual).strength
-    if not isinstance(plan.tail, Bounded) or plan.cost("tail").strength >= enough:
+    if not is_cut_short(plan):
         return False
     return clip.below + clip.above < tuned.LOOSE * sum(caps(plan, clip.centre))
 

@@ -14,6 +14,7 @@ from tametail.methods.winsorised.doubt import contradicts
 from tametail.methods.winsorised.interval import intervals_around
 from tametail.methods.winsorised.predict import foresee, untold
 from tametail.methods.winsorised.seen import shape
+from tametail.tail import Bounded
 
 if TYPE_CHECKING:
     from tametail.methods.winsorised.clip_points import Clip
@@ -61,7 +62,8 @@ def _notes(
 ) -> tuple[Note, ...]:
     said = list(foresee(plan))
     if not clip.sees:
-        said.append(notes.nothing_seen(untold(plan)))
+        bounded = isinstance(plan.tail, Bounded)
+        said.append(notes.nothing_seen(untold(plan), bounded=bounded))
     if clip.side == 0:
         said.append(notes.MEDIAN)
     if misplaced:

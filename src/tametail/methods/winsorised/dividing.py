@@ -48,6 +48,14 @@ def _between_bounds(plan: ColumnPlan, parts: dict[str, float], squares: float) -
     return {"centre": centre, "tail": tail - taken, "sum": parts["sum"] + taken}
 
 
+def is_cut_short(plan: ColumnPlan) -> bool:
+    """Say whether far less than usual is spent on the tail, since the records are bounded."""
+    if not isinstance(plan.tail, Bounded):
+        return False
+    usual = shares(plan.budget, plan.unit, max(plan.n or 1, 1))["tail"]
+    return plan.cost("tail").strength < tuned.CUT_SHORT * plan.budget.share(usual).strength
+
+
 def with_count(plan: ColumnPlan, noisy_count: int) -> ColumnPlan:
     """Return the plan for the other steps, once the private count is known.
 

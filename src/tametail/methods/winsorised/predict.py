@@ -108,10 +108,10 @@ def advise(plan: Plan) -> tuple[Note, ...]:
         return _if_few(plan)
     least, said = _least_seen(plan, plan.cost("tail")), foresee(plan)
     if plan.tail is None and least > tuned.HIDDEN_SHARE * plan.n:
-        part = min(100 * least / max(plan.n, 1), 100.0)
+        part = float(f"{min(100 * least / max(plan.n, 1), 100.0):.2g}")
         text = (
             "if nearly all records are one value, such as 0, the others show only if they are "
-            f"about {part:.2g}% of all or more; the answer is that value if they do not"
+            f"about {part:.3g}% of all or more; the answer is that value if they do not"
         )
         said = (*said, hint(text))
     return said
@@ -130,8 +130,17 @@ def _if_few(plan: Plan) -> tuple[Note, ...]:
     few = tuned.FEASIBLE / plan.budget.strength
     *others, last = "more budget", *untold(plan)
     help_ = f"{', '.join(others)} or {last} help" if others else f"{last} helps"
-    text = f"fewer than {few:,.3g} records would be few for this budget: "
+    text = f"fewer than {_rounded(few):,} records would be few for this budget: "
     return (hint(f"{text}the answer may then be far off; {help_}"),)
+
+
+def _rounded(number: float) -> int:
+    """Round to three digits.
+
+    >>> _rounded(5_076.1), _rounded(12.3)
+    (5080, 12)
+    """
+    return round(float(f"{number:.3g}"))
 
 
 def untold(plan: Plan) -> tuple[str, ...]:
@@ -173,23 +182,27 @@ def lost_note(chance: float) -> tuple[Note, ...]:
     """Say how likely a lost centre is, if it is likely."""
     if chance < tuned.SELDOM:
         return ()
+    likely = (
+        f"may be missed, with a chance of up to {chance:.1g}" if chance < 0.5 else "may be missed"
+    )
     text = (
-        f"where the records are may be missed, with a chance of up to {chance:.1g}, and then the "
-        "answer is far off: more records, more budget or a smaller range (within=) help"
+        f"where the records are {likely}, and then the answer is far off: more records, more "
+        "budget or a smaller range (within=) help"
     )
     return (few_records(text),)
 
 
-def foresee(plan: Plan) -> tuple[Note, ...]:
-    """Say what would help, if trouble is expected."""
+def foresee(plan: Plan, *, columns: int = 1) -> tuple[Note, ...]:
+    """Say what would help, if trouble is expected; of one of several columns."""
     if plan.n is not None and isinstance(plan.tail, Moment):
         return lost_note(where.lost_chance(plan))
     if plan.n is None or plan.n * plan.budget.strength >= tuned.FEASIBLE:
         return ()
-    factor = tuned.FEASIBLE / max(plan.n * plan.budget.strength, 1e-9)
+    factor = max(tuned.FEASIBLE / max(plan.n * plan.budget.strength, 1e-9), 1.1)
+    each = f", for each of {columns} columns," if columns > 1 else ""
     found = [
         few_records(
-            f"n times epsilon is below {tuned.FEASIBLE:g}, so the answer may be far off: "
+            f"n times epsilon{each} is below {tuned.FEASIBLE:g}, so the answer may be far off: "
             f"{factor:.2g} times as many records or as much budget would do"
         )
     ]

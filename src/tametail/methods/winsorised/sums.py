@@ -210,6 +210,8 @@ def shares_with_count(cost: Budget, known: Counted | None, size: int) -> tuple[f
     """
     about = size if known is None else min(known.number, size)
     sharp = tuned.SHARP_COUNT / (about * cost.strength)
+    if isinstance(cost, Zcdp):  # noise falls with the root of a share
+        sharp **= 2
     share = min(max(sharp, tuned.SECOND_COUNT_SHARE), tuned.MOST_SECOND_COUNT)
     return share, 1 - share
 
