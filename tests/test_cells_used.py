@@ -133,7 +133,9 @@ def test_what_a_condition_leaves_out_is_no_missing_cell():
 def test_where_nothing_is_asked_nothing_is_said():
     assert tt.mean(holed(0.4), epsilon=1, missing="none").used is None
     assert tt.mean(holed(0.4), epsilon=1, missing="none", unit="replace-one").used is None
-    assert tt.mean([1.0, None], epsilon=0.01).used is None  # all of it may be noise
+    # All of it may be noise, which seems to say something in one release of a thousand.
+    noise = [tt.mean([1.0, None], epsilon=0.01).used for _ in range(20)]
+    assert noise.count(None) >= 17
 
 
 def test_a_warning_is_no_accident():
