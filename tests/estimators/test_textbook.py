@@ -76,19 +76,23 @@ def test_exact_answers_give_the_clamped_mean(values, unit, target):
 def test_a_within_that_the_clamped_sum_contradicts_is_said(unit, told, tail, several):
     """Records around 50, within=5: once 5 (5 to 5), and no word of doubt.
 
-    Whether clamped to bounds or around where they are: the noise has a scale of 2 to 6.
+    Whether clamped to bounds or around where they are: the noise has a scale of 2 to 6. A noisy
+    count of rows chooses another method in one release of 25, if two columns are told a scale.
     """
     records = np.random.default_rng(4).normal(50, 1, 1_000)
     data = np.column_stack([records, records]) if several else records
-    release = tt.mean(data, epsilon=0.2 * (1 + several), unit=unit, tail=tail, within=5, **told)
-    for row in release:
-        assert row.value == 5
-        assert row.low <= 5
-        assert row.high > 30
-        assert row.assumption_doubtful
-        assert notes.CONTRADICTED in row.notes
-    assert not release.reliable
-    assert release.method.startswith("clamped mean")
+    request = {"epsilon": 0.2 * (1 + several), "unit": unit, "tail": tail, "within": 5, **told}
+    releases = [tt.mean(data, **request) for _ in range(9)]
+    clamped = [one for one in releases if one.method.startswith("clamped mean")]
+    assert len(clamped) >= 4
+    for release in clamped:
+        for row in release:
+            assert row.value == 5
+            assert row.low <= 5
+            assert row.high > 30
+            assert row.assumption_doubtful
+            assert notes.CONTRADICTED in row.notes
+        assert not release.reliable
 
 
 @pytest.mark.parametrize("unit", UNITS)
