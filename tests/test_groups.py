@@ -382,8 +382,8 @@ def test_groups_of_huge_numbers_have_means(target, budget):
     assert tt.replay(table.plan, table.answers) == table
 
 
-def test_one_clamped_group_does_not_name_the_method_of_all():
-    sizes = {"a": 300, "b": 40_000}
+@pytest.mark.parametrize("sizes", [{"a": 300, "b": 40_000}, {"a": 300, "b": 300}], ids=str)
+def test_clamped_groups_do_not_name_the_method_of_all(sizes):
     frame = pd.DataFrame({"g": np.repeat(list(sizes), list(sizes.values()))})
     frame["x"] = np.random.default_rng(4).exponential(size=len(frame))
     told = {"tail": tt.Bounded(0, 1e4), "borrow": None, "keys": list(sizes)}

@@ -16,7 +16,7 @@ from tametail.methods import REGISTRY, Unfinished
 from tametail.methods.cells import count_margin
 from tametail.notes import CLAMPED, CUT, NO_ENDS
 from tametail.planning import COUNT, Plan
-from tametail.privacy.budget import Approx, Guarantee, fits
+from tametail.privacy.budget import Approx, Guarantee, Zcdp, fits
 from tametail.queries.rows import Rows
 from tametail.release import Release
 from tametail.request import Column
@@ -61,8 +61,9 @@ def run(plan: Plan, ask: Ask) -> Release:
     estimates = tuple(map(_as_told, _each_column(plan, estimates), estimates))
     # Which questions were asked depends on answers; what is stated must hold for every way.
     most, budget = plan.spending, plan.budget.spendable()
-    # Two ways to an epsilon and a delta differ by rounding; the budget is what is stated.
-    allowed = budget if isinstance(budget, Approx) else most
+    # Two ways from zCDP to an epsilon and a delta differ by rounding; the budget is what is stated.
+    converted = isinstance(budget, Approx) and isinstance(plan.steps[0].cost, Zcdp)
+    allowed = budget if converted else most
     if ask.spent is None or not (fits(ask.spent, allowed) and fits(most, budget)):
         raise InternalError(f"the questions cost {ask.spent}, the plan {most}.")
     return Release(
@@ -70,16 +71,18 @@ def run(plan: Plan, ask: Ask) -> Release:
         # What was asked for, as a decimal: the steps spend the largest doubles not above it.
         guarantee=Guarantee.from_budget(plan.budget, plan.unit),
         plan=plan,
-        method=_done(estimates) or followed.method,
+        method=_done(plan, estimates) or followed.method,
         remarks=remarks,
         answers=ask.answers,
     )
 
 
-def _done(estimates: tuple[Estimate, ...]) -> str | None:
-    """Return the method that a private count has chosen, if it is one for all estimates."""
-    found = {one.method for one in estimates}
-    return found.pop() if len(found) == 1 else None
+def _done(plan: Plan, estimates: tuple[Estimate, ...]) -> str | None:
+    """Return the method that a private count has chosen in place of the plan's, if it has.
+
+    Groups choose for themselves: they are means by group, whatever each of them has chosen.
+    """
+    return None if plan.request.groups is not None else estimates[0].method
 
 
 def _each_column(plan: Plan, estimates: tuple[Estimate, ...]) -> tuple[Column, ...]:

@@ -191,8 +191,11 @@ class TestPostgreSQL:
     @some
     @given(values)
     def test_values_equal_the_reference(self, postgres, expression):
-        found = run_postgres(postgres, sql_value(expression, COLUMNS, "postgresql"))
-        np.testing.assert_array_equal(_floats(found), expected_values(expression))
+        cells = run_postgres(postgres, sql_value(expression, COLUMNS, "postgresql"))
+        found, expected = _floats(cells), expected_values(expression)
+        # A product next to half of the least number: 0.1 * 2.5e-323 is one (see below).
+        known = (found == 0) & (np.abs(expected) == 5e-324)
+        np.testing.assert_array_equal(np.where(known, expected, found), expected)
 
     @some
     @given(conditions)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from functools import partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from tametail import notes
@@ -49,8 +49,8 @@ def located_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
     centre = where.middle(buckets, ask(buckets, plan.cost("centre")))
     query = sum_around(plan, centre)
     total = read_clamped(plan, query, ask(query, plan.cost("sum")))
-    found = conclude(plan, total, partial(_interval, plan, total))
-    interval = _interval(plan, total, plan.confidence or _USUAL)
+    around = lru_cache(partial(_interval, plan, total))
+    found, interval = conclude(plan, total, around), around(plan.confidence or _USUAL)
     if math.isfinite(interval.low) and math.isfinite(interval.high):
         return found
     return replace(found, notes=(*found.notes, notes.LOST))
