@@ -1,8 +1,9 @@
-"""Put the report of ``make reproduce`` on its page: docs/reproduction.md, below the marked line.
+"""Put the report of ``make reproduce`` on its page, docs/reproduction.md.
 
     python tools/keep_reproduction.py reproduction
 
-What stands above the line is written by hand. Pictures go to docs/pictures/reproduction.
+The table of claims goes to the top, between its two marked lines, and the sections go below the
+last one. What stands between them is written by hand. Pictures go to docs/pictures/reproduction.
 """
 
 from __future__ import annotations
@@ -12,18 +13,25 @@ import shutil
 import sys
 from pathlib import Path
 
+from tametail.reproduce.report import SECTIONS
+
 DOCS = Path(__file__).resolve().parents[1] / "docs"
-LINE = "<!-- What follows is written by make reproduce. -->"
+CLAIMS = "<!-- What follows is written by make reproduce. -->"
+HAND = "<!-- What follows is written by hand. -->"
+BELOW = "<!-- The sections are written by make reproduce. -->"
 
 
 def merged(page: str, report: str) -> str:
-    """Return the page with the report below the line; its pictures lie in their own folder."""
-    above, line, _ = page.partition(LINE)
-    if not line:
-        raise SystemExit(f"docs/reproduction.md lacks the line {LINE}")
+    """Return the page with the claims at its top and the sections at its end."""
+    parts = re.split("|".join(map(re.escape, (CLAIMS, HAND, BELOW))), page)
+    if len(parts) != 4:
+        raise SystemExit(f"docs/reproduction.md lacks one of the lines {CLAIMS} {HAND} {BELOW}")
+    above, _, hand, _ = parts
     _, _, body = report.partition("\n\n")  # without the report's own title
     body = re.sub(r"\]\(([\w-]+\.png)\)", r"](pictures/reproduction/\1)", body)
-    return f"{above}{LINE}\n\n{body}"
+    claims, _, sections = body.partition(SECTIONS)
+    top = f"{above}{CLAIMS}\n\n{claims.strip()}\n\n{HAND}"
+    return f"{top}{hand}{BELOW}\n\n{sections.strip()}\n"
 
 
 def main(folder: Path) -> None:

@@ -10,7 +10,6 @@ import pytest
 
 import tametail as tt
 from tametail.ask import Ask, Data, Replay
-from tametail.engines.open import open_table
 from tametail.errors import ColumnError, InternalError, ParameterError
 from tametail.mechanisms.noise import gaussian_scale, lone_gaussian_rho
 from tametail.paper.ball import Coordinates, ball_estimator
@@ -20,6 +19,8 @@ from tametail.privacy.unit import Unit
 from tametail.queries.column import Count
 from tametail.queries.paper import BallMean
 from tametail.theory.multivariate import ball_sample_size
+
+from ..opened import open_table  # noqa: TID252
 
 BUDGETS = [Zcdp(0.5), Approx(1.0, 1e-6), Pure(1.0)]
 NUMBERS = {"alpha": 1.0, "k": 2, "R": 100.0}
@@ -52,6 +53,14 @@ def test_the_theorem_holds_in_at_least_seven_of_ten_runs(budget, dim, R):
     assert sum(e <= NUMBERS["alpha"] for e in errors) >= 4
 
 
+def test_a_smaller_beta_asks_for_more_and_keeps_its_promise():
+    budget, dim = Zcdp(2.0), 3
+    sizes = [theorem_size(budget, dim, R=8.0, beta=beta) for beta in (0.3, 0.02)]
+    assert 2 * sizes[0] < sizes[1]
+    errors = [error(student(seed, sizes[1], dim), budget, R=8.0, beta=0.02) for seed in range(10)]
+    assert max(errors) <= NUMBERS["alpha"]
+
+
 def test_the_papers_constants_hold_as_well():
     size = theorem_size(Zcdp(2.0), 2, constants="paper")
     assert error(student(1, size, 2), Zcdp(2.0), constants="paper") <= 1.0
@@ -68,7 +77,7 @@ def test_the_noise_has_the_papers_variance():
     coarse = Coordinates(coordinate_costs(Zcdp(rho), dim), 1, 1e-3, R=1e-3)  # nothing to locate
     draws = []
     for _ in range(runs):
-        ask = Ask(Data(open_table(np.zeros((size, dim)))), Zcdp(rho), Unit.REPLACE_ONE)
+        ask = Ask(Data(open_table(np.zeros((size, dim))).backend), Zcdp(rho), Unit.REPLACE_ONE)
         draws += ball_estimator(ask, Zcdp(rho), size=size, radius=5.0, coarse=coarse)
     sigma = 8 * 5.0 / (3 * size / 2 * math.sqrt(2 * rho))
     # The standard deviation of 900 draws is off by 1/sqrt(1800): 0.15 is 6.3 of these, 1e-9.
@@ -104,14 +113,16 @@ def test_all_of_the_budget_is_spent_and_the_answers_replay(monkeypatch, budget, 
     estimate = tt.paper.mean_ball(X, budget, **NUMBERS)
     assert fits(asks[0].spent, budget)
     assert asks[0].spent.strength > 0.999 * budget.strength
-    monkeypatch.setattr("tametail.paper._opened.Data", lambda _: Replay(asks[0].answers))
+    monkeypatch.setattr(
+        "tametail.paper._opened.Data", lambda data: Replay(asks[0].answers, data.relation)
+    )
     assert np.array_equal(tt.paper.mean_ball(X * 0, budget, **NUMBERS), estimate)
 
 
 def test_columns_share_the_budget():
-    ask = Ask(Data(open_table(np.zeros((4, 2)))), Pure(1.0), Unit.REPLACE_ONE)
+    ask = Ask(Data(open_table(np.zeros((4, 2))).backend), Pure(1.0), Unit.REPLACE_ONE)
     with pytest.raises(InternalError, match="beyond the budget"):
-        ask.column(1, Pure(0.5))(Count(), Pure(0.6))
+        ask.on(ask.relation.column(1), Pure(0.5))(Count(), Pure(0.6))
 
 
 # --- one discrete Gaussian alone
@@ -238,6 +249,8 @@ def test_r_may_be_infinite_with_a_delta():
     ("changes", "message"),
     [
         ({"budget": Pure(1.0), "constants": "paper"}, r"no ball for epsilon = 1 \(pure\).*tight"),
+        ({"budget": Zcdp(0.5), "constants": "paper", "beta": 0.1}, "beta=0.3 and not beta=0.1"),
+        ({"beta": 0}, "beta=0 is not between 0 and 1"),
         ({"budget": 1.0}, "budget=1.0 is not a budget"),
         ({"budget": Zcdp(1e-30)}, "too small for any noise that fits: write a larger one"),
         ({"alpha": 0}, "alpha=0 is not positive"),

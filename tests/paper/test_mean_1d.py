@@ -10,14 +10,15 @@ from hypothesis import strategies as st
 
 import tametail as tt
 from tametail.ask import Ask, Data, Replay
-from tametail.engines.open import open_table
 from tametail.errors import ColumnError, ParameterError
 from tametail.paper import mean_1d
 from tametail.paper.univariate import mean_estimator
 from tametail.privacy.budget import Approx, Pure, Zcdp
 from tametail.privacy.unit import Unit
 from tametail.queries.column import Buckets, ClippedSum
+from tametail.theory.means import one_block
 
+from ..opened import Opened, open_table  # noqa: TID252
 from .test_range import BAD_DATA, BUDGETS
 
 R, RADIUS = 100.0, 4.0
@@ -26,34 +27,39 @@ R, RADIUS = 100.0, 4.0
 class Probe:
     """Keeps the exact answer of every part, and answers by a script that data do not touch."""
 
-    def __init__(self, engine, keys=(0,), span=None, log=None):
-        self.engine, self.keys = engine, keys
-        self.span = (0, engine.size) if span is None else span
+    def __init__(self, opened, keys=(0,), log=None):
+        self.opened, self.keys = opened, keys
         self.log = [] if log is None else log
+
+    @property
+    def relation(self):
+        return self.opened.relation
 
     def prepare(self, query, cost, unit):
         return self.respond, lambda answer: answer
 
     def respond(self, query):
-        self.log.append((self.span, query, self.engine.answer(query)))
+        self.log.append((self.relation.span, query, self.opened.answer(query)))
         chosen = self.keys[len(self.log) % len(self.keys)]
         return chosen if isinstance(query, Buckets) else (0,)
 
-    def rows(self, start, stop):
-        return Probe(self.engine.rows(start, stop), self.keys, (start, stop), self.log)
+    def on(self, relation):
+        return Probe(Opened(self.opened.backend.on(relation)), self.keys, self.log)
 
 
-def statistics(records, blocks, keys=(0,), budget=BUDGETS[0]):
+def statistics(records, blocks, keys=(0,), budget=BUDGETS[0], locating=None):
     """Return all exact block statistics of an estimate: (rows, query, answer)."""
     probe = Probe(open_table(records), keys)
     ask = Ask(probe, budget, Unit.REPLACE_ONE)
-    mean_estimator(ask, budget, size=len(records), blocks=blocks, radius=RADIUS, R=R)
+    mean_estimator(
+        ask, budget, size=len(records), blocks=blocks, radius=RADIUS, R=R, locating=locating
+    )
     return probe.log
 
 
 def estimate(records, budget, blocks):
     """Return the estimate with real noise, the ask that it used and its answers."""
-    ask = Ask(Data(open_table(records)), budget, Unit.REPLACE_ONE)
+    ask = Ask(Data(open_table(records).backend), budget, Unit.REPLACE_ONE)
     value = mean_estimator(ask, budget, size=len(records), blocks=blocks, radius=RADIUS, R=R)
     return value, ask
 
@@ -112,6 +118,13 @@ def test_parts_are_disjoint_equal_and_in_order(size, blocks):
         ]
     ordered = sorted(span for span in spans if span[0] < span[1])
     assert all(left[1] <= right[0] for left, right in pairwise(ordered))
+
+
+@given(st.integers(0, 200), st.floats(0, 1))
+def test_one_block_has_all_records_that_do_not_find_its_range(size, share):
+    locating = int(share * size)
+    spans = [span for span, _, _ in statistics([0.0] * size, 1, locating=locating)]
+    assert spans == [(0, locating), (locating, size)]
 
 
 def test_both_steps_use_the_full_budget_on_their_own_records():
@@ -178,7 +191,7 @@ def test_a_replay_reproduces_the_estimate_bit_for_bit(budget):
     assert (replayed.answers, replayed.spent) == (ask.answers, ask.spent)
 
 
-@pytest.mark.parametrize("constants", ["tight", "paper"])
+@pytest.mark.parametrize("constants", ["tight", "paper", "one-block"])
 @pytest.mark.parametrize("budget", [Pure(50.0), Zcdp(1000.0), Approx(50.0, 1e-6)], ids=str)
 def test_heavy_data_far_from_zero(budget, constants):
     x = 54_321 + 2 * np.random.default_rng(2).standard_t(3, 200_000)
@@ -186,10 +199,11 @@ def test_heavy_data_far_from_zero(budget, constants):
     assert value == pytest.approx(54_321, abs=1.0)
 
 
-def test_an_infinite_bound_with_approximate_privacy():
+@pytest.mark.parametrize("constants", ["tight", "one-block"])
+def test_an_infinite_bound_with_approximate_privacy(constants):
+    given = {"alpha": 0.5, "beta": 0.05, "k": 2, "R": math.inf, "constants": constants}
     for place in (1e12, 1.7e308):
-        x = np.full(20_000, place)
-        value = mean_1d(x, tt.approx(1.0, 1e-6), alpha=0.5, beta=0.05, k=2, R=math.inf)
+        value = mean_1d(np.full(20_000, place), tt.approx(1.0, 1e-6), **given)
         assert value == pytest.approx(place, rel=1e-9, abs=0.5)
 
 
@@ -199,11 +213,32 @@ def test_blocks_beyond_the_number_of_records_cost_nothing():
     assert len(ask.answers) == 10
 
 
+@pytest.mark.parametrize("constants", ["tight", "one-block"])
 @pytest.mark.parametrize("budget", BUDGETS, ids=lambda budget: type(budget).__name__)
 @pytest.mark.parametrize("name", BAD_DATA)
-def test_no_data_make_it_fail(name, budget):
-    value = mean_1d(BAD_DATA[name], budget, alpha=0.5, beta=0.4, k=2, R=1e6)
-    assert math.isfinite(value)
+def test_no_data_make_it_fail(name, budget, constants):
+    given = {"alpha": 0.5, "beta": 0.4, "k": 2, "R": 1e6, "constants": constants}
+    assert math.isfinite(mean_1d(BAD_DATA[name], budget, **given))
+
+
+@pytest.mark.parametrize("size", [4, 100, 10_000])
+def test_one_block_of_few_records_shares_them_out_as_one_of_many(monkeypatch, size):
+    found = {}
+
+    def watch(ask, budget, **settings):
+        found.update(settings)
+        return 0.0
+
+    monkeypatch.setattr("tametail.paper.mean_estimator", watch)
+    given = {"alpha": 0.1, "beta": 0.05, "k": 2, "R": 1e3, "constants": "one-block"}
+    mean_1d([1.0] * size, Pure(1.0), **given)
+    plan = one_block(0.1, 0.05, 2, 1e3, Pure(1.0))
+    assert found["blocks"] == 1
+    assert found["margin"] == plan.margin
+    if size >= plan.records:
+        assert found["locating"] == plan.locating
+    else:
+        assert found["locating"] == size * plan.locating // plan.records
 
 
 # --- mistakes; those of range_estimate are shared and tested there
@@ -219,6 +254,8 @@ def test_no_data_make_it_fail(name, budget):
         ({"beta": "high"}, "beta='high' is not a number"),
         ({"alpha": 0}, "alpha=0 is not positive"),
         ({"k": 1}, "Expected k=1.0 to be finite and above 1"),
+        ({"k": 1.1, "constants": "paper"}, "constants='paper' is for k >= 2.*constants='tight'"),
+        ({"alpha": 1e-300, "constants": "one-block"}, "interval that doubles cannot hold"),
         ({"R": 0}, "R=0 is not positive"),
         ({"R": math.inf}, "R=inf needs a budget with a delta"),
         ({"scale": 0}, "scale=0 is not positive"),

@@ -173,6 +173,8 @@ def test_no_data_make_it_fail(name, budget):
         ({"alpha": 1e300, "scale": 1e-300}, "ask for an interval that doubles cannot hold"),
         ({"k": 1}, "Expected k=1.0 to be finite and above 1"),
         ({"k": 0.5}, "Expected k=0.5"),
+        ({"k": 1.5, "constants": "paper"}, "constants='paper' is for k >= 2, as the paper is"),
+        ({"constants": "one-block"}, "constants='one-block' is not known"),
         ({"k": math.inf}, "Expected k=inf"),
         ({"k": math.nan}, "k=nan is not a number"),
         ({"k": 1.0001}, "k=1.0001 and scale=1.0 ask for an interval that doubles cannot hold"),

@@ -42,7 +42,9 @@ def test_all_of_the_budget_is_spent_and_the_answers_replay(monkeypatch, estimate
     value = estimate(x, budget, **TOLD)
     assert fits(asks[0].spent, budget)
     assert asks[0].spent.strength > 0.999 * budget.strength
-    monkeypatch.setattr("tametail.paper._opened.Data", lambda _: Replay(asks[0].answers))
+    monkeypatch.setattr(
+        "tametail.paper._opened.Data", lambda data: Replay(asks[0].answers, data.relation)
+    )
     assert estimate(x * 0, budget, **TOLD).hex() == value.hex()
 
 

@@ -5,6 +5,7 @@ many have a probability below 1e-6. ``benchmarks/theorems.py`` prints the full t
 """
 
 import importlib.util
+import math
 from itertools import islice
 from pathlib import Path
 
@@ -12,7 +13,15 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from tametail.theory import mean_sample_size, median_of_means_blocks, range_sample_size
+from tametail.paper import mean_1d
+from tametail.privacy.budget import Pure
+from tametail.theory import (
+    law,
+    mean_sample_size,
+    median_of_means_blocks,
+    range_sample_size,
+    upper_bound,
+)
 
 from .trials import MOMENTS, R, budgets, laws, mean_errors, numbers, range_misses
 
@@ -25,17 +34,16 @@ def most_failures(runs: int, rate: float) -> int:
 
 @pytest.mark.parametrize("budget", budgets(EPSILON), ids=lambda budget: type(budget).__name__)
 @pytest.mark.parametrize("k", MOMENTS)
-def test_the_error_is_within_alpha_with_the_tight_constants(k, budget):
-    n = mean_sample_size(ALPHA, BETA, k, R, **numbers(budget))
-    assert n <= 200_000
+@pytest.mark.parametrize("constants", ["tight", "one-block"])
+def test_the_error_is_within_alpha_at_the_theorems_n(k, budget, constants):
+    n = mean_sample_size(ALPHA, BETA, k, R, **numbers(budget), constants=constants)
+    assert n <= (200_000 if constants == "tight" else 20_000)
     rng = np.random.default_rng(k)
+    settings = {"alpha": ALPHA, "beta": BETA, "k": k, "constants": constants}
     errors = [
         error
         for source in laws(ALPHA, k).values()
-        for error in islice(
-            mean_errors(source, budget, n, rng, alpha=ALPHA, beta=BETA, k=k, constants="tight"),
-            15,
-        )
+        for error in islice(mean_errors(source, budget, n, rng, **settings), 15)
     ]
     failures = sum(error > ALPHA for error in errors)
     assert failures <= most_failures(len(errors), BETA)
@@ -72,6 +80,43 @@ def test_the_error_is_within_alpha_with_the_papers_blocks(k, budget):
     assert failures <= most_failures(len(errors), BETA)
 
 
+@pytest.mark.parametrize(
+    ("alpha", "beta", "k", "bound", "most"),
+    [(0.1, 0.05, 2, 1e3, 5_623), (0.1, 0.1, 4, 1e4, 2_220), (0.02, 0.01, 3, 1e3, 61_126)],
+)
+def test_one_block_asks_for_little_and_keeps_its_promise(alpha, beta, k, bound, most):
+    """In blocks 36,498, 17,100 and 994,422 records are asked for."""
+    n = mean_sample_size(alpha, beta, k, bound, epsilon=1.0, constants="one-block")
+    assert n <= most
+    rng = np.random.default_rng(k)
+    sources = laws(1.05 * alpha, k).values()
+    settings = {"alpha": alpha, "beta": beta, "k": k, "R": bound, "constants": "one-block"}
+    errors = [
+        abs(mean_1d(source.sample(n, rng), Pure(1.0), **settings) - source.mean)
+        for source in sources
+        for _ in range(20)
+    ]
+    assert sum(error > alpha for error in errors) <= most_failures(len(errors), beta)
+
+
+def test_columns_keep_what_the_best_of_all_promises():
+    """Two columns at half of everything: the promise of ``upper_bound`` for d = 2."""
+    n, d = 4_000, 2
+    promise = upper_bound(n, k=2, R=100.0, d=d, epsilon=1.0, beta=0.3)
+    assert promise.algorithm == "mean_1d"
+    settings = {"alpha": promise.alpha / math.sqrt(d), "beta": 0.3 / d, "k": 2, "R": 100.0}
+    rng = np.random.default_rng(1)
+    failures = 0
+    for _ in range(40):
+        rows = law("pareto", a=2.5, k=2, mean=20.0).sample(n * d, rng).reshape(n, d)
+        found = [
+            mean_1d(column, Pure(1.0 / d), constants=promise.constants, **settings)
+            for column in rows.T
+        ]
+        failures += np.linalg.norm(np.array(found) - 20.0) > promise.alpha
+    assert failures <= most_failures(40, 0.3)
+
+
 @pytest.mark.parametrize("constants", ["tight", "paper"])
 @pytest.mark.parametrize("budget", budgets(1.0), ids=lambda budget: type(budget).__name__)
 @pytest.mark.parametrize("k", MOMENTS)
@@ -104,6 +149,19 @@ def test_a_small_version_of_make_theorems(benchmark, capsys):
     rows = [line for line in capsys.readouterr().out.splitlines() if " of " in line]
     assert len([row for row in rows if "0 of 6" in row]) == 6
     assert len([row for row in rows if "0 of 4" in row]) == 2
+
+
+def test_needed_records_are_found_by_bisection(benchmark, monkeypatch):
+    """Not by halving: a proved n over a factor that is no power of two is found as well."""
+    monkeypatch.setattr(benchmark, "_enough", lambda n, *_: n >= 1_700)
+    found = benchmark._least(12_345, 2, budgets(1.0)[0], 10, "tight")
+    assert 1_700 / 1.1 < found < 1_700 * 1.1
+
+
+def test_one_block_is_tried_in_its_settings(benchmark, capsys):
+    assert benchmark.print_one_block(2) == 0
+    rows = [line for line in capsys.readouterr().out.splitlines() if "0 of 2" in line]
+    assert len(rows) == 4 * len(benchmark.SETTINGS)
 
 
 def test_make_theorems_counts_what_misses(benchmark, capsys, monkeypatch):

@@ -11,12 +11,13 @@ import pytest
 
 import tametail as tt
 from tametail.ask import Ask, Data, Replay
-from tametail.engines.open import open_table
 from tametail.errors import ColumnError, ParameterError
 from tametail.paper.tournament import grid_for, play
 from tametail.privacy.budget import Approx, Pure, Zcdp, fits
 from tametail.privacy.unit import Unit
 from tametail.theory.multivariate import Tournament, tournament, tournament_sample_size
+
+from ..opened import open_table  # noqa: TID252
 
 NUMBERS = {"alpha": 1.0, "beta": 0.1, "k": 2, "R": 50.0}
 
@@ -100,7 +101,7 @@ def test_the_grid_is_that_of_the_theory(dim, alpha):
 def test_the_fine_step_chooses_among_the_points_around_the_centre():
     game = Tournament(1.0, 0.5, 0.9, 4.0, 1, 1.0, 0.0, 0.0)
     grid = grid_for(game, dim=2, size=400, scale=1.0)
-    ask = Ask(Data(open_table(np.full((400, 2), [3.4, -2.0]))), Pure(5.0), Unit.REPLACE_ONE)
+    ask = Ask(Data(open_table(np.full((400, 2), [3.4, -2.0])).backend), Pure(5.0), Unit.REPLACE_ONE)
     assert play(ask, Pure(5.0), [3.0, -2.0], grid) in ([3.5, -2.0], [3.0, -2.0])
 
 
@@ -120,7 +121,9 @@ def test_all_of_the_budget_is_spent_and_the_answers_replay(monkeypatch):
     estimate = tt.paper.mean_tournament(X, Pure(1.0), **NUMBERS)
     assert fits(asks[0].spent, Pure(1.0))
     assert asks[0].spent.epsilon == pytest.approx(1.0)
-    monkeypatch.setattr("tametail.paper._opened.Data", lambda _: Replay(asks[0].answers))
+    monkeypatch.setattr(
+        "tametail.paper._opened.Data", lambda data: Replay(asks[0].answers, data.relation)
+    )
     assert np.array_equal(tt.paper.mean_tournament(X * 0, Pure(1.0), **NUMBERS), estimate)
 
 

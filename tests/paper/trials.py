@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from tametail.ask import Ask, Data
-from tametail.engines.open import open_table
 from tametail.paper import mean_1d, range_estimate
 from tametail.paper.univariate import mean_estimator
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp
 from tametail.privacy.unit import Unit
 from tametail.theory import Law, bucket_radius, clip_radius, hard_instance, law
+from tametail.theory._constants import Constants, MeanConstants
 
-Constants = Literal["paper", "tight"]
+from ..opened import open_table  # noqa: TID252
 
 MOMENTS = (2, 3, 4)
 R = 1e4
@@ -52,24 +52,25 @@ def mean_errors(
     alpha: float,
     beta: float,
     k: int,
-    constants: Constants,
+    constants: MeanConstants,
     blocks: int | None = None,
+    bound: float = R,
 ) -> Iterator[float]:
     """Yield errors of ``mean_1d`` on fresh samples, without end.
 
-    With ``blocks`` the number of blocks is that instead of what ``constants`` says, so that the
-    paper's blocks can be tried at full size without its 600 of them.
+    With ``blocks`` the number of the paper's blocks is that instead of what the paper says, so that
+    they can be tried at full size without its 600 of them.
     """
-    radius = bucket_radius(alpha, k, constants=constants)
-    margin = clip_radius(alpha, k, constants=constants)
+    radius = bucket_radius(alpha, k, constants="paper")
+    margin = clip_radius(alpha, k, constants="paper")
     while True:
         x = source.sample(n, rng)
         if blocks is None:
-            estimate = mean_1d(x, budget, alpha=alpha, beta=beta, k=k, R=R, constants=constants)
+            estimate = mean_1d(x, budget, alpha=alpha, beta=beta, k=k, R=bound, constants=constants)
         else:
-            ask = Ask(Data(open_table(x)), budget, Unit.REPLACE_ONE)
+            ask = Ask(Data(open_table(x).backend), budget, Unit.REPLACE_ONE)
             estimate = mean_estimator(
-                ask, budget, size=n, blocks=blocks, radius=radius, R=R, margin=margin
+                ask, budget, size=n, blocks=blocks, radius=radius, R=bound, margin=margin
             )
         yield abs(estimate - source.mean)
 

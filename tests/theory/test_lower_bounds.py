@@ -8,13 +8,14 @@ from scipy import stats
 from scipy.optimize import brentq
 
 from tametail.errors import ParameterError
+from tametail.inequalities.binomials import expect_binomial
+from tametail.inequalities.lower_bounds import packing_rmse
 from tametail.theory import (
     hardest_mass,
     location_lower_bound,
     lower_bound,
     packing_lower_bound,
 )
-from tametail.theory.lower_bounds import _expect_binomial
 
 
 @pytest.mark.parametrize(
@@ -85,7 +86,7 @@ def test_binomial_expectation_for_huge_n():
         p = mean / n
         h = np.arange(0, int(mean + 20 * math.sqrt(mean)) + 60)
         exact = stats.binom.pmf(h, n, p) @ np.exp(-h / mean)
-        ours = _expect_binomial(lambda x, m=mean: np.exp(-x / m), n, p, math.inf)
+        ours = expect_binomial(lambda x, m=mean: np.exp(-x / m), n, p, math.inf)
         assert ours == pytest.approx(exact, rel=1e-6)
         # and in closed form
         assert ours == pytest.approx(math.exp(n * math.log1p(p * math.expm1(-1 / mean))), rel=1e-9)
@@ -217,16 +218,32 @@ def test_exponential_mechanism_respects_the_location_bound():
         assert n >= location_lower_bound(float(places), 1.0, beta, epsilon)
 
 
-def test_packing_bound():
-    d, alpha, k, epsilon, beta = 40, 0.02, 3, 0.5, 0.2
-    formula = ((1 - 1 / k) * d + math.log(1 - beta)) / (
-        math.e * epsilon / (1 - beta) * (2 * alpha) ** (k / (k - 1))
+@pytest.mark.parametrize(
+    ("d", "alpha", "k", "epsilon", "beta"),
+    [
+        (32, 0.05, 2, 1.0, 0.1),
+        (32, 0.05, 4, 1.0, 0.1),
+        (40, 0.02, 3, 0.5, 0.2),
+        (5, 0.01, 2, 3, 0.1),
+    ],
+)
+def test_packing_bound(d, alpha, k, epsilon, beta):
+    """Above the closed form by Markov's and Jensen's inequalities, without a packing's factor 2."""
+    worth = min(math.expm1(epsilon), epsilon / (1 - beta))
+    formula = ((1 - 1 / k) * d + math.log(1 - beta)) / (math.e * worth * alpha ** (k / (k - 1)))
+    bound = packing_lower_bound(d, alpha, k, epsilon, beta)
+    assert formula <= bound <= 5 * formula
+    assert packing_lower_bound(d, 5 * alpha, k, epsilon, beta, scale=5.0) == bound
+    assert packing_lower_bound(d, alpha, k, epsilon, beta, unit="add-remove") <= bound
+
+
+def test_where_the_packing_bound_is_trivial():
+    assert packing_lower_bound(1, 0.5, 2, 0.5, 0.99) == 0  # guessing is good enough
+    assert packing_lower_bound(40, 1.0, 2, 0.5, 0.1) == 0
+    # Where every record may differ: all n of them are c, as in the location bound.
+    assert packing_lower_bound(40, 0.7, 2, 0.5, 0.1) == math.ceil(
+        (40 * math.log(1 / 0.7) + math.log(0.9)) / 0.5
     )
-    assert packing_lower_bound(d, alpha, k, epsilon, beta) == math.ceil(formula)
-    assert packing_lower_bound(d, 5 * alpha, k, epsilon, beta, scale=5.0) == math.ceil(formula)
-    assert packing_lower_bound(d, 0.4, k, epsilon, beta) == 0  # e (2 alpha)^1.5 > 1
-    assert packing_lower_bound(1, alpha, 2, epsilon, 0.99) == 0
-    assert packing_lower_bound(d, alpha, k, epsilon, beta, unit="add-remove") < formula
 
 
 def test_packing_joins_in_for_many_dimensions():
@@ -234,6 +251,10 @@ def test_packing_joins_in_for_many_dimensions():
     settings = {"n": 10**6, "k": 8, "epsilon": 0.1}
     apart = lower_bound(**settings, delta=1e-300, d=200)  # no packing with delta
     assert lower_bound(**settings, d=200) > apart
+    # At k = 4 and n = 20,000 it is ahead at 200 columns, and not yet at 50.
+    for d, ahead in ((50, False), (200, True)):
+        two_points = lower_bound(20_000, k=4, epsilon=0.1, delta=1e-300, d=d)
+        assert (packing_rmse(20_000, 4, 0.1, d) > two_points) is ahead
     one = lower_bound(**settings)
     assert lower_bound(**settings, d=4) == pytest.approx(2 * one, rel=0.1)
 

@@ -8,6 +8,7 @@ from scipy import stats
 from scipy.integrate import quad
 
 from tametail.errors import ParameterError
+from tametail.inequalities.moments import normal_moment, two_point_atom, two_point_moment
 from tametail.theory import (
     bias_constant,
     discarding_bias,
@@ -16,11 +17,8 @@ from tametail.theory import (
 )
 from tametail.theory.moments import (
     lognormal_moment,
-    normal_moment,
     pareto_moment,
     student_moment,
-    two_point_atom,
-    two_point_moment,
 )
 
 

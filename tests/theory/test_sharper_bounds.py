@@ -1,16 +1,20 @@
 """Each sharper bound against a brute-force computation on small cases."""
 
 import math
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.optimize import linprog
+from scipy.sparse import coo_matrix
 
 from tametail.errors import ParameterError
+from tametail.inequalities.binomials import expect_binomial
+from tametail.inequalities.confusion import approximate, concentrated, mistakes, pure_table
+from tametail.inequalities.lower_bounds import coin_floor, packing_rmse
+from tametail.privacy.budget import Approx, Pure, Zcdp
 from tametail.theory import accuracy_lower_bound, location_lower_bound
-from tametail.theory.confusion import approximate, concentrated, pure_table
-from tametail.theory.lower_bounds import coin_floor
-from tametail.theory.packing import shift_cost
 
 
 def left_over(f, h):
@@ -107,18 +111,108 @@ def test_below_two_moments_two_values_say_nothing():
 # --- numbers of records
 
 
+def fewest_mistakes(epsilon, delta, differing):
+    """The least average error over all private tests on a chain of neighbours, by a programme."""
+    steps = differing + 1
+    rows, limits = [], []
+    for one, other in pairwise(range(steps)):
+        for first, second in ((one, other), (other, one)):
+            row = np.zeros(steps)  # P_first(A) <= e^eps P_second(A) + delta, and the same for not A
+            row[first], row[second] = 1, -math.exp(epsilon)
+            rows += [row, -row]
+            limits += [delta, delta - 1 + math.exp(epsilon)]
+    cost = np.zeros(steps)
+    cost[0], cost[-1] = 0.5, -0.5
+    if differing == 0:
+        return 0.5
+    found = linprog(cost, np.array(rows), np.array(limits), bounds=(0, 1))
+    return found.fun + 0.5
+
+
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
-@pytest.mark.parametrize(("n", "p"), [(10, 0.3), (100, 0.02), (1000, 0.001)])
-def test_the_cost_of_a_shift_against_the_best_event(epsilon, n, p):
-    """On D an event has at most min(1, P0 e^(eps H)): no algorithm has more on average."""
-    h = np.arange(n + 1)
-    mass = stats.binom.pmf(h, n, p)
-    for log_chance in np.linspace(-12, -0.01, 60):
-        average = float(mass @ np.exp(np.minimum(log_chance + epsilon * h, 0.0)))
-        if not 0 < average < 1:
-            continue
-        cost = shift_cost(epsilon, 1 - average)
-        assert log_chance >= math.log(average) - n * p * cost - 1e-9
+@pytest.mark.parametrize("delta", [0.0, 0.001, 0.1])
+def test_no_private_test_makes_fewer_mistakes_and_one_makes_as_few(epsilon, delta):
+    budget = Approx(epsilon, delta) if delta else Pure(epsilon)
+    bound = mistakes(budget, np.arange(9.0))
+    best = [fewest_mistakes(epsilon, delta, differing) for differing in range(9)]
+    assert bound == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.parametrize("rho", [0.01, 0.3, 2.0])
+def test_no_pair_of_that_divergence_makes_fewer_mistakes(rho):
+    rng = np.random.default_rng(4)
+    bound = float(mistakes(Zcdp(rho), np.ones(1))[0])
+    for _ in range(500):
+        f, h = rng.dirichlet(np.ones(rng.integers(2, 6)), 2) + 1e-9
+        f, h = f / f.sum(), h / h.sum()
+        # Mix both until they are as close as rho allows.
+        low, high = 0.0, 0.5
+        for _ in range(40):
+            part = (low + high) / 2
+            one, other = (1 - part) * f + part * h, (1 - part) * h + part * f
+            close = max(divergence(one, other), divergence(other, one)) <= rho
+            low, high = (low, part) if close else (part, high)
+        one, other = (1 - high) * f + high * h, (1 - high) * h + high * f
+        assert np.minimum(one, other).sum() / 2 >= bound * (1 - 1e-6)
+
+
+def best_success(epsilon, n, p, cells, near):
+    """The largest chance of being near a random c among cells on a circle, over all mechanisms.
+
+    Data for c have H records c and the others 0: chains from one common data set, H ~ Bin(n, p).
+    """
+    inputs = 1 + cells * n  # zeros; then for each c the data with 1, ..., n records c
+    size = inputs * cells
+
+    def place(c, differing, output):
+        return ((1 + c * n + differing - 1) if differing else 0) * cells + output
+
+    weights = stats.binom.pmf(np.arange(n + 1), n, p)
+    cost, entries, row = np.zeros(size), [], 0
+    for c in range(cells):
+        for differing in range(n + 1):
+            for step in range(-near, near + 1):
+                cost[place(c, differing, (c + step) % cells)] -= weights[differing] / cells
+        for differing, output in product(range(n), range(cells)):
+            ends = place(c, differing, output), place(c, differing + 1, output)
+            for one, other in (ends, ends[::-1]):
+                entries += [(row, one, 1.0), (row, other, -math.exp(epsilon))]
+                row += 1
+    rows, columns, values = zip(*entries, strict=True)
+    limits = coo_matrix((values, (rows, columns)), shape=(row, size))
+    total = coo_matrix(
+        (np.ones(size), (np.arange(size) // cells, np.arange(size))), shape=(inputs, size)
+    )
+    found = linprog(cost, limits, np.zeros(row), total, np.ones(inputs))
+    return -found.fun
+
+
+@pytest.mark.parametrize(("n", "p"), [(1, 0.4), (2, 0.7), (4, 0.5)])
+@pytest.mark.parametrize("epsilon", [0.3, 1.0])
+def test_no_mechanism_finds_a_uniform_mean_more_often(n, p, epsilon):
+    """On a circle the share of c near any output is the same everywhere: 3 of 9 cells."""
+    cells, near = 9, 1
+    share = (2 * near + 1) / cells
+    bound = expect_binomial(
+        lambda differing: np.minimum(1.0, share * np.exp(epsilon * differing)), n, p, math.inf
+    )
+    best = best_success(epsilon, n, p, cells, near)
+    assert best <= bound + 1e-9
+    assert best >= 0.8 * bound
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_the_squared_error_is_the_integral_of_misses(d):
+    n, k, epsilon = 40, 3, 0.5
+    best = 0.0
+    for p in np.geomspace(1e-3, 0.999, 400):
+        radius = p ** (1 - 1 / k)
+        a = np.linspace(0, radius, 400)
+        h = np.arange(n + 1)[:, None]
+        found = np.minimum(1.0, np.exp(epsilon * h) * (a / radius) ** d)
+        missed = stats.binom.pmf(np.arange(n + 1), n, p) @ (1 - found)
+        best = max(best, np.trapezoid(missed * 2 * a, a))
+    assert packing_rmse(n, k, epsilon, d) == pytest.approx(math.sqrt(best), rel=0.01)
 
 
 @pytest.mark.parametrize("k", [2, 4])
@@ -128,11 +222,26 @@ def test_accuracy_bound_has_the_theorems_exponents(k):
 
     assert records(alpha=1e-4) / records() == pytest.approx(10 ** (k / (k - 1)), rel=0.01)
     assert records(epsilon=0.001) / records() == pytest.approx(10, rel=0.01)
-    assert records(beta=1e-12) / records() == pytest.approx(2, rel=0.01)
+    assert records(beta=1e-12) / records() == pytest.approx(
+        math.log(5e11) / math.log(5e5), rel=0.01
+    )
     assert accuracy_lower_bound(0.01, 0.1, k=k, rho=1.0, unit="add-remove") < (
         accuracy_lower_bound(0.01, 0.1, k=k, rho=1.0)
     )
     assert accuracy_lower_bound(2.0, 0.1, k=k, epsilon=1.0) == 0
+
+
+@pytest.mark.parametrize("k", [2, 4])
+def test_a_delta_lowers_the_accuracy_bound_and_caps_it(k):
+    def records(beta, **privacy):
+        return accuracy_lower_bound(0.05, beta, k=k, epsilon=0.1, **privacy)
+
+    assert records(0.05, delta=1e-300) == records(0.05)
+    assert records(1e-3, delta=0.01) < records(1e-3, delta=1e-3) < records(1e-3)
+    # A delta beyond beta is as good as no privacy: beyond ln(1/delta)/eps nothing is asked for.
+    capped = [records(beta, delta=1e-4) for beta in (1e-6, 1e-12)]
+    assert records(1e-12) / records(1e-6) == pytest.approx(2, rel=0.05)
+    assert capped[1] < 1.5 * capped[0]
 
 
 @pytest.mark.parametrize("n", [20, 200])

@@ -3,7 +3,8 @@
 Kamath, Singhal and Ullman, "Private Mean Estimation of Heavy-Tailed Distributions".
 Neighbours differ in one record and n is public (unit ``replace-one``). Where the paper's
 pseudocode slips, ``docs/corrections`` says how it was read. ``constants="paper"`` uses the
-constants of its proofs, ``constants="tight"`` the corrected ones; privacy is the same.
+constants of its proofs, ``constants="tight"`` the corrected ones, and ``constants="one-block"``,
+for one column, needs far fewer records; privacy is the same.
 
 These functions return plain numbers. For data analysis use :func:`tametail.mean`, which needs
 no accuracy target and reports an interval.
@@ -11,13 +12,12 @@ no accuracy target and reports an interval.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from tametail._validate import number, one_of, positive, probability
 from tametail.paper import related
-from tametail.paper._arguments import Constants, check_strength, length_that_fits, parse_bound
+from tametail.paper._arguments import check_strength, length_that_fits, parse_bound
 from tametail.paper._opened import Opened
 from tametail.paper.multivariate import mean_ball, mean_tournament
 from tametail.paper.range import range_estimator
@@ -25,7 +25,8 @@ from tametail.paper.univariate import mean_estimator
 from tametail.paying import Bill, payment_of
 from tametail.privacy.budget import Budget, parse_budget
 from tametail.theory import bucket_radius, clip_radius, median_of_means_blocks
-from tametail.theory.univariate import BLOCK_FAILURE
+from tametail.theory._constants import Constants, MeanConstants
+from tametail.theory.means import BLOCK_FAILURE, OneBlock, one_block
 
 if TYPE_CHECKING:
     from tametail.ledger import Ledger
@@ -83,7 +84,8 @@ def range_estimate(
     (True, 31)
     """
     payment = payment_of(ledger, dataset, release_id)
-    setting = _setting(x, budget, alpha, k, R, scale, constants)
+    words: Constants = one_of(("tight", "paper"), constants=constants)
+    setting = _setting(x, budget, alpha, k, R, scale, words)
 
     def find() -> tuple[float, float]:
         opened = setting.opened
@@ -92,7 +94,7 @@ def range_estimate(
         )
         return found.ends
 
-    bill = setting.bill("range_estimate")
+    bill = setting.bill("range_estimate", constants=words)
     return bill.settle(payment, find, write=list, read=lambda ends: (ends[0], ends[1]))
 
 
@@ -105,7 +107,7 @@ def mean_1d(
     k: float,
     R: float,
     scale: float = 1.0,
-    constants: Constants = "tight",
+    constants: MeanConstants = "tight",
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     release_id: str | None = None,
@@ -113,7 +115,8 @@ def mean_1d(
     """Estimate a mean within alpha: PDPODME, CDPODME or ADPODME.
 
     One half of the records finds a range, the other is winsorised to it and averaged with noise,
-    in m blocks; the median of the m noisy means is returned. With ``E|X - mu|^k <= scale^k``, mu
+    in m blocks; the median of the m noisy means is returned. With one block no more records find
+    the range than are needed for that, and there is no median. With ``E|X - mu|^k <= scale^k``, mu
     in [-R, R] and ``theory.mean_sample_size`` records, the error is at most alpha with
     probability 1 - beta (Theorems one-d-pdp, one-d-adp-cdp).
 
@@ -128,7 +131,8 @@ def mean_1d(
         Accuracy, failure probability, moment, bound on abs(mean) (infinite for ``approx`` only)
         and the scale of the moment.
     constants
-        "paper" (m = 200 ln(2/beta)) or "tight" (the exact binomial tail).
+        "paper" (m = 200 ln(2/beta), k >= 2), "tight" (the exact binomial tail) or "one-block"
+        (m = 1 at every beta, by Bernstein's inequality: a tenth of the records and less).
     ledger, dataset, release_id
         As in :func:`tametail.mean`: charged before any record is read.
 
@@ -147,51 +151,68 @@ def mean_1d(
     """
     payment = payment_of(ledger, dataset, release_id)
     beta = probability(beta=beta)
-    setting = _setting(x, budget, alpha, k, R, scale, constants)
-    blocks = median_of_means_blocks(beta, BLOCK_FAILURE[constants], constants)
+    words: MeanConstants = one_of(("tight", "paper", "one-block"), constants=constants)
+    setting = _setting(x, budget, alpha, k, R, scale, "tight" if words == "one-block" else words)
+    plan = setting.one_block(beta) if words == "one-block" else None
+    blocks = 1
+    if words != "one-block":
+        blocks = median_of_means_blocks(beta, BLOCK_FAILURE[words], words)
 
     def estimate() -> float:
+        size = setting.opened.size
         return mean_estimator(
             setting.opened.ask,
             setting.opened.budget,
-            size=setting.opened.size,
+            size=size,
             blocks=blocks,
             radius=setting.radius,
             R=setting.R,
-            margin=setting.margin,
+            margin=setting.margin if plan is None else setting.scale * plan.margin,
+            locating=None if plan is None else plan.locating_of(size),
         )
 
-    return setting.bill("mean_1d", beta=beta).settle(payment, estimate, write=float, read=float)
+    bill = setting.bill("mean_1d", beta=beta, constants=words)
+    return bill.settle(payment, estimate, write=float, read=float)
 
 
 class _Setting(NamedTuple):
     opened: Opened
-    arguments: Mapping[str, object]
-    radius: float
+    alpha: float
+    k: float
     R: float
+    scale: float
+    radius: float
     margin: float
 
-    def bill(self, function: str, **more: float) -> Bill:
+    def bill(self, function: str, **more: object) -> Bill:
         """Return what a ledger is told of a call."""
-        return self.opened.bill(function, **self.arguments, **more)
+        numbers = {"alpha": self.alpha, "k": self.k, "R": self.R, "scale": self.scale}
+        return self.opened.bill(function, **numbers, **more)
+
+    def one_block(self, beta: float) -> OneBlock:
+        """Return how one block shares the records out, and its margin in scales."""
+        alpha, R = self.alpha / self.scale, self.R / self.scale
+        plan = partial(one_block, alpha, beta, self.k, R, self.opened.asked_for)
+        length_that_fits(
+            lambda: self.scale * plan().margin, alpha=self.alpha, k=self.k, scale=self.scale
+        )
+        return plan()
 
 
 def _setting(
-    x: object, budget: object, alpha: float, k: float, R: float, scale: float, constants: str
+    x: object, budget: object, alpha: float, k: float, R: float, scale: float, constants: Constants
 ) -> _Setting:
     budget = parse_budget(budget)
     bound = parse_bound(R, budget, "in [-R, R]")
     check_strength([budget], budget)
     alpha, order, scale = positive(alpha=alpha), number(k=k), positive(scale=scale)
-    words: Constants = one_of(("tight", "paper"), constants=constants)
     radius, margin = (
         length_that_fits(
-            partial(function, alpha, order, scale=scale, constants=words),
+            partial(function, alpha, order, scale=scale, constants=constants),
             alpha=alpha,
             k=order,
             scale=scale,
         )
         for function in (bucket_radius, clip_radius)
     )
-    arguments = {"alpha": alpha, "k": order, "R": bound, "scale": scale, "constants": words}
-    return _Setting(Opened.of(x, budget), arguments, radius, bound, margin)
+    return _Setting(Opened.of(x, budget), alpha, order, bound, scale, radius, margin)

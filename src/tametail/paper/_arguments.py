@@ -5,14 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Literal
 
 from tametail._shown import shown
 from tametail._validate import number
 from tametail.errors import ParameterError
 from tametail.privacy.budget import Approx, Budget
-
-Constants = Literal["paper", "tight"]
 
 #: Lengths up to here and down to its inverse leave room for the noise within the doubles.
 LARGEST = 1e250

@@ -33,7 +33,9 @@ def ball_estimator(
     """Return the noisy mean of the records within ``radius`` of a coarse centre."""
     # "Y <- (X_1..X_n), Z <- (X_n+1..X_2n)": disjoint, so each may use the full budget (P3).
     half = size // 2
-    ask_y, ask_z = ask.parts([(0, half), (half, 2 * half)])
+    ask_y, ask_z = ask.disjoint(
+        [ask.relation.between(0, half), ask.relation.between(half, 2 * half)]
+    )
 
     # "c_i <- CDPODME_{rho/d, 1, 0.1/d, R}(Y^i)"
     centre = coordinate_means(ask_y, size=half, coordinates=coarse)
@@ -52,7 +54,7 @@ def coordinate_means(ask: Ask, *, size: int, coordinates: Coordinates) -> list[f
     """Run PDPODME, CDPODME or ADPODME on every column: the costs add up."""
     return [
         mean_estimator(
-            ask.column(index, cost),
+            ask.on(ask.relation.column(index), cost),
             cost,
             size=size,
             blocks=coordinates.blocks,

@@ -14,7 +14,7 @@ from tametail._shown import shown
 from tametail._validate import number, one_of, positive, probability
 from tametail.ask import Ask
 from tametail.errors import ParameterError
-from tametail.paper._arguments import Constants, check_strength, length_that_fits, parse_bound
+from tametail.paper._arguments import check_strength, length_that_fits, parse_bound
 from tametail.paper._opened import Opened
 from tametail.paper.ball import (
     Coordinates,
@@ -26,16 +26,21 @@ from tametail.paying import Bill, payment_of
 from tametail.privacy.budget import Budget, Pure, parse_budget
 from tametail.privacy.choices import coordinate_costs
 from tametail.theory import bucket_radius, clip_radius, median_of_means_blocks
-from tametail.theory.multivariate import LEAST_DIMENSION, ball_radius, tournament
-from tametail.theory.univariate import BLOCK_FAILURE
+from tametail.theory._constants import Constants
+from tametail.theory.means import BLOCK_FAILURE
+from tametail.theory.multivariate import (
+    BALL_FAILURE,
+    LEAST_DIMENSION,
+    MOST_COLUMNS,
+    ball_radius,
+    paper_has_ball,
+    tournament,
+)
 
 if TYPE_CHECKING:
     from tametail.ledger import Ledger
 
 Vector = npt.NDArray[np.float64]
-
-#: Beyond three columns a tournament has too many pairs of points.
-_MOST_COLUMNS = 3
 
 
 def mean_ball(
@@ -46,6 +51,7 @@ def mean_ball(
     k: float,
     R: float,
     scale: float = 1.0,
+    beta: float = BALL_FAILURE,
     constants: Constants = "tight",
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
@@ -57,9 +63,10 @@ def mean_ball(
     in the ball of radius r around c are summed, divided by ``max(their number, 3n/4)``, and get
     Gaussian noise of standard deviation ``8r / (3n sqrt(2 rho))``. With
     ``E|<X - mu, v>|^k <= scale^k`` for every unit vector v, ``||mu|| <= R`` and
-    ``theory.ball_sample_size`` rows, the Euclidean error is at most alpha with probability 0.7
-    (Theorems high-d-cdp, high-d-adp). With ``constants="paper"`` and fewer than 21 columns every
-    column is estimated on its own within ``alpha / sqrt(d)``, as the paper does with few columns.
+    ``theory.ball_sample_size`` rows, the Euclidean error is at most alpha with probability
+    1 - beta (Theorems high-d-cdp, high-d-adp, for beta = 0.3). With ``constants="paper"`` and fewer
+    than 21 columns every column is estimated on its own within ``alpha / sqrt(d)``, as the paper
+    does with few columns.
 
     For pure DP, which the paper leaves to :func:`mean_tournament`, the noise has a density
     proportional to ``exp(-3n eps ||z|| / (8r))``. That asks for more records than a tournament by
@@ -75,6 +82,8 @@ def mean_ball(
     alpha, k, R, scale
         Accuracy, moment (at least 2), bound on the norm of the mean (infinite for ``approx`` only)
         and the scale of the moment.
+    beta
+        Failure probability; a smaller one has more blocks in the coarse step. The paper has 0.3.
     constants
         "paper" (``r = 4 sqrt(d) / alpha^(1/(k-1))``) or "tight" (``theory.ball_radius``).
     ledger, dataset, release_id
@@ -94,15 +103,13 @@ def mean_ball(
     True
     """
     payment = payment_of(ledger, dataset, release_id)
+    beta = probability(beta=beta)
     given = _given(X, budget, alpha, k, R, scale, constants)
-    if isinstance(given.budget, Pure) and constants == "paper":
-        raise ParameterError(
-            f"the paper has no ball for {given.opened.asked_for}, so there are no such constants: "
-            "write constants='tight'."
-        )
-    bill = given.bill("mean_ball")
+    if constants == "paper":
+        paper_has_ball(given.opened.asked_for, beta)
+    bill = given.bill("mean_ball", beta=beta)
     if constants == "paper" and given.dim < LEAST_DIMENSION:  # A10
-        each = given.coordinates(given.alpha / math.sqrt(given.dim), 0.3 / given.dim)
+        each = given.coordinates(given.alpha / math.sqrt(given.dim), beta / given.dim)
         return bill.settle(
             payment,
             lambda: np.array(coordinate_means(given.ask, size=given.size, coordinates=each)),
@@ -112,7 +119,7 @@ def mean_ball(
     radius = given.length(
         lambda: ball_radius(given.alpha, given.dim, given.k, scale=given.scale, constants=constants)
     )
-    coarse = given.coordinates(given.scale, 0.1 / given.dim)
+    coarse = given.coordinates(given.scale, beta / (3 * given.dim))
     return bill.settle(
         payment,
         lambda: np.array(
@@ -190,11 +197,11 @@ def mean_tournament(
     )
     given.length(lambda: numbers().xi)
     game = numbers()
-    if given.dim > _MOST_COLUMNS:
+    if given.dim > MOST_COLUMNS:
         digits = game.log_points / math.log(10)
         raise ParameterError(
             f"the data have {given.dim} columns: a tournament would have 10^{digits:.1f} points "
-            f"and 10^{2 * digits:.1f} pairs. Pass at most {_MOST_COLUMNS} columns, or use "
+            f"and 10^{2 * digits:.1f} pairs. Pass at most {MOST_COLUMNS} columns, or use "
             "mean_ball(X, pure(epsilon), ...), which takes any number."
         )
     coarse = given.coordinates(game.half_width, beta / (3 * given.dim))
@@ -241,7 +248,7 @@ class _Given(NamedTuple):
     @property
     def dim(self) -> int:
         """The number of columns."""
-        return len(self.opened.engine.columns)
+        return len(self.opened.backend.relation.names)
 
     def bill(self, function: str, **more: float) -> Bill:
         """Return what a ledger is told of a call."""

@@ -29,7 +29,9 @@ def tournament_estimator(
     """Return the private winner among the points of ``grid``, moved to a coarse centre."""
     # "Y <- (X_1..X_n), Z <- (X_n+1..X_2n)": disjoint, so each may use the full budget (P3).
     half = size // 2
-    ask_y, ask_z = ask.parts([(0, half), (half, 2 * half)])
+    ask_y, ask_z = ask.disjoint(
+        [ask.relation.between(0, half), ask.relation.between(half, 2 * half)]
+    )
 
     # "c_i <- PDPODME_{eps/d, tau, R}(Y^i)", tau the half-width of the box (A11)
     centre = coordinate_means(ask_y, size=half, coordinates=coarse)

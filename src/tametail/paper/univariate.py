@@ -26,35 +26,40 @@ def mean_estimator(
     radius: float,
     R: float,
     margin: float | None = None,
+    locating: int | None = None,
 ) -> float:
     """Return the median over blocks of noisy means, each winsorised to a private range.
 
     ``size`` is the public number of records, ``blocks`` the odd number m of blocks; ``radius`` and
-    ``margin`` are those of :func:`range_estimator`.
+    ``margin`` are those of :func:`range_estimator`. ``locating`` records find the ranges, half of
+    all in the paper, and the others are averaged.
     """
     # "Z <- (X_1..X_n), W <- (X_n+1..X_2n)"; blocks of n // m records, the rest unused (P1).
     half = size // 2
     blocks = min(blocks, max(half - (half + 1) % 2, 1))  # odd, and none is empty
-    per_block = half // blocks
-    locating, averaging = (
-        [_rows(start, half, block, per_block) for block in range(blocks)] for start in (0, half)
-    )
+    first = half if locating is None else locating
+    second = half if locating is None else size - first
+    spans = [
+        _rows(start, length // blocks, block)
+        for start, length in ((0, first), (first, second))
+        for block in range(blocks)
+    ]
 
     # All 2m parts are disjoint, so each may use the full budget (P3).
-    parts = ask.parts(locating + averaging)
+    parts = ask.disjoint([ask.relation.between(*span) for span in spans])
     means = []
     for ask_z, ask_w in zip(parts[:blocks], parts[blocks:], strict=True):
         # "I_i <- PDPRE(Z_i)"
         interval = range_estimator(ask_z, budget, radius=radius, R=R, margin=margin)
         # "Set x to be the nearest end-point of I_i; mu_i <- mean + Lap(|I_i| / (eps b))" (P2, P5)
-        means.append(_noisy_mean(ask_w, budget, interval, per_block))
+        means.append(_noisy_mean(ask_w, budget, interval, second // blocks))
     # "Median": of the noisy means (P4).
     return median(means)
 
 
-def _rows(start: int, half: int, block: int, per_block: int) -> tuple[int, int]:
-    first, stop = (min(edge * per_block, half) for edge in (block, block + 1))
-    return start + first, start + stop
+def _rows(start: int, per_block: int, block: int) -> tuple[int, int]:
+    first, stop = (start + edge * per_block for edge in (block, block + 1))
+    return first, stop
 
 
 def _noisy_mean(ask: Ask, budget: Budget, interval: Range, per_block: int) -> float:

@@ -10,10 +10,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from tametail.inequalities.moments import two_point_atom
 from tametail.paper import mean_1d
 from tametail.privacy.budget import pure
+from tametail.reproduce.checks import not_below
 from tametail.reproduce.releases import moment_releases
-from tametail.reproduce.report import Chart, Check, Line, Section, Table
+from tametail.reproduce.report import Chart, Line, Section, Table
 from tametail.reproduce.trials import (
     Cell,
     Effort,
@@ -24,7 +26,6 @@ from tametail.reproduce.trials import (
     root_mean_square,
 )
 from tametail.theory import TwoPoint, hardest_mass, lower_bound, upper_bound
-from tametail.theory.moments import two_point_atom
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -42,7 +43,7 @@ _ONE_BLOCK = 0.3
 _SIZES: dict[Effort, tuple[tuple[int, ...], int]] = {
     "tiny": ((1_000,), 2),
     "quick": ((1_000, 10_000), 20),
-    "full": ((1_000, 10_000, 100_000), 60),
+    "full": ((1_000, 10_000, 100_000), 300),
 }
 
 
@@ -81,8 +82,10 @@ class Setting:
         """Run the estimator once."""
         if self.estimator == "tametail.mean":
             return moment_releases(records, 1, k=self.k, unit=self.unit, **self.budget)[0]
-        alpha = upper_bound(self.n, k=self.k, R=1.0, epsilon=self.epsilon, beta=_ONE_BLOCK)
-        budget = pure(self.epsilon)
+        promise = upper_bound(
+            self.n, k=self.k, R=1.0, epsilon=self.epsilon, beta=_ONE_BLOCK, constants="tight"
+        )
+        alpha, budget = promise.alpha, pure(self.epsilon)
         return mean_1d(records, budget, alpha=alpha, beta=_ONE_BLOCK, k=self.k, R=1.0)
 
 
@@ -126,19 +129,9 @@ def conclude(errors: Mapping[Setting, Floats]) -> Section:
         for setting, ratio in ratios.items()
         if (setting.estimator, setting.notion, setting.unit) == _OURS
     }
-    lowest = min(ratios.values(), key=lambda ratio: ratio.value)
     highest = max(ours.values(), key=lambda ratio: ratio.value)
     checks = [
-        Check(
-            f"no estimator is below the bound (lowest ratio {lowest})",
-            all(ratio.may_be_at_least(1.0) for ratio in ratios.values()),
-        ),
-        Check(
-            f"tametail.mean is at most {FACTOR:g} times the bound on the bound's own instance, for "
-            f"k = 2, 3, 4 and epsilon = 0.1, 1, give or take two standard errors (highest ratio "
-            f"{highest})",
-            highest.value - 2 * highest.deviation <= FACTOR,
-        ),
+        not_below("no estimator on the bound's own instance", ratios.values(), [1.0] * len(ratios))
     ]
     head = [
         "estimator", "budget", "unit", "k", "epsilon", "n", "lower bound", "error over bound",
@@ -152,7 +145,9 @@ def conclude(errors: Mapping[Setting, Floats]) -> Section:
             "0: on this instance so few records carry the mean that nobody does much better. For "
             "k > 2 and epsilon = 1 it is "
             "sampling, not privacy, that limits everybody: the last column is the error that "
-            "nobody beats on normal records even without privacy.",
+            "nobody beats on normal records even without privacy. The highest ratio of "
+            f"tametail.mean in the picture is {highest}; that it be at most {FACTOR:g} is our aim, "
+            "not a claim of the theory.",
         ],
         checks,
         [Table(head, [_row(setting, ratio) for setting, ratio in ratios.items()])],

@@ -35,9 +35,7 @@ def check_pictures() -> None:
     try:
         import matplotlib  # noqa: F401
     except ImportError:
-        raise MissingExtraError(
-            "the report has pictures, which need matplotlib: write pip install 'tametail[plots]'."
-        ) from None
+        raise MissingExtraError.of("A report with pictures", "plots") from None
 
 
 def draw(chart: Chart, folder: Path) -> None:

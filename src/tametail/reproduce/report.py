@@ -1,32 +1,56 @@
-"""The report: sections of words, checks, tables and charts, as Markdown and as HTML."""
+"""The report: a table of claims, then sections of words, tables and charts; Markdown and HTML."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from html import escape
 from pathlib import Path
 
 _STYLE = """
-body { font-family: Georgia, serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem;
+body { font-family: Georgia, serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem;
        color: #222; line-height: 1.5; }
 table { border-collapse: collapse; margin: 1rem 0; font-size: 0.9rem; }
 th, td { padding: 0.2rem 0.7rem; text-align: right; border-bottom: 1px solid #ddd; }
+td:first-child { text-align: left; }
 th { border-bottom: 2px solid #888; }
 img { max-width: 100%; }
 code { font-size: 0.9em; }
 """
 
+#: Where the table of claims ends and the sections begin.
+SECTIONS = "<!-- sections -->"
+
+
+class Verdict(StrEnum):
+    """What a measurement says about a claim, from the best to the worst."""
+
+    HOLDS = "holds"
+    UNDECIDED = "undecided"
+    FAILS = "FAILS"
+
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """A statement of the theory, and whether the measurements agree with it."""
+    """A claim of the theory, what was measured, and how far off it may be.
 
-    statement: str
-    holds: bool
+    It holds if the measurement, with two standard errors on either side, is within the tolerance,
+    fails if it is outside with two standard errors, and is undecided in between.
+    """
+
+    claim: str
+    theory: str
+    measured: str
+    tolerance: str
+    verdict: Verdict
 
     def __str__(self) -> str:
-        return f"{'holds' if self.holds else 'FAILS'}: {self.statement}"
+        """Return one line."""
+        return (
+            f"{self.verdict}: {self.claim}: {self.measured} "
+            f"(theory {self.theory}; tolerance {self.tolerance})"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +113,17 @@ class Report:
         """All checks, in order."""
         return [check for section in self.sections for check in section.checks]
 
+    @property
+    def claims(self) -> Table:
+        """Every claim in a row: theory, measurement, tolerance and verdict."""
+        return Table(
+            ["claim", "theory", "measured", "tolerance", "verdict"],
+            [
+                [check.claim, check.theory, check.measured, check.tolerance, check.verdict]
+                for check in self.checks
+            ],
+        )
+
     def write(self, folder: Path) -> None:
         """Write ``report.md`` and ``report.html``; the pictures lie beside them."""
         (folder / "report.md").write_text(markdown(self), encoding="utf-8")
@@ -102,27 +137,30 @@ def markdown(report: Report) -> str:
     >>> print(markdown(Report("Paper", [], [section])))
     # Paper
     <BLANKLINE>
+    | claim | theory | measured | tolerance | verdict |
+    | :--- | ---: | ---: | ---: | ---: |
+    <BLANKLINE>
+    <!-- sections -->
+    <BLANKLINE>
     ## Slopes
     <BLANKLINE>
     Words.
     <BLANKLINE>
     | k |
-    | ---: |
+    | :--- |
     | 2 |
     <BLANKLINE>
     """
-    blocks = [f"# {report.title}", *report.preamble]
+    blocks = [f"# {report.title}", *report.preamble, _markdown_table(report.claims), SECTIONS]
     for section in report.sections:
         blocks += [f"## {section.title}", *section.words]
-        if section.checks:
-            blocks.append("\n".join(f"- {check}" for check in section.checks))
         blocks += [f"![{chart.title}]({chart.name}.png)" for chart in section.charts]
         blocks += [_markdown_table(table) for table in section.tables]
     return "\n\n".join(blocks) + "\n"
 
 
 def _markdown_table(table: Table) -> str:
-    rows = [table.head, ["---:"] * len(table.head), *table.rows]
+    rows = [table.head, [":---", *["---:"] * (len(table.head) - 1)], *table.rows]
     return "\n".join(f"| {' | '.join(map(str, row))} |" for row in rows)
 
 
@@ -137,12 +175,10 @@ def html(report: Report) -> str:
         f"<title>{escape(report.title)}</title><style>{_STYLE}</style></head><body>",
         f"<h1>{escape(report.title)}</h1>",
         *map(_paragraph, report.preamble),
+        _html_table(report.claims),
     ]
     for section in report.sections:
         parts += [f"<h2>{escape(section.title)}</h2>", *map(_paragraph, section.words)]
-        if section.checks:
-            items = "".join(f"<li>{escape(str(check))}</li>" for check in section.checks)
-            parts.append(f"<ul>{items}</ul>")
         for chart in section.charts:
             title = escape(chart.title)
             parts.append(f'<p><img src="{chart.name}.png" alt="{title}"></p>')

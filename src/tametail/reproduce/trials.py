@@ -10,11 +10,15 @@ from __future__ import annotations
 
 import math
 import os
+import signal
+import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import starmap
-from multiprocessing import get_context
+from multiprocessing import active_children, get_context
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypedDict, TypeVar
 
 import numpy as np
@@ -74,6 +78,15 @@ class Measured:
         certain = self.deviation <= 1e-9 * abs(self.value)
         return f"{self.value:.3g}" if certain else f"{self.value:.3g} ± {self.deviation:.1g}"
 
+    def fixed(self, digits: int) -> str:
+        """Return the value and its standard error with as many decimals.
+
+        >>> Measured(-0.5, 0.012).fixed(3), Measured(-0.5, 0.0).fixed(3)
+        ('-0.500 ± 0.012', '-0.500')
+        """
+        shown = f"{self.value:.{digits}f}"
+        return f"{shown} ± {self.deviation:.{digits}f}" if self.deviation else shown
+
     def __truediv__(self, divisor: float) -> Measured:
         return Measured(self.value / divisor, self.deviation / divisor)
 
@@ -93,36 +106,80 @@ def root_mean_square(errors: Floats) -> Measured:
     return Measured(value, _deviation(squares) / (2 * value) if value else 0.0)
 
 
-def mean_absolute(errors: Floats) -> Measured:
+def mean_absolute(errors: Floats, resolution: float = 1.0) -> Measured:
     """Return the mean absolute error; the rows are independent.
+
+    What was found by bisection, up to the factor ``resolution``, is no better known than that.
 
     >>> mean_absolute(np.array([[1.0, -2.0], [3.0, -2.0]])).value
     2.0
     """
     sizes = np.abs(errors).mean(axis=1)
-    return Measured(float(sizes.mean()), _deviation(sizes))
+    value = float(sizes.mean())
+    step = value * math.log(resolution) / math.sqrt(12)
+    return Measured(value, math.hypot(_deviation(sizes), step))
 
 
 def _deviation(rows: Floats) -> float:
-    return float(rows.std(ddof=1) / math.sqrt(len(rows))) if len(rows) > 1 else 0.0
+    """Return the standard error; of few rows wider, by Student's t, so that two mean the same."""
+    from scipy.special import stdtrit
+
+    if len(rows) < 2:
+        return 0.0
+    widened = stdtrit(len(rows) - 1, 0.975) / stdtrit(1e9, 0.975)
+    return float(widened * rows.std(ddof=1) / math.sqrt(len(rows)))
+
+
+def least(
+    fails: Callable[[int], bool], low: float, high: float, *, runs: int, share: float, close: float
+) -> float:
+    """Bisect, in logarithms, for the n at which a share of the runs fails, up to a factor.
+
+    At ``high`` fewer fail, at ``low`` more. A series of runs ends when too many have failed.
+
+    >>> 90 < least(lambda n: n < 100, 1, 1000, runs=5, share=0.2, close=1.1) < 110
+    True
+    """
+    while high / low > close:
+        n = round(math.sqrt(low * high))
+        low, high = (n, high) if too_many(fails, n, runs, share) else (low, n)
+    return math.sqrt(low * high)
+
+
+def too_many(fails: Callable[[int], bool], n: int, runs: int, share: float) -> bool:
+    """Say whether more than a share of the runs with n records fails."""
+    failed = 0
+    for _ in range(runs):
+        failed += fails(n)
+        if failed > share * runs:
+            return True
+    return False
 
 
 def run_cells(
     experiments: Sequence[Experiment[Any]], workers: int, advance: Callable[[float], None]
-) -> list[dict[Any, Floats]]:
-    """Run all cells of all experiments, and call ``advance`` with the part that is done."""
+) -> Iterator[dict[Any, Floats]]:
+    """Yield the errors of each experiment as soon as all of its cells have run.
+
+    ``advance`` is called with the part of all repetitions that is done.
+    """
     cells = [cell for experiment in experiments for cell in experiment.cells.values()]
     jobs = [
         (cell.draw, index, repeat)
         for index, cell in enumerate(cells)
         for repeat in range(cell.repeats)
     ]
-    rows: list[list[Sequence[float]]] = [[] for _ in cells]
-    for done, errors in enumerate(_results(jobs, workers)):
-        rows[jobs[done][1]].append(errors)
-        advance((done + 1) / len(jobs))
-    found = map(np.array, rows)
-    return [{key: next(found) for key in experiment.cells} for experiment in experiments]
+    results, done = _results(jobs, workers), 0
+    for experiment in experiments:
+        found = {}
+        for key, cell in experiment.cells.items():
+            rows = []
+            for _ in range(cell.repeats):
+                rows.append(next(results))
+                done += 1
+                advance(done / len(jobs))
+            found[key] = np.array(rows)
+        yield found
 
 
 def _results(jobs: Sequence[tuple[Draw, int, int]], workers: int) -> Iterator[Sequence[float]]:
@@ -131,9 +188,33 @@ def _results(jobs: Sequence[tuple[Draw, int, int]], workers: int) -> Iterator[Se
         return
     # Threads of BLAS would compete with the other process.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    others = set(active_children())
     # A fresh interpreter: a fork would copy the thread that draws the progress bar.
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(_once, *zip(*jobs, strict=True))
+    pool = ProcessPoolExecutor(workers, mp_context=get_context("spawn"))
+    try:
+        with _interrupts_are_left_to_this_process():
+            waiting = deque(pool.submit(_once, *job) for job in jobs)
+        while waiting:
+            yield waiting.popleft().result()
+        pool.shutdown()
+    except BaseException:  # interrupted, or nobody listens any more
+        pool.shutdown(wait=False, cancel_futures=True)
+        for child in set(active_children()) - others:
+            child.terminate()
+        raise
+
+
+@contextmanager
+def _interrupts_are_left_to_this_process() -> Iterator[None]:
+    """Start processes that ignore Ctrl-C, which a terminal sends to all: this one ends them."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _once(draw: Draw, cell: int, repeat: int) -> Sequence[float]:

@@ -1,14 +1,15 @@
 """The theorems as functions: what the paper's algorithms reach, and what none can beat.
 
-Upper bounds are in ``univariate``, ``multivariate`` and ``rates``, lower bounds in
-``lower_bounds``, the laws that prove them in ``hard_instances``, and ordinary laws for simulations
-in ``laws``. Nothing here reads data or spends budget.
+Upper bounds are in ``means``, ``multivariate`` and ``promises``, lower bounds in
+``packing`` and ``inequalities.lower_bounds``, the laws that prove them in ``hard_instances``, and
+ordinary laws for simulations in ``laws``. Nothing here reads data or spends budget.
 """
 
+from tametail.inequalities.lower_bounds import hardest_mass, lower_bound
 from tametail.theory.codes import binary_code
 from tametail.theory.hard_instances import OneHot, Packing, PointMass, TwoPoint, hard_instance
 from tametail.theory.laws import Law, law
-from tametail.theory.lower_bounds import hardest_mass, lower_bound
+from tametail.theory.means import mean_sample_size
 from tametail.theory.moments import (
     bias_constant,
     discarding_bias,
@@ -28,20 +29,19 @@ from tametail.theory.packing import (
     location_lower_bound,
     packing_lower_bound,
 )
+from tametail.theory.promises import Promise, upper_bound
 from tametail.theory.rates import (
     approximate_rate,
     local_rate,
     optimal_clip,
     person_rate,
     person_sample_size,
-    upper_bound,
     winsorised_rmse,
 )
 from tametail.theory.univariate import (
     bucket_count,
     bucket_radius,
     clip_radius,
-    mean_sample_size,
     median_of_means_blocks,
     range_sample_size,
 )
@@ -51,6 +51,7 @@ __all__ = [
     "OneHot",
     "Packing",
     "PointMass",
+    "Promise",
     "Tournament",
     "TwoPoint",
     "accuracy_lower_bound",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tametail.errors import ParameterError
-from tametail.theory._checks import whole
+from tametail.inequalities.checks import whole
 
 # SHA-256 gives a candidate its bits, and all 2^(256/16) words fit in memory for the check.
 _LARGEST_LENGTH = 256

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from tametail._shown import shown
 from tametail.errors import ParameterError
-from tametail.theory._checks import moment_order, positive, probability
+from tametail.inequalities.checks import moment_order, positive, probability
+from tametail.inequalities.lower_bounds import hardest_mass
+from tametail.inequalities.moments import one_hot_atom, two_point_atom, two_point_moment
 from tametail.theory.codes import binary_code
-from tametail.theory.lower_bounds import hardest_mass
-from tametail.theory.moments import one_hot_atom, two_point_atom, two_point_moment
 
 if TYPE_CHECKING:
     from numpy.random import Generator

@@ -11,13 +11,9 @@ from numpy.typing import NDArray
 
 from tametail._shown import shown
 from tametail.errors import ParameterError
-from tametail.theory._checks import moment_order, positive
-from tametail.theory.moments import (
-    lognormal_moment,
-    normal_moment,
-    pareto_moment,
-    student_moment,
-)
+from tametail.inequalities.checks import moment_order, positive
+from tametail.inequalities.moments import normal_moment
+from tametail.theory.moments import lognormal_moment, pareto_moment, student_moment
 
 if TYPE_CHECKING:
     from numpy.random import Generator

@@ -11,7 +11,9 @@ import math
 from bisect import bisect_left
 from dataclasses import dataclass
 
+from tametail._shown import shown
 from tametail.errors import ParameterError
+from tametail.inequalities.checks import moment_order, positive, probability, whole
 from tametail.privacy.budget import (
     Approx,
     Budget,
@@ -20,19 +22,16 @@ from tametail.privacy.budget import (
     parse_budget,
 )
 from tametail.privacy.choices import coordinate_costs
-from tametail.theory._checks import (
-    Constants,
-    known_constants,
-    moment_order,
-    positive,
-    probability,
-    whole,
-)
+from tametail.theory._constants import Constants, known_constants
+from tametail.theory.means import mean_records
 from tametail.theory.moments import radius_for_bias
-from tametail.theory.univariate import mean_records
 
-#: Below this dimension the paper's chi-square step fails, and it goes coordinate by coordinate.
+#: Below this dimension the paper's chi-square lemma fails, and it goes coordinate by coordinate.
 LEAST_DIMENSION = 21
+#: The paper's ball is within alpha with probability 0.7.
+BALL_FAILURE = 0.3
+#: Beyond three columns a tournament has too many pairs of points.
+MOST_COLUMNS = 3
 
 
 def ball_radius(
@@ -50,7 +49,7 @@ def ball_radius(
     positive(alpha=alpha, scale=scale)
     whole(d=d)
     moment_order(k, at_least=2)
-    known_constants(constants)
+    known_constants(constants, k)
     target = min(alpha / scale, 1.0)
     if constants == "paper":
         factor = 4 / target ** (1 / (k - 1))
@@ -69,29 +68,31 @@ def ball_sample_size(
     epsilon: float | None = None,
     delta: float | None = None,
     rho: float | None = None,
+    beta: float = BALL_FAILURE,
     constants: Constants = "tight",
 ) -> int:
-    """Return the records with which ``||estimate - mu|| <= alpha`` has probability 0.7.
+    """Return the records with which ``||estimate - mu|| <= alpha`` has probability 1 - beta.
 
-    Theorems ``high-d-cdp`` and ``high-d-adp``: twice the larger of what the estimate and the coarse
-    step ask for. The coarse step has d one-dimensional means within 1 of mu_j (never within alpha,
-    as the radius does not need it), at rho/d and failure 0.1/d each. In the estimate at least 3/4
-    of the records are kept up to 0.05, so the error is at most
+    Theorems ``high-d-cdp`` and ``high-d-adp``, which have beta = 0.3: twice the larger of what the
+    estimate and the coarse step ask for. The coarse step has d one-dimensional means within 1 of
+    mu_j (never within alpha, as the radius does not need it), at rho/d and failure beta/(3d) each.
+    In the estimate at least 3/4 of the records are kept up to beta/6, so the error is at most
     ``4/3 (bias + sampling) + noise`` with a bias of alpha/3 (:func:`ball_radius`); the noise has
     ``sigma = 8r/(3n sqrt(2 rho))`` in each of d coordinates.
 
-    * Tight: ``16 d/(9 n s^2) <= 0.1`` for the sampling error s/(4/3), by Chebyshev, and
-      ``sigma sqrt(Q) <= 5 alpha/9 - s``, Q the 0.95 quantile of chi-square with d degrees of
-      freedom; s is the best one. It holds for every d.
-    * Paper: ``720 d/alpha^2`` (sampling alpha/6 up to 0.05) and ``8 r sqrt(1.5 d/(2 rho))/alpha``
-      (noise alpha/3 up to 0.1: 1.5 d is above the 0.9 quantile for d >= 21). With fewer columns the
-      paper estimates each on its own, within ``alpha/sqrt(d)`` and up to 0.3/d.
+    * Tight: ``16 d/(9 n s^2) <= beta/3`` for the sampling error s/(4/3), by Chebyshev, and
+      ``sigma sqrt(Q) <= 5 alpha/9 - s``, Q the ``1 - beta/6`` quantile of chi-square with d degrees
+      of freedom; s is the best one. It holds for every d.
+    * Paper, beta = 0.3 only: ``720 d/alpha^2`` (sampling alpha/6 up to 0.05) and
+      ``8 r sqrt(1.5 d/(2 rho))/alpha`` (noise alpha/3 up to 0.1: 1.5 d is above the 0.9 quantile
+      for d >= 15, and the lemma's event, which has two sides, that likely for d >= 21). With fewer
+      than 21 columns the paper estimates each on its own, within ``alpha/sqrt(d)``, up to 0.3/d.
 
     For (epsilon, delta) the noise is that of a lone Gaussian, which takes the place of
     ``1/sqrt(2 rho)``, and a coarse call costs what ``privacy.choices.coordinate_costs`` says. For
     epsilon alone, which the paper leaves to the tournament, the noise has a density proportional to
-    ``exp(-3n eps |z|/(8r))``: the length is gamma of order d, and its 0.95 quantile takes the place
-    of ``sqrt(Q)``, of the order of d instead of ``sqrt(d)``.
+    ``exp(-3n eps |z|/(8r))``: the length is gamma of order d, and its quantile takes the place of
+    ``sqrt(Q)``, of the order of d instead of ``sqrt(d)``.
 
     >>> ball_sample_size(0.5, k=2, R=100, d=10, rho=0.5)
     11544
@@ -100,15 +101,39 @@ def ball_sample_size(
     """
     budget = parse_budget(epsilon=epsilon, delta=delta, rho=rho)
     positive(scale=scale)
-    return max(ball_records(alpha / scale, k, R / scale, d, budget=budget, constants=constants))
+    return max(
+        ball_records(alpha / scale, k, R / scale, d, budget=budget, beta=beta, constants=constants)
+    )
+
+
+def paper_has_ball(budget: Budget, beta: float) -> None:
+    """Refuse what the paper's ball is not for."""
+    if isinstance(budget, Pure):
+        raise ParameterError(
+            f"the paper has no ball for {budget}, so there are no such constants: write "
+            "constants='tight'."
+        )
+    if beta != BALL_FAILURE:
+        raise ParameterError(
+            f"the paper's ball has beta={BALL_FAILURE} and not beta={shown(beta)}: write "
+            "constants='tight'."
+        )
 
 
 def ball_records(
-    alpha: float, k: float, R: float, d: int, *, budget: Budget, constants: Constants
+    alpha: float,
+    k: float,
+    R: float,
+    d: int,
+    *,
+    budget: Budget,
+    beta: float = BALL_FAILURE,
+    constants: Constants,
 ) -> tuple[int, int]:
     """Return the records for the estimate, falling in alpha, and those for the coarse step."""
-    if isinstance(budget, Pure) and constants == "paper":
-        raise ParameterError("The paper has no ball for epsilon alone: write constants='tight'.")
+    probability(beta=beta)
+    if constants == "paper":
+        paper_has_ball(budget, beta)
     coarse, target = coordinate_costs(budget, d)[0], min(alpha, 1.0)
     if constants == "paper" and d < LEAST_DIMENSION:
         each = target / math.sqrt(d)
@@ -118,44 +143,46 @@ def ball_records(
     if constants == "paper":
         rows = max(720 * d / target**2, 8 * unit * math.sqrt(1.5 * d))
     else:
-        rows = max(_ball_rows(d / target**2, unit * _noise_length(budget, d)), _rows_kept(k))
-    centre = mean_records(1.0, 0.1 / d, k, R, budget=coarse, constants=constants)
+        # A third of beta is for the coarse step, one for sampling, a sixth for noise and rows.
+        length, kept = _noise_length(budget, d, beta / 6), _rows_kept(k, beta / 6)
+        rows = max(_ball_rows(3 * d / (beta * target**2), unit * length), kept)
+    centre = mean_records(1.0, beta / (3 * d), k, R, budget=coarse, constants=constants)
     return 2 * math.ceil(rows), 2 * max(centre)
 
 
-def _noise_length(budget: Budget, d: int) -> float:
-    """Return the 0.95 quantile of the length of the noise: the root of chi-square's, or gamma's."""
-    from scipy.special import chdtri, gammaincinv
+def _noise_length(budget: Budget, d: int, failure: float) -> float:
+    """Return a quantile of the length of the noise: the root of chi-square's, or gamma's."""
+    from scipy.special import chdtri, gammainccinv
 
     if isinstance(budget, Pure):
-        return float(gammaincinv(d, 0.95))
-    return math.sqrt(chdtri(d, 0.05))
+        return float(gammainccinv(d, failure))
+    return math.sqrt(chdtri(d, failure))
 
 
 def _ball_rows(sampling: float, noise: float) -> float:
-    """Return the least n with ``16 sampling/(9 n s^2) <= 0.1`` and ``8 noise/(3n) <= 5/9 - s``.
+    """Return the least n with ``16 sampling/(9 n s^2) <= 1`` and ``8 noise/(3n) <= 5/9 - s``.
 
     The first falls in s and the second rises, so the best s is where both are equal.
     """
     low, high = 0.0, 5 / 9
     for _ in range(60):
         part = (low + high) / 2
-        if 160 * sampling / (9 * part**2) > 8 * noise / (3 * (5 / 9 - part)):
+        if 16 * sampling / (9 * part**2) > 8 * noise / (3 * (5 / 9 - part)):
             low = part
         else:
             high = part
-    return 160 * sampling / (9 * high**2)
+    return 16 * sampling / (9 * high**2)
 
 
-def _rows_kept(k: float) -> float:
-    """Return the n at which 3/4 of the rows are in the ball, up to 0.05.
+def _rows_kept(k: float, failure: float) -> float:
+    """Return the n at which 3/4 of the rows are in the ball, up to this probability.
 
     By Markov a row is outside with ``q = (sqrt(d)/T)^k``, largest at alpha = 1; by Chernoff more
     than n/4 are with probability ``e^(-n KL(1/4, q))`` at most.
     """
     outside = max(3 ** (1 / (k - 1)), 2.0) ** -k
     divergence = math.log(0.25 / outside) / 4 + 0.75 * math.log(0.75 / (1 - outside))
-    return math.log(20) / divergence
+    return math.log(1 / failure) / divergence
 
 
 def gaussian_strength(budget: Budget) -> float:
@@ -238,7 +265,7 @@ def tournament(
     probability(beta=beta)
     whole(d=d)
     moment_order(k, at_least=2)
-    known_constants(constants)
+    known_constants(constants, k)
     root = math.sqrt(d)
     if constants == "paper":
         fine, half_width, accuracy, tie, margin = alpha / 21, alpha / 21, 1.0, 20.0, 3.0

@@ -7,9 +7,9 @@ import math
 import numpy as np
 
 from tametail.errors import ParameterError
+from tametail.inequalities.binomials import Floats, expect_binomial
+from tametail.inequalities.checks import as_replace_one, positive, whole
 from tametail.privacy.budget import Pure
-from tametail.theory._checks import as_replace_one, positive, whole
-from tametail.theory.lower_bounds import Floats, _expect_binomial
 
 #: Masses of the far records, times n epsilon, and octaves from one place to the next, that are
 #: tried; each gives a valid bound. The far records are less than half of all.
@@ -82,5 +82,5 @@ def _bound(
         reached: Floats = np.exp(np.minimum(step_cost * differing, 700.0)) / count
         return np.maximum(1 - reached, 0.0)
 
-    far = _expect_binomial(missed, n, p, math.log(count) / step_cost)
+    far = expect_binomial(missed, n, p, math.log(count) / step_cost)
     return radius * math.sqrt(far) / oracle

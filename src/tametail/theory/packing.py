@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections.abc import Callable
 
 import numpy as np
 
-from tametail.errors import ParameterError
-from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, parse_budget
-from tametail.theory._checks import as_replace_one, moment_order, positive, probability, whole
-from tametail.theory.moments import two_point_atom
+from tametail.inequalities.binomials import Floats, expect_binomial
+from tametail.inequalities.checks import as_replace_one, moment_order, positive, probability, whole
+from tametail.inequalities.confusion import mistakes
+from tametail.inequalities.moments import two_point_atom
+from tametail.privacy.budget import Approx, Pure, Zcdp, parse_budget
+
+#: Masses that are tried, over the best one without fluctuations; each gives a valid bound.
+_MASSES = np.geomspace(0.5, 2.0, 9)
 
 
 def location_lower_bound(
@@ -77,6 +82,7 @@ def accuracy_lower_bound(
     *,
     k: float,
     epsilon: float | None = None,
+    delta: float | None = None,
     rho: float | None = None,
     unit: str = "replace-one",
     scale: float = 1.0,
@@ -85,25 +91,25 @@ def accuracy_lower_bound(
 
     For a mean within ``scale`` of 0 and a k-th central moment of at most ``scale^k``. Take D+ and
     D- with means +-alpha: mass p on +-tau with moment exactly 1, ``p tau = alpha``. An estimate
-    with an error under alpha tells them apart, with probability ``1 - beta`` for either.
-
-    * Pure: by ``shift_cost``, ``n p c >= ln((1 - beta)/beta)``: of the order ``ln(1/beta)/(eps
-      alpha^(k/(k-1)))``, as Theorem ``one-d-pdp`` has it.
-    * zCDP: the divergence of the two outputs is at most ``rho E H^2``, H ~ Bin(n, p), as it is
-      jointly convex, that is ``rho (n p (1-p) + n^2 p^2)``, and at least ``kl(1 - beta, beta) =
-      (1 - 2 beta) ln((1 - beta)/beta)``.
+    with an error under alpha tells them apart, with probability ``1 - beta`` for either. Given
+    which records are not 0, the two data sets differ in H ~ Bin(n, p) records, so beta is at least
+    the average of ``inequalities.confusion.mistakes`` over H: the least such n is returned. It is
+    of the order ``ln(1/beta)/(eps alpha^(k/(k-1)))``, as Theorem ``one-d-pdp`` has it; a delta
+    caps the logarithm at about ``ln(1/delta)``. docs/mathematics/bounds.md has the proof.
 
     >>> accuracy_lower_bound(0.1, 0.05, k=2, epsilon=1.0)
-    283
+    575
+    >>> accuracy_lower_bound(0.1, 0.05, k=2, epsilon=1.0, delta=0.01)
+    551
     >>> accuracy_lower_bound(0.1, 0.05, k=2, rho=0.5)
-    188
+    380
     """
     from scipy.optimize import brentq
 
     positive(alpha=alpha, scale=scale)
     probability(beta=beta)
     moment_order(k)
-    budget = as_replace_one(parse_budget(epsilon=epsilon, rho=rho), unit)
+    budget = as_replace_one(parse_budget(epsilon=epsilon, delta=delta, rho=rho), unit)
     target = alpha / scale
     if target >= 1 or beta >= 0.5:
         return 0
@@ -114,17 +120,20 @@ def accuracy_lower_bound(
 
     # p tau rises from 0 to 1 at p = 1/2; a little more than p is on the safe side.
     p = math.exp(float(brentq(excess, -700.0, math.log(0.5)))) * (1 + 1e-9)
-    return math.ceil(_two_point_records(p, beta, budget))
+
+    def possible(n: int) -> bool:
+        wrong = expect_binomial(lambda differing: mistakes(budget, differing), n, p, math.inf)
+        return wrong <= beta
+
+    return _least(possible)
 
 
-def _two_point_records(p: float, beta: float, budget: Budget) -> float:
-    odds = math.log1p(-beta) - math.log(beta)
-    if isinstance(budget, Pure):
-        return odds / (p * shift_cost(budget.epsilon, beta))
-    if not isinstance(budget, Zcdp):
-        raise ParameterError("This bound is for epsilon=... alone or rho=....")
-    needed = (1 - 2 * beta) * odds / budget.rho
-    return (math.sqrt((1 - p) ** 2 + 4 * needed) - (1 - p)) / (2 * p)
+def _least(possible: Callable[[int], bool]) -> int:
+    """Return the least n >= 1 that is possible, if all larger ones are."""
+    most = 1
+    while not possible(most):
+        most *= 2
+    return bisect_left(range(most // 2 + 1, most), True, key=possible) + most // 2 + 1
 
 
 def packing_lower_bound(
@@ -139,54 +148,38 @@ def packing_lower_bound(
 ) -> int:
     """Return the least n at which pure DP can be within alpha in d dimensions.
 
-    ``n >= ((1 - 1/k) d + ln(1 - beta)) / (p c)`` while ``p = e (2 alpha)^(k/(k-1)) <= 1``, where c
-    is the smaller of ``e^eps - 1`` and ``eps/(1 - beta)``; otherwise 0, as it says nothing.
-    Theorem ``high-d-lb``, for every k >= 2 and with constants. Proof. For c in the ball of radius
-    ``p^(1-1/k)`` let X be c/p with probability p and 0 otherwise: mean c, and k-th moments at most
-    1. The ball holds ``(p^(1-1/k)/(2 alpha))^d = e^((1-1/k) d)`` points at mutual distance 2 alpha.
-    The data for c differ from all zeros in H ~ Bin(n, p) records, so the output on zeros is within
-    alpha of c with probability at least ``(1 - beta) e^(-n p c)`` (``shift_cost``); these disjoint
-    events add up to at most 1.
+    Theorem ``high-d-lb``, for every k >= 2 and with constants. For c in the ball of radius
+    ``s = p^(1-1/k)`` let X be c/p with probability p and 0 otherwise: mean c, and k-th moments at
+    most 1. If c is drawn uniformly, the output is within alpha of it with probability at most
+    ``E min(1, e^(eps H) (alpha/s)^d)``, H ~ Bin(n, p), which must reach ``1 - beta``: of the order
+    ``n >= (1 - 1/k) d/(e eps alpha^(k/(k-1)))``. No packing is needed, as the paper has it, so no
+    factor of 2 is lost in alpha. docs/mathematics/bounds.md has the proof.
 
     >>> packing_lower_bound(32, 0.05, k=2, epsilon=1.0, beta=0.1)
-    527
+    3090
     """
     whole(d=d)
     positive(alpha=alpha, scale=scale)
     probability(beta=beta)
     moment_order(k, at_least=2)
-    mass = float(math.e * (2 * alpha / scale) ** (k / (k - 1)))
-    nats = (1 - 1 / k) * d + math.log1p(-beta)
-    if mass > 1 or nats <= 0:
-        return 0
+    target = alpha / scale
     strength = as_replace_one(Pure(epsilon), unit).strength
-    return math.ceil(nats / (mass * shift_cost(strength, beta)))
+    if target >= 1:
+        return 0
+    best = math.e * target ** (k / (k - 1))
+    masses = {min(float(factor * best), 1.0) for factor in _MASSES}
+    return max(_found_records(p, d, target, k, strength, beta) for p in masses)
 
 
-def packing_rmse(n: int, k: float, epsilon: float, d: int) -> float:
-    """Return the largest ``sqrt(beta) alpha`` at which n is below :func:`packing_lower_bound`.
+def _found_records(p: float, d: int, alpha: float, k: float, epsilon: float, beta: float) -> int:
+    """Return the least n with ``E min(1, e^(eps H) (alpha/p^(1-1/k))^d) >= 1 - beta``."""
+    log_guess = d * (math.log(alpha) - (1 - 1 / k) * math.log(p))
+    if log_guess >= math.log1p(-beta):
+        return 0
+    if p == 1.0:  # every record differs
+        return math.ceil((math.log1p(-beta) - log_guess) / epsilon)
 
-    An error of less than that in root mean square would be below alpha with probability 1 - beta.
-    """
-    best = 0.0
-    for beta in np.linspace(0.01, 0.99, 99).tolist():
-        nats = max((1 - 1 / k) * d + math.log1p(-beta), 0.0)
-        mass = min(nats / (n * shift_cost(epsilon, beta)), 1.0)
-        best = max(best, math.sqrt(beta) * (mass / math.e) ** (1 - 1 / k) / 2)
-    return best
+    def found(differing: Floats) -> Floats:
+        return np.exp(np.minimum(epsilon * differing + log_guess, 0.0))
 
-
-def shift_cost(epsilon: float, beta: float) -> float:
-    """Return ``min(e^eps - 1, eps/(1 - beta))``: what a changed record of n p is worth in nats.
-
-    Let data D differ from D0 in H ~ Bin(n, p) records, and let an event A have a probability of at
-    least 1 - beta on average over D. Then ``P0(A) >= (1 - beta) e^(-n p c)`` for both c. Proof. For
-    each D, ``P0(A) >= e^(-eps H) P_D(A)``. Hence ``1 - beta <= P0(A) E e^(eps H)``, where
-    ``E e^(eps H) <= e^(n p (e^eps - 1))``. Or, with ``m = E P_D(A)``, average: ``P0(A) >= m E'
-    e^(-eps H)`` under the law that weighs D by ``P_D(A)/m``, by Jensen at least ``m e^(-eps E'
-    H)``, and ``E' H <= n p/m``; this rises in m.
-
-    >>> round(shift_cost(1.0, 0.1), 3), round(shift_cost(0.1, 0.1), 3)
-    (1.111, 0.105)
-    """
-    return min(math.expm1(min(epsilon, 700.0)), epsilon / (1 - beta))
+    return _least(lambda n: expect_binomial(found, n, p, math.inf) >= 1 - beta)

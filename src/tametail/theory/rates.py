@@ -1,81 +1,12 @@
-"""What the theorems promise at n records, and the rates to compare them with."""
+"""Rates to compare errors with, and the best fixed clip."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
-from tametail.privacy.budget import Budget, Pure, Zcdp, parse_budget
-from tametail.theory._checks import Constants, moment_order, positive, probability, whole
+from tametail.inequalities.checks import moment_order, positive, whole
+from tametail.privacy.budget import Budget, Zcdp, parse_budget
 from tametail.theory.moments import bias_constant, truncation_bias
-from tametail.theory.multivariate import ball_records, tournament_records
-from tametail.theory.univariate import mean_records
-
-# Bracket for ln(alpha): far beyond any accuracy that doubles can express.
-_BRACKET = (-40.0, 40.0)
-_TOLERANCE = 1e-11
-
-
-def upper_bound(
-    n: int,
-    *,
-    k: float,
-    R: float,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    rho: float | None = None,
-    scale: float = 1.0,
-    d: int = 1,
-    beta: float = 0.05,
-    constants: Constants = "tight",
-) -> float:
-    """Return the alpha that the paper's algorithms guarantee with n records.
-
-    The inverse of the theorems' sample sizes. In one dimension ``one-d-pdp`` and
-    ``one-d-adp-cdp``, with probability 1 - beta; beyond it ``high-d-cdp`` and ``high-d-adp`` (the
-    ball, probability 0.7 whatever beta is) or, for pure DP, ``high-d-pdp`` (the tournament,
-    probability 1 - beta). Infinite if n is too small for any guarantee.
-
-    Up to constants, with ``L = log(1/beta)``, in one dimension and pure DP, the largest of
-    ``sqrt(L/n)`` and ``(L/(n eps))^((k-1)/k)``, once ``n >= L log(R)/eps``.
-
-    >>> round(upper_bound(36_498, k=2, R=1000, epsilon=1.0), 4)
-    0.1
-    >>> upper_bound(100, k=2, R=1000, epsilon=1.0)
-    inf
-    """
-    whole(n=n, d=d)
-    positive(scale=scale)
-    probability(beta=beta)
-    budget = parse_budget(epsilon=epsilon, delta=delta, rho=rho)
-    bound = R / scale
-
-    def records(alpha: float) -> tuple[int, int]:
-        if d == 1:
-            return mean_records(alpha, beta, k, bound, budget=budget, constants=constants)
-        if isinstance(budget, Pure):
-            return tournament_records(alpha, beta, k, bound, d, budget=budget, constants=constants)
-        return ball_records(alpha, k, bound, d, budget=budget, constants=constants)
-
-    alpha = _least_accuracy(lambda value: records(value)[0], n)
-    # The records for locating the mean do not fall with alpha, so no larger alpha would help.
-    if alpha == math.inf or records(alpha)[1] > n:
-        return math.inf
-    return scale * alpha
-
-
-def _least_accuracy(records: Callable[[float], int], n: int) -> float:
-    """Return the least alpha with ``records(alpha) <= n``, for a falling step function."""
-    from scipy.optimize import brentq
-
-    def excess(log_alpha: float) -> float:
-        return math.log(records(math.exp(log_alpha))) - math.log(n + 0.5)
-
-    if excess(_BRACKET[1]) > 0:
-        return math.inf
-    root = float(brentq(excess, *_BRACKET, xtol=_TOLERANCE))
-    # At a step the root is known up to the tolerance; two of them lead to the safe side.
-    return math.exp(root + 2 * _TOLERANCE)
 
 
 def _noise_factor(budget: Budget) -> float:

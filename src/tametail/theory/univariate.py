@@ -1,39 +1,24 @@
-"""The one-dimensional theorems with every constant written out.
+"""The range step and the median of means of one column, with every constant written out.
 
-Lengths are in units of ``scale``. ``constants="paper"`` follows the paper's proofs: a block of b
-records succeeds with probability 0.7, as the range step, the sampling error and the noise fail with
-probability at most 0.1 each, and each of bias, sampling and noise is at most alpha/3. ``"tight"``
-has the corrected ones: a block succeeds with probability 0.8, as the range step fails with 0.05 and
-sampling and noise, bounded together by 2 alpha/3, with 0.15. The median of m blocks succeeds with
-probability ``1 - beta``.
+Lengths are in units of ``scale``. ``constants="paper"`` follows the paper's proofs, which are for
+``k >= 2``; ``"tight"`` has the corrected ones. ``theory.means`` puts the steps together.
 """
 
 from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from typing import Literal
 
 from tametail._shown import shown
 from tametail.errors import ParameterError
+from tametail.inequalities.checks import positive, probability
 from tametail.inequalities.concentration import count_bound
-from tametail.inequalities.quantiles import continuous_quantile
 from tametail.privacy.budget import Approx, Budget, Noise, Zcdp, parse_budget
-from tametail.theory._checks import (
-    Constants,
-    known_constants,
-    moment_order,
-    positive,
-    probability,
-)
+from tametail.theory._constants import Constants, known_constants
 from tametail.theory.moments import radius_for_bias
 
-# Failure probability of the range step: so much for the sample, and as much for the mechanism.
-_HALF_FAILURE: dict[Constants, float] = {"paper": 0.05, "tight": 0.025}
-# Failure probability of a block: the fewest records in all are needed near 0.2.
-BLOCK_FAILURE: dict[Constants, float] = {"paper": 0.3, "tight": 0.2}
-# Failure probability of sampling and noise together, and the part of alpha that they may have.
-_ESTIMATE_FAILURE, _ESTIMATE_PART = 0.15, 2 / 3
+# Failure probability of the range step: half for the sample, half for the mechanism.
+RANGE_FAILURE: dict[Constants, float] = {"paper": 0.1, "tight": 0.05}
 _LARGEST = 2**62
 
 
@@ -49,8 +34,7 @@ def clip_radius(
     (100.0, 7.5)
     """
     positive(alpha=alpha, scale=scale)
-    moment_order(k)
-    known_constants(constants)
+    known_constants(constants, k)
     if constants == "paper":
         return float(scale * 10 / min(alpha / scale, 1.0) ** (1 / (k - 1)))
     return scale * radius_for_bias(alpha / scale / 3, k)
@@ -70,8 +54,7 @@ def bucket_radius(
     if constants == "paper":
         return clip_radius(alpha, k, scale=scale, constants=constants)
     positive(alpha=alpha, scale=scale)
-    moment_order(k)
-    known_constants(constants)
+    known_constants(constants, k)
     return float(scale * 16 ** (1 / k))
 
 
@@ -151,14 +134,28 @@ def range_sample_size(
     """
     budget = parse_budget(epsilon=epsilon, delta=delta, rho=rho)
     radius = bucket_radius(alpha, k, scale=scale, constants=constants) / scale
-    return _range_records(
-        alpha / scale, k, R / scale, radius=radius, budget=budget, constants=constants
+    return range_records(
+        alpha / scale,
+        k,
+        R / scale,
+        radius=radius,
+        budget=budget,
+        constants=constants,
+        failure=RANGE_FAILURE[constants],
     )
 
 
-def _range_records(
-    alpha: float, k: float, R: float, *, radius: float, budget: Budget, constants: Constants
+def range_records(
+    alpha: float,
+    k: float,
+    R: float,
+    *,
+    radius: float,
+    budget: Budget,
+    constants: Constants,
+    failure: float,
 ) -> int:
+    """Return the records with which the range step fails with probability ``failure`` at most."""
     unbounded = math.isinf(R) and R > 0
     if unbounded and not isinstance(budget, Approx):
         raise ParameterError("R=inf needs delta=...: pure DP and zCDP must know a finite R.")
@@ -166,21 +163,24 @@ def _range_records(
     buckets = 3 if unbounded else bucket_count(R, radius)
     if buckets == 1:
         return 0
-    outside = radius**-k
+    outside, half = radius**-k, failure / 2
 
     def works(records: int) -> bool:
         if constants == "paper":
-            enough = records >= 18 * math.log(2 / _HALF_FAILURE["paper"]) / min(alpha, 1 / 16)
-            return enough and _histogram_error(records, buckets, budget) <= records / 16
-        return _finds_mean(records, outside, buckets, budget)
+            enough = records >= 18 * math.log(2 / half) / min(alpha, 1 / 16)
+            return enough and _histogram_error(records, buckets, budget, half) <= records / 16
+        return _finds_mean(records, outside, buckets, budget, half)
 
     return bisect_left(range(1, _LARGEST), True, key=works) + 1
 
 
-def _finds_mean(records: int, outside: float, buckets: int, budget: Budget) -> bool:
-    """Say whether the mechanism picks a bucket near the mean, with the tight constants."""
-    level = math.log(1 / _HALF_FAILURE["tight"])
-    far = count_bound(outside * records, _HALF_FAILURE["tight"])
+def _finds_mean(records: int, outside: float, buckets: int, budget: Budget, failure: float) -> bool:
+    """Say whether the mechanism picks a bucket near the mean, with the tight constants.
+
+    ``failure`` is the probability for which the sample may be to blame, and as much the mechanism.
+    """
+    level = math.log(1 / failure)
+    far = count_bound(outside * records, failure)
     best = (records - far) / 2
     if best <= far:
         return False
@@ -196,9 +196,8 @@ def _finds_mean(records: int, outside: float, buckets: int, budget: Budget) -> b
     return bad <= math.log(2) + epsilon * best / 2 - level
 
 
-def _histogram_error(records: int, buckets: int, budget: Budget) -> float:
-    """Return the largest error of a noisy count, up to probability 0.05 (Lemma priv-hist)."""
-    failure = _HALF_FAILURE["paper"]
+def _histogram_error(records: int, buckets: int, budget: Budget, failure: float) -> float:
+    """Return the largest error of a noisy count, up to this probability (Lemma priv-hist)."""
     if isinstance(budget, Zcdp):
         return math.sqrt(2 * (math.log(buckets) + math.log(2 / failure)) / budget.rho)
     if isinstance(budget, Approx):
@@ -226,7 +225,6 @@ def median_of_means_blocks(
     739
     """
     probability(beta=beta, failure=failure)
-    known_constants(constants)
     if constants == "paper":
         return math.ceil(200 * (math.log(2) - math.log(beta))) | 1
     if failure >= 0.5:
@@ -243,73 +241,3 @@ def median_of_means_blocks(
     # The tail at m = 2 half + 1 is at most (4 failure (1 - failure))^half: a public ceiling.
     ceiling = math.ceil(math.log(beta) / math.log(4 * failure * (1 - failure))) + 1
     return 2 * bisect_left(range(ceiling), True, key=works) + 1
-
-
-def block_records(
-    alpha: float, k: float, R: float, *, budget: Budget, constants: Constants
-) -> float:
-    """Return the b at which the noisy mean of a block is within alpha, given its range.
-
-    The noise is ``Lap(w/(eps b))`` or ``N(0, (w/b)^2/(2 rho))``, w the width of the range, and the
-    records have a variance of at most V: 1 for ``k >= 2``; below it they are clipped within
-    ``D = w - T`` of mu, so ``V <= D^(2-k)``.
-
-    Paper: the noise is at most alpha/3 up to 0.1, and so is the sampling error, by Chebyshev
-    (Lemma ``one-d-emp-mean-close``): ``b >= 90 V/alpha^2``. Tight: Chebyshev for both together,
-    ``V/b + s (w/(strength b))^2 <= 0.15 (2 alpha/3)^2`` with s = 2 for Laplace and 1 for Gaussian
-    noise.
-    """
-    margin = clip_radius(alpha, k, constants=constants)
-    width = 2 * range_side(R, bucket_radius(alpha, k, constants=constants), margin)
-    variance = float((width - margin) ** max(2 - k, 0.0))
-    kind: Literal["laplace", "gaussian"] = "gaussian" if isinstance(budget, Zcdp) else "laplace"
-    noise = Noise(kind, width / budget.strength)
-    if constants == "paper":
-        return max(90 / alpha**2 * variance, 3 * continuous_quantile(noise, 0.1) / alpha)
-    allowed = _ESTIMATE_FAILURE * (_ESTIMATE_PART * alpha) ** 2
-    root = math.sqrt(variance**2 + 4 * allowed * noise.variance)
-    return (variance + root) / (2 * allowed)
-
-
-def mean_sample_size(
-    alpha: float,
-    beta: float,
-    k: float,
-    R: float,
-    *,
-    scale: float = 1.0,
-    epsilon: float | None = None,
-    delta: float | None = None,
-    rho: float | None = None,
-    constants: Constants = "tight",
-) -> int:
-    """Return the records with which ``|estimate - mu| <= alpha`` has probability 1 - beta.
-
-    Theorems ``one-d-pdp`` and ``one-d-adp-cdp``: ``2 m b``, both halves of the data in m blocks
-    of b records, where m is :func:`median_of_means_blocks` and b is the larger of what the range
-    step asks for (:func:`range_sample_size`) and what the mean of a block does (``block_records``:
-    for large n epsilon ``15 V/alpha^2``, the paper's proof has ``90 V/alpha^2``).
-
-    Both steps use the full budget, since they read disjoint records.
-
-    >>> mean_sample_size(0.1, 0.05, k=2, R=1000, epsilon=1.0)
-    36498
-    """
-    probability(beta=beta)
-    positive(scale=scale)
-    budget = parse_budget(epsilon=epsilon, delta=delta, rho=rho)
-    estimating, locating = mean_records(
-        alpha / scale, beta, k, R / scale, budget=budget, constants=constants
-    )
-    return max(estimating, locating)
-
-
-def mean_records(
-    alpha: float, beta: float, k: float, R: float, *, budget: Budget, constants: Constants
-) -> tuple[int, int]:
-    """Return the records for estimating, falling in alpha, and those for locating, rising."""
-    radius = bucket_radius(alpha, k, constants=constants)
-    records = block_records(alpha, k, R, budget=budget, constants=constants)
-    pairs = 2 * median_of_means_blocks(beta, BLOCK_FAILURE[constants], constants)
-    locating = _range_records(alpha, k, R, radius=radius, budget=budget, constants=constants)
-    return pairs * math.ceil(records), pairs * locating

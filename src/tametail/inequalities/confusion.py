@@ -2,8 +2,8 @@
 
 A sign S = +-1 is drawn, the output M has the density f or h. What is left of the variance of S
 once M is known is ``1 - g`` with ``g = (1/2) int (f - h)^2/(f + h)``, the triangular
-discrimination. Each function here bounds ``1 - g`` from below, for all private algorithms, as a
-function of H.
+discrimination. :func:`confusion` bounds ``1 - g`` from below, for all private algorithms, as a
+function of H; :func:`mistakes` bounds how often a guess of S is wrong.
 """
 
 from __future__ import annotations
@@ -56,6 +56,12 @@ def concentrated(divergence: Floats) -> Floats:
     >>> concentrated(np.array([0.0, 0.01])).round(6)
     array([1.      , 0.995008])
     """
+    decay = np.exp(-2 * _half_odds(divergence))
+    return np.asarray(4 * decay / (1 + decay) ** 2)
+
+
+def _half_odds(divergence: Floats) -> Floats:
+    """Return x with ``2 x tanh(x)`` equal to the divergence."""
     # x tanh x = y has the root sqrt(y) for small y and y for large; Newton's method from above.
     half = divergence / 2
     x = half + np.sqrt(half)
@@ -64,8 +70,7 @@ def concentrated(divergence: Floats) -> Floats:
         tanh = (1 - decay) / (1 + decay)
         slope = tanh + x * 4 * decay / (1 + decay) ** 2
         x = x - np.divide(x * tanh - half, slope, out=np.zeros_like(x), where=slope > 0)
-    decay = np.exp(-2 * x)
-    return np.asarray(4 * decay / (1 + decay) ** 2)
+    return np.asarray(x)
 
 
 def approximate(differing: Floats, epsilon: float, delta: float) -> Floats:
@@ -117,3 +122,30 @@ def pure_table(epsilon: float, most: int) -> Floats:
     table[0] = 1.0
     table.flags.writeable = False  # shared by all callers
     return np.asarray(table)
+
+
+def mistakes(budget: Budget, differing: Floats) -> Floats:
+    """Return the least share of wrong guesses between two data sets that differ in H records.
+
+    Both data sets are as likely. For (epsilon, delta), j = H // 2 and u = 1/2 if H is even,
+    otherwise ``(1 - delta)/(1 + e^eps)``: at least
+
+        ``u e^(-j eps) - delta (1 - e^(-j eps))/(e^eps - 1)``, and 0.
+
+    zCDP: ``1/(1 + e^(2x))`` with ``2 x tanh(x) = rho H^2``. docs/mathematics/bounds.md has the
+    proofs; the first is attained.
+
+    >>> from tametail.privacy.budget import pure
+    >>> mistakes(pure(1.0), np.arange(4.0)).round(4)
+    array([0.5   , 0.2689, 0.1839, 0.0989])
+    """
+    if isinstance(budget, Zcdp):
+        from scipy.special import expit
+
+        return np.asarray(expit(-2 * _half_odds(budget.rho * differing**2)))
+    epsilon, delta = budget.strength, budget.delta if isinstance(budget, Approx) else 0.0
+    even = differing % 2 == 0
+    start = np.where(even, 0.5, (1 - delta) / (1 + math.exp(min(epsilon, 700.0))))
+    kept = np.exp(-epsilon * (differing // 2))
+    lost = delta * (1 - kept) / math.expm1(min(epsilon, 700.0))
+    return np.asarray(np.maximum(start * kept - lost, 0.0))

@@ -8,19 +8,15 @@ The two-point family
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tametail.inequalities.binomials import expect_binomial
+from tametail.inequalities.checks import as_replace_one, moment_order, positive, whole
+from tametail.inequalities.confusion import confusion
+from tametail.inequalities.moments import normal_moment, one_hot_atom, two_point_atom
 from tametail.privacy.budget import Budget, Pure, parse_budget
-from tametail.theory._checks import as_replace_one, moment_order, positive, whole
-from tametail.theory.confusion import confusion
-from tametail.theory.moments import normal_moment, one_hot_atom, two_point_atom
-from tametail.theory.packing import packing_rmse
-
-Floats = NDArray[np.float64]
 
 _GRID = 96
 
@@ -42,8 +38,8 @@ def lower_bound(
     ``scale``. Theorem ``one-d-pdp-lb`` with explicit constants: the largest over
     ``p <= 1/2`` of ``s sqrt(1 - E g(H))`` with H ~ Bin(n, p) and
 
-    * pure: g of group privacy's trade-off function (``theory.confusion.pure_table``), which is
-      ``tanh^2(eps/2)`` at H = 1 and below ``tanh^2(eps H/2)`` beyond;
+    * pure: g of group privacy's trade-off function (``inequalities.confusion.pure_table``), which
+      is ``tanh^2(eps/2)`` at H = 1 and below ``tanh^2(eps H/2)`` beyond;
     * approximate: ``g = delta_H + (1 - delta_H) tanh^2(eps H/2)``, where
       ``delta_H = min(1, delta (e^(H eps) - 1)/(e^eps - 1))``;
     * zCDP: ``g = tanh^2(x)`` with ``2 x tanh(x) = rho H^2``.
@@ -52,8 +48,8 @@ def lower_bound(
     sS, so the squared error averages at least ``s^2 (1 - E E[S|M]^2)`` given the output M, and
     ``E E[S|M]^2 = (1/2) int (f - h)^2/(f + h)`` for the densities f, h of M given S. This
     divergence is jointly convex, hence at most its average over B; given B, the two data sets
-    differ in ``H = sum B_i`` records, and ``theory.confusion`` bounds it for each notion. The worst
-    of S is no better than the average.
+    differ in ``H = sum B_i`` records, and ``inequalities.confusion`` bounds it for each notion.
+    The worst of S is no better than the average.
 
     Under ``unit="add-remove"`` a replaced record is two steps: epsilon doubles, rho is multiplied
     by 4 and delta by ``1 + e^eps``. With neither epsilon nor rho it is the floor without
@@ -63,7 +59,7 @@ def lower_bound(
 
     In d dimensions a record falls on coordinate j with probability p, on at most one, with sign
     S_j: ``sqrt(d)`` times the bound, with ``tau = 1/(p^(1/k) + p sqrt(d))``, ``k >= 2``. For pure
-    DP the packing of :func:`packing_lower_bound` joins in, by Markov's inequality.
+    DP :func:`packing_rmse` joins in, whose mean may be anywhere in a ball.
 
     >>> [f"{lower_bound(n, k=k, epsilon=e):.3g}" for n, e, k in ((1000, 1, 2), (10_000, 1, 4))]
     ['0.0349', '0.00151']
@@ -119,7 +115,7 @@ def _hardest(n: int, k: float, budget: Budget | None, d: int) -> tuple[float, fl
     def bound(log_p: float) -> float:
         p = math.exp(log_p)
         tau = two_point_atom(p, k) if d == 1 else one_hot_atom(p, k, d)
-        return p * tau * math.sqrt(d * _expect_binomial(confused, n, p, reach))
+        return p * tau * math.sqrt(d * expect_binomial(confused, n, p, reach))
 
     # Beyond 1/2 the means leave [-1, 1]: that is the location problem, with a bound of its own.
     grid = np.linspace(math.log(1e-3 / n), math.log(0.5 / d), _GRID)
@@ -130,6 +126,23 @@ def _hardest(n: int, k: float, budget: Budget | None, d: int) -> tuple[float, fl
     if -found.fun > values[best]:
         return math.exp(float(found.x)), float(-found.fun)
     return math.exp(float(grid[best])), values[best]
+
+
+def packing_rmse(n: int, k: float, epsilon: float, d: int) -> float:
+    """Return a root mean squared error that pure DP has for some mean in a ball, ``k >= 2``.
+
+    The largest over p of ``p^(1-1/k) sqrt(d/(d+2)) (1 - p (1 - e^(-2 eps/d)))^(n/2)``: the mean c
+    is drawn from the ball of radius ``p^(1-1/k)``, and a record is c/p with probability p and 0
+    otherwise. docs/mathematics/bounds.md has the proof. With ``g = 1 - e^(-2 eps/d)`` and
+    ``q = 1 - 1/k`` the best p is ``q/(g (q + n/2))``.
+
+    >>> round(packing_rmse(20_000, 4, 0.1, 200), 3)
+    0.067
+    """
+    power, seen = 1 - 1 / k, -math.expm1(-2 * epsilon / d)
+    p = min(power / (seen * (power + n / 2)), 1.0)
+    log_hidden = n / 2 * math.log1p(-p * seen) if p * seen < 1 else -math.inf
+    return math.sqrt(d / (d + 2)) * math.exp(power * math.log(p) + log_hidden)
 
 
 def coin_floor(n: int, k: float) -> float:
@@ -165,22 +178,3 @@ def hardest_coins(n: int, k: float) -> tuple[float, float, float]:
     floors = values / np.sqrt(information)
     best = int(np.argmax(floors))
     return float(floors[best]), float(width[best]), float(values[best])
-
-
-def _expect_binomial(function: Callable[[Floats], Floats], n: int, p: float, reach: float) -> float:
-    """Return ``E f(H)``, H ~ Bin(n, p), for f >= 0 that is negligible beyond ``reach``.
-
-    The mass is built from the ratios ``(n-h)p/((h+1)(1-p))`` over 12 standard deviations and
-    scaled to total 1: what lies outside is below 1e-25, and no factorial of n appears.
-    """
-    mean, deviation = n * p, math.sqrt(n * p * (1 - p))
-    low = max(0, math.floor(mean - 12 * deviation))
-    if low > reach:
-        return 0.0
-    high = min(n, math.ceil(mean + 12 * deviation + 40))
-    h = np.arange(low, high + 1, dtype=np.float64)
-    log_ratio = np.log((n - h[:-1]) / (h[:-1] + 1)) + math.log(p / (1 - p))
-    log_mass = np.concatenate([[0.0], np.cumsum(log_ratio)])
-    mass = np.exp(log_mass - log_mass.max())
-    seen = int(np.searchsorted(h, reach, side="right"))
-    return float(mass[:seen] @ function(h[:seen]) / mass.sum())

@@ -1,16 +1,13 @@
-"""Checks of public numbers, shared by the theorems."""
+"""Checks of public numbers, shared by bounds and theorems."""
 
 from __future__ import annotations
 
 import math
-from typing import Literal
 
 from tametail._shown import shown
 from tametail.errors import ParameterError
 from tametail.privacy.budget import Approx, Budget, Guarantee, Pure, Zcdp
 from tametail.privacy.unit import Unit
-
-Constants = Literal["paper", "tight"]
 
 
 def positive(**values: float) -> None:
@@ -41,15 +38,6 @@ def whole(**values: int) -> None:
             raise ParameterError(
                 f"Expected {name}={shown(value)} to be a whole number, at least 1."
             )
-
-
-def known_constants(constants: str) -> None:
-    """Refuse a set of constants that does not exist."""
-    if constants not in ("paper", "tight"):
-        raise ParameterError(
-            f"constants={shown(constants)} is not known: write constants='paper' or "
-            "constants='tight'."
-        )
 
 
 def as_replace_one(budget: Budget, unit: str) -> Budget:
