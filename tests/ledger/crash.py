@@ -180,20 +180,25 @@ def count_file_calls(base: Path, folder: Path) -> int:
     return layer.calls
 
 
-def kill_by_file_layer(base: Path, folder: Path, numbers: list[int]) -> Outcome:
-    """Kill one release at each of these calls to the file layer."""
+def kill_one(base: Path, folder: Path, number: int) -> bool:
+    """Kill one release at this call to the file layer; say whether it got that far."""
     from .files import FileLayer
 
+    def work() -> None:
+        layer = FileLayer(f"killing-{number}", kill_at=number)
+        release(layer.ledger(folder / NAME), folder)
+
+    pid = in_child(work)
+    fresh(base, folder)
+    os.kill(pid, signal.SIGCONT)
+    _, status = os.waitpid(pid, 0)
+    return os.WIFSIGNALED(status)
+
+
+def kill_by_file_layer(base: Path, folder: Path, numbers: list[int]) -> Outcome:
+    """Kill one release at each of these calls to the file layer."""
     outcome = Outcome()
     for number in numbers:
-
-        def work(number: int = number) -> None:
-            layer = FileLayer(f"killing-{number}", kill_at=number)
-            release(layer.ledger(folder / NAME), folder)
-
-        pid = in_child(work)
-        fresh(base, folder)
-        os.kill(pid, signal.SIGCONT)
-        _, status = os.waitpid(pid, 0)
-        examine(folder, os.WIFSIGNALED(status), f"file call {number}", outcome)
+        killed = kill_one(base, folder, number)
+        examine(folder, killed, f"file call {number}", outcome)
     return outcome

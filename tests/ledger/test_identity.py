@@ -5,7 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from tametail.ledger.identity import folders_above, inside, locator_of
+from tametail.errors import ParameterError
+from tametail.ledger.identity import (
+    check_places,
+    folders_above,
+    inside,
+    locator_of,
+    locators_of,
+)
 
 
 def test_one_file_has_one_locator(tmp_path, monkeypatch):
@@ -45,6 +52,46 @@ def test_addresses_lose_what_is_secret(address, locator):
     assert locator_of(address) == locator
 
 
+def test_a_home_is_the_same_place_by_its_sign(tmp_path, monkeypatch):
+    """What opens a file takes ~ for the home, so the place is there, too."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for way in ("~/claims.csv", Path("~/claims.csv"), "~/claims-*.csv/../claims.csv"):
+        assert locator_of(way).startswith(os.path.realpath(tmp_path))
+    assert locator_of("~/claims.csv") == os.path.realpath(tmp_path / "claims.csv")
+
+
+def test_lists_have_the_places_of_their_files(tmp_path):
+    files = [tmp_path / "a.csv", str(tmp_path / "b.csv"), tmp_path / "a.csv"]
+    expected = (os.path.realpath(tmp_path / "a.csv"), os.path.realpath(tmp_path / "b.csv"))
+    assert locators_of(files) == locators_of(tuple(files)) == expected
+    assert locators_of([tmp_path, *files]) == (os.path.realpath(tmp_path),)
+    assert locators_of(tmp_path / "a.csv") == expected[:1]
+    assert locators_of("-") == locators_of(None) == ()
+
+
+def test_a_link_in_a_folder_leads_out_of_it(tmp_path):
+    folder, file = tmp_path / "folder", tmp_path / "claims.parquet"
+    folder.mkdir()
+    (folder / "link.parquet").symlink_to(file)
+    found = locators_of(folder, files=[folder / "link.parquet", folder / "other.parquet"])
+    assert found == (os.path.realpath(folder), os.path.realpath(file))
+
+
+def test_many_files_are_their_folders():
+    many = [f"/data/{folder}/{number}.csv" for folder in range(3) for number in range(50)]
+    assert check_places(many) == ("/data/0", "/data/1", "/data/2")
+    assert check_places(many[:64]) == tuple(many[:64])
+    buckets = [f"s3://bucket{number}" for number in range(100)]
+    assert check_places(buckets) == tuple(buckets)
+
+
+@pytest.mark.parametrize("address", ["s3://[bad/x.csv", "postgresql://h:port:x/db"])
+def test_an_address_that_is_none_quotes_nothing(address):
+    with pytest.raises(ParameterError, match="cannot be understood") as caught:
+        locator_of(address, "claims" if address.startswith("p") else None)
+    assert "bad" not in str(caught.value)
+
+
 def test_a_pattern_stands_for_its_folder(tmp_path):
     assert locator_of(tmp_path / "2025-*.parquet") == os.path.realpath(tmp_path)
 
@@ -52,12 +99,17 @@ def test_a_pattern_stands_for_its_folder(tmp_path):
 def test_bytes_that_are_no_text(tmp_path):
     name = os.fsdecode(b"caf\xe9.csv")
     assert locator_of(Path(tmp_path) / name).endswith("caf\\xe9.csv")
+    assert locator_of("/data/\ud800.csv") == "/data/\\ud800.csv"
+    assert locator_of("s3://bucket/\ud800.csv") == "s3://bucket/\\ud800.csv"
 
 
 def test_what_contains_and_what_is_inside():
     assert folders_above("s3://bucket/a/b") == ["s3://bucket/a/b", "s3://bucket/a", "s3://bucket"]
     assert folders_above("postgresql://h/db#t") == [
         "postgresql://h/db#t", "postgresql://h/db", "postgresql://h",
+    ]  # fmt: skip
+    assert folders_above("/a.db#t/p/q") == [
+        "/a.db#t/p/q", "/a.db#t/p", "/a.db#t", "/a.db", "/",
     ]  # fmt: skip
     ((low, high), _) = inside("/data")
     assert low < "/data/claims.csv" < high

@@ -55,16 +55,48 @@ def test_a_charge_without_a_result_is_lost(ledger):
     assert ledger.left("claims").epsilon == 0.4
 
 
-@pytest.mark.parametrize("change", ["request", "dataset", "format"])
-def test_another_request_under_a_used_id_is_refused(ledger, change):
-    ledger.create("claims", tt.pure(1))
+CHANGED = {
+    "request": {"request": {**REQUEST, "n": 5}},
+    "format": {"request": {**REQUEST, "format": 3}},
+    "data set": {"dataset": "other"},
+    "budget": {"budget": tt.pure(0.01)},
+    "kind of budget": {"budget": tt.approx(0.1, 1e-9)},
+    "unit": {"person": "patient"},
+    "place": {"locator": "/data/2026.csv"},
+    "one place more": {"locator": ["/data/2025.csv", "/data/2026.csv"]},
+    "no place": {"locator": None},
+}
+
+
+@pytest.mark.parametrize("stored", [True, False])
+@pytest.mark.parametrize("change", CHANGED)
+def test_another_request_under_a_used_id_is_refused(ledger, change, stored):
+    """Whatever the answer or its statement depends on is compared, not the request alone."""
+    ledger.create("claims", tt.approx(1, 1e-6))
     ledger.create("other", tt.pure(1))
-    spend(ledger, tt.pure(0.1), release_id="q3").store("{}")
-    other = {"request": {**REQUEST, "n": 5}, "format": {**REQUEST, "format": 3}}
-    dataset = "other" if change == "dataset" else "claims"
-    with pytest.raises(BudgetError, match="another request"):
-        ledger.charge(dataset, tt.pure(0.1), request=other.get(change, REQUEST), release_id="q3")
+    asked = {
+        "dataset": "claims", "budget": tt.pure(0.1), "request": REQUEST, "release_id": "q3",
+        "locator": "/data/2025.csv",
+    }  # fmt: skip
+    ticket = ledger.charge(**asked)
+    if stored:
+        ticket.store("{}")
+    with pytest.raises(BudgetError, match=r"another request.* new release_id"):
+        ledger.charge(**asked | CHANGED[change])
     assert len(ledger.history()) == 3
+    if stored:
+        assert ledger.charge(**asked).stored == "{}"
+
+
+def test_other_data_under_a_used_id_are_named(ledger):
+    ledger.create("claims", tt.pure(1))
+    spend(ledger, tt.pure(0.1), release_id="q3", locator="/data/2025.csv").store("{}")
+    with pytest.raises(BudgetError, match=r"used for '/data/2025.csv'.* for '/data/2026.csv'"):
+        spend(ledger, tt.pure(0.1), release_id="q3", locator="/data/2026.csv")
+    with pytest.raises(BudgetError, match="for data without a path"):
+        spend(ledger, tt.pure(0.1), release_id="q3")
+    with pytest.raises(BudgetError, match=r"'/data/2025.csv' and 1 more"):
+        spend(ledger, tt.pure(0.1), release_id="q3", locator=["/data/2025.csv", "/b"])
 
 
 def test_a_result_is_stored_once(ledger):
@@ -196,6 +228,36 @@ def test_a_file_in_a_folder_that_was_charged(ledger):
     spend(ledger, tt.pure(0.1), locator="/data/claims")
     with pytest.raises(BudgetError, match="charged as data set 'claims'"):
         spend(ledger, tt.pure(0.1), dataset="copy", locator="/data/claims/2025.csv")
+
+
+def test_every_place_of_a_charge_counts(ledger):
+    ledger.create("claims", tt.pure(1))
+    ledger.create("copy", tt.pure(1))
+    ledger.create("part", tt.pure(1), part_of="claims")
+    files = ["/data/2024.csv", "/data/2025.csv", "/old"]
+    spend(ledger, tt.pure(0.1), dataset="part", locator=files).store("{}")
+    for place in [*files, "/data", "/old/2020.csv", ["/new", "/data/2025.csv"], "/"]:
+        with pytest.raises(BudgetError, match="charged as data set 'part'"):
+            spend(ledger, tt.pure(0.1), dataset="copy", locator=place)
+    spend(ledger, tt.pure(0.1), dataset="copy", locator=["/new", "/data/2026.csv"])
+    with pytest.raises(BudgetError, match="charged as data set 'copy'"):
+        spend(ledger, tt.pure(0.1), locator=("/data/2026.csv",))
+    assert ledger.verify().entries == 3 + 2 + 2 + 1 + 2
+    assert [event.kind for event in ledger.history("part")] == ["open", "charge"]
+
+
+def test_places_that_are_no_text(ledger):
+    """Half a character, or a byte that is no text: written out, and no bare error."""
+    ledger.create("claims", tt.pure(1))
+    ledger.create("copy", tt.pure(1))
+    for odd in ("/data/\ud800.csv", "/data/caf\udce9.csv", "/data/\0.csv"):
+        spend(ledger, tt.pure(0.1), locator=odd)
+        with pytest.raises(BudgetError, match="charged as data set 'claims'"):
+            spend(ledger, tt.pure(0.1), dataset="copy", locator=odd)
+    for wrong in (5, [5], {"/data": 1}.items()):
+        with pytest.raises(ParameterError, match="is not a place"):
+            spend(ledger, tt.pure(0.1), locator=wrong)
+    ledger.verify()
 
 
 def test_an_alias_spends_the_same_budget(ledger):

@@ -44,6 +44,60 @@ def test_a_release_is_charged_stored_and_given_back(office, file):
         tt.mean(file, "amount", epsilon=0.6, ledger=office, dataset="claims")
 
 
+def test_another_file_under_a_used_id_is_refused(office, file):
+    """It would get the answer about the first file."""
+    other = file.with_name("other.csv")
+    other.write_text("amount,open\n" + "9,9\n" * 1000)
+    paid = {"ledger": office, "dataset": "claims", "release_id": "q3"}
+    release = tt.mean(file, "amount", epsilon=0.5, **paid)
+    for data in (other, [file, other], [other]):
+        with pytest.raises(BudgetError, match=r"used for '.*claims.csv'"):
+            tt.mean(data, "amount", epsilon=0.5, **paid)
+    for data in (file, str(file), [file], (file,)):
+        assert tt.mean(data, "amount", epsilon=0.5, **paid) == release
+    assert office.left("claims").charges == 1
+
+
+def test_lists_and_tuples_of_files_have_a_place(office, file, monkeypatch):
+    office.create("copy", tt.pure(1))
+    tt.mean(file, "amount", epsilon=0.5, ledger=office, dataset="claims")
+    monkeypatch.setenv("HOME", str(file.parent))
+    folder = file.parent / "folder"
+    folder.mkdir()
+    (folder / "link.csv").symlink_to(file)
+    other = file.with_name("other.csv")
+    other.write_text("amount,open\n" + "9,9\n" * 1000)
+    again = [
+        [file], (file,), [str(file)], [other, file], "~/claims.csv", str(file.parent / "c*.csv"),
+        str(folder / "*.csv"), [folder / "link.csv"],
+    ]  # fmt: skip
+    for data in again:
+        with pytest.raises(BudgetError, match="charged as data set 'claims'"):
+            tt.mean(data, "amount", epsilon=0.1, ledger=office, dataset="copy")
+    tt.mean(other, "amount", epsilon=0.1, ledger=office, dataset="copy")
+
+
+def test_a_list_of_numbers_leaves_no_trace(office):
+    """Text that is a record must never be taken for a path and written into the ledger."""
+    for data in (["52000", "61000"] * 500, [52000.0, 61000.0] * 500):
+        tt.mean(data, epsilon=0.25, ledger=office, dataset="claims")
+    with office._storage.reading() as rows:
+        assert not any("52000" in entry.body or entry.place for entry in rows.all()
+                       if entry.kind != "result")  # fmt: skip
+
+
+def test_an_arrow_dataset_has_the_place_of_its_files(office, tmp_path):
+    import pyarrow as pa
+    from pyarrow import dataset, parquet
+
+    office.create("copy", tt.pure(1))
+    parquet.write_table(pa.table({"x": [1.0, 2.0] * 500}), tmp_path / "x.parquet")
+    tt.mean(tmp_path / "x.parquet", "x", epsilon=0.1, ledger=office, dataset="claims")
+    with pytest.raises(BudgetError, match="charged as data set 'claims'"):
+        tt.mean(dataset.dataset(tmp_path / "x.parquet"), "x", epsilon=0.1, ledger=office,
+                dataset="copy")  # fmt: skip
+
+
 def test_several_columns_and_a_plan(office, file):
     release = tt.mean(file, ["amount", "open"], epsilon=0.5, ledger=office, dataset="claims")
     assert len(release) == 2
@@ -158,7 +212,8 @@ def test_the_command_line(office, file, tmp_path, capsys, monkeypatch):
 @pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
 def test_an_error_after_the_charge_says_that_it_was_charged(tmp_path, unit):
     """Under replace-one the file fails before the first answer, and yet the ledger has paid."""
-    text = "x\n" + "\n".join(str(number % 97) for number in range(50_000))
+    numbers = np.random.default_rng(3).integers(0, 10**9, 100_000)  # they hardly compress
+    text = "x\n" + "\n".join(map(str, numbers))
     packed = gzip.compress(text.encode())
     file = tmp_path / "x.csv.gz"
     file.write_bytes(packed[: len(packed) // 2])

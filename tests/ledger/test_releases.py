@@ -99,6 +99,42 @@ def test_charged_once_stored_and_given_back(release):
     ledger.verify()
 
 
+@pytest.mark.parametrize("name", RELEASES)
+def test_a_release_id_stands_for_one_budget(name, tmp_path):
+    """A stored result must not come back stating another budget than it was made with."""
+    function, data, budget, protected, told = RELEASES[name]
+    ledger = Ledger(tmp_path / "office.ledger")
+    ledger.create("claims", tt.approx(5, 1e-2), **({"unit": "replace-one"} | protected))
+    paid = {"ledger": ledger, "dataset": "claims", "release_id": "q3"}
+    function(data, budget, **told, **paid)
+    with pytest.raises(REFUSED, match="another"):
+        function(data, budget.share(0.5), **told, **paid)
+    assert ledger.left("claims").charges == 1
+
+
+def test_a_histogram_stands_for_one_unit_and_one_universe(tmp_path):
+    ledger = Ledger(tmp_path / "office.ledger")
+    ledger.create("claims", tt.pure(100))
+    paid = {"ledger": ledger, "dataset": "claims", "release_id": "q3"}
+    made = {"universe": (0, 9), "unit": "add-remove"}
+    tt.mechanisms.histogram([1] * 50, tt.pure(8), **made, **paid)
+    for change in ({"unit": "replace-one"}, {"universe": (0, 10)}):
+        with pytest.raises(BudgetError, match="another"):
+            tt.mechanisms.histogram([1] * 50, tt.pure(8), **made | change, **paid)
+    with pytest.raises(BudgetError, match="another budget"):
+        tt.mechanisms.histogram([1] * 50, tt.pure(0.01), **made, **paid)
+
+
+def test_the_columns_of_a_frame_belong_to_the_request(tmp_path):
+    ledger = Ledger(tmp_path / "office.ledger")
+    ledger.create("claims", tt.zcdp(1), unit="replace-one")
+    paid = {"ledger": ledger, "dataset": "claims", "release_id": "q3"}
+    frame = FRAME[["paid", "open"]]
+    tt.paper.mean_ball(frame, tt.zcdp(0.1), **NUMBERS, **paid)
+    with pytest.raises(BudgetError, match="another"):
+        tt.paper.mean_ball(frame[["open", "paid"]], tt.zcdp(0.1), **NUMBERS, **paid)
+
+
 def test_ten_tenths_fit_and_no_eleventh(release):
     released, _, ledger = release
     if ledger.left("claims").delta:

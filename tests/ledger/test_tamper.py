@@ -87,12 +87,18 @@ def chained_again(entries):
     last, made = None, []
     for entry in entries:
         new = Entry.after(
-            last, entry.kind, entry.dataset, entry.read(), release=entry.release,
+            last, entry.kind, entry.dataset, {}, release=entry.release,
             request=entry.request, place=entry.place,
         )  # fmt: skip
+        new = replace(new, body=entry.body)
+        new = replace(new, hash=new.digest())
         made.append(new)
         last = new.seq, new.hash
     return made
+
+
+def with_text(entry, body):
+    return replace(entry, body=body)
 
 
 def with_body(entry, **changes):
@@ -131,6 +137,9 @@ FORGERIES = {
     ],
     "an opening with something spent": lambda e: [forged_sums(e[0], charges=-5), *e[1:]],
     "part of nothing": lambda e: e[1:],
+    "a body that is a list": lambda e: [*e[:2], with_text(e[2], "[]"), *e[3:]],
+    "a body without end": lambda e: [*e[:2], with_text(e[2], "[" * 100_000), *e[3:]],
+    "a request that is a list": lambda e: [*e[:2], with_body(e[2], request=[]), *e[3:]],
     "a kind that is unknown": lambda e: [replace(e[0], kind="note"), *e[1:]],
     "a close that changes sums": lambda e: [*e[:-1], forged_sums(e[-1], charges=0)],
     "a charge that is not carried": lambda e: e[:3],
@@ -150,6 +159,38 @@ def test_a_forger_who_mends_the_chain_must_still_get_the_sums_right(path, forger
         return
     with pytest.raises(TamperedLedger):
         verify_entries(forged)
+
+
+# The entries: 1 open, 2 charge, 3 and 4 its second and third place, 5 result.
+FORGED_PLACES = {
+    "a place left out": lambda e: [*e[:3], *e[4:]],
+    "all places left out": lambda e: [*e[:2], e[4]],
+    "places in another order": lambda e: [*e[:2], e[3], e[2], e[4]],
+    "a place twice": lambda e: [*e[:4], *e[3:]],
+    "another place": lambda e: [*e[:2], replace(e[2], place="/tmp"), *e[3:]],
+    "a place of another release": lambda e: [*e[:2], replace(e[2], release="r9"), *e[3:]],
+    "a place without its charge": lambda e: [e[0], *e[2:]],
+    "fewer places in the charge": lambda e: [
+        e[0], with_body(e[1], places=["/data/a.csv", "/data/b.csv"]), *e[2:]
+    ],
+    "another first place": lambda e: [e[0], replace(e[1], place="/tmp"), *e[2:]],
+    "a place that states an account": lambda e: [
+        *e[:2], with_body(e[2], account=e[1].read()["account"]), *e[3:]
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("forgery", FORGED_PLACES)
+def test_places_follow_their_charge(tmp_path, forgery):
+    path = tmp_path / "office.ledger"
+    Ledger(path).create("claims", tt.pure(1))
+    places = ["/data/a.csv", "/data/b.csv", "/data/c.csv"]
+    Ledger(path).charge("claims", tt.pure(0.1), release_id="r0", locator=places).store("{}")
+    entries = entries_of(path)
+    assert [entry.place for entry in entries] == [None, *places, None]
+    assert verify_entries(chained_again(entries)).entries == 5
+    with pytest.raises(TamperedLedger):
+        verify_entries(chained_again(FORGED_PLACES[forgery](entries)))
 
 
 def test_overspending_shows_even_with_right_sums(tmp_path, monkeypatch):

@@ -8,9 +8,19 @@ before (:mod:`~tametail.ledger.entries`); a filter decides what is admitted
 
 from tametail.ledger.book import Ledger, Quote
 from tametail.ledger.charging import Ticket
-from tametail.ledger.identity import locator_of
+from tametail.ledger.identity import locator_of, locators_of
 from tametail.ledger.payment import Payment
 from tametail.ledger.show import Event, Left
 from tametail.ledger.verify import Verified
 
-__all__ = ["Event", "Ledger", "Left", "Payment", "Quote", "Ticket", "Verified", "locator_of"]
+__all__ = [
+    "Event",
+    "Ledger",
+    "Left",
+    "Payment",
+    "Quote",
+    "Ticket",
+    "Verified",
+    "locator_of",
+    "locators_of",
+]

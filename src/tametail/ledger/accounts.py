@@ -13,9 +13,10 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from importlib.metadata import version
 
+from tametail._fakes import fakes_in_use
 from tametail._json import Json
 from tametail._shown import shown
-from tametail.errors import ParameterError
+from tametail.errors import BudgetError, ParameterError
 from tametail.ledger.cost import Cost, Protection
 from tametail.ledger.entries import FORMAT, Entry
 from tametail.ledger.filter import Spent, admits
@@ -32,6 +33,10 @@ class Account:
     spent: Spent
     closed: bool = False
     part_of: str | None = None
+    where: str | None = None
+    """Which records of the whole a part has, if a condition says so."""
+    fake: bool = False
+    """Whether it was created where releases are made up (:mod:`tametail.testing`)."""
 
     def after(self, price: Cost) -> Account:
         """Return the account after a charge, whether or not the budget admits it."""
@@ -44,12 +49,17 @@ class Account:
 
     def to_dict(self) -> Json:
         """Return the account as plain values, for the body of an entry."""
-        return self.protection.to_dict() | {
-            "budget": self.budget.to_dict(),
-            "spent": self.spent.to_dict(),
-            "closed": self.closed,
-            "part_of": self.part_of,
-        }
+        return (
+            self.protection.to_dict()
+            | {
+                "budget": self.budget.to_dict(),
+                "spent": self.spent.to_dict(),
+                "closed": self.closed,
+                "part_of": self.part_of,
+            }
+            | ({} if self.where is None else {"where": self.where})
+            | ({"fake": True} if self.fake else {})
+        )
 
     @classmethod
     def read(cls, entry: Entry) -> Account:
@@ -62,6 +72,8 @@ class Account:
             Spent.from_dict(state["spent"]),
             state["closed"],
             state["part_of"],
+            state.get("where"),
+            state.get("fake", False),
         )
 
 
@@ -86,6 +98,24 @@ def find_account(rows: Rows, name: str) -> Account:
     if entry is None:
         raise ParameterError(f"the ledger has no account of {shown(name)}: verify the ledger.")
     return Account.read(entry)
+
+
+def refuse_mixture(account: Account) -> None:
+    """Refuse a real data set where releases are made up, and a fake one where they are not."""
+    fake = fakes_in_use() is not None
+    if account.fake == fake:
+        return
+    if fake:
+        raise BudgetError(
+            f"Data set {account.dataset!r} is real, and inside of tametail.testing.fake_releases() "
+            "all releases are fake. Create another ledger inside of it. Nothing was changed and no "
+            "budget was spent."
+        )
+    raise BudgetError(
+        f"Data set {account.dataset!r} is fake: it was created inside of "
+        "tametail.testing.fake_releases(). Create a ledger outside of it. No data were read and no "
+        "budget was spent."
+    )
 
 
 def with_wholes(rows: Rows, name: str) -> list[Account]:

@@ -7,17 +7,27 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tametail._fakes import fakes_in_use
+from tametail._files import written_beside
 from tametail._json import Json
-from tametail._shown import shown
+from tametail._shown import shown, shown_path
 from tametail._validate import count
 from tametail.errors import ParameterError, TamperedLedger
-from tametail.ledger.accounts import Account, body_of, find_account, real_name, with_wholes
+from tametail.ledger.accounts import (
+    Account,
+    body_of,
+    find_account,
+    real_name,
+    refuse_mixture,
+    with_wholes,
+)
 from tametail.ledger.charging import Demand, Ticket, admit, charge
 from tametail.ledger.cost import ADD_REMOVE, Cost, Protection
 from tametail.ledger.entries import START, Entry
 from tametail.ledger.export import write_csv, write_lines
 from tametail.ledger.filter import Spent
-from tametail.ledger.identity import check_name
+from tametail.ledger.identity import Places, check_name, check_places
+from tametail.ledger.parts import check_condition
 from tametail.ledger.rows import Rows, Storage
 from tametail.ledger.show import Event, Left, cell, draw, shares
 from tametail.ledger.verify import Verified, covers, verify_entries
@@ -94,6 +104,7 @@ class Ledger:
         *,
         alias_of: str | None = None,
         part_of: str | None = None,
+        where: str | None = None,
     ) -> str:
         """Create a data set with its budget; return the head.
 
@@ -110,30 +121,47 @@ class Ledger:
             Make the name a second one for an existing data set, with its budget.
         part_of
             The data are part of those of another data set, which is charged as well.
+        where
+            With ``part_of``: the part has the records of the whole with one value in one column,
+            such as "year == 2024". Releases on it get this condition.
         """
         name = check_name(name)
         if alias_of is not None:
-            return self._create_alias(name, alias_of, (budget, unit, person, part_of))
+            return self._create_alias(name, alias_of, (budget, unit, person, part_of, where))
         if budget is None:
             raise ParameterError("there is no budget: write create(name, tametail.pure(1)).")
+        if where is not None and part_of is None:
+            raise ParameterError(
+                "where= needs part_of=. Name the data set that this one is part of."
+            )
+        condition = None if where is None else check_condition(where)
         with self._storage.writing(create=True) as rows:
+            self._storage.follow(rows)
             _refuse_known(rows, name)
             protection = Protection.parse(unit or ADD_REMOVE, person)
             whole = None
             if part_of is not None:
                 whole, protection = _part(rows, part_of, protection, given=(unit, person))
-            account = Account(name, protection, Cost.of(budget), Spent(), part_of=whole)
+            account = Account(
+                name, protection, Cost.of(budget), Spent(), part_of=whole, where=condition,
+                fake=fakes_in_use() is not None,
+            )  # fmt: skip
             return _append(rows, "open", name, body_of(account))
 
     def _create_alias(self, name: str, target: str, others: tuple[object, ...]) -> str:
         if any(other is not None for other in others):
             raise ParameterError(
-                "alias_of is given with a budget, unit, person or part_of: an alias has those of "
-                "the data set that it names; leave them out."
+                "alias_of is given with a budget, unit, person, part_of or where. An alias has "
+                "those of the data set that it names: leave them out."
             )
         with self._storage.writing() as rows:
             _refuse_known(rows, name)
             return _append(rows, "open", name, body_of(alias_of=real_name(rows, target)))
+
+    def condition(self, dataset: str) -> str | None:
+        """Return which records of its whole a part has, if a condition says so."""
+        with self._storage.reading() as rows:
+            return find_account(rows, check_name(dataset)).where
 
     def charge(
         self,
@@ -144,14 +172,18 @@ class Ledger:
         person: object = None,
         request: Json | None = None,
         release_id: str | None = None,
-        locator: str | None = None,
+        locator: Places = None,
     ) -> Ticket:
         """Charge a release before any record is read; return when the charge is on disk.
 
         If ``ticket.stored`` is not None, it is the text that was released under this id before;
         nothing was charged. Otherwise read the data, give ``ticket.store`` the text that is
         released, and only then return it. ``request`` has the arguments that differ from their
-        defaults; it must not depend on the data.
+        defaults; it must not depend on the data. ``locator`` says where the data lie: a path, an
+        address, or several.
+
+        A ``release_id`` stands for one request: another request, budget, privacy unit or place
+        under it is refused.
         """
         demand = self._demand(dataset, budget, unit, person, request, locator)
         return charge(self._storage, demand, release_id)
@@ -163,7 +195,7 @@ class Ledger:
         *,
         unit: str = ADD_REMOVE,
         person: object = None,
-        locator: str | None = None,
+        locator: Places = None,
     ) -> Quote:
         """Return what a release would cost and leave, or refuse it as :meth:`charge` would."""
         demand = self._demand(dataset, budget, unit, person, None, locator)
@@ -178,10 +210,10 @@ class Ledger:
         unit: object,
         person: object,
         request: Json | None,
-        locator: str | None,
+        locator: Places,
     ) -> Demand:
-        protection = Protection.parse(unit, person)
-        return Demand(check_name(dataset), Cost.of(budget), protection, request or {}, locator)
+        protection, places = Protection.parse(unit, person), check_places(locator)
+        return Demand(check_name(dataset), Cost.of(budget), protection, request or {}, places)
 
     def datasets(self) -> list[str]:
         """Return the names of all data sets, in the order of their creation."""
@@ -225,20 +257,19 @@ class Ledger:
 
     def export(self, path: str | os.PathLike[str]) -> str:
         """Write all entries and the head to a file, ``.csv`` or JSON lines; return the head."""
-        target = Path(path)
-        write = write_csv if target.suffix == ".csv" else write_lines
+        write = write_csv if Path(path).suffix == ".csv" else write_lines
         try:
-            with (
-                target.open("w", encoding="utf-8", newline="") as file,
-                self._storage.reading() as rows,
-            ):
+            with written_beside(path) as file, self._storage.reading() as rows:
                 return write(rows.all(), file)
         except OSError as error:
-            raise ParameterError(f"{str(path)!r} cannot be written: {error.strerror}.") from None
+            raise ParameterError(
+                f"{shown_path(path)} cannot be written: {error.strerror}. Name another file."
+            ) from None
 
     def raise_budget(self, dataset: str, budget: Budget, reason: str) -> str:
         """Grant a larger budget of the same notion, with the reason on record; return the head."""
         with self._storage.writing() as rows:
+            self._storage.follow(rows)
             before = _open_account(rows, dataset)
             after = replace(before, budget=Cost.of(budget))
             if not covers(after, before) or after.budget == before.budget:
@@ -252,6 +283,7 @@ class Ledger:
     def close(self, dataset: str, reason: str) -> str:
         """Admit no further charge on a data set; stored releases stay. Return the head."""
         with self._storage.writing() as rows:
+            self._storage.follow(rows)
             account = replace(_open_account(rows, dataset), closed=True)
             return _append(rows, "close", account.dataset, body_of(account, reason=_reason(reason)))
 
@@ -286,6 +318,8 @@ def _append(rows: Rows, kind: str, name: str, body: Json) -> str:
 
 
 def _refuse_known(rows: Rows, name: str) -> None:
+    for first in rows.datasets()[:1]:  # a ledger is real or fake as a whole
+        refuse_mixture(find_account(rows, first))
     if rows.opening(name) is not None:
         raise ParameterError(
             f"the ledger has a data set {shown(name)} already: write another name, or "
@@ -309,6 +343,7 @@ def _part(
 
 def _open_account(rows: Rows, dataset: object) -> Account:
     account = find_account(rows, check_name(dataset))
+    refuse_mixture(account)
     if account.closed:
         raise ParameterError(f"data set {shown(dataset)} is closed, and that is final.")
     return account

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 from uuid import uuid4
 
 from tametail._json import Json
-from tametail._shown import shown
+from tametail._shown import shown, shown_path
 from tametail.errors import BudgetError, LedgerError, LostRelease, ParameterError
-from tametail.ledger.accounts import Account, body_of, real_name, with_wholes
+from tametail.ledger.accounts import (
+    Account,
+    body_of,
+    find_account,
+    real_name,
+    refuse_mixture,
+    with_wholes,
+)
 from tametail.ledger.cost import Cost, Protection
 from tametail.ledger.entries import Entry, request_hash
 from tametail.ledger.identity import check_release_id, folders_above, inside
+from tametail.ledger.parts import is_within
 from tametail.ledger.rows import Rows, Storage
 from tametail.ledger.show import refusal
 
@@ -27,7 +35,7 @@ class Demand:
     cost: Cost
     protection: Protection
     request: Json
-    place: str | None = None
+    places: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -94,12 +102,15 @@ def _charge(storage: Storage, demand: Demand, release: str, *, named: bool) -> T
     request = cast("Json", plain(demand.request))
     with storage.writing() as rows:
         name = real_name(rows, demand.dataset)
+        refuse_mixture(find_account(rows, name))
         digest = request_hash(name, request)
         earlier = rows.charge(release) if named else None
         if earlier is not None:
-            stored = _stored(rows, earlier, release, digest)
+            stored = _stored(rows, earlier, demand, digest)
             return Ticket(name, release, earlier.hash, stored, digest, storage)
+        storage.follow(rows)
         changed = admit(rows, demand)
+        _refuse_outside(changed[0][1], request)
         head = _write(rows, demand, changed, release, digest, request)
     return Ticket(name, release, head, None, digest, storage)
 
@@ -113,7 +124,8 @@ def admit(rows: Rows, demand: Demand) -> list[tuple[Cost, Account]]:
         if account.closed or not after.sound:
             raise BudgetError(refusal(account, price, rows.latest(account.dataset, 3)))
         changed.append((price, after))
-    _refuse_second_name(rows, demand.place, [account.dataset for _, account in changed])
+    for place in demand.places:
+        _refuse_second_name(rows, place, [account.dataset for _, account in changed])
     return changed
 
 
@@ -125,32 +137,44 @@ def _write(
     digest: str,
     request: Json,
 ) -> str:
-    """Append the charge, and its copies for the wholes; return the hash of the charge."""
-    heads = []
+    """Append the charge, its copies for the wholes, and more places; return the charge's hash."""
     asked = {"cost": demand.cost.to_dict(), "protection": demand.protection.to_dict()}
-    for index, (price, account) in enumerate(changed):
-        first = index == 0
-        noted = {"request": request, **asked} if first else {"of": changed[0][1].dataset, **asked}
-        entry = Entry.after(
-            rows.last(),
-            "charge" if first else "part",
-            account.dataset,
-            body_of(account, price=price.to_dict(), **noted),
-            release=release,
-            request=digest if first else None,
-            place=demand.place if first else None,
-        )
+    name, places = changed[0][1].dataset, [*demand.places]
+
+    def write(kind: str, dataset: str, body: Json, **columns: str | None) -> str:
+        entry = Entry.after(rows.last(), kind, dataset, body, release=release, **columns)
         rows.append(entry)
-        heads.append(entry.hash)
-    return heads[0]
+        return entry.hash
+
+    price, account = changed[0]
+    noted = {"request": request, "places": places if len(places) > 1 else None, **asked}
+    body = body_of(account, price=price.to_dict(), **noted)
+    head = write("charge", name, body, request=digest, place=places[0] if places else None)
+    for price, account in changed[1:]:
+        noted = {"price": price.to_dict(), "of": name, **asked}
+        write("part", account.dataset, body_of(account, **noted))
+    for place in places[1:]:
+        write("place", name, body_of(), place=place)
+    return head
 
 
-def _stored(rows: Rows, earlier: Entry, release: str, digest: str) -> str:
-    if earlier.request != digest:
+def _stored(rows: Rows, earlier: Entry, demand: Demand, digest: str) -> str:
+    """Return the stored result of a charge, if everything that it depends on is as it was."""
+    release, body = str(earlier.release), earlier.read()
+    same = {
+        "request": earlier.request == digest,
+        "budget": body["cost"] == demand.cost.to_dict(),
+        "privacy unit": body["protection"] == demand.protection.to_dict(),
+        "data": set(earlier.places) == set(demand.places),
+    }
+    others = [what for what, is_same in same.items() if not is_same]
+    if others:
+        now, then = _shown_places(demand.places), _shown_places(earlier.places)
+        told = "" if same["data"] else f" It was used for {then}, and this request is for {now}."
         raise BudgetError(
             f"release_id={shown(release)} was used for another request on {earlier.dataset!r}: "
-            "write "
-            "another id, or ask as before. Nothing was read, nothing was spent."
+            f"another {', another '.join(others)}.{told} Use a new release_id, or ask as before. "
+            "No data were read and no budget was spent."
         )
     result = rows.result(release)
     if result is None:
@@ -162,26 +186,55 @@ def _stored(rows: Rows, earlier: Entry, release: str, digest: str) -> str:
     return str(result.read()["result"])
 
 
-def _refuse_second_name(rows: Rows, place: str | None, names: list[str]) -> None:
-    """Refuse data that were charged under a name that is neither this one nor a whole of it."""
-    if place is None:
-        return
+def _shown_places(places: Sequence[str]) -> str:
+    """Return where data lie, in words."""
+    if not places:
+        return "data without a path, such as a frame"
+    more = f" and {len(places) - 1} more places" if len(places) > 1 else ""
+    return f"{shown_path(places[0])}{more}"
+
+
+def _refuse_outside(account: Account, request: Json) -> None:
+    """Refuse what may be about other records than those of a part by a condition."""
+    if account.where is not None and not is_within(request, account.where):
+        raise BudgetError(
+            f"Data set {account.dataset!r} is the part of {account.part_of!r} with "
+            f"{account.where}. This request does not have that condition. Use tametail.mean, which "
+            f"adds it, or charge {account.part_of!r}. No data were read and no budget was spent."
+        )
+
+
+def _refuse_second_name(rows: Rows, place: str, names: list[str]) -> None:
+    """Refuse data that were charged under a name that is neither this one nor a whole of it.
+
+    Parts of one whole by conditions may lie in one file: each release has its part's condition.
+    """
     used = rows.names_at(folders_above(place))
     for low, high in inside(place):
         used |= rows.names_between(low, high)
-    mine = names[0]
-    others = sorted(
-        name
-        for name in used - set(names)
-        if mine not in {account.dataset for account in with_wholes(rows, name)}
+    mine = find_account(rows, names[0])
+    for name in sorted(used - set(names)):
+        other, *wholes = with_wholes(rows, name)
+        is_whole_of_it = mine.dataset in {whole.dataset for whole in wholes}
+        is_beside_it = mine.where and other.where and mine.part_of == other.part_of
+        if not is_whole_of_it and not is_beside_it:
+            raise BudgetError(_second_name(place, mine, other))
+
+
+def _second_name(place: str, mine: Account, other: Account) -> str:
+    """Return why data under a second name are refused, and what to do."""
+    whole = other.part_of if other.part_of == mine.part_of else None
+    split = (
+        "To give records of one file budgets of their own, create parts by a condition: "
+        f"create('{mine.dataset} A', budget, part_of={whole or other.dataset!r}, "
+        'where="year == 2024").'
     )
-    if others:
-        raise BudgetError(
-            f"{place!r}, or data that overlap it, were charged as data set {others[0]!r}: write "
-            f"dataset={others[0]!r}; or, if {mine!r} is a part with a budget of its own, create it "
-            f"with part_of={others[0]!r}, or as a second name with alias_of={others[0]!r}. "
-            "Nothing was read, nothing was spent."
-        )
+    same = f"If they are the same data, use dataset={other.dataset!r}"
+    alias = "" if whole else f", or create a second name for it with alias_of={other.dataset!r}"
+    return (
+        f"{place!r}, or data that overlap it, were charged as data set {other.dataset!r}. "
+        f"{same}{alias}. {split} No data were read and no budget was spent."
+    )
 
 
 def plain(value: object) -> object:

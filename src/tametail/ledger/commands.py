@@ -14,6 +14,7 @@ from typing import Final
 import click
 
 from tametail.ledger import Ledger
+from tametail.ledger.registered import registry_entry
 from tametail.privacy.budget import parse_budget
 
 VARIABLE: Final = "TAMETAIL_LEDGER"
@@ -61,6 +62,7 @@ def ledger_commands() -> None:
 @click.option("--person", multiple=True, help="The column that names a person; may be repeated.")
 @click.option("--alias-of", metavar="DATASET", help="A second name for an existing data set.")
 @click.option("--part-of", metavar="DATASET", help="The data set that this one is part of.")
+@click.option("--where", help='With --part-of: the part\'s records, such as "year == 2024".')
 def _create(
     dataset: str,
     place: str | None,
@@ -68,13 +70,14 @@ def _create(
     person: tuple[str, ...],
     alias_of: str | None,
     part_of: str | None,
+    where: str | None,
     **numbers: float | None,
 ) -> None:
     """Create DATASET with its budget."""
     given = any(value is not None for value in numbers.values())
     budget = parse_budget(**numbers) if given or alias_of is None else None
     head = open_ledger(place).create(
-        dataset, budget, unit, person or None, alias_of=alias_of, part_of=part_of
+        dataset, budget, unit, person or None, alias_of=alias_of, part_of=part_of, where=where
     )
     click.echo(f"created {dataset}\nhead {head}")
 
@@ -94,7 +97,8 @@ def _show(dataset: str | None, place: str | None, as_json: bool) -> None:
         return
     for left in found:
         charges = f"{left.charges} charge{'s' * (left.charges != 1)}"
-        click.echo(f"{left.line()}\n  {left}\n  protects {left.protection}; {charges}")
+        whole = f"; part of {left.part_of}" if left.part_of else ""
+        click.echo(f"{left.line()}\n  {left}\n  protects {left.protection}; {charges}{whole}")
     click.echo(f"head {ledger.head}")
 
 
@@ -123,6 +127,14 @@ def _verify(place: str | None, head: str | None) -> None:
 def _export(file: str, place: str | None) -> None:
     """Write all entries and the head to FILE: CSV if it ends so, otherwise JSON lines."""
     click.echo(f"wrote {file}\nhead {open_ledger(place).export(file)}")
+
+
+@ledger_commands.command("registry")
+@click.argument("dataset")
+@ledger_option
+def _registry(dataset: str, place: str | None) -> None:
+    """Print a draft for the public Deployments Registry about DATASET, as YAML."""
+    click.echo(registry_entry(open_ledger(place), dataset), nl=False)
 
 
 @ledger_commands.command("raise")

@@ -55,8 +55,11 @@ class Cost:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, str]) -> Cost:
-        """Return the cost that :meth:`to_dict` described."""
-        return cls(**{name: Fraction(text) for name, text in values.items()})
+        """Return the cost that :meth:`to_dict` described; one below 0 would give budget back."""
+        numbers = {name: Fraction(text) for name, text in values.items()}
+        if any(number < 0 for number in numbers.values()):
+            raise ValueError("a cost is below 0.")
+        return cls(**numbers)
 
     def to_dict(self) -> dict[str, str]:
         """Return the numbers that are not 0, as exact text.

@@ -22,9 +22,9 @@ START: Final = "0" * 64
 """The hash before the first entry."""
 
 #: open, raise, close: a data set's budget. charge: before data are read. part: the same charge
-#: carried to the whole that a data set is part of. result: what was released.
+#: carried to the whole that a data set is part of. place: where more data of the charge lie.
+#: result: what was released.
 ACCOUNT_KINDS: Final = ("open", "charge", "part", "raise", "close")
-KINDS: Final = (*ACCOUNT_KINDS, "result")
 
 
 _ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
@@ -82,6 +82,12 @@ class Entry:
             self.seq, self.kind, self.dataset, self.release, self.request, self.place, self.body,
             self.prev,
         )  # fmt: skip
+
+    @property
+    def places(self) -> list[str]:
+        """Where the data of a charge lie; the first place has a column, for its index."""
+        first = [] if self.place is None else [self.place]
+        return [str(place) for place in self.read().get("places", first)]
 
     def read(self) -> Json:
         """Return the body as plain values."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 from urllib.parse import parse_qs, unquote, urlsplit, urlunsplit
 
 from tametail._shown import shown
@@ -20,7 +21,13 @@ _NAME: Final = re.compile(r"[^\W_][\w.:@ /+-]{0,199}")
 _WILD: Final = re.compile(r"[*?\[]")
 _ADDRESS: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _SERVER: Final = re.compile(r"postgres(ql)?://")
+#: Halves of characters that no path holds; U+DC80 to U+DCFF stand for bytes that are no text.
+_NO_PATH: Final = re.compile("[\ud800-\udc7f\udd00-\udfff\0]")
 _LONGEST_ID: Final = 200
+_MOST_PLACES: Final = 64
+
+#: Where data lie: one locator, several, or none that is known.
+Places: TypeAlias = "str | Sequence[str] | None"
 
 
 def check_name(name: object) -> str:
@@ -61,20 +68,62 @@ def locator_of(data: object, table: str | None = None) -> str | None:
     if table is not None:
         parts = [part.strip('"') for part in table.split(".")][-2:]
         if isinstance(data, str) and _SERVER.match(data):
-            return table_of(_server(data), *parts)
+            return table_of(_split(_server, data), *parts)
         place = locator_of(data)
         return None if place is None else table_of(place, *parts)
     if isinstance(data, str) and _ADDRESS.match(data):
-        return _address(data)
+        return _split(_address, data)
     if not isinstance(data, str | bytes | os.PathLike):
         return None
-    text = os.fsdecode(data)
+    text = _NO_PATH.sub(_escaped, os.fsdecode(data))
     if text in ("", "-"):
         return None
+    text = os.path.expanduser(text)  # as whoever opens it does
     wild = _WILD.search(text)
     if wild and not os.path.exists(text):  # a pattern: its fixed folder stands for all that match
         text = os.path.dirname(text[: wild.start()]) or "."
     return _storable(Path(os.path.realpath(text)).as_posix())
+
+
+def locators_of(
+    data: object, table: str | None = None, files: Iterable[str | os.PathLike[str]] = ()
+) -> tuple[str, ...]:
+    """Return all places in which data lie; a list or a tuple holds paths.
+
+    ``files`` are those that were found: a link in a folder may lead out of it.
+
+    >>> locators_of(["/data/a.csv", "/data/b.csv", "/data"])
+    ('/data',)
+    """
+    named = data if isinstance(data, list | tuple) else [data]
+    places = [locator_of(one, table) for one in (*named, *files)]
+    return check_places([place for place in places if place is not None])
+
+
+def check_places(locator: Places) -> tuple[str, ...]:
+    """Return locators without those that lie in another; many files are one folder."""
+    given = [locator] if isinstance(locator, str) else () if locator is None else locator
+    is_list = isinstance(given, list | tuple)
+    if not is_list or not all(isinstance(place, str) for place in given):
+        raise ParameterError(
+            f"locator={shown(locator)} is not a place. Pass what tametail.ledger.locators_of(data) "
+            "gives."
+        )
+    places = _outermost(map(_storable, given))
+    while len(places) > _MOST_PLACES:
+        folders = _outermost(folders_above(place)[:2][-1] for place in places)
+        if folders == places:
+            break
+        places = folders
+    return places
+
+
+def _outermost(places: Iterable[str]) -> tuple[str, ...]:
+    """Return the places that lie in no other, in their order."""
+    known = dict.fromkeys(places)
+    return tuple(
+        place for place in known if not any(one in known for one in folders_above(place)[1:])
+    )
 
 
 def table_of(place: str, *parts: str) -> str:
@@ -97,6 +146,14 @@ def server_address(host: str, port: object, database: str) -> str:
     return f"postgresql://{'localhost' if here else host.lower()}:{port or 5432}/{database}"
 
 
+def _split(read: Callable[[str], str], address: str) -> str:
+    try:
+        return _storable(read(address))
+    except ValueError:
+        pass  # raised below, without what may be a password
+    raise ParameterError("The address of the data cannot be understood. Check host and port.")
+
+
 def _server(address: str) -> str:
     """Return what an address of PostgreSQL says of the place; user and password are left out."""
     parts = urlsplit(address)
@@ -108,7 +165,12 @@ def _server(address: str) -> str:
 
 def _storable(path: str) -> str:
     """Return a path as text that every database takes; bytes that are no text are escaped."""
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    text = _NO_PATH.sub(_escaped, path)
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
 
 
 def _address(address: str) -> str:
@@ -130,11 +192,17 @@ def folders_above(place: str) -> list[str]:
     """
     start = place.find("://") + 3 if "://" in place else 0
     found = [place]
-    if "#" in place:  # a table of a database: the database contains it
-        found.append(place.partition("#")[0])
+    database, mark, table = place.partition("#")
+    if mark:  # a table, in the one that it is a partition of, in its database
+        found += [f"{database}#{table[:end]}" for end in _cuts(table)]
+        found.append(database)
     while (end := found[-1].rfind("/")) > start:
         found.append(found[-1][:end])
     return [*found, "/"] if place.startswith("/") and place != "/" else found
+
+
+def _cuts(table: str) -> list[int]:
+    return [place for place in range(len(table) - 1, 0, -1) if table[place] == "/"]
 
 
 def inside(place: str) -> list[tuple[str, str]]:

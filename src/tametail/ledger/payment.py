@@ -17,10 +17,10 @@ from typing import TypeVar
 
 from tametail._json import Json
 from tametail._shown import shown
-from tametail.errors import DataError, ParameterError
+from tametail.errors import DataError, LedgerError, ParameterError
 from tametail.ledger.book import Ledger, Quote
 from tametail.ledger.charging import Ticket
-from tametail.ledger.identity import check_name, check_release_id
+from tametail.ledger.identity import Places, check_name, check_release_id
 from tametail.privacy.budget import Budget
 
 Released = TypeVar("Released")
@@ -63,7 +63,14 @@ class Payment:
         checked = None if release_id is None else check_release_id(release_id)
         return cls(opened, check_name(dataset), checked)
 
-    def quote(self, *, budget: Budget, unit: str, person: object, locator: str | None) -> Quote:
+    def condition(self) -> str | None:
+        """Return the condition on the records, if the data set is a part by a condition."""
+        try:
+            return self.ledger.condition(self.dataset)
+        except LedgerError as error:
+            raise type(error)(f"{error} No data were read.") from None
+
+    def quote(self, *, budget: Budget, unit: str, person: object, locator: Places) -> Quote:
         """Return what the release would cost and leave; nothing is charged (``--dry-run``)."""
         return self.ledger.quote(self.dataset, budget, unit=unit, person=person, locator=locator)
 
@@ -77,7 +84,7 @@ class Payment:
         unit: str,
         person: object,
         request: Json,
-        locator: str | None,
+        locator: Places,
     ) -> Released:
         """Release once: charged on disk, then made, then stored on disk, then returned.
 

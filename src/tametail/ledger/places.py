@@ -1,8 +1,14 @@
-"""Where a ledger file may lie: not on a network file system, whose locks cannot be relied on."""
+"""Where a ledger file may lie: on a local disk, under one name only.
+
+The locks of network file systems cannot be relied on. And SQLite names its journal after the path:
+what a crash left behind under one name of a file undoes charges that were made under another.
+"""
 
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -26,19 +32,27 @@ _LOCAL_IN_USER_SPACE: Final = {
 MOUNTS: Final = Path("/proc/mounts")
 
 
+_ESCAPED: Final = re.compile(r"\\([0-7]{3})")
+
+
+def _mounted(mounts: Path) -> Iterator[tuple[str, str]]:
+    """Yield the mount points of this process and their file systems; none where not told."""
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, point, kind, *_ = line.split(" ")
+        yield _ESCAPED.sub(lambda code: chr(int(code[1], 8)), point), kind
+
+
 def file_system_of(path: Path, mounts: Path = MOUNTS) -> str | None:
     """Return the type of the file system that holds ``path``; None where it cannot be seen."""
     place = os.path.realpath(path)
     if place.startswith("\\\\"):
         return "smb3"
-    try:
-        lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
-    except OSError:
-        return None
     found, longest = None, -1
-    for line in lines:
-        _, point, kind, *_ = line.split(" ")
-        point = point.replace("\\040", " ").replace("\\011", "\t").replace("\\134", "\\")
+    for point, kind in _mounted(mounts):
         inside = place == point or place.startswith(point.rstrip("/") + "/")
         if inside and len(point) >= longest:  # of two at one point the later one is seen
             found, longest = kind, len(point)
@@ -64,4 +78,23 @@ def refuse_network(path: Path, mounts: Path = MOUNTS) -> None:
             f"{shown_path(path)} lies on a network file system ({kind}), where two writers may "
             "both believe to be alone: use a local disk, or a server: "
             "Ledger('postgresql://host/db'). Ledger(..., allow_network=True) takes the risk."
+        )
+
+
+def refuse_second_name(path: Path, mounts: Path = MOUNTS) -> None:
+    """Raise a :class:`LedgerError` if the file may be reached by a second name."""
+    place = os.path.realpath(path)
+    if not os.path.isfile(place):
+        return
+    links = os.stat(place).st_nlink
+    if links > 1:
+        raise LedgerError(
+            f"The ledger {shown_path(path)} has {links} hard links. A crash under one name can "
+            "undo charges made under another. Keep one name and delete the others; `find FOLDER "
+            "-samefile FILE` lists them. If a -journal file lies beside one of them, keep that one."
+        )
+    if any(point == place for point, _ in _mounted(mounts)):
+        raise LedgerError(
+            f"The ledger {shown_path(path)} is mounted as a single file. A crash under one name "
+            "can undo charges made under another. Mount its folder instead, in every container."
         )

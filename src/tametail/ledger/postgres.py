@@ -1,7 +1,11 @@
 """A ledger on a PostgreSQL server, for teams.
 
 One advisory lock per ledger orders all writers; `FOR UPDATE` would need the right to update, which
-no role of a ledger should have. A commit returns when the server has it on disk.
+no role of a ledger should have. A commit returns when the server has it on disk, and what was
+committed is read again: a rule or a trigger may have dropped it.
+
+A role that may add charges, but grant no budget, can still write any text into them. So whoever
+charges recomputes all entries that were added since it last did, and trusts the rest.
 """
 
 from __future__ import annotations
@@ -13,8 +17,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from tametail.errors import LedgerError, MissingExtraError
+from tametail.errors import LedgerError, MissingExtraError, TamperedLedger
 from tametail.ledger.rows import SCHEMA, TABLE, Row, Rows
+from tametail.ledger.verify import Verifier
 
 if TYPE_CHECKING:
     import psycopg
@@ -28,6 +33,11 @@ _LOCK: Final = (
 _FIND: Final = (
     f"SELECT 1 FROM pg_catalog.pg_tables WHERE tablename = '{TABLE}' "  # noqa: S608  a constant
     "AND schemaname = ANY(current_schemas(false))"
+)
+#: Of what the name stands for, which may be a temporary table.
+_KEPT: Final = (
+    "SELECT 1 FROM pg_catalog.pg_class "  # noqa: S608  a constant
+    f"WHERE oid = '{TABLE}'::regclass AND relkind = 'r' AND relpersistence = 'p'"
 )
 _NEVER: Final = (
     f"""CREATE FUNCTION {TABLE}_never() RETURNS trigger LANGUAGE plpgsql AS
@@ -67,6 +77,7 @@ class PostgresStorage:
     def __init__(self, url: str, *, timeout: float = 60.0) -> None:
         self._url = url
         self._timeout = timeout
+        self._verified = Verifier()
         parts = urlsplit(url)
         self.shown = f"postgresql://{parts.hostname or ''}{parts.path}"  # never the password
 
@@ -80,8 +91,14 @@ class PostgresStorage:
             connection.do(f"SET LOCAL lock_timeout TO {int(1000 * self._timeout)}")
             self._prepare(connection, create)
             connection.do(_LOCK)
-            yield Rows(connection)
+            rows = Rows(connection)
+            yield rows
             connection.do("COMMIT")
+            if not Rows(connection).holds(rows.added):
+                raise LedgerError(
+                    f"The server {self.shown} confirmed entries that are not in the table. Remove "
+                    f"the trigger on table {TABLE} that drops or changes rows."
+                )
 
     @contextmanager
     def reading(self) -> Iterator[Rows]:
@@ -95,13 +112,32 @@ class PostgresStorage:
     def check(self, rows: Rows) -> None:
         """Leave the check of its files to the server."""
 
+    def follow(self, rows: Rows) -> None:
+        """Recompute what others added since; under the lock, so that one thread does it."""
+        known, self._verified = self._verified, Verifier()
+        if known.number and not rows.has(known.head):
+            known = Verifier()  # another copy was restored
+        try:
+            known.follow(rows.all(after=known.number))
+        except TamperedLedger as error:
+            raise TamperedLedger(
+                f"{error} Nothing can be charged until an administrator has looked at the ledger. "
+                "If row security hides entries from this role, it needs a policy FOR SELECT USING "
+                "(true)."
+            ) from None
+        self._verified = known
+        rows.base = known.head  # what is believed below must not come from entries behind it
+
     def _open(self) -> psycopg.Connection[tuple[object, ...]]:
         driver = _driver()
         give_up = time.monotonic() + self._timeout
         while True:
             try:
                 opened: psycopg.Connection[tuple[object, ...]] = driver.connect(
-                    self._url, autocommit=True, connect_timeout=max(2, int(self._timeout))
+                    self._url,
+                    autocommit=True,
+                    connect_timeout=max(2, int(self._timeout)),
+                    client_encoding="UTF8",  # with others, text comes as bytes
                 )
                 return opened
             except driver.OperationalError as error:
@@ -121,6 +157,11 @@ class PostgresStorage:
         if create:  # two who create at once: the second waits here, and then sees the table
             connection.do(f"SELECT pg_advisory_xact_lock({_OWNER})")
         if connection.do(_FIND):
+            if not connection.do(_KEPT):
+                raise LedgerError(
+                    f"The table {TABLE} in {self.shown} is unlogged or temporary and may forget "
+                    f"charges. Ask its owner to run ALTER TABLE {TABLE} SET LOGGED."
+                )
             return
         if not create:
             raise LedgerError(
@@ -155,7 +196,5 @@ def _driver() -> ModuleType:
     try:
         import psycopg
     except ImportError:
-        raise MissingExtraError(
-            "a ledger on PostgreSQL needs psycopg: write pip install 'tametail[postgres]'."
-        ) from None
+        raise MissingExtraError.of("A ledger on PostgreSQL", "postgres") from None
     return psycopg

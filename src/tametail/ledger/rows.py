@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Final, Protocol, TypeAlias
 
+from tametail.errors import LedgerError
 from tametail.ledger.entries import ACCOUNT_KINDS, Entry
 
 TABLE: Final = "tametail_entry"
@@ -53,12 +54,19 @@ class Storage(Protocol):
     def check(self, rows: Rows) -> None:
         """Raise what is wrong with the storage itself."""
 
+    def follow(self, rows: Rows) -> None:
+        """Recompute what others wrote, where they can add entries but not grant budgets."""
+
 
 class Rows:
     """The entries as seen by one transaction."""
 
     def __init__(self, connection: Connection) -> None:
         self._run = connection.run
+        self.added: list[Entry] = []
+        """What this transaction has appended."""
+        self.base: str | None = None
+        """The head that was verified in this transaction, if that was done."""
 
     def last(self) -> tuple[int, str] | None:
         """Return number and hash of the last entry."""
@@ -66,13 +74,25 @@ class Rows:
         return (int(found[0][0]), str(found[0][1])) if found else None
 
     def append(self, entry: Entry) -> None:
-        """Add an entry at the end."""
+        """Add an entry at the end, and see that it is there: a trigger may swallow or change it."""
         values = (
             entry.seq, entry.kind, entry.dataset, entry.release, entry.request, entry.place,
             entry.body, entry.prev, entry.hash,
         )  # fmt: skip
         marks = ", ".join("?" * len(values))
+        if not self.added and self.base not in (None, entry.prev):
+            raise LedgerError("Entries were added by a program that did not wait for its turn.")
         list(self._run(f"INSERT INTO {TABLE}({COLUMNS}) VALUES ({marks})", values))
+        if not self.holds([entry]):
+            raise LedgerError(
+                f"The database did not keep entry {entry.seq} as it was written. Remove the "
+                f"trigger or rule on table {TABLE} that drops or changes rows."
+            )
+        self.added.append(entry)
+
+    def holds(self, entries: Sequence[Entry]) -> bool:
+        """Say whether all of these entries are there, as they were written."""
+        return all(self._one("hash = ?", entry.hash) == entry for entry in entries)
 
     def opening(self, dataset: str) -> Entry | None:
         """Return the entry that created a data set."""
@@ -108,9 +128,10 @@ class Rows:
         statement = f"SELECT DISTINCT dataset FROM {TABLE} WHERE place >= ? AND place < ?"
         return {name for (name,) in self._run(statement, (low, high))}
 
-    def all(self) -> Iterator[Entry]:
-        """Yield every entry, in order."""
-        for row in self._run(f"SELECT {COLUMNS} FROM {TABLE} ORDER BY seq"):
+    def all(self, after: int = 0) -> Iterator[Entry]:
+        """Yield every entry, or those behind a number, in order."""
+        statement = f"SELECT {COLUMNS} FROM {TABLE} WHERE seq > ? ORDER BY seq"
+        for row in self._run(statement, (after,)):
             yield Entry(*row)
 
     def latest(self, dataset: str | None, count: int | None) -> list[Entry]:

@@ -12,7 +12,7 @@ from tametail.drawing.bars import ledger_bar
 from tametail.ledger.accounts import Account
 from tametail.ledger.cost import Cost, Protection
 from tametail.ledger.entries import Entry
-from tametail.ledger.filter import Room, rooms
+from tametail.ledger.filter import rooms
 from tametail.markup import element, text
 from tametail.privacy.budget import Budget
 from tametail.privacy.decimals import printed_below
@@ -37,35 +37,47 @@ class Left:
     epsilon_with_delta: float
     delta: float
     share: float
-    """The part of the budget that is spent, between 0 and 1."""
+    """The part of its own budget that is spent, between 0 and 1."""
     charges: int
     closed: bool
+    part_of: str | None = None
+    limited_by: str | None = None
+    """What it is part of and has less left than its own budget, if there is such a data set."""
+    fake: bool = False
+    """Whether it was created where releases are made up (:mod:`tametail.testing`)."""
 
     @classmethod
     def of(cls, accounts: Sequence[Account]) -> Left:
         """Return what is left of a data set, given its account and those of its wholes."""
-        account = accounts[0]
-        open_rules = [_usable(each) for each in accounts]
-        with_delta = [
-            max((room for room in found if room.delta), key=_epsilon, default=_NOTHING)
-            for found in open_rules
-        ]
+        account, *wholes = accounts
+        own, *others = map(_most, accounts)
+        least = map(min, zip(own, *others, strict=True))
+        epsilon, rho, epsilon_with_delta, delta = map(printed_below, least)
+        limits = [whole.dataset for whole, room in zip(wholes, others, strict=True)
+                  if any(x < y for x, y in zip(room, own, strict=True))]  # fmt: skip
         return cls(
             account.dataset,
             account.budget.to_budget(),
             account.protection,
-            printed_below(min(max(map(_epsilon, found), default=_ZERO) for found in open_rules)),
-            printed_below(min(max(map(_rho, found), default=_ZERO) for found in open_rules)),
-            printed_below(min(map(_epsilon, with_delta))),
-            printed_below(min(room.delta for room in with_delta)),
-            float(max(_share(each) for each in accounts)),
+            epsilon,
+            rho,
+            epsilon_with_delta,
+            delta,
+            float(_share(account)),
             account.spent.charges,
             any(each.closed for each in accounts),
+            account.part_of,
+            limits[0] if limits else None,
+            account.fake,
         )
+
+    @property
+    def _shown(self) -> str:
+        return f"FAKE {self.dataset}" if self.fake else self.dataset
 
     def __str__(self) -> str:
         if self.closed:
-            return f"{self.dataset}: closed"
+            return f"{self._shown}: closed"
         choices = [f"epsilon = {self.epsilon:.12g}"]
         if self.rho:
             choices.append(f"rho = {self.rho:.12g}")
@@ -73,29 +85,29 @@ class Left:
             choices.append(
                 f"epsilon = {self.epsilon_with_delta:.12g} with delta = {self.delta:.12g}"
             )
-        return f"{self.dataset}: left for one more release: {', or '.join(choices)}"
+        limit = f" (limited by {self.limited_by})" if self.limited_by else ""
+        return f"{self._shown}: left for one more release: {', or '.join(choices)}{limit}"
 
     def line(self, width: int = 30) -> str:
         """Return name, bar and percentage in one line."""
         filled = min(width, int(self.share * width))
         bar = "█" * filled + "░" * (width - filled)
-        return f"{self.dataset}  {bar}  {100 * self.share:.1f}% of {self.budget} spent"
+        return f"{self._shown}  {bar}  {100 * self.share:.1f}% of {self.budget} spent"
 
 
 _ZERO = Fraction(0)
-_NOTHING = Room(_ZERO, _ZERO, _ZERO, Fraction(1))
 
 
-def _epsilon(room: Room) -> Fraction:
-    return room.epsilon
-
-
-def _rho(room: Room) -> Fraction:
-    return room.rho
-
-
-def _usable(account: Account) -> list[Room]:
-    return [] if account.closed else rooms(account.budget, account.spent)
+def _most(account: Account) -> tuple[Fraction, Fraction, Fraction, Fraction]:
+    """Return the largest epsilon and rho of one more charge; and epsilon and delta of another."""
+    found = [] if account.closed else rooms(account.budget, account.spent)
+    most = max((room for room in found if room.delta), key=lambda room: room.epsilon, default=None)
+    return (
+        max((room.epsilon for room in found), default=_ZERO),
+        max((room.rho for room in found), default=_ZERO),
+        _ZERO if most is None else most.epsilon,
+        _ZERO if most is None else most.delta,
+    )
 
 
 def _share(account: Account) -> Fraction:

@@ -3,22 +3,25 @@
 The journal is deleted at each commit (journal_mode DELETE) and the folder is synced after that
 (synchronous EXTRA): with FULL, a power loss may bring the journal back and undo a commit that was
 already acknowledged. A connection lives as long as one transaction, so that forks and threads
-share nothing.
+share nothing. What was written is read again through another connection before it counts: the file
+may have been replaced, or written by somebody who held no lock.
 """
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 from urllib.parse import quote
 
 from tametail._shown import shown_path
 from tametail.errors import LedgerError, TamperedLedger
-from tametail.ledger.places import refuse_network
+from tametail.ledger.places import refuse_network, refuse_second_name
 from tametail.ledger.rows import SCHEMA, TABLE, Row, Rows
+from tametail.ledger.turns import turn
 
 _SYNCHRONOUS: Final = ("EXTRA", 3)  # its name, and the number that SQLite answers
 _PRAGMAS: Final = (
@@ -26,12 +29,16 @@ _PRAGMAS: Final = (
     "PRAGMA fullfsync = ON",  # macOS: through the disk's own cache
     "PRAGMA trusted_schema = OFF",
     "PRAGMA cell_size_check = ON",
+    "PRAGMA cache_spill = OFF",  # until it commits a writer leaves the file as others see it
 )
 _NEVER: Final = tuple(
     f"CREATE TRIGGER {TABLE}_{verb} BEFORE {verb} ON {TABLE} "
     "BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END"
     for verb in ("UPDATE", "DELETE")
 )
+
+
+Found = TypeVar("Found")
 
 
 class SqliteConnection:
@@ -71,19 +78,62 @@ class SqliteStorage:
     @contextmanager
     def writing(self, *, create: bool = False) -> Iterator[Rows]:
         """Hold the file's lock; leaving commits, and returns when that is on disk."""
-        with self._errors("written"), closing(self._open(create)) as connection:
+        with self._errors("written"), self._opened(create, alone=True) as connection:
             connection.run("BEGIN IMMEDIATE")
             _prepare(connection, self.path, create)
-            yield Rows(connection)
+            rows = Rows(connection)
+            before = rows.last()
+            yield rows
+            if not rows.added:
+                return
+            if self._seen_by_others(Rows.last) != before:
+                raise LedgerError(
+                    f"The ledger {shown_path(self.path)} changed while it was open, although it "
+                    "was locked. Nothing was written. Let no other program open its file, and "
+                    "verify it with a head hash that you saved."
+                )
             connection.run("COMMIT")
+            if not self._seen_by_others(lambda found: found.holds(rows.added)):
+                raise LedgerError(
+                    f"The ledger {shown_path(self.path)} was replaced or overwritten while it was "
+                    "open: what was written is not in the file. Verify it with a head hash that "
+                    "you saved."
+                )
 
     @contextmanager
     def reading(self) -> Iterator[Rows]:
         """See one state of the file."""
-        with self._errors("read"), closing(self._open(create=False)) as connection:
+        with self._errors("read"), self._opened(create=False) as connection:
             connection.run("BEGIN")
             _prepare(connection, self.path, create=False)
             yield Rows(connection)
+
+    @contextmanager
+    def _opened(self, create: bool, *, alone: bool = False) -> Iterator[SqliteConnection]:
+        """Wait for a turn, and open the file."""
+        if not create and not self.path.exists():
+            raise LedgerError(
+                f"there is no ledger {shown_path(self.path)}: check the path, or make one with "
+                f"`tametail ledger create DATASET --ledger FILE --epsilon 1`."
+            )
+        with (
+            turn(self._real, alone=alone, timeout=self._timeout),
+            closing(self._open(create)) as connection,
+        ):
+            yield connection
+
+    def _seen_by_others(self, find: Callable[[Rows], Found]) -> Found | None:
+        """Return what is found by who opens the file now, by its name; None if it is no ledger."""
+        with closing(self._connect(self._real, "rw", self._timeout)) as connection:
+            return find(Rows(connection)) if _is_ledger(connection) else None
+
+    @property
+    def _real(self) -> Path:
+        """The file itself: SQLite names the journal after the path that it is given."""
+        return Path(os.path.realpath(self.path))
+
+    def follow(self, rows: Rows) -> None:
+        """Take entries as they are: who can write the file can change all of it."""
 
     def check(self, rows: Rows) -> None:
         """Let SQLite check its own file."""
@@ -98,12 +148,8 @@ class SqliteStorage:
     def _open(self, create: bool) -> SqliteConnection:
         if not self._allow_network:
             refuse_network(self.path)
-        if not create and not self.path.exists():
-            raise LedgerError(
-                f"there is no ledger {shown_path(self.path)}: check the path, or make one with "
-                f"`tametail ledger create DATASET --ledger FILE --epsilon 1`."
-            )
-        connection = self._connect(self.path, "rwc" if create else "rw", self._timeout)
+        refuse_second_name(self.path)
+        connection = self._connect(self._real, "rwc" if create else "rw", self._timeout)
         for pragma in _PRAGMAS:
             connection.run(pragma)
         ((mode,),) = connection.run("PRAGMA journal_mode = DELETE")
@@ -135,13 +181,19 @@ def _connect(path: Path, mode: str, timeout: float) -> SqliteConnection:
 
 def _prepare(connection: SqliteConnection, path: Path, create: bool) -> None:
     """Make the table, or see that it is there."""
-    found = list(connection.run("SELECT 1 FROM sqlite_master WHERE name = ?", (TABLE,)))
-    if found:
+    if _is_ledger(connection):
         return
     if not create:
         raise LedgerError(f"{shown_path(path)} is not a ledger: check the path.")
     for statement in (*SCHEMA, *_NEVER):
         connection.run(statement.format(text="TEXT"))
+
+
+def _is_ledger(connection: SqliteConnection) -> bool:
+    named = connection.run(
+        "SELECT 1 FROM sqlite_master WHERE name = ? AND type = 'table'", (TABLE,)
+    )
+    return bool(list(named))
 
 
 def _reason(error: Exception) -> str:
@@ -154,6 +206,8 @@ def _reason(error: Exception) -> str:
         "not a database": "the file is not a ledger, or is damaged; restore a copy of it",
         "malformed": "the file is damaged; restore a copy of it",
         "unable to open": "it cannot be opened; check the folder and its rights",
+        "No such file": "it cannot be opened; check the folder and its rights",
+        "Permission denied": "it cannot be opened; ask for the right to read and write its folder",
         "disk I/O": "the disk failed; look at the system's log",
     }
     known = [advice for sign, advice in reasons.items() if sign in said]

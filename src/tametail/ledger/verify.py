@@ -17,11 +17,16 @@ from tametail.ledger.accounts import Account
 from tametail.ledger.cost import Cost, Protection
 from tametail.ledger.entries import START, Entry, request_hash
 from tametail.ledger.filter import Spent
+from tametail.ledger.parts import is_within
 
 _SUMS: Final = ("epsilon", "delta", "rho", "concentrated")
 # Written in fractions, verified in decimals: two arithmetics, and the second one is quick. What
 # would have to be rounded raises an ArithmeticError.
 _EXACT: Final = Context(prec=10_000, traps=[Inexact, Rounded])
+#: What an entry that nobody could have written makes of the code that reads it.
+_ODD: Final = (
+    ArithmeticError, AttributeError, BudgetError, KeyError, RecursionError, TypeError, ValueError,
+)  # fmt: skip
 _SHORTENED: Final = Context(prec=10_000, traps=[Inexact])
 
 
@@ -74,8 +79,8 @@ class _Seen:
     aliases: dict[str, str] = field(default_factory=dict)
     charges: dict[str, str | None] = field(default_factory=dict)
     results: set[str] = field(default_factory=set)
-    waiting: list[str] = field(default_factory=list)
-    """Wholes that the charge before must still be carried to."""
+    waiting: list[tuple[str, str, str | None]] = field(default_factory=list)
+    """What must still follow the charge before: kind, data set and place of each entry."""
     carried: Json = field(default_factory=dict)
     """The charge that is being carried."""
     prices: dict[tuple[str, str, str], tuple[dict[str, str], list[Decimal]]] = field(
@@ -86,30 +91,46 @@ class _Seen:
     """Hashes of requests met before: scheduled jobs ask the same again and again."""
 
 
+class Verifier:
+    """Recomputes chain, requests, prices, sums and filter, entry after entry."""
+
+    def __init__(self) -> None:
+        self.number, self.head = 0, START
+        self._seen = _Seen()
+
+    def follow(self, entries: Iterable[Entry]) -> Verified:
+        """Go on with the next entries; raise at the first that is off, and then begin anew."""
+        seen, changed = self._seen, set()
+        for entry in entries:
+            self.number += 1
+            changed.add(entry.dataset)
+            in_order = entry.seq == self.number and entry.prev == self.head
+            if not in_order or entry.hash != entry.digest():
+                raise TamperedLedger(f"entry {self.number} was changed, removed or moved.")
+            self.head = entry.hash
+            place = entry.kind, entry.dataset, entry.place
+            is_next = not seen.waiting or seen.waiting[0] == place
+            if not is_next or (not seen.waiting and entry.kind in ("part", "place")):
+                _fail(entry, "does not follow from the charge before it")
+            try:
+                _CHECKS[entry.kind](seen, entry)
+            except _ODD as error:
+                _fail(entry, f"cannot be understood ({type(error).__name__})")
+        if seen.waiting:
+            raise TamperedLedger(f"the last charge is not carried to {seen.waiting[0][1]!r}.")
+        for name in changed & seen.accounts.keys():
+            _must_fit(seen.accounts[name].now())
+        return Verified(self.number, self.head, tuple(seen.accounts))
+
+
 def verify_entries(entries: Iterable[Entry]) -> Verified:
-    """Recompute chain, requests, prices, sums and filter; raise at the first thing that is off."""
-    seen = _Seen()
-    prev, number = START, 0
-    for entry in entries:
-        number += 1
-        in_order = entry.seq == number and entry.prev == prev
-        if not in_order or entry.hash != entry.digest():
-            raise TamperedLedger(f"entry {number} was changed, removed or moved.")
-        prev = entry.hash
-        try:
-            _CHECKS[entry.kind](seen, entry, entry.read())
-        except (KeyError, TypeError, ValueError, ArithmeticError, BudgetError) as error:
-            _fail(entry, f"cannot be understood ({type(error).__name__})")
-    if seen.waiting:
-        raise TamperedLedger(f"the last charge is not carried to {seen.waiting[0]!r}.")
-    for running in seen.accounts.values():
-        _must_fit(running.now())
-    return Verified(number, prev, tuple(seen.accounts))
+    """Recompute everything; raise at the first entry that is off."""
+    return Verifier().follow(entries)
 
 
-def _check_open(seen: _Seen, entry: Entry, body: Json) -> None:
-    known = entry.dataset in seen.accounts or entry.dataset in seen.aliases
-    if known or seen.waiting:
+def _check_open(seen: _Seen, entry: Entry) -> None:
+    body = entry.read()
+    if entry.dataset in seen.accounts or entry.dataset in seen.aliases:
         _fail(entry, "creates a data set that exists")
     if "alias_of" in body:
         if body["alias_of"] not in seen.accounts:
@@ -121,12 +142,18 @@ def _check_open(seen: _Seen, entry: Entry, body: Json) -> None:
         _fail(entry, "starts with something spent")
     if account.part_of is not None and account.part_of not in seen.accounts:
         _fail(entry, "is part of nothing")
+    if account.where is not None and account.part_of is None:
+        _fail(entry, "has a condition, and is no part")
+    first = next(iter(seen.accounts.values()), None)
+    if first is not None and first.account.fake != account.fake:
+        _fail(entry, "mixes fake data sets with real ones")
     seen.accounts[entry.dataset] = _Running(account)
 
 
-def _check_charge(seen: _Seen, entry: Entry, body: Json) -> None:
-    if entry.release is None or entry.release in seen.charges or seen.waiting:
-        _fail(entry, "charges a release again, or too early")
+def _check_charge(seen: _Seen, entry: Entry) -> None:
+    body = entry.read()
+    if entry.release is None or entry.release in seen.charges:
+        _fail(entry, "charges a release again")
     key = entry.dataset, repr(body["request"])
     if key not in seen.requests:
         seen.requests[key] = request_hash(entry.dataset, body["request"])
@@ -134,18 +161,34 @@ def _check_charge(seen: _Seen, entry: Entry, body: Json) -> None:
         _fail(entry, "has another request than its hash says")
     seen.charges[entry.release or ""] = entry.request
     _check_sums(seen, entry, body)
+    where = seen.accounts[entry.dataset].account.where
+    if where is not None and not is_within(body["request"], where):
+        _fail(entry, "is about other records than those of the part")
     seen.carried = {"release": entry.release, "of": entry.dataset, "cost": body["cost"]}
     part_of = seen.accounts[entry.dataset].account.part_of
     while part_of is not None:
-        seen.waiting.append(part_of)
+        seen.waiting.append(("part", part_of, None))
         part_of = seen.accounts[part_of].account.part_of
+    first, *more = body.get("places") or [entry.place]
+    if first != entry.place:
+        _fail(entry, "states other places than its own")
+    seen.waiting.extend(("place", entry.dataset, place) for place in more)
 
 
-def _check_part(seen: _Seen, entry: Entry, body: Json) -> None:
+def _check_part(seen: _Seen, entry: Entry) -> None:
+    body = entry.read()
+    del seen.waiting[0]
     told = {"release": entry.release, "of": body["of"], "cost": body["cost"]}
-    if not seen.waiting or seen.waiting.pop(0) != entry.dataset or told != seen.carried:
+    if told != seen.carried:
         _fail(entry, "carries another charge than the one before it")
     _check_sums(seen, entry, body)
+
+
+def _check_place(seen: _Seen, entry: Entry) -> None:
+    body = entry.read()
+    del seen.waiting[0]
+    if entry.release != seen.carried["release"] or "account" in body:
+        _fail(entry, "is a place of another charge than the one before it")
 
 
 def _check_sums(seen: _Seen, entry: Entry, body: Json) -> None:
@@ -158,7 +201,7 @@ def _check_sums(seen: _Seen, entry: Entry, body: Json) -> None:
         seen.prices[key] = _price(running.account, body)
     price, step = seen.prices[key]
     running.add(step)
-    told: Json = body["account"]
+    told = body["account"]
     spent = told.pop("spent")
     if body["price"] != price or told != running.fixed or spent != running.told():
         _fail(entry, "states a price or sums that do not follow")
@@ -171,7 +214,8 @@ def _price(account: Account, body: Json) -> tuple[dict[str, str], list[Decimal]]
     return price.to_dict(), [Decimal(step.get(name, 0)) for name in _SUMS]
 
 
-def _check_raise(seen: _Seen, entry: Entry, body: Json) -> None:
+def _check_raise(seen: _Seen, entry: Entry) -> None:
+    body = entry.read()
     before = seen.accounts[entry.dataset].now()
     _must_fit(before)
     after = replace(before, budget=Cost.from_dict(body["account"]["budget"]))
@@ -187,7 +231,8 @@ def covers(after: Account, before: Account) -> bool:
     return all(bool(x) == bool(y) and x >= y for x, y in pairs)
 
 
-def _check_close(seen: _Seen, entry: Entry, body: Json) -> None:
+def _check_close(seen: _Seen, entry: Entry) -> None:
+    body = entry.read()
     before = seen.accounts[entry.dataset].now()
     after = replace(before, closed=True)
     if before.closed or body["account"] != after.to_dict():
@@ -195,7 +240,8 @@ def _check_close(seen: _Seen, entry: Entry, body: Json) -> None:
     seen.accounts[entry.dataset] = _Running(after)
 
 
-def _check_result(seen: _Seen, entry: Entry, body: Json) -> None:
+def _check_result(seen: _Seen, entry: Entry) -> None:
+    body = entry.read()
     release = entry.release or ""
     if release in seen.results or release not in seen.charges:
         _fail(entry, "is a result without a charge, or a second one")
@@ -208,6 +254,7 @@ _CHECKS = {
     "open": _check_open,
     "charge": _check_charge,
     "part": _check_part,
+    "place": _check_place,
     "raise": _check_raise,
     "close": _check_close,
     "result": _check_result,
