@@ -132,7 +132,7 @@ def test_a_geometric_draw_between_the_bounds_takes_more_digits(monkeypatch, appe
         context.prec = 60
         between = int(Decimal(-1).exp().scaleb(40))
     digits = Digits(between, appended)
-    monkeypatch.setattr(sparse.secrets, "randbelow", digits)
+    monkeypatch.setattr(sparse, "random_below", digits)
     assert sparse.draw_geometric(Fraction(1)) == answer
     assert digits.numbers == []
 
@@ -141,7 +141,7 @@ def test_a_geometric_draw_between_the_bounds_takes_more_digits(monkeypatch, appe
 def test_a_geometric_draw_at_an_end_of_the_unit_interval_takes_more_digits(monkeypatch, first):
     """u = 0.00...0 has no logarithm yet, and that of u = 0.99...9 may be 0."""
     digits = Digits(first, 5 * 10**39)
-    monkeypatch.setattr(sparse.secrets, "randbelow", digits)
+    monkeypatch.setattr(sparse, "random_below", digits)
     u = Fraction(first * 10**40 + 5 * 10**39, 10**80)
     expected = math.floor(-math.log(u)) if first == 0 else 0
     assert sparse.draw_geometric(Fraction(1)) == expected
@@ -157,7 +157,7 @@ def test_a_binomial_draw_between_the_bounds_takes_more_digits(monkeypatch, appen
         between = int(((1 - p**5 / (1 + p)) ** 3).scaleb(40))
     geometric = 9 * 10**39  # u = 0.9 gives 0
     digits = Digits(between, appended, geometric)
-    monkeypatch.setattr(sparse.secrets, "randbelow", digits)
+    monkeypatch.setattr(sparse, "random_below", digits)
     assert sparse.draw_reaching(law, number=3, point=5) == answer
 
 
@@ -181,7 +181,7 @@ def test_noises_that_reach_a_point_follow_the_law_of_real_noises(law, point):
 
 
 def test_ranks_of_empty_keys_skip_the_occupied_ones(monkeypatch):
-    monkeypatch.setattr(sparse.secrets, "randbelow", Digits(0, 1, 1, 2, 3))
+    monkeypatch.setattr(sparse, "random_below", Digits(0, 1, 1, 2, 3))
     assert sparse.draw_empty_keys([-3, -2, 0, 4], -3, 4, 4) == [-1, 1, 2, 3]
 
 
@@ -352,7 +352,20 @@ def test_without_records_there_is_an_answer_or_none():
 @pytest.mark.parametrize(
     "keys",
     [
-        [3, 3, np.int8(5), 5.0, None, math.nan, math.inf, "3", 2.5, [3], 1j, np.timedelta64(3)],
+        [
+            3,
+            3,
+            np.int8(5),
+            5.0,
+            None,
+            math.nan,
+            math.inf,
+            "3",
+            2.5,
+            [3],
+            1j,
+            np.timedelta64(3, "D"),
+        ],
         np.array([3, 3, 5, 5]),
         np.array([3.0, 3.0, 5.0, 5.0, np.nan, np.inf, -np.inf, 0.5], dtype=np.float32),
         np.array([3, None, 3, 5, 5.0, "x"], dtype=object),

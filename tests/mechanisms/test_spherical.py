@@ -81,13 +81,13 @@ def test_a_pure_question_about_a_ball_gets_noise_for_its_euclidean_sensitivity()
 
 
 class Digits:
-    """Stands in for ``secrets``: the first digits are nearly an integer, the next ones decide."""
+    """Stands in for the source: the first digits are nearly an integer, the next ones decide."""
 
     def __init__(self, draws):
         self._draws = iter(draws)
         self.asked = 0
 
-    def randbelow(self, _):
+    def below(self, _):
         self.asked += 1
         return next(self._draws)
 
@@ -99,7 +99,7 @@ def test_more_digits_of_the_same_draw_decide(monkeypatch, step, outcome):
     first, second = divmod(int(exact.scaleb(exact.exp(Decimal("-0.5")), 80)), 10**40)
     # Two signs, the point, the exponential and the length; then more of the last four.
     source = Digits([0, 0, 3 * 10**39, 4 * 10**39, 5 * 10**39, first, 1, 1, 1, second + step])
-    monkeypatch.setattr(spherical, "secrets", source)
+    monkeypatch.setattr(spherical, "random_below", source.below)
     assert draw_spherical(1, Fraction(1)) == (outcome,)
     assert source.asked == 10
 
@@ -109,14 +109,14 @@ def test_a_point_on_the_edge_of_the_disc_is_looked_at_again(monkeypatch):
     outside = [6 * 10**39, 8 * 10**39, 1, 1]  # beyond the circle by the next digits
     inside = [10**39, 10**39]
     source = Digits([0, 0, *outside, *inside, 5 * 10**39, 5 * 10**39])
-    monkeypatch.setattr(spherical, "secrets", source)
+    monkeypatch.setattr(spherical, "random_below", source.below)
     draw_spherical(1, Fraction(1))
     assert source.asked == 10
 
 
 def test_numbers_that_begin_with_forty_zeros_or_nines_get_more_digits(monkeypatch):
     source = Digits([0, 7, 10**40 - 1, 3])
-    monkeypatch.setattr(spherical, "secrets", source)
+    monkeypatch.setattr(spherical, "random_below", source.below)
     tiny, large = (spherical._Uniform().enclosure(40) for _ in range(2))
     assert tiny == (Decimal("7e-80"), Decimal("8e-80"))
     assert 0 < large.low < large.high < 1

@@ -128,7 +128,7 @@ def histogram(
         found = noisy_histogram(count_keys(keys), budget.spendable(), protected, possible)
         return stated(found.counts, found.threshold)
 
-    bill = Bill("histogram", budget, protected, {"universe": possible}, None)
+    bill = Bill("histogram", budget, protected, {"universe": possible})
     return bill.settle(
         payment,
         make,

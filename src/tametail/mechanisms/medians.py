@@ -10,7 +10,6 @@ appended *to the same draw*. So the law is exactly that of :mod:`tametail.mechan
 from __future__ import annotations
 
 import math
-import secrets
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -30,6 +29,7 @@ from tametail.mechanisms.candidates import (
 )
 from tametail.mechanisms.select import _draw_level, uniform_integer
 from tametail.privacy.unit import Unit
+from tametail.randomness import random_bits, random_bytes
 
 Keys = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -214,7 +214,7 @@ def clear_choices(weights: Floats, starts: Keys) -> Iterator[tuple[int | None, i
     The groups begin at ``starts``. Yields the place of the weight, or None if the draw is too near
     to its ends, and the draw.
     """
-    draws = np.frombuffer(secrets.token_bytes(8 * len(starts)), dtype="<u8")
+    draws = np.frombuffer(random_bytes(8 * len(starts)), dtype="<u8")
     return zip(clear_places(weights, starts, draws), draws.tolist(), strict=True)
 
 
@@ -282,7 +282,7 @@ def exact_level(levels: list[tuple[int, int]], rate: Fraction, draw: int) -> int
     known = [draw]
 
     def randbits(bits: int) -> int:
-        fresh = secrets.randbits(bits)
+        fresh = random_bits(bits)
         if known:  # the first bits of the draw are given
             rest = bits - 64
             return known.pop() << rest | fresh & (1 << rest) - 1

@@ -3,8 +3,6 @@
 The noise is drawn on a vector of zeros and added in Python integers, because OpenDP's 64-bit
 integers saturate and Python's do not. The scale is raised by single ulps until OpenDP's own
 privacy map says that the release costs no more than it may.
-
-OpenDP is imported on the first draw, not when tametail is imported.
 """
 
 from __future__ import annotations
@@ -15,17 +13,15 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
 from tametail._validate import positive
 from tametail.errors import InternalError
 from tametail.privacy.accounting import analytic_gaussian_sigma, round_down, square_root_up
 from tametail.privacy.notions import Approx
-from tametail.privacy.opendp import features
+from tametail.privacy.opendp import gaussian_measurement, laplace_measurement
+from tametail.randomness import gaussian_noise, laplace_noise
 
 if TYPE_CHECKING:
-    from opendp.mod import Domain, Measurement, Metric
+    from opendp.mod import Measurement
 
 GREATEST_SCALE = 2.0**56
 """Noise of this scale leaves the 64-bit integers with probability below 2^-180."""
@@ -64,7 +60,7 @@ def add_laplace(values: Sequence[int], l1: int, epsilon: float) -> tuple[int, ..
     # OpenDP cannot tell the type of an empty list.
     if scale == 0.0 or len(values) == 0:
         return tuple(int(value) for value in values)
-    noise: list[int] = _laplace(scale)(_zeros(len(values)))
+    noise = laplace_noise(scale, len(values))
     return tuple([int(value) + z for value, z in zip(values, noise, strict=True)])
 
 
@@ -98,7 +94,7 @@ def add_gaussian(values: Sequence[int], l2_squared: int, rho: float) -> tuple[in
     # OpenDP cannot tell the type of an empty list.
     if sigma == 0.0 or len(values) == 0:
         return tuple(int(value) for value in values)
-    noise: list[int] = _gaussian(sigma)(_zeros(len(values)))
+    noise = gaussian_noise(sigma, len(values))
     return tuple([int(value) + z for value, z in zip(values, noise, strict=True)])
 
 
@@ -121,7 +117,7 @@ def laplace_scale(l1: int, epsilon: float) -> float:
     # Where the quotient was rounded down, OpenDP would refuse it, which takes longer to find out.
     while start <= GREATEST_SCALE and Fraction(start) * Fraction(epsilon) < l1:
         start = math.nextafter(start, math.inf)
-    scale, cost = _least_scale(_laplace, start, l1, epsilon)
+    scale, cost = _least_scale(laplace_measurement, start, l1, epsilon)
     if Fraction(scale) * Fraction(cost) < l1:
         raise InternalError("OpenDP's map for Laplace noise disagrees with l1 / scale.")
     return scale
@@ -145,7 +141,9 @@ def gaussian_scale(l2_squared: int, rho: float) -> float:
     sensitivity = math.sqrt(l2_squared)
     while Fraction(sensitivity) ** 2 < l2_squared:
         sensitivity = math.nextafter(sensitivity, math.inf)
-    sigma, _ = _least_scale(_gaussian, sensitivity / math.sqrt(2 * rho), sensitivity, rho)
+    sigma, _ = _least_scale(
+        gaussian_measurement, sensitivity / math.sqrt(2 * rho), sensitivity, rho
+    )
     if Fraction(sigma) ** 2 * 2 * Fraction(rho) < l2_squared:
         raise InternalError("OpenDP's map for Gaussian noise disagrees with l2^2 / (2 sigma^2).")
     return sigma
@@ -186,36 +184,3 @@ def lone_gaussian_rho(l2_squared: int, cost: Approx) -> float:
     epsilon, delta = (number * (1 - 2.0**-50) for number in cost.values())
     s = analytic_gaussian_sigma(square_root_up(Fraction(l2_squared)), epsilon, delta)
     return round_down(Fraction(l2_squared) / (2 * (Fraction(s) ** 2 + 16)))
-
-
-def _zeros(size: int) -> npt.NDArray[np.int64]:
-    # OpenDP takes an array as it is, and looks at every item of a list.
-    return np.zeros(size, dtype=np.int64)
-
-
-@lru_cache(maxsize=1024)
-def _laplace(scale: float) -> Measurement:
-    from opendp.measurements import make_laplace
-
-    domain, l1, _ = _spaces()
-    with features("contrib"):
-        return make_laplace(domain, l1, scale=scale)
-
-
-@lru_cache(maxsize=1024)
-def _gaussian(sigma: float) -> Measurement:
-    from opendp.measurements import make_gaussian
-
-    domain, _, l2 = _spaces()
-    with features("contrib"):
-        return make_gaussian(domain, l2, scale=sigma)
-
-
-@lru_cache(maxsize=1)
-def _spaces() -> tuple[Domain, Metric, Metric]:
-    """Return vectors of 64-bit integers and their distances: OpenDP takes long to make these."""
-    from opendp.domains import atom_domain, vector_domain
-    from opendp.metrics import l1_distance, l2_distance
-
-    with features("contrib"):
-        return vector_domain(atom_domain(T="i64")), l1_distance(T="i64"), l2_distance(T="f64")

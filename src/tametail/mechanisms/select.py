@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 import operator
-import secrets
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
@@ -25,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tametail.errors import InternalError
+from tametail.randomness import random_below, random_bits
 
 Integers = Sequence[int] | NDArray[np.int64 | np.object_]
 """Python integers of any size, or an array of integers."""
@@ -86,7 +86,7 @@ def select(scores: Integers, weights: Integers, rate: Fraction | float) -> int:
 
     best_first = sorted(mass_of_score, reverse=True)
     levels = [(best_first[0] - score, mass_of_score[score]) for score in best_first]
-    chosen = best_first[_draw_level(levels, Fraction(rate), secrets.randbits)]
+    chosen = best_first[_draw_level(levels, Fraction(rate), random_bits)]
 
     offset = uniform_integer(0, mass_of_score[chosen] - 1)
     for index, (score, weight) in enumerate(zip(score_list, weight_list, strict=True)):
@@ -107,7 +107,7 @@ def uniform_integer(low: int, high: int) -> int:
     """
     if low > high:
         raise InternalError("A uniform draw needs low <= high.")
-    return low + secrets.randbelow(high - low + 1)
+    return low + random_below(high - low + 1)
 
 
 def _python_integers(values: Integers) -> list[int]:

@@ -14,7 +14,6 @@ buckets, empty and non-empty buckets get noise of one and the same law.
 from __future__ import annotations
 
 import math
-import secrets
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,6 +22,8 @@ from fractions import Fraction
 from functools import lru_cache
 from itertools import count
 from typing import NamedTuple, TypeVar
+
+from tametail.randomness import random_below
 
 Answer = TypeVar("Answer")
 
@@ -124,7 +125,7 @@ def draw_empty_keys(occupied: Sequence[int], low: int, high: int, number: int) -
     empty_before = [key - low - index for index, key in enumerate(occupied)]
     ranks: dict[int, None] = {}  # a set in the order of drawing
     while len(ranks) < number:
-        ranks[secrets.randbelow(high - low + 1 - len(occupied))] = None
+        ranks[random_below(high - low + 1 - len(occupied))] = None
     return [low + rank + bisect_right(empty_before, rank) for rank in ranks]
 
 
@@ -223,7 +224,7 @@ def _draw(decide: Callable[[Decimal, Decimal, int], Answer | None]) -> Answer:
     """Show ``decide`` more and more digits of one uniform draw, low <= u <= high, until it can."""
     drawn, digits = 0, 0
     while True:
-        drawn = drawn * 10**DRAW_DIGITS + secrets.randbelow(10**DRAW_DIGITS)
+        drawn = drawn * 10**DRAW_DIGITS + random_below(10**DRAW_DIGITS)
         digits += DRAW_DIGITS
         answer = decide(Decimal(f"{drawn}e-{digits}"), Decimal(f"{drawn + 1}e-{digits}"), digits)
         if answer is not None:

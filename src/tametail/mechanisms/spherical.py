@@ -10,7 +10,6 @@ integer open, more digits are appended *to the same draws*. So the law of the in
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
@@ -21,6 +20,7 @@ from tametail._validate import positive
 from tametail.errors import InternalError
 from tametail.mechanisms.sparse import ONE, Enclosure, Rounded
 from tametail.privacy.accounting import square_root_up
+from tametail.randomness import random_below
 
 FIRST_DIGITS = 40
 """Digits drawn at first: below a scale of 10^15 an integer stays open once in 10^20 draws."""
@@ -136,7 +136,7 @@ class _Uniform:
     def enclosure(self, digits: int) -> Enclosure:
         """Enclose it by so many digits, or more: both ends are above 0 and below 1."""
         while self._digits < digits or self._drawn in (0, 10**self._digits - 1):
-            self._drawn = self._drawn * 10**FIRST_DIGITS + secrets.randbelow(10**FIRST_DIGITS)
+            self._drawn = self._drawn * 10**FIRST_DIGITS + random_below(10**FIRST_DIGITS)
             self._digits += FIRST_DIGITS
         low, high = self._drawn, self._drawn + 1
         return Enclosure(Decimal(f"{low}e-{self._digits}"), Decimal(f"{high}e-{self._digits}"))
@@ -146,7 +146,7 @@ class _Pair:
     """Two independent normal numbers, in the making."""
 
     def __init__(self) -> None:
-        self.signs = tuple(1 - 2 * secrets.randbelow(2) for _ in range(2))
+        self.signs = tuple(1 - 2 * random_below(2) for _ in range(2))
         self._exponential = _Uniform()
         while not self._inside():
             pass
