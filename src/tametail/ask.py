@@ -3,31 +3,34 @@
 An estimator holds an :class:`Ask`. It names a query and a cost and gets a noisy answer; it never
 sees a record or an exact answer. What it asked adds up in an account that refuses to go beyond
 the budget *before* any record is read, and every answer goes into a transcript. Since a release
-is a function of public numbers and these answers, replaying the transcript gives it again, bit
-for bit (:class:`Replay`).
+is a function of public numbers and these answers, replaying the transcript gives it again
+(:class:`Replay`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import pairwise
-from typing import Protocol, Self, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
-from tametail.engines import ByKey, ByPerson, Engine, Groupable
+from tametail.data import Backend
+from tametail.data.relation import Relation, are_disjoint
 from tametail.errors import DataError, InternalError
-from tametail.keys import Key
+from tametail.in_step import Round, run_in_step
 from tametail.mechanisms.dispatch import mechanism_for
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, compose, fits, in_parallel
 from tametail.privacy.unit import Unit
-from tametail.queries.persons import View
 from tametail.queries.query import Exact, Query
 
 Answer = TypeVar("Answer")
+Result = TypeVar("Result")
 
 Way = tuple[Callable[[Query[Answer]], Exact], Callable[[Exact], Answer]]
 """How a query is read, and how what was read becomes its private answer."""
+
+ReadTogether = Callable[[list[Relation], list[Query[object]]], list[object]]
+"""How one question for each of several groups is read at once."""
 
 
 class Account:
@@ -90,91 +93,71 @@ def _larger(spent: Budget, other: Budget | None) -> Budget:
 class Responder(Protocol):
     """Says how a question is answered."""
 
+    @property
+    def relation(self) -> Relation:
+        """What is asked about."""
+
     def prepare(self, query: Query[Answer], cost: Budget, unit: Unit) -> Way[Answer]:
         """Return how the query is read and made private; nothing is read yet."""
 
-    def rows(self, start: int, stop: int) -> Self:
-        """Return a responder for these rows only."""
+    def on(self, relation: Relation) -> Responder:
+        """Return a responder for another relation over the same rows."""
 
-    def column(self, index: int) -> Responder:
-        """Return a responder for this column only."""
-
-    def view(self, view: View) -> Responder:
-        """Return a responder for one number of each person."""
-
-    def grouped(self, keys: Sequence[Key], *, other: bool) -> Responder:
-        """Return a responder for the records of these keys, which may be asked by key."""
-
-    def keys(self, places: Sequence[int]) -> Responder:
-        """Return a responder for some of the keys."""
+    def read_together(self) -> ReadTogether | None:
+        """Return what reads one question for each of several groups at once, if that pays."""
 
 
 class Data:
-    """Answers from records: exact integers from the engine, then a mechanism at its cost."""
+    """Answers from records: exact integers from the backend, then a mechanism at its cost."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+
+    @property
+    def relation(self) -> Relation:
+        """What is asked about."""
+        return self._backend.relation
 
     def prepare(self, query: Query[Answer], cost: Budget, unit: Unit) -> Way[Answer]:
-        """Return the engine's answer, and the mechanism that the query's type names."""
-        return self._engine.answer, mechanism_for(query, cost, unit)
+        """Return the backend's answer, and the mechanism that the query's type names."""
+        return self._backend.answer, mechanism_for(query, cost, unit)
 
-    def rows(self, start: int, stop: int) -> Data:
-        """Return the same for these rows only."""
-        return Data(self._engine.rows(start, stop))
+    def on(self, relation: Relation) -> Data:
+        """Return the same for another relation over the same rows."""
+        return Data(self._backend.on(relation))
 
-    def column(self, index: int) -> Data:
-        """Return the same for this column of a matrix only."""
-        return Data(self._engine.column(index))
+    def read_together(self) -> ReadTogether | None:
+        """Return one reading for several groups, where each reading is a journey."""
+        if not self._backend.is_remote:
+            return None
 
-    def view(self, view: View) -> Data:
-        """Return the same for one number of each person."""
-        if not isinstance(self._engine, ByPerson):
-            raise InternalError("the records are not known by person.")
-        return Data(self._engine.view(view))
+        def read(relations: list[Relation], queries: list[Query[object]]) -> list[object]:
+            codes = [code for relation in relations for code in relation.codes]
+            return self._backend.on(relations[0].of(codes)).answer_each(queries)
 
-    def grouped(self, keys: Sequence[Key], *, other: bool) -> Data:
-        """Return the same for the records of these keys."""
-        if not isinstance(self._engine, Groupable):
-            raise InternalError("the records have no keys.")
-        return Data(self._engine.grouped(keys, other=other))
+        return read
 
-    def keys(self, places: Sequence[int]) -> Data:
-        """Return the same for the records of some of the keys."""
-        if not isinstance(self._engine, ByKey):
-            raise InternalError("the records are not known by key.")
-        return Data(self._engine.keys(places))
+
+#: Numbers without a name.
+_NUMBERS = Relation(("0",))
 
 
 class Replay:
     """Answers from a transcript: no records, no noise."""
 
-    def __init__(self, answers: Iterable[object]) -> None:
-        self._answers = iter(answers)
+    def __init__(self, answers: Iterable[object], relation: Relation = _NUMBERS) -> None:
+        self._answers, self.relation = iter(answers), relation
 
     def prepare(self, query: Query[Answer], cost: Budget, unit: Unit) -> Way[Answer]:  # noqa: ARG002
         """Return the next recorded answer, which is private already."""
         return self._next, _as_it_is
 
-    def rows(self, start: int, stop: int) -> Replay:  # noqa: ARG002 - answers come in order
-        """Return itself: a transcript is one sequence."""
-        return self
+    def on(self, relation: Relation) -> Replay:
+        """Return the same answers: a transcript is one sequence."""
+        return Replay(self._answers, relation)
 
-    def column(self, index: int) -> Replay:  # noqa: ARG002 - answers come in order
-        """Return itself: a transcript is one sequence."""
-        return self
-
-    def view(self, view: View) -> Replay:  # noqa: ARG002 - answers come in order
-        """Return itself: a transcript is one sequence."""
-        return self
-
-    def grouped(self, keys: Sequence[Key], *, other: bool) -> Replay:  # noqa: ARG002
-        """Return itself: a transcript is one sequence."""
-        return self
-
-    def keys(self, places: Sequence[int]) -> Replay:  # noqa: ARG002 - answers come in order
-        """Return itself: a transcript is one sequence."""
-        return self
+    def read_together(self) -> None:
+        """Return None: a transcript is one sequence."""
 
     def _next(self, query: Query[object]) -> Exact:  # noqa: ARG002 - answers come in order
         answer = next(self._answers, _NOTHING)
@@ -207,6 +190,12 @@ class Ask:
         self._budget = budget
         self._account = Account(budget) if account is None else account
         self._transcript: list[object] = [] if transcript is None else transcript
+        self._round: Round | None = None
+
+    @property
+    def relation(self) -> Relation:
+        """What is asked about, in public terms."""
+        return self._responder.relation
 
     def __call__(self, query: Query[Answer], cost: Budget) -> Answer:
         """Return a private answer to ``query`` that costs ``cost``.
@@ -219,95 +208,74 @@ class Ask:
         # Whoever calls may have told NumPy to warn or to raise, which would depend on records.
         with np.errstate(all="ignore"):
             try:
-                exact = read(query)
+                exact = read(query) if self._round is None else self._round.read(query)
             except DataError as error:
-                raise DataError(f"{error} The budget of this release counts as spent.") from None
+                raise DataError(f"{error} The budget of this release is spent.") from None
             answer = make_private(exact)
         self._transcript.append(answer)
         return answer
 
-    def column(self, index: int, budget: Budget) -> Ask:
-        """Return an ask about one column of a matrix, which may spend ``budget``.
+    def on(self, relation: Relation, budget: Budget | None = None) -> Ask:
+        """Return an ask about another relation over the same records, which may spend ``budget``.
 
-        Columns hold parts of the same records, so what is spent on each of them adds up.
+        What is spent there adds up with all that is spent here: a column, a view or a choice of
+        groups is made of the same records. Without a budget it spends from this account.
         """
-        return self._about(self._responder.column(index), budget)
-
-    def view(self, view: View, budget: Budget) -> Ask:
-        """Return an ask about one number of each person, which may spend ``budget``.
-
-        A view may hold earlier answers. All views are of the same persons, so what is spent on
-        each of them adds up.
-        """
-        return self._about(self._responder.view(view), budget)
-
-    def _about(self, responder: Responder, budget: Budget) -> Ask:
-        (account,) = self._account.open_parts(1, budget)
-        return Ask(responder, budget, self.unit, account=account, transcript=self._transcript)
-
-    def grouped(self, keys: Sequence[Key], *, other: bool) -> Ask:
-        """Return an ask about the records of these keys, and of all other rows if wanted.
-
-        It spends from the same account: these are the same records.
-        """
-        self._check_groups()
-        try:
-            responder = self._responder.grouped(keys, other=other)
-        except DataError as error:
-            raise DataError(f"{error} The budget of this release counts as spent.") from None
-        account, transcript = self._account, self._transcript
-        return Ask(responder, self._budget, self.unit, account=account, transcript=transcript)
-
-    def keys(self, sets: Sequence[Sequence[int]], budget: Budget) -> list[Ask]:
-        """Return one ask per set of keys, by their places; the sets must be disjoint.
-
-        A record has one key, its own, so together they cost what one of them may: ``budget``. A
-        person may have many: sets of keys are for records.
-        """
-        self._check_groups()
-        if self.unit.person is not None:
-            raise InternalError("a person may be in many groups: they are no parallel parts.")
-        places = [place for places in sets for place in places]
-        if len(set(places)) < len(places):
-            raise InternalError("sets of keys overlap: they would have to share the budget.")
-        accounts = self._account.open_parts(len(sets), budget)
-        return [
-            Ask(
-                self._responder.keys(places),
-                budget,
-                self.unit,
-                account=account,
-                transcript=self._transcript,
-            )
-            for account, places in zip(accounts, sets, strict=True)
-        ]
-
-    def _check_groups(self) -> None:
-        if self.unit.size_is_public:
+        if relation.groups is not None and self.unit.size_is_public:
             raise InternalError("a replaced record may change its key: groups are for add-remove.")
+        if relation.span is not None and not self.unit.keeps_positions:
+            raise InternalError("rows by position stay where they are if records are replaced.")
+        try:
+            responder = self._responder.on(relation)
+        except DataError as error:
+            raise DataError(f"{error} The budget of this release is spent.") from None
+        account = self._account
+        if budget is not None:
+            (account,) = self._account.open_parts(1, budget)
+        return self._part(responder, budget, account)
 
-    def parts(self, ranges: Sequence[tuple[int, int]]) -> list[Ask]:
-        """Return one ask per range of rows; the ranges must be disjoint, so they cost one.
+    def disjoint(self, relations: Sequence[Relation], budget: Budget | None = None) -> list[Ask]:
+        """Return an ask about each of some relations, of which one record is in one at most.
 
-        The rows of a part depend on their positions alone, never on values (replace-one only:
-        adding a record would shift all later positions).
+        Together they cost what one of them may: ``budget``, or all that is left here.
         """
-        if not self.unit.size_is_public:
-            raise InternalError("rows by position are stable under replace-one only.")
-        ordered = sorted(span for span in ranges if span[0] < span[1])
-        if any(left[1] > right[0] for left, right in pairwise(ordered)):
-            raise InternalError("parts overlap: they would have to share the budget.")
-        accounts = self._account.open_parts(len(ranges))
+        if not are_disjoint(relations, self.unit):
+            raise InternalError("parts that may overlap would have to share the budget.")
+        accounts = self._account.open_parts(len(relations), budget)
         return [
-            Ask(
-                self._responder.rows(start, stop),
-                self._budget,
-                self.unit,
-                account=account,
-                transcript=self._transcript,
-            )
-            for account, (start, stop) in zip(accounts, ranges, strict=True)
+            self._part(self._responder.on(relation), budget, account)
+            for account, relation in zip(accounts, relations, strict=True)
         ]
+
+    def _part(self, responder: Responder, budget: Budget | None, account: Account) -> Ask:
+        whole, transcript = budget or self._budget, self._transcript
+        part = Ask(responder, whole, self.unit, account=account, transcript=transcript)
+        part._round = self._round
+        return part
+
+    def for_each(self, asks: Sequence[Ask], estimate: Callable[[int, Ask], Result]) -> list[Result]:
+        """Return what an estimator concludes from each of some disjoint asks, in their order.
+
+        Where data are far away, the estimators go on in step, and the questions of all of them are
+        read at once, round by round. Answers stand in the transcript as if each had asked alone.
+        """
+        read = self._responder.read_together()
+        if read is None or len(asks) < 2:
+            return [estimate(place, ask) for place, ask in enumerate(asks)]
+        for ask in asks:
+            ask._transcript = []
+
+        def work(place: int, round_: Round) -> Result:
+            asks[place]._round = round_
+            return estimate(place, asks[place])
+
+        def read_round(places: list[int], queries: list[Query[object]]) -> list[object]:
+            return read([asks[place].relation for place in places], queries)
+
+        results = run_in_step(len(asks), work, read_round)
+        for ask in asks:
+            self._transcript.extend(ask._transcript)
+        return results
 
     @property
     def answers(self) -> tuple[object, ...]:

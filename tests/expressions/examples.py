@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from tametail.expressions import Expression
 from tametail.expressions.rows import row_truth, row_value
 from tametail.expressions.tree import (
+    OWN_FUNCTIONS,
     And,
     Arithmetic,
+    Call,
     Comparison,
     Missing,
     Name,
@@ -63,7 +65,12 @@ ROWS = [dict(zip(RECORDS, cells, strict=True)) for cells in zip(*RECORDS.values(
 SIGNS = ["==", "!=", "<", "<=", ">", ">="]
 
 #: Every operation, for all pairs of records' cells.
-EVERY_VALUE = ["x + y", "x - y", "x * y", "x / y", "-x / (y - y)", "x / 0", "s + x", "-s", "s", "x"]
+EVERY_VALUE = [
+    "x + y", "x - y", "x * y", "x / y", "-x / (y - y)", "x / 0", "s + x", "-s", "s", "x",
+    "abs(x)", "abs(x - y)", "min(x, y)", "max(x, y, 1)", "min(x / y, s)", "round(x)",
+    "round(x * 0.5)", "sqrt(x)", "sqrt(x - y)", "coalesce(x, y)", "coalesce(x / y, s, 7)",
+    "max(abs(min(x, y)), sqrt(x))", "log(x)", "exp(x)", "log(x / y) - exp(min(x, 3))",
+]  # fmt: skip
 EVERY_CONDITION = [
     *(f"{left} {sign} {right}" for sign in SIGNS for left, right in ("xy", "st", "xs", "sy")),
     *("x is missing", "x - x is not missing", "s is missing", "(x < y) is missing"),
@@ -81,10 +88,25 @@ texts = st.sampled_from([text for text in TEXTS if text is not None]).map(Text)
 numbers = st.recursive(
     names | literals,
     lambda inner: st.one_of(
-        inner.map(Negate), st.builds(Arithmetic, st.sampled_from("+-*/"), inner, inner)
+        inner.map(Negate),
+        st.builds(Arithmetic, st.sampled_from("+-*/"), inner, inner),
+        st.builds(Call, st.sampled_from(["abs", "round", "log", "exp", "sqrt"]), st.tuples(inner)),
+        st.builds(
+            Call,
+            st.sampled_from(["min", "max", "coalesce"]),
+            st.lists(inner, min_size=2, max_size=3).map(tuple),
+        ),
     ),
     max_leaves=5,
 )
+
+
+def in_sql(expression):
+    """Return the same with functions that databases compute."""
+    text = str(expression)
+    for function in OWN_FUNCTIONS:
+        text = text.replace(f"{function}(", "sqrt(")
+    return Expression.parse(text)
 
 
 def names_a_column(node):
@@ -113,6 +135,12 @@ def expected_values(expression, rows=ROWS):
     """Return what the reference says, NaN for missing."""
     found = [row_value(expression, row) for row in rows]
     return np.array([math.nan if value is None else value for value in found])
+
+
+def as_value(expression, found):
+    """Compare a condition as a column, 0 and 1, with what the reference says."""
+    numbers = np.array([math.nan if cell is None else cell for cell in found])
+    np.testing.assert_array_equal(numbers, expected_values(expression), str(expression))
 
 
 def expected_truths(expression, rows=ROWS):

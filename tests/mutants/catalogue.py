@@ -4,27 +4,35 @@ from __future__ import annotations
 
 from .accounts import ACCOUNTS
 from .databases import DATABASES
-from .engines import ENGINES
 from .estimators import ESTIMATORS
 from .expressions import EXPRESSIONS
+from .fakes import MADE_UP
 from .groups import GROUPS
+from .kernels import KERNELS
 from .ledger import LEDGERS
+from .ledger_attacks import ATTACKED_LEDGERS
 from .mechanisms import MECHANISMS
 from .mutant import Mutant
 from .page import PAGE
 from .persons import PERSONS
 from .sensitivities import SENSITIVITIES
+from .sources import SOURCES
+from .spark import SPARK
 
 MUTANTS: tuple[Mutant, ...] = (
     *SENSITIVITIES,
     *MECHANISMS,
     *ACCOUNTS,
     *DATABASES,
-    *ENGINES,
+    *KERNELS,
+    *SOURCES,
+    *SPARK,
     *ESTIMATORS,
     *EXPRESSIONS,
     *GROUPS,
     *LEDGERS,
+    *ATTACKED_LEDGERS,
     *PAGE,
     *PERSONS,
+    *MADE_UP,
 )

@@ -31,16 +31,16 @@ ESTIMATORS: tuple[Mutant, ...] = (
         name="halves-overlap",
         why="The records that find the range would be averaged as well, each at the full budget.",
         file="paper/univariate.py",
-        old="for start in (0, half)",
-        new="for start in (0, 0)",
+        old="((0, first), (first, second))",
+        new="((0, first), (0, second))",
         tests=(f"{MEAN}::test_parts_are_disjoint_equal_and_in_order",),
     ),
     Mutant(
         name="n-of-the-whole",
         why="A half has n // 2 records, so that a block of n // m would not be full.",
         file="paper/univariate.py",
-        old="per_block = half // blocks",
-        new="per_block = size // blocks",
+        old="interval, second // blocks",
+        new="interval, size // blocks",
         tests=(f"{MEAN}::test_a_block_mean_divides_by_the_block_and_not_by_n",),
     ),
     Mutant(
@@ -82,7 +82,11 @@ ESTIMATORS: tuple[Mutant, ...] = (
         name="ball-centred-by-its-own-rows",
         why="A ball that is chosen by the rows that it averages costs twice.",
         file="paper/ball.py",
-        old="ask.parts([(0, half), (half, 2 * half)])",
+        old=(
+            "ask.disjoint(\n"
+            "        [ask.relation.between(0, half), ask.relation.between(half, 2 * half)]\n"
+            "    )"
+        ),
         new="(ask, ask)",
         tests=(f"{BALL}::test_all_of_the_budget_is_spent_and_the_answers_replay",),
     ),
@@ -162,8 +166,8 @@ ESTIMATORS: tuple[Mutant, ...] = (
         name="exact-n-under-add-remove",
         why="The number of records is protected: it must not be in the plan of the release.",
         file="run.py",
-        old="plan.with_size(engine.size) if plan.unit.size_is_public else plan",
-        new="plan.with_size(engine.size)",
+        old="plan.with_size(backend.size) if plan.unit.size_is_public else plan",
+        new="plan.with_size(backend.size)",
         tests=("tests/test_api.py::test_release_follows_the_plan",),
     ),
     Mutant(

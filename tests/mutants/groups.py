@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from .mutant import Mutant
 
-KEYED = "tests/engines/test_keyed.py"
+KEYED = "tests/data/test_keyed.py"
 MECHANISM = "tests/mechanisms/test_groups.py"
 GROUPS_TEST = "tests/test_groups.py"
 PERSONS = "tests/persons/test_groups.py"
 
 GROUPS: tuple[Mutant, ...] = (
     Mutant(
-        name="keys-without-their-type",
+        name='keys-without-their-type',
         why="True and 1 and '1' would be one key: a record of one group would move another.",
-        file="engines/keys.py",
+        file='data/keys.py',
         old='return b"i" + int.__format__(cell, "x").encode()',
         new='return b"s" + int.__format__(cell, "x").encode()',
         tests=(
@@ -21,31 +21,42 @@ GROUPS: tuple[Mutant, ...] = (
         ),
     ),
     Mutant(
-        name="keys-joined",
+        name='durations-as-keys',
+        why='A cell that is a duration of NumPy would raise: an error that depends on a record.',
+        file='data/keys.py',
+        old='issubclass(kind, np.integer) and not issubclass(kind, np.timedelta64)',
+        new='issubclass(kind, np.integer)',
+        tests=(f"{KEYED}::test_cells_that_arrow_would_refuse_are_keys_or_missing",),
+    ),
+    Mutant(
+        name='keys-joined',
         why="('a,b', 'c') and ('a', 'b,c') are two keys.",
-        file="engines/keys.py",
-        old="return Occurring(keys, cells, found[",
-        new='keys = [Key(tuple(",".join(k.cells).split(","))) for k in keys]\n'
-        "    return Occurring(keys, cells, found[",
+        file='data/keys.py',
+        old='return OccurringKeys(keys, cells, found[',
+        new=(
+            'keys = [Key(tuple(",".join(k.cells).split(","))) for k in keys]\n'
+            '    return OccurringKeys(keys, cells, found['
+        ),
         tests=(f"{KEYED}::test_columns_of_a_key_are_not_joined",),
     ),
     Mutant(
-        name="keys-as-floats",
-        why="2**53 and 2**53 + 1 are one double and two persons, or two groups.",
-        file="engines/keys.py",
-        old="return cells.cast(_ARROW[kind])",
+        name='keys-as-floats',
+        why='2**53 and 2**53 + 1 are one double and two persons, or two groups.',
+        file='data/keys.py',
+        old='return cells.cast(_ARROW[kind])',
         new=(
-            "return cells.cast(_ARROW[kind]) if kind != WHOLE else "
-            "pa.array(np.asarray(cells.to_numpy(zero_copy_only=False), float).astype(np.int64))"
+            'return cells.cast(_ARROW[kind]) if kind != WHOLE else '
+            'pa.array(np.asarray(cells.to_numpy(zero_copy_only=False), '
+            'float).astype(np.int64))'
         ),
         tests=(f"{KEYED}::test_numbers_beyond_doubles_are_different_keys",),
     ),
     Mutant(
-        name="csv-keys-as-ascii",
-        why="Bytes beyond ASCII replaced: two names that differ there would be one key.",
-        file="engines/tables/csv.py",
-        old="exact._kind = pa.binary()",
-        new="exact._kind = pa.string()",
+        name='csv-keys-as-ascii',
+        why='Bytes beyond ASCII replaced: two names that differ there would be one key.',
+        file='data/sources/csv.py',
+        old='self._parsed(positions, pa.binary(), tell)',
+        new='self._parsed(positions, pa.string(), tell)',
         tests=(f"{KEYED}::test_csv_keys_are_bytes",),
     ),
     Mutant(
@@ -87,11 +98,11 @@ GROUPS: tuple[Mutant, ...] = (
         tests=(f"{MECHANISM}::test_replacements_are_refused",),
     ),
     Mutant(
-        name="sets-of-keys-may-overlap",
-        why="A record in two sets pays in both.",
-        file="ask.py",
-        old="if len(set(places)) < len(places):",
-        new="if len(set(places)) > len(places):",
+        name='sets-of-keys-may-overlap',
+        why='A record in two sets pays in both.',
+        file='data/relation.py',
+        old='return in_one and not unit.size_is_public and len(set(codes)) == len(codes)',
+        new='return in_one and not unit.size_is_public',
         tests=(f"{GROUPS_TEST}::test_sets_of_keys_that_overlap_are_refused",),
     ),
     Mutant(
@@ -125,7 +136,7 @@ GROUPS: tuple[Mutant, ...] = (
     Mutant(
         name="empty-groups-skipped",
         why="That a group was left out on its exact count tells that nobody is in it.",
-        file="engines/kernels/together.py",
+        file="data/kernels/together.py",
         old="    return found\n\n\ndef _blocks(",
         new="    return [one for one, part in zip(found, parts) if len(part)]\n\n\ndef _blocks(",
         tests=(f"{GROUPS_TEST}::test_a_group_without_records_is_asked_like_any_other",),
@@ -133,18 +144,26 @@ GROUPS: tuple[Mutant, ...] = (
     Mutant(
         name="groups-together-share-a-record",
         why="A record that two groups count moves two answers, and only one of them is paid for.",
-        file="engines/kernels/together.py",
+        file="data/kernels/together.py",
         old="sums[ends[1:]] - sums[ends[:-1]]",
         new="sums[ends[1:]] - sums[np.maximum(ends[:-1] - 1, 0)]",
         tests=(f"{KEYED}::TestTogether::test_groups_together_have_the_answers_of_each_alone",),
     ),
     Mutant(
-        name="persons-in-parallel",
-        why="A person may be in many groups: each would pay the whole budget.",
-        file="ask.py",
-        old="if self.unit.person is not None:\n            raise InternalError(\"a person may",
-        new="if self.unit is None:\n            raise InternalError(\"a person may",
+        name='persons-in-parallel',
+        why='A person may be in many groups: each would pay the whole budget.',
+        file='data/relation.py',
+        old='in_one = unit.person is None or first.groups_per_person == 1',
+        new='in_one = first.groups is not None',
         tests=(f"{PERSONS}::test_persons_in_groups_are_no_parallel_parts",),
+    ),
+    Mutant(
+        name='persons-kept-to-all-of-their-groups',
+        why='Who is in two groups that cost as if apart is protected by half.',
+        file='data/persons/vectors.py',
+        old='is_largest[order[firsts]] = True',
+        new='is_largest[:] = True',
+        tests=(f"{PERSONS}::test_each_person_is_kept_to_one_group_by_their_own_rows",),
     ),
     Mutant(
         name="keyed-for-persons",
@@ -171,39 +190,39 @@ GROUPS: tuple[Mutant, ...] = (
         tests=(f"{PERSONS}::test_one_person_moves_all_groups_by_the_limit_at_most",),
     ),
     Mutant(
-        name="root-rounded-down",
-        why="A length that is too small leaves vectors longer than the limit.",
-        file="engines/persons/groups.py",
-        old="math.isqrt(square - 1) + 1 if square else 0",
-        new="math.isqrt(square)",
+        name='root-rounded-down',
+        why='A length that is too small leaves vectors longer than the limit.',
+        file='data/persons/vectors.py',
+        old='math.isqrt(square - 1) + 1 if square else 0',
+        new='math.isqrt(square)',
         tests=(f"{PERSONS}::test_sums_are_those_of_the_slow_reference",),
     ),
     Mutant(
-        name="scaled-towards-minus-infinity",
-        why="Rounding down makes negative numbers larger in size: up to 6 limits in the L1 norm.",
-        file="engines/persons/groups.py",
-        old="ticks[beyond] = ticks[beyond] * query.limit // length[beyond]",
+        name='scaled-towards-minus-infinity',
+        why='Rounding down makes negative numbers larger in size: up to 6 limits in the L1 norm.',
+        file='data/persons/vectors.py',
+        old='ticks[beyond] = ticks[beyond] * query.limit // length[beyond]',
         new=(
-            "ticks = np.where(vector < 0, -ticks, ticks)\n"
-            "    ticks[beyond] = ticks[beyond] * query.limit // length[beyond]\n"
-            "    ticks = np.where(vector < 0, -ticks, ticks)"
+            'ticks = np.where(vector < 0, -ticks, ticks)\n'
+            '    ticks[beyond] = ticks[beyond] * query.limit // length[beyond]\n'
+            '    ticks = np.where(vector < 0, -ticks, ticks)'
         ),
         tests=(f"{PERSONS}::test_one_person_moves_all_groups_by_the_limit_at_most",),
     ),
     Mutant(
-        name="scaled-in-floats",
-        why="Quotients in floats round up now and then.",
-        file="engines/persons/groups.py",
-        old="ticks[beyond] = ticks[beyond] * query.limit // length[beyond]",
-        new="ticks[beyond] = np.rint(ticks[beyond] * (query.limit / length[beyond]))",
+        name='scaled-in-floats',
+        why='Quotients in floats round up now and then.',
+        file='data/persons/vectors.py',
+        old='ticks[beyond] = ticks[beyond] * query.limit // length[beyond]',
+        new='ticks[beyond] = np.rint(ticks[beyond] * (query.limit / length[beyond]))',
         tests=(f"{PERSONS}::test_one_person_moves_all_groups_by_the_limit_at_most",),
     ),
     Mutant(
-        name="keys-of-a-person-each-in-full",
-        why="A person with many keys would weigh as much as many persons.",
-        file="engines/persons/groups.py",
-        old="each = np.repeat(query.whole // np.minimum(numbers, query.most), numbers)",
-        new="each = np.repeat(query.whole // np.minimum(numbers, 1), numbers)",
+        name='keys-of-a-person-each-in-full',
+        why='A person with many keys would weigh as much as many persons.',
+        file='data/persons/vectors.py',
+        old='each = np.repeat(query.whole // np.minimum(numbers, query.most), numbers)',
+        new='each = np.repeat(query.whole // np.minimum(numbers, 1), numbers)',
         tests=(f"{PERSONS}::test_a_person_weighs_a_whole_however_many_keys_they_hold",),
     ),
     Mutant(
@@ -215,11 +234,11 @@ GROUPS: tuple[Mutant, ...] = (
         tests=(f"{PERSONS}::test_no_key_of_one_person_is_shown_more_often_than_delta",),
     ),
     Mutant(
-        name="groups-lengths-of-all",
-        why="A length that looks at other persons moves with them.",
-        file="engines/persons/groups.py",
-        old="return np.where(counts > 0, lengths, np.nan)",
-        new="return np.where(counts > 0, lengths - lengths.min(), np.nan)",
+        name='groups-lengths-of-all',
+        why='A length that looks at other persons moves with them.',
+        file='data/persons/vectors.py',
+        old='return np.where(counts > 0, lengths, np.nan)',
+        new='return np.where(counts > 0, lengths - lengths.min(), np.nan)',
         tests=(f"{PERSONS}::test_lengths_follow_from_a_persons_own_records",),
     ),
 )  # fmt: skip

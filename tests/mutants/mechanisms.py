@@ -5,6 +5,7 @@ from __future__ import annotations
 from .mutant import Mutant
 
 NOISE = "tests/mechanisms/test_noise.py"
+FORKS = "tests/privacy/test_forks_and_threads.py"
 SELECT = "tests/mechanisms/test_select.py"
 MEDIAN = "tests/mechanisms/test_median.py"
 HISTOGRAMS = "tests/mechanisms/test_histograms.py"
@@ -40,22 +41,22 @@ MECHANISMS: tuple[Mutant, ...] = (
         name="one-noise-for-all-coordinates",
         why="Differences of coordinates that share a noise are exact: a seed reused.",
         file="mechanisms/noise.py",
-        old="noise: list[int] = _laplace(scale)(_zeros(len(values)))",
-        new="noise: list[int] = _laplace(scale)([0]) * len(values)",
+        old="noise = laplace_noise(scale, len(values))",
+        new="noise = laplace_noise(scale, 1) * len(values)",
         tests=(f"{NOISE}::test_laplace_noise_follows_its_law",),
     ),
     Mutant(
         name="noise-repeats-after-fork",
         why="Two children of one process would publish the same noise: a state reused after fork.",
         file="mechanisms/noise.py",
-        old="noise: list[int] = _laplace(scale)(_zeros(len(values)))",
+        old="noise = laplace_noise(scale, len(values))",
         new=(
             "from numpy import random as shared\n\n"
             "    p = -math.expm1(-1 / scale)\n"
             "    draws = shared.geometric(p, (2, len(values)))\n"
-            "    noise: list[int] = (draws[0] - draws[1]).tolist()"
+            "    noise = (draws[0] - draws[1]).tolist()"
         ),
-        tests=(f"{NOISE}::test_forked_children_do_not_repeat_the_noise_of_their_parent",),
+        tests=(f"{FORKS}::test_children_repeat_neither_their_parent_nor_each_other",),
     ),
     Mutant(
         name="spherical-scale-rounded-to-nearest",
@@ -85,7 +86,7 @@ MECHANISMS: tuple[Mutant, ...] = (
         name="select-repeats-its-draws",
         why="A choice whose bits come from a fixed seed is no choice.",
         file="mechanisms/select.py",
-        old="_draw_level(levels, Fraction(rate), secrets.randbits)",
+        old="_draw_level(levels, Fraction(rate), random_bits)",
         new="_draw_level(levels, Fraction(rate), __import__('random').Random(7).getrandbits)",
         tests=(f"{SELECT}::test_draws_follow_the_distribution",),
     ),

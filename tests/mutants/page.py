@@ -91,4 +91,12 @@ PAGE: tuple[Mutant, ...] = (
         new='    if True:\n        return True, "consistent',
         tests=(f"{REPORT}::test_a_release_that_was_changed_is_noticed",),
     ),
+    Mutant(
+        name="report-escapes-only-ends",
+        why="After <!--<script in the release a browser would take the page's end for data.",
+        file="markup.py",
+        old='return written.replace("<", "\\\\u003c")',
+        new='return written.replace("</", "<\\\\/")',
+        tests=(f"{REPORT}::test_nothing_in_the_embedded_release_begins_a_tag_or_a_comment",),
+    ),
 )

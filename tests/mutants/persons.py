@@ -7,24 +7,24 @@ from .mutant import Mutant
 AGGREGATION = "tests/persons/test_aggregation.py"
 WITHOUT = "test_without_a_person_there_is_one_row_less_and_no_other_change"
 RELEASES = "tests/persons/test_releases.py"
-SPARK = "tests/engines/test_spark_persons.py"
 
 PERSONS: tuple[Mutant, ...] = (
     Mutant(
         name="persons-float-sums",
         why="A float sum depends on the order of rows: without one person, others' rows change.",
-        file="engines/persons/engine.py",
+        file="data/persons/totals.py",
         old="sums.add(codes, matrix[:, index], len(self._persons))",
         new=(
             "sums.add(np.arange(len(self._persons)), np.bincount(codes[codes >= 0], "
-            "np.nan_to_num(matrix[codes >= 0, index]), len(self._persons)), len(self._persons))"
+            "np.nan_to_num(matrix[codes >= 0, index]), len(self._persons)), "
+            "len(self._persons))"
         ),
         tests=(f"{AGGREGATION}::TestTotals::test_shuffled_decimals_keep_their_sums",),
     ),
     Mutant(
         name="persons-missing-ids-are-somebody",
         why="Records without an id are of many persons: together they are nobody.",
-        file="engines/persons/ids.py",
+        file="data/persons/ids.py",
         old="encoded.indices.fill_null(NOBODY)",
         new="encoded.indices.fill_null(0)",
         tests=(f"{AGGREGATION}::TestTotals::{WITHOUT}",),
@@ -32,23 +32,23 @@ PERSONS: tuple[Mutant, ...] = (
     Mutant(
         name="persons-missing-whole-ids-are-somebody",
         why="The same for ids that are whole numbers, which have a loop of their own.",
-        file="engines/kernels/_native.c",
+        file="data/kernels/_native.c",
         old="if (codes[i] == NOBODY)\n            continue;",
         new="if (codes[i] == NOBODY)\n            codes[i] = 0;",
-        tests=("tests/engines/test_native.py::test_ids_get_codes_of_their_own",),
+        tests=("tests/data/test_native.py::test_ids_get_codes_of_their_own",),
     ),
     Mutant(
         name="persons-whole-numbers-as-floats",
         why="Beyond 2^53 ids would fall together, and one person's removal change another's row.",
-        file="engines/persons/ids.py",
-        old="if pa.types.is_floating(kind):\n        doubles = column.cast(pa.float64())",
-        new="if 1:\n        doubles = column.cast(pa.float64(), safe=False)",
+        file="data/persons/ids.py",
+        old=("if pa.types.is_floating(kind):\n        doubles = column.cast(pa.float64())"),
+        new=("if 1:\n        doubles = column.cast(pa.float64(), safe=False)"),
         tests=(f"{AGGREGATION}::TestIds::test_large_whole_numbers_are_no_floats",),
     ),
     Mutant(
         name="persons-two-zeros",
         why="Arrow tells -0.0 from 0.0: one person would be two, and a later one somebody else.",
-        file="engines/persons/ids.py",
+        file="data/persons/ids.py",
         old="doubles + 0.0",
         new="doubles",
         tests=(f"{AGGREGATION}::TestIds::test_zero_has_one_sign",),
@@ -56,7 +56,7 @@ PERSONS: tuple[Mutant, ...] = (
     Mutant(
         name="persons-by-class-of-number",
         why="Whoever is 7 in one row and 7.0 in another would be two persons, protected by half.",
-        file="engines/persons/ids.py",
+        file="data/persons/ids.py",
         old="return None if value is None else (name, value)",
         new="return None if value is None else (base.__name__, value)",
         tests=(f"{AGGREGATION}::TestIds::test_one_id_is_one_person_however_it_is_written",),
@@ -64,7 +64,7 @@ PERSONS: tuple[Mutant, ...] = (
     Mutant(
         name="persons-joined-columns",
         why="('x', 'yz') and ('xy', 'z') are two persons, and so are (1, 2) and (2, 1).",
-        file="engines/persons/ids.py",
+        file="data/persons/ids.py",
         old="(codes << 32) + theirs",
         new="codes + theirs",
         tests=(f"{AGGREGATION}::TestIds::test_columns_are_a_tuple",),
@@ -72,7 +72,7 @@ PERSONS: tuple[Mutant, ...] = (
     Mutant(
         name="persons-short-hash",
         why="Ids with the same hash would be one person.",
-        file="engines/persons/ids.py",
+        file="data/persons/ids.py",
         old="encoded.dictionary.to_pylist()",
         new="[hash(key) % 3 for key in encoded.dictionary.to_pylist()]",
         tests=(f"{AGGREGATION}::TestIds::test_more_chunks_tell_ids_apart",),
@@ -80,32 +80,34 @@ PERSONS: tuple[Mutant, ...] = (
     Mutant(
         name="persons-by-their-slot",
         why="Whole numbers whose slots are one are compared, all of their bits.",
-        file="engines/kernels/_native.c",
+        file="data/kernels/_native.c",
         old="slots[2 * slot] != ids[i])",
         new="(int32_t)slots[2 * slot] != (int32_t)ids[i])",
-        tests=("tests/engines/test_native.py::test_ids_get_codes_of_their_own",),
+        tests=("tests/data/test_native.py::test_ids_get_codes_of_their_own",),
     ),
     Mutant(
         name="persons-truncated-by-position",
         why="Which records are counted would follow from those of others that came before.",
-        file="engines/persons/engine.py",
-        old="codes = self._persons.codes(ids, more=self._waiting is None)",
-        new="codes = self._persons.codes(ids, more=self._waiting is None)\n"
-        "        codes[1000 - sum(int(each.counts.sum()) for each in self._sums):] = -1",
+        file="data/persons/totals.py",
+        old="codes = self._persons.codes(ids, more=self._spilled is None)",
+        new=(
+            "codes = self._persons.codes(ids, more=self._spilled is None)\n"
+            "        codes[1000 - sum(int(each.counts.sum()) for each in self._sums):] = -1"
+        ),
         tests=(f"{AGGREGATION}::TestTotals::test_shuffled_decimals_keep_their_sums",),
     ),
     Mutant(
         name="persons-who-wait-are-forgotten",
         why="Whoever is beyond memory would be left out, and it is others who fill it.",
-        file="engines/persons/engine.py",
-        old="self._waiting.add(ids, matrix, codes == UNKNOWN)",
+        file="data/persons/totals.py",
+        old="self._spilled.add(ids, matrix, codes == UNKNOWN)",
         new="pass",
         tests=(f"{AGGREGATION}::TestLittleMemory::test_the_totals_are_those_of_one_pass",),
     ),
     Mutant(
         name="persons-wait-in-two-files",
         why="Records of one person in two files would be two persons.",
-        file="engines/persons/spill.py",
+        file="data/persons/spill.py",
         old="mixed = (mixed ^ (own[places] * first)) * second",
         new="mixed = (mixed ^ (own[places] * first) ^ places.astype(np.uint64)) * second",
         tests=(f"{AGGREGATION}::TestLittleMemory::test_files_are_divided_again",),
@@ -113,9 +115,9 @@ PERSONS: tuple[Mutant, ...] = (
     Mutant(
         name="persons-ascii-ids",
         why="A CSV file's Müller and Möller would be one person.",
-        file="engines/tables/csv.py",
-        old="exact=self._kind != pa.string()",
-        new="exact=False",
+        file="data/sources/csv.py",
+        old="delimiter, exact = wanted.delimiter, wanted.kind != pa.string()",
+        new="delimiter, exact = wanted.delimiter, False",
         tests=(
             f"{AGGREGATION}::TestSources::test_bytes_beyond_ascii_in_a_csv_file_keep_persons_apart",
         ),
@@ -123,7 +125,7 @@ PERSONS: tuple[Mutant, ...] = (
     Mutant(
         name="persons-residual-of-all",
         why="A person's number must follow from own records alone.",
-        file="engines/persons/engine.py",
+        file="data/persons/totals.py",
         old="np.clip(sums - view.ratio * rows, -LARGEST, LARGEST)",
         new="np.clip(sums - np.nansum(sums) / np.nansum(rows) * rows, -LARGEST, LARGEST)",
         tests=(f"{RELEASES}::test_one_person_moves_an_answer_by_its_sensitivity",),
@@ -135,56 +137,5 @@ PERSONS: tuple[Mutant, ...] = (
         old="tail, total = cost.split(ROWS_TAIL, 1 - ROWS_TAIL)",
         new="tail, total = cost, cost",
         tests=(f"{RELEASES}::test_every_budget_and_unit",),
-    ),
-    Mutant(
-        name="spark-persons-float-sums",
-        why="Sums of doubles depend on partitions, and on tasks that run twice.",
-        file="engines/spark/totals.py",
-        old="return _read(words, by, count)",
-        new=(
-            'return rows.groupBy(*by).agg(*(how(f"x{j}").alias(f"{name}{j}") for j in range(count) '
-            'for how, name in ((fn.sum, "s"), (fn.count, "c"))))'
-        ),
-        tests=(f"{SPARK}::test_every_person_has_the_totals_of_memory",),
-    ),
-    Mutant(
-        name="spark-missing-ids-are-somebody",
-        why="Records without an id are of many persons: together they are nobody.",
-        file="engines/spark/selection.py",
-        old="rows = rows.where(fn.col(name).isNotNull())",
-        new="rows = rows",
-        tests=(f"{SPARK}::test_every_person_has_the_totals_of_memory",),
-    ),
-    Mutant(
-        name="spark-ids-by-collation",
-        why="A collation takes 'a' and 'A' for one person; their bytes differ.",
-        file="engines/spark/selection.py",
-        old='return column.cast("binary")',
-        new="return column",
-        tests=(f"{SPARK}::test_ids_of_other_types",),
-    ),
-    Mutant(
-        name="spark-ids-as-floats",
-        why="Beyond 2^53 ids would fall together, and one person's removal change another's row.",
-        file="engines/spark/selection.py",
-        old='return column.cast("bigint") if isinstance(kind, types.IntegralType) else column',
-        new='return column.cast("double") if isinstance(kind, types.IntegralType) else column',
-        tests=(f"{SPARK}::test_every_person_has_the_totals_of_memory",),
-    ),
-    Mutant(
-        name="spark-root-rounded-down",
-        why="A length that is too small leaves vectors longer than the limit.",
-        file="engines/spark/person_groups.py",
-        old="map(reaches, (-1, 0, 1))",
-        new="map(reaches, (-1,))",
-        tests=(f"{SPARK}::test_persons_in_groups_have_the_answers_of_memory",),
-    ),
-    Mutant(
-        name="spark-groups-skipped",
-        why="That a group was left out on its exact count tells that nobody is in it.",
-        file="engines/spark/groups.py",
-        old="return [by_place.get(place) for place in range(len(self._places))]",
-        new="return [by_place[place] for place in sorted(by_place)]",
-        tests=(f"{SPARK}::test_every_key_has_the_answers_of_memory",),
     ),
 )

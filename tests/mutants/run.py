@@ -32,7 +32,7 @@ from .catalogue import MUTANTS
 from .mutant import ROOT, Mutant
 
 #: What the tests need of the project.
-COPIED = ("src", "tests", "pyproject.toml", "hatch_build.py")
+COPIED = ("src", "tests", "conftest.py", "pyproject.toml", "hatch_build.py")
 
 NOT_COPIED = shutil.ignore_patterns("__pycache__", "*.so")
 
@@ -149,7 +149,7 @@ def run_tests(root: Path, tests: Iterable[str], patience: int = PATIENCE) -> tup
     """Run pytest on the copy at ``root``; return its exit code and what it printed."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-p", "no:cacheprovider"]
     # Quiet twice (here and in pyproject.toml) there is no line of totals: tests are named instead.
-    command += ["-rfEp", "-p", "tests.mutants.quick", "--hypothesis-seed=0", *tests]
+    command += ["-rfEp", "-p", "tests.mutants.quick", *tests]
     environment = os.environ | {
         "PYTHONPATH": str(root / "src"),  # in front of the installed package
         "PYTHONDONTWRITEBYTECODE": "1",

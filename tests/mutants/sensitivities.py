@@ -8,7 +8,7 @@ CROWDS = "tests/mechanisms/test_crowds.py"
 QUERIES = "tests/test_queries.py"
 COLUMNS = "tests/vectors/test_kernel.py"
 CHOICES = "tests/vectors/test_mechanisms.py"
-ROWS = "tests/engines/test_vector_kernel.py"
+ROWS = "tests/data/test_vector_kernel.py"
 
 SENSITIVITIES: tuple[Mutant, ...] = (
     Mutant(
@@ -23,7 +23,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
     Mutant(
         name="left-out-counted-twice",
         why="A record that a condition leaves out would be in two cells, with noise for one.",
-        file="engines/kernels/counts.py",
+        file="data/kernels/counts.py",
         old="return self.count, self.size - self.count - self.left_out, self.left_out",
         new="return self.count, self.size - self.count, self.left_out",
         tests=("tests/test_cells_used.py::test_no_neighbour_moves_the_counts_further",),
@@ -146,7 +146,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
     Mutant(
         name="cells-clipped-alike-on-both-sides",
         why="Floors are ends of their own: what is clipped there must not reach a limit.",
-        file="engines/kernels/plain.py",
+        file="data/kernels/plain.py",
         old="np.clip(ticks[rows], self.lows[0], self.highs[0])",
         new="np.clip(ticks[rows], -self.highs[0], self.highs[0])",
         tests=(

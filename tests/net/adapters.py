@@ -1,9 +1,7 @@
 """The only place of the net that knows names inside of the package.
 
-Whoever moves or renames a module adds the new dotted name *in front* of the old one below: the
-first that exists is taken, so that the same net still runs on the sources from before the move
-(``tools/same_bytes.py`` does). Classes of queries are found by name, wherever they live; one that
-gets another name, or other names of its fields, is entered in ``RENAMED``.
+Classes of queries are found by name, wherever they live; one that gets another name, or other names
+of its fields, is entered in ``RENAMED``.
 """
 
 from __future__ import annotations
@@ -11,40 +9,27 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import tametail
 import tametail.errors
+from tametail.ask import Data, Replay
 
-#: What answers queries over one column, over several, and over the rows of a matrix (the paper's).
-ENGINES = {
-    "column": (
-        "tametail.engines.open.open_table",
-        "tametail.engines.tables.memory.MemoryEngine",
-        "tametail.engines.arrays.MemoryEngine",
-    ),
-    "table": (
-        "tametail.engines.open.open_rows",  # a list that is called rows is rows
-        "tametail.engines.open.open_table",
-        "tametail.engines.local.open_table",
-        "tametail.engines.tables.open_table",
-    ),
-    "matrix": (
-        "tametail.engines.open.open_rows",
-        "tametail.engines.tables.matrix.MatrixEngine",
-        "tametail.engines.matrices.MatrixEngine",
-    ),
-}
+sys.path.insert(0, str(Path(__file__).parents[1]))
 
-#: What answers from a transcript, and what answers from records.
-REPLAY = ("tametail.ask.Replay.prepare", "tametail.ask.Replay.respond")
-RECORDS = ("tametail.ask.Data.prepare", "tametail.ask.Data.respond")
+import opened
+
+#: What opens one column, several, and the rows of a matrix (the paper's); a list that is called
+#: rows is rows.
+OPENED = {"column": opened.open_table, "table": opened.open_rows, "matrix": opened.open_rows}
 
 #: Old name of a class: its new name, and new names of its fields by the old ones.
 RENAMED: dict[str, tuple[str, dict[str, str]]] = {}
@@ -53,32 +38,63 @@ RENAMED: dict[str, tuple[str, dict[str, str]]] = {}
 _LEFT_OUT = ("cli", "__main__", "reproduce", "plots", "page", "ledger", "theory")
 
 
-def find(names: tuple[str, ...]) -> tuple[Any, str]:
-    """Return the holder and the last part of the first dotted name that exists."""
-    for name in names:
-        parts = name.split(".")
-        for cut in range(len(parts) - 1, 0, -1):
-            try:
-                holder: Any = importlib.import_module(".".join(parts[:cut]))
-            except ImportError:
-                continue
-            for part in parts[cut:-1]:
-                holder = getattr(holder, part, None)
-            if hasattr(holder, parts[-1]):
-                return holder, parts[-1]
-            break
-    raise LookupError(f"none of {names} exists: enter the new name in tests/net/adapters.py.")
-
-
 def open_engine(kind: str, data: Any) -> Any:
-    """Return the engine in memory over these data."""
-    holder, name = find(ENGINES[kind])
-    return getattr(holder, name)(data)
+    """Return the data in memory, opened."""
+    return OPENED[kind](data)
 
 
 def ask_engine(engine: Any, query: Any) -> Any:
     """Return the exact answer of an engine."""
     return engine.answer(query)
+
+
+def about(plan: Any, where: str | None) -> Any:
+    """Return the plan with a condition on records, which ``mean`` takes beside a plan."""
+    return plan if where is None else plan.about(None, where)
+
+
+def key(cells: list[Any]) -> Any:
+    """Return the key of a group as the package has it."""
+    return find_class("Key", ("cells",))(tuple(cells))
+
+
+def cells_of(key: Any) -> tuple[Any, ...]:
+    """Undo :func:`key`."""
+    cells: tuple[Any, ...] = key.cells
+    return cells
+
+
+def answers_at(place: dict[str, Any], opening: dict[str, Any], asks: list[Any]) -> list[Any]:
+    """Return the exact answers about data in a place, all from one engine.
+
+    ``place`` is one of ``tests/backends/places.py``. ``opening`` has the columns, and perhaps
+    ``where``, ``person``, ``lines``, ``by``, ``keys`` and ``other``. An ask is a pair of what
+    narrows the records first, with its arguments, and the query.
+    """
+    named = {name: opening.get(name) for name in ("where", "person", "lines")}
+    named["table"] = place.get("table")
+    columns, by, keys = opening["columns"], opening.get("by"), opening.get("keys")
+    wanted = list(columns) if len(columns) > 1 else columns[0]
+    if keys is not None:
+        as_text = place.get("keys_are_text", False)
+        keys = [key([str(cell) if as_text else cell for cell in cells]) for cells in keys]
+    if by:
+        found = opened.open_groups(place["data"], wanted, by, keys, **named)
+    else:
+        found = opened.open_table(place["data"], wanted, **named)
+    try:
+        asked = found if keys is None else found.grouped(keys, other=opening.get("other", False))
+        with np.errstate(all="ignore"):
+            return [ask_engine(_narrowed(asked, narrowed), query) for narrowed, query in asks]
+    finally:
+        found.close()
+
+
+def _narrowed(engine: Any, narrowed: dict[str, Any]) -> Any:
+    """Return the engine over a column, over some keys, or over one number of each person."""
+    for name, argument in narrowed.items():
+        engine = getattr(engine, name)(argument)
+    return engine
 
 
 @cache
@@ -132,7 +148,7 @@ def describe(value: Any) -> Any:
             names.get(f.name, f.name): describe(getattr(value, f.name)) for f in fields(value)
         }
         return {"class": name, "fields": values}
-    if isinstance(value, tuple | list):
+    if isinstance(value, tuple | list | range):
         return [describe(item) for item in value]
     return value.item() if isinstance(value, np.generic) else value
 
@@ -156,8 +172,7 @@ def digest(value: Any) -> Any:
 
 
 @contextmanager
-def _patched(names: tuple[str, ...], wrap: Callable[[Any], Any]) -> Iterator[None]:
-    holder, name = find(names)
+def _patched(holder: Any, name: str, wrap: Callable[[Any], Any]) -> Iterator[None]:
     original = getattr(holder, name)
     setattr(holder, name, wrap(original))
     try:
@@ -173,13 +188,8 @@ def _query_and_cost(arguments: tuple[Any, ...]) -> tuple[Any, Any]:
     return query, cost
 
 
-def _is_prepared(given: Any) -> bool:
-    """Say whether this is no answer yet, but how to read one and how to make it private."""
-    return isinstance(given, tuple) and len(given) == 2 and all(map(callable, given))
-
-
 @contextmanager
-def asked(names: tuple[str, ...] = REPLAY) -> Iterator[list[Any]]:
+def asked(holder: Any = Replay) -> Iterator[list[Any]]:
     """Note what is asked, and at what cost, while a transcript answers.
 
     ``replay`` does not look at the queries, so a wrong one would go unnoticed otherwise.
@@ -194,26 +204,54 @@ def asked(names: tuple[str, ...] = REPLAY) -> Iterator[list[Any]]:
 
         return spy
 
-    with _patched(names, wrap):
+    with _patched(holder, "prepare", wrap):
         yield noted
+
+
+@contextmanager
+def narrowings() -> Iterator[list[Any]]:
+    """Note which columns, persons' numbers and groups a transcript is asked about.
+
+    Replays do not look at these either.
+    """
+    noted: list[Any] = []
+
+    def wrap(on: Any) -> Any:
+        def spy(self: Any, relation: Any) -> Any:
+            name, arguments = _narrowing(self.relation, relation)
+            noted.append([name, digest(describe(arguments))])
+            return on(self, relation)
+
+        return spy
+
+    with _patched(Replay, "on", wrap):
+        yield noted
+
+
+def _narrowing(before: Any, after: Any) -> tuple[str, list[Any]]:
+    """Return what was derived from a relation, under the name of the recording."""
+    if after.groups is not before.groups:
+        return "grouped", [after.groups.keys, after.groups.other]
+    if after.part != before.part:
+        return "keys", [after.codes]
+    if after.view != before.view:
+        return "view", [after.view]
+    return "column", [before.columns.index(*after.columns)]
 
 
 @contextmanager
 def changed(change: Callable[[Any, Any], Any]) -> Iterator[None]:
     """Let ``change(answer, query)`` be answered instead of what the records give."""
 
-    def wrap(respond: Any) -> Any:
+    def wrap(prepare: Any) -> Any:
         def liar(self: Any, *arguments: Any, **named: Any) -> Any:
             query, _ = _query_and_cost((*arguments, *named.values()))
-            given = respond(self, *arguments, **named)
-            if not _is_prepared(given):
-                return change(given, query)
-            read, make_private = given
+            read, make_private = prepare(self, *arguments, **named)
             return read, lambda exact: change(make_private(exact), query)
 
         return liar
 
-    with _patched(RECORDS, wrap):
+    with _patched(Data, "prepare", wrap):
         yield
 
 
@@ -222,12 +260,10 @@ def answered(answers: list[Any]) -> Iterator[None]:
     """Let these be the answers, in order, whatever the records are: the paper has no replay."""
     remaining = iter(answers)
 
-    def wrap(respond: Any) -> Any:
-        if respond.__name__ == "prepare":
-            return lambda _self, *_arguments, **_named: (lambda _: None, lambda _: next(remaining))
-        return lambda _self, *_arguments, **_named: next(remaining)
+    def wrap(_prepare: Any) -> Any:
+        return lambda _self, *_arguments, **_named: (lambda _: None, lambda _: next(remaining))
 
-    with _patched(RECORDS, wrap):
+    with _patched(Data, "prepare", wrap):
         yield
 
 
@@ -244,7 +280,9 @@ def _moves(query: Any, name: str) -> Any:
     try:
         if hasattr(query, "score_sensitivity"):
             return query.score_sensitivity(unit)
+        if hasattr(query, "sensitivities"):  # of every key
+            return [[each.l1, each.l2_squared] for each in query.sensitivities(unit)]
         found = query.sensitivity(unit)
-    except tametail.errors.InternalError:
+    except (tametail.errors.InternalError, AssertionError):
         return None
     return [found.l1, found.l2_squared]

@@ -1,23 +1,26 @@
 """What a recorded case says: requests from JSON, and plans and releases as plain values.
 
-Only public names are used here, those of the first version as well as of later ones, so that
-``tools/same_bytes.py`` can run the same file on two versions of the sources.
+Only public names are used here.
 """
 
 from __future__ import annotations
 
-import gzip
 import json
+import lzma
 import math
 from pathlib import Path
 from typing import Any
 
+import adapters
 import numpy as np
 
 import tametail as tt
 
 HERE = Path(__file__).parent
-RELEASES, ENGINES = HERE / "releases.jsonl.gz", HERE / "engines.jsonl.gz"
+RELEASES, ENGINES = HERE / "releases.jsonl.xz", HERE / "engines.jsonl.xz"
+
+#: Releases with persons, groups and conditions, and exact answers about such data.
+STRUCTURED, PLACED = HERE / "structured.jsonl.xz", HERE / "placed.jsonl.xz"
 
 #: Numbers on other processors may differ in the last bits: NumPy's exp and log do.
 CLOSE = 1e-12
@@ -25,14 +28,14 @@ CLOSE = 1e-12
 
 def load(path: Path) -> list[dict[str, Any]]:
     """Return the recorded cases of a file, one JSON object in a line."""
-    with gzip.open(path, "rt", encoding="ascii") as file:
+    with lzma.open(path, "rt", encoding="ascii") as file:
         return [json.loads(line) for line in file]
 
 
 def save(path: Path, cases: list[dict[str, Any]]) -> None:
     """Write cases; the same cases give the same bytes."""
     lines = "".join(json.dumps(case, separators=(",", ":")) + "\n" for case in cases)
-    path.write_bytes(gzip.compress(lines.encode("ascii"), 9, mtime=0))
+    path.write_bytes(lzma.compress(lines.encode("ascii"), preset=9 | lzma.PRESET_EXTREME))
 
 
 def request_from(record: dict[str, Any]) -> dict[str, Any]:
@@ -41,13 +44,13 @@ def request_from(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def _argument(value: Any) -> Any:
-    """Undo the marks {"Moment": [2, 1]}, {"range": [0, 1]}, {"pure": [1]} of tails and the like."""
+    """Undo the marks {"Moment": [2, 1]}, {"range": [0, 1]}, {"key": ["a", 1]} and the like."""
     if isinstance(value, list):
         return [_argument(item) for item in value]
     if not isinstance(value, dict):
         return value
     ((kind, numbers),) = value.items()
-    return tuple(numbers) if kind == "range" else getattr(tt, kind)(*numbers)
+    return tuple(numbers) if kind in ("range", "key") else getattr(tt, kind)(*numbers)
 
 
 def plan_fields(plan: Any) -> dict[str, Any]:
@@ -112,19 +115,47 @@ def _of_one_column(release: Any) -> dict[str, Any]:
     return {name: getattr(release, name) for name in _OF_ONE_COLUMN}
 
 
+def rows_fields(release: Any) -> dict[str, Any]:
+    """Return what a release of groups or persons states, row by row."""
+    whole = release.to_dict()
+    names = ("rows", "remarks", "method", "confidence", "epsilon", "delta", "rho", "unit", "person")
+    told = {name: whole[name] for name in (*names, "guarantee", "columns")}
+    told["rows"] = [adapters.digest(plain(row)) for row in whole["rows"]]
+    told |= {"steps": steps_of(release.plan), "answers": len(release.answers)}
+    return plain(told | {"text": str(release)})
+
+
 def answers_from(record: list[Any]) -> list[Any]:
-    """Return recorded answers as ``replay`` takes them: tuples and numbers."""
-    return [tuple(answer) if isinstance(answer, list) else answer for answer in record]
+    """Return recorded answers as ``replay`` takes them: tuples, numbers and keys of groups."""
+    return [_answer(answer) for answer in record]
+
+
+def _answer(value: Any) -> Any:
+    if isinstance(value, dict):
+        return adapters.key(value["key"])
+    return tuple(_answer(item) for item in value) if isinstance(value, list) else value
+
+
+def answers_to(answers: Any) -> Any:
+    """Undo :func:`answers_from`."""
+    if isinstance(answers, list | tuple):
+        return [answers_to(item) for item in answers]
+    return (
+        answers if isinstance(answers, int | float) else {"key": list(adapters.cells_of(answers))}
+    )
 
 
 def conclude(case: dict[str, Any]) -> dict[str, Any]:
     """Run a recorded request, and its answers if there are any, through the public interface."""
-    plan = tt.plan(**request_from(case["request"]))
+    plan = adapters.about(tt.plan(**request_from(case["request"])), case.get("where"))
     result = {"plan": plan_fields(plan)}
     if case.get("answers") is not None:
         release = tt.replay(plan, answers_from(case["answers"]))
         several = case["request"].get("dim", 1) > 1
-        result["release"] = release_fields(release, several)
+        is_structured = "structured" in case["tags"]
+        result["release"] = (
+            rows_fields(release) if is_structured else release_fields(release, several)
+        )
     return result
 
 
@@ -193,9 +224,12 @@ def scales(record: dict[str, Any]) -> dict[str, float]:
     For several columns the least scale of a column counts. Parts are parts of a half-width.
     """
     ends = ("value", "low", "high")
-    told = [np.atleast_1d(record[key]) for key in ends if record.get(key) is not None]
+    told = [  # infinities may be words
+        np.atleast_1d(record[key]).astype(np.float64) for key in ends if record.get(key) is not None
+    ]
     if "value" not in record or not all(np.isfinite(numbers).all() for numbers in told):
         return {}
-    width = max((size or 0.0 for size in (record.get("parts") or {}).values()), default=0.0)
+    sizes = (float(size or 0.0) for size in (record.get("parts") or {}).values())
+    width = max(sizes, default=0.0)
     found = dict.fromkeys(ends[1:], float(np.abs(told).max(axis=0).min()))
     return found | ({"parts": width} if math.isfinite(width) else {})

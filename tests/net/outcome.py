@@ -14,8 +14,8 @@ import tametail as tt
 def conclude(case: dict[str, Any]) -> dict[str, Any]:
     """Run a case without noise, and return what came out and what was asked on the way."""
     if "function" not in case:
-        with adapters.asked() as noted:
-            return fields.conclude(case) | {"asked": noted}
+        with adapters.asked() as noted, adapters.narrowings() as narrowed:
+            return fields.conclude(case) | {"asked": noted, "narrowed": narrowed}
     arguments = fields.request_from(case["request"])
     if "data" not in case:
         return {"result": fields.plain(getattr(tt, case["function"])(**arguments))}
@@ -26,4 +26,4 @@ def conclude(case: dict[str, Any]) -> dict[str, Any]:
 
 
 def _asked() -> Any:
-    return adapters.asked(adapters.RECORDS)
+    return adapters.asked(adapters.Data)

@@ -3,6 +3,8 @@
     python tests/net/record.py releases     plans, and releases on data of many laws
     python tests/net/record.py engines      exact answers on hostile data
 
+Persons, groups and conditions are recorded by record_structured.py and record_placed.py.
+
 Answers are noisy, so every run records other cases. Only a change that is meant, and written down
 in docs/decisions, is a reason to record anew; a change of few cases goes to deliberate.json.
 """

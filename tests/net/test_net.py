@@ -26,9 +26,9 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 DELIBERATE = json.loads((fields.HERE / "deliberate.json").read_text(encoding="utf-8"))
-CASES = fields.load(fields.RELEASES)
+CASES = fields.load(fields.RELEASES) + fields.load(fields.STRUCTURED)
 ENGINE_CASES = fields.load(fields.ENGINES)
-RECORDED = ("plan", "release", "asked", "result")
+RECORDED = ("plan", "release", "asked", "narrowed", "result")
 
 
 def where_different(case: dict[str, Any]) -> list[tuple[str, list[str]]]:
@@ -110,14 +110,24 @@ def test_the_recording_covers_what_it_should():
                 assert any(units | kind | {notion} <= found for found in tags)
     for word in ("second look", "new centre", "common", "Moment", "Bounded", "within", "hostile"):
         assert sum(word in found for found in tags) >= 25, word
+    for notion in ("notion:pure", "notion:zcdp", "notion:approx"):
+        for kind in ({"person"}, {"group"}, {"person", "group"}):
+            for lies in ("honest", "hostile"):
+                assert any(kind | {notion, lies, "structured"} <= found for found in tags)
+    for words in ({"group", "keys"}, {"each:record"}, {"each:person"}, {"where"}, {"other"},
+                  {"borrow:None"}, {"borrow:mean"}, {"person", "several"}, {"group", "several"},
+                  {"structured", "Bounded"}, {"person", "group", "keys"}):  # fmt: skip
+        assert sum(words <= found for found in tags) >= 15, words
 
 
 def test_every_query_class_is_in_the_recording():
     """Those that releases ask, and those that engines answer."""
+    placed_cases = fields.load(fields.PLACED)
     queries = {query["class"] for case in ENGINE_CASES for query in case["queries"]}
     asked = {query["class"] for case in CASES for query, _ in case.get("asked", [])}
-    assert len(queries) == 16
-    assert asked == queries
+    queries |= {ask["query"]["class"] for case in placed_cases for ask in case["asks"]}
+    assert len(queries) == 21
+    assert queries - asked == {"Cells"}  # asked of every key, in Keyed
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -142,7 +152,9 @@ def perturb(value: Any, scale: float) -> Any:
     return "something"
 
 
-@pytest.mark.parametrize("index", [3, 100, 200, 300, 350, 400, len(CASES) - 1])
+@pytest.mark.parametrize(
+    "index", [3, 100, 200, 300, 350, 400, 647, 660, 760, 850, 950, len(CASES) - 1]
+)
 def test_the_net_notices_any_perturbed_number(index):
     case = CASES[index]
     assert not [where for where, names in where_different(case) if not names]

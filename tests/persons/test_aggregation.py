@@ -16,17 +16,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tametail.data.kernels import native
+from tametail.data.persons import spill
+from tametail.data.persons.ids import Persons
+from tametail.data.persons.sums import ExactSums
+from tametail.data.persons.totals import TotalsByPerson
+from tametail.data.sources import parquet
 from tametail.doubles import LARGEST
-from tametail.engines.kernels import native
-from tametail.engines.open import open_source
-from tametail.engines.persons import spill
-from tametail.engines.persons.engine import PersonsEngine, Totals
-from tametail.engines.persons.ids import Persons
-from tametail.engines.persons.sums import ExactSums
-from tametail.engines.tables import raw
-from tametail.engines.tables.computed import Selection
 from tametail.errors import ColumnError, DataError, ParameterError
 from tametail.queries.persons import PersonMean, PersonResidual, PersonRows
+
+from ..opened import open_table  # noqa: TID252
 
 NUMBERS = st.floats(allow_nan=True, allow_infinity=True) | st.sampled_from(
     [0.1, 1e300, -1e300, 5e-324, -0.0, LARGEST, -LARGEST, 2.0**-1022]
@@ -65,25 +65,26 @@ class Name(datetime):
     __eq__ = __hash__ = isoformat
 
 
-NO_ID = [datetime(2025, 7, 1, tzinfo=Zone()), Name(2025, 7, 1), Decimal("sNaN"), Decimal("nan")]
+NO_ID = [
+    *(datetime(2025, 7, 1, tzinfo=Zone()), Name(2025, 7, 1), Decimal("sNaN"), Decimal("nan")),
+    *(np.timedelta64(5, "D"), np.timedelta64(5, "ns"), timedelta(days=5)),
+]
 
 
 def engine(data, person="who", column="x", where=None):
-    ids = [person] if isinstance(person, str) else person
-    return PersonsEngine(Selection(open_source(data), [column], where, ids))
+    return open_table(data, column, person=person, where=where)
 
 
 def rows_of(records, cuts=(), limit=None):
     """Return T(D), sorted: bits of the sum, and the count, of every person."""
-    totals = Totals(1, limit=limit)
+    totals = TotalsByPerson(1, limit=limit)
     for part in np.split(np.arange(len(records)), sorted(cuts)):
         names = pa.array([records[i][0] for i in part], pa.string())
         numbers = np.array([records[i][1] for i in part], dtype=np.float64)
         totals.add(numbers[:, np.newaxis], [names])
-    sums, counts, _ = totals.read()
-    return sorted(
-        zip(sums[:, 0].copy().view(np.int64).tolist(), counts[:, 0].tolist(), strict=True)
-    )
+    found = totals.read()
+    bits = found.sums[:, 0].copy().view(np.int64).tolist()
+    return sorted(zip(bits, found.counts[:, 0].tolist(), strict=True))
 
 
 class TestTotals:
@@ -137,7 +138,7 @@ class TestLittleMemory:
         person = ["text", "site"] if ids == "both" else [ids]
         x = np.random.default_rng(3).normal(size=len(who)).round(2)
         pq.write_table(pa.table({**columns, "x": x}), tmp_path / "a.parquet", row_group_size=500)
-        monkeypatch.setattr(raw, "_ROWS", 500)
+        monkeypatch.setattr(parquet, "_rows_at_once", lambda _: 500)
         expected = rows_in(engine(tmp_path / "a.parquet", person, where="x < 1"))
         # A batch of 500 goes beyond this, so that every file waits again, several times.
         monkeypatch.setenv("TAMETAIL_MEMORY", "50 KB")
@@ -147,7 +148,7 @@ class TestLittleMemory:
         found = engine(tmp_path / "a.parquet", person, where="x < 1")
         assert rows_in(found) == expected
         assert found.size == len(set(who))
-        assert isinstance(found._totals.sums.base, np.memmap)
+        assert isinstance(found.backend._shared.totals.sums.base, np.memmap)
         assert not list((tmp_path / "scratch").iterdir())
 
     def test_a_size_is_said_in_words(self, monkeypatch):
@@ -236,7 +237,7 @@ class TestIds:
         assert persons.codes([pa.array(np.array(later), kind)]).tolist() == [2, 0, 1]
 
     def test_more_chunks_tell_ids_apart(self):
-        totals = Totals(1)
+        totals = TotalsByPerson(1)
         for start in (0, 5):
             names = pa.array([str(number) for number in range(start, start + 10)])
             totals.add(np.ones((10, 1)), [names])
@@ -322,7 +323,7 @@ class TestSources:
 
     def test_data_without_names_are_refused(self):
         with pytest.raises(ParameterError, match="no named columns"):
-            open_source(np.ones(3))
+            engine(np.ones(3))
 
     def test_bytes_beyond_ascii_in_a_csv_file_keep_persons_apart(self, tmp_path):
         path = tmp_path / "odd.csv"

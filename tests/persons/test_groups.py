@@ -1,6 +1,7 @@
 """Persons in many groups: exact sums of scaled vectors, and releases made of them."""
 
 import math
+from collections import Counter
 from fractions import Fraction
 
 import numpy as np
@@ -13,8 +14,11 @@ from hypothesis import strategies as st
 import tametail as tt
 from tametail.ask import Ask, Data
 from tametail.cli import main
-from tametail.engines.open import open_groups
-from tametail.engines.persons.groups import PersonGroups, weigh_keys
+from tametail.data.persons.vectors import (
+    GroupedPersons,
+    bound_keys_per_person,
+    largest_groups,
+)
 from tametail.errors import InternalError, ParameterError
 from tametail.keys import Key, parse_keys
 from tametail.mechanisms.groups import choose_keys, key_threshold
@@ -33,6 +37,8 @@ from tametail.queries.groups import (
 )
 from tametail.queries.persons import GroupResiduals, GroupRows, PersonNorm
 
+from ..opened import open_groups  # noqa: TID252
+
 GROUPS = 4
 PERSON = Unit.parse("add-remove", "who")
 VALUES = st.floats(-100, 100) | st.sampled_from([math.nan, math.inf, -1e300, 5e-324, 1e9])
@@ -47,9 +53,9 @@ QUERIES = [
 ]
 
 
-def engine_of(records):
+def persons_of(records):
     who, group, x = (np.array(each) for each in zip(*records, strict=True))
-    return PersonGroups(x.astype(float)[:, None], who, group, GROUPS, ("x",))
+    return GroupedPersons(x.astype(float)[:, None], who, group, GROUPS)
 
 
 def rounded(total):
@@ -110,11 +116,11 @@ def expected(records, query):
 @settings(max_examples=60, deadline=None)
 @given(records=RECORDS)
 def test_sums_are_those_of_the_slow_reference(records):
-    engine = engine_of(records)
+    persons = persons_of(records)
     for query in QUERIES:
         sums, squares = expected(records, query)
-        assert engine.answer(query) == sums
-        assert engine.answer(ScaledSquares(query)) == squares
+        assert persons.scaled_totals(query) == sums
+        assert persons.scaled_totals(ScaledSquares(query)) == squares
 
 
 @settings(max_examples=60, deadline=None)
@@ -126,10 +132,10 @@ def test_one_person_moves_all_groups_by_the_limit_at_most(records, other, order)
     replaced = left + [(whose, group, x) for _, group, x in other]
     shuffled = order.sample(records, len(records))
     for query in [each for sums in QUERIES for each in (sums, ScaledSquares(sums))]:
-        before = engine_of(records).answer(query)
-        assert engine_of(shuffled).answer(query) == before
+        before = persons_of(records).scaled_totals(query)
+        assert persons_of(shuffled).scaled_totals(query) == before
         for unit, after in ((Unit.ADD_REMOVE, left), (Unit.REPLACE_ONE, replaced)):
-            answer = engine_of(after).answer(query) if after else (0,) * GROUPS
+            answer = persons_of(after).scaled_totals(query) if after else (0,) * GROUPS
             moved = [abs(a - b) for a, b in zip(before, answer, strict=True)]
             allowed = query.sensitivity(unit)
             assert sum(moved) <= allowed.l1
@@ -140,8 +146,8 @@ def test_a_replaced_person_may_move_twice_the_limit():
     """The bounds are reached, so that nothing smaller would do."""
     for order in (1, 2):
         query = ScaledSums(GroupResiduals(0.0), order, 0, 10, GROUPS)
-        one, other = ([(0, 1, x)] for x in (1e9, -1e9))
-        moved = np.subtract(engine_of(one).answer(query), engine_of(other).answer(query))
+        one, other = (persons_of([(0, 1, x)]).scaled_totals(query) for x in (1e9, -1e9))
+        moved = np.subtract(one, other)
         assert np.abs(moved).max() == 20
         assert query.sensitivity(Unit.REPLACE_ONE).l2_squared == 400
         assert query.sensitivity(Unit.ADD_REMOVE).l2_squared == 100
@@ -152,21 +158,36 @@ def test_a_replaced_person_may_move_twice_the_limit():
 def test_lengths_follow_from_a_persons_own_records(records):
     for vector in (GroupResiduals(2.5), GroupRows(), GroupResiduals(2.5, by_person=True)):
         for order in (1, 2):
-            found = engine_of(records).numbers(PersonNorm(vector, order))
+            found = persons_of(records).numbers(PersonNorm(vector, order))
             people = sorted({w for w, g, x in records if g >= 0 and not math.isnan(x)})
             for person, length in zip(people, found.tolist(), strict=True):
                 theirs = [record for record in records if record[0] == person]
-                (alone,) = engine_of(theirs).numbers(PersonNorm(vector, order)).tolist()
+                (alone,) = persons_of(theirs).numbers(PersonNorm(vector, order)).tolist()
                 assert alone == length
                 exact = sum(Fraction(abs(v)) ** order for v in vector_of(theirs, vector).values())
                 if 0 < exact < Fraction(10) ** 300:
                     assert length**order == pytest.approx(float(exact), rel=1e-9, abs=1e-300)
 
 
+@settings(max_examples=60, deadline=None)
+@given(records=RECORDS)
+def test_each_person_is_kept_to_one_group_by_their_own_rows(records):
+    who, group, _ = (np.array(each) for each in zip(*records, strict=True))
+    kept = largest_groups(who, group, GROUPS)
+    for person in set(who.tolist()):
+        own = who == person
+        theirs = Counter(group[own & (group >= 0)].tolist())
+        largest = min(theirs, key=lambda code: (-theirs[code], code), default=None)
+        assert kept[own].tolist() == [code == largest for code in group[own].tolist()]
+        assert largest_groups(who[own], group[own], GROUPS).tolist() == kept[own].tolist()
+
+
 def test_persons_in_groups_are_no_parallel_parts():
-    ask = Ask(Data(engine_of([(0, 0, 1.0)])), pure(1.0), PERSON)
-    with pytest.raises(InternalError, match="no parallel parts"):
-        ask.keys([[0], [1]], pure(1.0))
+    frame = pd.DataFrame({"who": [0], "key": ["a"], "x": [1.0]})
+    ask = Ask(Data(open_groups(frame, "x", ["key"], person="who").backend), pure(1.0), PERSON)
+    groups = ask.relation.coded(parse_keys(["a", "b"], 1), other=False)
+    with pytest.raises(InternalError, match="may overlap"):
+        ask.disjoint([groups.of([0]), groups.of([1])], pure(1.0))
     with pytest.raises(AssertionError, match="records, add-remove only"):
         Keyed((Cells((0.0, 1.0)),)).sensitivities(PERSON)
 
@@ -200,14 +221,14 @@ def test_a_person_weighs_a_whole_however_many_keys_they_hold():
     keys = np.concatenate([[0], [0, 0, 1], np.arange(50)])
     query, many = KeyCounts(1000, 10), []
     for _ in range(20):
-        weights = weigh_keys(persons, keys, 50, query)
+        weights = bound_keys_per_person(persons, keys, 50, query)
         assert weights[0] >= 1500
         third = weights - np.array([1500, 500] + [0] * 48)
         assert third.sum() == 1000
         assert sorted(set(third.tolist())) == [0, 100]
         many.append(tuple(third))
     assert len(set(many)) > 1  # by secret coins
-    assert weigh_keys(np.array([-1, 0]), np.array([0, -1]), 1, query).tolist() == [0]
+    assert bound_keys_per_person(np.array([-1, 0]), np.array([0, -1]), 1, query).tolist() == [0]
 
 
 KEYS = [f"S{i}" for i in range(6)]

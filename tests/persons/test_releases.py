@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 
 import tametail as tt
 from tametail.cli import main
-from tametail.engines.open import open_table
 from tametail.errors import ParameterError
 from tametail.plans import Plan
 from tametail.privacy.unit import Unit
 from tametail.queries.column import Count, DistanceSum, Lattice, Squares, TailNodes
 from tametail.queries.persons import PersonMean, PersonResidual, PersonRows
 from tametail.release import Release
+
+from ..opened import open_table  # noqa: TID252
 
 
 def visits(persons=4000, seed=5):
@@ -155,6 +156,12 @@ def test_nobody_and_nothing():
     for frame in (VISITS.head(0), VISITS.assign(cost=math.nan), VISITS.assign(patient=math.nan)):
         release = tt.mean(frame, "cost", person="patient", epsilon=1)
         assert math.isfinite(float(release))
+
+
+def test_a_plan_for_no_person_predicts_what_records_were_guessed():
+    plan = tt.plan(n=0, unit="replace-one", epsilon=1, person=True, rows=10)
+    assert plan.relative_rmse > 1
+    assert "10" in str(plan)
 
 
 def test_one_record_each_is_the_mean_of_records():

@@ -3,7 +3,7 @@
 Two things take nearly all the time of a run on three records: the overhead of a call to OpenDP,
 and functions of public numbers that every run computes anew. Inside :func:`in_bulk`
 
-* noise comes from the same OpenDP measurements, some thousand at a time, and each is used once;
+* noise comes from the same source, some thousand at a time, and each is used once;
 * functions without randomness (masses, envelopes, weights) remember what they returned.
 
 So every draw has the law that it has outside, and draws are independent of each other.
@@ -13,14 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 
+from tametail import randomness
 from tametail.mechanisms import candidates as median
-from tametail.mechanisms import medians, noise, select, sparse
+from tametail.mechanisms import medians, select, sparse
 
 _BULK = 4096
 _REMEMBERED = 1 << 12
@@ -35,26 +36,36 @@ def in_bulk() -> Iterator[None]:
         yield
 
 
-class _Measurement:
-    """An OpenDP measurement on zeros that is called for ever more noises at a time."""
+class _Noises:
+    """Noises of one scale, of which ever more are drawn at a time."""
 
-    def __init__(self, measurement: Any) -> None:
-        self.map = measurement.map
-        self._measurement = measurement
+    def __init__(self, draw: Callable[[int], list[int]]) -> None:
+        self._draw = draw
         self._waiting: list[int] = []
         self._next = 0  # a scale that is never seen again costs no more than it must
 
-    def __call__(self, zeros: list[int]) -> list[int]:
-        if len(zeros) > len(self._waiting):
-            self._waiting += self._measurement([0] * (self._next + len(zeros)))
-            self._next = min(2 * (self._next + len(zeros)), _BULK)
-        drawn = self._waiting[-len(zeros) :]
-        del self._waiting[-len(zeros) :]
+    def take(self, size: int) -> list[int]:
+        if size > len(self._waiting):
+            self._waiting += self._draw(self._next + size)
+            self._next = min(2 * (self._next + size), _BULK)
+        drawn = self._waiting[len(self._waiting) - size :]
+        del self._waiting[len(self._waiting) - size :]
         return drawn
 
 
-def _bulk(build: Callable[[float], Any]) -> Callable[[float], _Measurement]:
-    return lru_cache(maxsize=None)(lambda scale: _Measurement(build(scale)))
+class _Source:
+    """The source of randomness, asked for many noises at a time."""
+
+    def __init__(self, source: Any) -> None:
+        self._source = source
+        noises = lru_cache(maxsize=None)(
+            lambda law, scale: _Noises(partial(getattr(source, law), scale))
+        )
+        self.laplace = lambda scale, size: noises("laplace", scale).take(size)
+        self.gaussian = lambda sigma, size: noises("gaussian", sigma).take(size)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._source, name)
 
 
 def _remember(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -102,8 +113,7 @@ def _remember_keys(method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _QUICKER: tuple[tuple[Any, str, Callable[..., Any]], ...] = (
-    (noise, "_laplace", _bulk),
-    (noise, "_gaussian", _bulk),
+    (randomness, "_source", _Source),
     (select, "_cumulative_bounds", _remember_levels),
     (median._Points, "cumulative", _remember_keys),
     (median._Atom, "cumulative", _remember_keys),

@@ -8,12 +8,12 @@ from functools import partial
 from typing import Any, TypeVar
 
 from tametail.ask import Ask
-from tametail.engines.open import open_table
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, zcdp_to_approx
 from tametail.privacy.unit import Unit
 
+from ..opened import open_table  # noqa: TID252
 from .auditor import Draw, Seen
-from .witness import CachedEngine, Open, Stock, Witness
+from .witness import CachedBackend, Open, Stock, Witness
 
 Records = Sequence[Any]
 Item = TypeVar("Item")
@@ -68,12 +68,12 @@ class Estimator:
 
     def __init__(
         self,
-        open_engines: Sequence[Open],
+        opens: Sequence[Open],
         budget: Budget,
         unit: Unit,
         estimate: Callable[[Ask], tuple[float, ...]],
     ) -> None:
-        self._engines = [CachedEngine(open_engine) for open_engine in open_engines]
+        self._backends = [CachedBackend(each) for each in opens]
         self._budget, self._unit, self._estimate = budget, unit, estimate
         self._stock: Stock | None = None
 
@@ -89,7 +89,7 @@ class Estimator:
         return [self._run(side, self._stock) for _ in range(count)]
 
     def _run(self, side: int, stock: Stock) -> Seen:
-        witness = Witness(self._engines, side, stock)
+        witness = Witness(self._backends, side, stock)
         estimate = self._estimate(Ask(witness, self._budget, self._unit))
         # Equal evidence must look equal, in whichever order it was added up.
         return Seen((round(witness.evidence, 9), *estimate))
@@ -103,10 +103,10 @@ def estimator_case(
     estimate: Callable[[Ask], tuple[float, ...]],
     *,
     claimed: Budget | None = None,
-    engine: Callable[[Any], Any] = open_table,
+    backend: Callable[[Any], Any] = open_table,
     draws: int = ESTIMATOR_DRAWS,
 ) -> Case:
     """Make a case from an estimator that returns some numbers; ``claimed`` may be less."""
-    estimator = Estimator([partial(engine, each) for each in neighbours], budget, unit, estimate)
+    estimator = Estimator([partial(backend, each) for each in neighbours], budget, unit, estimate)
     first, second = (partial(estimator.draw, side) for side in (0, 1))
     return Case(name, unit, budget if claimed is None else claimed, first, second, draws)

@@ -11,7 +11,6 @@ import numpy as np
 
 import tametail as tt
 from tametail.ask import Ask
-from tametail.engines.open import open_table
 from tametail.planning import Plan
 from tametail.privacy.budget import Budget
 from tametail.privacy.unit import RECORD_UNITS, Unit
@@ -154,7 +153,6 @@ def _rows_case(name: str, neighbours: Any, plan: Plan, draws: int) -> Case:
         plan.unit,
         partial(_vector, plan),
         claimed=plan.budget,
-        engine=open_table,
         draws=draws,
     )
 

@@ -14,9 +14,7 @@ import pyarrow as pa
 
 from tametail.ask import Ask
 from tametail.doubles import to_key
-from tametail.engines.keyed import KeyedEngine
-from tametail.engines.open import open_groups, open_table
-from tametail.engines.persons.groups import PersonGroups
+from tametail.keys import Key
 from tametail.mechanisms.histograms import histogram, largest_bucket
 from tametail.mechanisms.medians import choose_many_medians, choose_median
 from tametail.mechanisms.noise import add_gaussian, add_laplace
@@ -50,6 +48,7 @@ from tametail.queries.rows import (
     Rows,
 )
 
+from ..opened import open_groups, open_table  # noqa: TID252
 from .cases import (
     APPROX,
     MECHANISM_DRAWS,
@@ -173,33 +172,35 @@ def _group_cases() -> Iterator[Case]:
     for cost in NOTIONS[:2]:
         yield _query_case(cells, cost, REPLACE, [5.0], [-5.0])
         yield _query_case(cells, cost, ADD, [5.0], [])
-        yield _query_case(Keyed((cells, cells)), cost, ADD, first, second, _keyed_engine)
-    yield _query_case(KeyCounts(), APPROX, ADD, ["a", "b", "b"], ["b", "b"], _key_engine)
+        yield _query_case(Keyed((cells, cells)), cost, ADD, first, second, _keyed)
+    yield _query_case(KeyCounts(), APPROX, ADD, ["a", "b", "b"], ["b", "b"], _keys)
     # A person alone in two groups, and with many records in a third.
     others = [(0, 0, 0.5), (1, 0, -0.5), (1, 2, 1.0)]
     theirs = [(2, 0, 3.0), (2, 1, -4.0), (2, 2, 1e9), (2, 2, 1e9)]
     for order, cost in ((1, PURE), (2, ZCDP)):
         sums = ScaledSums(GroupResiduals(0.25), order, -4, 80, 3)
         for query in (sums, ScaledSquares(replace(sums, limit=1 << 20))):
-            yield _query_case(query, cost, ADD, others + theirs, others, _person_engine)
+            yield _query_case(query, cost, ADD, others + theirs, others, _persons)
             yield _query_case(
-                query, cost, REPLACE, others + theirs, [*others, (2, 2, -1e9)], _person_engine
+                query, cost, REPLACE, others + theirs, [*others, (2, 2, -1e9)], _persons
             )
 
 
-def _keyed_engine(rows: Any) -> KeyedEngine:
-    values = np.array([[value] for value, _ in rows])
-    return KeyedEngine.of(values, np.array([code for _, code in rows]), 2, ("x",))
+def _keyed(rows: Any) -> Any:
+    values, keys = zip(*rows, strict=True)
+    opened = open_groups(pa.table({"x": values, "key": keys}), "x", ["key"])
+    return opened.grouped([Key((code,)) for code in range(2)], other=False)
 
 
-def _person_engine(rows: Any) -> PersonGroups:
-    who, group, values = (np.array(each) for each in zip(*rows, strict=True))
-    return PersonGroups(values[:, None], who, group, 3, ("x",))
+def _persons(rows: Any) -> Any:
+    who, keys, values = zip(*rows, strict=True)
+    frame = pa.table({"x": values, "who": who, "key": keys})
+    opened = open_groups(frame, "x", ["key"], person="who")
+    return opened.grouped([Key((code,)) for code in range(3)], other=False)
 
 
-def _key_engine(keys: Any) -> Any:
-    frame = pa.table({"x": [0.0] * len(keys), "key": keys})
-    return open_groups(frame, "x", ["key"])
+def _keys(keys: Any) -> Any:
+    return open_groups(pa.table({"x": [0.0] * len(keys), "key": keys}), "x", ["key"])
 
 
 def _sum_cases() -> Iterator[Case]:
@@ -286,7 +287,7 @@ def _query_case(
     unit: Unit,
     first: Any,
     second: Any,
-    engine: Callable[[Any], Any] = open_table,
+    backend: Callable[[Any], Any] = open_table,
 ) -> Case:
     def estimate(ask: Ask) -> tuple[Any, ...]:
         answer = ask(query, cost)
@@ -297,4 +298,4 @@ def _query_case(
     name, draws = type(query).__name__, QUERY_DRAWS
     if getattr(query, "halvings", 0):  # the records are read in every run
         name, draws = f"{name} of a sample", QUERY_DRAWS // 4
-    return estimator_case(name, (first, second), cost, unit, estimate, engine=engine, draws=draws)
+    return estimator_case(name, (first, second), cost, unit, estimate, backend=backend, draws=draws)

@@ -18,6 +18,7 @@ from unittest import mock
 
 import numpy as np
 
+from tametail.data.relation import Relation
 from tametail.doubles import to_key
 from tametail.mechanisms.dispatch import mechanism_for
 from tametail.mechanisms.groups import key_threshold
@@ -95,8 +96,9 @@ def _chance(count: int, scale: float, least: int) -> float:
 class Meter:
     """Answers as ``Data`` does, and adds up what the answers can say about the neighbour."""
 
-    def __init__(self, engine: Any, other: Any, losses: Losses) -> None:
-        self._engines, self._losses = (engine, other), losses
+    def __init__(self, backend: Any, other: Any, losses: Losses) -> None:
+        self._backends, self._losses = (backend, other), losses
+        self.relation = backend.relation
 
     def prepare(self, query: Any, cost: Budget, unit: Unit) -> Any:
         """Weigh the question when it is read."""
@@ -104,34 +106,21 @@ class Meter:
 
         def read(query: Any) -> Any:
             whole = replace(query, halvings=0) if getattr(query, "halvings", 0) else query
-            both = [engine.answer(whole) for engine in self._engines]
+            both = [backend.answer(whole) for backend in self._backends]
             self._weigh(query, both, cost, unit, mechanism)
-            return self._engines[0].answer(query) if whole is not query else both[0]
+            return self._backends[0].answer(query) if whole is not query else both[0]
 
         return read, mechanism
 
-    def rows(self, start: int, stop: int) -> Meter:
-        """Return a meter for these rows: one record differs, so other parts lose nothing."""
-        return self._part(lambda engine: engine.rows(start, stop))
+    def on(self, relation: Relation) -> Meter:
+        """Return a meter for another relation over the same rows.
 
-    def column(self, index: int) -> Meter:
-        """Return a meter for this column; losses in all columns add up."""
-        return self._part(lambda engine: engine.column(index))
+        Losses add up. Of disjoint relations one record is in one: the others lose nothing.
+        """
+        return Meter(*(backend.on(relation) for backend in self._backends), self._losses)
 
-    def view(self, view: Any) -> Meter:
-        """Return a meter for what a view makes of the records."""
-        return self._part(lambda engine: engine.view(view))
-
-    def grouped(self, keys: Any, *, other: bool) -> Meter:
-        """Return a meter for the records of these keys."""
-        return self._part(lambda engine: engine.grouped(keys, other=other))
-
-    def keys(self, places: Any) -> Meter:
-        """Return a meter for some of the keys: one key differs, so other sets lose nothing."""
-        return self._part(lambda engine: engine.keys(places))
-
-    def _part(self, cut: Callable[[Any], Any]) -> Meter:
-        return Meter(*map(cut, self._engines), self._losses)
+    def read_together(self) -> None:
+        """Return None: every question is weighed alone."""
 
     def _weigh(self, query: Any, both: list[Any], cost: Budget, unit: Unit, mechanism: Any) -> None:
         self._losses.asked.add(type(query))
@@ -274,11 +263,11 @@ def _doors(make: Callable[[Any], Any]) -> Iterator[None]:
 
 
 def opened(call: Callable[[Any], Any], data: Any) -> Any:
-    """Return the engine that a public function opens over the data."""
+    """Return the backend that a public function opens over the data."""
     found: list[Any] = []
 
-    def note(engine: Any) -> Any:
-        found.append(engine)
+    def note(backend: Any) -> Any:
+        found.append(backend)
         raise _OpenedError
 
     with _doors(note):
@@ -319,6 +308,6 @@ def measured_histogram(
 def measured(call: Callable[[Any], Any], data: Any, neighbour: Any) -> tuple[Losses, Any]:
     """Run a public function on data, and return what it gives away about a neighbour."""
     other, losses = opened(call, neighbour), Losses()
-    with _doors(lambda engine: Meter(engine, other, losses)):
+    with _doors(lambda backend: Meter(backend, other, losses)):
         result = call(data)
     return losses, result

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from tametail.ask import Ask
-from tametail.engines.open import open_table
 from tametail.paper.ball import Coordinates, ball_estimator
 from tametail.paper.range import range_estimator
 from tametail.paper.tournament import play, tournament_estimator
@@ -165,4 +164,4 @@ def _case(name: str, neighbours: Any, cost: Budget, estimate: Any, **options: An
 
 
 def _rows_case(name: str, neighbours: Any, cost: Budget, estimate: Any, draws: int) -> Case:
-    return _case(name, neighbours, cost, estimate, engine=open_table, draws=draws)
+    return _case(name, neighbours, cost, estimate, draws=draws)

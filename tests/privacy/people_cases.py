@@ -83,7 +83,7 @@ def _pairs(name: str, comers: dict[str, Frame], budget: Budget, **request: Any) 
             plan.unit,
             partial(_release, plan),
             claimed=plan.spending,
-            engine=lambda frame, call=call: made(call, frame)[1],
+            backend=lambda frame, call=call: made(call, frame)[1],
             draws=int(ESTIMATOR_DRAWS * part),
         )
 
@@ -93,11 +93,11 @@ class _MadeError(Exception):
 
 
 def made(call: Any, frame: Frame) -> tuple[Plan, Any]:
-    """Return the plan and the engine that a public call makes, before anything is asked."""
+    """Return the plan and the backend that a public call makes, before anything is asked."""
     found: list[Any] = []
 
-    def note(plan: Plan, engine: Any) -> Any:
-        found.extend([plan, engine])
+    def note(plan: Plan, backend: Any) -> Any:
+        found.extend([plan, backend])
         raise _MadeError
 
     with mock.patch("tametail.api.asking", note):

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 
 import tametail as tt
 from tametail.ask import Ask, Data, Replay
-from tametail.engines.open import open_table
 from tametail.mechanisms.candidates import MAX_KEY, _base_cumulative
 from tametail.mechanisms.select import _draw_level
 from tametail.paper.univariate import mean_estimator
@@ -33,6 +32,8 @@ from tametail.queries.column import (
 from tametail.queries.paper import BallMean
 from tametail.queries.rows import Ball, BallSquares, BallSum, Rows
 from tametail.run import run
+
+from ..opened import open_table  # noqa: TID252
 
 rng = np.random.default_rng(7)
 
@@ -61,6 +62,7 @@ class Noting:
 
     def __init__(self, responder):
         self.asked, self._responder = [], responder
+        self.relation = responder.relation
 
     def prepare(self, query, cost, unit):
         self.asked.append((query, cost, unit))
@@ -87,7 +89,7 @@ def test_questions_follow_from_public_numbers_and_answers(name, unit):
     for records in neighbours(name, unit):
         for request in ({"epsilon": 2.0}, {"rho": 0.5, "tail": tt.Moment(2, 4.0)}):
             plan = tt.plan(unit=unit.value, n=records.size, **request)
-            data = Noting(Data(open_table(records)))
+            data = Noting(Data(open_table(records).backend))
             release = run(plan, Ask(data, plan.budget, plan.unit))
             told = Noting(Replay(release.answers))
             assert run(plan, Ask(told, plan.budget, plan.unit)) == release
@@ -120,7 +122,7 @@ def test_the_last_answer_alone_tells_neighbours_apart(name, unit):
     """With all earlier answers equal, both neighbours end on the values that one formula allows."""
     first, second = neighbours(name, unit)
     plan = tt.plan(unit=unit.value, epsilon=2.0, n=first.size, confidence=None)
-    seen = Noting(Data(open_table(first)))
+    seen = Noting(Data(open_table(first).backend))
     answers = run(plan, Ask(seen, plan.budget, plan.unit)).answers
     last, moved = answers[-1], set()
     for records in (first, second):
@@ -201,8 +203,8 @@ def test_the_papers_mean_lies_on_a_public_lattice(name):
     """With a block of 2^k records the value is a whole number of ticks / 2^k, for all data."""
     for records in neighbours(name, Unit.REPLACE_ONE):
         for radius in (4.0, 2.0**-40):
-            asked = Noting(Data(open_table(records[:2])))
-            asked.rows = lambda *_, asked=asked: asked
+            asked = Noting(Data(open_table(records[:2]).backend))
+            asked.on = lambda _, asked=asked: asked
             ask = Ask(asked, tt.pure(1.0), Unit.REPLACE_ONE)
             value = mean_estimator(ask, tt.pure(1.0), size=2, blocks=1, radius=radius, R=8.0)
             lattice = next(query.lattice for query, *_ in asked.asked if hasattr(query, "lattice"))

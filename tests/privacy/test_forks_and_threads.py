@@ -1,5 +1,6 @@
 """Noise, choices, samples and whole releases never repeat in threads or in other processes."""
 
+import math
 import multiprocessing
 import random
 import sys
@@ -9,10 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from .draws import SOURCES, draw_everything
+from .draws import BITS, SOURCES, draw_everything
 
 ROOT = str(Path(__file__).resolve().parents[2])
 CHILDREN = {"fork": 4, "forkserver": 4, "spawn": 2}  # a spawned child imports everything anew
+MOST_DRAWS = 16
+
+# Any two draws of a source agree with probability at most 2^-BITS.
+pytestmark = pytest.mark.real_noise(fails=math.comb(MOST_DRAWS, 2) * len(SOURCES) * 2.0**-BITS)
 
 
 def assert_all_differ(draws):
@@ -41,7 +46,7 @@ def test_children_repeat_neither_their_parent_nor_each_other(method, monkeypatch
 
 def test_threads_repeat_nothing():
     with ThreadPoolExecutor(8) as pool:
-        drawn = list(pool.map(draw_everything, range(16)))
+        drawn = list(pool.map(draw_everything, range(MOST_DRAWS)))
     assert_all_differ([draws for _, draws in drawn])
 
 

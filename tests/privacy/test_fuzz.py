@@ -21,10 +21,11 @@ from hypothesis import strategies as st
 
 import tametail as tt
 from tametail.ask import Ask, Data
-from tametail.engines.open import open_table
 from tametail.errors import TametailError
 from tametail.privacy.budget import Approx, Pure, Zcdp, compose, fits
 from tametail.run import run
+
+from ..opened import open_table  # noqa: TID252
 
 INF = math.inf
 quick = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])

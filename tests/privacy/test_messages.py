@@ -25,6 +25,8 @@ from tametail.privacy.budget import Budget
 from tametail.release import Release
 from tametail.request import Request
 
+from ..seeded import seeded  # noqa: TID252
+
 SECRETS = [734561.25, 734562.5, 734563.75]
 WORDS = ["zebrafish-1", "zebrafish-2", "zebrafish-3"]
 TELLING = ("73456", "zebrafish")
@@ -59,7 +61,8 @@ PLANTED = {
 
 BUDGET = tt.pure(1)
 IN_FRAME = {"data": PLANTED["pandas frame"], "column": "salary", "epsilon": 1}
-RELEASE = tt.mean([1.0, 2.0] * 50, epsilon=1)
+with seeded("the release that is reported"):
+    RELEASE = tt.mean([1.0, 2.0] * 50, epsilon=1)
 PLAN = tt.plan(n=100, epsilon=1)
 NORMAL = {"R": 1e6, "deviation": 1.0}
 PAPER = {"budget": BUDGET, "alpha": 0.1, "beta": 0.1, "k": 2, "R": 1e6}

@@ -12,12 +12,13 @@ import pytest
 from scipy import stats
 
 from tametail.ask import Ask, Data
-from tametail.engines.open import open_table
 from tametail.mechanisms.noise import lone_gaussian_rho
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, on_sample
 from tametail.privacy.unit import Unit
 from tametail.queries.column import Buckets, Median, TailNodes
 from tametail.queries.paper import BallMean, Scores
+
+from ..opened import open_table  # noqa: TID252
 
 FALSE_ALARM = 1e-7
 
@@ -26,7 +27,7 @@ NODES = TailNodes(0.0, -1000, 999)
 
 
 def ask_about(records: list[float], budget: Budget, unit: Unit) -> Ask:
-    return Ask(Data(open_table(records)), budget, unit)
+    return Ask(Data(open_table(records).backend), budget, unit)
 
 
 @pytest.mark.parametrize(("unit", "records"), [(Unit.ADD_REMOVE, 1), (Unit.REPLACE_ONE, 2)])

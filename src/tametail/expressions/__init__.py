@@ -12,6 +12,10 @@ number from each. What an expression means for a record is a function of that re
 - and, or, not follow Kleene: ``missing and false`` is false, ``missing or true`` is true;
 - ``x is missing`` is true or false; a record is kept if the condition is true.
 
+- abs, min, max, round (half to even), log, exp, sqrt and coalesce are missing where they are not
+  defined, and all but coalesce where an argument is missing;
+- a condition as a column is 1 where it is true, 0 where it is false, and else missing.
+
 ``a < b < c`` stands for ``a < b and b < c``, ``x in (1, 2)`` for ``x == 1 or x == 2``.
 """
 
@@ -21,7 +25,17 @@ from dataclasses import dataclass
 
 from tametail.errors import ParameterError
 from tametail.expressions.parsing import parse
-from tametail.expressions.tree import VALUES, Comparison, Condition, Name, Node, Text, Value, walk
+from tametail.expressions.tree import (
+    OWN_FUNCTIONS,
+    VALUES,
+    Call,
+    Comparison,
+    Condition,
+    Name,
+    Node,
+    Text,
+    walk,
+)
 
 __all__ = ["Expression"]
 
@@ -56,17 +70,6 @@ class Expression:
             raise ParameterError(
                 f"{argument}={str(expression)[:60]!r} is a value and no condition: compare it, as "
                 f"in {argument}='age >= 65'."
-            )
-        return expression
-
-    @classmethod
-    def parse_value(cls, text: str, argument: str = "column") -> Expression:
-        """Return a value, which gives every record a number."""
-        expression = cls.parse(text, argument)
-        if expression.is_condition:
-            raise ParameterError(
-                f"{argument}={str(expression)[:60]!r} is a condition and no value: write a column "
-                f"or a computation, as in {argument}='charge / nights'."
             )
         return expression
 
@@ -111,11 +114,9 @@ class Expression:
         return self.tree
 
     @property
-    def value(self) -> Value:
-        """The tree of a value; of a condition there is none."""
-        if not isinstance(self.tree, VALUES):
-            raise ParameterError(f"{str(self)[:60]!r} is a condition: a value is needed here.")
-        return self.tree
+    def is_own(self) -> bool:
+        """Whether it calls a function that no database computes."""
+        return any(isinstance(n, Call) and n.function in OWN_FUNCTIONS for n in walk(self.tree))
 
 
 def _compared_with_text(node: Comparison) -> list[str]:

@@ -14,12 +14,15 @@ from tametail.expressions.tree import (
     And,
     Arithmetic,
     ArithmeticSign,
+    Call,
     Comparison,
     ComparisonSign,
     Condition,
+    Function,
     Missing,
     Name,
     Negate,
+    Node,
     Not,
     Number,
     Or,
@@ -57,8 +60,14 @@ class Operations(Protocol[V, C]):
     def compute(self, sign: ArithmeticSign, left: V, right: V) -> V:
         """Return the result of one double operation; x / 0 is missing."""
 
+    def call(self, function: Function, operands: Sequence[V]) -> V:
+        """Return a function of numbers; what it is not defined for is missing."""
+
     def compare(self, sign: ComparisonSign, kind: Kind, left: V, right: V) -> C:
         """Compare two values of the same kind; missing if one of them is."""
+
+    def as_number(self, condition: C) -> V:
+        """Return 1 where the condition is true, 0 where it is false, else nothing."""
 
     def unknown(self) -> C:
         """Return a condition that is neither true nor false."""
@@ -79,7 +88,7 @@ class Operations(Protocol[V, C]):
         """Return Kleene's or."""
 
 
-def fold_value(node: Value, do: Operations[V, C]) -> tuple[Kind, V]:
+def fold_value(node: Value, do: Operations[V, C]) -> tuple[Kind, V]:  # noqa: PLR0911 - by case
     """Return the value of a tree, and whether it is text."""
     match node:
         case Name(name):
@@ -96,10 +105,14 @@ def fold_value(node: Value, do: Operations[V, C]) -> tuple[Kind, V]:
             if "text" in (kind, other_kind):
                 return "number", do.nothing()
             return "number", do.compute(sign, value, other)
+        case Call(function, arguments):
+            return "number", do.call(function, [fold_number(each, do) for each in arguments])
 
 
-def fold_number(node: Value, do: Operations[V, C]) -> V:
+def fold_number(node: Node, do: Operations[V, C]) -> V:
     """Return the number that a tree gives to a record; text is no number."""
+    if not isinstance(node, VALUES):
+        return do.as_number(fold_condition(node, do))
     kind, value = fold_value(node, do)
     return value if kind == "number" else do.nothing()
 

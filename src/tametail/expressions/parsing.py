@@ -12,18 +12,21 @@ import math
 import re
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import Never
+from typing import NamedTuple, Never
 
 from tametail.errors import ParameterError
 from tametail.expressions.tree import (
+    FUNCTIONS,
     KEYWORDS,
     VALUES,
     And,
     Arithmetic,
     ArithmeticSign,
+    Call,
     Comparison,
     ComparisonSign,
     Condition,
+    Function,
     Missing,
     Name,
     Negate,
@@ -37,8 +40,8 @@ from tametail.expressions.tree import (
     walk,
 )
 
-#: Characters of a text, nodes and levels of a tree, and divisors within divisors: each divisor
-#: occurs twice in the SQL that guards a division, so 16 times at that depth.
+#: Characters of a text, nodes and levels of a tree, and divisors or arguments within one another:
+#: each occurs twice in the SQL that guards an operation, so 16 times at that depth.
 MOST_CHARACTERS = 20_000
 MOST_NODES = 4_000
 MOST_LEVELS = 64
@@ -73,8 +76,18 @@ _COMPARISONS: dict[type[ast.cmpop], ComparisonSign] = {
 
 _HELP = (
     "write column names (`in backticks` if they hold spaces), numbers, 'texts', + - * /, "
-    "== != < <= > >=, is missing, in ('a', 'b'), and, or, not, and parentheses"
+    "== != < <= > >=, is missing, in ('a', 'b'), and, or, not, parentheses, and "
+    "abs min max round log exp sqrt coalesce"
 )
+
+
+class _Called(NamedTuple):
+    """The name of a function, before its arguments."""
+
+    function: Function
+
+
+_Item = Name | Number | Text | _Called | None
 
 
 def parse(text: str, argument: str) -> Node:
@@ -88,7 +101,7 @@ class _Parser:
     def __init__(self, text: str, argument: str) -> None:
         self._argument = argument
         self._text = text
-        self._items: list[Name | Number | Text | None] = []
+        self._items: list[_Item] = []
 
     def tree(self) -> Node:
         """Return the tree, or refuse the text."""
@@ -129,13 +142,15 @@ class _Parser:
             self._refuse("has an in without a list in parentheses")
         return seen
 
-    def _seen(self, token: re.Match[str]) -> str:
+    def _seen(self, token: re.Match[str]) -> str:  # noqa: PLR0911 - by case
         kind, text = token.lastgroup, token[token.lastgroup or 0]
         match kind:
             case "sign":
                 return text
             case "word" if text in KEYWORDS - {"missing"}:
                 return text
+            case "word" if text in FUNCTIONS and self._text[token.end() :].lstrip()[:1] == "(":
+                return self._placeholder(_Called(next(name for name in FUNCTIONS if name == text)))
             case "word":
                 return self._placeholder(None if text == "missing" else Name(text))
             case "quoted":
@@ -149,7 +164,7 @@ class _Parser:
                 quote = "'" if kind == "text" else '"'
                 return self._placeholder(Text(text.replace(2 * quote, quote)))
 
-    def _placeholder(self, item: Name | Number | Text | None) -> str:
+    def _placeholder(self, item: _Item) -> str:
         self._items.append(item)
         return f"_{len(self._items) - 1}"
 
@@ -157,15 +172,28 @@ class _Parser:
         match found:
             case ast.Name(id=placeholder):
                 item = self._items[int(placeholder[1:])]
-                return item or self._refuse("has a missing that does not follow an is")
+                if item is None or isinstance(item, _Called):
+                    self._refuse("has a missing that does not follow an is")
+                return item
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return Negate(self._number(operand))
             case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _ARITHMETIC:
                 return Arithmetic(_ARITHMETIC[type(sign)], self._number(left), self._number(right))
             case ast.Compare():
                 return self._compare(found)
+            case ast.Call(func=ast.Name(id=placeholder), args=arguments, keywords=[]):
+                return self._call(self._items[int(placeholder[1:])], arguments)
             case _:
                 return self._logic(found)
+
+    def _call(self, item: _Item, arguments: list[ast.expr]) -> Call:
+        if not isinstance(item, _Called):
+            self._refuse("holds what an expression may not hold")
+        least, most = FUNCTIONS[item.function]
+        if not least <= len(arguments) <= most:
+            wanted = "one" if most == 1 else f"{least} to {most}"
+            self._refuse(f"calls {item.function} with {len(arguments)} arguments, not {wanted}")
+        return Call(item.function, tuple(map(self._number, arguments)))
 
     def _logic(self, found: ast.expr) -> Condition:
         match found:
@@ -252,7 +280,7 @@ class _Parser:
         if _levels(node) > MOST_LEVELS:
             self._refuse(f"is nested too deeply: {MOST_LEVELS} levels are the most")
         if _divisors(node) > MOST_DIVISORS:
-            self._refuse(f"has divisors within divisors, more than {MOST_DIVISORS} deep")
+            self._refuse(f"has divisors or functions within one another, {MOST_DIVISORS} at most")
 
     def _check_nodes(self, nodes: int) -> None:
         if nodes > MOST_NODES:
@@ -278,7 +306,9 @@ def _levels(node: Node) -> int:
 
 
 def _divisors(node: Node) -> int:
-    """Return how many divisors lie within one another, a plain column or number not counted."""
+    """Return how many divisors and arguments lie within one another, if they are computed."""
+    if isinstance(node, Call):
+        return _most(_divisors(part) + bool(parts(part)) for part in node.arguments)
     if isinstance(node, Arithmetic) and node.sign == "/" and parts(node.right):
         return max(_divisors(node.left), 1 + _divisors(node.right))
     return _most(map(_divisors, parts(node)))

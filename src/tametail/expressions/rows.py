@@ -12,10 +12,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tametail.expressions import Expression
+from tametail.expressions.elementary import exp_of, log_of
 from tametail.expressions.tree import (
     VALUES,
     And,
     Arithmetic,
+    Call,
     Comparison,
     Condition,
     Missing,
@@ -49,7 +51,10 @@ def row_value(expression: Expression, row: Mapping[str, Cell]) -> float | None:
     150.0
     >>> row_value(charge, {"charge": 300.0, "nights": 0.0})
     """
-    found = _value(expression.value, row)
+    if not isinstance(expression.tree, VALUES):
+        truth = _truth(expression.tree, row)
+        return None if truth is None else float(truth)
+    found = _value(expression.tree, row)
     return found if isinstance(found, float) else None
 
 
@@ -76,6 +81,34 @@ def _value(node: Value, row: Mapping[str, Cell]) -> float | bytes | None:
             return -value if isinstance(value, float) else None
         case Arithmetic(sign, left, right):
             return _compute(sign, _value(left, row), _value(right, row))
+        case Call(function, arguments):
+            return _call(function, [_value(each, row) for each in arguments])
+
+
+def _call(  # noqa: PLR0911 - by case
+    function: str, arguments: list[float | bytes | None]
+) -> float | None:
+    numbers = [each for each in arguments if isinstance(each, float)]
+    if function == "coalesce":
+        return numbers[0] if numbers else None
+    if len(numbers) < len(arguments):
+        return None
+    first = numbers[0]
+    match function:
+        case "abs":
+            return abs(first)
+        case "min":
+            return min(numbers)
+        case "max":
+            return max(numbers)
+        case "round":
+            return float(round(first)) if math.isfinite(first) else first
+        case "sqrt":
+            return math.sqrt(first) if first >= 0 else None
+        case "log":
+            return log_of(first) if first > 0 else None
+        case _:
+            return exp_of(first)
 
 
 def _cell(cell: Cell) -> float | bytes | None:

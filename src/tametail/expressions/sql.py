@@ -1,75 +1,93 @@
-"""Expressions as SQL text for DuckDB and PostgreSQL, in which no record makes a statement fail.
+"""Expressions as SQL for databases and Spark, in which no record makes a statement fail.
 
 PostgreSQL raises where a double operation overflows, underflows to 0, or divides by 0. Each would
 be an error that depends on one record, so a CASE looks before the operation is done
 (docs/proofs/expressions.md has the thresholds). A CASE names its operands several times; operands
 that are computed themselves are given names by a subquery, so that the text does not double with
 every level, and OFFSET 0 keeps the planner from putting them back.
+
+Columns come as SQL text of a known type, under names that the caller has given them: no name of a
+user's column stands in an expression, so that none can be taken for a name that is made up here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NamedTuple
 
+import numpy as np
+
+from tametail.errors import InternalError
 from tametail.expressions import Expression
 from tametail.expressions.folding import Kind, fold_condition, fold_number
-from tametail.expressions.tree import ArithmeticSign, ComparisonSign
+from tametail.expressions.tree import OWN_FUNCTIONS, ArithmeticSign, ComparisonSign, Function
 
-#: What a column is declared as: a floating or integer type, a boolean, a type of text. A NUMERIC
-#: of PostgreSQL may hold what no double can, and its cast raises: it must be refused before.
-Declared = Literal["number", "boolean", "text"]
-Dialect = Literal["duckdb", "postgresql"]
+Dialect = Literal["duckdb", "postgresql", "spark", "clickhouse"]
+
+#: Whether a double of DuckDB is neither NULL nor NaN, by its bits: without the sign, a number is at
+#: most infinity. DuckDB simplifies comparisons, and ``isnan`` as well, by the minimum and maximum
+#: that a Parquet file states of a row group, and most writers leave NaN out of these. It then takes
+#: the test for one that is always true, and NaN for a number. It knows nothing of bits.
+DUCKDB_IS_NUMBER = (
+    "((CAST(CAST({x} AS BIT) AS BIGINT) & 9223372036854775807) <= 9218868437227405312)"
+)
+
+#: The same for ClickHouse; what is NULL is no number.
+CLICKHOUSE_IS_NUMBER = (
+    "ifNull(bitAnd(reinterpretAsInt64({x}), 9223372036854775807) <= 9218868437227405312, false)"
+)
 
 
-def sql_value(expression: Expression, declared: Mapping[str, Declared], dialect: Dialect) -> str:
+class TypedColumn(NamedTuple):
+    """A column as SQL: a double, or text that is compared by its bytes."""
+
+    text: str
+    kind: Kind
+
+
+def sql_value(expression: Expression, columns: Mapping[str, TypedColumn], dialect: Dialect) -> str:
     """Return SQL for a double; NULL and NaN are missing.
 
-    >>> kinds = {"charge": "number", "nights": "number"}
-    >>> print(sql_value(Expression.parse("charge / nights"), kinds, "duckdb"))
-    (CAST("charge" AS DOUBLE) / nullif(CAST("nights" AS DOUBLE), 0))
+    >>> columns = {"charge": TypedColumn("n0", "number"), "nights": TypedColumn("n1", "number")}
+    >>> print(sql_value(Expression.parse("charge / nights"), columns, "duckdb"))
+    (n0 / nullif(n1, 0))
     """
-    return fold_number(expression.value, _OPERATIONS[dialect](declared))
+    return fold_number(expression.tree, _OPERATIONS[dialect](columns))
 
 
 def sql_condition(
-    expression: Expression, declared: Mapping[str, Declared], dialect: Dialect
+    expression: Expression, columns: Mapping[str, TypedColumn], dialect: Dialect
 ) -> str:
     """Return SQL for a boolean; NULL is missing.
 
-    >>> print(sql_condition(Expression.parse("name < 'it''s'"), {"name": "text"}, "postgresql"))
-    (CAST("name" AS text) COLLATE "C" < CAST(E'it''s' AS text) COLLATE "C")
+    >>> columns = {"name": TypedColumn("t0", "text")}
+    >>> print(sql_condition(Expression.parse("name < 'it''s'"), columns, "postgresql"))
+    (t0 < CAST(E'it''s' AS text) COLLATE "C")
     """
-    return fold_condition(expression.condition, _OPERATIONS[dialect](declared))
+    return fold_condition(expression.condition, _OPERATIONS[dialect](columns))
 
 
 class _DuckDB:
     """DuckDB's doubles follow IEEE 754, but x / 0 depends on a setting. NaN equals NaN there."""
 
     double = "DOUBLE"
-    collation = '"binary"'
+    rounded = "round_even({x}, 0)"
+    """To the nearest whole number, and half way to the even one."""
 
-    def __init__(self, declared: Mapping[str, Declared]) -> None:
-        self._declared = declared
+    def __init__(self, columns: Mapping[str, TypedColumn]) -> None:
+        self._columns = columns
 
     def kind(self, name: str) -> Kind:
-        return "text" if self._declared[name] == "text" else "number"
+        return self._columns[name].kind
 
     def column(self, name: str) -> str:
-        quoted = '"{}"'.format(name.replace('"', '""'))
-        match self._declared[name]:
-            case "text":
-                return self._text(quoted)
-            case "boolean":
-                return f"CAST(CAST({quoted} AS integer) AS {self.double})"
-            case "number":
-                return f"CAST({quoted} AS {self.double})"
+        return self._columns[name].text
 
     def number(self, number: float) -> str:
         return f"CAST('{number!r}' AS {self.double})"
 
     def text(self, text: str) -> str:
-        return self._text("'{}'".format(text.replace("'", "''")))
+        return "CAST('{}' AS text) COLLATE \"binary\"".format(text.replace("'", "''"))
 
     def nothing(self) -> str:
         return f"CAST(NULL AS {self.double})"
@@ -79,6 +97,24 @@ class _DuckDB:
 
     def compute(self, sign: ArithmeticSign, left: str, right: str) -> str:
         return f"({left} / nullif({right}, 0))" if sign == "/" else f"({left} {sign} {right})"
+
+    def call(self, function: Function, operands: Sequence[str]) -> str:
+        if function in OWN_FUNCTIONS:
+            raise InternalError(f"{function} is computed by no database: rows are streamed.")
+        if function in ("min", "max"):  # they would leave out what is missing
+            known = " AND ".join(f"{self._no_nan(each)} IS NOT NULL" for each in operands)
+            word = "least" if function == "min" else "greatest"
+            return f"CASE WHEN {known} THEN {word}({', '.join(operands)}) END"
+        if function == "coalesce":
+            return f"coalesce({', '.join(map(self._no_nan, operands))})"
+        (operand,) = operands
+        if function == "sqrt":  # of a negative number it would raise
+            return f"sqrt(CASE WHEN {operand} >= 0 THEN {operand} END)"
+        return f"abs({operand})" if function == "abs" else self.rounded.format(x=operand)
+
+    def as_number(self, condition: str) -> str:
+        one, zero = self.number(1.0), self.number(0.0)
+        return f"CASE {condition} WHEN true THEN {one} WHEN false THEN {zero} END"
 
     def compare(self, sign: ComparisonSign, kind: Kind, left: str, right: str) -> str:
         words = {"==": "=", "!=": "<>"}
@@ -104,44 +140,92 @@ class _DuckDB:
     def either(self, left: str, right: str) -> str:
         return f"({left} OR {right})"
 
-    def _text(self, operand: str) -> str:
-        return f"CAST({operand} AS text) COLLATE {self.collation}"
+    def _no_nan(self, operand: str) -> str:
+        return f"CASE WHEN {DUCKDB_IS_NUMBER.format(x=operand)} THEN {operand} END"
+
+
+class _Spark(_DuckDB):
+    """Spark: in ANSI mode x / 0 raises. Text is compared as binary, whatever its collation."""
+
+    rounded = "rint({x})"
+
+    def text(self, text: str) -> str:
+        return f"X'{text.encode().hex()}'"  # a literal of text may hold escapes, by a setting
+
+    def compute(self, sign: ArithmeticSign, left: str, right: str) -> str:
+        return f"try_divide({left}, {right})" if sign == "/" else f"({left} {sign} {right})"
+
+    def call(self, function: Function, operands: Sequence[str]) -> str:
+        if function in OWN_FUNCTIONS:  # by the executors' own Python
+            return f"tametail_{function}({', '.join(operands)})"
+        return super().call(function, operands)
 
     def _no_nan(self, operand: str) -> str:
-        return f"nullif({operand}, CAST('NaN' AS {self.double}))"
+        return f"nanvl({operand}, {self.nothing()})"
+
+
+class _ClickHouse(_DuckDB):
+    """ClickHouse: doubles by their bits, as it may read decimals inexactly; text is bytes."""
+
+    double = "Float64"
+    rounded = "round({x})"
+
+    def number(self, number: float) -> str:
+        return f"reinterpretAsFloat64(toUInt64({int(np.float64(number).view(np.uint64))}))"
+
+    def text(self, text: str) -> str:
+        return f"x'{text.encode().hex()}'"  # a backslash is an escape
+
+    def _no_nan(self, operand: str) -> str:
+        return f"CASE WHEN {CLICKHOUSE_IS_NUMBER.format(x=operand)} THEN {operand} END"
 
 
 class _PostgreSQL(_DuckDB):
     """PostgreSQL: the same, with a look before every operation."""
 
     double = "float8"
-    collation = '"C"'
+    rounded = "round({x})"
 
     def text(self, text: str) -> str:
         # In E'' a backslash is an escape whatever the server's settings say.
         escaped = text.replace("\\", "\\\\").replace("'", "''")
-        return self._text(f"E'{escaped}'")
+        return f"CAST(E'{escaped}' AS text) COLLATE \"C\""
+
+    def _no_nan(self, operand: str) -> str:
+        return f"nullif({operand}, CAST('NaN' AS {self.double}))"
 
     def compute(self, sign: ArithmeticSign, left: str, right: str) -> str:
-        names = [side if _is_plain(side) else name for name, side in _named(left, right)]
-        guarded = _GUARDS[sign].format(*names, sign=sign, **_CONSTANTS)
-        computed = [f"{side} AS {name[2:]}" for name, side in _named(left, right) if name in names]
+        return self._named(
+            [left, right], lambda sides: _GUARDS[sign].format(*sides, sign=sign, **_CONSTANTS)
+        )
+
+    def call(self, function: Function, operands: Sequence[str]) -> str:
+        write = super().call
+        return self._named(operands, lambda named: write(function, named))
+
+    def _named(self, operands: Sequence[str], write: Callable[[Sequence[str]], str]) -> str:
+        """Write an operation in which computed operands have names."""
+        names = {f"o{place}": each for place, each in enumerate(operands)}
+        computed = {name: each for name, each in names.items() if not self._is_plain(each)}
+        guarded = write([f"t.{n}" if n in computed else each for n, each in names.items()])
         if not computed:
             return guarded
-        named = ", ".join(computed)
-        return f"(SELECT {guarded} FROM (SELECT {named} OFFSET 0) AS t)"  # noqa: S608 - all quoted
+        named = ", ".join(f"{each} AS {name}" for name, each in computed.items())
+        return f"(SELECT {guarded} FROM (SELECT {named} OFFSET 0) AS t)"  # noqa: S608 - all ours
+
+    def _is_plain(self, operand: str) -> bool:
+        """Say whether the text is a column or a constant, which may well be named several times."""
+        return operand.startswith("CAST(") or any(
+            operand == column.text for column in self._columns.values()
+        )
 
 
-_OPERATIONS: dict[Dialect, type[_DuckDB]] = {"duckdb": _DuckDB, "postgresql": _PostgreSQL}
-
-
-def _named(left: str, right: str) -> list[tuple[str, str]]:
-    return [("t.l", left), ("t.r", right)]
-
-
-def _is_plain(operand: str) -> bool:
-    """Say whether the text is a column or a constant, which may well be named several times."""
-    return operand.startswith("CAST(")
+_OPERATIONS: dict[Dialect, type[_DuckDB]] = {
+    "duckdb": _DuckDB,
+    "postgresql": _PostgreSQL,
+    "spark": _Spark,
+    "clickhouse": _ClickHouse,
+}
 
 
 def _power(exponent: int) -> str:
@@ -163,6 +247,8 @@ _CONSTANTS = {
     "raise": _power(540),
     "lower": _power(-535),
     "small": _power(-50),
+    "least": _power(-1074),
+    "split": "CAST('134217729' AS float8)",
 }
 
 #: For PostgreSQL NaN is the largest number, so >= infinity is true of it.
@@ -173,6 +259,15 @@ _SUM = (
     " (CASE WHEN abs({1}) < {one} THEN {zero} ELSE {1} * {half} END)) >= {half_limit}"
     " THEN sign({0}) * {infinity} ELSE {0} {sign} {1} END)"
 )
+#: Operands below 1, the smaller one lifted; their product, rounded; and what rounding took away,
+#: exactly, by splitting both in halves of 26 bits (Dekker).
+_LIFTED = "(least(abs({0}), abs({1})) * {lift} * greatest(abs({0}), abs({1})))"
+_REMAINDER = (
+    "(SELECT ((ah * bh - ab) + ah * bl + al * bh) + al * bl FROM (SELECT ab, ah, bh, a - ah AS al,"
+    " b - bh AS bl FROM (SELECT a, b, a * b AS ab, a * {split} - (a * {split} - a) AS ah,"
+    " b * {split} - (b * {split} - b) AS bh FROM (SELECT least(abs({0}), abs({1})) * {lift} AS a,"
+    " greatest(abs({0}), abs({1})) AS b OFFSET 0) AS u OFFSET 0) AS v OFFSET 0) AS w)"
+)
 _PRODUCT = (
     "(CASE WHEN {0} IS NULL OR {1} IS NULL THEN NULL"
     " WHEN {0} = {zero} OR {1} = {zero} OR abs({0}) >= {infinity} OR abs({1}) >= {infinity}"
@@ -182,8 +277,9 @@ _PRODUCT = (
     " THEN sign({0}) * sign({1}) * {infinity} ELSE {0} * {1} END"
     " WHEN abs({0}) >= {one} OR abs({1}) >= {one} THEN {0} * {1}"
     " WHEN greatest(abs({0}), abs({1})) < {tiny} THEN {zero}"
-    " WHEN least(abs({0}), abs({1})) * {lift} * greatest(abs({0}), abs({1})) <= {lifted_least}"
-    " THEN {zero} ELSE {0} * {1} END)"
+    " WHEN {lifted} > {lifted_least} THEN {0} * {1}"
+    " WHEN {lifted} = {lifted_least} AND {remainder} > {zero}"
+    " THEN sign({0}) * sign({1}) * {least} ELSE {zero} END)"
 )
 _QUOTIENT = (
     "(CASE WHEN {1} = {zero} THEN NULL"
@@ -196,4 +292,9 @@ _QUOTIENT = (
     " THEN sign({0}) * sign({1}) * {infinity} ELSE {0} / {1} END"
     " ELSE {0} / {1} END)"
 )
-_GUARDS: dict[ArithmeticSign, str] = {"+": _SUM, "-": _SUM, "*": _PRODUCT, "/": _QUOTIENT}
+_GUARDS: dict[ArithmeticSign, str] = {
+    "+": _SUM,
+    "-": _SUM,
+    "*": _PRODUCT.replace("{lifted}", _LIFTED).replace("{remainder}", _REMAINDER),
+    "/": _QUOTIENT,
+}

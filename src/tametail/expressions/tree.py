@@ -13,6 +13,17 @@ from typing import Literal
 ArithmeticSign = Literal["+", "-", "*", "/"]
 ComparisonSign = Literal["==", "!=", "<", "<=", ">", ">="]
 
+Function = Literal["abs", "min", "max", "round", "log", "exp", "sqrt", "coalesce"]
+
+#: How many arguments a function takes, at least and at most.
+FUNCTIONS: dict[Function, tuple[int, int]] = {
+    "abs": (1, 1), "round": (1, 1), "log": (1, 1), "exp": (1, 1), "sqrt": (1, 1),
+    "min": (2, 16), "max": (2, 16), "coalesce": (2, 16),
+}  # fmt: skip
+
+#: Functions that libraries round differently: no database computes them, this package does.
+OWN_FUNCTIONS: frozenset[Function] = frozenset({"log", "exp"})
+
 #: A name that needs no backticks, unless it is one of the words below.
 PLAIN_NAME = re.compile(r"[^\W\d]\w*")
 KEYWORDS = frozenset({"and", "or", "not", "is", "missing", "in"})
@@ -74,6 +85,17 @@ class Arithmetic:
 
 
 @dataclass(frozen=True, slots=True)
+class Call:
+    """A function of numbers."""
+
+    function: Function
+    arguments: tuple[Value, ...]
+
+    def __str__(self) -> str:
+        return f"{self.function}({', '.join(map(str, self.arguments))})"
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """Two values, compared."""
 
@@ -127,11 +149,11 @@ class Or:
         return " or ".join(map(_part, self.operands))
 
 
-Value = Name | Number | Text | Negate | Arithmetic
+Value = Name | Number | Text | Negate | Arithmetic | Call
 Condition = Comparison | Missing | Not | And | Or
 Node = Value | Condition
 
-VALUES = (Name, Number, Text, Negate, Arithmetic)
+VALUES = (Name, Number, Text, Negate, Arithmetic, Call)
 
 
 def parts(node: Node) -> tuple[Node, ...]:
@@ -143,6 +165,8 @@ def parts(node: Node) -> tuple[Node, ...]:
             return (node.operand,)
         case And() | Or():
             return node.operands
+        case Call():
+            return node.arguments
         case _:
             return ()
 
@@ -156,7 +180,7 @@ def walk(node: Node) -> Iterator[Node]:
 
 def _inner(node: Node) -> str:
     """Return the text of a part of arithmetic, in parentheses where it has parts itself."""
-    return str(node) if isinstance(node, Name | Number | Text) else f"({node})"
+    return str(node) if isinstance(node, Name | Number | Text | Call) else f"({node})"
 
 
 def _part(node: Condition) -> str:

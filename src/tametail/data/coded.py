@@ -1,0 +1,127 @@
+"""Rows in memory in the order of their groups: those of a group lie side by side.
+
+Rows with keys are read once: their numbers, the cells of their keys and whose they are. When keys
+are chosen, every row gets a code, the place of its key, and the rows are put in the order of codes,
+so that one question for all groups is one walk over them. Memory: the columns that are averaged,
+in float64, the cells of the keys, and a code for each row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from tametail.data.cells import Floats
+from tametail.data.keys import (
+    Codes,
+    KeyEncoder,
+    joined,
+    kept_cells,
+    occurring_keys,
+    public_columns,
+)
+from tametail.data.persons.ids import Persons
+from tametail.data.persons.vectors import GroupedPersons, bound_keys_per_person, largest_groups
+from tametail.data.reader import Reader
+from tametail.data.relation import Groups
+from tametail.data.sources import Tell
+from tametail.errors import InternalError
+from tametail.keys import Key
+from tametail.queries.groups import KeyCounts
+
+#: Codes below this are sorted as 16-bit numbers, in linear time.
+_SHORT = 1 << 16
+
+
+class RowsInMemory(NamedTuple):
+    """All rows: their numbers, the columns of their keys with their kinds, and whose they are.
+
+    ``persons`` has a number for each, negative for nobody; it is empty without a column of persons.
+    """
+
+    numbers: Floats
+    cells: list[pa.Array]
+    kinds: tuple[str, ...]
+    persons: Codes
+
+    @classmethod
+    def read(cls, reader: Reader, tell: Tell) -> RowsInMemory:
+        """Read all rows of a relation with keys, once."""
+        kinds = reader.kinds
+        numbers, pieces = [np.empty((0, len(reader.relation.values)))], []
+        persons, whose = Persons(), [np.empty(0, dtype=np.int64)]
+        for block in reader.blocks(tell):
+            kinds = reader.kinds_of(block.keys)  # of a lazy frame only known here
+            numbers.append(block.numbers)
+            pieces.append([kept_cells(*one) for one in zip(block.keys, kinds, strict=True)])
+            if reader.relation.person:
+                whose.append(persons.codes(block.ids))
+        if kinds is None:
+            raise InternalError("A frame without a block.")
+        cells = joined(pieces, kinds)
+        return cls(np.concatenate(numbers), cells, kinds, np.concatenate(whose))
+
+    def weigh_keys(self, query: KeyCounts) -> dict[Key, int]:
+        """Return what every key that occurs weighs: its records, or its shares of persons."""
+        present = ~np.isnan(self.numbers).all(axis=1)
+        cells = [each.filter(pa.array(present)) for each in self.cells]
+        found = occurring_keys(cells, self.kinds)
+        if not len(self.persons):
+            return dict(zip(found.keys, found.counts, strict=True))
+        codes = KeyEncoder(found.columns, self.kinds).codes(cells)
+        weights = bound_keys_per_person(self.persons[present], codes, len(found.keys), query)
+        weighed = zip(found.keys, weights.tolist(), strict=True)
+        return {key: weight for key, weight in weighed if weight}  # 0: of rows of nobody
+
+    def codes(self, groups: Groups, by: Sequence[str]) -> Codes:
+        """Return the code of every row; a negative one if it is in none of the groups."""
+        public = public_columns(groups.keys, by, self.kinds)
+        codes = KeyEncoder(public, self.kinds).codes(self.cells)
+        return np.where(codes < 0, len(groups.keys), codes) if groups.other else codes
+
+
+class CodedRows:
+    """The rows of chosen groups, in the order of their codes."""
+
+    def __init__(self, rows: RowsInMemory, groups: Groups, by: Sequence[str]) -> None:
+        codes = rows.codes(groups, by)
+        short = codes.astype(np.int16 if len(groups) < _SHORT >> 1 else np.int64)
+        order = np.argsort(short, kind="stable")
+        self._ends = np.searchsorted(codes[order], np.arange(len(groups) + 1))
+        self._numbers, self._codes = rows.numbers[order], codes[order]
+        self._persons = rows.persons[order] if len(rows.persons) else rows.persons
+        self._groups = len(groups)
+
+    def numbers(self, codes: Sequence[int], columns: Sequence[int]) -> Floats:
+        """Return the numbers of the rows of some groups, group after group."""
+        parts = [self._part(code, columns) for code in codes]
+        if len(parts) == 1:
+            return parts[0]
+        return np.concatenate([np.empty((0, len(columns))), *parts])
+
+    def each(self, codes: Sequence[int], column: int) -> list[Floats]:
+        """Return the numbers of one column, an array for each of some groups."""
+        return [self._part(code, [column])[:, 0] for code in codes]
+
+    def _part(self, code: int, columns: Sequence[int]) -> Floats:
+        rows = self._numbers[self._ends[code] : self._ends[code + 1]]
+        every = len(columns) == rows.shape[1]
+        return rows if every else np.ascontiguousarray(rows[:, list(columns)])
+
+    @cached_property
+    def _in_largest_group(self) -> Codes:
+        # A row without a number is nowhere: nobody is kept to a group in which they have none.
+        codes = np.where(np.isnan(self._numbers).all(axis=1), -1, self._codes)
+        kept = largest_groups(self._persons, codes, max(self._groups, 1))
+        return np.where(kept, codes, -1)
+
+    def persons(self, codes: Sequence[int], *, one_group: bool) -> GroupedPersons:
+        """Return the persons of some groups; with ``one_group``, each in their largest alone."""
+        own = self._in_largest_group if one_group else self._codes
+        if len(codes) < self._groups:
+            own = np.where(np.isin(own, codes), own, -1)
+        return GroupedPersons(self._numbers, self._persons, own, self._groups)

@@ -1,0 +1,347 @@
+"""The backend of this machine: it answers every query over rows, a chunk at a time.
+
+An answer is one pass over the rows, or none if an earlier pass already saw what it needs. Rows come
+from a source as they stream by; rows of persons and of groups are made once, for all questions.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from typing import Protocol
+
+from tametail.data.cells import Floats
+from tametail.data.coded import CodedRows, RowsInMemory
+from tametail.data.count_and_sample import CountAndSample, PreparedSample
+from tametail.data.kernels.accumulator import LONG_CHUNK
+from tametail.data.kernels.passes import Passes
+from tametail.data.kernels.threads import threads
+from tametail.data.kernels.together import answer_each
+from tametail.data.persons.totals import PersonTotals, TotalsByPerson
+from tametail.data.persons.vectors import GroupedPersons
+from tametail.data.reader import Reader, side_by_side
+from tametail.data.relation import Groups, Relation
+from tametail.data.sources import CONVERTED, Tell
+from tametail.errors import ColumnError, DataError, InternalError
+from tametail.queries.column import ColumnQuery, Count, Median
+from tametail.queries.groups import KeyCounts, Keyed, ScaledSquares, ScaledSums
+from tametail.queries.persons import View
+from tametail.queries.query import Exact, Query
+
+#: Called with the part of a pass that is done, in steps of 5%; never with rows.
+Progress = Callable[[float], None]
+
+_STEPS = 20
+_SECONDS = 0.1
+
+
+class RowSource(Protocol):
+    """Rows of numbers, read from the first to the last as often as asked."""
+
+    @property
+    def in_place(self) -> bool:
+        """Whether chunks are doubles that lie ready: reading them again costs nothing."""
+
+    def size(self) -> int:
+        """Return the number of rows, without reading any where the source knows it."""
+
+    def chunks(self, most: int, tell: Tell) -> Iterator[Floats]:
+        """Yield all rows as matrices of float64 with at most ``most`` rows."""
+
+
+class Origin(Protocol):
+    """A session of a database whose rows are read here."""
+
+    @property
+    def locators(self) -> tuple[str, ...]:
+        """Where the records lie, for a ledger."""
+
+    def close(self) -> None:
+        """End the session."""
+
+
+class Shared:
+    """What all relations over the same rows share: rows of persons and groups are made once."""
+
+    def __init__(self, reader: Reader, progress: Progress | None) -> None:
+        self.reader, self.progress = reader, progress
+        self._coded: tuple[Groups, CodedRows] | None = None
+
+    @cached_property
+    def totals(self) -> PersonTotals:
+        """A row for each person."""
+        relation = self.reader.relation
+        totals = TotalsByPerson(len(relation.values), filtered=relation.where is not None)
+        reporter = ProgressReporter(self.progress)
+        for block in self.reader.blocks(reporter.tell):
+            totals.add(block.numbers, block.ids)
+        reporter.end()
+        return totals.read()
+
+    @cached_property
+    def rows(self) -> RowsInMemory:
+        """All rows with the cells of their keys."""
+        reporter = ProgressReporter(self.progress)
+        found = RowsInMemory.read(self.reader, reporter.tell)
+        reporter.end()
+        return found
+
+    def coded(self, groups: Groups) -> CodedRows:
+        """Return the rows of chosen groups."""
+        if self._coded is None or self._coded[0] is not groups:
+            self._coded = groups, CodedRows(self.rows, groups, self.reader.relation.by)
+        return self._coded[1]
+
+
+class Local:
+    """Answers queries about a relation over rows that are read in this process.
+
+    The count and the sample for the center share a pass; so do tail, sum and spread; and the sum
+    and the squares of a ball.
+    """
+
+    def __init__(
+        self,
+        reader: Reader,
+        progress: Progress | None = None,
+        origin: Origin | None = None,
+        locators: tuple[str, ...] = (),
+    ) -> None:
+        self._locators = locators
+        self._open(Shared(reader, progress), origin, reader.relation)
+
+    def _open(self, shared: Shared, origin: Origin | None, relation: Relation) -> None:
+        self._shared, self._origin, self.relation = shared, origin, relation
+        self._sample: PreparedSample | None = None
+        self._seen: int | None = None
+
+    is_remote = False
+
+    @property
+    def locators(self) -> tuple[str, ...]:
+        """Where the records lie, for a ledger, as far as that is known."""
+        return self._locators if self._origin is None else self._origin.locators
+
+    @property
+    def reading(self) -> str | None:
+        """How the records are read, in the words of a plan, if that is worth a word."""
+        return None if self._origin is None else "rows stream from SQLite through this process"
+
+    def on(self, relation: Relation) -> Local:
+        """Return the backend for another relation over the same rows."""
+        other = Local.__new__(Local)
+        other._locators = self._locators
+        other._open(self._shared, self._origin, relation)
+        return other
+
+    @property
+    def units(self) -> tuple[str | None, ...]:
+        """What the columns are measured in, where their declared types say so."""
+        return self._shared.reader.units
+
+    def close(self) -> None:
+        """End what rows are read through."""
+        if self._origin is not None:
+            self._origin.close()
+
+    @cached_property
+    def _rows(self) -> RowSource:
+        relation, shared = self.relation, self._shared
+        if relation.span is not None and (relation.person or relation.groups is not None):
+            raise InternalError("Rows of persons and of groups have no positions.")
+        if relation.groups is None:
+            if relation.person:
+                return PersonRows(lambda: shared.totals, relation.views)
+            return shared.reader.rows(relation)
+        coded = shared.coded(relation.groups)
+        if relation.person:
+            persons = self._persons()
+            return PersonRows(lambda: persons, relation.views)
+        return MatrixRows(coded.numbers(relation.codes, relation.columns))
+
+    def _persons(self) -> GroupedPersons:
+        relation = self.relation
+        if relation.groups is None:
+            raise InternalError("The groups are not chosen yet.")
+        one_group = relation.groups_per_person == 1
+        return self._shared.coded(relation.groups).persons(relation.codes, one_group=one_group)
+
+    @cached_property
+    def _passes(self) -> Passes:
+        # Chunks that have to be read or converted come one by one: others could only wait for
+        # them; and whoever wants to see the progress wants to be told by one thread.
+        alone = self._shared.progress is not None or not self._rows.in_place
+        return Passes(1 if alone else threads(), filtered=self._is_filtered)
+
+    @property
+    def _is_filtered(self) -> bool:
+        # Who has no number in chosen groups is nobody there, with a condition or without.
+        relation = self.relation
+        return relation.where is not None and not (relation.groups and relation.person)
+
+    @property
+    def size(self) -> int:
+        """The number of records, missing ones included, or of persons. Public in replace-one."""
+        if self._seen is None:
+            self._seen = self._counted()
+        return self._seen
+
+    def _counted(self) -> int:
+        try:
+            return len(self._shared.rows.numbers) if self._has_keys_to_choose else self._rows.size()
+        except ColumnError:
+            raise
+        except DataError as error:
+            raise DataError(
+                f"{error} No answer was given, but that records could not be read may say "
+                "something about them."
+            ) from None
+
+    @property
+    def _has_keys_to_choose(self) -> bool:
+        return bool(self.relation.by) and self.relation.groups is None
+
+    def answer(self, query: Query[object]) -> Exact:
+        """Return the exact answer to ``query``, in at most one pass over all rows."""
+        match query:
+            case KeyCounts():
+                return self._shared.rows.weigh_keys(query)
+            case Keyed():
+                return self.answer_each(query.parts)
+            case ScaledSums() | ScaledSquares():
+                return self._persons().scaled_totals(query)
+            case _ if self._has_keys_to_choose:
+                raise InternalError("The groups are not chosen yet.")
+            case Count() if not self._rows.in_place:
+                self._count_and_sample()
+            case Median() if self._sample is not None:
+                # A sample is used once: every answer has coins of its own.
+                prepared, self._sample = self._sample, None
+                sample = prepared.take(query.halvings)
+                if sample is not None:
+                    return Passes().answer(Median(0, query.low, query.high), lambda _: [sample])
+        chunks = self._numbers if isinstance(query, ColumnQuery) else self._chunks
+        return self._passes.answer(query, chunks)
+
+    def answer_each(self, queries: Sequence[Query[object]]) -> list[Exact]:
+        """Return the answer to each query about its own group."""
+        relation = self.relation
+        if relation.groups is None or relation.person:
+            raise InternalError("A question for each group is about records of chosen groups.")
+        (column,) = relation.columns
+        each = self._shared.coded(relation.groups).each(relation.codes, column)
+
+        def alone(part: Query[object], values: Floats) -> Exact:
+            pieces = MatrixRows(values)
+            return Passes(filtered=self._is_filtered).answer(
+                part, lambda most: pieces.chunks(min(most, LONG_CHUNK), _tell_nobody)
+            )
+
+        return answer_each(queries, each, alone)
+
+    def _count_and_sample(self) -> None:
+        """Count the records, if no pass has, and prepare a sample of them for the next question."""
+        if self._passes.found:
+            return
+        counted = CountAndSample(filtered=self._is_filtered)
+        for chunk in self._numbers(counted.longest):
+            counted.add(chunk)
+        self._sample = counted.sample
+        self._passes.found[Count] = counted.cells
+
+    def _numbers(self, most: int) -> Iterator[Floats]:
+        """Yield the chunks of the one column."""
+        if len(self.relation.columns) != 1 and self.relation.view is None:
+            raise ColumnError("A question about one column is asked of several: choose a column.")
+        return (chunk[:, 0] for chunk in self._chunks(most))
+
+    def _chunks(self, most: int) -> Iterator[Floats]:
+        """Yield the rows, report the progress, and see that they are as many as before."""
+        reporter, rows = ProgressReporter(self._shared.progress), 0
+        for chunk in self._rows.chunks(most, reporter.tell):
+            rows += len(chunk)
+            yield chunk
+        if self._seen not in (None, rows):
+            raise DataError(
+                "The data have other rows each time they are read. Write them to a file that does "
+                "not change, and pass that."
+            )
+        self._seen = rows
+        reporter.end()
+
+
+def _tell_nobody(_: float) -> None:
+    pass
+
+
+class MatrixRows:
+    """Rows of doubles in memory."""
+
+    in_place = True
+
+    def __init__(self, numbers: Floats) -> None:
+        self._numbers = numbers
+
+    def size(self) -> int:
+        """Return the number of rows."""
+        return len(self._numbers)
+
+    def chunks(self, most: int, tell: Tell) -> Iterator[Floats]:
+        """Yield the rows as they lie."""
+        del tell
+        for first in range(0, len(self._numbers), most):
+            yield self._numbers[first : first + most]
+
+
+class HasNumbers(Protocol):
+    """Persons, of whom each has a number by a view."""
+
+    def __len__(self) -> int:
+        """How many there are."""
+
+    def numbers(self, view: View, start: int = 0, stop: int | None = None) -> Floats:
+        """Return the numbers of some of them."""
+
+
+class PersonRows:
+    """A row for each person, some views side by side: made of their totals chunk by chunk."""
+
+    in_place = False
+
+    def __init__(self, persons: Callable[[], HasNumbers], views: Sequence[View]) -> None:
+        self._persons, self._views = persons, views
+
+    def size(self) -> int:
+        """Return the number of persons."""
+        return len(self._persons())
+
+    def chunks(self, most: int, tell: Tell) -> Iterator[Floats]:
+        """Yield the numbers of some persons at a time."""
+        persons, most = self._persons(), min(most, CONVERTED)
+        for first in range(0, len(persons), most):
+            last = min(first + most, len(persons))
+            yield side_by_side([persons.numbers(view, first, last) for view in self._views])
+            tell(last / len(persons))
+
+
+class ProgressReporter:
+    """Reports how far a pass is: by the clock, in steps of 5%, so that no size can be read off."""
+
+    def __init__(self, progress: Progress | None) -> None:
+        self._progress = progress
+        self._told, self._next = 0, time.monotonic() + _SECONDS
+
+    def tell(self, fraction: float) -> None:
+        """Take note of the fraction of the bytes that are read."""
+        if self._progress is None or time.monotonic() < self._next:
+            return
+        step = min(int(fraction * _STEPS), _STEPS - 1)
+        if step > self._told:
+            self._told, self._next = step, time.monotonic() + _SECONDS
+            self._progress(step / _STEPS)
+
+    def end(self) -> None:
+        """Report that the pass is done."""
+        if self._progress is not None:
+            self._progress(1.0)

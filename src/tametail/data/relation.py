@@ -1,0 +1,145 @@
+"""What is asked about, in public terms: which rows, which numbers of them, whose, in which group.
+
+A relation holds names, conditions and keys, which are public, and no record. A backend answers
+queries about a relation; narrower relations are derived by the verbs below and by nothing else, so
+that :class:`~tametail.ask.Ask` can see which of them are disjoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Literal
+
+from tametail.keys import Key
+from tametail.privacy.unit import Unit
+from tametail.queries.persons import PersonMean, View
+
+#: Both ends for each column, one of them infinite; a single pair is for all columns.
+OneSidedBounds = tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """Chosen keys, whose places are the codes of rows; ``other`` rows have one code more."""
+
+    keys: tuple[Key, ...]
+    other: bool = False
+
+    def __len__(self) -> int:
+        return len(self.keys) + self.other
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """Rows with one or several numbers each.
+
+    >>> relation = Relation(("charge", "nights"), person=("patient",), by=("state",))
+    >>> relation.column(1).names
+    ('nights',)
+    >>> groups = relation.coded((Key(("CA",)), Key(("NY",))), other=True)
+    >>> groups.codes, groups.of([2]).codes
+    ((0, 1, 2), (2,))
+    """
+
+    values: tuple[str, ...]
+    """Columns, or what computes a number from them."""
+    where: str | None = None
+    """A condition; the numbers of a row for which it is not true are missing."""
+    person: tuple[str, ...] = ()
+    """The columns that say whose a row is."""
+    by: tuple[str, ...] = ()
+    """The columns that say which group a row is in."""
+    bounds: OneSidedBounds | None = None
+    """What numbers are clipped to before anything else."""
+    groups_per_person: Literal[1] | None = None
+    """Whether each person is kept to the group that most of their rows are in."""
+    chosen: tuple[int, ...] | None = None
+    groups: Groups | None = None
+    part: tuple[int, ...] | None = None
+    view: View | None = None
+    span: tuple[int, int] | None = None
+
+    def with_values(self, values: Sequence[str]) -> Relation:
+        """Return the relation whose columns were not named before the data were opened.
+
+        One column of all records by itself has no bounds: its method clips there, and can tell
+        whether records lie beyond.
+        """
+        alone = len(values) == 1 and not self.person and not self.by
+        return replace(self, values=tuple(values), bounds=None if alone else self.bounds)
+
+    def column(self, index: int) -> Relation:
+        """Return the same rows with one of their numbers."""
+        return replace(self, chosen=(self.columns[index],))
+
+    def coded(self, keys: Sequence[Key], *, other: bool) -> Relation:
+        """Return the rows of these keys and, if wanted, all ``other`` rows as one more group."""
+        return replace(self, groups=Groups(tuple(keys), other))
+
+    def of(self, codes: Sequence[int]) -> Relation:
+        """Return the rows of some of the groups, by their codes."""
+        return replace(self, part=tuple(codes))
+
+    def per_person(self, view: View) -> Relation:
+        """Return one row for each person: a number made of all of their rows."""
+        return replace(self, view=view)
+
+    def between(self, start: int, stop: int) -> Relation:
+        """Return the rows ``start..stop-1``; positions are stable under replace-one only."""
+        first, last = self.span or (0, stop)
+        return replace(self, span=(min(first + start, last), min(first + stop, last)))
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The places of the numbers that rows have here, among all values."""
+        return tuple(range(len(self.values))) if self.chosen is None else self.chosen
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The values that rows have here."""
+        return tuple(self.values[place] for place in self.columns)
+
+    @property
+    def codes(self) -> tuple[int, ...]:
+        """The groups that rows are in here; without groups, all rows have code 0."""
+        if self.groups is None:
+            return (0,)
+        return tuple(range(len(self.groups))) if self.part is None else self.part
+
+    @property
+    def views(self) -> tuple[View, ...]:
+        """The numbers of a person here: by default the means of their own records."""
+        if self.view is not None:
+            return (self.view,)
+        return tuple(map(PersonMean, self.columns)) if self.person else ()
+
+    def bounds_of(self, column: int) -> tuple[float, float] | None:
+        """Return what the numbers of a column are clipped to first."""
+        return None if self.bounds is None else self.bounds[min(column, len(self.bounds) - 1)]
+
+
+def are_disjoint(relations: Sequence[Relation], unit: Unit) -> bool:
+    """Say whether one record, or one person, is in at most one of these relations, for certain.
+
+    Groups are disjoint if their codes are and nobody can be in two of them: a record has one key,
+    its own, but a replacement may change it, and a person may have records of several keys unless
+    the relation keeps each to one. Rows by position are disjoint if their positions are, which
+    stay what they are under replace-one alone.
+    """
+    if not relations:
+        return True
+    first = relations[0]
+    by_group = all(replace(each, part=None) == replace(first, part=None) for each in relations)
+    if first.groups is not None and first.span is None and by_group:
+        codes = [code for each in relations for code in each.codes]
+        in_one = unit.person is None or first.groups_per_person == 1
+        return in_one and not unit.size_is_public and len(set(codes)) == len(codes)
+    by_place = all(replace(each, span=None) == replace(first, span=None) for each in relations)
+    if first.groups is None and by_place:
+        spans = [each.span for each in relations if each.span is not None]
+        taken = sorted(span for span in spans if span[0] < span[1])
+        apart = all(one[1] <= other[0] for one, other in pairwise(taken))
+        return unit.keeps_positions and len(spans) == len(relations) and apart
+    return False

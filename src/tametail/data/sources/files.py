@@ -1,0 +1,119 @@
+"""Which files are meant, and what is said when one cannot be read."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import pyarrow as pa
+
+from tametail._shown import shown_path
+from tametail.errors import DataError
+from tametail.parse import Parse
+
+Item = TypeVar("Item")
+
+#: What a library may raise while records stream by.
+UNREADABLE = (pa.ArrowException, OSError, EOFError)
+
+#: The kind of a file, by the ending of its name.
+KINDS = {
+    ".parquet": "Parquet", ".pq": "Parquet",
+    **{f".{text}{packed}": "CSV" for text in ("csv", "tsv") for packed in ("", ".gz", ".zst")},
+    ".feather": "Arrow", ".arrow": "Arrow",
+    ".jsonl": "JSON lines", ".ndjson": "JSON lines",
+}  # fmt: skip
+
+#: The same, by the format that the caller says.
+FORMATS = {
+    "csv": "CSV", "tsv": "CSV", "parquet": "Parquet", "arrow": "Arrow", "feather": "Arrow",
+    "jsonl": "JSON lines",
+}  # fmt: skip
+
+
+def find_files(path: str | os.PathLike[str], parse: Parse | None = None) -> list[Path]:
+    """Return the files that ``path`` names: itself, a folder's Parquet files, or a glob's.
+
+    Names that begin with a dot or an underscore are by convention no data, and left out of
+    folders.
+    """
+    place = Path(path).expanduser()
+    if os.path.isdir(place):  # unlike Path.is_dir(), raises for no text whatever
+        found = sorted(
+            file
+            for pattern in ("*.parquet", "*.pq")
+            for file in place.rglob(pattern)
+            if _is_data(file, place)
+        )
+        if not found:
+            raise DataError(
+                f"the folder {shown_path(path)} holds no .parquet file: name one that does."
+            )
+    elif os.path.exists(place):
+        found = [place]
+    else:
+        found = sorted(map(Path, glob.glob(str(place), recursive=True)))
+        if not found:
+            raise DataError(f"there is no file {shown_path(path)}: check the path.")
+    said = None if parse is None else parse.format
+    for file in found:
+        if not os.path.isfile(file):
+            raise DataError(
+                f"{shown_path(file)} is no file that can be read as often as needed: it is a pipe, "
+                "a device, a folder or a link to nothing. Write it to a file, or pass a pipe as a "
+                "stream, '-' on the command line."
+            )
+        if said is None and ending(file) not in KINDS:
+            raise DataError(
+                f"{shown_path(path)} is of an unknown kind: files named {', '.join(KINDS)} are "
+                "read, and any other one if you say what it is, as in parse=Parse(format='csv')."
+            )
+    return found
+
+
+def kind_of(files: list[Path], parse: Parse | None = None) -> str:
+    """Return the one kind of these files."""
+    if parse is not None and parse.format is not None:
+        return FORMATS[parse.format]
+    kinds = {KINDS[ending(file)] for file in files}
+    if len(kinds) > 1:
+        named = " and ".join(sorted(kinds))
+        raise DataError(f"the files are {named} files: name files of one kind.")
+    return kinds.pop()
+
+
+def _is_data(file: Path, folder: Path) -> bool:
+    hidden = any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
+    return not file.is_dir() and not hidden
+
+
+def ending(file: Path) -> str:
+    """Return the ending of a file's name, with the one before '.gz' or '.zst'."""
+    suffixes = file.name.lower().split(".")
+    return "." + ".".join(suffixes[-2:] if suffixes[-1] in ("gz", "zst") else suffixes[-1:])
+
+
+def unreadable(path: Path, kind: str) -> DataError:
+    """Return the error with a fixed text: the words of the reading library may quote cells."""
+    return DataError(
+        f"{shown_path(path)} cannot be read as {kind}: it is truncated, corrupt or of another "
+        "format; write it again."
+    )
+
+
+def guarded(items: Iterable[Item], path: Path, kind: str) -> Iterator[Item]:
+    """Yield the items; a failure to read becomes an error that holds nothing of the data."""
+    iterator = iter(items)
+    while True:
+        try:
+            item = next(iterator)
+        except StopIteration:
+            return
+        except UNREADABLE:
+            break
+        yield item
+    # Raised outside of the handler, so that not even its context quotes the library.
+    raise unreadable(path, kind)

@@ -1,0 +1,261 @@
+"""Sources whose records wait: Arrow and JSON lines files, and streams that can be read once.
+
+Nothing of them is read before it is asked for, which is after a ledger has been charged, but for
+the schema that an Arrow file declares.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, TypeGuard
+
+import pyarrow as pa
+
+from tametail._shown import shown, shown_path
+from tametail.data.sources import (
+    Block,
+    Cells,
+    Source,
+    Streamed,
+    Tell,
+    Wanted,
+    durations_of,
+    names_of,
+)
+from tametail.data.sources.blocks import open_bytes
+from tametail.data.sources.files import UNREADABLE, guarded, unreadable
+from tametail.data.sources.frames import FrameSource, untyped_cells
+from tametail.data.sources.names import AnyName, pick_column
+from tametail.errors import DataError, ParameterError
+from tametail.parse import Parse
+
+if TYPE_CHECKING:
+    from pyarrow.dataset import Dataset
+
+#: Lines of a JSON file that are read at a time.
+_LINES = 1 << 14
+
+#: A longer line of JSON is one missing record, and its bytes are skipped.
+_LONGEST_LINE = 1 << 24
+
+
+class ArrowSource(Streamed):
+    """Columns of Arrow files (Feather is one): declared like those of a frame, read when asked."""
+
+    def __init__(self, files: list[Path], parse: Parse | None) -> None:
+        self._files, self._parse = files, parse
+        schemas = [_schema(path) for path in files]
+        for path, schema in zip(files, schemas, strict=True):
+            if not schema.equals(schemas[0]):
+                raise DataError(
+                    f"{shown_path(path)} has other columns than {shown_path(files[0])}: give all "
+                    "files one schema."
+                )
+        #: Names and types, as the files declare them.
+        self.schema: pa.Schema = schemas[0]
+        self.names = list(self.schema.names)
+
+    def durations(self) -> frozenset[str]:
+        """Return the columns that are declared as durations."""
+        return durations_of(self.schema)
+
+    def empty(self, wanted: Sequence[Wanted]) -> Block | None:
+        """Return a block without rows."""
+        return FrameSource(self.schema.empty_table(), self._parse).empty(wanted)
+
+    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
+        """Yield one block for each batch of a file, so that memory does not grow with it."""
+        for number, path in enumerate(self._files):
+            with _opened(path) as reader:
+                for batch in guarded(_batches(reader), path, "Arrow"):
+                    table = pa.Table.from_batches([batch])
+                    yield from FrameSource(table, self._parse).blocks(wanted, most, _tell_nobody)
+            tell((number + 1) / len(self._files))
+
+
+class DatasetSource(Streamed):
+    """Columns of a dataset of Arrow, which may be many files of any kind that Arrow reads."""
+
+    def __init__(self, data: Dataset, parse: Parse | None) -> None:
+        self._data, self._parse = data, parse
+        self.schema: pa.Schema = data.schema
+        self.names = list(self.schema.names)
+
+    def durations(self) -> frozenset[str]:
+        """Return the columns that are declared as durations."""
+        return durations_of(self.schema)
+
+    def empty(self, wanted: Sequence[Wanted]) -> Block | None:
+        """Return a block without rows."""
+        return FrameSource(self.schema.empty_table(), self._parse).empty(wanted)
+
+    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
+        """Yield the rows batch by batch; what Arrow says of a failure may quote cells."""
+        stream = self._data.to_batches(columns=names_of(wanted))
+        for batch in guarded(stream, Path("the dataset"), "a dataset"):
+            table = pa.Table.from_batches([batch])
+            yield from FrameSource(table, self._parse).blocks(wanted, most, _tell_nobody)
+        tell(1.0)
+
+
+def _tell_nobody(_: float) -> None:
+    pass
+
+
+def is_dataset(data: object) -> TypeGuard[Dataset]:
+    """Say whether data are a dataset of Arrow."""
+    kinds = type(data).__mro__
+    return any(f"{kind.__module__}.{kind.__name__}" == "pyarrow._dataset.Dataset" for kind in kinds)
+
+
+def _schema(path: Path) -> pa.Schema:
+    with _opened(path) as reader:
+        return reader.schema
+
+
+def _opened(path: Path) -> pa.RecordBatchFileReader | pa.RecordBatchStreamReader:
+    """Open an Arrow file, or say that it cannot be read.
+
+    It is not mapped into memory: whoever truncated the file would end this process.
+    """
+    for opened in (pa.ipc.open_file, pa.ipc.open_stream):
+        with suppress(*UNREADABLE):
+            return opened(pa.OSFile(str(path)))
+    raise unreadable(path, "Arrow")
+
+
+def _batches(
+    reader: pa.RecordBatchFileReader | pa.RecordBatchStreamReader,
+) -> Iterator[pa.RecordBatch]:
+    if isinstance(reader, pa.RecordBatchFileReader):
+        return (reader.get_batch(place) for place in range(reader.num_record_batches))
+    return iter(reader)
+
+
+class JsonSource(Streamed):
+    """Columns of JSON lines: an object in every line. Nothing declares them.
+
+    A line that is no object is a missing record, and so is one too long; a name that a line lacks
+    is a missing cell. Numbers are numbers; text is read as numbers if the caller says how.
+    """
+
+    def __init__(self, files: list[Path], parse: Parse | None) -> None:
+        self._files, self._parse = files, parse
+        self.names = AnyName()
+
+    def empty(self, wanted: Sequence[Wanted]) -> Block | None:
+        """Return a block without rows."""
+        return {one: untyped_cells([], one[1], self._parse) for one in wanted}
+
+    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
+        """Yield the records of some lines at a time."""
+        del most
+        total, before = sum(path.stat().st_size for path in self._files), 0
+        for path in self._files:
+            with open_bytes(path) as file:
+                stream = io.BufferedReader(file)
+                while lines := _lines(path, stream):
+                    records = [_record(line) for line in lines]
+                    yield {one: self._of(records, one) for one in wanted}
+                    tell(min((before + file.tell()) / max(total, 1), 1.0))
+            before += path.stat().st_size
+
+    def _of(self, records: list[dict[str, object]], one: Wanted) -> Cells:
+        return untyped_cells([record.get(one[0]) for record in records], one[1], self._parse)
+
+
+def _lines(path: Path, stream: io.BufferedReader) -> list[bytes]:
+    """Return the next lines; an empty one stands for one that is too long."""
+    found: list[bytes] = []
+    try:
+        while len(found) < _LINES and (line := stream.readline(_LONGEST_LINE)):
+            is_whole = line.endswith(b"\n") or len(line) < _LONGEST_LINE
+            found.append(line if is_whole else b"")
+            while not is_whole and (rest := stream.readline(_LONGEST_LINE)):
+                is_whole = rest.endswith(b"\n")
+    except UNREADABLE:
+        found = []
+    else:
+        return found
+    raise unreadable(path, "JSON lines")
+
+
+def _record(line: bytes) -> dict[str, object]:
+    """Return what a line holds by name; nothing, if it is no object."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):  # an integer of thousands of digits is a ValueError, too
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+class StreamSource(Streamed):
+    """Columns of a stream that can be read once: it is copied to a file that has no name.
+
+    Its format is what the caller says; names and types are known only when it is read.
+    """
+
+    def __init__(
+        self, stream: IO[bytes], parse: Parse, opened: Callable[[Path, Parse], Source]
+    ) -> None:
+        self._stream, self._parse, self._opened = stream, parse, opened
+        self.names = AnyName()
+
+    def empty(self, wanted: Sequence[Wanted]) -> Block | None:  # noqa: ARG002 - a source's verb
+        """Return None: nothing has been read yet."""
+        return None
+
+    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
+        """Yield the rows, of the copy."""
+        source = self._source
+        for name, _ in wanted:
+            pick_column(source.names, name)
+        source.empty(wanted)  # declared types that cannot be meant are refused
+        return source.blocks(wanted, most, tell)
+
+    @cached_property
+    def _source(self) -> Source:
+        copy = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the source is there
+        weakref.finalize(self, copy.close)
+        is_copied = False
+        with suppress(Exception):  # a stream may be anybody's, and its errors may quote records
+            shutil.copyfileobj(self._stream, copy)
+            copy.flush()
+            is_copied = True
+        if not is_copied:  # raised outside of the handler, without what its error says
+            raise DataError(
+                "the stream cannot be read to its end: write it to a file, and pass that."
+            )
+        return self._opened(Path(f"/proc/self/fd/{copy.fileno()}"), self._parse)
+
+
+def is_stream(data: object) -> TypeGuard[IO[bytes]]:
+    """Say whether data are a stream of bytes; one of text is refused."""
+    if isinstance(data, io.TextIOBase):
+        raise ParameterError(
+            "a file that is open as text is given: pass its path, or open it with open(path, 'rb')."
+        )
+    is_file = isinstance(data, io.IOBase) or (
+        hasattr(data, "read") and hasattr(data, "readable") and not hasattr(data, "__array__")
+    )
+    if is_file and not os.path.exists("/proc/self/fd"):
+        raise ParameterError("streams are read on Linux: write it to a file, and pass its path.")
+    return is_file
+
+
+def format_of(parse: Parse | None) -> str:
+    """Return what a stream holds, which the caller must say."""
+    if parse is None or parse.format is None:
+        raise ParameterError(
+            f"the format of a stream is not known: write parse=Parse(format={shown('csv')})."
+        )
+    return parse.format

@@ -1,0 +1,151 @@
+"""Which database is meant, and which backend answers: by the type of the data, and schema."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tametail._files import is_sqlite
+from tametail._shown import shown, shown_path
+from tametail.data.local import Local, Progress
+from tametail.data.reader import Reader
+from tametail.data.relation import Groups, Relation
+from tametail.data.sources import Source
+from tametail.data.sql import duckdb, kinds, postgresql
+from tametail.data.sql.backend import Sql
+from tametail.data.sql.clickhouse import ClickHouseSession
+from tametail.data.sql.compiler import Compiler, check_not_text
+from tametail.data.sql.sessions import Session
+from tametail.data.sql.source import ObjectSource, SqlSource
+from tametail.data.sql.sqlite import SqliteSession
+from tametail.errors import DataError, ParameterError
+from tametail.parse import Parse
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+_SQLITE, _DUCKDB = b"SQLite format 3\0", b"DUCK"
+
+
+def open_session(data: object, table: str | None) -> Session:
+    """Return the session over a table; names and declared types have been read, and no record."""
+    if kinds.is_duckdb_relation(data):
+        if table is not None:
+            raise ParameterError("table= beside a relation: it is a table itself; leave table out.")
+        return duckdb.RelationSession(data)
+    if table is None:
+        raise ParameterError("the data are a database: say which table, as in table='claims'.")
+    if kinds.is_postgres_address(data) or kinds.is_postgres_connection(data):
+        return postgresql.PostgresSession(data, table)  # type: ignore[arg-type]
+    if kinds.is_duckdb_connection(data):
+        return duckdb.DuckTableSession(data, table)
+    if kinds.is_sqlite_connection(data):
+        return SqliteSession(data, table)  # type: ignore[arg-type]
+    if kinds.is_clickhouse(data):
+        return ClickHouseSession(data, table)
+    if isinstance(data, str | os.PathLike):
+        path = Path(data).expanduser()
+        kind = duckdb.DuckTableSession if _kind(path) == _DUCKDB else SqliteSession
+        return kind(path, table)
+    raise ParameterError(
+        f"table={shown(table)} is given, but {type(data).__name__} is no database: pass the "
+        "address of a PostgreSQL server, a connection, or the file of DuckDB or SQLite."
+    )
+
+
+def _kind(path: Path) -> bytes:
+    """Return whose file it is, by the mark at its beginning."""
+    found = is_sqlite(path)
+    if found is None:  # to open it here would drop the locks that this process holds on it
+        return _DUCKDB if path.suffix.lower() in (".duckdb", ".ddb") else _SQLITE
+    if found:
+        return _SQLITE
+    head = None
+    with suppress(OSError, ValueError), path.open("rb") as file:
+        head = file.read(16)
+    if head is None:  # raised outside of a handler, whose error quotes what may be no path
+        raise DataError(f"there is no file {shown_path(path)} to be read: check the path.")
+    if head[8:12] == _DUCKDB:
+        return _DUCKDB
+    raise DataError(
+        f"{shown_path(path)} is neither a DuckDB nor a SQLite file: name one, or leave table= out "
+        "for a Parquet or CSV file."
+    )
+
+
+def open_database(
+    data: object,
+    table: str | None,
+    relation: Relation,
+    parse: Parse | None = None,
+    progress: Progress | None = None,
+    groups: Groups | None = None,
+) -> Sql | Local:
+    """Return the backend over columns of a table; ``groups`` are checked against their types."""
+    session = open_session(data, table)
+    try:
+        relation = relation if relation.values else relation.with_values([_only(session)])
+        return _backend(session, relation, parse, progress, groups)
+    except BaseException:
+        session.close()
+        raise
+
+
+def _backend(
+    session: Session,
+    relation: Relation,
+    parse: Parse | None,
+    progress: Progress | None,
+    groups: Groups | None,
+) -> Sql | Local:
+    source: Source
+    if isinstance(session, SqliteSession):
+        for name in relation.values if parse is None else ():
+            check_not_text(name, session.columns.get(name))
+        source = ObjectSource(session, parse)
+        return Local(Reader(source, relation), progress, session)
+    if parse is not None and isinstance(session, ClickHouseSession):
+        raise ParameterError(
+            "parse= is not there for ClickHouse: make a column of numbers before, with its "
+            "toFloat64OrNull."
+        )
+    compiler = Compiler(session, relation, parse)
+    reader = Reader(SqlSource(session, parse), relation)
+    if groups is not None:
+        reader.check(groups)
+    return Sql(session, compiler, relation, Local(reader, progress))
+
+
+def open_spark(
+    frame: DataFrame, relation: Relation, parse: Parse | None, groups: Groups | None
+) -> Sql:
+    """Return the backend over columns of a Spark frame."""
+    from tametail.data.sql.spark.backend import SparkSql
+    from tametail.data.sql.spark.session import SparkSession, register_functions
+
+    if parse is not None:
+        raise ParameterError(
+            "parse= is not there for Spark frames: cast the column before, with Spark's "
+            "regexp_replace and try_cast, so that what is no number becomes NULL."
+        )
+    session = SparkSession(frame)
+    try:
+        relation = relation if relation.values else relation.with_values([_only(session)])
+        compiler = Compiler(session, relation)
+        if groups is not None:
+            compiler.check(groups)
+        if compiler.is_own:
+            register_functions(frame.sparkSession)
+        return SparkSql(session, compiler, relation)
+    except BaseException:
+        session.close()
+        raise
+
+
+def _only(session: Session) -> str:
+    names = list(session.columns)
+    if len(names) != 1:
+        raise ParameterError(f"no column is chosen: write column=..., one of {names[:40]}.")
+    return names[0]
