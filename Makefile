@@ -1,24 +1,72 @@
 # Everything sets itself up from a bare clone; PYTHON may name another interpreter (>= 3.11).
+# `make demo` installs the core only. Other targets add what they need to the same environment, and
+# say so; a second run installs nothing.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+CORE := $(VENV)/.core
 READY := $(VENV)/.ready
+PAGE_READY := $(VENV)/.page-ready
 SITE_READY := $(VENV)/.site-ready
+WHEELS_READY := $(VENV)/.wheels-ready
+ZIG_READY := $(VENV)/.zig-ready
+NOX := .venvs/nox/bin/nox
 AXE := $(VENV)/axe/.ready
+EXTRAS := page,plots,spark,postgres,duckdb,clickhouse
+# Only errors: where an index is slow or absent, pip has much to say.
+INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: help demo test lint types layers unit audit timing sanitize wheel mutants faults ledger-evidence coverage-privacy theorems reproduce accuracy coverage guide odd speed scale aggregation peers pictures screenshots newcomer notebook page site pins clean
+# Every target with a plain name is a command, not a file.
+.PHONY: $(shell sed -n 's/^\([a-z-]*\):.*/\1/p' $(firstword $(MAKEFILE_LIST)))
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
 
-$(READY): pyproject.toml constraints.txt hatch_build.py src/tametail/engines/kernels/_native.c
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,plots,spark]'
-	touch $@
+$(CORE): pyproject.toml constraints.txt hatch_build.py src/tametail/data/kernels/_native.c
+	@echo "Making an environment of its own in $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@echo "Installing tametail and what it needs: NumPy, SciPy, OpenDP, pyarrow"
+	@echo "(about 700 MB on disk, half a minute with a fast network; only the first time)"
+	@$(INSTALL) --editable .
+	@touch $@
 
-demo: $(READY)  ## the main job: a private mean of the example file, explained
-	$(BIN)/python examples/demo.py
+# pip reads dependency groups from 25.1 on, and Python brings an older one.
+$(READY): $(CORE)
+	@echo "Adding to $(VENV) what the tests need: Spark, a PostgreSQL server, a browser's driver, linters"
+	@echo "(about 2 GB on disk in all, one to five minutes; only the first time)"
+	@$(INSTALL) --upgrade pip
+	@$(INSTALL) --group dev --editable '.[$(EXTRAS)]'
+	@touch $@
+
+$(PAGE_READY): $(CORE)
+	@echo "Adding to $(VENV) what the page needs: Starlette, Jinja2, uvicorn (20 MB)"
+	@$(INSTALL) --editable '.[page]'
+	@touch $@
+
+$(SITE_READY): $(READY)
+	@echo "Adding to $(VENV) what the documentation site needs: Sphinx and a theme (100 MB)"
+	@$(INSTALL) --group docs
+	@touch $@
+
+$(WHEELS_READY): $(CORE)
+	@echo "Adding to $(VENV) what builds and checks wheels: build, twine, auditwheel (40 MB)"
+	@$(INSTALL) --upgrade pip
+	@$(INSTALL) --group wheels
+	@touch $@
+
+$(ZIG_READY): $(CORE)
+	@echo "Adding to $(VENV) a compiler for other systems: zig (400 MB)"
+	@$(INSTALL) --upgrade pip
+	@$(INSTALL) --group compilers
+	@touch $@
+
+$(NOX):
+	@echo "Making an environment for nox in .venvs/nox (17 MB)"
+	@$(PYTHON) -m venv .venvs/nox
+	@.venvs/nox/bin/python -m pip install --quiet --quiet --disable-pip-version-check nox
+
+demo: $(CORE)  ## the main job in a minute: a private mean of the example file, explained
+	@$(BIN)/python examples/demo.py
 
 test: lint types layers unit  ## everything that decides whether a change may land
 
@@ -33,7 +81,13 @@ layers: $(READY)
 	$(BIN)/lint-imports
 
 unit: $(READY) $(AXE)
-	$(BIN)/pytest -n auto --durations=10
+	$(BIN)/pytest -n auto --dist loadgroup --durations=10
+
+test-oldest: $(NOX)  ## all tests with the lowest versions of all dependencies (tens of minutes)
+	$(NOX) --session oldest
+
+test-all: $(NOX)  ## the tests without Spark and browser on every Python from 3.11 on that is here (an hour)
+	$(NOX) --session suite
 
 # What looks for barriers on the page, in tests only; without npm these tests are skipped.
 $(AXE): $(READY)
@@ -43,6 +97,7 @@ $(AXE): $(READY)
 
 audit: $(READY)  ## privacy audits of all there is, written to docs/audit.md (tens of minutes)
 	TAMETAIL_METER_PAIRS=80 $(BIN)/pytest -q -n auto tests/privacy/test_loss_meter.py
+	TAMETAIL_NEIGHBOR_CASES=1000 $(BIN)/pytest -q -n auto --dist loadgroup tests/backends/test_neighbors.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/audit.py --resume $(VENV)/audit.json --write docs/audit.md
 
 timing: $(READY)  ## what running time says about the records
@@ -51,11 +106,17 @@ timing: $(READY)  ## what running time says about the records
 sanitize: $(READY)  ## the compiled loops with the compiler's sanitizers
 	$(BIN)/python tools/sanitize.py
 
-wheel: $(READY)  ## sdist and wheel, tried in empty environments, with and without a compiler (minutes)
-	$(BIN)/python tools/try_wheels.py
+compilers: $(ZIG_READY)  ## the compiled loops without a warning, by every compiler that is here
+	$(BIN)/python tools/try_compilers.py
+
+wheel: $(WHEELS_READY)  ## sdist and wheels, tried on every Python that is here (minutes); KEEP=folder
+	$(BIN)/python tools/try_wheels.py $(if $(KEEP),--keep $(KEEP))
 
 mutants: $(READY)  ## deliberate bugs, and the test that notices each (minutes)
 	$(BIN)/python -m tests.mutants.run
+
+chance: $(READY)  ## all tests three times with fresh seeds; prints what hangs on luck (half an hour)
+	$(BIN)/python -m tests.chance
 
 faults: $(READY)  ## kills, broken files, full disks, threads, long, into docs/faults.md (minutes)
 	$(BIN)/python -m tests.faults.table --write docs/faults.md
@@ -66,7 +127,7 @@ ledger-evidence: $(READY)  ## kills, power losses and races, long, into docs/led
 # What privacy rests on, line by line and branch by branch.
 PRIVACY := */mechanisms/*,*/queries/column.py,*/queries/paper.py,*/queries/rows.py,*/tametail/ask.py,*/privacy/budget.py,*/privacy/notions.py,*/privacy/accounting.py
 PRIVACY_TESTS := tests/mechanisms tests/vectors/test_kernel.py tests/vectors/test_mechanisms.py \
-	tests/engines/test_vector_kernel.py tests/privacy/test_mutants_ask.py tests/test_accounting.py \
+	tests/data/test_vector_kernel.py tests/privacy/test_mutants_ask.py tests/test_accounting.py \
 	tests/test_ask.py tests/test_budget.py tests/test_guarantee.py tests/test_queries.py \
 	tests/test_guards.py tests/test_groups.py tests/persons
 
@@ -77,7 +138,7 @@ coverage-privacy: $(READY)  ## lines and branches of what privacy rests on: all,
 theorems: $(READY)  ## the paper's theorems at the n that they ask for (20 CPU minutes): docs/theorems.md
 	$(BIN)/python benchmarks/theorems.py --keep docs/theorems.md
 
-reproduce: $(READY)  ## the paper as an experiment (40 CPU minutes): docs/reproduction.md; QUICK=1 only looks
+reproduce: $(READY)  ## the paper as an experiment (45 CPU minutes): docs/reproduction.md; QUICK=1 only looks
 	$(BIN)/tametail reproduce $(if $(QUICK),--quick) --output reproduction; failed=$$?; \
 	$(if $(QUICK),,$(BIN)/python tools/keep_reproduction.py reproduction;) exit $$failed
 
@@ -100,7 +161,7 @@ speed: $(READY)  ## CPU time over the plain mean: memory, files, Spark, imports;
 scale: $(READY)  ## how the cost grows with rows, columns and groups
 	$(BIN)/python benchmarks/scale.py --rows 100000 1000000 10000000
 
-aggregation: $(READY)  ## totals of persons: equal in all engines on 1e6 rows, speed, little memory (ten minutes)
+aggregation: $(READY)  ## totals of persons: equal on all backends on 1e6 rows, speed, little memory (ten minutes)
 	$(BIN)/python benchmarks/aggregation.py
 
 peers: $(READY)  ## beside other libraries and papers (ten minutes); DATA=folder as above
@@ -119,12 +180,8 @@ newcomer:  ## what a newcomer does, from a bare clone: README, wheel, page (minu
 notebook: $(READY)  ## execute the example notebook of the docs again
 	$(BIN)/python tools/make_notebook.py --write
 
-page: $(READY)  ## open the local page over the examples
+page: $(PAGE_READY)  ## open the local page over the examples
 	$(BIN)/tametail page examples
-
-$(SITE_READY): $(READY)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
-	touch $@
 
 site: $(SITE_READY)  ## the documentation as pages, in docs/_build/html
 	$(BIN)/sphinx-build --fail-on-warning --nitpicky --fresh-env --quiet \
@@ -134,4 +191,4 @@ pins: $(READY)  ## pin the proofs to the code: only after reading them again
 	$(BIN)/python tools/pin_proofs.py --write
 
 clean:  ## remove what the targets above made
-	rm -rf $(VENV) .peers .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache docs/_build reproduction
+	rm -rf $(VENV) .venvs .nox .peers .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache docs/_build reports reproduction

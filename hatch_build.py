@@ -1,7 +1,7 @@
 """Compiles the optional inner loops when tametail is installed.
 
 Without a C compiler the package is the same, and slower:
-``tametail.engines.kernels.native`` then leaves the work to NumPy.
+``tametail.data.kernels.native`` then leaves the work to NumPy.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-FOLDER = Path("src", "tametail", "engines", "kernels")
+FOLDER = Path("src", "tametail", "data", "kernels")
 # Every operation must be the IEEE one: no contraction, and no liberties that a compiler may take by
 # default. Traps and errno are of no use here, and without them loops become vectors.
 FLAGS = (

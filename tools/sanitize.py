@@ -26,8 +26,8 @@ FLAGS = (
 )
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=undefined")
 TESTS = (
-    "tests/engines/test_native.py",
-    "tests/engines/test_accumulators.py",
+    "tests/data/test_native.py",
+    "tests/data/test_accumulators.py",
     "tests/vectors/test_kernel.py",
     "tests/persons/test_aggregation.py",
 )

