@@ -20,12 +20,8 @@ from rich.console import Console
 from rich.progress import track
 from scipy import stats
 
-from tametail.theory.moments import (
-    lognormal_moment,
-    normal_moment,
-    pareto_moment,
-    student_moment,
-)
+from tametail.inequalities.moments import normal_moment
+from tametail.theory.moments import lognormal_moment, pareto_moment, student_moment
 
 Floats = npt.NDArray[np.float64]
 Task = TypeVar("Task")

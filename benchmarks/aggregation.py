@@ -89,14 +89,16 @@ def shuffled(table: pa.Table, seed: int) -> pa.Table:
 
 def totals(data: object, person: str, **said: str) -> list[list[object]]:
     """Return T(D): sums and numbers of records, as multisets of doubles by their bits."""
-    from tametail.engines.open import open_table
+    from tametail.data.open import open_data
+    from tametail.data.relation import Relation
     from tametail.queries.column import Median
     from tametail.queries.persons import PersonResidual, PersonRows
 
     everybody = Median(0, -math.inf, math.inf)
-    engine = open_table(data, "x", person=person, **said)
-    views = [engine.view(view) for view in (PersonResidual(0.0), PersonResidual(0.1), PersonRows())]
-    return [[part.tolist() for part in view.answer(everybody)] for view in views]
+    backend = open_data(data, "x", Relation((), person=(person,)), **said)
+    views = (PersonResidual(0.0), PersonResidual(0.1), PersonRows())
+    persons = [backend.on(backend.relation.per_person(view)) for view in views]
+    return [[part.tolist() for part in each.answer(everybody)] for each in persons]
 
 
 def sources(table: pa.Table, folder: Path, *, spark: bool) -> Iterator[tuple[str, object, Sizes]]:
@@ -164,7 +166,7 @@ def same(rows: int, *, spark: bool = True) -> Sizes:
 
 def changes() -> list[tuple[str, AbstractContextManager[object]]]:
     """Return what must not change totals: hardly any memory, and loops of NumPy alone."""
-    from tametail.engines.kernels import native, plain
+    from tametail.data.kernels import native, plain
 
     return [
         ("parquet, 100 kB of memory", mock.patch.dict(os.environ, TAMETAIL_MEMORY="100KB")),
@@ -191,7 +193,8 @@ def cpu(job: Callable[[], object], repeats: int = 1) -> float:
 def speed(_: int) -> Sizes:
     """Aggregate 2e7 rows with integer ids, in memory and from a file."""
     import tametail as tt
-    from tametail.engines.open import open_table
+    from tametail.data.open import open_data
+    from tametail.data.relation import Relation
 
     rng = np.random.default_rng(1)
     ids = rng.integers(0, PERSONS, ROWS) * 1_000_003
@@ -199,7 +202,7 @@ def speed(_: int) -> Sizes:
     tt.mean(table.slice(0, 10_000), "x", epsilon=1, person="who")
 
     def aggregate(data: object) -> object:
-        return open_table(data, "x", person="who").size
+        return open_data(data, "x", Relation((), person=("who",))).size
 
     found = {
         "rows": float(ROWS),

@@ -34,7 +34,7 @@ import tametail as tt
 from _common import Floats, Oracle, Population, _mixture, console, populations
 from tametail import planning
 from tametail.ask import Ask
-from tametail.engines.open import open_table
+from tametail.data.open import open_data
 from tametail.mechanisms.dispatch import mechanism_for
 from tametail.methods.winsorised import clip, constants, curves, shares
 from tametail.methods.winsorised.column import ColumnPlan
@@ -248,7 +248,7 @@ class Trial:
     """One sample, its exact answers, and noise that all settings share."""
 
     def __init__(self, records: Floats, key: list[int]) -> None:
-        self._engine, self._key = open_table(records), key
+        self._backend, self._key = open_data(records), key
         self._known: dict[Any, Any] = {}
         self._standard: dict[tuple[int, str, int], Floats] = {}
 
@@ -263,7 +263,7 @@ class Trial:
                 return self._median(query, cost, unit, asked)
             sensitivity = query.sensitivity(unit)
             noise = noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
-            exact = self._remembered((query,), lambda: self._engine.answer(query))
+            exact = self._remembered((query,), lambda: self._backend.answer(query))
             noisy = self._noise(asked, noise, len(exact))
             return tuple(a + round(z) for a, z in zip(exact, noisy.tolist(), strict=True))
 
@@ -272,7 +272,7 @@ class Trial:
     def _median(self, query: Median, cost: Budget, unit: Unit, asked: int) -> float:
         def sampled() -> Any:
             with Seeded([*self._key, 1]).patched():
-                return self._engine.answer(query)
+                return self._backend.answer(query)
 
         def chosen() -> float:
             exact = self._remembered((query,), sampled)

@@ -29,7 +29,10 @@ import pyarrow.parquet as pq
 from rich.table import Table
 
 from _common import console
-from tametail.engines.persons.groups import Pairs, PersonGroups
+from _known import KnownPersons
+from tametail.data.persons.totals import PersonTotals
+from tametail.data.persons.vectors import GroupedPersons, Pairs
+from tametail.data.relation import Relation
 from tametail.plans import Plan
 from tametail.queries.groups import ScaledSums
 from tametail.request import Said
@@ -60,36 +63,30 @@ class Population(NamedTuple):
         return Pairs(np.repeat(np.arange(size), lengths), *chosen)
 
 
-class Drawn(PersonGroups):
-    """Persons whose totals are known; it remembers what was asked of all groups."""
+class Drawn(GroupedPersons):
+    """Persons whose totals in each group are known."""
 
-    columns = ("value",)
-
-    def __init__(self, pairs: Pairs, groups: int) -> None:
-        self.known, self.asked, self._count = pairs, [], groups
-        self._size = int(pairs.persons[-1]) + 1
+    def __init__(self, pairs: Pairs) -> None:
+        self._pairs, self._size = {0: pairs}, int(pairs.persons[-1]) + 1
 
     @property
-    def _totals(self) -> Any:
-        persons, _, sums, counts = self.known
-        totals = np.bincount(persons, sums, self._size), np.bincount(persons, counts, self._size)
-        return totals[0][:, None], totals[1][:, None].astype(np.int64), None
+    def _totals(self) -> PersonTotals:
+        persons, _, sums, counts = self._pairs[0]
+        totals = (np.bincount(persons, each, self._size)[:, None] for each in (sums, counts))
+        return PersonTotals(*totals)
 
-    def _pairs(self, column: int) -> Pairs:  # noqa: ARG002 - there is one column
-        return self.known
 
-    def answer(self, query: Any) -> Any:
-        """Answer, and take note."""
-        self.asked.append(query)
-        return super().answer(query)
+def known(pairs: Pairs) -> KnownPersons:
+    """Return such persons as data that can be asked."""
+    return KnownPersons(Drawn(pairs), Relation(("value",), person=("id",), by=("key",)))
 
 
 def from_rows(ids: Any, keys: Any, values: Floats) -> Population:
     """Return a population of records."""
     _, persons = np.unique(ids, return_inverse=True)
     names, groups = np.unique(keys, return_inverse=True)
-    engine = PersonGroups(values[:, None], persons, groups, len(names), ("value",))
-    return Population(engine._pairs(0), len(names))
+    grouped = GroupedPersons(values[:, None], persons, groups, len(names))
+    return Population(grouped.pairs(0), len(names))
 
 
 def synthetic() -> Population:
@@ -141,7 +138,7 @@ def measure(population: Population, size: int, draws: int, *, best_of: bool) -> 
     totals = [np.bincount(pairs.groups, each, groups) for each in (pairs.sums, pairs.counts)]
     truth, mean = totals[0] / totals[1], totals[0].sum() / totals[1].sum()
     shares = totals[1] / totals[1].sum()
-    everybody = Drawn(pairs, groups)
+    everybody = Drawn(pairs)
 
     def error(errors: list[Floats]) -> float:
         return float(np.sqrt(shares @ np.mean(np.square(errors), axis=0)) / abs(mean))
@@ -154,10 +151,10 @@ def measure(population: Population, size: int, draws: int, *, best_of: bool) -> 
         ours, others, covered, without = [], {}, [], []
         for _ in range(draws):
             drawn = population.draw(size, rng)
-            engine = _Chosen(drawn, groups)
-            release = run(*asking(plan, engine))
+            backend = known(drawn)
+            release = run(*asking(plan, backend))
             ours.append(np.asarray(release.value) - truth)
-            target = targets(everybody, engine.engine.asked)
+            target = targets(everybody, groups, [query for _, query in backend.asked])
             for row, wanted in zip(release, target, strict=True):
                 without.append(np.isinf(row.low))
                 if not without[-1]:
@@ -173,25 +170,15 @@ def measure(population: Population, size: int, draws: int, *, best_of: bool) -> 
     return rows
 
 
-class _Chosen:
-    """Stands for a table whose keys are public."""
-
-    def __init__(self, pairs: Pairs, groups: int) -> None:
-        self.columns, self.engine = ("value",), Drawn(pairs, groups)
-
-    def grouped(self, keys: Any, *, other: bool) -> Drawn:  # noqa: ARG002 - they are known
-        """Return the engine of the groups."""
-        return self.engine
-
-
-def targets(everybody: Drawn, asked: list[Any]) -> Floats:
+def targets(everybody: Drawn, groups: int, asked: list[Any]) -> Floats:
     """Return what the intervals are for, in the population."""
     sums = [query for query in asked if isinstance(query, ScaledSums)]
     if len(sums) != 2:
-        return np.full(everybody._count, np.nan)
+        return np.full(groups, np.nan)
     rows, residuals = sums
     count, total = (
-        np.array(everybody.answer(query)) * 2.0**query.exponent for query in (rows, residuals)
+        np.array(everybody.scaled_totals(query)) * 2.0**query.exponent
+        for query in (rows, residuals)
     )
     return np.asarray(residuals.vector.ratio + total / np.maximum(count, 1e-9))
 

@@ -28,10 +28,14 @@ import pyarrow.parquet as pq
 from rich.table import Table
 
 from _common import console
-from tametail.engines.open import open_table
-from tametail.engines.persons.engine import PersonsEngine
+from _known import KnownPersons
+from tametail.data import Backend
+from tametail.data.open import open_data
+from tametail.data.persons.totals import PersonTotals
+from tametail.data.relation import Relation
 from tametail.methods.persons import estimate
 from tametail.planning import Plan
+from tametail.queries.persons import PersonResidual
 from tametail.request import Said
 from tametail.run import asking, run
 
@@ -44,17 +48,10 @@ CELLS = ((3_000, 1.0, 1.35, 2.5), (20_000, 1.0, 1.25, 2.0), (20_000, 0.1, 1.9, 4
 BEYOND = np.concatenate([[0.0], np.geomspace(1e-5, 0.5, 50)])
 
 
-class Drawn(PersonsEngine):
-    """Persons whose sums and counts are known."""
-
-    def __init__(self, sums: Floats, counts: Floats) -> None:
-        self.known = sums[:, None], counts[:, None].astype(np.int64), None
-
-    columns = ("value",)
-
-    @property
-    def _totals(self) -> Any:
-        return self.known
+def known(sums: Floats, counts: Floats) -> KnownPersons:
+    """Return persons whose sums and counts are known."""
+    totals = PersonTotals(sums[:, None], counts[:, None])
+    return KnownPersons(totals, Relation(("value",), person=("id",)))
 
 
 def synthetic(persons: int = 100_000) -> Iterator[tuple[str, Floats, Floats]]:
@@ -113,17 +110,14 @@ def cover(
 
     with mock.patch.object(estimate, "_clipped_sum", noted):
         for _ in range(trials):
-            drawn, ratios = rng.integers(0, len(sums), persons), []
-            engine = Drawn(sums[drawn], counts[drawn])
-            view = engine.view
-            engine.view = lambda asked, view=view, ratios=ratios: (
-                ratios.append(getattr(asked, "ratio", None)) or view(asked)
-            )
-            (row,) = run(*asking(plan, engine)).means
+            drawn = rng.integers(0, len(sums), persons)
+            backend = known(sums[drawn], counts[drawn])
+            (row,) = run(*asking(plan, backend)).means
             rows, total = found[-2:]
             if total is None or rows is None or math.isinf(row.intervals[-1].low):
                 continue
-            (ratio,) = {each for each in ratios if each is not None}
+            views = (relation.view for relation, _ in backend.asked)
+            (ratio,) = {view.ratio for view in views if isinstance(view, PersonResidual)}
             z = np.clip(sums - ratio * counts, -total.clip.below, total.clip.above)
             target = ratio + z.mean() / np.minimum(counts, rows.clip.above).mean()
             interval = row.intervals[-1]
@@ -142,10 +136,10 @@ def measure(sums: Floats, counts: Floats, cell: tuple[int, float], each: str, tr
     errors = []
     for _ in range(trials):
         drawn = rng.integers(0, len(sums), persons)
-        engine = Drawn(sums[drawn], counts[drawn])
+        backend: Backend = known(sums[drawn], counts[drawn])
         if each == "column":
-            engine = open_table(sums[drawn] / counts[drawn])
-        errors.append(float(run(*asking(plan, engine))) - truth)
+            backend = open_data(sums[drawn] / counts[drawn])
+        errors.append(float(run(*asking(plan, backend))) - truth)
     return float(np.sqrt(np.mean(np.square(errors))))
 
 
@@ -168,10 +162,10 @@ def main() -> None:
     ratios = []
     for name, sums, counts in found:
         row = []
-        known = (sums, counts) if chosen.each == "record" else (sums / counts, np.ones(len(sums)))
+        each = (sums, counts) if chosen.each == "record" else (sums / counts, np.ones(len(sums)))
         for persons, epsilon, *_ in CELLS:
             error = measure(sums, counts, (persons, epsilon), chosen.each, chosen.trials)
-            row.append(error / oracle(*known, persons, epsilon))
+            row.append(error / oracle(*each, persons, epsilon))
         ratios.append(row)
         cells = [f"{ratio:.2f}" for ratio in row]
         if chosen.coverage:

@@ -244,12 +244,12 @@ def duckdb_mean(path: str, repeats: int) -> dict[str, float]:
 
 def private_parquet(path: str, repeats: int) -> dict[str, float]:
     import tametail as tt
-    from tametail.engines.open import open_table
+    from tametail.data.open import open_data
     from tametail.run import asking, run
 
     passes = Passes()
-    engine = open_table(path, COLUMN, progress=passes)
-    run(*asking(tt.plan(epsilon=1).with_names(engine.columns), engine))
+    backend = open_data(path, COLUMN, progress=passes)
+    run(*asking(tt.plan(epsilon=1).with_names(backend.relation.names), backend))
     seconds = best(lambda: tt.mean(path, COLUMN, epsilon=1), repeats)
     return report(seconds, passes.count)
 
@@ -297,11 +297,10 @@ def spark_mean(path: str, repeats: int) -> dict[str, float]:
 
 def private_spark(path: str, repeats: int) -> dict[str, float]:
     import tametail as tt
-    from tametail.engines.spark import column as engine
-    from tametail.engines.spark import rows as spark_rows
+    from tametail.data.sql.spark import sample, session
 
-    spark, jobs, collect = Spark(path), [], spark_rows.collect
-    for module in (engine, spark_rows):
+    spark, jobs, collect = Spark(path), [], sample.collect
+    for module in (sample, session):
         module.collect = lambda frame: jobs.append(frame) or collect(frame)
     tt.mean(spark.frame, COLUMN, epsilon=1)
     passes = len(jobs) - 1  # the first counts the rows, and reads no column
@@ -374,13 +373,13 @@ class Database:
 
     def watch(self) -> None:
         """Count what comes back, and in SQL alone if DuckDB is told so."""
-        from tametail.engines.sql import duck, postgres
+        from tametail.data.sql import duckdb, postgresql
 
-        for session in (duck.DuckTableSession, postgres.PostgresSession):
+        for session in (duckdb.DuckTableSession, postgresql.PostgresSession):
             rows, stream = session.rows, session.stream
             session.rows = lambda own, text, rows=rows: self._count(rows(own, text))
             session.stream = lambda own, *a, stream=stream: map(self._count_arrays, stream(own, *a))
-        duck.DuckTableSession.in_process = self.kind != "duckdb in SQL"
+        duckdb.DuckTableSession.in_process = self.kind != "duckdb in SQL"
 
     def _count(self, rows: list) -> list:
         self.sent += sum(len(str(cell)) for row in rows for cell in row)
@@ -392,16 +391,16 @@ class Database:
 
     def check(self) -> None:
         """See that the answers are those of the records in memory."""
-        from tametail.engines.open import open_table
+        from tametail.data.open import open_data
         from tametail.queries.column import ClippedSum, Count, DistanceSum, Lattice, TailNodes
 
-        engine, memory = open_table(columns=COLUMN, **self.source), open_table(in_memory(self.path))
+        there, memory = open_data(columns=COLUMN, **self.source), open_data(in_memory(self.path))
         lattice = Lattice(-8, -256, 0, 768)
         for query in (Count(), TailNodes(3.5, -200, 200), DistanceSum(3.5, lattice),
                       ClippedSum(lattice)):  # fmt: skip
-            if engine.answer(query) != memory.answer(query):
+            if there.answer(query) != memory.answer(query):
                 raise SystemExit(f"{self.kind} differs from memory: {query}")
-        engine.close()
+        there.close()
 
     def close(self) -> None:
         """End the connection, and the server with its folder."""

@@ -107,7 +107,7 @@ def import_seconds(repeats: int) -> float:
 
 def without_compiled_loops() -> Callable[[], None]:
     """Leave the work to NumPy; return what takes that back. Earlier versions kept it elsewhere."""
-    for name in ("tametail.engines.kernels.native", "tametail.engines.native"):
+    for name in ("tametail.data.kernels.native", "tametail.data.native"):
         try:
             native: Any = importlib.import_module(name)
         except ModuleNotFoundError:

@@ -31,7 +31,7 @@ from scipy import stats
 import tametail as tt
 from _common import Floats, Oracle, Population, columns
 from tametail.ask import Ask, Data
-from tametail.engines.open import open_one
+from tametail.data.open import open_one
 from tametail.methods.winsorised import clip as clipping
 from tametail.methods.winsorised import estimate as steps
 from tametail.methods.winsorised.clip import look_again

@@ -6,20 +6,23 @@ For k = 2, 3, 4, each notion of privacy and each law: n records as ``theory.mean
 for them, and in how many of the runs the error of ``mean_1d`` exceeded alpha. At most a share beta
 may. With the paper's constants n would be millions, so its blocks are run at full size (their
 number of records and their radius are the paper's), but only as many as the tight constants have;
-``--paper`` runs the algorithm at the paper's full n instead, which takes long.
+``--paper`` runs the algorithm at the paper's full n instead, which takes long. One block is run in
+three more settings, far from these.
 
 Then the ball in d = 2, 5, 20, 21 and 50 columns, at the n of ``theory.ball_sample_size``, under
 zCDP, (epsilon, delta) and epsilon: at most three in ten errors may exceed alpha. The runs of a cell
 go round over k = 2, 3, 4 and two laws: its coarse step asks d columns in some 20 blocks each, a
 millisecond a block, which is where the time goes. The tournament follows in d = 1, 2 and, with a
-tenth of the runs (it plays 43 million matches), 3. And what is needed beside what is proved: n is
-halved as long as at most a share beta of the errors of ``mean_1d`` exceeds alpha. Rows are printed
-as they are found, and ``--parts`` and ``--dimensions`` run some.
+tenth of the runs (it plays 43 million matches), 3. And what is needed beside what is proved: by
+bisection, up to a factor of 1.1, the least n at which at most a share beta of the errors of
+``mean_1d`` exceeds alpha. Rows are printed as they are found, and ``--parts`` and ``--dimensions``
+run some.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -56,7 +59,11 @@ FAR_ALPHA = 4.0
 BALL_BUDGETS = (zcdp(0.5), approx(4.0, 1e-6), pure(4.0))
 #: All lines that were printed.
 SAID: list[str] = []
-PARTS = ("mean", "ball", "tournament", "needed", "times")
+PARTS = ("mean", "one-block", "ball", "tournament", "needed", "times")
+#: alpha, beta, k and R of one block, at epsilon = 1.
+SETTINGS = ((0.1, 0.05, 2, 1e3), (0.1, 0.1, 4, 1e4), (0.02, 0.01, 3, 1e3))
+#: The least n that is looked for is between the proved one and this part of it.
+PART, CLOSE = 256, 1.1
 
 
 def main() -> int:
@@ -81,6 +88,8 @@ def main() -> int:
     too_many = 0
     if "mean" in arguments.parts:
         too_many += print_means(arguments.runs, full=arguments.paper)
+    if "one-block" in arguments.parts:
+        too_many += print_one_block(arguments.runs)
     if "ball" in arguments.parts:
         too_many += print_ball(arguments.runs, arguments.dimensions)
     if "tournament" in arguments.parts:
@@ -117,7 +126,7 @@ def print_means(runs: int, *, full: bool) -> int:
     title = f"mean_1d: alpha = {ALPHA}, beta = {BETA}, epsilon = {EPSILON}, R = {R:g}"
     print_head(title, "constants", "k", "budget", "law", "n", "error > alpha", "95% of errors")
     too_many = 0
-    for constants, k, budget in product(("tight", "paper"), MOMENTS, budgets(EPSILON)):
+    for constants, k, budget in product(("one-block", "tight", "paper"), MOMENTS, budgets(EPSILON)):
         n = mean_sample_size(ALPHA, BETA, k, R, **numbers(budget), constants=constants)
         blocks = None
         if constants == "paper" and not full:
@@ -129,6 +138,28 @@ def print_means(runs: int, *, full: bool) -> int:
             errors = mean_errors(source, budget, n, np.random.default_rng(), **settings)
             found = list(islice(errors, runs))
             too_many += _print_cell((label, k, budget, name, f"{n:,}"), found, ALPHA, BETA)
+    return too_many
+
+
+def print_one_block(runs: int) -> int:
+    """Print how often one block misses alpha at its n; return the cells that miss too often."""
+    print_head(
+        "mean_1d in one block, epsilon = 1",
+        *("alpha", "beta", "k", "R", "law", "n", "tight", "error > alpha", "95% of errors"),
+    )
+    too_many, budget = 0, pure(1.0)
+    for alpha, beta, k, bound in SETTINGS:
+        n, tight = (
+            mean_sample_size(alpha, beta, k, bound, epsilon=1.0, constants=constants)
+            for constants in ("one-block", "tight")
+        )
+        settings = {"alpha": alpha, "beta": beta, "k": k, "bound": bound}
+        for name, source in laws(1.05 * alpha, k).items():
+            errors = mean_errors(
+                source, budget, n, np.random.default_rng(), constants="one-block", **settings
+            )
+            cell = (alpha, beta, k, f"{bound:g}", name, f"{n:,}", f"{tight:,}")
+            too_many += _print_cell(cell, list(islice(errors, runs)), alpha, beta)
     return too_many
 
 
@@ -180,22 +211,35 @@ def print_tournament(runs: int, dimensions: Sequence[int] = (1, 2, 3)) -> int:
 
 
 def print_needed(runs: int) -> None:
-    """Print the n that is needed on the worst of the laws, beside tight and paper."""
-    title = f"Needed, tight and paper: alpha = {ALPHA}, beta = {BETA}, the worst of four laws"
-    print_head(title, "k", "budget", "needed", "tight", "paper")
+    """Print the n that is needed on the worst of the laws, beside what is proved."""
+    title = (
+        f"Needed and proved: alpha = {ALPHA}, beta = {BETA}, the worst of four laws, "
+        f"up to a factor of {CLOSE}"
+    )
+    head = ("one block: needed", "proved", "tight: needed", "proved", "paper: proved")
+    print_head(title, "k", "budget", *head)
     for k, budget in product(MOMENTS, budgets(EPSILON)):
-        tight, paper = (
-            mean_sample_size(ALPHA, BETA, k, R, **numbers(budget), constants=constants)
-            for constants in ("tight", "paper")
-        )
-        needed = tight
-        while needed > 64 and _enough(needed // 2, k, budget, runs):
-            needed //= 2
-        print_row(k, budget, f"{needed:,}", f"{tight:,}", f"{paper:,}")
+        cells = []
+        for constants in ("one-block", "tight", "paper"):
+            proved = mean_sample_size(ALPHA, BETA, k, R, **numbers(budget), constants=constants)
+            if constants != "paper":
+                needed = _least(proved, k, budget, runs, constants)
+                cells.append(f"{needed:,.0f} ({proved / needed:.1f} times fewer)")
+            cells.append(f"{proved:,}")
+        print_row(k, budget, *cells)
 
 
-def _enough(n: int, k: int, budget: Budget, runs: int) -> bool:
-    settings = {"alpha": ALPHA, "beta": BETA, "k": k, "constants": "tight"}
+def _least(proved: int, k: int, budget: Budget, runs: int, constants: str) -> float:
+    """Bisect, in logarithms, for the n at which a share beta of the errors exceeds alpha."""
+    low, high = proved / PART, float(proved)
+    while high / low > CLOSE:
+        n = round(math.sqrt(low * high))
+        low, high = (low, n) if _enough(n, k, budget, runs, constants) else (n, high)
+    return math.sqrt(low * high)
+
+
+def _enough(n: int, k: int, budget: Budget, runs: int, constants: str) -> bool:
+    settings = {"alpha": ALPHA, "beta": BETA, "k": k, "constants": constants}
     for source in laws(ALPHA, k).values():
         errors = islice(mean_errors(source, budget, n, np.random.default_rng(), **settings), runs)
         if sum(error > ALPHA for error in errors) > BETA * runs:

@@ -17,7 +17,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tametail.ask import Ask, Data
-from tametail.engines.open import open_table
+from tametail.data.open import open_data
 from tametail.paper.tournament import grid_for, play
 from tametail.privacy.budget import Pure
 from tametail.privacy.unit import Unit
@@ -44,7 +44,7 @@ Method = Callable[[np.ndarray, np.ndarray], np.ndarray]
 def tournament(Z: np.ndarray, centre: np.ndarray) -> np.ndarray:
     """The exponential mechanism on exact scores, with xi the generous truncation."""
     grid = grid_for(GAME, dim=2, size=len(Z), scale=SPREAD)
-    ask = Ask(Data(open_table(Z)), Pure(EPSILON), Unit.REPLACE_ONE)
+    ask = Ask(Data(open_data(Z)), Pure(EPSILON), Unit.REPLACE_ONE)
     return np.array(play(ask, Pure(EPSILON), centre.tolist(), grid))
 
 
@@ -53,7 +53,7 @@ def exact_ball(radius: float) -> Method:
 
     def estimate(Z: np.ndarray, centre: np.ndarray) -> np.ndarray:
         query = BallMean.around(centre.tolist(), radius, size=len(Z), strength=EPSILON)
-        ask = Ask(Data(open_table(Z)), Pure(EPSILON), Unit.REPLACE_ONE)
+        ask = Ask(Data(open_data(Z)), Pure(EPSILON), Unit.REPLACE_ONE)
         return np.array(query.value(ask(query, Pure(EPSILON))))
 
     return estimate

@@ -1,6 +1,6 @@
 """A mean of a Spark frame: the rows stay on the cluster, integers come to the driver.
 
-    spark-submit examples/spark_job.py        # or python, with tametail[spark] and Java 17
+    spark-submit examples/spark_job.py        # or python, with the extra `spark` and Java 17
 
 The claims are synthetic. Two jobs read the column, however many rows there are.
 """

@@ -4,8 +4,9 @@ import importlib
 import inspect
 import pkgutil
 
-import tametail.engines
+import tametail.data
 import tametail.queries
+from tametail.data.sql.sessions import Session
 from tametail.queries.query import Query
 
 
@@ -36,25 +37,35 @@ def query_types():
     )
 
 
-def table_types():
-    """Return every kind of table: what yields chunks of rows."""
-    return _engines_with("chunks", "rows", "column")
+def source_types():
+    """Return every kind of source: what yields blocks of rows."""
+    return _classes_with("empty", "array", "size", "durations", "blocks")
 
 
-def local_tables():
-    """Return the tables of memory and files; others stand beside the engine that needs them."""
-    return [kind for kind in table_types() if ".tables." in kind.__module__]
+def file_sources():
+    """Return the sources of memory and files; others are those of databases."""
+    return [kind for kind in source_types() if ".sources." in kind.__module__]
 
 
-def engine_types():
-    """Return every kind of engine: what answers queries."""
-    return _engines_with("answer", "rows", "column")
+def backend_types():
+    """Return every kind of backend: what answers queries."""
+    return _classes_with("on", "answer", "answer_each", "close")
 
 
-def _engines_with(*verbs):
+def session_types():
+    """Return every kind of session: what a database is asked through."""
+    kinds = [kind for kind in classes_in(tametail.data) if issubclass(kind, Session)]
+    return sorted((kind for kind in kinds if hasattr(kind, "dialect")), key=_name)
+
+
+def _classes_with(*verbs):
     kinds = [
         kind
-        for kind in classes_in(tametail.engines)
+        for kind in classes_in(tametail.data)
         if all(hasattr(kind, verb) for verb in verbs) and not getattr(kind, "_is_protocol", False)
     ]
-    return sorted(kinds, key=lambda kind: kind.__qualname__)
+    return sorted(kinds, key=_name)
+
+
+def _name(kind):
+    return kind.__qualname__

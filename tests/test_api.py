@@ -240,7 +240,7 @@ FRAME = pd.DataFrame({"charge": [1.0, 2.0], "name": ["a", "b"]})
 def test_unreadable_data_cost_nothing(data, column, error, message):
     with pytest.raises(error, match=message) as caught:
         tt.mean(data, column, epsilon=1)
-    assert str(caught.value).endswith("Nothing was spent.")
+    assert str(caught.value).endswith("No budget was spent.")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Ask: the account adds up and refuses in time, parts are disjoint, transcripts replay."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tametail.ask import Account, Ask, Data, Replay, _larger
-from tametail.engines.open import open_table
+from tametail.data.relation import Relation, are_disjoint
 from tametail.errors import BudgetError, DataError, InternalError
+from tametail.keys import Key
 from tametail.mechanisms.dispatch import mechanism_for
 from tametail.mechanisms.medians import choose_many_medians
 from tametail.privacy.budget import Approx, Pure, Zcdp, compose, fits
@@ -19,6 +21,8 @@ from tametail.queries.column import Buckets, ClippedSum, Count, Lattice, Median
 from tametail.queries.persons import PersonMean
 from tametail.queries.query import Query
 from tametail.queries.rows import ColumnMedians, Distances
+
+from .opened import open_table
 
 BUCKETS = Buckets(inverse_width=1.0, low=-5, high=5)
 LATTICE = Lattice(exponent=-4, low=-48, centre=0, high=64)
@@ -29,11 +33,14 @@ class Untouchable:
     """Data that must not be read: every answer is an error."""
 
     size = 6
+    relation = Relation(("0",))
 
     def answer(self, query):
         raise AssertionError("a record was read")
 
-    def rows(self, start, stop):
+    is_remote = False
+
+    def on(self, relation):
         return self
 
 
@@ -43,7 +50,11 @@ class Unreadable(Untouchable):
 
 
 def ask_about(records, budget, unit=Unit.REPLACE_ONE):
-    return Ask(Data(open_table(records)), budget, unit)
+    return Ask(Data(open_table(records).backend), budget, unit)
+
+
+def parts_of(ask, spans):
+    return ask.disjoint([ask.relation.between(*span) for span in spans])
 
 
 # --- composition in sequence and in parallel
@@ -72,14 +83,14 @@ def test_costs_in_sequence_add_up(budget, costs, spent):
 @pytest.mark.parametrize("budget", [Pure(1.0), Zcdp(0.5), Approx(1.0, 1e-6)])
 def test_disjoint_parts_cost_one(budget):
     ask = ask_about(RECORDS, budget)
-    for part in ask.parts([(0, 2), (2, 4), (4, 6)]):
+    for part in parts_of(ask, [(0, 2), (2, 4), (4, 6)]):
         part(BUCKETS, budget)
     assert ask.spent == budget
 
 
 def test_the_dearest_part_counts():
     ask = ask_about(RECORDS, Pure(1.0))
-    first, second = ask.parts([(0, 3), (3, 6)])
+    first, second = parts_of(ask, [(0, 3), (3, 6)])
     first(Count(), Pure(0.25))
     second(Count(), Pure(0.125))
     second(Count(), Pure(0.5))
@@ -89,7 +100,7 @@ def test_the_dearest_part_counts():
 def test_a_part_without_delta_beside_one_with_delta():
     budget = Approx(1.0, 1e-6)
     ask = ask_about(RECORDS, budget)
-    first, second = ask.parts([(0, 3), (3, 6)])
+    first, second = parts_of(ask, [(0, 3), (3, 6)])
     first(BUCKETS, budget)
     second(Count(), Pure(1.0))
     assert ask.spent == budget
@@ -98,7 +109,7 @@ def test_a_part_without_delta_beside_one_with_delta():
 def test_two_groups_of_parts_read_the_same_records_and_add_up():
     ask = ask_about(RECORDS, Pure(1.0))
     for spans in ([(0, 3), (3, 6)], [(0, 1), (1, 6)]):
-        for part in ask.parts(spans):
+        for part in parts_of(ask, spans):
             part(Count(), Pure(0.5))
     assert ask.spent == Pure(1.0)
     with pytest.raises(InternalError, match="beyond the budget"):
@@ -107,9 +118,9 @@ def test_two_groups_of_parts_read_the_same_records_and_add_up():
 
 def test_a_part_of_a_part_counts_at_the_top():
     ask = ask_about(RECORDS, Pure(1.0))
-    (half,) = ask.parts([(0, 3)])
+    (half,) = parts_of(ask, [(0, 3)])
     half(Count(), Pure(0.25))
-    for part in half.parts([(0, 1), (1, 2)]):
+    for part in parts_of(half, [(0, 1), (1, 2)]):
         part(Count(), Pure(0.5))
     assert ask.spent == Pure(0.75)
 
@@ -159,7 +170,7 @@ def test_overspending_is_refused_before_a_record_is_read(budget):
     ask = Ask(Data(Untouchable()), budget, Unit.REPLACE_ONE)
     with pytest.raises((InternalError, BudgetError)):
         ask(Count(), dear)
-    part, _ = ask.parts([(0, 3), (3, 6)])
+    part, _ = parts_of(ask, [(0, 3), (3, 6)])
     with pytest.raises((InternalError, BudgetError)):
         part(Median(0, -1.0, 1.0), dear)
 
@@ -171,7 +182,7 @@ def test_a_cost_that_cannot_make_the_guarantee_is_refused():
 
 def test_a_read_that_fails_has_spent_the_budget():
     ask = Ask(Data(Unreadable()), Pure(1.0), Unit.REPLACE_ONE)
-    with pytest.raises(DataError, match=r"gone\. The budget of this release counts as spent\."):
+    with pytest.raises(DataError, match=r"gone\. The budget of this release is spent\."):
         ask(Count(), Pure(1.0))
     assert ask.spent == Pure(1.0)
 
@@ -182,19 +193,19 @@ def test_a_read_that_fails_has_spent_the_budget():
 @pytest.mark.parametrize("spans", [[(0, 3), (2, 6)], [(0, 6), (1, 2)], [(3, 6), (0, 4)]])
 def test_parts_that_overlap_are_refused(spans):
     ask = Ask(Data(Untouchable()), Pure(1.0), Unit.REPLACE_ONE)
-    with pytest.raises(InternalError, match="parts overlap"):
-        ask.parts(spans)
+    with pytest.raises(InternalError, match="parts that may overlap"):
+        parts_of(ask, spans)
 
 
 def test_empty_parts_overlap_with_nothing():
     ask = ask_about(RECORDS, Pure(1000.0))
-    counts = [part(Count(), Pure(1000.0)) for part in ask.parts([(0, 6), (3, 3), (2, 2)])]
+    counts = [part(Count(), Pure(1000.0)) for part in parts_of(ask, [(0, 6), (3, 3), (2, 2)])]
     assert counts == [(5, 1, 0), (0, 0, 0), (0, 0, 0)]
 
 
 def test_rows_by_position_need_replace_one():
-    with pytest.raises(InternalError, match="replace-one only"):
-        ask_about(RECORDS, Pure(1.0), Unit.ADD_REMOVE).parts([(0, 3)])
+    with pytest.raises(InternalError, match="parts that may overlap"):
+        parts_of(ask_about(RECORDS, Pure(1.0), Unit.ADD_REMOVE), [(0, 3)])
 
 
 # --- answers and transcripts
@@ -212,7 +223,7 @@ def test_with_a_huge_budget_the_answers_are_exact(cost):
 
 def estimator(ask):
     """Ask everything once, and let later questions depend on earlier answers."""
-    first, second = ask.parts([(0, 3), (3, 6)])
+    first, second = parts_of(ask, [(0, 3), (3, 6)])
     key = first(BUCKETS, Pure(0.5)) or 0
     lattice = Lattice(exponent=-4, low=16 * key - 48, centre=16 * key, high=16 * key + 64)
     (total,) = second(ClippedSum(lattice), Pure(0.5))
@@ -251,15 +262,17 @@ def test_what_is_spent_is_never_less_than_the_exact_sum(epsilons):
 
 
 def test_columns_of_a_matrix_add_up_and_replay():
-    ask = Ask(Data(open_table(np.array([[1.0, 2.0], [3.0, None]]))), Pure(1e4), Unit.REPLACE_ONE)
-    counts = [ask.column(index, Pure(4e3))(Count(), Pure(4e3)) for index in (0, 1)]
+    ask = Ask(
+        Data(open_table(np.array([[1.0, 2.0], [3.0, None]])).backend), Pure(1e4), Unit.REPLACE_ONE
+    )
+    counts = [ask.on(ask.relation.column(index), Pure(4e3))(Count(), Pure(4e3)) for index in (0, 1)]
     assert (counts, ask.spent) == ([(2, 0, 0), (1, 1, 0)], Pure(8e3))
     again = Ask(Replay(ask.answers), Pure(1e4), Unit.REPLACE_ONE)
-    assert again.column(1, Pure(4e3))(Count(), Pure(4e3)) == (2, 0, 0)
+    assert again.on(ask.relation.column(1), Pure(4e3))(Count(), Pure(4e3)) == (2, 0, 0)
 
 
 def test_choices_in_every_column_with_a_huge_budget_are_exact():
-    ask = Ask(Data(open_table(np.array([[1.0, 7.0]] * 9))), Pure(1e6), Unit.ADD_REMOVE)
+    ask = Ask(Data(open_table(np.array([[1.0, 7.0]] * 9)).backend), Pure(1e6), Unit.ADD_REMOVE)
     assert ask(ColumnMedians(0, ((0, 9),) * 2), Pure(1e5)) == (1.0, 7.0)
     ranks = Distances((0.0, 0.0), ((0.5, 4.0, 8.0),) * 2, target=5, weights=(1,) * 4)
     assert ask(ranks, Pure(1e5)) == (1, 2)
@@ -291,15 +304,93 @@ def test_an_answer_does_not_hear_what_numpy_was_told():
 # --- what not every engine can do
 
 
-def test_keys_and_persons_are_asked_of_engines_that_know_them():
-    data = Data(open_table([1.0, 2.0]))
-    for ask in (
-        lambda: data.grouped([], other=False),
-        lambda: data.keys([0]),
-        lambda: data.view(PersonMean()),
-    ):
-        with pytest.raises(InternalError, match="the records"):
-            ask()
+GROUPED = Relation(("x",), by=("g",)).coded([Key((n,)) for n in "abc"], other=True)
+
+
+@pytest.mark.parametrize(
+    ("relations", "unit", "disjoint"),
+    [
+        ([GROUPED.of([0]), GROUPED.of([1, 3])], Unit.ADD_REMOVE, True),
+        ([GROUPED.of([0]), GROUPED.of([1, 0])], Unit.ADD_REMOVE, False),
+        ([GROUPED.of([0]), GROUPED.of([1])], Unit.REPLACE_ONE, False),
+        ([GROUPED.of([0]), GROUPED.of([1])], Unit.parse("add-remove", "p"), False),
+        ([GROUPED.of([0]), replace(GROUPED, view=PersonMean()).of([1])], Unit.ADD_REMOVE, False),
+        ([GROUPED.of([0]), replace(GROUPED, where="x > 1").of([1])], Unit.ADD_REMOVE, False),
+        ([Relation(("x",)), Relation(("y",))], Unit.ADD_REMOVE, False),
+        ([Relation(("x",)).between(0, 2), Relation(("x",))], Unit.REPLACE_ONE, False),
+        ([Relation(("x",)).between(0, 2)], Unit.ADD_REMOVE, False),
+        ([GROUPED.between(0, 2), GROUPED.between(2, 4)], Unit.REPLACE_ONE, False),
+        # One record more shifts which records the positions are about.
+        ([GROUPED.between(0, 4).of([0]), GROUPED.between(0, 4).of([1])], Unit.ADD_REMOVE, False),
+    ],
+)
+def test_only_what_nobody_can_be_in_twice_is_disjoint(relations, unit, disjoint):
+    assert are_disjoint(relations, unit) == disjoint
+
+
+def test_persons_are_disjoint_if_the_relation_keeps_each_to_one_group():
+    kept = replace(GROUPED, person=("p",), groups_per_person=1)
+    unit = Unit.parse("add-remove", "p")
+    assert are_disjoint([kept.of([0]), kept.of([2])], unit)
+    assert not are_disjoint([kept.of([0]), kept.of([0])], unit)
+    assert not are_disjoint([kept.of([0]), kept.of([2])], Unit.parse("replace-one", "p"))
+
+
+def test_groups_are_for_add_remove():
+    ask = ask_about(RECORDS, Pure(1.0))
+    with pytest.raises(InternalError, match="groups are for add-remove"):
+        ask.on(GROUPED)
+
+
+@pytest.mark.parametrize("unit", [Unit.ADD_REMOVE, Unit.parse("replace-one", "p")], ids=str)
+def test_rows_by_position_are_for_records_that_stay_where_they_are(unit):
+    ask = ask_about(RECORDS, Pure(1.0), unit)
+    with pytest.raises(InternalError, match="stay where they are"):
+        ask.on(ask.relation.between(0, 2))
+    ask_about(RECORDS, Pure(1.0)).on(ask.relation.between(0, 2))
+
+
+def test_estimators_in_step_ask_as_if_alone():
+    """Where data are far away the questions of a round are read at once, in groups' own order."""
+    rounds = []
+
+    class Remote(Untouchable):
+        is_remote = True
+        relation = GROUPED
+
+        def on(self, relation):
+            other = Remote()
+            other.relation = relation
+            return other
+
+        def answer_each(self, queries):
+            rounds.append((self.relation.codes, len(queries)))
+            return [(100 * code, 0, 0) for code in self.relation.codes]
+
+    def estimate(place, about):
+        times = [3, 1, 0, 2][place]
+        return [about(Count(), Pure(100.0))[0] for _ in range(times)]
+
+    ask = Ask(Data(Remote()), Pure(1000.0), Unit.ADD_REMOVE)
+    asks = ask.disjoint([ask.relation.of([code]) for code in range(4)])
+    assert ask.for_each(asks, estimate) == [[0, 0, 0], [100], [], [300, 300]]
+    assert rounds == [((0, 1, 3), 3), ((0, 3), 2), ((0,), 1)]
+    assert [answer[0] for answer in ask.answers] == [0, 0, 0, 100, 300, 300]
+    assert ask.spent == Pure(300.0)
+
+
+def test_an_error_in_step_reaches_the_caller():
+    class Failing(Untouchable):
+        is_remote = True
+        relation = GROUPED
+
+        def answer_each(self, queries):
+            raise DataError("the server is gone.")
+
+    ask = Ask(Data(Failing()), Pure(10.0), Unit.ADD_REMOVE)
+    asks = ask.disjoint([ask.relation.of([code]) for code in range(3)])
+    with pytest.raises(DataError, match=r"gone\. The budget of this release is spent"):
+        ask.for_each(asks, lambda _place, about: about(Count(), Pure(1.0)))
 
 
 def test_a_query_without_a_mechanism_is_refused():
@@ -317,10 +408,10 @@ def test_many_medians_need_a_rate():
 
 
 def test_data_that_cannot_be_grouped_count_as_spent():
-    class Broken:
-        def grouped(self, keys, *, other):
+    class Broken(Untouchable):
+        def on(self, relation):
             raise DataError("the file is gone.")
 
     ask = Ask(Data(Broken()), Pure(1.0), Unit.ADD_REMOVE)
-    with pytest.raises(DataError, match="The budget of this release counts as spent"):
-        ask.grouped([], other=False)
+    with pytest.raises(DataError, match="The budget of this release is spent"):
+        ask.on(GROUPED)

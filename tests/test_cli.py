@@ -19,6 +19,8 @@ from tametail.cli import mean
 from tametail.cli.shell import COMMANDS
 from tametail.planning import Plan
 
+from .seeded import seeded_program
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
 KEYS = {
     "value", "low", "high", "interval_for", "confidence", "epsilon", "delta", "rho", "unit",
@@ -180,7 +182,7 @@ def test_failures_inside_say_nothing_of_the_data(run, claims, monkeypatch):
     monkeypatch.setattr(mean, "carry_out", fail)
     code, out, err = run("mean", claims, "--column", "amount", "--epsilon", 1)
     assert (code, out) == (1, "")
-    assert "counts as spent" in err
+    assert "is spent" in err
     assert "4321" not in err
 
 
@@ -191,7 +193,7 @@ def test_interrupted(run, claims, monkeypatch):
     monkeypatch.setattr(mean, "carry_out", interrupt)
     code, out, err = run("mean", claims, "--column", "amount", "--epsilon", 1)
     assert (code, out) == (130, "")
-    assert "if the data had been opened, the budget of this release counts as spent" in err
+    assert "if the data had been opened, the budget of this release is spent" in err
 
 
 def test_terminated(run, claims, monkeypatch):
@@ -203,7 +205,7 @@ def test_terminated(run, claims, monkeypatch):
     before = signal.getsignal(signal.SIGTERM)
     code, _, err = run("mean", claims, "--column", "amount", "--epsilon", 1)
     assert (code, err.count("\n")) == (143, 1)
-    assert "counts as spent" in err
+    assert "is spent" in err
     assert signal.getsignal(signal.SIGTERM) is before
 
 
@@ -284,21 +286,17 @@ def test_on_a_terminal_progress_shows_percent_only(claims):
 
 
 def test_demo(tmp_path):
-    done = subprocess.run(
-        [sys.executable, EXAMPLES / "demo.py"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    program = seeded_program("the demo", EXAMPLES / "demo.py")
+    done = subprocess.run(**program, cwd=tmp_path, capture_output=True, check=True)
     assert done.stderr == ""
     lines = done.stdout.splitlines()
-    assert len(lines) <= 33
+    assert len(lines) <= 40
     assert max(map(len, lines)) <= 92
     assert "bound 100,000,000" in done.stdout
     assert "The mean of amount is 1," in done.stdout
     assert "●" in done.stdout
     assert "synthetic" in done.stdout
+    assert "replay" in (tmp_path / "reports" / "claims.html").read_text("utf-8")
     assert "{" not in done.stdout
 
 

@@ -17,8 +17,8 @@ import pytest
 
 import tametail as tt
 from tametail.cli import main
-from tametail.engines.cells import array_to_floats, arrow_to_floats, duration_to_float
-from tametail.engines.tables.memory import are_durations, from_durations
+from tametail.data.cells import array_to_floats, arrow_to_floats, duration_to_float
+from tametail.data.sources.arrays import are_durations, seconds_of
 from tametail.errors import ColumnError
 from tametail.pictures.intervals import interval_picture
 from tametail.report.words import sentence
@@ -118,9 +118,8 @@ def test_sentence_report_and_groups_show_the_unit(tmp_path):
 
 def test_the_first_item_of_a_list_says_whether_it_holds_durations():
     second = dt.timedelta(seconds=1)
-    found = from_durations([second, 5, None, np.timedelta64(3, "m"), np.timedelta64(3, "Y"),
-                            np.timedelta64("NaT"), pd.NaT, "1s"])  # fmt: skip
-    numbers = next(found.chunks(100, 0, None, lambda _: None))[:, 0]
+    numbers = seconds_of([second, 5, None, np.timedelta64(3, "m"), np.timedelta64(3, "Y"),
+                          np.timedelta64("NaT", "s"), pd.NaT, "1s"])  # fmt: skip
     assert numbers[[0, 3]].tolist() == [1.0, 180.0]
     assert np.isnan(numbers[[1, 2, 4, 5, 6, 7]]).all()
     assert [are_durations(one) for one in ([second], [5, second], [], second)] == [

@@ -1,21 +1,22 @@
-"""Methods, tables, engines and commands, found by the program, are described and tested."""
+"""Methods, sources, backends and commands, found by the program, are described and tested."""
 
+import json
 import re
 from pathlib import Path
 
 import numpy as np
-import polars
 import pyarrow as pa
 import pytest
-from pyarrow import csv, parquet
+from pyarrow import csv, dataset, feather, parquet
 
 import tametail as tt
 from tametail.cli.shell import COMMANDS
-from tametail.engines.open import open_table
 from tametail.methods import REGISTRY
 from tametail.queries.column import ClippedSum, Count, Lattice, TailNodes
 
-from .registry import engine_types, local_tables, table_types
+from .backends.test_conformance import PLACES
+from .opened import open_table
+from .registry import backend_types, file_sources, session_types
 
 ROOT = Path(__file__).parents[1]
 
@@ -78,9 +79,8 @@ def test_every_method_is_chosen_and_replays(method):
     assert all(str(step.name) in method.purposes for step in release.plan.steps)
 
 
-# --- tables and engines
+# --- sources and backends
 
-#: By its name, a table or an engine of these columns.
 COLUMNS = {"a": [1.0, None, 2.5, -7.0, 1e300, 0.1] * 50, "b": [3.0, 4.0, None, 0.5, -1.0, 2.0] * 50}
 
 
@@ -88,73 +88,57 @@ def matrix():
     return np.array([COLUMNS["a"], COLUMNS["b"]], dtype=float).T
 
 
-def whole_table(folder):
-    table = pa.table(COLUMNS)
-    parquet.write_table(table, folder / "t.parquet")
-    csv.write_csv(table, folder / "t.csv")
-    return table
+def written(folder, name):
+    """Write the columns to a file, and return its path."""
+    path, table = folder / name, pa.table(COLUMNS)
+    if name.endswith(".csv"):
+        csv.write_csv(table, path)
+    elif name.endswith(".parquet"):
+        parquet.write_table(table, path)
+    elif name.endswith(".feather"):
+        feather.write_feather(table, path)
+    else:
+        path.write_text("\n".join(map(json.dumps, table.to_pylist())) + "\n")
+    return path
 
 
-TABLES = {
-    "MatrixTable": lambda folder: matrix(),
-    "ColumnsTable": whole_table,
-    "LaterTable": lambda folder: polars.LazyFrame(COLUMNS),
-    "ParquetTable": lambda folder: (whole_table(folder), folder / "t.parquet")[1],
-    "CsvTable": lambda folder: (whole_table(folder), folder / "t.csv")[1],
-    "ComputedTable": whole_table,
+#: By the name of a source, data that it reads; those of an iterator are one column.
+DATA = {
+    "ArraySource": lambda folder: matrix(),
+    "ArrowSource": lambda folder: written(folder, "t.feather"),
+    "CsvSource": lambda folder: written(folder, "t.csv"),
+    "DatasetSource": lambda folder: dataset.dataset(written(folder, "t.parquet")),
+    "FrameSource": lambda folder: pa.table(COLUMNS),
+    "JsonSource": lambda folder: written(folder, "t.jsonl"),
+    "LaterSource": lambda folder: iter(COLUMNS["a"]),
+    "ParquetSource": lambda folder: written(folder, "t.parquet"),
+    "StreamSource": lambda folder: written(folder, "t.csv").open("rb"),
 }
+NAMELESS = ("ArraySource", "LaterSource")
 
 ASKED = [Count(), ClippedSum(Lattice(0, -100, 0, 100)), TailNodes(0.0, -3, 5)]
 
 
-@pytest.mark.parametrize("kind", local_tables(), ids=lambda kind: kind.__name__)
-def test_every_kind_of_table_gives_the_same_integers(kind, tmp_path):
-    data = TABLES[kind.__name__](tmp_path)
-    names = None if kind.__name__ == "MatrixTable" else ["a", "b"]
-    where = "b > -9 or b is missing" if kind.__name__ == "ComputedTable" else None
-    engine = open_table(data, names, where=where)
-    assert type(engine._table) is kind
+@pytest.mark.parametrize("kind", file_sources(), ids=lambda kind: kind.__name__)
+def test_every_kind_of_source_gives_the_same_integers(kind, tmp_path):
+    parse = tt.Parse(format="csv") if kind.__name__ == "StreamSource" else None
+    data = DATA[kind.__name__](tmp_path)
+    opened = open_table(data, None if kind.__name__ in NAMELESS else ["a", "b"], parse=parse)
+    assert type(opened.backend._shared.reader.source) is kind
     expected = open_table(matrix())
-    for index in range(2):
+    for index in range(len(opened.columns)):
         for query in ASKED:
-            assert engine.column(index).answer(query) == expected.column(index).answer(query)
+            assert opened.column(index).answer(query) == expected.column(index).answer(query)
+    getattr(data, "close", lambda: None)()
 
 
-#: The suite that compares an engine, integer by integer, and how it makes one.
-SUITES = {
-    "LocalEngine": ("net/adapters.py", "open_table"),
-    "ClippedTable": ("test_one_sided.py", "lines=[(0.0, math.inf)]"),
-    "GroupedTable": ("engines/test_keyed.py", "open_groups"),
-    "KeyedEngine": ("engines/test_keyed.py", ".grouped("),
-    "PersonsEngine": ("persons/test_aggregation.py", "PersonsEngine("),
-    "SparkEngine": ("engines/test_spark.py", "SparkEngine("),
-    "SparkTableEngine": ("engines/test_spark_table.py", "open_table(frame"),
-    "SparkPersons": ("engines/test_spark_persons.py", "open_table(frame"),
-    "SparkGroups": ("engines/test_spark_persons.py", "open_groups(frame"),
-    "SparkKeyed": ("engines/test_spark_persons.py", ".grouped("),
-    "SparkPersonGroups": ("engines/test_spark_persons.py", 'person="who"'),
-    "ViewsTable": ("persons/test_aggregation.py", ".numbers(PersonMean())"),
-    "PersonGroups": ("persons/test_groups.py", "PersonGroups("),
-    "SqlColumn": ("sql/test_column.py", "SqlColumn"),
-    "SqlTable": ("sql/test_rows.py", 'open_table(columns=["x", "y"], **'),
-    "StreamedPersons": ("sql/test_rows.py", 'open_table(columns="x", person='),
-    "StreamedGroups": ("sql/test_rows.py", 'open_groups(columns="x", by='),
-    "SqlPersons": ("sql/test_rows.py", 'open_table(columns="x", person='),
-    "SqlGroups": ("sql/test_rows.py", 'open_groups(columns="x", by='),
-    "SqlKeyed": ("sql/test_rows.py", ".grouped(keys, other=other)"),
-    "NumbersTable": ("sql/test_column.py", 'open_table(columns="x", **'),
-    "StreamTable": ("sql/test_column.py", "open_table(columns=column, where="),
-}
-
-
-@pytest.mark.parametrize(
-    "kind",
-    [*engine_types(), *(kind for kind in table_types() if kind not in local_tables())],
-    ids=lambda kind: kind.__name__,
-)
-def test_every_kind_of_engine_has_a_suite_of_its_own(kind):
-    suite, made = SUITES[kind.__name__]
-    assert made in (ROOT / "tests" / suite).read_text(encoding="utf-8")
+def test_every_backend_and_every_database_is_asked_the_table_of_questions():
+    """Places are named after the dialects; a session of another one has no place yet."""
+    assert [kind.__name__ for kind in backend_types()] == ["Local", "SparkSql", "Sql"]
+    dialects = {kind.dialect.name for kind in session_types()}
+    assert dialects == {"DuckDB", "PostgreSQL", "SQLite", "Spark"}
+    assert all(any(place.startswith(name) for place in PLACES) for name in dialects)
+    assert {"pandas", "Polars, lazy", "Parquet", "CSV"} <= set(PLACES)
 
 
 # --- commands

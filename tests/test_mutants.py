@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import shutil
 
 import pytest
@@ -43,7 +44,7 @@ def test_mutants_have_names_reasons_and_tests():
 
 @pytest.mark.parametrize("test", sorted({test for mutant in MUTANTS for test in mutant.tests}))
 def test_the_named_tests_exist(test):
-    path, *names = test.split("::")
+    path, *names = test.partition("[")[0].split("::")
     module = ast.parse((ROOT / path).read_text(encoding="utf-8"))
     defined = {node.name for node in ast.walk(module) if isinstance(node, DEFINITIONS)}
     assert set(names) <= defined
@@ -74,3 +75,12 @@ def test_the_runner_tells_survivors_from_mutants_that_were_not_run(tmp_path):
     assert verdict("skips") == "not run: its tests were skipped"
     assert verdict("passes", "fails") == "tests/test_fails.py::test_it"
     assert verdict("absent").startswith("pytest ended with 4")
+
+
+def test_the_page_of_bug_classes_names_mutants_that_exist():
+    page = (ROOT / "docs" / "bug-classes.md").read_text(encoding="utf-8")
+    classes = [line.split("|") for line in page.splitlines() if line.startswith("| ")][1:]
+    named = {name for *_, mutants, _ in classes for name in re.findall(r"`([a-z0-9-]+)`", mutants)}
+    assert len(classes) >= 15
+    assert all("`" in mutants for *_, mutants, _ in classes)
+    assert named <= {mutant.name for mutant in MUTANTS}

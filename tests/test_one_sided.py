@@ -16,15 +16,16 @@ import pytest
 import tametail as tt
 from tametail import notes
 from tametail.cli import main
-from tametail.engines.cells import LEFT_OUT, are_left_out
-from tametail.engines.half_lines import clipped
-from tametail.engines.open import open_table
+from tametail.data.cells import LEFT_OUT, are_left_out
+from tametail.data.reader import clipped
 from tametail.errors import ParameterError
 from tametail.page.forms import Form, tail_of
 from tametail.page.takeaway import _option, _python
 from tametail.queries.column import TailNodes
 from tametail.queries.persons import PersonMean, PersonResidual
 from tametail.report.words import assumptions
+
+from .opened import open_table
 
 NOT_NEGATIVE = tt.Bounded(0, None)
 AMOUNTS = np.random.default_rng(3).lognormal(6, 1.5, 8_000)
@@ -61,9 +62,17 @@ def test_where_nothing_is_seen_the_interval_begins_at_the_bound():
     assert not release.reliable
 
 
-def test_records_beyond_are_clipped_and_raise_doubt_by_the_private_count():
+@pytest.mark.parametrize("budget", [{"epsilon": 1}, {"rho": 1}, {"epsilon": 1, "delta": 1e-6}])
+@pytest.mark.parametrize("form", ["array", "frame", "filtered"])
+def test_records_beyond_are_clipped_and_raise_doubt_by_the_private_count(budget, form):
+    """Clipped before the first question, one column by itself could not tell."""
     records = np.append(AMOUNTS, np.full(4_000, -1e5))
-    release = tt.mean(records, epsilon=1, tail=NOT_NEGATIVE)
+    data, said = pa.table({"v": records}), {"column": "v"}
+    if form == "array":
+        data, said = records, {}
+    elif form == "filtered":
+        said["where"] = "v < 1e9"
+    release = tt.mean(data, tail=NOT_NEGATIVE, **said, **budget)
     clipped = np.maximum(records, 0).mean()
     assert abs(release.value - clipped) < 0.25 * clipped  # neither dropped (1.5 times) nor -3e4
     assert release.assumption_doubtful
@@ -249,9 +258,12 @@ EVERYTHING = TailNodes(0.0, -1022, 1023, counted=True)
 
 
 def test_a_record_is_clipped_whatever_the_others_are():
-    found = clipped(CELLS, LINES)
+    found = np.column_stack([clipped(*one) for one in zip(CELLS.T, LINES, strict=True)])
     assert are_left_out(found[:, 0]).tolist() == [False, False, True, False, False]
-    alone = np.concatenate([clipped(row[np.newaxis], LINES) for row in CELLS])
+    alone = [
+        [clipped(np.array([cell]), line)[0] for cell, line in zip(row, LINES, strict=True)]
+        for row in CELLS
+    ]
     expected = np.array([[0.0, 4.0], [np.nan, -np.inf], [np.nan, 2.0], [np.inf, -0.5], [1.0, 4.0]])
     np.testing.assert_array_equal(found, expected)
     np.testing.assert_array_equal(alone, expected)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tametail.engines.kernels.passes import Passes
+from tametail.data.kernels.passes import Passes
 from tametail.privacy.unit import RECORD_UNITS, Unit
 from tametail.queries.column import (
     SOFT_ONE,
@@ -118,6 +118,8 @@ def test_no_neighbour_moves_a_query_further(query, data):
 
 @settings(max_examples=100, deadline=None)
 @given(query=SUM_QUERIES)
+@example(query=TailNodes(0.0, -3, 3, counted=True))
+@example(query=ClippedSum(Lattice(0, -5, 0, 7), count_weight=3))
 @pytest.mark.parametrize("unit", RECORD_UNITS)
 def test_the_sensitivity_is_attained(query, unit):
     borders = _borders(query)

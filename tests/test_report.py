@@ -84,6 +84,20 @@ def test_a_report_holds_its_release_which_replays(name):
     assert tt.replay(again.plan, again.answers) == release
 
 
+def test_nothing_in_the_embedded_release_begins_a_tag_or_a_comment():
+    """After "<!--<script" a browser does not end the element at the first "</script>"."""
+    where = "state != '<!--<script>' and state != '</script><b>'"
+    release = tt.mean(FRAME, "paid", epsilon=1, where=where)
+    page = report_text(release)
+    _, _, data = page.partition('<script type="application/json" id="release">')
+    assert data.count("<") == 3  # the ends of script, body and html
+    assert "\\u003c!--\\u003cscript>" in data
+    assert read_report(page).count("\\u003c") >= 3
+    again = tt.Release.from_json(read_report(page))
+    assert again == release
+    assert again.plan.request.where == where
+
+
 def test_every_note_is_in_plain_sight():
     release = RELEASES["nothing seen"]()
     assert not release.reliable
@@ -256,7 +270,7 @@ def test_a_release_of_another_version_says_which_one_to_install(paid, capsys):
     record["issued"]["version"] = "0.0.7"
     (paid / "old.json").write_text(json.dumps(record))
     assert main(["replay", "old.json"]) == 2
-    assert "tametail==0.0.7" in capsys.readouterr().err
+    assert "Install version 0.0.7" in capsys.readouterr().err
 
 
 def test_nothing_is_spent_if_the_report_has_nowhere_to_go(paid, capsys, monkeypatch):

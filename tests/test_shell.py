@@ -22,8 +22,13 @@ import pytest
 import tametail as tt
 from tametail import cli, notes
 from tametail.cli.words import in_options
-from tametail.engines.open import open_source
+from tametail.data.open import open_source
+from tametail.data.sources import streams
 from tametail.errors import ColumnError, DataError, ParameterError
+from tametail.queries.column import Count
+
+from .opened import open_table
+from .seeded import seeded_program
 
 AMOUNTS = np.random.default_rng(4).lognormal(3, 0.5, 3000)
 MEAN = float(AMOUNTS.mean())
@@ -99,7 +104,7 @@ def test_several_files_and_patterns(run, tmp_path):
         assert json.loads(out)["value"] == pytest.approx(MEAN, rel=0.05)
     code, out, err = run("mean", *both, tmp_path / "c.csv", "-c", "amount", "-e", 5)
     assert (code, out) == (4, "")
-    assert "c.csv': check the path. Nothing was spent" in err
+    assert "c.csv': check the path. No budget was spent" in err
 
 
 @pytest.mark.parametrize(
@@ -109,11 +114,10 @@ def test_several_files_and_patterns(run, tmp_path):
 )  # fmt: skip
 def test_standard_input(tmp_path, name, form):
     path = write(tmp_path, name)
-    command = [sys.executable, "-m", "tametail", "mean", "-", "-c", "amount", "-e", "5", "-q"]
+    command = ["-m", "tametail", "mean", "-", "-c", "amount", "-e", "5", "-q", "--format", form]
     with path.open("rb") as stream:
-        done = subprocess.run(
-            [*command, "--format", form], stdin=stream, capture_output=True, text=True, check=True
-        )
+        program = seeded_program(f"standard input {name}", *command)
+        done = subprocess.run(**program, stdin=stream, capture_output=True, check=True)
     assert done.stderr == ""
     assert float(done.stdout) == pytest.approx(MEAN, rel=0.05)
 
@@ -150,7 +154,7 @@ def test_what_a_stream_must_say(run, tmp_path, monkeypatch):
     assert "read alone" in run("mean", "-", "y.csv", "-e", 1, "--format=csv")[2]
     code, _, err = run("mean", "-", "-c", "y", "-e", 1, "--format=csv")
     assert code == 4
-    assert "counts as spent" in err
+    assert "is spent" in err
     with open(write(tmp_path, "x.csv")) as text, pytest.raises(ParameterError, match="'rb'"):
         tt.mean(text, "amount", epsilon=1)
 
@@ -161,9 +165,6 @@ def test_lines_of_json_that_are_no_records(tmp_path):
              '{"x": ' + "9" * 5000 + "}", "[" * 100_000, '{"x": true}', '{"x": [1]}', "\xff",
     ]  # fmt: skip
     path.write_bytes("\n".join(lines).encode("latin-1"))
-    from tametail.engines.open import open_table
-    from tametail.queries.column import Count
-
     assert open_table(path, "x").answer(Count()) == (3, len(lines) - 3, 0)
     assert open_table(path, "x", parse=tt.Parse()).answer(Count()) == (4, len(lines) - 4, 0)
     with pytest.raises(ColumnError, match="declare none"):
@@ -171,10 +172,6 @@ def test_lines_of_json_that_are_no_records(tmp_path):
 
 
 def test_a_line_of_json_too_long_is_one_missing_record(tmp_path, monkeypatch):
-    from tametail.engines.open import open_table
-    from tametail.engines.tables import streams
-    from tametail.queries.column import Count
-
     monkeypatch.setattr(streams, "_LONGEST_LINE", 50)
     path = tmp_path / "x.jsonl"
     path.write_text('{"x": 1}\n{"x": 2, "y": "' + "a" * 500 + '"}\n{"x": 3}\n')
@@ -185,10 +182,10 @@ def test_a_line_of_json_too_long_is_one_missing_record(tmp_path, monkeypatch):
 def test_a_file_that_is_truncated_while_it_is_read_is_an_error(tmp_path, name):
     """Were it mapped into memory, the operating system would end the process."""
     path, told = write(tmp_path, name), 0
-    for records in open_source(path).blocks([("amount", "number")], lambda _: None):
+    for records in open_source(path).blocks([("amount", "number")], 100, lambda _: None):
         told += len(records["amount", "number"])
         break
-    stream = open_source(path).blocks([("amount", "number")], lambda _: None)
+    stream = open_source(path).blocks([("amount", "number")], 100, lambda _: None)
     os.truncate(path, path.stat().st_size // 3)
     with pytest.raises(DataError, match="cannot be read as Arrow"):
         list(stream)
@@ -310,13 +307,14 @@ def test_completion_that_cannot_be_written(run, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("width", [50, 90])
-def test_lines_fit_the_terminal(tmp_path, width):
+def test_lines_fit_the_terminal(tmp_path, monkeypatch, width):
     path = write(tmp_path, "x.csv")
     terminal, other = pty.openpty()
     ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 40, width, 0, 0))
-    command = [sys.executable, "-m", "tametail", "mean", str(path), "-camount", "-e", "0.01"]
-    environment = {key: value for key, value in os.environ.items() if key != "COLUMNS"}
-    subprocess.run(command, stdin=other, stdout=other, env=environment, check=True)
+    monkeypatch.delenv("COLUMNS", raising=False)
+    command = ["-m", "tametail", "mean", path, "-camount", "-e", "0.01"]
+    program = seeded_program(f"a terminal of {width}", *command)
+    subprocess.run(**program, stdin=other, stdout=other, check=True)
     os.close(other)
     shown = os.read(terminal, 1 << 16).decode().splitlines()
     os.close(terminal)

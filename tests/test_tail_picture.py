@@ -18,8 +18,12 @@ DATA = {
     "zeros": np.where(RNG.random(8_000) < 0.9, 0.0, RNG.lognormal(5, 1, 8_000)),
     "tiny": RNG.lognormal(0, 1, 8_000) * 1e-9,
 }
-RELEASES = {name: tt.mean(records, epsilon=1) for name, records in DATA.items()}
 TEXT = re.compile(r"<text ([^>]*)>([^<]*)</text>")
+
+
+@pytest.fixture(scope="module")
+def releases():
+    return {name: tt.mean(records, epsilon=1) for name, records in DATA.items()}
 
 
 def attribute(attributes, name, usual=""):
@@ -29,8 +33,8 @@ def attribute(attributes, name, usual=""):
 
 @pytest.mark.parametrize("name", DATA)
 @pytest.mark.parametrize("width", [720.0, 350.0])
-def test_no_word_overruns_the_picture(name, width):
-    drawn = interval_picture(RELEASES[name], width)
+def test_no_word_overruns_the_picture(name, width, releases):
+    drawn = interval_picture(releases[name], width)
     for attributes, words in TEXT.findall(drawn):
         x, wide = float(attribute(attributes, "x")), words_width(words, 13)
         anchor = attribute(attributes, "text-anchor", "start")
@@ -40,8 +44,8 @@ def test_no_word_overruns_the_picture(name, width):
 
 
 @pytest.mark.parametrize("name", DATA)
-def test_the_curve_has_the_shares_of_the_release(name):
-    release = RELEASES[name]
+def test_the_curve_has_the_shares_of_the_release(name, releases):
+    release = releases[name]
     row = release[0]
     curve = Curve.of(row)
     assert curve.log == (name in {"amounts", "tiny"})
@@ -54,8 +58,8 @@ def test_the_curve_has_the_shares_of_the_release(name):
     assert curve.ends[0] < row.value - curve.origin < curve.ends[1]
 
 
-def test_the_picture_names_clip_points_and_both_intervals():
-    drawn = interval_picture(RELEASES["amounts"])
+def test_the_picture_names_clip_points_and_both_intervals(releases):
+    drawn = interval_picture(releases["amounts"])
     for words in ("clipped below", "clipped above", "if the tail goes on", "clipped records"):
         assert words in drawn
     assert drawn.count("<circle") > 10  # a dot for every octave
@@ -68,8 +72,8 @@ def test_where_nothing_is_seen_there_is_no_curve():
 
 
 @pytest.mark.parametrize("name", ["amounts", "around 0"])
-def test_matplotlib_draws_the_curve_above_the_intervals(name, tmp_path):
-    release = RELEASES[name]
+def test_matplotlib_draws_the_curve_above_the_intervals(name, tmp_path, releases):
+    release = releases[name]
     ax = release.plot()
     below, above = ax.figure.axes
     assert below is ax

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import tametail as tt
-from tametail.engines.cells import cell_to_float
-from tametail.engines.open import open_table
+from tametail.data.cells import cell_to_float
 from tametail.privacy.unit import RECORD_UNITS, Unit
 from tametail.queries.rows import Ball, BallSquares
+
+from .opened import open_table
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "threat-model.md").read_text(encoding="utf-8")

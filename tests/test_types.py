@@ -71,7 +71,7 @@ def test_few_annotations_are_any():
     modules = trees()
     names = untyped_names(modules)
     assert "Json" in names["tametail.release"]
-    assert "Exact" in names["tametail.engines.local"]
+    assert "Exact" in names["tametail.data.local"]
     counts = {
         module: sum(named(each, names[module]) for each in annotations(tree))
         for module, tree in modules.items()

@@ -12,15 +12,17 @@ import pytest
 
 import tametail as tt
 from tametail.cli import main
-from tametail.engines.open import open_source, open_table
+from tametail.data.open import open_source
 from tametail.errors import ColumnError, ParameterError
 from tametail.planning import Plan
 from tametail.queries.column import Count
 from tametail.request import Request, Said
 
+from .opened import open_table
+
 #: How a cell is written, what says so in Python and on the command line, and what it means.
 DIRTY = {
-    "1,200.50": ({"thousands": ","}, ["--thousands", ","], 1200.5),
+    "1,200": ({"thousands": ","}, ["--thousands", ","], 1200),
     "(123.45)": ({"accounting": True}, ["--accounting"], -123.45),
     "$1,200.50": ({"thousands": ",", "currency": "$"}, ["--thousands=,", "--currency=$"], 1200.5),
     "12,50": ({"decimal": ","}, ["--decimal", ","], 12.5),
@@ -137,7 +139,7 @@ def test_a_list_of_paths_and_a_list_of_cells(tmp_path):
 
 #: Amounts as they stand in a file, and what says so; the sign or scale that the mean gets by it.
 FILES = {
-    "thousands": ('"{:,.2f}"', {"thousands": ","}, 1),
+    "thousands": ('"{:,.0f}"', {"thousands": ","}, 1),
     "accounting": ("({:.2f})", {"accounting": True}, -1),
     "dollars": ('"${:,.2f}"', {"thousands": ",", "currency": "$"}, 1),
     "comma": ('"{:.2f}"', {"decimal": ","}, 1),
@@ -244,7 +246,7 @@ def test_a_lone_number_is_no_name(tmp_path):
     path.write_text("184000\n" + "7\n" * 100)
     with pytest.raises(ColumnError, match="does not look like names"):
         tt.mean(path, epsilon=1)
-    assert open_table(path, parse=tt.Parse(header=False)).answer(Count())[0] == 101
+    assert open_table(path, "0", parse=tt.Parse(header=False)).answer(Count())[0] == 101
 
 
 def test_names_of_several_columns_still_help(tmp_path):

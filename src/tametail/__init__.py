@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tametail import errors, mechanisms, paper, theory
+    from tametail import errors, mechanisms, paper, testing, theory
     from tametail.api import epsilon_for, mean, plan, replay, sample_size
     from tametail.interop import as_opendp
     from tametail.ledger import Ledger
@@ -32,6 +32,7 @@ __all__ = [
     "pure",
     "replay",
     "sample_size",
+    "testing",
     "theory",
     "zcdp",
 ]

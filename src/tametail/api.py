@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
+from tametail._fakes import Fakes, fakes_in_use
 from tametail._shown import shown
 from tametail._validate import count
 from tametail.errors import DataError, ParameterError, TametailError
+from tametail.expressions import Expression
 from tametail.issued import Issued
 from tametail.parse import Parse
 from tametail.paying import payment_of
@@ -18,13 +21,13 @@ from tametail.privacy.budget import Budget, Pure, parse_budget
 from tametail.privacy.unit import Unit
 from tametail.release import Release
 from tametail.request import GREATEST_STRENGTH, LEAST_STRENGTH, Request, Said
-from tametail.run import asking, replaying, run
+from tametail.run import asking, relation_of, replaying, run
 from tametail.searching import least, wanted
 from tametail.tables import library_of
 from tametail.tail import Tail, parse_tail
 
 if TYPE_CHECKING:
-    from tametail.engines import Engine
+    from tametail.data import Backend
     from tametail.ledger import Ledger, Payment
     from tametail.ledger.charging import Ticket
 
@@ -184,12 +187,16 @@ def mean(
     else:
         _check_left_alone(said)
         asked = _checked(plan).about(person, where, parse, **groups)
-    with _opened(data, column, asked, table=table) as engine:
-        planned = _planned(asked, engine, data, column, table)
+    asked = _within_part(asked, payment)
+    if (fakes := fakes_in_use()) is not None:
+        return _made_up(asked, data, column, payment, fakes)
+    with _opened(data, column, asked, table=table) as backend:
+        planned = _planned(asked, backend)
         if payment is not None:
-            return _paid(payment, planned, engine, data)
+            make = partial(_made, planned, backend)
+            return _paid(payment, planned, make, backend.locators, data)
         issued = Issued.now()  # before any record is read: the clock tells no more
-        return replace(run(*asking(planned, engine)), issued=issued, library=library_of(data))
+        return replace(run(*asking(planned, backend)), issued=issued, library=library_of(data))
 
 
 def plan(
@@ -347,49 +354,83 @@ def carry_out(
 
     ``progress`` is called with the part of a file that a pass has read, never with rows.
     """
-    with _opened(data, column, _checked(plan), progress, table) as engine:
-        planned = _planned(plan, engine, data, column, table)
+    asked = _within_part(_checked(plan), payment)
+    if (fakes := fakes_in_use()) is not None:
+        return _made_up(asked, data, column, payment, fakes)
+    with _opened(data, column, asked, progress, table) as backend:
+        planned = _planned(asked, backend)
         if payment is not None:
-            return _paid(payment, planned, engine, data)
+            make = partial(_made, planned, backend)
+            return _paid(payment, planned, make, backend.locators, data)
         issued = Issued.now()  # before any record is read: the clock tells no more
-        return replace(run(*asking(planned, engine)), issued=issued, library=library_of(data))
+        return replace(run(*asking(planned, backend)), issued=issued, library=library_of(data))
 
 
-def _planned(
-    asked: Said | Plan, engine: Engine, data: object, column: Columns, table: str | None
-) -> Plan:
-    """Return the plan for the columns that were opened."""
-    from tametail.engines.measures import measures_of
+def _within_part(asked: Said | Plan, payment: Payment | None) -> Said | Plan:
+    """Return what was asked, about the records of the part that pays, if a condition makes one."""
+    condition = None if payment is None else payment.condition()
+    if condition is None:
+        return asked
+    from tametail.ledger.parts import is_within
 
+    where = asked.request.where if isinstance(asked, Plan) else asked.where
+    if is_within({"where": where}, condition):
+        return asked
+    if where is not None:
+        condition = str(Expression.parse_condition(f"({condition}) and ({where})"))
     if isinstance(asked, Plan):
-        planned = asked.with_names(engine.columns)
-    else:
-        planned = Plan.of(asked.about(engine.columns))
-    request = planned.request
-    measures = measures_of(data, column, engine.columns, request.written, table)
-    reading = getattr(engine, "reading", None)
-    return replace(planned, request=request.measured(measures), reading=reading)
+        return asked.about(None, condition)
+    return replace(asked, where=condition)
 
 
-def _paid(payment: Payment, plan: Plan, engine: Engine, data: object) -> Release:
+def _planned(asked: Said | Plan, backend: Backend) -> Plan:
+    """Return the plan for the columns that were opened."""
+    names = backend.relation.names
+    planned = asked.with_names(names) if isinstance(asked, Plan) else Plan.of(asked.about(names))
+    request = planned.request.measured(backend.units)
+    return replace(planned, request=request, reading=backend.reading)
+
+
+def _made(plan: Plan, backend: Backend) -> Release:
+    return run(*asking(plan, backend))
+
+
+def _made_up(
+    asked: Said | Plan, data: object, column: Columns, payment: Payment | None, fakes: Fakes
+) -> Release:
+    """Return a fake: of the data, only the type is looked at, for the library of frames."""
+    from tametail.testing.releases import fake_plan, fake_run
+
+    planned = fake_plan(asked, column, fakes)
+    make = partial(fake_run, planned, fakes)
+    if payment is not None:
+        return _paid(payment, planned, make, (), data)
+    return replace(make(), issued=Issued.now(), library=library_of(data))
+
+
+def _paid(
+    payment: Payment,
+    plan: Plan,
+    make: Callable[[], Release],
+    locators: tuple[str, ...],
+    data: object,
+) -> Release:
     """Release what a ledger pays for: charged, then read, then stored, then returned."""
-    from tametail.ledger import locator_of
-
     request = plan.request
 
-    def make(ticket: Ticket) -> Release:
+    def make_paid(ticket: Ticket) -> Release:
         issued = Issued.now(ticket.release_id)
-        return replace(run(*asking(plan, engine)), receipt=ticket.receipt, issued=issued)
+        return replace(make(), receipt=ticket.receipt, issued=issued)
 
     released = payment.carry_out(
-        make,
+        make_paid,
         write=Release.to_json,
         read=Release.from_json,
         budget=request.budget,
         unit=request.unit.value,
         person=request.unit.person,
         request=request.said(),
-        locator=getattr(engine, "locator", None) or locator_of(data),
+        locator=locators,
     )
     return replace(released, library=library_of(data))
 
@@ -401,47 +442,30 @@ def _opened(
     asked: Said | Plan,
     progress: Progress | None = None,
     table: str | None = None,
-) -> Iterator[Engine]:
+) -> Iterator[Backend]:
     """Open the data, and close what was opened: a database keeps one snapshot until then."""
-    request = asked.request if isinstance(asked, Plan) else asked
-    engine = _open(data, column, request, progress, table)
-    try:
-        yield engine
-    finally:
-        getattr(engine, "close", lambda: None)()
-
-
-def _open(
-    data: object,
-    column: Columns,
-    asked: Said | Request,
-    progress: Progress | None,
-    table: str | None,
-) -> Engine:
     # Imported here because it brings in pyarrow and narwhals, which planning does not need.
-    from tametail.engines.open import open_groups, open_table
+    from tametail.data.open import open_data
+    from tametail.data.relation import Groups
 
-    groups, written = asked.groups, asked.written
-    person, where = asked.unit.person, asked.where
+    request = asked.request if isinstance(asked, Plan) else asked
+    if isinstance(request, Request) and request.fake:
+        raise ParameterError(
+            "this plan is that of a fake release: make another one by tametail.plan(...). No data "
+            "were read and no budget was spent."
+        )
+    keys = None if request.groups is None else request.groups.keys
     try:
-        if groups is None:
-            return open_table(
-                data,
-                column,
-                progress,
-                written,
-                person=person,
-                where=where,
-                dim=asked.dim,
-                table=table,
-                lines=asked.half_lines,
-            )
-        return open_groups(
-            data, column, groups.by, groups.keys, written,
-            person=person, where=where, progress=progress, table=table, lines=asked.half_lines,
+        backend = open_data(
+            data, column, relation_of(request), parse=request.written, progress=progress,
+            dim=request.dim, table=table, groups=None if keys is None else Groups(tuple(keys)),
         )  # fmt: skip
     except DataError as error:
-        raise type(error)(f"{error} Nothing was spent.") from None
+        raise type(error)(f"{error} No budget was spent.") from None
+    try:
+        yield backend
+    finally:
+        backend.close()
 
 
 def _checked(plan: object) -> Plan:

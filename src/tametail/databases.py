@@ -63,7 +63,7 @@ def database(name: str, path: str | os.PathLike[str] | None = None) -> Database:
 
 def schema_of_table(data: object, table: str | None) -> Schema:
     """Return names and declared types of the columns of a table; no record is read."""
-    from tametail.engines.sql.opening import open_session
+    from tametail.data.sql.opening import open_session
 
     session = open_session(data, table)
     try:

@@ -67,6 +67,26 @@ class ColumnError(DataError, KeyError):
 class MissingExtraError(TametailError, ImportError):
     """An optional package is needed; the message has the line that installs it."""
 
+    @classmethod
+    def of(cls, what: str, extra: str) -> MissingExtraError:
+        """Return the error for an extra that is not installed.
+
+        It names the packages of the extra, which can be had wherever tametail came from: an
+        install line with tametail's own name would fail where no index has tametail.
+
+        >>> "Run: pip install 'duckdb>=" in str(MissingExtraError.of("A DuckDB file", "duckdb"))
+        True
+        """
+        from importlib.metadata import requires
+
+        needed = [line.split(";") for line in requires("tametail") or ()]
+        marks = (f"extra == '{extra}'", f'extra == "{extra}"')
+        names = [f"'{name.strip()}'" for name, *mark in needed if "".join(mark).strip() in marks]
+        return cls(
+            f'{what} needs the extra "{extra}". Run: pip install {" ".join(names)}. '
+            "No budget was spent."
+        )
+
 
 class InternalError(TametailError, AssertionError):
     """Tametail caught itself breaking one of its own rules; please report it."""

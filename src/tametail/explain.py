@@ -18,9 +18,10 @@ WORDS: Final = {"warning": "warning", "remark": "note"}
 def text(release: ReleaseView) -> str:
     """Return one line for one mean, a table for more or for groups; then a line for every note."""
     if not release.means:
-        return f"no group was large enough to be seen; {release.guarantee}"
+        found = f"{mark(release)}no group was large enough to be seen; {release.guarantee}"
+        return "\n".join([found, *said(release)])
     if len(release) == 1 and release.groups is None:
-        found = f"mean {_summary(release, release.means[0])}; {release.guarantee}"
+        found = f"{mark(release)}mean {_summary(release, release.means[0])}; {release.guarantee}"
         return "\n".join([found, *said(release)])
     table = [header(release), *(cells(release, row) for row in release)]
     widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
@@ -31,6 +32,11 @@ def text(release: ReleaseView) -> str:
     return "\n".join([*lines, caption(release), *said(release)])
 
 
+def mark(release: ReleaseView) -> str:
+    """Return what stands in front of whatever is shown of a fake."""
+    return "FAKE: " if release.fake else ""
+
+
 def brief(release: ReleaseView) -> str:
     """Return a few words: what a ``repr`` shows."""
     guarantee = release.guarantee
@@ -39,10 +45,10 @@ def brief(release: ReleaseView) -> str:
     if len(release) == 1 and release.groups is None:
         row = release.means[0]
         ends = "" if row.low is None or row.high is None else f" ({row.low:.6g} to {row.high:.6g})"
-        return f"mean {row.shown}{ends}, {spent}"
+        return f"{mark(release)}mean {row.shown}{ends}, {spent}"
     groups = release.groups
     which = "" if groups is None else f" by {', '.join(groups.by)}"
-    return f"{len(release)} means{which}, {spent}"
+    return f"{mark(release)}{len(release)} means{which}, {spent}"
 
 
 def lines(release: ReleaseView) -> list[str]:
@@ -50,7 +56,7 @@ def lines(release: ReleaseView) -> list[str]:
     if len(release) != 1 or release.groups is not None:
         return text(release).splitlines() + _receipt(release)
     row = release.means[0]
-    found = [f"mean       {row.shown}"]
+    found = [f"mean       {mark(release)}{row.shown}"]
     for interval in row.intervals:
         ends, chance = ends_of(interval, row), percent(release.confidence or 0.0)
         found.append(f"interval   {ends} ({chance}), {covers(interval)}")
@@ -74,7 +80,8 @@ def describe_plan(plan: PlanView, reasons: Sequence[str]) -> str:
     """Return the plan as a table of its steps, why they are those, and what it predicts."""
     size = "unknown" if plan.n is None else f"{plan.n:,}"
     columns = f", {plan.dim} columns" if plan.dim > 1 else ""
-    found = [f"{plan.method}{columns}, n = {size}, {plan.budget}, {plan.unit}"]
+    fake = "FAKE: " if plan.request.fake else ""
+    found = [f"{fake}{plan.method}{columns}, n = {size}, {plan.budget}, {plan.unit}"]
     width = 7 if plan.dim == 1 else 8
     for name, part, purpose in plan.shares():
         found.append(f"  {name:<{width}} {part:5.1f}%  {purpose}")
@@ -209,11 +216,11 @@ def name_of(release: ReleaseView, row: Mean) -> str:
 def caption(release: ReleaseView) -> str:
     """Return what the intervals are for, and the guarantee."""
     if release.confidence is None:
-        return str(release.guarantee)
+        return f"{mark(release)}{release.guarantee}"
     kinds = " or the ".join(sorted({str(row.interval_for) for row in release}))
     return (
-        f"{percent(release.confidence)} intervals for {_together(release)}, for the {kinds}; "
-        f"{release.guarantee}"
+        f"{mark(release)}{percent(release.confidence)} intervals for {_together(release)}, for the "
+        f"{kinds}; {release.guarantee}"
     )
 
 

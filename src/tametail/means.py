@@ -14,8 +14,12 @@ from tametail.shape import Shape
 
 Parts = dict[str, float | None] | None
 
-#: A warning is due if a smaller part of the cells than this were numbers.
-LOW_USE = 0.8
+#: A warning is due if a smaller share of the cells than this were numbers: the cells that cannot be
+#: read may be the largest ones.
+LOW_USE = 0.97
+
+#: From this share of the cells on, all of them count as used, and nothing is said.
+FULL_USE = 0.995
 
 #: A clip point from here on is at the end of what octave counts tell apart. Where records of
 #: persons are added up no clip point is told, and the least part of them that is seen makes a value
@@ -134,10 +138,18 @@ class CellCounts(NamedTuple):
         return min(max(self.numbers / both, 0.0), 1.0) if both > self.margin else None
 
     @property
-    def is_low(self) -> bool:
-        """Whether too few cells were numbers, and noise alone cannot have done that."""
-        most = self.numbers + self.margin
-        return self.used is not None and most < LOW_USE * (self.numbers + self.others)
+    def notes(self) -> tuple[Note, ...]:
+        """What is to be said, where noise alone cannot have made the share of numbers so low.
+
+        >>> CellCounts(990.0, 10.0, 2.0).notes[0].kind, CellCounts(950.0, 50.0, 2.0).notes[0].kind
+        ('remark', 'warning')
+        >>> CellCounts(950.0, 50.0, 60.0).notes
+        ()
+        """
+        if self.used is None:
+            return ()
+        most = (self.numbers + self.margin) / (self.numbers + self.others)
+        return () if most >= FULL_USE else (few_numbers(self.used, warn=most < LOW_USE),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,8 +291,6 @@ class Mean:
     def of(cls, column: str, estimate: Estimate, measure: str | None = None) -> Mean:
         """Return the row of a column."""
         cells = estimate.cells
-        used = None if cells is None else cells.used
-        low = cells is not None and cells.is_low
         return cls(
             column=column,
             group=estimate.group,
@@ -288,10 +298,10 @@ class Mean:
             intervals=estimate.intervals,
             clip=estimate.clip,
             assumption_doubtful=estimate.assumption_doubtful,
-            notes=(*estimate.notes, *([few_numbers(used)] if low and used is not None else [])),
+            notes=(*estimate.notes, *(cells.notes if cells else ())),
             count=estimate.count,
             shrunk=estimate.shrunk,
-            used=used,
+            used=cells.used if cells else None,
             shape=estimate.shape,
             measure=measure,
             persons=estimate.persons,

@@ -143,6 +143,13 @@ DOUBTFUL: Final = Note(
 )
 
 
+FAKE: Final = Note(
+    "remark",
+    "fake",
+    "FAKE: tametail.testing made this up. No data were read. Do not publish or use it",
+)
+
+
 def few_records(text: str) -> Note:
     """Return the note that there are few records for this budget; ``text`` says how few."""
     return Note("warning", "few-records", text)
@@ -158,16 +165,21 @@ def shared_scale(text: str) -> Note:
     return Note("warning", "shared-scale", text)
 
 
-def few_numbers(used: float) -> Note:
-    """Return the note that many cells were not numbers; ``used`` is the part that was.
+def few_numbers(used: float, *, warn: bool) -> Note:
+    """Return the note on cells that were not numbers; ``used`` is the share that were.
 
-    >>> few_numbers(0.314).text[:41]
-    'only about 31% of the cells were numbers,'
+    >>> few_numbers(0.314, warn=True).text[:57]
+    'used about 31% of the cells: the others were not numbers '
+    >>> few_numbers(0.9932, warn=False).text
+    'used about 99.3% of the cells: the others were not numbers'
     """
+    share = f"{used:.0%}" if used < 0.98 else f"{used:.1%}"
+    told = f"used about {share} of the cells: the others were not numbers"
+    if not warn:
+        return Note("remark", "cells-used", told)
     return Note(
         "warning",
         "few-numbers",
-        f"only about {used:.0%} of the cells were numbers, and all others were left out. If they "
-        "hold numbers that are written in another way, say how with parse=; rows in a list are "
-        "passed as an array",
+        f"{told} and were left out, so the mean is that of the rest. If they hold numbers that are "
+        "written in another way, say how with parse=; rows in a list are passed as an array",
     )

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
+from typing import Final
 
 from tametail._json import Json
 from tametail._shown import shown
@@ -17,6 +19,28 @@ from tametail.errors import ParameterError
 #: What files may be.
 FORMATS = ("csv", "tsv", "parquet", "arrow", "feather", "jsonl")
 
+
+def _code_pages(*numbers: int) -> Iterator[str]:
+    return (f"cp{number}" for number in numbers)
+
+
+#: Encodings in which each line can be decoded by itself, whatever bytes the lines before it hold.
+#: Those of one byte a character; then those in which a broken character ends with its line. In
+#: UTF-16 and UTF-32 lines are made of units of two and four bytes. Not among them are encodings
+#: with a state that outlives a line (HZ, ISO 2022, UTF-7), and those whose decoders take a line end
+#: for a part of a broken character (EUC, GB 18030).
+ENCODINGS: Final = frozenset((
+    "ascii", *(f"iso8859-{part}" for part in range(1, 17) if part != 12),
+    "cp037", *_code_pages(273, 424, 437, 500, 720, 737, 775, 850, 852, *range(855, 859)),
+    *_code_pages(*range(860, 867), 869, 874, 875, 1006, 1026, 1125, 1140, *range(1250, 1259)),
+    "hp-roman8", "koi8-r", "koi8-t", "koi8-u", "kz1048", "ptcp154", "tis-620",
+    *(f"mac-{name}" for name in ("arabic", "croatian", "cyrillic", "farsi", "greek", "iceland")),
+    *(f"mac-{name}" for name in ("latin2", "roman", "romanian", "turkish")),
+    "utf-8", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be",
+    "big5", "big5hkscs", *_code_pages(932, 949, 950), "gb2312", "gbk", "johab",
+    "shift_jis", "shift_jis_2004", "shift_jisx0213",
+))  # fmt: skip
+
 #: A currency sign is anything that cannot be part of a number: words may hold an E, and a point
 #: after a letter ("EUR", "Rs."), but none is a lone E, since 1E5 is a number.
 _A_SIGN = re.compile(r"(?![eE]\Z)(?:[^0-9+\-().,%\"\s]|(?<=[^\W\d_])\.){1,8}\Z")
@@ -24,7 +48,7 @@ _A_SIGN = re.compile(r"(?![eE]\Z)(?:[^0-9+\-().,%\"\s]|(?<=[^\W\d_])\.){1,8}\Z")
 
 @dataclass(frozen=True)
 class Parse:
-    """How a CSV file or a column of text writes its numbers: said by the caller, never guessed.
+    """How a CSV file or a column of text writes its numbers: stated by the caller, never guessed.
 
     Parameters
     ----------
@@ -32,7 +56,8 @@ class Parse:
         What stands between the cells of a CSV row. None: a tab in files named .tsv, else a comma.
     decimal, thousands
         The signs before the fraction and between groups of two or three digits, such as "," and
-        "."; ``thousands=None``: digits are not grouped.
+        ".". With ``thousands=None`` digits are not grouped, except in cells that can mean only one
+        number: 1,234.50 is 1234.5, and 1,234 is missing.
     currency
         What to leave out before or after a number: "$", "$€" for two signs, "EUR" for a word,
         ``("$", "EUR")`` for several of any kind.
@@ -48,7 +73,9 @@ class Parse:
         "csv", "tsv", "parquet", "arrow" (or "feather") or "jsonl": of a stream, or of files whose
         names do not say so. None: by the ending of the name.
     encoding
-        Of a CSV file. A byte that is none of its characters is part of a cell that is no number.
+        Of a CSV file, one in which each line can be decoded by itself: UTF-8, UTF-16, Latin-1 and
+        all others of one byte a character, Shift JIS, GBK, Big5. A byte that is none of its
+        characters is part of a cell that is no number.
 
     Examples
     --------
@@ -155,4 +182,11 @@ def _encoding(name: object) -> str:
         raise ParameterError(
             f"encoding={shown(name)} is not known: write 'utf-8', 'latin-1', 'cp1252' or 'utf-16'."
         )
-    return info.name
+    found = info.name.removesuffix("-sig")  # a mark at the beginning is left out anyway
+    if found not in ENCODINGS:
+        raise ParameterError(
+            f"encoding={shown(name)} is not supported. Only encodings in which each line can be "
+            "decoded by itself are: in others one record can change how the next ones are read. "
+            "Convert the file to UTF-8."
+        )
+    return found

@@ -10,9 +10,10 @@ import math
 import textwrap
 from typing import TYPE_CHECKING
 
+from tametail._json import Json
 from tametail.drawing.axes import axes_above, new_axes
 from tametail.drawing.frame import labels
-from tametail.explain import mean_label, name_of
+from tametail.explain import mark, mean_label, name_of
 from tametail.means import MEAN, MEAN_AS_SEEN, WINSORISED, Mean
 from tametail.pictures.intervals import span
 from tametail.pictures.planning import curve_of
@@ -61,7 +62,17 @@ def plot_release(release: ReleaseView, ax: Axes | None = None) -> Axes:
     ax.set_xlabel(mean_label(release))
     # Below the axes: however many words there are, they overrun nothing.
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.28), fontsize="x-small", frameon=False)
-    ax.set_title(textwrap.fill(str(release.guarantee), 90), fontsize="small", loc="left")
+    return _titled(release, ax)
+
+
+def _titled(release: ReleaseView, ax: Axes) -> Axes:
+    """Write the guarantee above; of a fake, that it is one, across all of the figure."""
+    title = f"{mark(release)}{release.guarantee}"
+    ax.set_title(textwrap.fill(title, 90), fontsize="small", loc="left")
+    if release.fake:
+        look: Json = {"fontsize": 60, "fontweight": "bold", "color": "#b45309", "alpha": 0.3}
+        middle: Json = {"ha": "center", "va": "center", "transform": ax.transAxes}
+        ax.text(0.5, 0.5, "FAKE", **look, **middle)
     return ax
 
 
@@ -108,8 +119,7 @@ def _plot_groups(release: ReleaseView, ax: Axes) -> Axes:
     ax.set_xlabel(mean_label(release))
     ax.grid(axis="x", color="#dddddd", linewidth=0.6)
     ax.set_axisbelow(True)
-    ax.set_title(textwrap.fill(str(release.guarantee), 90), fontsize="small", loc="left")
-    return ax
+    return _titled(release, ax)
 
 
 def _draw_row(
@@ -124,13 +134,13 @@ def _draw_row(
 
     for place, one in enumerate(row.intervals):
         ends = [max(one.low, span[0]), min(one.high, span[1])]
-        marks = ["<" if one.low == -math.inf else "|", ">" if one.high == math.inf else "|"]
+        signs = ["<" if one.low == -math.inf else "|", ">" if one.high == math.inf else "|"]
         colour, level = _INTERVALS.get(one.describes, "black"), height - 0.18 * place
         proved = "proved" if one.proved else "measured, not proved"
         words = label(f"interval for the {one.describes} ({proved})")
         ax.plot(ends, [level] * 2, color=colour, label=words)
-        for end, mark in zip(ends, marks, strict=True):
-            ax.plot([end], [level], mark, color=colour, markersize=9)
+        for end, sign in zip(ends, signs, strict=True):
+            ax.plot([end], [level], sign, color=colour, markersize=9)
     ax.plot([row.value], [height], "ko", markersize=5, label=label(mean))
 
 

@@ -12,6 +12,7 @@ from typing import cast
 
 from tametail.errors import ParameterError
 from tametail.keys import Key
+from tametail.notes import FAKE
 
 #: Format of the JSON text.
 FORMAT = 3
@@ -47,6 +48,17 @@ def check_top(
                 f"this release was changed: its {key} is not what its rows say. Write what "
                 "Release.to_json() gave."
             )
+
+
+def check_mark(record: dict[str, object], *, fake: bool) -> None:
+    """Refuse a record whose mark as a fake is not that of its plan, or is not in its notes."""
+    told = cast("list[dict[str, object]]", record["remarks"])
+    noted = any(note.get("code") == FAKE.code for note in told)
+    if not record.get("fake", False) is noted is fake:
+        raise ParameterError(
+            "this release was changed: not all of it says whether it is a fake. Write what "
+            "Release.to_json() gave."
+        )
 
 
 def same_cells(one: object, other: object) -> bool:

@@ -27,7 +27,7 @@ from tametail.notes import Note
 from tametail.planning import Plan
 from tametail.privacy.budget import Guarantee
 from tametail.privacy.unit import Unit
-from tametail.recorded import FORMAT, NAMES, REFUSAL, TOP, answer, check_top
+from tametail.recorded import FORMAT, NAMES, REFUSAL, TOP, answer, check_mark, check_top
 from tametail.tables import cells_of, make_frame, row_of_group
 
 if TYPE_CHECKING:
@@ -125,6 +125,11 @@ class Release:
             if row.column == key:
                 return row
         raise KeyError(f"there is no row {shown(key)}: there are {list(self.columns)}.")
+
+    @property
+    def fake(self) -> bool:
+        """Whether :mod:`tametail.testing` made it up: then no data were read."""
+        return self.plan.request.fake
 
     @property
     def groups(self) -> Groups | None:
@@ -347,26 +352,33 @@ class Release:
         one = len(rows) == 1
         top = {key: rows[0][key] if one else [row[key] for row in rows] for key in TOP}
         interval_for = self.interval_for
-        return top | {
-            "interval_for": list(interval_for) if isinstance(interval_for, tuple) else interval_for,
-            "confidence": self.confidence,
-            "epsilon": self.guarantee.epsilon,
-            "delta": self.guarantee.delta,
-            "rho": self.guarantee.rho,
-            "unit": self.guarantee.unit.value,
-            "person": self.guarantee.unit.person,
-            "method": self.method,
-            "guarantee": str(self.guarantee),
-            "columns": list(self.columns),
-            "notes": [note.to_dict() for note in self.notes],
-            "format": FORMAT,
-            "rows": rows,
-            "remarks": [note.to_dict() for note in self.remarks],
-            "plan": self.plan.to_dict(),
-            "answers": plain(self.answers),
-            "ledger": self.receipt,
-            "issued": None if self.issued is None else self.issued.to_dict(),
-        }
+        marked = {"fake": True} if self.fake else {}
+        return (
+            marked
+            | top
+            | {
+                "interval_for": list(interval_for)
+                if isinstance(interval_for, tuple)
+                else interval_for,
+                "confidence": self.confidence,
+                "epsilon": self.guarantee.epsilon,
+                "delta": self.guarantee.delta,
+                "rho": self.guarantee.rho,
+                "unit": self.guarantee.unit.value,
+                "person": self.guarantee.unit.person,
+                "method": self.method,
+                "guarantee": str(self.guarantee),
+                "columns": list(self.columns),
+                "notes": [note.to_dict() for note in self.notes],
+                "format": FORMAT,
+                "rows": rows,
+                "remarks": [note.to_dict() for note in self.remarks],
+                "plan": self.plan.to_dict(),
+                "answers": plain(self.answers),
+                "ledger": self.receipt,
+                "issued": None if self.issued is None else self.issued.to_dict(),
+            }
+        )
 
     def to_json(self, indent: int | None = None) -> str:
         """Return :meth:`to_dict` as JSON; :meth:`from_json` gives the release back."""
@@ -382,6 +394,8 @@ class Release:
             raise ParameterError(REFUSAL)
         try:
             check_top(record, record["rows"], record["remarks"])
+            plan = Plan.from_dict(record["plan"])
+            check_mark(record, fake=plan.request.fake)
             return cls(
                 means=tuple(map(Mean.from_dict, record["rows"])),
                 guarantee=Guarantee(
@@ -390,7 +404,7 @@ class Release:
                     record["rho"],
                     Unit.parse(record["unit"], record.get("person")),
                 ),
-                plan=Plan.from_dict(record["plan"]),
+                plan=plan,
                 method=str(record["method"]),
                 remarks=tuple(map(Note.from_dict, record["remarks"])),
                 answers=tuple(map(answer, record.get("answers", ()))),
@@ -450,6 +464,20 @@ class Release:
         from tametail.report.document import write_report
 
         write_report(self, path)
+
+    def registry(self) -> str:
+        """Return a draft for the public Deployments Registry, as YAML.
+
+        What the release knows is filled in: variant, unit, parameters, mechanisms, composition.
+        What only you know begins with "TO FILL IN". docs/guide/registry.md says more.
+
+        >>> import tametail as tt
+        >>> 'variant_name: "Pure DP"' in tt.mean([1.0, 2.0] * 500, epsilon=1).registry()
+        True
+        """
+        from tametail.report.registered import registry_entry
+
+        return registry_entry(self)
 
 
 #: So many groups are named in a message.

@@ -109,6 +109,8 @@ class Request:
     where: str | None = None
     groups: Groups | None = None
     written: Parse | None = None
+    fake: bool = False
+    """Whether the records are made up (:mod:`tametail.testing`)."""
 
     def __post_init__(self) -> None:
         if not self.columns:
@@ -246,6 +248,7 @@ class Request:
             **{name: getattr(self, name) for name in (*_PLAIN, *_LATER)},
             "groups": None if self.groups is None else self.groups.to_dict(),
             "parse": None if self.written is None else self.written.to_dict(),
+            **({"fake": True} if self.fake else {}),
         }
 
     @classmethod
@@ -267,6 +270,7 @@ class Request:
                 parse=None if (said := record.get("parse")) is None else Parse.from_dict(said),
             )
             request = checked.about([str(column["name"]) for column in columns])
+            request = replace(request, fake=flag(fake=record.get("fake", False)))
             return request.measured([column.get("measure") for column in columns])
         except TametailError:
             raise
@@ -300,7 +304,7 @@ class Request:
         """Return the format, the columns, the budget and what differs from its default."""
         usual = Request(tuple(Column(one.name) for one in self.columns), self.budget).to_dict()
         record = self.to_dict()
-        said = {key: record[key] for key in record if record[key] != usual[key]}
+        said = {key: record[key] for key in record if record[key] != usual.get(key)}
         default = Column("").to_dict()
         said["columns"] = [
             {key: cell for key, cell in column.items() if key == "name" or cell != default.get(key)}

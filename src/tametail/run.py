@@ -10,39 +10,58 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tametail.ask import Ask, Data, Replay
+from tametail.data.relation import Relation
 from tametail.errors import InternalError
 from tametail.means import CellCounts, Estimate, Mean
 from tametail.methods import REGISTRY, Unfinished
 from tametail.methods.cells import count_margin
-from tametail.notes import CLAMPED, CUT, NO_ENDS
+from tametail.notes import CLAMPED, CUT, FAKE, NO_ENDS
 from tametail.planning import COUNT, Plan
 from tametail.privacy.budget import Approx, Guarantee, Zcdp, fits
 from tametail.queries.rows import Rows
+from tametail.randomness import draws_for_fakes
 from tametail.release import Release
-from tametail.request import Column
+from tametail.request import Column, Request, Said
 from tametail.tail import Bounded
 
 if TYPE_CHECKING:
-    from tametail.engines import Engine
+    from tametail.data import Backend
 
 
-def asking(plan: Plan, engine: Engine) -> tuple[Plan, Ask]:
+def asking(plan: Plan, backend: Backend) -> tuple[Plan, Ask]:
     """Return what :func:`run` takes, for data; if their number is public, this reads it.
 
     If a ledger pays, it has been charged before: to count the rows of a file is to read it.
     """
-    sized = plan.with_size(engine.size) if plan.unit.size_is_public else plan
-    return sized, Ask(Data(engine), plan.budget.spendable(), plan.unit)
+    sized = plan.with_size(backend.size) if plan.unit.size_is_public else plan
+    return sized, Ask(Data(backend), plan.budget.spendable(), plan.unit)
 
 
 def replaying(plan: Plan, answers: Iterable[object]) -> tuple[Plan, Ask]:
     """Return what :func:`run` takes, for recorded answers: no data are read."""
-    return plan, Ask(Replay(answers), plan.budget.spendable(), plan.unit)
+    responder = Replay(answers, relation_of(plan.request))
+    return plan, Ask(responder, plan.budget.spendable(), plan.unit)
+
+
+def relation_of(request: Request | Said) -> Relation:
+    """Return what a request is about; its columns may not be known before the data are opened."""
+    person, groups = request.unit.person, request.groups
+    columns = [column.name for column in request.columns] if isinstance(request, Request) else []
+    lines = request.half_lines
+    return Relation(
+        tuple(columns),
+        request.where,
+        () if person is None else (person,) if isinstance(person, str) else person,
+        () if groups is None else groups.by,
+        None if lines is None else tuple(lines),
+    )
 
 
 @np.errstate(all="ignore")  # noisy answers may be anything
 def run(plan: Plan, ask: Ask) -> Release:
     """Let the method ask, and join what it concludes with what was spent."""
+    if draws_for_fakes() and not plan.request.fake:
+        raise InternalError("seeded noise is for what is marked as fake.")
     followed, rows = plan, _public_rows(plan)
     if plan.has(COUNT) and plan.dim > 1 and plan.request.groups is None:
         count, *_ = ask(Rows(), plan.cost(COUNT))
@@ -72,7 +91,7 @@ def run(plan: Plan, ask: Ask) -> Release:
         guarantee=Guarantee.from_budget(plan.budget, plan.unit),
         plan=plan,
         method=_done(plan, estimates) or followed.method,
-        remarks=remarks,
+        remarks=(FAKE, *remarks) if plan.request.fake else remarks,
         answers=ask.answers,
     )
 

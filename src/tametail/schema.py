@@ -23,9 +23,9 @@ def schema_of(path: str | os.PathLike[str], parse: Parse | None = None) -> Schem
     The first row of a CSV file is schema only if it looks like one, or if ``parse`` says so:
     otherwise it may be a record, and none of its cells is returned.
     """
-    from tametail.engines.open import open_source
-    from tametail.engines.tables.raw import ParquetSource
-    from tametail.engines.tables.streams import ArrowSource
+    from tametail.data.open import open_source
+    from tametail.data.sources.parquet import ParquetSource
+    from tametail.data.sources.streams import ArrowSource
 
     source = open_source(path, parse)
     if isinstance(source, ParquetSource | ArrowSource):
@@ -42,6 +42,6 @@ def data_endings() -> tuple[str, ...]:
     >>> ".parquet" in data_endings()
     True
     """
-    from tametail.engines.tables.files import KINDS
+    from tametail.data.sources.files import KINDS
 
     return tuple(KINDS)

@@ -79,21 +79,29 @@ def test_a_library_that_does_not_import_is_not_installed(tmp_path):
         Worker(Path(sys.executable), adapter)
 
 
+#: These draw OpenDP's own noise in a process of their own, which no seed reaches.
+@pytest.mark.real_noise(fails=1e-9)
 def test_opendp_bounded_mean_has_the_noise_of_changing_one_record(opendp, tmp_path):
     path = saved(tmp_path, np.full((2_000, 40), 1e6))
     values, _ = opendp.means("bounded mean", path, 0.5, -10.0, 10.0)
     expected = stats.laplace(loc=10.0, scale=20 / (40 * 0.5))
-    assert stats.kstest(values, expected.cdf).pvalue > 1e-6
+    assert stats.kstest(values, expected.cdf, method="exact").pvalue > 1e-9
 
 
+#: How often a quantile runs away and leaves an error above 0.15, at most: of 3,780 runs by even
+#: quantiles none did, and of 10,575 by geometric ones 2 (with a confidence of 1 - 1e-9).
+RUNS_AWAY = 0.0055
+
+
+@pytest.mark.real_noise(fails=float(stats.binom.sf(4, 9, RUNS_AWAY)))
 @pytest.mark.parametrize("method", ["even quantiles", "geometric quantiles"])
 def test_opendp_quantiles_bring_the_error_far_below_that_of_the_given_bounds(
     opendp, tmp_path, method
 ):
-    samples = np.random.default_rng(1).normal(size=(9, 20_000))
+    samples = np.random.default_rng(1).normal(size=(9, 4_000))
     values, _ = opendp.means(method, saved(tmp_path, samples), 1.0, -1000.0, 1000.0)
-    # Clamping to the given bounds has a median error of 0.07. A quantile may run away, not five.
-    assert np.median(np.abs(values)) < 0.03
+    # Clamping to the given bounds has a median error of 0.35. A quantile may run away, not five.
+    assert np.median(np.abs(values)) < 0.15
 
 
 def test_an_environment_is_made_once_for_what_is_pinned(tmp_path, monkeypatch):

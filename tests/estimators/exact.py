@@ -10,12 +10,13 @@ import numpy as np
 from tametail.api import plan as make_plan
 from tametail.ask import Ask
 from tametail.doubles import from_key
-from tametail.engines.open import open_table
 from tametail.means import Estimate
 from tametail.mechanisms.crowds import _Near
 from tametail.methods import REGISTRY, Unfinished
 from tametail.queries.column import Median
 from tametail.queries.crowd import Crowd
+
+from ..opened import open_table  # noqa: TID252
 
 
 class Exact:
@@ -26,6 +27,7 @@ class Exact:
 
     def __init__(self, data: Any) -> None:
         self.engine = open_table(np.asarray(data, dtype=np.float64))
+        self.relation = self.engine.relation
 
     def prepare(self, query: Any, cost: Any, unit: Any) -> Any:
         return self.respond, lambda answer: answer
@@ -49,7 +51,7 @@ class Exact:
         best = candidates[scores == scores.max()]
         return int(best[len(best) // 2])
 
-    def rows(self, start: int, stop: int) -> Exact:
+    def on(self, relation: Any) -> Exact:
         raise NotImplementedError
 
 

@@ -1,8 +1,6 @@
 from __future__ import annotations
 
 import math
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,12 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from exact import estimate
-
 import tametail as tt
-from tametail.engines.open import open_table
 from tametail.inequalities.concentration import count_bound, mean_deviation, second_moment_bound
 from tametail.inequalities.quantiles import (
     Spread,
@@ -30,6 +23,9 @@ from tametail.methods.winsorised.reference import Reference
 from tametail.methods.winsorised.sums import Sum
 from tametail.privacy.budget import Noise
 from tametail.queries.column import SOFT_ONE, Lattice, TailNodes
+
+from ..opened import open_table  # noqa: TID252
+from .exact import estimate
 
 # A law on 0, 1, ..., with these weights; its sums have exact laws by convolution.
 weights = st.lists(st.floats(0.0, 1.0), min_size=2, max_size=9).filter(lambda w: sum(w) > 0.01)

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import math
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parent))
-from exact import Exact, estimate
 
 import tametail as tt
 from tametail.ask import Ask
@@ -22,6 +17,8 @@ from tametail.methods.winsorised import where
 from tametail.methods.winsorised.column import ColumnPlan
 from tametail.planning import Plan
 from tametail.queries.crowd import Crowd
+
+from .exact import Exact, estimate
 
 UNITS = ["add-remove", "replace-one"]
 TAIL = tt.Moment(2, 1)

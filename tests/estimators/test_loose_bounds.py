@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from exact import Exact
 
 import tametail as tt
 from tametail.ask import Ask
@@ -20,6 +14,8 @@ from tametail.methods.winsorised.column import ColumnPlan
 from tametail.methods.winsorised.estimate import Look, look
 from tametail.privacy.budget import Budget, Pure, compose
 from tametail.queries.column import DistanceSum, TailNodes
+
+from .exact import Exact
 
 #: So many records that a look is cut short for bounds, by unit.
 SIZES = {"add-remove": 550, "replace-one": 1000}

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tametail as tt
-from tametail.engines.open import open_table
 from tametail.errors import InternalError
 from tametail.inequalities.quantiles import sum_quantile
 from tametail.methods.winsorised.column import ColumnPlan
@@ -16,6 +15,8 @@ from tametail.methods.winsorised.counts import Tails, octave_nodes, windows
 from tametail.methods.winsorised.doubt import contradicts
 from tametail.privacy.budget import Noise
 from tametail.queries.column import SOFT_ONE, TailNodes
+
+from ..opened import open_table  # noqa: TID252
 
 FIRST, LAST = -20, 20
 SILENT = Noise("laplace", 1e-3)

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-sys.path.insert(0, str(Path(__file__).parent))
-from exact import estimate
 
 import tametail as tt
 from tametail import notes
@@ -28,6 +22,8 @@ from tametail.planning import Plan
 from tametail.privacy.budget import Noise, fits, noise_for
 from tametail.queries.column import SOFT_ONE
 from tametail.report.words import method_text
+
+from .exact import estimate
 
 UNITS = ["add-remove", "replace-one"]
 BOUNDS, SCALE = tt.Bounded(0, 1), tt.Moment(2, 1)

@@ -1,14 +1,7 @@
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
-
-from exact import Exact, estimate
 
 import tametail as tt
 from tametail.ask import Ask
@@ -19,6 +12,8 @@ from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.methods.winsorised.reference import Reference
 from tametail.privacy.budget import Pure, compose
 from tametail.queries.column import Count, Median
+
+from .exact import Exact, estimate
 
 UNITS = pytest.mark.parametrize("unit", ["replace-one", "add-remove"])
 

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tametail.doubles import to_key
-from tametail.engines.open import open_table
 from tametail.privacy.unit import RECORD_UNITS, Unit
 from tametail.queries.rows import (
     Ball,
@@ -21,6 +20,8 @@ from tametail.queries.rows import (
     Distances,
     Rows,
 )
+
+from ..opened import open_table  # noqa: TID252
 
 CELLS = st.one_of(
     st.floats(-20, 20),

@@ -7,13 +7,14 @@ decision 0202 it was 3e-6 to 3e-5 for each of these tables, and 1e-3 to 4e-3 whe
 import numpy as np
 import pytest
 
-from tametail.engines.open import open_table
 from tametail.mechanisms.ranks import _scores
 from tametail.methods.ball.estimate import _common_query
 from tametail.methods.ball.shares import shares
 from tametail.methods.ball.weigh import HALF_OCTAVES, UNLIKE, read_scales, scale_query
 from tametail.privacy.budget import zcdp
 from tametail.privacy.choices import choice_rate
+
+from ..opened import open_table  # noqa: TID252
 
 #: A scale so many times the farthest cell is lost; nearer ones cost accuracy and no more.
 FAR = 32.0

@@ -9,7 +9,6 @@ import pytest
 from scipy import stats
 
 from tametail.doubles import from_key, to_key
-from tametail.engines.open import open_table
 from tametail.mechanisms import medians as medians_module
 from tametail.mechanisms.candidates import MAX_KEY, _base_cumulative, _median_runs
 from tametail.mechanisms.medians import choose_many_medians
@@ -19,6 +18,8 @@ from tametail.privacy.budget import Pure, Zcdp, compose, fits, pure, zcdp
 from tametail.privacy.choices import choice_rate, one_of_many
 from tametail.privacy.unit import RECORD_UNITS, Unit
 from tametail.queries.rows import Ball, BallLevels, ColumnMedians, Distances
+
+from ..opened import open_table  # noqa: TID252
 
 
 @pytest.mark.parametrize("cost", [pure(0.1), pure(1 / 3), zcdp(0.7), zcdp(1e-5)])
@@ -179,7 +180,7 @@ def test_quick_and_exact_choices_agree_for_the_same_bits(unit, rate, monkeypatch
     for column in hard_columns(unit):
         for draw in draws_near_borders(column, rate):
             bits, before = draw.to_bytes(8, "little"), len(in_doubt)
-            monkeypatch.setattr(medians_module.secrets, "token_bytes", lambda _, bits=bits: bits)
+            monkeypatch.setattr(medians_module, "random_bytes", lambda _, bits=bits: bits)
             quick = medians_module._choose_scores([column], rate)
             if len(in_doubt) == before:  # whatever bits follow
                 assert quick == [exact(*column, rate, draw)]
@@ -231,7 +232,7 @@ def test_a_draw_between_the_bounds_takes_more_bits(monkeypatch):
             first = int(border * 2**bits)
             return first if len(asked) == 1 else appended % 2**bits
 
-        monkeypatch.setattr(medians_module.secrets, "randbits", randbits)
+        monkeypatch.setattr(medians_module, "random_bits", randbits)
         draw = int(border * 2**64)
         assert medians_module._exact_score(edges, scores, Fraction(0), draw) == score
         assert len(asked) == 2

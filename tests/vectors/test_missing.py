@@ -8,9 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tametail as tt
-from tametail.engines.open import open_table
+from tametail.methods.ball.interval import BallMeasure
+from tametail.privacy.budget import noise_for
 from tametail.privacy.unit import RECORD_UNITS, Unit
 from tametail.queries.rows import Ball, BallLevels, BallSquares, BallSum
+
+from ..opened import open_table  # noqa: TID252
 
 BUDGETS = [tt.pure(5.0), tt.zcdp(0.5)]
 
@@ -117,3 +120,20 @@ def test_intervals_hold_for_the_cells_that_are_there():
         release = tt.mean(rows, rho=0.5, n=2_000, confidence=0.9)
         held += bool(((release.low <= truth) & (release.high >= truth)).all())
     assert held >= 12  # P(fewer) < 1e-6 if each holds with 0.9
+
+
+def test_noise_in_one_of_many_columns_is_not_taken_for_missing_cells():
+    """With 50 columns noise often exceeds its 1% quantile in one; its mean was then far off."""
+    dim, rows, cost = 50, 1_000, tt.pure(1.0)
+    ball = Ball((0.0,) * dim, (1.0,) * dim, (30, 1000), order=1)
+    query = BallSum(ball, 1, missing_weight=20)
+    stated = query.sensitivity(Unit.REPLACE_ONE)
+    noise = noise_for(cost, stated.l1, stated.l2_squared)
+    sums, none = [300 * rows] * dim, [0] * (dim - 1)
+
+    def offset(missing):
+        answer = (*sums, *none, round(missing))
+        return BallMeasure.of(query, cost, Unit.REPLACE_ONE, answer, rows, None).offsets[-1]
+
+    assert offset(noise.quantile(0.005)) == offset(noise.quantile(1e-4 / 49)) == 300.0
+    assert offset(noise.quantile(1e-4 / 51)) == 1000.0  # believed: the column has no other cells

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 import tametail as tt
 from tametail.ask import Ask
-from tametail.engines.kernels.plain import into_ball
-from tametail.engines.open import open_table
+from tametail.data.kernels.plain import into_ball
 from tametail.methods.kinds import APART, POOLED
 from tametail.methods.pooled import pool as pools
 from tametail.methods.pooled.pool import LEAST_COLUMNS, radius_share
@@ -19,6 +18,8 @@ from tametail.planning import Plan
 from tametail.privacy.choices import choice_rate
 from tametail.queries.column import DistanceSum
 from tametail.queries.rows import BallLevels, BallSum
+
+from ..opened import open_table  # noqa: TID252
 
 RNG = np.random.default_rng(11)
 DIM = 10

@@ -17,7 +17,7 @@ from tametail.cli.progress import progress
 from tametail.cli.request import groups_of, plan_of, request_options, text_of
 from tametail.cli.written import parse_of, written_options
 from tametail.errors import DataError
-from tametail.ledger import Payment, locator_of
+from tametail.ledger import Payment, locators_of
 from tametail.ledger.commands import ledger_option
 from tametail.planning import Plan
 
@@ -101,7 +101,7 @@ def mean_command(
         else Payment.parse(place, dataset, release_id)
     )
     if dry_run:
-        click.echo(_quote(payment, planned, locator_of(data, table)))
+        click.echo(_quote(payment, planned, locators_of(data, table)))
         return
     with progress(quiet=quiet) as tell:
         release = carry_out(planned, data, columns or None, tell, payment, table)
@@ -119,7 +119,7 @@ def _data(files: tuple[str, ...]) -> str | list[str] | BinaryIO:
     for file in files:
         if not (os.path.exists(file) or glob.glob(file, recursive=True)):
             raise DataError(
-                f"there is no file {shown_path(file)}: check the path. Nothing was spent."
+                f"there is no file {shown_path(file)}: check the path. No budget was spent."
             )
     return list(files)
 
@@ -128,7 +128,7 @@ def _from_environment(ctx: click.Context) -> bool:
     return ctx.get_parameter_source("place") is not click.core.ParameterSource.COMMANDLINE
 
 
-def _quote(payment: Payment | None, planned: Plan, locator: str | None) -> str:
+def _quote(payment: Payment | None, planned: Plan, locator: tuple[str, ...]) -> str:
     if payment is None:
         return f"price: {planned.budget}; no ledger is charged"
     unit = planned.unit

@@ -10,8 +10,10 @@ from pathlib import Path
 import click
 
 from tametail import explain
+from tametail._files import refuse_database, written_beside
 from tametail.cli.words import fitted, in_options
-from tametail.errors import DataError
+from tametail.errors import DataError, ParameterError
+from tametail.notes import FAKE
 from tametail.release import Release
 from tametail.report.export import csv_text
 
@@ -66,7 +68,7 @@ class Output:
             self._tell(f"wrote {self.file}")
         if self.quiet or self.sentence:
             for note in release.notes:
-                if note.kind == "warning":
+                if note.kind == "warning" or note == FAKE:
                     click.echo(f"tametail: warning: {in_options(str(note))}", err=True)
 
     def _tell(self, words: str) -> None:
@@ -94,14 +96,17 @@ def _check_writable(option: str, path: str) -> None:
     place = Path(path).absolute()
     if not place.parent.is_dir():
         raise click.UsageError(f"{option} {path!r} is in no folder that exists: make it first.")
-    if place.is_dir() or not os.access(place if place.exists() else place.parent, os.W_OK):
+    is_device = place.exists() and not place.is_file()  # or a pipe: it is not replaced
+    if place.is_dir() or not os.access(place if is_device else place.parent, os.W_OK):
         raise click.UsageError(f"{option} {path!r} cannot be written: name another file.")
+    refuse_database(path)
 
 
 def _write(path: str, text: str) -> None:
     try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError:
+        with written_beside(path) as file:
+            file.write(text)
+    except (OSError, ParameterError):
         # The release is paid for: it must not be lost with the file.
         click.echo(text, nl=False)
         raise DataError(f"--output {path!r} cannot be written; the release is above.") from None

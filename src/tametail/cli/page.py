@@ -23,7 +23,7 @@ def page_command(folder: str, port: int, no_browser: bool, place: str | None) ->
     FOLDER are read, and nothing is spent before you say so.
     """
     if not all(map(find_spec, ("starlette", "jinja2", "uvicorn"))):
-        raise MissingExtraError("the page needs more: write pip install 'tametail[page]'.")
+        raise MissingExtraError.of("The page", "page")
     from tametail.page.folder import Folder
     from tametail.page.serve import serve
 

@@ -38,14 +38,19 @@ def replay_command(file: str, place: str | None) -> int:
         raise ParameterError(
             "the release holds no answers: write tametail mean ... --json --answers, or --report."
         )
-    found = [_follows(release, record)]
+    found = [_is_real(release), _follows(release, record)]
     if inside is not None:
         found.append(_is_page_of(release, text))
     if place is not None:
         found.append(_was_issued(release, place))
     for _, words in found:
-        click.echo(words)
+        if words:
+            click.echo(words)
     return 0 if all(right for right, _ in found) else 1
+
+
+def _is_real(release: Release) -> tuple[bool, str]:
+    return not release.fake, f"{release.remarks[0]}" if release.fake else ""
 
 
 def _follows(release: Release, record: dict[str, object]) -> tuple[bool, str]:
@@ -54,7 +59,7 @@ def _follows(release: Release, record: dict[str, object]) -> tuple[bool, str]:
     if made_by and made_by != version("tametail"):
         raise ParameterError(
             f"the release was made by version {made_by}, and this is {version('tametail')}: only "
-            f"the same version replays it; write pip install tametail=={made_by}."
+            f"the same version replays it. Install version {made_by} and try again."
         )
     try:
         again = replay(release.plan, release.answers).to_dict()

@@ -10,6 +10,7 @@ from typing import Final, NoReturn
 
 import click
 
+from tametail.cli.signals import Terminated
 from tametail.cli.words import in_options
 from tametail.errors import TametailError
 
@@ -24,7 +25,7 @@ COMMANDS: Final = {
     "reproduce": "tametail.cli.reproduce:reproduce_command",
 }
 
-_SPENT: Final = "if the data had been opened, the budget of this release counts as spent."
+_SPENT: Final = "if the data had been opened, the budget of this release is spent."
 
 
 class _Registry(click.Group):
@@ -57,12 +58,8 @@ def commands(ctx: click.Context) -> None:
         ctx.exit(2)
 
 
-class _Terminated(BaseException):
-    """SIGTERM, as an exception, so that files are closed and one line is said."""
-
-
 def _terminate(*_: object) -> NoReturn:
-    raise _Terminated
+    raise Terminated
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -76,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _say(in_options(str(error)), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         return _say(f"interrupted; {_SPENT}", 130)
-    except _Terminated:
+    except Terminated:
         return _say(f"terminated; {_SPENT}", 143)
     except Exception:  # what it says may quote records
         return _say(f"failed inside; {_SPENT} Please report how to see it again.", 1)

@@ -26,9 +26,7 @@ def new_axes(ax: Axes | None, height: float) -> Axes:
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise MissingExtraError(
-            "pictures need matplotlib: write pip install 'tametail[plots]'."
-        ) from None
+        raise MissingExtraError.of("A picture", "plots") from None
     # Not pyplot: no window, no backend, and nothing that keeps the figure alive.
     figure = Figure(figsize=(7.0, height), layout="constrained")
     return figure.add_subplot(axes_class=_shown_axes())

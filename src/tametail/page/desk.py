@@ -21,7 +21,7 @@ from tametail.release import Release
 _MOST = 200
 
 _FAILED = (
-    "The release failed inside; if the data had been opened, its budget counts as spent. Please "
+    "The release failed inside; if the data had been opened, its budget is spent. Please "
     "report how to see it again."
 )
 

@@ -49,7 +49,7 @@ HEADERS = {
 }
 
 FAILED = (
-    "The page failed inside. If a release was under way, its budget counts as spent. Please report "
+    "The page failed inside. If a release was under way, its budget is spent. Please report "
     "how to see it again."
 )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tametail.databases import database, databases, schema_of_table
-from tametail.ledger import locator_of
+from tametail.ledger import locators_of
 from tametail.page.folder import Folder
 from tametail.page.forms import Form
 from tametail.parse import Parse
@@ -36,9 +36,9 @@ class Source:
         return cls(found.address, table, f"{name}: {table}", found.address)
 
     @property
-    def locator(self) -> str | None:
+    def locators(self) -> tuple[str, ...]:
         """Where the data lie, as a ledger notes it."""
-        return locator_of(self.data, self.table)
+        return locators_of(self.data, self.table)
 
     @property
     def is_text(self) -> bool:

@@ -147,7 +147,7 @@ class Views:
                 unit = plan.unit
                 quote = payment.quote(
                     budget=plan.budget, unit=unit.value, person=unit.person,
-                    locator=source.locator,
+                    locator=source.locators,
                 )  # fmt: skip
         except TametailError as error:
             return self._release_form(form, for_people(str(error)))
@@ -175,7 +175,7 @@ class Views:
         if job is None:
             return self._page(
                 "message.html", 409, here="open",
-                words="This confirmation is not known any more. Nothing was spent.",
+                words="This confirmation is not known any more. No budget was spent.",
             )  # fmt: skip
         return RedirectResponse(f"{self.base}/releases/{job.name}", status_code=303)
 

@@ -15,7 +15,7 @@ from tametail.drawing.frame import (
     words,
     words_width,
 )
-from tametail.explain import mean_label, name_of
+from tametail.explain import mark, mean_label, name_of
 from tametail.markup import element
 from tametail.means import MEAN, WINSORISED, Interval, Mean
 from tametail.pictures.tail import tail_panel
@@ -55,6 +55,15 @@ def interval_picture(release: ReleaseView, width: float = 720.0) -> str:
     return _one(release, width) if single else _many(release, width)
 
 
+def _marked(release: ReleaseView, width: float, height: float) -> list[str]:
+    """Return a word across the picture of a fake; nothing for a release."""
+    if not release.fake:
+        return []
+    size = min(0.24 * width, 0.8 * height)
+    across = {"font_size": size, "font_weight": 700, "fill": SECOND, "fill_opacity": 0.3}
+    return [words("FAKE", width / 2, (height + 0.7 * size) / 2, text_anchor="middle", **across)]
+
+
 def _one(release: ReleaseView, width: float) -> str:
     """Draw one mean: how the records spread, and below that its intervals, larger.
 
@@ -83,7 +92,10 @@ def _one(release: ReleaseView, width: float) -> str:
     label = f"{what}: {row.measured(short_end(row.value, scale.high - scale.low))}"
     drawn += bottom_axis(scale, 34.0, bottom, label, _SIZE)
     drawn = [*tail, element("g", "".join(drawn), transform=f"translate(0,{height:.0f})")]
-    return picture(width, height + bottom + 48, "The mean and its intervals", _told(release), drawn)
+    height += bottom + 48
+    drawn += _marked(release, width, height)
+    title = f"{mark(release)}The mean and its intervals"
+    return picture(width, height, title, _told(release), drawn)
 
 
 def _many(release: ReleaseView, width: float) -> str:
@@ -103,7 +115,9 @@ def _many(release: ReleaseView, width: float) -> str:
             drawn += whiskers(row.intervals[0], scale, y, 2.5)
         colour = SECOND if _warned(row) else "currentColor"
         drawn.append(element("circle", cx=scale.place(row.value), cy=y, r=4.5, fill=colour))
-    return picture(width, bottom + 46, "Means and their intervals", _told(release), drawn)
+    drawn += _marked(release, width, bottom + 46)
+    title = f"{mark(release)}Means and their intervals"
+    return picture(width, bottom + 46, title, _told(release), drawn)
 
 
 def _lines(label: tuple[str, str], room: float) -> list[str]:

@@ -16,9 +16,9 @@ from tametail.drawing.frame import (
     words,
     words_width,
 )
+from tametail.inequalities.lower_bounds import lower_bound
 from tametail.markup import element
 from tametail.tail import Bounded, Moment, Tail
-from tametail.theory import lower_bound
 from tametail.views import PlanView
 
 #: A plan for unknown n is drawn around this one.

@@ -55,8 +55,13 @@ class Unit:
 
     @property
     def size_is_public(self) -> bool:
-        """Whether the number of protected things is known, and each keeps its position."""
+        """Whether the number of protected things is known."""
         return self.value == "replace-one"
+
+    @property
+    def keeps_positions(self) -> bool:
+        """Whether all other rows stay where they are: a person may have any number of rows."""
+        return self.size_is_public and self.person is None
 
     @property
     def changes(self) -> int:

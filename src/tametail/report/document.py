@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from importlib.metadata import version
 from importlib.resources import files
-from pathlib import Path
 
+from tametail._files import written_beside
 from tametail._shown import shown, shown_path
 from tametail.drawing.bars import steps_bar
 from tametail.errors import ParameterError
 from tametail.explain import WORDS, caption, cells_told, header_told, said
-from tametail.markup import element, text
+from tametail.markup import element, embedded_json, text
 from tametail.pictures.intervals import interval_picture
 from tametail.report.words import (
     assumptions,
@@ -52,7 +52,10 @@ def write_report(release: ReleaseView, path: str | os.PathLike[str]) -> None:
     if not isinstance(path, str | os.PathLike):
         raise ParameterError(f"path={shown(path)} is no path: write release.report('report.html').")
     try:
-        Path(path).write_text(report_text(release), encoding="utf-8")
+        with written_beside(path) as file:
+            file.write(report_text(release))
+    except ParameterError:
+        raise
     except (OSError, ValueError) as error:  # a path may hold what no path can
         why = getattr(error, "strerror", None) or "no path is written like this"
     else:
@@ -66,7 +69,7 @@ def write_report(release: ReleaseView, path: str | os.PathLike[str]) -> None:
 def read_report(page: str) -> str | None:
     """Return the JSON of the release that a report holds; None if the text is no report."""
     found = _DATA.search(page)
-    return None if found is None else found[1].replace("<\\/", "</")
+    return None if found is None else found[1]
 
 
 def changed_parts(page: str, release: ReleaseView) -> list[str]:
@@ -129,7 +132,7 @@ def report_text(release: ReleaseView) -> str:
         + text("title", f"{title} - tametail")
         + element("style", stylesheet())
     )
-    data = release.to_json().replace("</", "<\\/")
+    data = embedded_json(release.to_json())
     body = element("main", "".join(_sections(release, title)), class_="report")
     body += f'<script type="application/json" id="release">{data}</script>'
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{body}</body></html>\n'

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tametail.explain import covers, ends_of, name_of, percent
+from tametail.explain import covers, ends_of, mark, name_of, percent
 from tametail.means import Mean
 from tametail.tail import Bounded, Moment, Tail
 from tametail.views import PlanView, ReleaseView
@@ -26,7 +26,8 @@ def title_of(release: ReleaseView) -> str:
     else:
         what = f"Means of {len(names)} columns"
     groups = release.groups
-    return what if groups is None else f"{what} by {' and '.join(groups.by)}"
+    by = "" if groups is None else f" by {' and '.join(groups.by)}"
+    return f"{mark(release)}{what}{by}"
 
 
 def sentence(release: ReleaseView) -> str:
@@ -47,12 +48,13 @@ def sentence(release: ReleaseView) -> str:
 
 def findings(release: ReleaseView) -> str:
     """Return the sentences without the warnings, for where these are shown beside them."""
+    fake = mark(release)
     if not release.means:
-        return f"No group was large enough to be seen. {_budget(release)}"
+        return f"{fake}No group was large enough to be seen. {_budget(release)}"
     if len(release) > 1 or release.groups is not None:
-        return f"{_sentence_of_many(release)} {_budget(release)}"
+        return f"{fake}{_sentence_of_many(release)} {_budget(release)}"
     row = release.means[0]
-    return " ".join(
+    return fake + " ".join(
         [_result(release, row), *_clipped(row, release.plan.tails[0]), _budget(release)]
     )
 

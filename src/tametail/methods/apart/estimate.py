@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def columns_apart(plan: Plan, ask: Ask) -> tuple[Estimate, ...]:
     """Run the plan: the columns one after the other."""
     return tuple(
-        winsorised_mean(part, ask.column(index, part.spending))
+        winsorised_mean(part, ask.on(ask.relation.column(index), part.spending))
         for index, part in enumerate(column_plans(plan))
     )
 

@@ -38,9 +38,10 @@ Floats = npt.NDArray[np.float64]
 #: Parts of the risk: noise on the sums, sampling, noise on the second moments, their sampling.
 RISKS = {"noise": 0.4, "sampling": 0.4, "spread": 0.1, "moments": 0.1}
 
-#: Fewer missing cells than noise exceeds with this probability are taken for noise: most columns
-#: have none, and then the number of rows, which is known better, is that of their cells.
-MISSING_DOUBT = 0.01
+#: Fewer missing cells than noise exceeds with this probability, in any of the columns, are taken
+#: for noise: most columns have none, and then the number of rows, which is known better, is that
+#: of their cells. Noise that passes for missing cells moves the mean of its column to the radius.
+MISSING_DOUBT = 1e-4
 
 #: Confidence with which an assumption is doubted if no interval was asked for.
 DOUBT = 0.95
@@ -95,7 +96,7 @@ class BallMeasure:
             doubted = noise.scale / query.count_weight
         if query.missing_weight:
             missing = numbers[-dim:] / query.missing_weight
-            doubt = noise.quantile(MISSING_DOUBT) / query.missing_weight
+            doubt = noise.quantile(MISSING_DOUBT / dim) / query.missing_weight
             slack = np.where(missing < doubt, doubt, 0.0)
             missing = np.where(missing < doubt, 0.0, missing)
         # A number that is known by noise alone is not taken for less than that noise.

@@ -48,7 +48,9 @@ def means_by_group(plan: Plan, ask: Ask) -> tuple[Estimate, ...]:
         plan = plan.with_count(count)
     columns = []
     for place, part in enumerate(group_plans(plan, len(keys))):
-        about = groups if plan.dim == 1 else groups.column(place, part.budget)
+        about = groups
+        if plan.dim > 1:
+            about = groups.on(groups.relation.column(place), part.budget)
         columns.append(_column(part, about, keys))
     return tuple(row for rows in zip(*columns, strict=True) for row in rows)
 
@@ -66,12 +68,13 @@ def _column(part: GroupPlan, ask: Ask, keys: Sequence[Key]) -> list[Estimate]:
 
 def _each_alone(part: GroupPlan, ask: Ask, keys: Sequence[Key]) -> list[Estimate]:
     cost = part.costs["groups"]
-    asks = ask.keys([[place] for place in range(len(keys))], cost)
+    asks = ask.disjoint([ask.relation.of([place]) for place in range(len(keys))], cost)
     plan = part.column(None, cost)
-    return [
-        replace(winsorised_mean(plan, about), group=key.label)
-        for about, key in zip(asks, keys, strict=True)
-    ]
+
+    def estimate(place: int, about: Ask) -> Estimate:
+        return replace(winsorised_mean(plan, about), group=keys[place].label)
+
+    return ask.for_each(asks, estimate)
 
 
 def _pooled(part: GroupPlan, ask: Ask, groups: int) -> list[Estimate]:
@@ -97,12 +100,14 @@ def _large_and_small(part: GroupPlan, ask: Ask, all_groups: SmallGroups) -> list
     is_large = counts * cost.strength >= tuned.ALONE
     large, small = np.flatnonzero(is_large).tolist(), np.flatnonzero(~is_large).tolist()
     sets = [*([place] for place in large), *([small] if small else [])]
-    asks = ask.keys(sets, cost)
-    found: dict[int, Estimate] = {}
-    for place, about in zip(large, asks, strict=False):
-        size = int(counts[place])
-        one = winsorised_mean(part.column(size, cost), about)
-        found[place] = replace(one, count=float(counts[place]))
+    asks = ask.disjoint([ask.relation.of(places) for places in sets], cost)
+
+    def estimate(index: int, about: Ask) -> Estimate:
+        place = large[index]
+        one = winsorised_mean(part.column(int(counts[place]), cost), about)
+        return replace(one, count=float(counts[place]))
+
+    found = dict(zip(large, ask.for_each(asks[: len(large)], estimate), strict=True))
     if small:
         found |= zip(small, all_groups.estimate(small, asks[-1]), strict=True)
     return [found[place] for place in range(len(counts))]

@@ -161,14 +161,16 @@ class _Column:
         cost = self.part.costs["pilot"]
         plan = self._plan(cost)
         if self._by_person:
-            return winsorised_mean(plan, ask.view(PersonMean(self.index), cost)).value
+            return winsorised_mean(
+                plan, ask.on(ask.relation.per_person(PersonMean(self.index)), cost)
+            ).value
         return persons_mean(plan, ask, self.index).value
 
     def _lengths(self, ask: Ask, vector: Vector, cost: Budget) -> Tails:
         """Count the persons by the octaves of their vectors' lengths."""
         plan = self._plan(cost)
         nodes = octave_nodes(plan, 0.0)
-        answer = ask.view(PersonNorm(vector, self._order), cost)(nodes, cost)
+        answer = ask.on(ask.relation.per_person(PersonNorm(vector, self._order)), cost)(nodes, cost)
         return Tails.read(plan, nodes, answer, cost)
 
     def _limit(self, tails: Tails) -> float | None:

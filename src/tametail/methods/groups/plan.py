@@ -90,7 +90,7 @@ def chosen_keys(plan: Plan, ask: Ask) -> tuple[Ask, tuple[Key, ...]]:
         query = KeyCounts(tuned.WHOLE, tuned.MOST_KEYS) if persons else KeyCounts()
         found = (key for key, _ in ask(query, plan.cost(KEYS)))
         keys = tuple(key for key in found if key != wanted.rest)  # else two rows of one name
-    groups = ask.grouped(keys, other=wanted.rest is not None)
+    groups = ask.on(ask.relation.coded(keys, other=wanted.rest is not None))
     return groups, keys if wanted.rest is None else (*keys, wanted.rest)
 
 

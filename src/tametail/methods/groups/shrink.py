@@ -65,7 +65,8 @@ def _error(estimate: Estimate) -> float:
     if interval is None:
         return math.inf
     level = deviations((1 - interval.confidence) / 2)
-    return max(((interval.high - interval.low) / (2 * level)) ** 2, 1e-300)
+    deviation = (interval.high - interval.low) / (2 * level)
+    return max(deviation * deviation, 1e-300)  # infinite where a power would raise
 
 
 def _drawn(

@@ -74,7 +74,7 @@ class Located:
             found = [located_mean(ColumnPlan.of(plan), ask)]
         else:
             found = [
-                located_mean(part, ask.column(index, part.spending))
+                located_mean(part, ask.on(ask.relation.column(index), part.spending))
                 for index, part in enumerate(column_plans(plan))
             ]
         return tuple(replace(one, notes=(*said, *one.notes)) for one in found)

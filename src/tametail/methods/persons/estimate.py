@@ -93,7 +93,7 @@ def persons_mean(plan: ColumnPlan, ask: Ask, index: int) -> Estimate:
     steps = tuple(step for step in plan.steps if step.name in _AROUND_ZERO)
     around = replace(plan, steps=steps, half=None)  # it bounds records, not what is added up here
     budget = around.spending
-    asked = ask.view(PersonResidual(ratio, index), budget)
+    asked = ask.on(ask.relation.per_person(PersonResidual(ratio, index)), budget)
     total = _clipped_sum(around, asked, plan.cost("tail"), persons)
     # Noise may have made it anything; there is at least one record.
     records = max(rows.value + rows.clip.excess, rows.doubt(0.5), 1.0)
@@ -116,7 +116,7 @@ def _pilot(plan: ColumnPlan, ask: Ask, index: int) -> float:
     cost, anywhere = plan.cost("pilot"), parse_within(None)
     pilot = replace(plan, within=anywhere, possible=anywhere, confidence=None, budget=cost)
     pilot = replace(pilot, steps=divide(pilot))
-    return winsorised_mean(pilot, ask.view(PersonMean(index), cost)).value
+    return winsorised_mean(pilot, ask.on(ask.relation.per_person(PersonMean(index)), cost)).value
 
 
 def _rows(plan: ColumnPlan, ask: Ask, index: int, persons: int) -> Total:
@@ -125,7 +125,7 @@ def _rows(plan: ColumnPlan, ask: Ask, index: int, persons: int) -> Total:
     tail, total = cost.split(ROWS_TAIL, 1 - ROWS_TAIL)
     steps = Step("tail", tail), Step("sum", total)
     part = replace(plan, confidence=None, budget=cost, steps=steps, half=None)
-    asked = ask.view(PersonRows(index), cost)
+    asked = ask.on(ask.relation.per_person(PersonRows(index)), cost)
     found = _clipped_sum(part, asked, tail, persons, is_positive=True)
     if found is not None:
         return found

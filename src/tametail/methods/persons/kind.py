@@ -111,7 +111,7 @@ class RecordsOfPersons:
 def _each(plan: Plan) -> float:
     """Return the guess of the records that a person has."""
     rows = plan.request.rows
-    return 1.0 if rows is None or plan.n is None else max(rows / plan.n, 1.0)
+    return 1.0 if rows is None or plan.n is None else max(rows / max(plan.n, 1), 1.0)
 
 
 RECORDS_OF_PERSONS = RecordsOfPersons()

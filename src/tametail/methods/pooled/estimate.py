@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 def pooled_means(plan: Plan, ask: Ask) -> tuple[Estimate, ...]:
     """Run the plan: look at the columns one after the other, then ask for one sum."""
     parts = column_plans(plan)
-    asks = [ask.column(index, part.spending) for index, part in enumerate(parts)]
+    asks = [ask.on(ask.relation.column(index), part.spending) for index, part in enumerate(parts)]
     looks = [_looked(part, one) for part, one in zip(parts, asks, strict=True)]
     totals: dict[int, Sum] = {}
     seen = [index for index, one in enumerate(looks) if CLOSEST < one.clip.side < FARTHEST]

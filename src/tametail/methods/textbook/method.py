@@ -62,7 +62,7 @@ class Textbook:
         if plan.dim == 1:
             return (textbook_mean(ColumnPlan.of(plan), ask),)
         return tuple(
-            textbook_mean(part, ask.column(index, part.spending))
+            textbook_mean(part, ask.on(ask.relation.column(index), part.spending))
             for index, part in enumerate(column_plans(plan))
         )
 
