@@ -136,7 +136,7 @@ def test_every_backend_and_every_database_is_asked_the_table_of_questions():
     """Places are named after the dialects; a session of another one has no place yet."""
     assert [kind.__name__ for kind in backend_types()] == ["Local", "SparkSql", "Sql"]
     dialects = {kind.dialect.name for kind in session_types()}
-    assert dialects == {"DuckDB", "PostgreSQL", "SQLite", "Spark"}
+    assert dialects == {"ClickHouse", "DuckDB", "PostgreSQL", "SQLite", "Spark"}
     assert all(any(place.startswith(name) for place in PLACES) for name in dialects)
     assert {"pandas", "Polars, lazy", "Parquet", "CSV"} <= set(PLACES)
 

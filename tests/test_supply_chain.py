@@ -86,10 +86,16 @@ PAGES = [
 ]
 
 
-#: The version that is installed, and the one that is being made, if it is another.
+#: Versions in the changelog, newest first, and whether each was released.
+VERSIONS = re.findall(
+    r"^## (\d+\.\d+\.\d+), (.*)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE
+)
+
+#: The version that is installed. While it is being made, figures of the last release stand, and
+#: say so; they have to be measured again before the changelog gives it a date.
 OURS = {
     version("tametail"),
-    re.search(r"^## (\d+\.\d+\.\d+)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)[1],
+    *(number for number, day in VERSIONS[: 1 + (VERSIONS[0][1] == "unreleased")]),
 }
 
 

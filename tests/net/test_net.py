@@ -132,7 +132,8 @@ def test_every_query_class_is_in_the_recording():
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     if isinstance(value, dict):
-        return [leaf for key, item in value.items() for leaf in leaves(item, (*path, key))]
+        items = ((key, item) for key, item in value.items() if not fields.is_prose(key, item))
+        return [leaf for key, item in items for leaf in leaves(item, (*path, key))]
     if isinstance(value, list) and value:
         return [leaf for key, item in enumerate(value) for leaf in leaves(item, (*path, key))]
     return [path]
@@ -155,7 +156,7 @@ def perturb(value: Any, scale: float) -> Any:
 @pytest.mark.parametrize(
     "index", [3, 100, 200, 300, 350, 400, 647, 660, 760, 850, 950, len(CASES) - 1]
 )
-def test_the_net_notices_any_perturbed_number(index):
+def test_the_net_notices_whatever_is_perturbed_but_prose(index):
     case = CASES[index]
     assert not [where for where, names in where_different(case) if not names]
     recorded = {name: case[name] for name in RECORDED if name in case}

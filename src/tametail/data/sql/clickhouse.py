@@ -146,7 +146,7 @@ def declared_type(kind: str) -> Declared:
     return _TYPES.get(kind.partition("(")[0].rstrip(")"))
 
 
-def _plain(cell: Any) -> Any:
+def _plain(cell: object) -> object:
     """Return text as Python has it; bytes that are no text keep their places."""
     if isinstance(cell, list):
         return [_plain(each) for each in cell]

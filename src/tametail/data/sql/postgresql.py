@@ -133,7 +133,7 @@ class PostgresSession(Session):
 
     dialect = POSTGRESQL
 
-    def __init__(self, data: str | psycopg.Connection[Row], table: str) -> None:
+    def __init__(self, data: str | psycopg.Connection[object], table: str) -> None:
         self._driver = _driver()
         self._ends: list[str] = []
         self._own = isinstance(data, str)
@@ -148,16 +148,16 @@ class PostgresSession(Session):
             self.close()
             raise
 
-    def _connect(self, address: str) -> psycopg.Connection[Row]:
-        def connect() -> psycopg.Connection[Row]:
-            opened: psycopg.Connection[Row] = self._driver.connect(
+    def _connect(self, address: str) -> psycopg.Connection[object]:
+        def connect() -> psycopg.Connection[object]:
+            opened: psycopg.Connection[object] = self._driver.connect(
                 address, autocommit=True, connect_timeout=30, application_name="tametail"
             )
             return opened
 
         return self._checked(connect, self._driver.Error, self._refusal)
 
-    def _check(self, connection: psycopg.Connection[Row]) -> psycopg.Connection[Row]:
+    def _check(self, connection: psycopg.Connection[object]) -> psycopg.Connection[object]:
         if "Async" in type(connection).__name__:
             raise ParameterError(
                 f"data of type {type(connection).__name__} cannot be asked here: pass a "
