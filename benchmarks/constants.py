@@ -32,7 +32,7 @@ from scipy import stats
 
 import tametail as tt
 from _common import Floats, Oracle, Population, _mixture, console, populations
-from tametail import planning
+from tametail import plans
 from tametail.ask import Ask
 from tametail.data.open import open_data
 from tametail.mechanisms.dispatch import mechanism_for
@@ -199,12 +199,12 @@ def settings(only: list[str] | None, hows: list[str]) -> list[Setting]:
     for view in VIEWS:
         chosen = []
         for name in TUNED.get(view, ()):
-            value = getattr(constants, name)
+            value = getattr(constants if hasattr(constants, name) else plans, name)
             for how, factor in (("halved", 0.5), ("doubled", 2.0)):
                 changed = type(value)(value * factor)
                 if name == "NEARLY_ALL":  # a share: half of the way to 1, or twice as far from it
                     changed = 1 - (1 - value) * factor
-                owners = (owner for owner in (constants, planning) if hasattr(owner, name))
+                owners = (owner for owner in (constants, plans) if hasattr(owner, name))
                 changes = tuple((owner, name, changed) for owner in owners)
                 chosen.append(Setting(name, how, view, changes))
         chosen += [

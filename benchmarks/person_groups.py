@@ -33,7 +33,7 @@ from _known import KnownPersons
 from tametail.data.persons.totals import PersonTotals
 from tametail.data.persons.vectors import GroupedPersons, Pairs
 from tametail.data.relation import Relation
-from tametail.plans import Plan
+from tametail.planning import Plan
 from tametail.queries.groups import ScaledSums
 from tametail.request import Said
 from tametail.run import asking, run

@@ -28,9 +28,9 @@ import tametail as tt
 
 sys.path.insert(0, str(Path(__file__).parent))
 from baselines.coinpress import coinpress_mean
-from tametail.methods import REGISTRY
-from tametail.methods.kinds import APART, BALL
-from tametail.plans import Plan
+from tametail.planning import Plan
+from tametail.planning.table import APART, BALL, find
+from tametail.plans import paid_in
 
 Floats = npt.NDArray[np.float64]
 Draw = Callable[[np.random.Generator, tuple[int, int]], Floats]
@@ -192,8 +192,8 @@ def pure_errors(rows: Floats, unit: str, epsilon: float, runs: int) -> dict[str,
     )  # fmt: skip
     before = tuple(step for step in usual.steps if step.name == "count")
     found = {}
-    for method in (APART, BALL, REGISTRY.find(usual.method)):
-        steps = method.divide(usual.request, size, usual.left)
+    for method in (APART, BALL, find(usual.method)):
+        steps = method.steps(usual.request, size, paid_in(usual.left, method.notion))
         if steps is None:
             continue
         plan, rng = Plan(usual.request, size, method.name, (*before, *steps)), seeded()

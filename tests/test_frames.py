@@ -14,7 +14,7 @@ from pyarrow import parquet
 import tametail as tt
 
 SOURCE = str(Path(tt.__file__).parent)
-MOST_TO_ARITHMETIC, MOST_TO_NOISE = 7, 5
+MOST_TO_ARITHMETIC, MOST_TO_NOISE = 9, 7
 
 
 def depths_of(call):

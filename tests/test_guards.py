@@ -11,7 +11,7 @@ from pyarrow import csv, dataset, feather, parquet
 
 import tametail as tt
 from tametail.cli.shell import COMMANDS
-from tametail.methods import REGISTRY
+from tametail.planning.table import METHODS
 from tametail.queries.column import ClippedSum, Count, Lattice, TailNodes
 
 from .backends.test_conformance import PLACES
@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[1]
 
 # --- methods
 
-METHODS = pytest.mark.parametrize("method", list(REGISTRY), ids=lambda method: method.name)
+EACH = pytest.mark.parametrize("method", METHODS, ids=lambda method: method.name)
 
 #: Data and arguments for which a method is chosen.
 RECORDS = np.random.default_rng(1).lognormal(size=4000)
@@ -57,10 +57,10 @@ def table_of_methods():
 
 
 def test_the_documentation_lists_the_methods_that_there_are():
-    assert set(table_of_methods()) == {method.name for method in REGISTRY}
+    assert set(table_of_methods()) == {method.name for method in METHODS}
 
 
-@METHODS
+@EACH
 def test_every_method_has_pages_that_exist_and_a_proof(method):
     folder = ROOT / "docs" / "mathematics"
     pages = [(folder / link).resolve() for link in table_of_methods()[method.name]]
@@ -70,7 +70,7 @@ def test_every_method_has_pages_that_exist_and_a_proof(method):
     assert f"\nproves: {asks} @" in "\n" + pages[-1].read_text(encoding="utf-8"), asks
 
 
-@METHODS
+@EACH
 def test_every_method_is_chosen_and_replays(method):
     data, asked = CHOSEN[method.name]
     release = tt.mean(data, **asked)

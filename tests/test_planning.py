@@ -271,3 +271,21 @@ def test_a_plan_that_another_process_unpickles_has_its_methods():
         [sys.executable, "-c", code], input=pickle.dumps(plan), capture_output=True, check=True
     )
     assert float(found.stdout) == plan.relative_rmse
+
+
+@pytest.mark.parametrize("tail", TAILS, ids=str)
+@pytest.mark.parametrize("dim", [1, 3])
+@pytest.mark.parametrize("n", [None, 100, 10**6])
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+def test_every_plan_reads_back_and_its_shares_are_of_the_whole(budget, n, dim, tail):
+    """A few bounded columns at a small delta were paid in a notion that reading back refused."""
+    plan = tt.plan(n=n, budget=budget, dim=dim, tail=tail)
+    assert Plan.from_json(plan.to_json()) == plan
+    assert sum(part for _, part, _ in plan.shares()) == pytest.approx(100, rel=1e-9)
+
+
+def test_a_clamped_mean_beside_a_delta_reads_back():
+    plan = tt.plan(n=100, epsilon=0.01, delta=1e-6, dim=3, tail=tt.Bounded(0, 1))
+    assert plan.method == "clamped mean"
+    assert Plan.from_json(plan.to_json()) == plan
+    assert sum(part for _, part, _ in plan.shares()) == pytest.approx(100)

@@ -183,3 +183,9 @@ def few_numbers(used: float, *, warn: bool) -> Note:
         f"{told} and were left out, so the mean is that of the rest. If they hold numbers that are "
         "written in another way, say how with parse=; rows in a list are passed as an array",
     )
+
+
+EXCEEDS: Final = few_records(
+    "the error is expected to exceed the standard deviation of the records: more records, more "
+    "budget or fewer columns help"
+)

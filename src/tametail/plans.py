@@ -1,46 +1,48 @@
-"""A plan: everything that is decided before any record is read.
+"""What methods are told of a plan, and what they promise of it: plain data.
 
-It turns a request into priced steps. It is made from public numbers alone, prints itself, goes to
-JSON and back, and predicts the error of the release that follows it. What a step is, and how good
-the outcome will be, its *method* knows; the plan knows the method by name.
+:class:`tametail.planning.Plan` is what people get: it knows the table of methods. Methods, words
+and pictures know what is here, and no method knows the table.
 """
 
 from __future__ import annotations
 
-import json
 import math
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Final, Self
 
-from tametail._json import Json, not_as_written, read_json
-from tametail._shown import shown
-from tametail._validate import count, one_of, probability
-from tametail.errors import BudgetError, InternalError, ParameterError, TametailError
+from tametail._json import Json
+from tametail.errors import InternalError
 from tametail.notes import Note
-from tametail.privacy.budget import Approx, Budget, Pure, compose, fits, noise_for
+from tametail.privacy.budget import (
+    Approx,
+    Budget,
+    Pure,
+    Zcdp,
+    approx_to_zcdp,
+    compose,
+    noise_for,
+)
 from tametail.privacy.unit import Unit
 from tametail.request import Range, Request
 from tametail.tail import Tail
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-#: Format of the JSON text.
-FORMAT = 2
-
-#: Noise for a step that may spend less than this does not fit in 64 bits.
-_LEAST_STEP = 1e-9
-
 #: What is asked first if the number of records is unknown, and what is left for all that follows.
 COUNT, REST = "count", "rest"
 
-#: A noisy count is that unlikely to be as far off as it is doubted to be.
-_UNUSUAL = 0.001
-
 #: The private choice of keys, which comes before all else.
 KEYS = "keys"
+
+#: The private count of add-remove, when the caller gives no n: a better plan against less budget
+#: (halved and doubled: -0.1% and +0.4% of the error, docs/decisions/0159).
+COUNT_SHARE: Final = 0.015
+
+#: The private count beside a guess of n, which may be wrong by any factor: it decides how many
+#: records are sampled, and nothing else (docs/decisions/0040-a-guess-costs-no-memory.md).
+GUESS_COUNT_SHARE: Final = 0.002
+
+#: A noisy count is that unlikely to be as far off as it is doubted to be.
+_UNUSUAL = 0.001
 
 #: Laws of bounded records for which half-widths are predicted: ends of the bounds, and uniform.
 WORST, REFERENCE = "worst", "reference"
@@ -59,93 +61,25 @@ class Step:
         return {"name": self.name, "round": self.round, "cost": self.cost.to_dict()}
 
 
-class Method(Protocol):
-    """What a plan asks its method, by name."""
+Steps = tuple[Step, ...]
 
-    @property
-    def purposes(self) -> dict[str, str]:
-        """What each step is for, in the words of the printed plan."""
-
-    def working(self, budget: Budget) -> Budget:
-        """Return the budget in the notion in which the steps are paid."""
-
-    def names(self, request: Request) -> tuple[tuple[str, int], ...]:
-        """Return the names and rounds of the steps, once the number of records is known."""
-
-    def rmse(self, plan: Plan) -> float | tuple[float, ...] | None:
-        """Predict the error in the units of the records, where a scale was told."""
-
-    def relative_rmse(self, plan: Plan) -> float | None:
-        """Predict the error in standard deviations of the reference law."""
-
-    def half_width(self, plan: Plan, confidence: float, law: str) -> float | None:
-        """Predict the half-width of the interval."""
-
-    def foresee(self, plan: Plan) -> tuple[Note, ...]:
-        """Return the notes that a release would carry, by public numbers alone."""
-
-    def reasons(self, plan: Plan) -> tuple[str, ...]:
-        """Say why this method was chosen, where there was a choice."""
-
-
-class Methods(Protocol):
-    """All methods, and the choice between them."""
-
-    def find(self, name: str) -> Method:
-        """Return the method of this name."""
-
-    def plan(self, request: Request, n: int | None) -> Plan:
-        """Choose a method, and divide the budget between its steps."""
-
-    def continued(self, plan: Plan, n: int) -> Plan:
-        """Return the plan for what is left, once the private count is known."""
-
-    def left(self, plan: Plan) -> Budget:
-        """Return what the steps may spend together, besides a private count."""
-
-
-#: Methods are written in terms of plans, so no import leads from here to them: they are handed in.
-_IN_USE: list[Methods] = []
-
-
-def use_methods(methods: Methods) -> None:
-    """Say which methods plans are made by and asked about; :mod:`tametail.planning` does."""
-    _IN_USE[:] = [methods]
-
-
-def _methods() -> Methods:
-    if not _IN_USE:
-        raise InternalError("plans have no methods yet: import tametail.planning.")
-    return _IN_USE[0]
+#: Divides a budget, in the notion in which the steps are paid, for so many records; None if it
+#: does not reach.
+Divide = Callable[[Request, int, Budget], Steps | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """How the means of a request will be released.
+class PricedRequest:
+    """A request with the number of records, the name of a method and its priced steps.
 
     ``n`` is the public number of records (replace-one) or the caller's guess (add-remove). If it
-    is None, a small private count comes first, and :meth:`with_count` fixes the other steps. Beside
-    a guess an even smaller one comes first: a guess may cost accuracy, but never memory.
-
-    >>> import tametail as tt
-    >>> plan = tt.plan(n=10_000, epsilon=1, unit="replace-one", confidence=None)
-    >>> [step.name for step in plan.steps]
-    ['centre', 'tail', 'sum']
-    >>> Plan.from_json(plan.to_json()) == plan
-    True
+    is None, a small private count comes first.
     """
 
     request: Request
     n: int | None
     method: str
-    steps: tuple[Step, ...]
-    reading: str | None = None
-    """How the records are read, where that was a choice: in a database, or streamed from one."""
-
-    @classmethod
-    def of(cls, request: Request) -> Plan:
-        """Plan a request."""
-        return _methods().plan(request, request.n)
+    steps: Steps
 
     @property
     def budget(self) -> Budget:
@@ -202,12 +136,18 @@ class Plan:
         return any(step.name == name for step in self.steps)
 
     @property
+    def notion(self) -> type[Budget]:
+        """The notion in which the steps are paid; a choice of keys alone needs a delta."""
+        return type(self.steps[-1].cost)
+
+    @property
     def left(self) -> Budget:
         """What the steps may spend together, once the number of records has been paid for.
 
         In the notion in which the steps are paid.
         """
-        return _methods().left(self)
+        whole = paid_in(self.budget.spendable(), self.notion)
+        return counted(whole, self.request)[1] if self.has(COUNT) else whole
 
     @property
     def spending(self) -> Budget:
@@ -217,211 +157,71 @@ class Plan:
         """
         return _total([step.cost for step in self.steps], self.budget.spendable())
 
-    @property
-    def passes(self) -> int:
-        """How often a file or a Spark frame is read: once for count and sample, once for distances.
-
-        That is for one column: nothing else reads the data, as sum, spread and a second look come
-        out of the distances. Only the public number of rows, under replace-one, takes one more pass
-        over a CSV file, and a centre that has to be looked for again takes two.
-        """
-        return 2
-
-    def with_names(self, names: Sequence[str]) -> Plan:
-        """Return the plan for columns of these names."""
-        return replace(self, request=self.request.with_names(names))
-
-    def about(
-        self,
-        person: str | Sequence[str] | None,
-        where: str | None,
-        parse: object = None,
-        **groups: object,
-    ) -> Plan:
-        """Return the plan for these persons, records and groups; None leaves what it says."""
-        request = self.request.about(person, where, parse, **groups)
-        return self if request is self.request else replace(self, request=request)
-
-    def with_count(self, noisy_count: int) -> Plan:
-        """Return the plan for the other steps, once the private count is known.
+    def recounted(self, noisy_count: int, divide: Divide) -> Self:
+        """Return the same with the steps of a method, once the private count is known.
 
         A guess of n fixed them before; it is raised to what the count says at least.
         """
-        if self.n is None:
-            return _methods().continued(self, max(noisy_count, 1))
-        doubt = noise_for(self.cost(COUNT), 1, 1).quantile(_UNUSUAL)
-        return replace(self, n=max(self.n, math.floor(noisy_count - doubt)))
-
-    def with_size(self, size: int) -> Plan:
-        """Return the plan for data of this public size; steps that were fixed stay as they are."""
         if self.n is not None:
-            return replace(self, n=size)
-        return replace(_methods().plan(self.request, size), reading=self.reading)
+            doubt = noise_for(self.cost(COUNT), 1, 1).quantile(_UNUSUAL)
+            return replace(self, n=max(self.n, math.floor(noisy_count - doubt)))
+        n = max(noisy_count, 1)
+        before = tuple(step for step in self.steps if step.name in (KEYS, COUNT))
+        steps = divide(self.request, n, self.cost(REST))
+        if steps is None:
+            raise InternalError(f"{self.method} has no steps.")
+        return replace(self, n=n, steps=before + steps)
 
-    def for_size(self, size: int) -> Plan:
-        """Return the plan that would have been made for data of this size."""
-        return replace(self, n=None).with_size(size)
+
+class Prediction:
+    """What a method promises of a plan before any record is read; None where it cannot say.
+
+    Every method has its own, and computes what it is asked for.
+    """
+
+    __slots__ = ("plan",)
+
+    def __init__(self, plan: PricedRequest) -> None:
+        self.plan = plan
 
     @property
     def rmse(self) -> float | tuple[float, ...] | None:
-        """The root mean squared error, from the tail's scale; None without one.
-
-        For one column it is a bound. For several there is one number for each, if every scale was
-        told: what ``relative_rmse`` is in these scales.
-        """
-        return _methods().find(self.method).rmse(self)
+        """The error in the units of the records, where a scale was told."""
+        return None
 
     @property
     def relative_rmse(self) -> float | None:
-        """The root mean squared error of a column, in standard deviations of the reference law.
+        """The error in standard deviations of the reference law."""
+        return None
 
-        The reference is a lognormal law with sigma = 1, a usual shape of charges and claims, in
-        independent columns; None if n is unknown.
-        """
-        return _methods().find(self.method).relative_rmse(self)
-
-    def half_width(self, confidence: float = 0.95, *, law: str = WORST) -> float | None:
-        """The expected half-width of the interval that ``low`` and ``high`` will show.
-
-        With ``Bounded`` records it is that of the worst law within the bounds, half of the records
-        at each end, or with ``law="reference"`` that of uniform records. With a ``Moment`` it is
-        for records with that moment. Without a tail, and for several columns in a ball, it is in
-        standard deviations of the reference law, lognormal with sigma = 1. It is infinite if
-        nothing is expected to stand out of the noise, and None if n is unknown.
-
-        >>> import tametail as tt
-        >>> plan = tt.plan(n=10_000, epsilon=1, tail=tt.Bounded(0, 120))
-        >>> plan.half_width(0.95) > plan.half_width(0.95, law="reference") > 0.5
-        True
-        """
-        one_of((WORST, REFERENCE), law=law)
-        method = _methods().find(self.method)
-        return method.half_width(self, probability(confidence=confidence), law)
+    def half_width(self, confidence: float, law: str = WORST) -> float | None:  # noqa: ARG002
+        """Return the half-width of the interval."""
+        return None
 
     @property
-    def advice(self) -> tuple[str, ...]:
-        """What would help, if the plan expects trouble; ``foreseen`` has it as notes."""
-        return tuple(note.text for note in self.foreseen)
-
-    @property
-    def foreseen(self) -> tuple[Note, ...]:
-        """The notes that a release of this plan would carry, as public numbers tell."""
-        return _methods().find(self.method).foresee(self)
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the predicted error against n, with what no algorithm can beat below it."""
-        from tametail.plots import plot_plan
-
-        return plot_plan(self, ax)
-
-    def __str__(self) -> str:
-        from tametail.explain import describe_plan
-
-        reasons = _methods().find(self.method).reasons(self)
-        return describe_plan(self, (*reasons, *([self.reading] if self.reading else [])))
-
-    def shares(self) -> tuple[tuple[str, float, str], ...]:
-        """Return each step's name, its part of the budget in percent, and what it is for.
-
-        >>> import tametail as tt
-        >>> [name for name, part, purpose in tt.plan(n=1000, epsilon=1).shares() if part > 30]
-        ['sum']
-        """
-        method = _methods().find(self.method)
-        whole = method.working(self.budget).values()[0]
-        asked = Counter(step.name for step in self.steps)
-        return tuple(
-            (
-                f"{step.name} {step.round}" if asked[step.name] > 1 else step.name,
-                100 * step.cost.values()[0] / whole,
-                method.purposes[step.name],
-            )
-            for step in self.steps
-        )
-
-    def __repr__(self) -> str:
-        size = "unknown" if self.n is None else f"{self.n:,}"
-        return f"<Plan: {self.method}, n = {size}, {self.budget}, {self.unit}>"
-
-    def _repr_html_(self) -> str:
-        from tametail.explain import predictions
-        from tametail.report.cells import plan_cell
-
-        return plan_cell(self, self.shares(), list(predictions(self)))
-
-    def to_dict(self) -> Json:
-        """Return plain values, ready for JSON."""
-        found: Json = {
-            "format": FORMAT,
-            "request": self.request.to_dict(),
-            "n": self.n,
-            "method": self.method,
-            "steps": [step.to_dict() for step in self.steps],
-        }
-        return found if self.reading is None else found | {"reading": self.reading}
-
-    @classmethod
-    def from_dict(cls, record: Json) -> Plan:
-        """Undo :meth:`to_dict`; a plan that was changed to cost more than its budget is refused."""
-        if not isinstance(record, dict) or "format" not in record:
-            raise ParameterError(_REFUSAL)
-        if not isinstance(record["format"], int) or record["format"] != FORMAT:
-            raise ParameterError(
-                f"{_REFUSAL} It has format {shown(record['format'])}, and this version reads "
-                "format "
-                f"{FORMAT}: plan again."
-            )
-        try:
-            steps = [
-                Step(step["name"], Budget.from_dict(step["cost"]), step["round"])
-                for step in record["steps"]
-            ]
-            n = None if record["n"] is None else count(n=record["n"])
-            request, said = Request.from_dict(record["request"]), record.get("reading")
-            reading = None if said is None else str(said)[:_LONGEST_READING]
-            made = cls(request, n, record["method"], tuple(steps), reading)
-        except TametailError:
-            raise
-        except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
-            raise not_as_written(_REFUSAL, error) from None
-        made._check_steps()
-        return made
-
-    def to_json(self, indent: int | None = None) -> str:
-        """Return the plan as JSON; :meth:`from_json` gives it back."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
-
-    @classmethod
-    def from_json(cls, text: str) -> Plan:
-        """Undo :meth:`to_json`."""
-        return cls.from_dict(read_json(text, _REFUSAL))
-
-    def _check_steps(self) -> None:
-        """Refuse steps that are not the method's, or cost more than the budget together."""
-        method = _methods().find(self.method)
-        names: tuple[tuple[str, int], ...] = ((COUNT, 1), (REST, 1))
-        if self.n is not None:  # perhaps a private count
-            names = names[:1] * self.has(COUNT) + method.names(self.request)
-        groups = self.request.groups
-        names = ((KEYS, 1),) * (groups is not None and groups.keys is None) + names
-        notion = type(method.working(self.budget))
-        if [(step.name, step.round) for step in self.steps] != list(names) or not all(
-            isinstance(step.cost, Approx if step.name == KEYS else notion) for step in self.steps
-        ):
-            words = [name for name, _ in names]
-            raise ParameterError(f"the steps of the plan were changed: it has the steps {words}.")
-        if any(step.cost.strength < _LEAST_STEP for step in self.steps):
-            raise ParameterError("a step of the plan costs next to nothing: give it more.")
-        if not fits(self.spending, self.budget.spendable()):
-            raise BudgetError(
-                f"the steps of the plan cost {self.spending}, beyond its {self.budget}."
-            )
+    def notes(self) -> tuple[Note, ...]:
+        """The notes that a release would carry, by public numbers alone."""
+        return ()
 
 
-#: A longer text does not say how data are read.
-_LONGEST_READING = 300
+def paid_in(budget: Budget, notion: type[Budget]) -> Budget:
+    """Return the budget in which steps are paid: of an approximate one, by this notion.
 
-_REFUSAL = "this is not a plan: write what Plan.to_json() or Plan.to_dict() gave."
+    >>> paid_in(Approx(1.0, 1e-6), Pure), paid_in(Zcdp(0.5), Pure)
+    (Pure(epsilon=1.0), Zcdp(rho=0.5))
+    """
+    if not isinstance(budget, Approx):
+        return budget
+    if notion is Zcdp:
+        return Zcdp(approx_to_zcdp(budget.epsilon, budget.delta))
+    return Pure(budget.epsilon)
+
+
+def counted(whole: Budget, request: Request) -> tuple[Budget, Budget]:
+    """Return what a private count costs, and what it leaves."""
+    share = COUNT_SHARE if request.n is None else GUESS_COUNT_SHARE
+    first, rest = whole.split(share, 1 - share)
+    return first, rest
 
 
 def _total(costs: list[Budget], budget: Budget) -> Budget:

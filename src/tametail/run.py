@@ -13,10 +13,10 @@ from tametail.ask import Ask, Data, Replay
 from tametail.data.relation import Relation
 from tametail.errors import InternalError
 from tametail.means import CellCounts, Estimate, Mean
-from tametail.methods import REGISTRY, Unfinished
 from tametail.methods.cells import count_margin
 from tametail.notes import CLAMPED, CUT, FAKE, NO_ENDS
 from tametail.planning import COUNT, Plan
+from tametail.planning.table import find
 from tametail.privacy.budget import Approx, Guarantee, Zcdp, fits
 from tametail.queries.rows import Rows
 from tametail.randomness import draws_for_fakes
@@ -68,11 +68,7 @@ def run(plan: Plan, ask: Ask) -> Release:
         followed = plan.with_count(count)
         rows = float(count), count_margin(plan.cost(COUNT), plan.unit)
     remarks = followed.foreseen if plan.dim > 1 else ()  # before more is paid for
-    method = REGISTRY.find(followed.method)
-    found = method.estimate(method.view(followed), ask)
-    if isinstance(found, Unfinished):
-        found = found.finish(ask)
-    estimates = (found,) if isinstance(found, Estimate) else found
+    estimates = find(followed.method).estimate(followed, ask)
     estimates = tuple(_with_persons(_with_cells(one, plan, rows), plan, rows) for one in estimates)
     if (lines := plan.request.half_lines) is not None:
         each = zip(estimates, lines * (len(estimates) // plan.dim), strict=True)

@@ -12,7 +12,7 @@ from tametail.ask import Ask
 from tametail.doubles import from_key
 from tametail.means import Estimate
 from tametail.mechanisms.crowds import _Near
-from tametail.methods import REGISTRY, Unfinished
+from tametail.planning.table import find
 from tametail.queries.column import Median
 from tametail.queries.crowd import Crowd
 
@@ -59,7 +59,5 @@ def estimate(data: Any, **options: Any) -> Estimate:
     """Run the estimator on exact answers; n is told."""
     options = {"epsilon": 1.0, "unit": "replace-one", **options}
     plan = make_plan(n=len(data), **options)
-    method, ask = REGISTRY.find(plan.method), Ask(Exact(data), plan.budget.spendable(), plan.unit)
-    found = method.estimate(method.view(plan), ask)
-    found = found.finish(ask) if isinstance(found, Unfinished) else found
-    return found if isinstance(found, Estimate) else found[0]
+    ask = Ask(Exact(data), plan.budget.spendable(), plan.unit)
+    return find(plan.method).estimate(plan, ask)[0]

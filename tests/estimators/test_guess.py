@@ -10,7 +10,7 @@ import pytest
 
 import tametail as tt
 from tametail.ask import Data
-from tametail.methods.ball.rows import RowsPlan
+from tametail.methods.ball import told
 from tametail.methods.ball.shares import (
     LARGEST_SAMPLE,
     centre_halvings,
@@ -97,15 +97,13 @@ def test_the_pool_of_groups_follows_the_count_and_its_doubt(asked, monkeypatch, 
 
 def test_a_ball_keeps_few_cells_of_as_many_rows_as_there_may_be():
     """A guess of 8 million rows at epsilon = 1e-4, where the count leaves 77 million possible."""
-    plan = RowsPlan.of(tt.plan(8_000_000, epsilon=1e-4, dim=2, tail=tt.Moment(4, 1.0)))
-    assert plan.most > 4 * plan.n
+    plan = tt.plan(8_000_000, epsilon=1e-4, dim=2, tail=tt.Moment(4, 1.0))
+    assert told.most(plan) > 4 * plan.n
     times = centre_query(plan).halvings
-    assert plan.most * plan.dim / 2**times <= max(2 * plan.n * plan.dim, LARGEST_SAMPLE)
-    known = RowsPlan.of(
-        tt.plan(8_000_000, epsilon=1e-4, dim=2, tail=tt.Moment(4, 1.0), unit="replace-one")
-    )
-    assert known.most == known.n
-    assert least_halvings(known.n, known.most, known.dim) == 0
+    assert told.most(plan) * plan.dim / 2**times <= max(2 * plan.n * plan.dim, LARGEST_SAMPLE)
+    known = tt.plan(8_000_000, epsilon=1e-4, dim=2, tail=tt.Moment(4, 1.0), unit="replace-one")
+    assert told.most(known) == known.n
+    assert least_halvings(known.n, told.most(known), known.dim) == 0
 
 
 def test_the_count_beside_a_guess_costs_a_five_hundredth():

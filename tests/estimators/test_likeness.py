@@ -103,8 +103,9 @@ def test_the_part_of_an_interval_that_noise_makes_is_in_the_units_of_the_records
 
 
 def test_an_end_far_from_the_middle_reckons_with_the_count_where_it_lies():
-    plan = SimpleNamespace(target="population")
-    part = SimpleNamespace(confidence=0.999, tail=None, possible=(-math.inf, math.inf), plan=plan)
+    part = SimpleNamespace(
+        confidence=0.999, tail=None, possible=(-math.inf, math.inf), target="population"
+    )
     group = Small(
         part, 0.0, np.zeros(0), np.zeros(1), 1.0, Lattice.around(0.0, 8.0, 8.0, bits=24), 1.0,
         1.0, 70.0, 14.0, Noise("laplace", 1e4), True,

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 import tametail as tt
 from tametail import notes
-from tametail.methods.ball.rows import RowsPlan
 from tametail.methods.ball.weigh import Weighing, make_ball, unless_bounds_do
 from tametail.methods.textbook.estimate import clamped_sum, most_deviation
 from tametail.methods.winsorised.clip import choose_clip
@@ -299,7 +298,7 @@ def test_the_count_that_was_moved_is_within_what_the_interval_allows(missing):
 )
 def test_a_ball_as_wide_as_the_bounds_is_put_around_them(scale, around):
     """Around medians of 0 a ball has room for negative ones, too."""
-    plan = RowsPlan.of(tt.plan(n=20_000, rho=0.005, unit="replace-one", tail=BOUNDS, dim=4))
+    plan = tt.plan(n=20_000, rho=0.005, unit="replace-one", tail=BOUNDS, dim=4)
     final = plan.cost("sum")
     everything = np.full(4, np.inf)
     weighing = Weighing(np.zeros(4), np.full(4, 0.5), everything, final)

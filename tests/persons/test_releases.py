@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import tametail as tt
 from tametail.cli import main
 from tametail.errors import ParameterError
-from tametail.plans import Plan
+from tametail.planning import Plan
 from tametail.privacy.unit import Unit
 from tametail.queries.column import Count, DistanceSum, Lattice, Squares, TailNodes
 from tametail.queries.persons import PersonMean, PersonResidual, PersonRows

@@ -7,8 +7,9 @@ import pytest
 
 import tametail as tt
 from tametail.methods.apart.estimate import column_plans, divided
-from tametail.methods.kinds import APART, BALL, COMMON_BALL, LOCATED, POOLED
 from tametail.planning import Plan, Step
+from tametail.planning.table import APART, BALL, COMMON_BALL, LOCATED, POOLED
+from tametail.plans import paid_in
 from tametail.privacy.budget import Zcdp, fits
 
 ROWS = np.random.default_rng(5).lognormal(2, 1, size=(3_000, 3)) * [1.0, 1e3, 1e-2]
@@ -94,11 +95,11 @@ def test_the_smaller_noise_is_taken(unit, delta, epsilon):
         plan = tt.plan(n=n, dim=dim, epsilon=epsilon, delta=delta, unit=unit)
         noise = {}
         for method in (APART, BALL):
-            steps = method.divide(plan.request, n, method.working(plan.budget))
+            steps = method.divide(plan.request, n, plan.budget)
             cost = next(step.cost for step in steps if step.name == "sum")
             gaussian = isinstance(cost, Zcdp)
-            noise[method] = dim / (2 * cost.rho) if gaussian else 2 * (dim / cost.epsilon) ** 2
-        assert (plan.method == BALL.name) == (noise[BALL] < noise[APART])
+            noise[method.name] = dim / (2 * cost.rho) if gaussian else 2 * (dim / cost.epsilon) ** 2
+        assert (plan.method == BALL.name) == (noise[BALL.name] < noise[APART.name])
     assert plan.method == BALL.name
     assert "with the delta, one noise for all is smaller" in str(plan)
 
@@ -131,7 +132,7 @@ def test_few_records_and_a_delta():
 def test_plans_that_had_begun_in_a_ball_go_on_in_one():
     """What was left of an approximate budget of two columns, before 0224, is zCDP."""
     request = tt.plan(epsilon=1, delta=1e-6, dim=2).request
-    first, rest = BALL.working(request.budget).split(0.05, 0.95)
+    first, rest = paid_in(request.budget, Zcdp).split(0.05, 0.95)
     begun = Plan(request, None, BALL.name, (Step("count", first), Step("rest", rest)))
     assert begun.with_count(20_000).method == BALL.name
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 import tametail as tt
 from tametail.ask import Ask
 from tametail.data.kernels.plain import into_ball
-from tametail.methods.kinds import APART, POOLED
 from tametail.methods.pooled import pool as pools
 from tametail.methods.pooled.pool import LEAST_COLUMNS, radius_share
 from tametail.planning import Plan
+from tametail.planning.table import APART, POOLED
 from tametail.privacy.choices import choice_rate
 from tametail.queries.column import DistanceSum
 from tametail.queries.rows import BallLevels, BallSum

@@ -12,8 +12,8 @@ import pytest
 
 import tametail as tt
 from tametail.errors import BudgetError, ColumnError, ParameterError
-from tametail.methods.kinds import BALL, COMMON_BALL
 from tametail.planning import Plan
+from tametail.planning.table import BALL, COMMON_BALL
 
 COMMON, OWN = COMMON_BALL.name, BALL.name
 

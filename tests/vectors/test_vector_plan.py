@@ -8,8 +8,8 @@ import pytest
 import tametail as tt
 from tametail.cli import main
 from tametail.errors import ParameterError
-from tametail.methods.kinds import COMMON_BALL
 from tametail.planning import Plan
+from tametail.planning.table import COMMON_BALL
 
 COMMON = COMMON_BALL.name
 

@@ -7,19 +7,20 @@ together: each has 1/d of the risk.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tametail.means import Estimate
 from tametail.methods.winsorised.column import ColumnPlan, all_but_rounding
 from tametail.methods.winsorised.estimate import winsorised_mean
-from tametail.plans import COUNT, Plan, Step
+from tametail.plans import COUNT, PricedRequest, Step
 from tametail.privacy.budget import Budget
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
 
 
-def columns_apart(plan: Plan, ask: Ask) -> tuple[Estimate, ...]:
+def columns_apart(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
     """Run the plan: the columns one after the other."""
     return tuple(
         winsorised_mean(part, ask.on(ask.relation.column(index), part.spending))
@@ -27,7 +28,19 @@ def columns_apart(plan: Plan, ask: Ask) -> tuple[Estimate, ...]:
     )
 
 
-def column_plans(plan: Plan) -> tuple[ColumnPlan, ...]:
+def own_plans(plan: PricedRequest) -> tuple[ColumnPlan, ...]:
+    """Return the plan of every column; a single one may spend all."""
+    return (ColumnPlan.of(plan),) if plan.dim == 1 else column_plans(plan)
+
+
+def own_asks(plan: PricedRequest, ask: Ask) -> Iterator[tuple[ColumnPlan, Ask]]:
+    """Yield the plan of every column, and who may be asked about it."""
+    for index, part in enumerate(own_plans(plan)):
+        narrowed = plan.dim > 1
+        yield part, ask.on(ask.relation.column(index), part.spending) if narrowed else ask
+
+
+def column_plans(plan: PricedRequest) -> tuple[ColumnPlan, ...]:
     """Return the plan of every column."""
     dim = plan.dim
     risk = None if plan.confidence is None else (1 - plan.confidence) / dim

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tametail.means import Estimate
+from tametail.methods.ball import told
 from tametail.methods.ball import weigh as steps
 from tametail.methods.ball.interval import BallMeasure, conclude
 from tametail.methods.ball.shares import scale_rank
@@ -28,19 +29,19 @@ from tametail.queries.rows import BallSquares, Distances
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
-    from tametail.methods.ball.rows import RowsPlan
+    from tametail.plans import PricedRequest
 
 Floats = npt.NDArray[np.float64]
 
 
-def vector_mean(plan: RowsPlan, ask: Ask) -> tuple[Estimate, ...]:
+def vector_mean(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
     """Run the plan: ask, and conclude from the answers."""
-    size, final = plan.n, plan.cost("sum", plan.rounds)
+    size, final = told.size(plan), plan.cost("sum", told.rounds(plan))
     if plan.has("centre"):
         centres = np.array(ask(steps.centre_query(plan), plan.cost("centre")))
-        scales = np.array(plan.scales or ())
+        scales = np.array(told.scales(plan) or ())
         hidden = scales == 0
-        if not plan.scales:
+        if not told.scales(plan):
             cost = plan.cost("scale")
             scales = steps.read_scales(ask(steps.scale_query(cost, centres, size), cost))
             still = np.flatnonzero((scales == 0) & ~steps.are_bounded(plan))
@@ -54,7 +55,7 @@ def vector_mean(plan: RowsPlan, ask: Ask) -> tuple[Estimate, ...]:
         weighing, radii = steps.weigh_columns(plan, centres, scales, hidden, final)
     else:
         centres = np.array([_middle(low, high) for low, high in plan.possible])
-    for number in range(1, plan.rounds + 1):
+    for number in range(1, told.rounds(plan) + 1):
         if not plan.has("centre"):
             cost = plan.cost("scale", number)
             (octave,) = ask(_common_query(centres, cost, size), cost)
@@ -62,7 +63,7 @@ def vector_mean(plan: RowsPlan, ask: Ask) -> tuple[Estimate, ...]:
         if not weighing.live.any():  # every column looks constant: the centres are the answer
             measure = BallMeasure.constant(weighing.centres)
         else:
-            weakest = min(step.cost.strength for step in plan.steps)
+            weakest = told.weakest(plan)
             order = steps.norm_order(weighing.final)
             ball = steps.make_ball(weighing, *radii, order=order, strength=weakest)
             cost = plan.cost("radius", number)
@@ -70,7 +71,7 @@ def vector_mean(plan: RowsPlan, ask: Ask) -> tuple[Estimate, ...]:
             level = min(level, len(ball.radii) - 1)
             ball, level = steps.unless_bounds_do(plan, ball, level, weighing, weakest)
             squares = None
-            if plan.has("spread") and number == plan.rounds:
+            if plan.has("spread") and number == told.rounds(plan):
                 squares = ask(BallSquares(ball, level), plan.cost("spread", number))
             total = steps.sum_query(plan, ball, level)
             answer = ask(total, weighing.final)
@@ -103,7 +104,7 @@ def _common_query(centres: Floats, cost: Budget, size: int) -> Distances:
 
 
 def _common_weighing(
-    plan: RowsPlan, centres: Floats, octave: int, number: int
+    plan: PricedRequest, centres: Floats, octave: int, number: int
 ) -> tuple[steps.Weighing, tuple[float, float]]:
     """Weigh all columns alike, and return the powers of two that radii may have."""
     scale = steps.HALF_OCTAVES[octave - 1] if octave else 0.0

@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from tametail import notes
 from tametail.means import MEAN, WINSORISED, Estimate, Interval, confined, unknown
+from tametail.methods.ball import told
 from tametail.methods.cells import UNUSUAL
 from tametail.notes import Note
 from tametail.privacy.budget import Budget, Noise, noise_for
@@ -31,7 +32,7 @@ from tametail.queries.rows import BallSquares, BallSum
 from tametail.tail import Bounded, Moment
 
 if TYPE_CHECKING:
-    from tametail.methods.ball.rows import RowsPlan
+    from tametail.plans import PricedRequest
 
 Floats = npt.NDArray[np.float64]
 
@@ -127,13 +128,13 @@ class BallMeasure:
         """The means."""
         return self.centres + self.ticks * self.offsets
 
-    def too_few(self, plan: RowsPlan) -> list[bool]:
+    def too_few(self, plan: PricedRequest) -> list[bool]:
         """Say for each column that does not look constant whether its scale may be noise.
 
         A column has one of its own by its cells; one for all columns is chosen by rows.
         """
         cells = np.minimum(self.present, self.rows) if plan.has("centre") else self.rows
-        found: list[bool] = ((self.ticks > 0) & (cells < plan.least_cells)).tolist()
+        found: list[bool] = ((self.ticks > 0) & (cells < told.least_cells(plan))).tolist()
         return found
 
     @property
@@ -153,7 +154,7 @@ class BallMeasure:
         return [(centre - reach, centre + reach) for centre, reach in ends]
 
 
-def conclude(plan: RowsPlan, measure: BallMeasure) -> tuple[Estimate, ...]:
+def conclude(plan: PricedRequest, measure: BallMeasure) -> tuple[Estimate, ...]:
     """Return the values, clamped to where they can be, and their intervals."""
     low, high = np.array(plan.possible).T
     value = np.clip(measure.value, low, high)
@@ -204,7 +205,7 @@ class Widths:
     """Second moments around the centres, less their noise, and what sampling adds at most."""
 
     @classmethod
-    def of(cls, plan: RowsPlan, measure: BallMeasure) -> Widths:
+    def of(cls, plan: PricedRequest, measure: BallMeasure) -> Widths:
         """Bound each part with its share of the risk, for all columns at once."""
         nothing = np.zeros(plan.dim)
         if measure.query is None or measure.noise is None:
@@ -227,14 +228,14 @@ class Widths:
         return cls(measure, noise, privacy, sampling, bias, width + bias, squares)
 
     def intervals(
-        self, plan: RowsPlan, value: Floats, held: list[bool], few: list[bool]
+        self, plan: PricedRequest, value: Floats, held: list[bool], few: list[bool]
     ) -> list[tuple[Interval, ...]]:
         """Return the interval of each column, within where its mean can be unless held back.
 
         Where nothing stands out and nothing is assumed, that is all there is to say; and so it is
         where there are so few cells that their scale, and with it the width, may be noise.
         """
-        raw, assumed = self.measure.value, plan.assumed
+        raw, assumed = self.measure.value, told.are_assumed(plan)
         lows, highs = np.minimum(raw - self.reach, value), np.maximum(raw + self.reach, value)
         found: list[tuple[Interval, ...]] = []
         for column, possible in enumerate(plan.possible):
@@ -255,7 +256,7 @@ class Widths:
         sizes = float(self.privacy[column]), float(self.sampling[column]), truncation, rounding
         return dict(zip(PARTS, sizes, strict=True))
 
-    def held_back(self, plan: RowsPlan, value: Floats, few: list[bool]) -> list[bool]:
+    def held_back(self, plan: PricedRequest, value: Floats, few: list[bool]) -> list[bool]:
         """Say for each column whether its mean lies where it cannot be, by more than errors.
 
         Clipping moves a mean towards its centre, which is where it can be: no bias explains that.
@@ -263,12 +264,12 @@ class Widths:
         there are few cells.
         """
         beyond = np.abs(self.measure.value - value)
-        low, high = np.array(plan.ends).T
+        low, high = np.array(told.ends(plan)).T
         by_noise = (value == low) | (value == high) | np.array(few)
         held: list[bool] = ((beyond > 0) & (beyond > self.reach - self.bias) & ~by_noise).tolist()
         return held
 
-    def doubtful(self, plan: RowsPlan) -> list[bool | None]:
+    def doubtful(self, plan: PricedRequest) -> list[bool | None]:
         """Say for each column whether the answers contradict its tail; None without one."""
         return [
             None if tail is None else self._contradicts(tail, column)
@@ -332,12 +333,12 @@ class _Squares:
     """
 
     def __init__(
-        self, plan: RowsPlan, measure: BallMeasure, query: BallSum, cells: Floats,
+        self, plan: PricedRequest, measure: BallMeasure, query: BallSum, cells: Floats,
         risk: dict[str, float],
     ) -> None:  # fmt: skip
         asked, radius = BallSquares(query.ball, query.level), float(query.radius)
         sensitivity = asked.sensitivity(plan.unit)
-        cost = plan.cost("spread", plan.rounds)
+        cost = plan.cost("spread", told.rounds(plan))
         noise = noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
         bound = noise.quantile(risk["spread"] / (plan.dim + 1))
         answers = np.array([float(part) for part in measure.squares or ()])
@@ -364,7 +365,7 @@ def _expectation(mean: Floats, largest: float, n: Floats, level: float) -> Float
     return found
 
 
-def _bias(plan: RowsPlan, measure: BallMeasure, width: Floats, cut: Floats) -> Floats:
+def _bias(plan: PricedRequest, measure: BallMeasure, width: Floats, cut: Floats) -> Floats:
     """Bound what the rows outside of the ball, a part ``cut`` of all, can move each mean.
 
     Such a row moves from x to a point between x and the centre c. So the mean moves by at most
@@ -374,7 +375,7 @@ def _bias(plan: RowsPlan, measure: BallMeasure, width: Floats, cut: Floats) -> F
     Nothing is claimed, and 0 returned, unless something was assumed about every column.
     """
     bias = np.zeros(plan.dim)
-    if not plan.assumed:
+    if not told.are_assumed(plan):
         return bias
     away = np.abs(measure.value - measure.centres) + width
     for column, tail in enumerate(plan.tails):

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from tametail.inequalities.lognormal import REFERENCE_SD
 from tametail.inequalities.quantiles import continuous_quantile
+from tametail.methods.ball import told
 from tametail.methods.ball.interval import RISKS
 from tametail.methods.ball.shares import SPREAD_SHARE, choice_halvings, scale_rank
 from tametail.methods.ball.weigh import CLIP, few_rows
@@ -24,7 +25,7 @@ from tametail.privacy.budget import Noise, Zcdp, noise_for
 from tametail.privacy.choices import choice_rate
 
 if TYPE_CHECKING:
-    from tametail.methods.ball.rows import RowsPlan
+    from tametail.plans import PricedRequest
 
 Floats = npt.NDArray[np.float64]
 
@@ -41,16 +42,16 @@ class Expectation(NamedTuple):
     """What a row can be at most in this column, on a ball."""
 
 
-def reference_rmse(plan: RowsPlan) -> float:
+def reference_rmse(plan: PricedRequest) -> float:
     """Predict the root mean squared error of a column, in standard deviations."""
-    expected = _expect(plan, plan.n)
-    return math.sqrt(1 / plan.n + expected.noise.variance + expected.bias**2)
+    expected = _expect(plan, told.size(plan))
+    return math.sqrt(1 / told.size(plan) + expected.noise.variance + expected.bias**2)
 
 
-def half_width(plan: RowsPlan, confidence: float) -> float:
+def half_width(plan: PricedRequest, confidence: float) -> float:
     """Predict the half-width of the intervals, in standard deviations."""
-    n, expected = plan.n, _expect(plan, plan.n)
-    if n < plan.least_cells:
+    n, expected = told.size(plan), _expect(plan, told.size(plan))
+    if n < told.least_cells(plan):
         return math.inf
     risk = {name: part * (1 - confidence) for name, part in RISKS.items()}
     width = continuous_quantile(expected.noise, risk["noise"] / (2 * plan.dim + 1))
@@ -58,7 +59,7 @@ def half_width(plan: RowsPlan, confidence: float) -> float:
         level, far = math.log(2 * plan.dim / risk["moments"]), expected.largest
         slack = far**2 * level / (2 * n)
         # A row moves sums of squares by up to sqrt(2) far^2, and the number of rows cut by more.
-        own = plan.cost("spread", plan.rounds) if plan.has("spread") else None
+        own = plan.cost("spread", told.rounds(plan)) if plan.has("spread") else None
         cost = plan.budget.share(SPREAD_SHARE) if own is None else own
         noise = Noise(expected.noise.kind, 1.5 * far**2 / (n * cost.strength))
         square = 1 + continuous_quantile(noise, risk["spread"] / (plan.dim + 1))
@@ -68,8 +69,8 @@ def half_width(plan: RowsPlan, confidence: float) -> float:
     return width + expected.bias
 
 
-def _expect(plan: RowsPlan, n: int) -> Expectation:
-    final = plan.cost("sum", plan.rounds)
+def _expect(plan: PricedRequest, n: int) -> Expectation:
+    final = plan.cost("sum", told.rounds(plan))
     distances, dim = _distances(), plan.dim
     scale, clip = 1.0, math.inf
     if plan.has("centre") and plan.has("scale"):

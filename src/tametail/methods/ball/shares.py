@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, approx_to_zcdp
+from tametail.privacy.budget import Budget, Pure, Zcdp
 from tametail.privacy.choices import choice_rate
 from tametail.queries.column import MOST_HALVINGS
 
@@ -58,13 +58,6 @@ ROUND_SCALE, ROUND_RADIUS = 0.05, 0.05
 def scale_rank(choices: int, *, again: bool = False) -> float:
     """Return the rank of a scale times the rate of its choice, if there are so many choices."""
     return (SECOND_RANK if again else SCALE_RANK) + math.log(choices)
-
-
-def working(budget: Budget) -> Budget:
-    """Return the notion in which the steps are paid: zCDP in place of approximate DP."""
-    if isinstance(budget, Approx):
-        return Zcdp(approx_to_zcdp(budget.epsilon, budget.delta))
-    return budget
 
 
 def shares(

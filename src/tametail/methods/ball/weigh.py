@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from tametail.methods.ball import told
 from tametail.methods.ball.shares import (
     centre_halvings,
     choice_halvings,
@@ -28,7 +29,7 @@ from tametail.queries.rows import (
 from tametail.tail import Bounded, Moment
 
 if TYPE_CHECKING:
-    from tametail.methods.ball.rows import RowsPlan
+    from tametail.plans import PricedRequest
 
 Floats = npt.NDArray[np.float64]
 
@@ -109,10 +110,10 @@ class Weighing:
         return self.factors > 0
 
 
-def centre_query(plan: RowsPlan) -> ColumnMedians:
+def centre_query(plan: PricedRequest) -> ColumnMedians:
     """Ask for a median of every column."""
-    times = centre_halvings(plan.cost("centre"), plan.n, plan.dim)
-    times = max(times, least_halvings(plan.n, plan.most, plan.dim))
+    times = centre_halvings(plan.cost("centre"), told.size(plan), plan.dim)
+    times = max(times, least_halvings(told.size(plan), told.most(plan), plan.dim))
     return ColumnMedians(times, plan.possible)
 
 
@@ -179,7 +180,7 @@ def second_look(final: Budget, still: int, dim: int) -> tuple[Budget, Budget]:
     return again, left
 
 
-def within_tails(plan: RowsPlan, centres: Floats, scales: Floats) -> Floats:
+def within_tails(plan: PricedRequest, centres: Floats, scales: Floats) -> Floats:
     """Return the scales, none larger than what is assumed about its column.
 
     A column that seems constant has the scale of its bounds, if they are told: some records may
@@ -196,13 +197,13 @@ def within_tails(plan: RowsPlan, centres: Floats, scales: Floats) -> Floats:
     return np.minimum(np.where(are_bounded(plan) & (scales == 0), np.inf, scales), most)
 
 
-def are_bounded(plan: RowsPlan) -> npt.NDArray[np.bool_]:
+def are_bounded(plan: PricedRequest) -> npt.NDArray[np.bool_]:
     """Say of every column whether its records are told to lie between bounds."""
     return np.array([isinstance(tail, Bounded) for tail in plan.tails])
 
 
 def weigh_columns(
-    plan: RowsPlan,
+    plan: PricedRequest,
     centres: Floats,
     scales: Floats,
     hidden: npt.NDArray[np.bool_],
@@ -217,7 +218,7 @@ def weigh_columns(
     # What is assumed about a column bounds the bias of a ball; nothing bounds that of clipping.
     free = np.array([tail is not None for tail in plan.tails])
     limits = np.where(free, np.inf, CLIP * factors * scales)
-    first: float = FIRST_RADIUS_TOLD if plan.scales else FIRST_RADIUS
+    first: float = FIRST_RADIUS_TOLD if told.scales(plan) else FIRST_RADIUS
     if (longest := float((factors * scales)[hidden].max(initial=0.0))) > 0:
         first = max(first, math.ceil(FINENESS * math.log2(longest)) / FINENESS)
     last = LAST_CLIPPED_RADIUS if np.isfinite(limits).all() else LAST_RADIUS
@@ -275,7 +276,7 @@ def make_ball(
 
 @np.errstate(over="ignore")
 def unless_bounds_do(
-    plan: RowsPlan, ball: Ball, level: int, weighing: Weighing, strength: float
+    plan: PricedRequest, ball: Ball, level: int, weighing: Weighing, strength: float
 ) -> tuple[Ball, int]:
     """Return the ball and its level, or the smallest ball around all bounds if that is smaller.
 
@@ -326,7 +327,7 @@ def level_query(ball: Ball, weighing: Weighing, size: int, cost: Budget) -> Ball
     return BallLevels(ball, target, weights)
 
 
-def sum_query(plan: RowsPlan, ball: Ball, level: int) -> BallSum:
+def sum_query(plan: PricedRequest, ball: Ball, level: int) -> BallSum:
     """Ask for the sum of the rows in the ball, with the numbers of rows and of missing cells."""
     rows, missing = count_weights(
         ball, level, rows=not plan.unit.size_is_public, missing=plan.missing == "skip"

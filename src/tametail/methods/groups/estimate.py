@@ -22,14 +22,22 @@ from tametail.keys import Key
 from tametail.means import Estimate
 from tametail.methods.cells import count_margin, read_cells
 from tametail.methods.groups import constants as tuned
-from tametail.methods.groups.plan import GroupPlan, asked, chosen_keys, group_plans
+from tametail.methods.groups.plan import (
+    asked,
+    chosen_keys,
+    group_plan,
+    group_plans,
+    pool_plan,
+    steps,
+)
 from tametail.methods.groups.shape import Shape
 from tametail.methods.groups.shrink import shrunk
 from tametail.methods.groups.small import SmallGroups
+from tametail.methods.winsorised.column import ColumnPlan
 from tametail.methods.winsorised.counts import Tails, octave_nodes
 from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.methods.winsorised.shares import sample_halvings
-from tametail.plans import COUNT, Plan
+from tametail.plans import COUNT, PricedRequest
 from tametail.queries.column import Count, Median
 from tametail.queries.groups import Cells, Keyed
 from tametail.queries.rows import Rows
@@ -38,38 +46,37 @@ if TYPE_CHECKING:
     from tametail.ask import Ask
 
 
-def means_by_group(plan: Plan, ask: Ask) -> tuple[Estimate, ...]:
+def means_by_group(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
     """Run the plan: choose keys if they are private, then estimate column by column."""
     groups, keys = chosen_keys(plan, ask)
     if not keys:
         return ()
     if plan.has(COUNT):
         count, *_ = groups(Rows(), plan.cost(COUNT))
-        plan = plan.with_count(count)
+        plan = plan.recounted(count, steps)
     columns = []
     for place, part in enumerate(group_plans(plan, len(keys))):
         about = groups
         if plan.dim > 1:
             about = groups.on(groups.relation.column(place), part.budget)
-        columns.append(_column(part, about, keys))
+        columns.append(_column(part, about, keys, asked(plan.request).borrow))
     return tuple(row for rows in zip(*columns, strict=True) for row in rows)
 
 
-def _column(part: GroupPlan, ask: Ask, keys: Sequence[Key]) -> list[Estimate]:
+def _column(part: ColumnPlan, ask: Ask, keys: Sequence[Key], borrow: str | None) -> list[Estimate]:
     """Return the estimates of one column, in the order of the keys."""
-    borrow = asked(part.plan.request).borrow
     if borrow is None:
         return _each_alone(part, ask, keys)
-    found = _pooled(part, ask, len(keys))
+    found = _pooled(part, ask, len(keys), shrinks=borrow == "mean")
     if borrow == "mean":
         found = shrunk(found)
     return [replace(one, group=key.label) for one, key in zip(found, keys, strict=True)]
 
 
-def _each_alone(part: GroupPlan, ask: Ask, keys: Sequence[Key]) -> list[Estimate]:
-    cost = part.costs["groups"]
+def _each_alone(part: ColumnPlan, ask: Ask, keys: Sequence[Key]) -> list[Estimate]:
+    cost = part.cost("groups")
     asks = ask.disjoint([ask.relation.of([place]) for place in range(len(keys))], cost)
-    plan = part.column(None, cost)
+    plan = group_plan(part, None, cost)
 
     def estimate(place: int, about: Ask) -> Estimate:
         return replace(winsorised_mean(plan, about), group=keys[place].label)
@@ -77,26 +84,26 @@ def _each_alone(part: GroupPlan, ask: Ask, keys: Sequence[Key]) -> list[Estimate
     return ask.for_each(asks, estimate)
 
 
-def _pooled(part: GroupPlan, ask: Ask, groups: int) -> list[Estimate]:
+def _pooled(part: ColumnPlan, ask: Ask, groups: int, *, shrinks: bool) -> list[Estimate]:
     """Ask for the pool, for the cells of every group, and then for the groups themselves."""
-    counts = ask(Count(), part.costs["total"])
-    size, used = max(counts[0], 1), read_cells(counts, part.costs["total"], part.plan.unit)
-    doubt = count_margin(part.costs["total"], part.plan.unit)
+    counts = ask(Count(), part.cost("total"))
+    size, used = max(counts[0], 1), read_cells(counts, part.cost("total"), part.unit)
+    doubt = count_margin(part.cost("total"), part.unit)
     times = sample_halvings(size, counts[0], doubt)
-    centre = ask(Median(times, *part.possible), part.costs["centre"])
-    plan = part.pool(size, part.costs["tail"])
-    nodes, cost = octave_nodes(plan, centre), part.costs["tail"]
+    centre = ask(Median(times, *part.possible), part.cost("centre"))
+    plan = pool_plan(part, size, part.cost("tail"))
+    nodes, cost = octave_nodes(plan, centre), part.cost("tail")
     shape = Shape.read(centre, Tails.read(plan, nodes, ask(nodes, cost), cost), size)
     cuts = shape.cuts
     query = Keyed((Cells(tuple((centre + cuts).tolist())),) * groups)
-    cells = np.array(ask(query, part.costs["cells"]), dtype=np.float64).reshape(groups, -1)
-    found = _large_and_small(part, ask, SmallGroups(part, shape, cuts, cells))
+    cells = np.array(ask(query, part.cost("cells")), dtype=np.float64).reshape(groups, -1)
+    found = _large_and_small(part, ask, SmallGroups(part, shape, cuts, cells, shrinks))
     return [replace(one, cells=used) for one in found]
 
 
-def _large_and_small(part: GroupPlan, ask: Ask, all_groups: SmallGroups) -> list[Estimate]:
+def _large_and_small(part: ColumnPlan, ask: Ask, all_groups: SmallGroups) -> list[Estimate]:
     """Ask large groups one by one and all others at once: they are disjoint."""
-    cost, counts = part.costs["groups"], all_groups.counts
+    cost, counts = part.cost("groups"), all_groups.counts
     is_large = counts * cost.strength >= tuned.ALONE
     large, small = np.flatnonzero(is_large).tolist(), np.flatnonzero(~is_large).tolist()
     sets = [*([place] for place in large), *([small] if small else [])]
@@ -104,7 +111,7 @@ def _large_and_small(part: GroupPlan, ask: Ask, all_groups: SmallGroups) -> list
 
     def estimate(index: int, about: Ask) -> Estimate:
         place = large[index]
-        one = winsorised_mean(part.column(int(counts[place]), cost), about)
+        one = winsorised_mean(group_plan(part, int(counts[place]), cost), about)
         return replace(one, count=float(counts[place]))
 
     found = dict(zip(large, ask.for_each(asks[: len(large)], estimate), strict=True))

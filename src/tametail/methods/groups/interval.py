@@ -26,9 +26,9 @@ from tametail.inequalities.risk import split_risk
 from tametail.inequalities.truncation import bias_constant
 from tametail.means import MEAN, WINSORISED, Interval
 from tametail.methods.groups import constants as tuned
-from tametail.methods.groups.plan import GroupPlan
 from tametail.methods.groups.shape import Array
 from tametail.methods.winsorised.calibrated import Error, privacies, reaches
+from tametail.methods.winsorised.column import ColumnPlan
 from tametail.privacy.budget import Noise, noise_for
 from tametail.queries.column import Lattice
 from tametail.request import Range
@@ -42,7 +42,7 @@ _ROUNDS = 20
 class Small:
     """What is known of a small group."""
 
-    part: GroupPlan
+    part: ColumnPlan
     centre: float
     cuts: Array
     cells: Array
@@ -73,7 +73,7 @@ class Small:
     def error(self) -> Error:
         """The law of the error, as far as it is known."""
         variance = 0.0
-        if self.part.plan.target == "population":
+        if self.part.target == "population":
             # Products, unlike powers, do not raise where numbers are huge; then no end is known.
             variance = self.square - self.distance * self.distance
             variance = max(variance, tuned.LEAST_SQUARE * self.square)
@@ -86,13 +86,13 @@ class Small:
     def most_in(self, cells: Array, risk: float) -> float:
         """Bound the share of the law in some of the cells from above."""
         fewest = max(self.count - 3 * self.doubt, 1.0)
-        noise = noise_for(self.part.costs["cells"], 1, 1)
+        noise = noise_for(self.part.cost("cells"), 1, 1)
         number = float(cells.sum()) + noise.sum_quantile(risk / 2, max(len(cells), 1))
         share = min(max(number / fewest, 0.0), 1.0)
         return min(second_moment_bound(share, 1.0, fewest, risk / 2), 1.0)
 
 
-def nothing_known(part: GroupPlan) -> Interval:
+def nothing_known(part: ColumnPlan) -> Interval:
     """Return where the mean can be: no record was seen."""
     parts = dict.fromkeys(("privacy", "sampling", "truncation", "rounding"))
     return Interval(*part.possible, MEAN, True, parts, part.confidence or 0.0)

@@ -29,7 +29,7 @@ from tametail.inequalities.quantiles import deviations
 from tametail.keys import Key
 from tametail.means import MEAN, MEAN_AS_SEEN, WINSORISED, Estimate, Interval
 from tametail.methods.groups import constants as tuned
-from tametail.methods.groups.plan import GroupPlan, asked, chosen_keys, group_plans
+from tametail.methods.groups.plan import asked, chosen_keys, group_plans, steps_of_persons
 from tametail.methods.groups.shrink import shrunk
 from tametail.methods.persons.estimate import persons_mean
 from tametail.methods.persons.shares import divide as divide_persons
@@ -39,11 +39,12 @@ from tametail.methods.winsorised.counts import Tails, octave_nodes
 from tametail.methods.winsorised.dividing import divide
 from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.notes import Note
-from tametail.plans import COUNT, Plan
+from tametail.plans import COUNT, PricedRequest
 from tametail.privacy.budget import Budget, Noise, Zcdp, noise_for
 from tametail.queries.groups import MOST_LIMIT, SQUARE_BITS, ScaledSquares, ScaledSums
 from tametail.queries.persons import GroupResiduals, GroupRows, PersonMean, PersonNorm, Vector
 from tametail.queries.rows import Rows
+from tametail.request import Request
 from tametail.tail import parse_within
 
 if TYPE_CHECKING:
@@ -70,16 +71,16 @@ SCALED_DOWN = Note(
 )
 
 
-def means_of_persons(plan: Plan, ask: Ask) -> tuple[Estimate, ...]:
+def means_of_persons(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
     """Run the plan: choose keys if they are private, then estimate column by column."""
     groups, keys = chosen_keys(plan, ask)
     if not keys:
         return ()
     if plan.has(COUNT):
         count, *_ = groups(Rows(), plan.cost(COUNT))
-        plan = plan.with_count(count)
+        plan = plan.recounted(count, steps_of_persons)
     columns = [
-        _Column(part, index, len(keys), max(plan.n or 1, 1)).estimate(groups, keys)
+        _Column(plan.request, part, index, len(keys), max(plan.n or 1, 1)).estimate(groups, keys)
         for index, part in enumerate(group_plans(plan, len(keys)))
     ]
     return tuple(row for rows in zip(*columns, strict=True) for row in rows)
@@ -109,15 +110,16 @@ class Scaled:
 class _Column:
     """One column of a release: what is asked, and what follows from the answers."""
 
-    part: GroupPlan
+    request: Request
+    part: ColumnPlan
     index: int
     groups: int
     persons: int
 
     def estimate(self, ask: Ask, keys: tuple[Key, ...]) -> list[Estimate]:
         """Ask, and conclude: an estimate for every key."""
-        ratio, costs = self._pilot(ask), self.part.costs
-        of_sums, of_rows = costs["tail"].split(0.5, 0.5)
+        ratio, part = self._pilot(ask), self.part
+        of_sums, of_rows = part.cost("tail").split(0.5, 0.5)
         residuals = GroupResiduals(ratio, self.index, self._by_person)
         rows = GroupRows(self.index, self._by_person)
         lengths = self._lengths(ask, residuals, of_sums)
@@ -125,11 +127,11 @@ class _Column:
         limit = self._limit(lengths)
         if limit is None:
             return [self._unseen(ratio, key) for key in keys]
-        counted = self._sums(ask, rows, 1.0 if most is None else most, costs["rows"])
-        summed = self._sums(ask, residuals, limit, costs["groups"])
+        counted = self._sums(ask, rows, 1.0 if most is None else most, part.cost("rows"))
+        summed = self._sums(ask, residuals, limit, part.cost("groups"))
         lost = length_beyond(lengths, limit) / max(float(counted.values.sum()), 1.0)
         squares = Squares(np.zeros(self.groups), 0.0)
-        if "spread" in costs:
+        if part.has("spread"):
             squares = self._squares(ask, summed)
         found = [
             replace(one, group=key.label)
@@ -137,19 +139,19 @@ class _Column:
                 self._rows(ratio, summed, counted, squares, lost), keys, strict=True
             )
         ]
-        return shrunk(found) if asked(self.part.plan.request).borrow == "mean" else found
+        return shrunk(found) if asked(self.request).borrow == "mean" else found
 
     @property
     def _by_person(self) -> bool:
-        return self.part.plan.request.each == "person"
+        return self.request.each == "person"
 
     @property
     def _order(self) -> int:
-        return 2 if isinstance(self.part.costs["groups"], Zcdp) else 1
+        return 2 if isinstance(self.part.cost("groups"), Zcdp) else 1
 
     def _plan(self, cost: Budget) -> ColumnPlan:
         """Return a plan about all persons, without an interval, that may spend ``cost``."""
-        anywhere, request = parse_within(None), self.part.plan.request
+        anywhere, request = parse_within(None), self.request
         plan = ColumnPlan(
             request.unit, self.persons, None, anywhere, anywhere, request.missing, None,
             request.target, cost, divide_persons(cost, self.persons),
@@ -158,7 +160,7 @@ class _Column:
 
     def _pilot(self, ask: Ask) -> float:
         """Return the private mean of all groups together."""
-        cost = self.part.costs["pilot"]
+        cost = self.part.cost("pilot")
         plan = self._plan(cost)
         if self._by_person:
             return winsorised_mean(
@@ -184,15 +186,15 @@ class _Column:
         exponent -= MOST_LIMIT.bit_length() - 1
         query = ScaledSums(vector, self._order, exponent, ticks, self.groups)
         answer, tick = np.array(ask(query, cost), dtype=np.float64), math.ldexp(1.0, exponent)
-        sensitivity = query.sensitivity(self.part.plan.unit)
+        sensitivity = query.sensitivity(self.request.unit)
         noise = noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
         return Scaled(query, answer * tick, noise, tick)
 
     def _squares(self, ask: Ask, summed: Scaled) -> Squares:
-        query, cost = ScaledSquares(summed.query), self.part.costs["spread"]
+        query, cost = ScaledSquares(summed.query), self.part.cost("spread")
         unit = summed.tick * summed.tick * (1 << SQUARE_BITS)
         answers = np.array(ask(query, cost), dtype=np.float64) * unit
-        sensitivity = query.sensitivity(self.part.plan.unit)
+        sensitivity = query.sensitivity(self.request.unit)
         noise = noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
         return Squares(answers, math.sqrt(noise.variance) * unit)
 

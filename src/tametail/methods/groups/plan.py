@@ -6,7 +6,7 @@ one group costs: a record is in one group only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tametail.errors import InternalError
@@ -14,14 +14,12 @@ from tametail.grouping import Groups
 from tametail.keys import Key
 from tametail.methods.apart.estimate import divided
 from tametail.methods.groups import constants as tuned
-from tametail.methods.winsorised.column import ColumnPlan, working
-from tametail.methods.winsorised.constants import COUNT_SHARE
+from tametail.methods.winsorised.column import ColumnPlan
 from tametail.methods.winsorised.dividing import divide
-from tametail.plans import COUNT, KEYS, REST, Plan, Step
+from tametail.plans import COUNT, COUNT_SHARE, KEYS, REST, PricedRequest, Step, Steps
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, compose
 from tametail.queries.groups import KeyCounts
-from tametail.request import Range, Request
-from tametail.tail import Bounded, Tail
+from tametail.request import Request
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
@@ -69,19 +67,18 @@ def names(request: Request) -> tuple[tuple[str, int], ...]:
     return tuple((name, 1) for name in found)
 
 
-def divide_persons_in_groups(request: Request, budget: Budget) -> tuple[Step, ...]:
-    """Return the steps where persons are protected."""
-    whole = working(budget)
+def steps_of_persons(request: Request, n: int, budget: Budget) -> Steps:  # noqa: ARG001
+    """Return the steps where persons are protected, however many they are."""
     shares, spread = tuned.OF_PERSONS, tuned.SPREAD
-    if isinstance(whole, Zcdp):
+    if isinstance(budget, Zcdp):
         shares, spread = tuned.OF_PERSONS_SQUARED, tuned.SPREAD_SQUARED
     parts = dict(shares)
     if request.wants_spread:
         parts = {name: share * (1 - spread) for name, share in shares.items()} | {"spread": spread}
-    return tuple(map(Step, parts, whole.split(*parts.values())))
+    return tuple(map(Step, parts, budget.split(*parts.values())))
 
 
-def chosen_keys(plan: Plan, ask: Ask) -> tuple[Ask, tuple[Key, ...]]:
+def chosen_keys(plan: PricedRequest, ask: Ask) -> tuple[Ask, tuple[Key, ...]]:
     """Choose keys, if they are private; return who may be asked about them, and all keys."""
     wanted = asked(plan.request)
     keys = wanted.keys
@@ -94,7 +91,7 @@ def chosen_keys(plan: Plan, ask: Ask) -> tuple[Ask, tuple[Key, ...]]:
     return groups, keys if wanted.rest is None else (*keys, wanted.rest)
 
 
-def keys_step(request: Request) -> tuple[tuple[Step, ...], Budget]:
+def keys_step(request: Request) -> tuple[Steps, Budget]:
     """Return the step that chooses keys, if there is one, and the budget that is left.
 
     All of the delta goes to the keys: nothing else needs any.
@@ -108,85 +105,57 @@ def keys_step(request: Request) -> tuple[tuple[Step, ...], Budget]:
     return (Step(KEYS, Approx(first.epsilon, budget.delta)),), rest
 
 
-def divide_groups(request: Request, n: int, budget: Budget) -> tuple[Step, ...]:
+def steps(request: Request, n: int, budget: Budget) -> Steps:
     """Return the steps once the number of records is known."""
-    whole = working(budget)
     if asked(request).borrow is None:
-        return (Step("groups", whole),)
-    wanted = tuned.POOL_RECORDS / (max(n, 1) * whole.strength)
+        return (Step("groups", budget),)
+    wanted = tuned.POOL_RECORDS / (max(n, 1) * budget.strength)
     pool = min(max(wanted, tuned.LEAST_POOL), tuned.MOST_POOL)
     shares = [pool * share for share in (tuned.TOTAL, tuned.CENTRE, tuned.TAIL)]
     shares += [(1 - pool) * tuned.CELLS, (1 - pool) * (1 - tuned.CELLS)]
-    return tuple(map(Step, _POOLED, whole.split(*shares)))
+    return tuple(map(Step, _POOLED, budget.split(*shares)))
 
 
-@dataclass(frozen=True, slots=True)
-class GroupPlan:
-    """How the means of one column are released, by group.
+def pool_plan(part: ColumnPlan, n: int, budget: Budget) -> ColumnPlan:
+    """Return the plan of the column of all records; a tail is said of groups, not of them."""
+    return group_plan(replace(part, tail=None, half=None), n, budget, spread=False)
 
-    ``confidence`` is that of one interval, whatever holds together.
+
+def group_plan(
+    part: ColumnPlan, n: int | None, budget: Budget, *, spread: bool = True
+) -> ColumnPlan:
+    """Return the plan of the column of one group, which may spend ``budget``."""
+    first, rest = budget.split(COUNT_SHARE, 1 - COUNT_SHARE)
+    alone = replace(part, n=n, budget=budget, steps=(Step(COUNT, first), Step(REST, rest)))
+    return alone if n is None else replace(alone, steps=divide(alone, spread=spread))
+
+
+def group_plans(plan: PricedRequest, groups: int) -> tuple[ColumnPlan, ...]:
+    """Return the plan of every column, for so many groups; their steps are those of all groups.
+
+    The confidence is that of one interval, whatever holds together.
     """
-
-    plan: Plan
-    tail: Tail
-    possible: Range
-    within: Range
-    costs: dict[str, Budget]
-    confidence: float | None
-    half: Bounded | None = None
-
-    @property
-    def budget(self) -> Budget:
-        """What the steps cost together."""
-        total = compose(list(self.costs.values()), type(next(iter(self.costs.values()))))
-        if total is None:
-            raise InternalError("a plan without a step")
-        return total
-
-    def pool(self, n: int, budget: Budget) -> ColumnPlan:
-        """Return the plan of the column of all records; a tail is said of groups, not of them."""
-        return replace(self, tail=None, half=None).column(n, budget, spread=False)
-
-    def column(self, n: int | None, budget: Budget, *, spread: bool = True) -> ColumnPlan:
-        """Return the plan of the column of one group, which may spend ``budget``."""
-        request = self.plan.request
-        first, rest = budget.split(COUNT_SHARE, 1 - COUNT_SHARE)
-        counted = ColumnPlan(
-            unit=request.unit,
-            n=n,
-            tail=self.tail,
-            within=self.within,
-            possible=self.possible,
-            missing=request.missing,
-            confidence=self.confidence,
-            target=request.target,
-            budget=budget,
-            steps=(Step(COUNT, first), Step(REST, rest)),
-            half=self.half,
-        )
-        return counted if n is None else replace(counted, steps=divide(counted, spread=spread))
-
-
-def group_plans(plan: Plan, groups: int) -> tuple[GroupPlan, ...]:
-    """Return the plan of every column, for so many groups."""
     request, dim = plan.request, plan.dim
     together = {None: dim, True: dim * groups, False: 1}[asked(request).simultaneous]
     confidence = None if plan.confidence is None else 1 - (1 - plan.confidence) / together
     wanted = [name for name, _ in names(request)]
-    costs = {name: _each(plan.cost(name), dim) for name in wanted}
+    costs = [_each(plan.cost(name), dim) for name in wanted]
     return tuple(
-        GroupPlan(
-            plan=plan,
-            tail=column.tail,
-            possible=column.possible,
-            within=column.within,
-            costs={name: cost[place] for name, cost in costs.items()},
+        replace(
+            ColumnPlan.told(request, column, plan.n, _together(own)),
             confidence=confidence,
-            half=column.half,
+            steps=tuple(map(Step, wanted, own)),
         )
-        for place, column in enumerate(request.columns)
+        for column, *own in zip(request.columns, *costs, strict=True)
     )
 
 
 def _each(cost: Budget, dim: int) -> tuple[Budget, ...]:
     return (cost,) if dim == 1 else divided(cost, dim)
+
+
+def _together(costs: list[Budget]) -> Budget:
+    total = compose(costs, type(costs[0]))
+    if total is None:
+        raise InternalError("a plan without a step")
+    return total

@@ -17,9 +17,9 @@ from tametail.means import Estimate, Interval
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.interval import Small, intervals_of, nothing_known
 from tametail.methods.groups.likeness import Likeness
-from tametail.methods.groups.plan import GroupPlan, asked
 from tametail.methods.groups.shape import Array, Shape
 from tametail.methods.winsorised.calibrated import Error
+from tametail.methods.winsorised.column import ColumnPlan
 from tametail.notes import Note
 from tametail.privacy.budget import Noise, noise_for
 from tametail.queries.column import ClippedSum, Lattice, edge_above
@@ -65,11 +65,13 @@ class Clipped:
 class SmallGroups:
     """What the pool and the cells have shown."""
 
-    part: GroupPlan
+    part: ColumnPlan
     shape: Shape
     cuts: Array
     cells: Array
     """Noisy counts between the cuts: a row for each group."""
+    shrinks: bool
+    """Whether means will be drawn towards that of all groups."""
 
     @property
     def counts(self) -> Array:
@@ -82,7 +84,7 @@ class SmallGroups:
         if not (self.shape.seen or isinstance(self.part.tail, Bounded)):
             return [self._without_shape(float(count)) for count in self.counts[places]]
         clips = self._clips(places)
-        centre, cost = self.shape.centre, self.part.costs["groups"]
+        centre, cost = self.shape.centre, self.part.cost("groups")
         lattices = [
             Lattice.around(centre + one.offset, one.reach, one.reach, bits=_BITS) for one in clips
         ]
@@ -101,7 +103,7 @@ class SmallGroups:
             reach = edge_above(_farthest(tail, centre))
             return [Clipped(0.0, reach, 0.0, reach**2)] * len(places)
         like = Likeness.read(self.shape, self.cells, self._cell_noise)
-        noise = noise_for(self.part.costs["groups"], 1, 1).variance
+        noise = noise_for(self.part.cost("groups"), 1, 1).variance
         noise *= (1 + tuned.COUNT_WEIGHT) ** 2
         counted = len(self.cuts) * self._cell_noise.variance
         counted = 1 / (1 / counted + tuned.COUNT_WEIGHT**2 / noise)
@@ -115,8 +117,8 @@ class SmallGroups:
     def _read(self, cells: Array, clip: Clipped, query: ClippedSum, answer: list[float]) -> Small:
         """Return what the answers say of a group."""
         part, lattice = self.part, query.lattice
-        sensitivity = query.sensitivity(part.plan.unit)
-        noise = noise_for(part.costs["groups"], sensitivity.l1, sensitivity.l2_squared)
+        sensitivity = query.sensitivity(part.unit)
+        noise = noise_for(part.cost("groups"), sensitivity.l1, sensitivity.l2_squared)
         count, doubt = self._count(cells, answer[1] / query.count_weight, query, noise)
         seen = count > tuned.SEEN_COUNT * doubt
         count = max(count, doubt, tuned.FEWEST)
@@ -155,7 +157,7 @@ class SmallGroups:
             assumption_doubtful=unlike,
             notes=(_EMPTY,) if not group.seen else (_UNLIKE,) if unlike else (),
             count=group.count,
-            variance=square + clip.bias * clip.bias if self._shrinks else None,
+            variance=square + clip.bias * clip.bias if self.shrinks else None,
         )
 
     def _count(
@@ -171,12 +173,8 @@ class SmallGroups:
         return count, math.sqrt(share * variances[0])
 
     @property
-    def _shrinks(self) -> bool:
-        return asked(self.part.plan.request).borrow == "mean"
-
-    @property
     def _cell_noise(self) -> Noise:
-        return noise_for(self.part.costs["cells"], 1, 1)
+        return noise_for(self.part.cost("cells"), 1, 1)
 
     def _without_shape(self, count: float) -> Estimate:
         centre, (low, high) = self.shape.centre, self.part.possible

@@ -9,6 +9,7 @@ from typing import Final
 
 from tametail.plans import Step
 from tametail.privacy.budget import Budget
+from tametail.request import Request
 
 #: What each step is for, in the words of the printed plan.
 PURPOSES = {
@@ -38,7 +39,7 @@ TAIL: Final = 0.30
 FEASIBLE: Final = 2000.0
 
 
-def names() -> tuple[tuple[str, int], ...]:
+def names(request: Request) -> tuple[tuple[str, int], ...]:  # noqa: ARG001 - always four
     """Return the names of the steps, and their rounds."""
     return tuple((name, 1) for name in ("pilot", "rows", "tail", "sum"))
 

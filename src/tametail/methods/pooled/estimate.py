@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from tametail.means import Estimate
     from tametail.methods.winsorised.column import ColumnPlan
     from tametail.methods.winsorised.sums import Sum
-    from tametail.plans import Plan
+    from tametail.plans import PricedRequest
 
 
-def pooled_means(plan: Plan, ask: Ask) -> tuple[Estimate, ...]:
+def pooled_means(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
     """Run the plan: look at the columns one after the other, then ask for one sum."""
     parts = column_plans(plan)
     asks = [ask.on(ask.relation.column(index), part.spending) for index, part in enumerate(parts)]

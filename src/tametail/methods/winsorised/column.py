@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from tametail.errors import InternalError
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.shares import is_hopeless
-from tametail.plans import REST, Plan, Step
-from tametail.privacy.budget import Approx, Budget, Pure, compose, noise_for
+from tametail.plans import REST, PricedRequest, Step
+from tametail.privacy.budget import Budget, compose, noise_for
 from tametail.privacy.unit import Unit
 from tametail.request import Column, Range, Request
-from tametail.tail import Bounded, Moment, Tail
+from tametail.tail import Bounded, Tail
 
 #: The part of a cost that is kept for rounding, where it is put together or divided anew.
 ROUNDING = 2.0**-40
@@ -48,7 +48,7 @@ class ColumnPlan:
     half: Bounded | None = None
 
     @classmethod
-    def of(cls, plan: Plan) -> ColumnPlan:
+    def of(cls, plan: PricedRequest) -> ColumnPlan:
         """Return what a plan for one column says."""
         (column,) = plan.request.columns
         return cls(
@@ -66,7 +66,7 @@ class ColumnPlan:
         )
 
     @classmethod
-    def told(cls, request: Request, column: Column, n: int, budget: Budget) -> ColumnPlan:
+    def told(cls, request: Request, column: Column, n: int | None, budget: Budget) -> ColumnPlan:
         """Return what is known of one column before its steps are."""
         return cls(
             unit=request.unit,
@@ -162,33 +162,14 @@ def all_but_rounding(cost: Budget) -> Budget:
     return cost.share(1 - ROUNDING)
 
 
-def working(budget: Budget) -> Budget:
-    """Return the notion in which the steps are paid: pure in place of approximate DP.
+def names(request: Request) -> tuple[tuple[str, int], ...]:
+    """Return the names of the steps, and their rounds.
 
-    In one dimension pure composition is the better one for the same epsilon.
+    An interval needs second moments if it is proved, so with a tail alone.
     """
-    return Pure(budget.epsilon) if isinstance(budget, Approx) else budget
-
-
-def names(*, needs_spread: bool) -> tuple[tuple[str, int], ...]:
-    """Return the names of the steps, and their rounds."""
-    found = ["centre", "tail", "sum", *(["spread"] if needs_spread else [])]
+    told = any(one.tail is not None for one in request.columns)
+    found = ["centre", "tail", "sum", *(["spread"] if request.wants_spread and told else [])]
     return tuple((name, 1) for name in found)
-
-
-def needs_spread(request: Request) -> bool:
-    """Say whether an interval needs second moments: a proved one does, so with a tail alone."""
-    return request.wants_spread and any(one.tail is not None for one in request.columns)
-
-
-def are_bounded(request: Request) -> bool:
-    """Say whether all records are told to lie between bounds."""
-    return all(isinstance(column.tail, Bounded) for column in request.columns)
-
-
-def are_moments(request: Request) -> bool:
-    """Say whether a scale of every column is told."""
-    return all(isinstance(column.tail, Moment) for column in request.columns)
 
 
 def told_parts(request: Request, n: int, budget: Budget) -> list[ColumnPlan]:

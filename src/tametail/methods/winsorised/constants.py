@@ -15,13 +15,6 @@ from typing import Final
 
 # --- the shares of the budget (shares.py) ---------------------------------------------------------
 
-#: The private count of add-remove, when the caller gives no n: a better plan against less budget.
-COUNT_SHARE: Final = 0.015  # -0.1 (0.2), +0.4 (0.2)
-
-#: The private count beside a guess of n, which may be wrong by any factor: it decides how many
-#: records are sampled, and nothing else (docs/decisions/0040-a-guess-costs-no-memory.md).
-GUESS_COUNT_SHARE: Final = 0.002
-
 #: The share of the second moment for the interval is MOST_SPREAD up to n epsilon = SPREAD_FROM,
 #: where its noise makes the interval wide, and falls with this power to LEAST_SPREAD.
 LEAST_SPREAD: Final = 0.02  # width: 0, -0.2 (0.2)

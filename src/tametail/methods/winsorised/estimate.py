@@ -26,6 +26,7 @@ from tametail.methods.located.unseen import unseen_mean
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised import where
 from tametail.methods.winsorised.clip import choose_clip, is_loose, look_again, needs_no_squares
+from tametail.methods.winsorised.column import ColumnPlan
 from tametail.methods.winsorised.conclude import conclude
 from tametail.methods.winsorised.counts import Tails, octave_nodes
 from tametail.methods.winsorised.dividing import with_count
@@ -48,12 +49,12 @@ if TYPE_CHECKING:
     from tametail.ask import Ask
     from tametail.means import CellCounts, Estimate
     from tametail.methods.winsorised.clip_points import Clip
-    from tametail.methods.winsorised.column import ColumnPlan as Plan
+    from tametail.plans import PricedRequest
     from tametail.privacy.budget import Budget
     from tametail.queries.column import TailNodes
 
 
-def look(plan: Plan, ask: Ask) -> Look | Estimate:
+def look(plan: ColumnPlan, ask: Ask) -> Look | Estimate:
     """Ask all that comes before the sum, and choose where to clip.
 
     If bounds or a scale are told, and a private count shows that there is too little to look at,
@@ -103,8 +104,8 @@ class Look:
     records and ``cells`` those of cells, if they were asked for.
     """
 
-    plan: Plan
-    rest: Plan
+    plan: ColumnPlan
+    rest: ColumnPlan
     nodes: TailNodes
     tails: Tails
     clip: Clip
@@ -151,13 +152,20 @@ class Look:
         return replace(found, cells=self.cells)
 
 
-def winsorised_mean(plan: Plan, ask: Ask) -> Estimate:
+def column_mean(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
+    """Run the plan of a single column."""
+    return (winsorised_mean(ColumnPlan.of(plan), ask),)
+
+
+def winsorised_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
     """Run the plan: ask, and conclude from the answers."""
     found = look(plan, ask)
     return found.finish(ask) if isinstance(found, Look) else found
 
 
-def _planned(plan: Plan, answer: int, cost: Budget) -> tuple[Plan, Counted | None, int, float]:
+def _planned(
+    plan: ColumnPlan, answer: int, cost: Budget
+) -> tuple[ColumnPlan, Counted | None, int, float]:
     """Return the plan by a private count that had this cost, with its steps, and the count.
 
     And how often to halve the records for a sample, and by how much they may be fewer than the plan
@@ -170,13 +178,15 @@ def _planned(plan: Plan, answer: int, cost: Budget) -> tuple[Plan, Counted | Non
     return plan, Counted.asked(answer, cost, plan.unit), times, too_many
 
 
-def _spared(plan: Plan, clip: Clip, tails: Tails) -> Plan:
+def _spared(plan: ColumnPlan, clip: Clip, tails: Tails) -> ColumnPlan:
     """Return the plan without a second moment, if the sum can make better use of its cost."""
     spared = plan.has("spread") and needs_no_squares(plan, clip, tails)
     return plan.without_squares() if spared else plan
 
 
-def _elsewhere(plan: Plan, centre: float, tails: Tails, size: float) -> tuple[float, float] | None:
+def _elsewhere(
+    plan: ColumnPlan, centre: float, tails: Tails, size: float
+) -> tuple[float, float] | None:
     """Return where to look for a new centre, if the counts show that this one is misplaced.
 
     That happens if records agree in more digits than the first median could pay for, such as a

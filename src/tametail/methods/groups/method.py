@@ -1,4 +1,4 @@
-"""Means by group as a method: its steps, predictions and words."""
+"""Means by group as a method: its promises."""
 
 from __future__ import annotations
 
@@ -7,16 +7,13 @@ from dataclasses import replace
 
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups import plan as steps
-from tametail.methods.groups.estimate import means_by_group
-from tametail.methods.groups.persons import means_of_persons
 from tametail.methods.persons.shares import FEASIBLE
-from tametail.methods.winsorised import column
 from tametail.methods.winsorised import predict as prediction
+from tametail.methods.winsorised.column import ColumnPlan
 from tametail.methods.winsorised.expected import half_width
 from tametail.notes import Note, few_records
-from tametail.plans import Plan, Step
-from tametail.privacy.budget import Budget, noise_for
-from tametail.request import Request
+from tametail.plans import WORST, Prediction, PricedRequest
+from tametail.privacy.budget import noise_for
 from tametail.tail import Bounded
 
 #: A group with fewer records times epsilon is mostly noise.
@@ -26,46 +23,22 @@ _MOSTLY_NOISE = 20.0
 _USUAL_CELLS = 7
 
 
-def _as_it_is(plan: Plan) -> Plan:
-    return plan
+class Predicted(Prediction):
+    """What is promised of a group of usual size; nothing is assumed about scales."""
 
-
-class ByGroup:
-    """Groups: winsorise small ones as the pool suggests, large ones alone."""
-
-    name = "means by group"
-    purposes = steps.PURPOSES
-    view = staticmethod(_as_it_is)
-    estimate = staticmethod(means_by_group)
-
-    def working(self, budget: Budget) -> Budget:
-        """Return the budget in the notion in which the steps are paid."""
-        return column.working(budget)
-
-    def names(self, request: Request) -> tuple[tuple[str, int], ...]:
-        """Return the names and rounds of the steps."""
-        return steps.names(request)
-
-    def divide(self, request: Request, n: int, budget: Budget) -> tuple[Step, ...] | None:
-        """Return the steps, paid from ``budget``."""
-        return steps.divide_groups(request, n, budget)
-
-    def rmse(self, plan: Plan) -> float | tuple[float, ...] | None:  # noqa: ARG002
-        """None: nothing is assumed about scales."""
-        return None
-
-    def relative_rmse(self, plan: Plan) -> float | None:
+    @property
+    def relative_rmse(self) -> float | None:
         """Predict the error in a group of usual size, as if it were alone."""
-        usual = _usual(plan)
+        usual = _usual(self.plan)
         return None if usual is None else prediction.reference_rmse(usual)
 
-    def half_width(self, plan: Plan, confidence: float, law: str) -> float | None:
+    def half_width(self, confidence: float, law: str = WORST) -> float | None:
         """Predict the half-width in a group of usual size, as if it were alone.
 
         All that is possible, or infinite, if all groups together would not show how records
         spread, or if its count could be noise.
         """
-        usual = _usual(plan)
+        plan, usual = self.plan, _usual(self.plan)
         if usual is None:
             return None
         size, groups = usual.n or 1, plan.request.groups
@@ -77,9 +50,10 @@ class ByGroup:
             return prediction.cautious_half_width(usual, confidence)
         return half_width(usual, confidence, law)
 
-    def foresee(self, plan: Plan) -> tuple[Note, ...]:
+    @property
+    def notes(self) -> tuple[Note, ...]:
         """Say what would help."""
-        size, usual = _size(plan), _usual(plan)
+        plan, size, usual = self.plan, _size(self.plan), _usual(self.plan)
         said = []
         if size is not None and (
             size * plan.budget.strength < _MOSTLY_NOISE or _is_noise(plan, size)
@@ -99,25 +73,14 @@ class ByGroup:
             said.append(few_records(text))
         return tuple(said)
 
-    def reasons(self, plan: Plan) -> tuple[str, ...]:  # noqa: ARG002 - there is no choice
-        """Nothing: there is one way to groups."""
-        return ()
 
+class PredictedOfPersons(Predicted):
+    """The same where persons are protected, who may be in many groups."""
 
-class PersonsByGroup(ByGroup):
-    """Groups of persons, who may be in many: vectors are scaled down to one length."""
-
-    name = "means by group, of persons"
-    purposes = steps.PURPOSES_OF_PERSONS
-    estimate = staticmethod(means_of_persons)
-
-    def divide(self, request: Request, n: int, budget: Budget) -> tuple[Step, ...] | None:  # noqa: ARG002
-        """Return the steps, paid from ``budget``."""
-        return steps.divide_persons_in_groups(request, budget)
-
-    def foresee(self, plan: Plan) -> tuple[Note, ...]:
+    @property
+    def notes(self) -> tuple[Note, ...]:
         """Say what would help."""
-        found = super().foresee(plan)
+        plan, found = self.plan, super().notes
         if plan.n is None or plan.n * plan.left.strength / plan.dim >= FEASIBLE:
             return found
         text = (
@@ -127,40 +90,36 @@ class PersonsByGroup(ByGroup):
         return (*found, few_records(text))
 
 
-def _size(plan: Plan) -> int | None:
+def _size(plan: PricedRequest) -> int | None:
     """Return the records of a group if all were of one size; None if that is unknown."""
     keys = steps.asked(plan.request).rows
     return None if plan.n is None or not keys else max(plan.n // len(keys), 1)
 
 
-def _shows_nothing(plan: Plan, usual: column.ColumnPlan) -> bool:
+def _shows_nothing(plan: PricedRequest, usual: ColumnPlan) -> bool:
     """Say whether all groups together would not stand out of the noise on the octave counts.
 
     They need not where bounds say where records are, nor where every group is alone.
     """
-    cost = steps.group_plans(plan, 1)[0].costs.get("tail")
-    if cost is None or isinstance(usual.tail, Bounded):
+    part = steps.group_plans(plan, 1)[0]
+    if not part.has("tail") or isinstance(usual.tail, Bounded):
         return False
-    return prediction.shows_nothing(replace(usual, n=plan.n), cost, together=False)
+    return prediction.shows_nothing(replace(usual, n=plan.n), part.cost("tail"), together=False)
 
 
-def _is_noise(plan: Plan, size: int) -> bool:
+def _is_noise(plan: PricedRequest, size: int) -> bool:
     """Say whether the count of a group of this size could not be told from noise."""
-    costs = steps.group_plans(plan, 1)[0].costs
-    if "cells" not in costs:
+    part = steps.group_plans(plan, 1)[0]
+    if not part.has("cells"):
         return False
-    by_cells = _USUAL_CELLS * noise_for(costs["cells"], 1, 1).variance
-    by_sum = noise_for(costs["groups"], 1, 1).variance * (1 + 1 / tuned.COUNT_WEIGHT) ** 2
+    by_cells = _USUAL_CELLS * noise_for(part.cost("cells"), 1, 1).variance
+    by_sum = noise_for(part.cost("groups"), 1, 1).variance * (1 + 1 / tuned.COUNT_WEIGHT) ** 2
     return size < tuned.SEEN_COUNT / math.sqrt(1 / by_cells + 1 / by_sum)
 
 
-def _usual(plan: Plan) -> column.ColumnPlan | None:
+def _usual(plan: PricedRequest) -> ColumnPlan | None:
     size = _size(plan)
     if size is None or steps.asked(plan.request).keys is None:
         return None
     part = steps.group_plans(plan, 1)[0]
-    return part.column(size, part.costs["groups"])
-
-
-GROUPS = ByGroup()
-PERSONS_BY_GROUP = PersonsByGroup()
+    return steps.group_plan(part, size, part.cost("groups"))

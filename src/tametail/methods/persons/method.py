@@ -1,0 +1,92 @@
+"""The method for records of persons: its steps and its promises."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tametail.methods.apart.estimate import column_plans
+from tametail.methods.cells import read_cells
+from tametail.methods.persons.estimate import persons_mean
+from tametail.methods.persons.shares import FEASIBLE, divide
+from tametail.methods.winsorised import predict
+from tametail.notes import Note, few_records
+from tametail.plans import COUNT, WORST, Prediction, PricedRequest, Step, Steps
+from tametail.privacy.budget import Budget
+from tametail.queries.column import Count
+from tametail.request import Request
+
+if TYPE_CHECKING:
+    from tametail.ask import Ask
+    from tametail.means import Estimate
+
+
+def steps(request: Request, n: int, budget: Budget) -> Steps:
+    """Return the steps with what they cost in all columns; shares are those of one."""
+    each = divide(budget.share(1 / request.dim), n)
+    parts = [step.cost.values()[0] for step in each]
+    costs = budget.split(*[part / sum(parts) for part in parts])
+    return tuple(Step(step.name, cost) for step, cost in zip(each, costs, strict=True))
+
+
+def means_of_records(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
+    """Ask, and conclude from the answers: the columns one after the other."""
+    cells = persons = None
+    if plan.has(COUNT) and plan.dim == 1:  # of several columns, run has counted the rows
+        answer = ask(Count(), plan.cost(COUNT))
+        cells = read_cells(answer, plan.cost(COUNT), plan.unit)
+        persons = float(max(answer[0], 1))
+        plan = plan.recounted(answer[0], steps)
+    found = [persons_mean(part, ask, i) for i, part in enumerate(column_plans(plan))]
+    few = Predicted(plan).notes
+    return tuple(
+        replace(one, notes=(*few, *one.notes), cells=cells, persons=persons) for one in found
+    )
+
+
+class Predicted(Prediction):
+    """What is promised of persons; nothing is assumed about them that would bound the error."""
+
+    @property
+    def relative_rmse(self) -> float | None:
+        """Predict the error in standard deviations of the reference law for records.
+
+        Records are taken to be independent, with as many for each person: the mean of m of them
+        has a standard deviation of 1/sqrt(m). Without a guess of the records m is 1.
+        """
+        if self.plan.n is None:
+            return None
+        error = predict.reference_rmse(column_plans(self.plan)[0])
+        return None if error is None else error / math.sqrt(_each(self.plan))
+
+    def half_width(self, confidence: float, law: str = WORST) -> float | None:  # noqa: ARG002
+        """Predict the half-width of the widest interval, likewise.
+
+        All that ``within`` allows, or infinite, if the persons would not stand out of the noise.
+        """
+        if self.plan.n is None:
+            return None
+        part = replace(column_plans(self.plan)[0], confidence=confidence)
+        if predict.shows_nothing(part, part.cost("tail"), together=True):
+            return predict.half_of_the_possible(part)
+        width = predict.cautious_half_width(part, 1 - (1 - confidence) / self.plan.dim)
+        return None if width is None else width / math.sqrt(_each(self.plan))
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """Say what would help."""
+        plan = self.plan
+        if plan.n is None or plan.n * plan.left.strength / plan.dim >= FEASIBLE:
+            return ()
+        text = (
+            f"persons times epsilon is below {FEASIBLE:g} for a column, so the answer may be far "
+            "off: more persons, more budget, or each='person', which asks for less, would help"
+        )
+        return (few_records(text),)
+
+
+def _each(plan: PricedRequest) -> float:
+    """Return the guess of the records that a person has."""
+    rows = plan.request.rows
+    return 1.0 if rows is None or plan.n is None else max(rows / max(plan.n, 1), 1.0)

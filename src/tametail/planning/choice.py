@@ -1,0 +1,196 @@
+"""When a method suits, and the words that say why it was chosen.
+
+Only public numbers decide: how many columns and records there are, the budget, the unit, and what
+is assumed. The table is searched from its top, so that each rule supposes those above it to have
+failed. ``n`` is None as long as the number of records is unknown: then nothing is looked at that
+few records could decide.
+"""
+
+from __future__ import annotations
+
+from tametail.methods.apart.method import steps as steps_apart
+from tametail.methods.ball.told import own_steps as steps_in_ball
+from tametail.methods.pooled.pool import LEAST_COLUMNS
+from tametail.methods.winsorised.column import told_parts
+from tametail.methods.winsorised.dividing import is_in_vain
+from tametail.plans import PricedRequest, Steps, paid_in
+from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, noise_for
+from tametail.request import Request
+from tametail.tail import Bounded, Moment
+
+#: A bounded moment of this order makes a tail light. Bounds alone do not: they may be far out.
+LIGHT = 4.0
+
+#: Records to plan with as long as their number is unknown: so many that looks cost next to nothing.
+PLENTY = 10**7
+
+
+def persons_in_groups(request: Request, n: int | None, budget: Budget) -> bool:  # noqa: ARG001
+    """Say whether means are asked by group, and persons are protected."""
+    return request.groups is not None and request.unit.person is not None
+
+
+def groups(request: Request, n: int | None, budget: Budget) -> bool:  # noqa: ARG001
+    """Say whether means are asked by group."""
+    return request.groups is not None
+
+
+def records_of_persons(request: Request, n: int | None, budget: Budget) -> bool:  # noqa: ARG001
+    """Say whether persons are protected, and every record counts."""
+    return request.weighs_records
+
+
+def bounded(request: Request, n: int | None, budget: Budget) -> bool:
+    """Say whether all records are bounded, and looking for closer bounds would be in vain."""
+    told = all(isinstance(column.tail, Bounded) for column in request.columns)
+    return told and _in_vain(request, n, budget)
+
+
+def scaled(request: Request, n: int | None, budget: Budget) -> bool:
+    """Say whether all scales are known, and a look at the spread would be in vain."""
+    if request.dim > 1 and isinstance(budget, Zcdp):  # one noise for all columns does better
+        return False
+    told = all(isinstance(column.tail, Moment) for column in request.columns)
+    return told and _in_vain(request, n, budget)
+
+
+def _in_vain(request: Request, n: int | None, budget: Budget) -> bool:
+    """Say whether a look would be in vain in every column; without n nobody knows."""
+    if n is None:
+        return False
+    each = paid_in(budget, Pure).share(1 / request.dim)
+    return all(is_in_vain(part, each, n) for part in told_parts(request, n, each))
+
+
+def ball(request: Request, n: int | None, budget: Budget) -> bool:
+    """Say whether columns are taken together, each with a centre and a scale of its own."""
+    if request.dim == 1 or request.common:
+        return False
+    if n is None:
+        return _in_a_ball(request, n, budget)
+    together = _in_a_ball(request, n, budget) or _is_light(request)
+    return together and steps_in_ball(request, n, paid_in(budget, Zcdp)) is not None
+
+
+def common_ball(request: Request, n: int | None, budget: Budget) -> bool:
+    """Say whether columns are taken together with one scale: by request, or as n pays no other."""
+    return request.dim > 1 and (request.common or _in_a_ball(request, n, budget))
+
+
+def one_column(request: Request, n: int | None, budget: Budget) -> bool:  # noqa: ARG001
+    """Say whether there is one column."""
+    return request.dim == 1
+
+
+def one_sum(request: Request, n: int | None, budget: Budget) -> bool:  # noqa: ARG001
+    """Say whether there are enough columns, of which nothing is assumed.
+
+    What is assumed of a column bounds what clipping it costs, not what shrinking rows does.
+    """
+    return _is_free(request) and request.dim >= LEAST_COLUMNS
+
+
+def always(request: Request, n: int | None, budget: Budget) -> bool:  # noqa: ARG001
+    """Say yes: nothing else is left."""
+    return True
+
+
+def _in_a_ball(request: Request, n: int | None, budget: Budget) -> bool:
+    """Say whether several columns are taken together, if n records may cost ``budget``.
+
+    A delta does not pay in a few columns (docs/decisions/0224). For d sums of cells of size 1 the
+    variance of Gaussian noise is d / (2 rho), and that of Laplace noise 2 d^2 / epsilon^2, each
+    paid from what the looks before it leave. Where n records cannot pay for those of a ball, the
+    whole budgets are compared. What is assumed of a column spares a ball more than it spares a
+    column alone, so then it is taken as before.
+    """
+    if not isinstance(budget, Approx) or not _is_free(request):
+        return not isinstance(budget, Pure)
+    n = (request.n or PLENTY) if n is None else n
+    together, apart = paid_in(budget, Zcdp), paid_in(budget, Pure)
+    steps = steps_in_ball(request, n, together)
+    if steps is not None:
+        together, apart = _for_sums(steps), _for_sums(steps_apart(request, n, apart))
+    one, each = (noise_for(cost, request.dim, request.dim) for cost in (together, apart))
+    return one.variance < each.variance
+
+
+def _for_sums(steps: Steps) -> Budget:
+    return next(step.cost for step in steps if step.name == "sum")
+
+
+def _is_free(request: Request) -> bool:
+    """Say whether nothing is assumed of any column."""
+    return all(column.tail is None for column in request.columns)
+
+
+def _is_light(request: Request) -> bool:
+    """Say whether every column is known to have light tails: then rows are of similar length.
+
+    Laplace noise for a ball pays for its longest rows. Where tails are heavy that costs more than
+    a budget of 1/d does; where they are light it costs less (docs/decisions/0013).
+    """
+    tails = [column.tail for column in request.columns]
+    return all(isinstance(tail, Moment) and tail.k >= LIGHT for tail in tails)
+
+
+# --- the words
+
+
+def no_words(plan: PricedRequest) -> tuple[str, ...]:  # noqa: ARG001
+    """Say nothing: there was no choice."""
+    return ()
+
+
+def why_records(plan: PricedRequest) -> tuple[str, ...]:
+    """Say what counts how much."""
+    if plan.request.rows is None:
+        return ("every record counts, however many a person has",)
+    return (f"every record counts: about {plan.request.rows:,} of them, by your guess",)
+
+
+def why_bounded(plan: PricedRequest) -> tuple[str, ...]:  # noqa: ARG001
+    """Say why nothing is looked at first."""
+    return (
+        "clamped to the bounds: so few records would show no closer ones; if the bounds are "
+        "far wider than the records, leaving them out may do better",
+    )
+
+
+def why_scaled(plan: PricedRequest) -> tuple[str, ...]:  # noqa: ARG001
+    """Say why their spread is not looked at."""
+    return ("clamped by the scale that was told: so few records would show no closer one",)
+
+
+def why_together(plan: PricedRequest) -> tuple[str, ...]:
+    """Say why the columns are taken together, where they could be taken apart."""
+    if isinstance(plan.budget, Pure):
+        return _if_chosen(plan, "columns together: all are known to have light tails")
+    return _if_chosen(plan, "columns together: with the delta, one noise for all is smaller")
+
+
+def why_apart(plan: PricedRequest) -> tuple[str, ...]:
+    """Say why the columns are taken apart."""
+    if isinstance(plan.budget, Approx):
+        words = "columns apart: for so few, noise that needs no delta is smaller"
+    elif _is_light(plan.request):
+        words = "columns apart: a ball takes more records or budget"
+    else:
+        words = "columns apart: with heavy tails, a part of a pure budget each does better"
+    return _if_chosen(plan, words)
+
+
+def why_one_sum(plan: PricedRequest) -> tuple[str, ...]:
+    """Say how the columns are taken together."""
+    words = "columns looked at one by one, and summed together if that is expected to err less"
+    if isinstance(plan.budget, Approx):
+        words += "; for so few, noise that needs no delta is smaller"
+    return _if_chosen(plan, words)
+
+
+def _if_chosen(plan: PricedRequest, words: str) -> tuple[str, ...]:
+    """Return the words if there was a choice: under zCDP, or with a delta and a tail, is none."""
+    chosen = isinstance(plan.budget, Pure) or (
+        isinstance(plan.budget, Approx) and _is_free(plan.request)
+    )
+    return (words,) if chosen and not plan.request.common else ()

@@ -1,0 +1,209 @@
+"""The table of methods: when each suits, its steps, its estimate and its promises.
+
+The planner searches it from its top and takes the first that suits. Nothing else chooses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from tametail._shown import shown
+from tametail.errors import InternalError, ParameterError
+from tametail.methods.apart import method as apart
+from tametail.methods.apart.estimate import columns_apart
+from tametail.methods.ball import method as ball
+from tametail.methods.ball import told
+from tametail.methods.ball.estimate import vector_mean
+from tametail.methods.groups import method as groups
+from tametail.methods.groups import plan as by_group
+from tametail.methods.groups.estimate import means_by_group
+from tametail.methods.groups.persons import means_of_persons
+from tametail.methods.located import method as located
+from tametail.methods.located.estimate import NAME as LOCATED_NAME
+from tametail.methods.persons import method as persons
+from tametail.methods.persons import shares as of_persons
+from tametail.methods.pooled.estimate import pooled_means
+from tametail.methods.textbook import method as textbook
+from tametail.methods.textbook.estimate import NAME as TEXTBOOK_NAME
+from tametail.methods.winsorised import column
+from tametail.methods.winsorised import method as winsorised
+from tametail.methods.winsorised.estimate import column_mean
+from tametail.planning import choice
+from tametail.plans import Divide, Prediction, PricedRequest, Steps, paid_in
+from tametail.privacy.budget import Budget, Pure, Zcdp
+from tametail.request import Request
+
+if TYPE_CHECKING:
+    from tametail.ask import Ask
+    from tametail.means import Estimate
+
+
+class Method(NamedTuple):
+    """A row of the table."""
+
+    name: str
+    """The name that plans and releases know it by."""
+    suits: Callable[[Request, int | None, Budget], bool]
+    """Whether it is taken, if no method above it is; n is None as long as it is unknown."""
+    notion: type[Budget]
+    """The notion in which it is paid from an approximate budget."""
+    names: Callable[[Request], tuple[tuple[str, int], ...]]
+    """The names and rounds of its steps, once the number of records is known."""
+    steps: Divide
+    """Its steps, paid from a budget of this notion; None if that does not reach."""
+    purposes: Mapping[str, str]
+    """What each step is for, in the words of the printed plan."""
+    estimate: Callable[[PricedRequest, Ask], tuple[Estimate, ...]]
+    """Asks, and concludes from the answers: an estimate for every row."""
+    predict: Callable[[PricedRequest], Prediction]
+    """What it promises before any record is read."""
+    reasons: Callable[[PricedRequest], tuple[str, ...]] = choice.no_words
+    """Why it was chosen, where there was a choice."""
+
+    def divide(self, request: Request, n: int, budget: Budget) -> Steps:
+        """Return its steps, paid from a budget of any notion."""
+        steps = self.steps(request, n, paid_in(budget, self.notion))
+        if steps is None:
+            raise InternalError(f"{self.name} has no steps.")
+        return steps
+
+
+PERSONS_BY_GROUP = Method(
+    "means by group, of persons",
+    choice.persons_in_groups,
+    Pure,
+    by_group.names,
+    by_group.steps_of_persons,
+    by_group.PURPOSES_OF_PERSONS,
+    means_of_persons,
+    groups.PredictedOfPersons,
+)
+GROUPS = Method(
+    "means by group",
+    choice.groups,
+    Pure,
+    by_group.names,
+    by_group.steps,
+    by_group.PURPOSES,
+    means_by_group,
+    groups.Predicted,
+)
+RECORDS_OF_PERSONS = Method(
+    "mean of the records of persons",
+    choice.records_of_persons,
+    Pure,
+    of_persons.names,
+    persons.steps,
+    of_persons.PURPOSES,
+    persons.means_of_records,
+    persons.Predicted,
+    choice.why_records,
+)
+TEXTBOOK = Method(
+    TEXTBOOK_NAME,
+    choice.bounded,
+    Pure,
+    textbook.names,
+    textbook.steps,
+    textbook.PURPOSES,
+    textbook.textbook_means,
+    textbook.Predicted,
+    choice.why_bounded,
+)
+BALL = Method(
+    "mean in a weighted ball",
+    choice.ball,
+    Zcdp,
+    told.own_names,
+    told.own_steps,
+    told.PURPOSES,
+    vector_mean,
+    ball.Predicted,
+    choice.why_together,
+)
+COMMON_BALL = Method(
+    "mean in a ball, one scale for all columns",
+    choice.common_ball,
+    Zcdp,
+    told.common_names,
+    told.common_steps,
+    told.PURPOSES,
+    vector_mean,
+    ball.PredictedInCommon,
+    choice.why_together,
+)
+LOCATED = Method(
+    LOCATED_NAME,
+    choice.scaled,
+    Pure,
+    located.names,
+    located.steps,
+    located.PURPOSES,
+    located.located_means,
+    located.Predicted,
+    choice.why_scaled,
+)
+WINSORISED = Method(
+    "winsorised mean",
+    choice.one_column,
+    Pure,
+    column.names,
+    winsorised.steps,
+    column.PURPOSES,
+    column_mean,
+    winsorised.Predicted,
+)
+POOLED = Method(
+    "winsorised means, one sum",
+    choice.one_sum,
+    Pure,
+    column.names,
+    apart.steps,
+    apart.PURPOSES_OF_ONE_SUM,
+    pooled_means,
+    apart.Predicted,
+    choice.why_one_sum,
+)
+APART = Method(
+    "winsorised means, columns apart",
+    choice.always,
+    Pure,
+    column.names,
+    apart.steps,
+    apart.PURPOSES,
+    columns_apart,
+    apart.Predicted,
+    choice.why_apart,
+)
+
+#: All methods; the first that suits is taken. A new statistic enters above those that always suit.
+METHODS = (
+    PERSONS_BY_GROUP,
+    GROUPS,
+    RECORDS_OF_PERSONS,
+    TEXTBOOK,
+    BALL,
+    COMMON_BALL,
+    LOCATED,
+    WINSORISED,
+    POOLED,
+    APART,
+)
+
+_BY_NAME: Mapping[str, Method] = {method.name: method for method in METHODS}
+
+
+def choose(request: Request, n: int | None, budget: Budget) -> Method:
+    """Return the method for n records that may cost ``budget``.
+
+    If n is unknown, the one that is expected: it is chosen once more when a private count is there.
+    """
+    return next(method for method in METHODS if method.suits(request, n, budget))
+
+
+def find(name: str) -> Method:
+    """Return the method of this name."""
+    if name not in _BY_NAME:
+        raise ParameterError(f"method={shown(name)} is not known: there are {list(_BY_NAME)}.")
+    return _BY_NAME[name]
