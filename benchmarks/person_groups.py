@@ -35,7 +35,7 @@ from tametail.data.persons.vectors import GroupedPersons, Pairs
 from tametail.data.relation import Relation
 from tametail.planning import Plan
 from tametail.queries.groups import ScaledSums
-from tametail.request import Said
+from tametail.request import Request
 from tametail.run import asking, run
 
 Floats = npt.NDArray[np.float64]
@@ -146,8 +146,8 @@ def measure(population: Population, size: int, draws: int, *, best_of: bool) -> 
     rows = []
     for order, budget in ((1, {"epsilon": 1.0}), (2, {"rho": 0.15})):
         rng, keys = np.random.default_rng(4), [f"{group:04d}" for group in range(groups)]
-        said = Said.parse(**budget, person="id", by="key", keys=keys)
-        plan = Plan.of(said.about(["value"]))
+        said = Request.parse(**budget, person="id", by="key", keys=keys)
+        plan = Plan.of(said.with_names(["value"]))
         ours, others, covered, without = [], {}, [], []
         for _ in range(draws):
             drawn = population.draw(size, rng)

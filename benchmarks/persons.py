@@ -36,7 +36,7 @@ from tametail.data.relation import Relation
 from tametail.methods.persons import estimate
 from tametail.planning import Plan
 from tametail.queries.persons import PersonResidual
-from tametail.request import Said
+from tametail.request import Request
 from tametail.run import asking, run
 
 Floats = npt.NDArray[np.float64]
@@ -101,7 +101,7 @@ def cover(
     """Return how often intervals hold the winsorised ratio of the population, and their width."""
     persons, epsilon = cell
     rng = np.random.default_rng(8)
-    plan = Plan.of(Said.parse(epsilon=epsilon, person="id").about(["value"]))
+    plan = Plan.of(Request.parse(epsilon=epsilon, person="id").with_names(["value"]))
     usual, found, inside, widths = estimate._clipped_sum, [], [], []
 
     def noted(*given: Any, **named: Any) -> Any:
@@ -131,7 +131,7 @@ def measure(sums: Floats, counts: Floats, cell: tuple[int, float], each: str, tr
     persons, epsilon = cell
     rng = np.random.default_rng(7)
     said: dict[str, Any] = {} if each == "column" else {"person": "id", "each": each}
-    plan = Plan.of(Said.parse(epsilon=epsilon, confidence=None, **said).about(["value"]))
+    plan = Plan.of(Request.parse(epsilon=epsilon, confidence=None, **said).with_names(["value"]))
     truth = sums.sum() / counts.sum() if each == "record" else (sums / counts).mean()
     errors = []
     for _ in range(trials):

@@ -16,7 +16,7 @@ from tametail.data.open import open_source
 from tametail.errors import ColumnError, ParameterError
 from tametail.planning import Plan
 from tametail.queries.column import Count
-from tametail.request import Request, Said
+from tametail.request import Request
 
 from .opened import open_table
 
@@ -200,10 +200,10 @@ def test_lists_with_and_without_a_column():
 
 def test_a_request_knows_how_numbers_are_written():
     parse = tt.Parse(decimal=",", currency=["$", "USD"])
-    request = Said.parse(epsilon=1, parse=parse).about(["v"])
+    request = Request.parse(epsilon=1, parse=parse).with_names(["v"])
     assert Request.from_json(request.to_json()) == request
     assert request.written == tt.Parse(decimal=",", currency=("$", "USD"))
-    plain = Said.parse(epsilon=1).about(["v"])
+    plain = Request.parse(epsilon=1).with_names(["v"])
     assert request.hash() != plain.hash()
     assert "parse" not in plain.said()
     later = tt.plan(n=1000, epsilon=1).about(None, None, parse)
@@ -214,7 +214,7 @@ def test_a_request_knows_how_numbers_are_written():
 def test_what_does_not_say_how_numbers_are_written(wrong):
     with pytest.raises(ParameterError, match="write parse=Parse"):
         tt.mean([1.0], epsilon=1, parse=wrong)
-    record = Said.parse(epsilon=1).about(["v"]).to_dict() | {"parse": {"comma": ","}}
+    record = Request.parse(epsilon=1).with_names(["v"]).to_dict() | {"parse": {"comma": ","}}
     with pytest.raises(ParameterError, match="how numbers are written"):
         Request.from_dict(record)
 

@@ -20,7 +20,7 @@ from tametail.planning import Plan
 from tametail.privacy.budget import Budget, Pure, parse_budget
 from tametail.privacy.unit import Unit
 from tametail.release import Release
-from tametail.request import GREATEST_STRENGTH, LEAST_STRENGTH, Request, Said
+from tametail.request import GREATEST_STRENGTH, LEAST_STRENGTH, Request
 from tametail.run import asking, relation_of, replaying, run
 from tametail.searching import least, wanted
 from tametail.tables import library_of
@@ -181,9 +181,9 @@ def mean(
     if weights is not None:
         raise ParameterError(_NO_WEIGHTS)
     payment = payment_of(ledger, dataset, release_id)
-    asked: Said | Plan
+    asked: Request | Plan
     if plan is None:
-        asked = Said.parse(**said, **groups, person=person, where=where, parse=parse)
+        asked = Request.parse(**said, **groups, person=person, where=where, parse=parse)
     else:
         _check_left_alone(said)
         asked = _checked(plan).about(person, where, parse, **groups)
@@ -239,7 +239,7 @@ def plan(
     >>> tt.plan(n=100, rho=0.5, dim=50).method  # too few records for a scale of every column
     'mean in a ball, one scale for all columns'
     """
-    said = Said.parse(
+    said = Request.parse(
         epsilon=epsilon, delta=delta, rho=rho, budget=budget, tail=tail, within=within, unit=unit,
         missing=missing, n=n, confidence=confidence, target=target, common=common,
         person="person" if person is True else None if person is False else person,
@@ -248,7 +248,7 @@ def plan(
     )  # fmt: skip
     if count(dim=dim) < 1:
         raise ParameterError(f"dim={shown(dim)} is not positive: there is at least one column.")
-    return Plan.of(said.about([str(number) for number in range(dim)]))
+    return Plan.of(said.with_names([str(number) for number in range(dim)]))
 
 
 def sample_size(
@@ -366,7 +366,7 @@ def carry_out(
         return replace(run(*asking(planned, backend)), issued=issued, library=library_of(data))
 
 
-def _within_part(asked: Said | Plan, payment: Payment | None) -> Said | Plan:
+def _within_part(asked: Request | Plan, payment: Payment | None) -> Request | Plan:
     """Return what was asked, about the records of the part that pays, if a condition makes one."""
     condition = None if payment is None else payment.condition()
     if condition is None:
@@ -383,10 +383,11 @@ def _within_part(asked: Said | Plan, payment: Payment | None) -> Said | Plan:
     return replace(asked, where=condition)
 
 
-def _planned(asked: Said | Plan, backend: Backend) -> Plan:
+def _planned(asked: Request | Plan, backend: Backend) -> Plan:
     """Return the plan for the columns that were opened."""
     names = backend.relation.names
-    planned = asked.with_names(names) if isinstance(asked, Plan) else Plan.of(asked.about(names))
+    named = asked.with_names(names)
+    planned = named if isinstance(named, Plan) else Plan.of(named)
     request = planned.request.measured(backend.units)
     return replace(planned, request=request, reading=backend.reading)
 
@@ -396,7 +397,7 @@ def _made(plan: Plan, backend: Backend) -> Release:
 
 
 def _made_up(
-    asked: Said | Plan, data: object, column: Columns, payment: Payment | None, fakes: Fakes
+    asked: Request | Plan, data: object, column: Columns, payment: Payment | None, fakes: Fakes
 ) -> Release:
     """Return a fake: of the data, only the type is looked at, for the library of frames."""
     from tametail.testing.releases import fake_plan, fake_run
@@ -439,7 +440,7 @@ def _paid(
 def _opened(
     data: object,
     column: Columns,
-    asked: Said | Plan,
+    asked: Request | Plan,
     progress: Progress | None = None,
     table: str | None = None,
 ) -> Iterator[Backend]:
@@ -449,16 +450,17 @@ def _opened(
     from tametail.data.relation import Groups
 
     request = asked.request if isinstance(asked, Plan) else asked
-    if isinstance(request, Request) and request.fake:
+    if request.fake:
         raise ParameterError(
             "this plan is that of a fake release: make another one by tametail.plan(...). No data "
             "were read and no budget was spent."
         )
     keys = None if request.groups is None else request.groups.keys
+    groups = None if keys is None else Groups(tuple(keys))
     try:
         backend = open_data(
             data, column, relation_of(request), parse=request.written, progress=progress,
-            dim=request.dim, table=table, groups=None if keys is None else Groups(tuple(keys)),
+            dim=request.known_dim, table=table, groups=groups,
         )  # fmt: skip
     except DataError as error:
         raise type(error)(f"{error} No budget was spent.") from None

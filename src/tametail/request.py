@@ -89,7 +89,9 @@ class Column:
 class Request:
     """A request for the means of some columns, checked.
 
-    >>> request = Said.parse(epsilon=1, tail=[None, Bounded(0, 9)]).about(["paid", "open"])
+    How many columns there are may not be known before the data are opened: :meth:`with_names` says.
+
+    >>> request = Request.parse(epsilon=1, tail=[None, Bounded(0, 9)]).with_names(["paid", "open"])
     >>> request.dim, request.columns[1].possible
     (2, (0.0, 9.0))
     >>> Request.from_json(request.to_json()) == request
@@ -111,11 +113,63 @@ class Request:
     written: Parse | None = None
     fake: bool = False
     """Whether the records are made up (:mod:`tametail.testing`)."""
+    for_any: bool = False
+    """Whether the one column stands for as many as the data will turn out to have."""
+
+    @classmethod
+    def parse(
+        cls,
+        *,
+        epsilon: object = None,
+        delta: object = None,
+        rho: object = None,
+        budget: object = None,
+        tail: object = None,
+        within: object = None,
+        unit: object = Unit.ADD_REMOVE,
+        missing: object = "skip",
+        n: object = None,
+        confidence: object = 0.95,
+        target: object = "population",
+        common: object = False,
+        person: object = None,
+        each: object = "record",
+        rows: object = None,
+        where: object = None,
+        by: object = None,
+        keys: object = None,
+        other: object = None,
+        borrow: object = "shape",
+        simultaneous: object = None,
+        parse: object = None,
+    ) -> Request:
+        """Check the public arguments, before anything is opened; the first that is wrong is told.
+
+        What is said of columns is said of all of them, or in a list with an entry for each.
+        """
+        whole = parse_budget(budget, epsilon=epsilon, delta=delta, rho=rho)
+        _check_strength(whole)
+        return cls(
+            budget=whole,
+            unit=Unit.parse(unit, person),
+            missing=one_of(("skip", "none"), missing=missing),
+            n=None if n is None else _size(n),
+            confidence=None if confidence is None else probability(confidence=confidence),
+            target=one_of(("population", "data"), target=target),
+            common=flag(common=common),
+            each=one_of(("record", "person"), each=each),
+            rows=None if rows is None else _size(rows),
+            where=None if where is None else str(Expression.parse_condition(_text(where))),
+            columns=_said_of_columns(tail, within),
+            groups=Groups.parse(by, keys, other, borrow, simultaneous),
+            written=parse_parse(parse),
+            for_any=not isinstance(tail, list) and not isinstance(within, list),
+        )
 
     def __post_init__(self) -> None:
         if not self.columns:
             raise ParameterError("there is no column: a mean is that of a column.")
-        if self.common and self.dim == 1:
+        if self.common and self.known_dim == 1:
             raise ParameterError("common=True is for several columns: leave it out.")
         self._check_persons()
         if self.groups is not None:
@@ -166,15 +220,25 @@ class Request:
         return len(self.columns)
 
     @property
+    def known_dim(self) -> int | None:
+        """The number of columns, if it is known before the data are opened."""
+        return None if self.for_any else self.dim
+
+    @property
     def half_lines(self) -> list[Range] | None:
         """Where records are clipped before anything is asked of them, column by column.
 
         None if no such bound is said, or if a column is taken by itself: its method clips there,
         and can tell whether records lie beyond.
         """
-        if self.dim == 1 and self.groups is None and self.unit.person is None:
+        together = self.common or not isinstance(self.budget, Pure)
+        alone = self.known_dim == 1 or not together
+        if self.groups is None and self.unit.person is None and alone:
             return None
-        return _half_lines(self, [column.said for column in self.columns])
+        if all(column.half is None for column in self.columns):
+            return None
+        halves = [column.half for column in self.columns]
+        return [_EVERYWHERE if half is None else (half.low, half.high) for half in halves]
 
     @property
     def weighs_records(self) -> bool:
@@ -221,16 +285,13 @@ class Request:
     def with_names(self, names: Sequence[str]) -> Request:
         """Return the same request for columns of these names.
 
-        >>> Said.parse(rho=1).about(["0"]).with_names(["paid"]).columns[0].name
+        >>> Request.parse(rho=1).with_names(["paid"]).columns[0].name
         'paid'
         """
-        if len(names) != self.dim:
-            raise ParameterError(
-                f"the plan is for {_columns(self.dim)}, and the data have {_columns(len(names))}: "
-                f"write a plan with dim={len(names)}, or name {_columns(self.dim)} of the data."
-            )
-        columns = zip(self.columns, names, strict=True)
-        return replace(self, columns=tuple(replace(one, name=name) for one, name in columns))
+        columns = list(self.columns * len(names) if self.for_any else self.columns)
+        _check_length(columns, len(names))
+        named = (replace(one, name=name) for one, name in zip(columns, names, strict=True))
+        return replace(self, columns=tuple(named), for_any=False)
 
     def measured(self, measures: Sequence[str | None]) -> Request:
         """Return the same request for columns that are measured in these units."""
@@ -258,7 +319,7 @@ class Request:
             raise ParameterError(_REFUSAL)
         try:
             columns = record["columns"]
-            checked = Said.parse(
+            checked = cls.parse(
                 budget=Budget.from_dict(record["budget"]),
                 unit=record["unit"],
                 tail=[tail_from_dict(column["tail"]) for column in columns],
@@ -269,7 +330,7 @@ class Request:
                 **(record.get("groups") or {}),
                 parse=None if (said := record.get("parse")) is None else Parse.from_dict(said),
             )
-            request = checked.about([str(column["name"]) for column in columns])
+            request = checked.with_names([str(column["name"]) for column in columns])
             request = replace(request, fake=flag(fake=record.get("fake", False)))
             return request.measured([column.get("measure") for column in columns])
         except TametailError:
@@ -293,7 +354,7 @@ class Request:
         default; neither the plan nor the version of the program. An argument that a later version
         adds does not change it, as long as nobody uses it.
 
-        >>> one, other = (Said.parse(epsilon=1, n=n).about(["paid"]) for n in (None, 5))
+        >>> one, other = (Request.parse(epsilon=1, n=n).with_names(["paid"]) for n in (None, 5))
         >>> one.hash() == Request.from_json(one.to_json()).hash(), one.hash() == other.hash()
         (True, False)
         """
@@ -322,108 +383,6 @@ _LATER = ("each", "rows", "where")
 _REFUSAL = "this is not a request: write what Request.to_json() or Request.to_dict() gave."
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
-    """The arguments of a request, checked before anything is opened.
-
-    How many columns there are is not known yet: ``tails`` and ``ranges`` have one entry for all
-    of them, or are lists with one for each.
-    """
-
-    budget: Budget
-    unit: Unit
-    missing: str
-    n: int | None
-    confidence: float | None
-    target: str
-    common: bool
-    each: str
-    rows: int | None
-    where: str | None
-    tails: Tail | list[Tail]
-    ranges: Range | list[Range]
-    groups: Groups | None = None
-    written: Parse | None = None
-
-    @property
-    def dim(self) -> int | None:
-        """The number of columns, where a list has an entry for each; None: not said."""
-        lists = (told for told in (self.tails, self.ranges) if isinstance(told, list))
-        return next((len(told) for told in lists), None)
-
-    @property
-    def half_lines(self) -> list[Range] | None:
-        """Those of the request; if there is but one, it is for all columns."""
-        return _half_lines(self, self.tails if isinstance(self.tails, list) else [self.tails])
-
-    @classmethod
-    def parse(
-        cls,
-        *,
-        epsilon: object = None,
-        delta: object = None,
-        rho: object = None,
-        budget: object = None,
-        tail: object = None,
-        within: object = None,
-        unit: object = Unit.ADD_REMOVE,
-        missing: object = "skip",
-        n: object = None,
-        confidence: object = 0.95,
-        target: object = "population",
-        common: object = False,
-        person: object = None,
-        each: object = "record",
-        rows: object = None,
-        where: object = None,
-        by: object = None,
-        keys: object = None,
-        other: object = None,
-        borrow: object = "shape",
-        simultaneous: object = None,
-        parse: object = None,
-    ) -> Said:
-        """Check the public arguments; the first that is wrong is told."""
-        whole = parse_budget(budget, epsilon=epsilon, delta=delta, rho=rho)
-        _check_strength(whole)
-        return cls(
-            budget=whole,
-            unit=Unit.parse(unit, person),
-            missing=one_of(("skip", "none"), missing=missing),
-            n=None if n is None else _size(n),
-            confidence=None if confidence is None else probability(confidence=confidence),
-            target=one_of(("population", "data"), target=target),
-            common=flag(common=common),
-            each=one_of(("record", "person"), each=each),
-            rows=None if rows is None else _size(rows),
-            where=None if where is None else str(Expression.parse_condition(_text(where))),
-            tails=_each(tail, parse_tail, "tail=[Moment(2, scale), None]"),
-            ranges=_each(within, parse_within, "within=[(low, high), R, None]"),
-            groups=Groups.parse(by, keys, other, borrow, simultaneous),
-            written=parse_parse(parse),
-        )
-
-    def about(self, names: Sequence[str]) -> Request:
-        """Return the request, now that the columns are known."""
-        tails, ranges = _spread(self.tails, len(names)), _spread(self.ranges, len(names))
-        told = zip(names, tails, ranges, strict=True)
-        return Request(
-            tuple(Column.about(*said) for said in told),
-            self.budget,
-            self.unit,
-            self.missing,
-            self.n,
-            self.confidence,
-            self.target,
-            self.common,
-            self.each,
-            self.rows,
-            self.where,
-            self.groups,
-            self.written,
-        )
-
-
 def _each(value: object, parse: Callable[[object], Kind], example: str) -> Kind | list[Kind]:
     """Parse one value for all columns, or a list with one for each."""
     if not isinstance(value, list):
@@ -440,29 +399,32 @@ def _each(value: object, parse: Callable[[object], Kind], example: str) -> Kind 
     return parsed
 
 
+def _said_of_columns(tail: object, within: object) -> tuple[Column, ...]:
+    """Return the columns, as many as a list has entries; else one that stands for any number."""
+    tails = _each(tail, parse_tail, "tail=[Moment(2, scale), None]")
+    ranges = _each(within, parse_within, "within=[(low, high), R, None]")
+    dim = next((len(told) for told in (tails, ranges) if isinstance(told, list)), 1)
+    told = zip(_spread(tails, dim), _spread(ranges, dim), strict=True)
+    return tuple(Column.about(str(place), *said) for place, said in enumerate(told))
+
+
 def _spread(value: Kind | list[Kind], dim: int) -> list[Kind]:
     if not isinstance(value, list):
         return [value] * dim
-    if len(value) != dim:
-        raise ParameterError(
-            f"a list has {len(value)} entries for {_columns(dim)}: write one for all, or a list "
-            "with one for each."
-        )
+    _check_length(value, dim)
     return value
 
 
-def _half_lines(asked: Said | Request, tails: list[Tail]) -> list[Range] | None:
-    """Return half lines to clip to, if other methods than that of a column by itself are taken."""
-    together = asked.common or not isinstance(asked.budget, Pure)
-    if asked.groups is None and asked.unit.person is None and not together:
-        return None
-    halves = [tail if isinstance(tail, Bounded) and tail.one_sided else None for tail in tails]
-    if not any(halves):
-        return None
-    return [_EVERYWHERE if half is None else (half.low, half.high) for half in halves]
+def _check_length(told: list[Kind], dim: int) -> None:
+    if len(told) != dim:
+        raise ParameterError(
+            f"a list has {len(told)} entries for {columns_told(dim)}: write one for all, or a "
+            "list with one for each."
+        )
 
 
-def _columns(count: int) -> str:
+def columns_told(count: int) -> str:
+    """Return so many columns in words."""
     return f"{count} column{'s' * (count != 1)}"
 
 

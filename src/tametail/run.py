@@ -21,7 +21,7 @@ from tametail.privacy.budget import Approx, Guarantee, Zcdp, fits
 from tametail.queries.rows import Rows
 from tametail.randomness import draws_for_fakes
 from tametail.release import Release
-from tametail.request import Column, Request, Said
+from tametail.request import Column, Request
 from tametail.tail import Bounded
 
 if TYPE_CHECKING:
@@ -43,13 +43,13 @@ def replaying(plan: Plan, answers: Iterable[object]) -> tuple[Plan, Ask]:
     return plan, Ask(responder, plan.budget.spendable(), plan.unit)
 
 
-def relation_of(request: Request | Said) -> Relation:
+def relation_of(request: Request) -> Relation:
     """Return what a request is about; its columns may not be known before the data are opened."""
     person, groups = request.unit.person, request.groups
-    columns = [column.name for column in request.columns] if isinstance(request, Request) else []
+    columns = () if request.for_any else tuple(column.name for column in request.columns)
     lines = request.half_lines
     return Relation(
-        tuple(columns),
+        columns,
         request.where,
         () if person is None else (person,) if isinstance(person, str) else person,
         () if groups is None else groups.by,

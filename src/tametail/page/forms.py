@@ -16,7 +16,7 @@ from tametail.errors import ParameterError
 from tametail.parse import Parse
 from tametail.planning import Plan
 from tametail.privacy.budget import parse_budget
-from tametail.request import Said
+from tametail.request import Request
 from tametail.tail import Bounded, Moment, Tail
 
 #: The most fields that a form may have.
@@ -171,7 +171,7 @@ class Asked:
 
     def plan(self) -> Plan:
         """Return the plan of the release; nothing is read."""
-        return Plan.of(Said.parse(**self.options).about(self.columns))
+        return Plan.of(Request.parse(**self.options).with_names(self.columns))
 
 
 def planned(form: Form) -> Plan:

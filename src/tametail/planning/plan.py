@@ -33,7 +33,7 @@ from tametail.plans import (
     paid_in,
 )
 from tametail.privacy.budget import Approx, Budget, fits
-from tametail.request import Request
+from tametail.request import Request, columns_told
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -103,6 +103,12 @@ class Plan(PricedRequest):
 
     def with_names(self, names: Sequence[str]) -> Plan:
         """Return the plan for columns of these names."""
+        if len(names) != self.dim:
+            planned, there = columns_told(self.dim), columns_told(len(names))
+            raise ParameterError(
+                f"the plan is for {planned}, and the data have {there}: write a plan with "
+                f"dim={len(names)}, or name {planned} of the data."
+            )
         return replace(self, request=self.request.with_names(names))
 
     def about(

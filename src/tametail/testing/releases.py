@@ -12,22 +12,23 @@ from tametail.data.open import Columns, names_of
 from tametail.planning import Plan
 from tametail.randomness import drawing_for_fakes
 from tametail.release import Release
-from tametail.request import Said
+from tametail.request import Request
 from tametail.run import asking, run
 from tametail.testing import MOST_RECORDS
 from tametail.testing.records import made_up
 from tametail.testing.source import SeededSource
 
 
-def fake_plan(asked: Said | Plan, columns: Columns, fakes: Fakes) -> Plan:
+def fake_plan(asked: Request | Plan, columns: Columns, fakes: Fakes) -> Plan:
     """Return the plan of a fake: that of a real release, with the mark in its request."""
-    dim = asked.dim or fakes.columns
+    request = asked.request if isinstance(asked, Plan) else asked
+    dim = request.known_dim or fakes.columns
     names = names_of(columns) or [str(place) for place in range(dim)]
-    if isinstance(asked, Plan):
-        named = asked.with_names(names)
+    named = asked.with_names(names)
+    if isinstance(named, Plan):
         plan = replace(named, request=replace(named.request, fake=True))
     else:
-        plan = Plan.of(replace(asked.about(names), fake=True))
+        plan = Plan.of(replace(named, fake=True))
     return plan if plan.n is None or plan.n <= MOST_RECORDS else replace(plan, n=MOST_RECORDS)
 
 
