@@ -8,14 +8,15 @@ from typing import Final
 
 from tametail._shown import printable
 from tametail.means import MEAN, WINSORISED, Interval, Mean
+from tametail.plans import REFERENCE, Prediction, PricedRequest
+from tametail.released import Released
 from tametail.tail import Bounded, Moment
-from tametail.views import PlanView, ReleaseView
 
 #: The word before a note, by its kind.
 WORDS: Final = {"warning": "warning", "remark": "note"}
 
 
-def text(release: ReleaseView) -> str:
+def text(release: Released) -> str:
     """Return one line for one mean, a table for more or for groups; then a line for every note."""
     if not release.means:
         found = f"{mark(release)}no group was large enough to be seen; {release.guarantee}"
@@ -32,12 +33,12 @@ def text(release: ReleaseView) -> str:
     return "\n".join([*lines, caption(release), *said(release)])
 
 
-def mark(release: ReleaseView) -> str:
+def mark(release: Released) -> str:
     """Return what stands in front of whatever is shown of a fake."""
     return "FAKE: " if release.fake else ""
 
 
-def brief(release: ReleaseView) -> str:
+def brief(release: Released) -> str:
     """Return a few words: what a ``repr`` shows."""
     guarantee = release.guarantee
     numbers = {"epsilon": guarantee.epsilon, "delta": guarantee.delta or None, "rho": guarantee.rho}
@@ -51,7 +52,7 @@ def brief(release: ReleaseView) -> str:
     return f"{mark(release)}{len(release)} means{which}, {spent}"
 
 
-def lines(release: ReleaseView) -> list[str]:
+def lines(release: Released) -> list[str]:
     """Say in a few plain lines what was released, for the terminal."""
     if len(release) != 1 or release.groups is not None:
         return text(release).splitlines() + _receipt(release)
@@ -68,7 +69,7 @@ def lines(release: ReleaseView) -> list[str]:
     return found + _receipt(release)
 
 
-def _receipt(release: ReleaseView) -> list[str]:
+def _receipt(release: Released) -> list[str]:
     """Say which ledger entry paid; with the head, a ledger that was cut off later shows."""
     if release.receipt is None:
         return []
@@ -76,7 +77,7 @@ def _receipt(release: ReleaseView) -> list[str]:
     return [f"ledger     {told}"]
 
 
-def describe_plan(plan: PlanView, reasons: Sequence[str]) -> str:
+def describe_plan(plan: PricedRequest, promised: Prediction, reasons: Sequence[str]) -> str:
     """Return the plan as a table of its steps, why they are those, and what it predicts."""
     size = "unknown" if plan.n is None else f"{plan.n:,}"
     columns = f", {plan.dim} columns" if plan.dim > 1 else ""
@@ -86,12 +87,13 @@ def describe_plan(plan: PlanView, reasons: Sequence[str]) -> str:
     for name, part, purpose in plan.shares():
         found.append(f"  {name:<{width}} {part:5.1f}%  {purpose}")
     found += [f"  {reason}" for reason in reasons]
-    return "\n".join([*found, *predictions(plan), *(f"  advice: {line}" for line in plan.advice)])
+    advice = (f"  advice: {note}" for note in promised.notes)
+    return "\n".join([*found, *predictions(plan, promised), *advice])
 
 
-def predictions(plan: PlanView) -> Iterable[str]:
+def predictions(plan: PricedRequest, promised: Prediction) -> Iterable[str]:
     """Yield what a plan predicts, a line for each number."""
-    rmse, relative = plan.rmse, plan.relative_rmse
+    rmse, relative = promised.rmse, promised.relative_rmse
     if isinstance(rmse, float):
         yield f"  root mean squared error at most {rmse:.4g}{_supposed(plan)}"
     if relative is not None:
@@ -101,10 +103,10 @@ def predictions(plan: PlanView) -> Iterable[str]:
             f"  error about {relative:.3g} standard deviations{where} "
             f"(if {law} lognormal with sigma 1)"
         )
-    yield from _half_widths(plan)
+    yield from _half_widths(plan, promised)
 
 
-def _supposed(plan: PlanView) -> str:
+def _supposed(plan: PricedRequest) -> str:
     """Say where a bound of the error supposes the mean to be, if nobody has told."""
     (column,) = plan.request.columns
     if not isinstance(column.tail, Moment) or all(map(math.isfinite, column.possible)):
@@ -112,10 +114,10 @@ def _supposed(plan: PlanView) -> str:
     return ", for a mean within some thousand scales of 0"
 
 
-def _half_widths(plan: PlanView) -> Iterable[str]:
+def _half_widths(plan: PricedRequest, promised: Prediction) -> Iterable[str]:
     """Yield how wide the interval is expected to be, and for which records."""
     confidence = plan.request.confidence
-    width = None if confidence is None else plan.half_width(confidence)
+    width = None if confidence is None else promised.half_width(confidence)
     if confidence is None or width is None:
         return
     words = f"  {percent(confidence)} interval "
@@ -127,14 +129,14 @@ def _half_widths(plan: PlanView) -> Iterable[str]:
     if "ball" in plan.method or all(tail is None for tail in plan.tails):
         yield f"{words} standard deviations"
     elif plan.dim == 1 and isinstance(plan.tails[0], Bounded):
-        usual = plan.half_width(confidence, law="reference") or 0.0
+        usual = promised.half_width(confidence, REFERENCE) or 0.0
         others = f", ±{usual:.4g} for uniform ones" if usual < width else ""
         yield f"{words} for the worst records within the bounds{others}"
     else:
         yield words
 
 
-def _summary(release: ReleaseView, row: Mean) -> str:
+def _summary(release: Released, row: Mean) -> str:
     if row.low is None or row.high is None or release.confidence is None:
         return row.shown
     ends = ends_of(row.intervals[0], row)
@@ -160,7 +162,7 @@ def covers(interval: Interval) -> str:
     return f"for the {interval.describes}"
 
 
-def said(release: ReleaseView) -> list[str]:
+def said(release: Released) -> list[str]:
     """Return every note as a line, with the columns that it is about if not all share it."""
     found = []
     for note in release.notes:
@@ -170,7 +172,7 @@ def said(release: ReleaseView) -> list[str]:
     return found
 
 
-def header(release: ReleaseView) -> tuple[str, ...]:
+def header(release: Released) -> tuple[str, ...]:
     """Return the heads of the table's columns."""
     groups = release.groups
     name = "column" if groups is None else ", ".join(groups.by)
@@ -179,13 +181,13 @@ def header(release: ReleaseView) -> tuple[str, ...]:
     return (name, mean_label(release), *ends, *counted)
 
 
-def mean_label(release: ReleaseView) -> str:
+def mean_label(release: Released) -> str:
     """Return "mean", with what the means are measured in if that is one thing for all of them."""
     measures = {row.measure for row in release}
     return f"mean [{measures.pop()}]" if len(measures) == 1 and None not in measures else "mean"
 
 
-def cells(release: ReleaseView, row: Mean) -> tuple[str, ...]:
+def cells(release: Released, row: Mean) -> tuple[str, ...]:
     """Return the cells of a row of the table."""
     ends = () if row.low is None or row.high is None else (f"{row.low:.6g}", f"{row.high:.6g}")
     shows = "count" in header(release)
@@ -193,17 +195,17 @@ def cells(release: ReleaseView, row: Mean) -> tuple[str, ...]:
     return (name_of(release, row), f"{row.value:.6g}", *ends, *counted)
 
 
-def header_told(release: ReleaseView) -> tuple[str, ...]:
+def header_told(release: Released) -> tuple[str, ...]:
     """Return the heads of a table with room for what each interval is for."""
     return (*header(release), *(() if release.confidence is None else ("interval for",)))
 
 
-def cells_told(release: ReleaseView, row: Mean) -> tuple[str, ...]:
+def cells_told(release: Released, row: Mean) -> tuple[str, ...]:
     """Return the cells of a row of such a table."""
     return (*cells(release, row), *(() if row.interval_for is None else (row.interval_for,)))
 
 
-def name_of(release: ReleaseView, row: Mean) -> str:
+def name_of(release: Released, row: Mean) -> str:
     """Return what a row is called: its column, or its group; both, if there are several."""
     column = f"{row.column} [{row.measure}]" if row.measure else row.column
     if row.group is None:
@@ -213,7 +215,7 @@ def name_of(release: ReleaseView, row: Mean) -> str:
     return f"{name}: {column}" if release.plan.dim > 1 else name
 
 
-def caption(release: ReleaseView) -> str:
+def caption(release: Released) -> str:
     """Return what the intervals are for, and the guarantee."""
     if release.confidence is None:
         return f"{mark(release)}{release.guarantee}"
@@ -224,7 +226,7 @@ def caption(release: ReleaseView) -> str:
     )
 
 
-def _together(release: ReleaseView) -> str:
+def _together(release: Released) -> str:
     """Say what the intervals hold for at once."""
     groups = release.groups
     if groups is None:

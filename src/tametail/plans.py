@@ -7,6 +7,7 @@ and pictures know what is here, and no method knows the table.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final, Self
@@ -24,8 +25,12 @@ from tametail.privacy.budget import (
     noise_for,
 )
 from tametail.privacy.unit import Unit
+from tametail.purposes import PURPOSES
 from tametail.request import Range, Request
 from tametail.tail import Tail
+
+#: Format of the JSON text.
+FORMAT = 2
 
 #: What is asked first if the number of records is unknown, and what is left for all that follows.
 COUNT, REST = "count", "rest"
@@ -80,6 +85,8 @@ class PricedRequest:
     n: int | None
     method: str
     steps: Steps
+    reading: str | None = None
+    """How the records are read, where that was a choice: in a database, or streamed from one."""
 
     @property
     def budget(self) -> Budget:
@@ -156,6 +163,36 @@ class PricedRequest:
         A release states it, whichever way its answers went.
         """
         return _total([step.cost for step in self.steps], self.budget.spendable())
+
+    def shares(self) -> tuple[tuple[str, float, str], ...]:
+        """Return each step's name, its part of the budget in percent, and what it is for.
+
+        >>> import tametail as tt
+        >>> [name for name, part, purpose in tt.plan(n=1000, epsilon=1).shares() if part > 30]
+        ['sum']
+        """
+        purposes = PURPOSES[self.method]
+        whole = paid_in(self.budget, self.notion).values()[0]
+        asked = Counter(step.name for step in self.steps)
+        return tuple(
+            (
+                f"{step.name} {step.round}" if asked[step.name] > 1 else step.name,
+                100 * step.cost.values()[0] / whole,
+                purposes[step.name],
+            )
+            for step in self.steps
+        )
+
+    def to_dict(self) -> Json:
+        """Return plain values, ready for JSON."""
+        found: Json = {
+            "format": FORMAT,
+            "request": self.request.to_dict(),
+            "n": self.n,
+            "method": self.method,
+            "steps": [step.to_dict() for step in self.steps],
+        }
+        return found if self.reading is None else found | {"reading": self.reading}
 
     def recounted(self, noisy_count: int, divide: Divide) -> Self:
         """Return the same with the steps of a method, once the private count is known.

@@ -16,9 +16,10 @@ from tametail.drawing.frame import labels
 from tametail.explain import mark, mean_label, name_of
 from tametail.means import MEAN, MEAN_AS_SEEN, WINSORISED, Mean
 from tametail.pictures.intervals import span
-from tametail.pictures.planning import curve_of
+from tametail.pictures.planning import Curve as PlanCurve
 from tametail.pictures.tail import Curve
-from tametail.views import PlanView, ReleaseView
+from tametail.plans import PricedRequest
+from tametail.released import Released
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +30,7 @@ _INTERVALS = {MEAN: "#222222", MEAN_AS_SEEN: "#3b6ea5", WINSORISED: "#e08e2b"}
 _CURVE, _GUIDE = "#3b6ea5", "#999999"
 
 
-def plot_release(release: ReleaseView, ax: Axes | None = None) -> Axes:
+def plot_release(release: Released, ax: Axes | None = None) -> Axes:
     """Draw the values and their intervals, and say in words what each interval is for.
 
     An end that is infinite is drawn as an arrow at the edge of the picture. A picture of one mean
@@ -65,7 +66,7 @@ def plot_release(release: ReleaseView, ax: Axes | None = None) -> Axes:
     return _titled(release, ax)
 
 
-def _titled(release: ReleaseView, ax: Axes) -> Axes:
+def _titled(release: Released, ax: Axes) -> Axes:
     """Write the guarantee above; of a fake, that it is one, across all of the figure."""
     title = f"{mark(release)}{release.guarantee}"
     ax.set_title(textwrap.fill(title, 90), fontsize="small", loc="left")
@@ -105,7 +106,7 @@ def _plot_curve(curve: Curve, row: Mean, ax: Axes) -> None:
     ax.set_title("private counts; dashed: clip points", fontsize="small", loc="left")
 
 
-def _plot_groups(release: ReleaseView, ax: Axes) -> Axes:
+def _plot_groups(release: Released, ax: Axes) -> Axes:
     """Draw a dot for the mean of each group, and whiskers for its interval; the first on top."""
     heights = [-float(place) for place in range(len(release))]
     for height, row in zip(heights, release, strict=True):
@@ -144,18 +145,17 @@ def _draw_row(
     ax.plot([row.value], [height], "ko", markersize=5, label=label(mean))
 
 
-def plot_plan(plan: PlanView, ax: Axes | None = None) -> Axes:
+def plot_plan(plan: PricedRequest, curve: PlanCurve, ax: Axes | None = None) -> Axes:
     """Draw the predicted error against n, over what no algorithm can beat.
 
     What the curves are, :func:`tametail.pictures.planning.curve_of` says.
 
     >>> import tametail as tt
     >>> import matplotlib; matplotlib.use("Agg")
-    >>> plot_plan(tt.plan(n=1000, epsilon=1)).get_xlabel()
+    >>> tt.plan(n=1000, epsilon=1).plot().get_xlabel()
     'number of records n'
     """
     ax = new_axes(ax, height=4.0)
-    curve = curve_of(plan)
     ax.loglog(curve.sizes, curve.errors, "o-", color=_CURVE, markersize=3, label=str(plan.budget))
     ax.loglog(curve.sizes, curve.floor, "--", color="black", label=curve.floor_label)
     ax.set_ylabel(curve.error_label)

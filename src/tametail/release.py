@@ -9,8 +9,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator
-from dataclasses import FrozenInstanceError, dataclass, field
+from dataclasses import FrozenInstanceError, dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -20,15 +19,15 @@ from tametail import explain
 from tametail._json import Json, not_as_written, read_json
 from tametail._shown import shown
 from tametail.errors import ParameterError, TametailError
-from tametail.grouping import Groups
 from tametail.issued import Issued
-from tametail.means import Interval, Mean, Parts, plain
+from tametail.means import Interval, Mean, Parts
 from tametail.notes import Note
 from tametail.planning import Plan
 from tametail.privacy.budget import Guarantee
 from tametail.privacy.unit import Unit
-from tametail.recorded import FORMAT, NAMES, REFUSAL, TOP, answer, check_mark, check_top
-from tametail.tables import cells_of, make_frame, row_of_group
+from tametail.recorded import FORMAT, NAMES, REFUSAL, answer, check_mark, check_top
+from tametail.released import Released
+from tametail.tables import make_frame, row_of_group
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,7 +53,7 @@ def sealed(kind: type[Kind]) -> type[Kind]:
 
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
-class Release:
+class Release(Released):
     """A table of private means, and what they cost.
 
     ``len``, iteration and items go over the rows: ``release[0]``, ``release["paid"]``. With one
@@ -95,21 +94,7 @@ class Release:
     True
     """
 
-    means: tuple[Mean, ...]
-    guarantee: Guarantee
     plan: Plan
-    method: str
-    remarks: tuple[Note, ...] = ()
-    answers: tuple[object, ...] = field(default=(), repr=False)
-    library: str | None = field(default=None, repr=False)
-    receipt: dict[str, str] | None = None
-    issued: Issued | None = None
-
-    def __len__(self) -> int:
-        return len(self.means)
-
-    def __iter__(self) -> Iterator[Mean]:
-        return iter(self.means)
 
     def __getitem__(self, key: object) -> Mean:
         if self.groups is not None:
@@ -125,16 +110,6 @@ class Release:
             if row.column == key:
                 return row
         raise KeyError(f"there is no row {shown(key)}: there are {list(self.columns)}.")
-
-    @property
-    def fake(self) -> bool:
-        """Whether :mod:`tametail.testing` made it up: then no data were read."""
-        return self.plan.request.fake
-
-    @property
-    def groups(self) -> Groups | None:
-        """What was asked about groups; None if the rows are none."""
-        return self.plan.request.groups
 
     def difference(self, one: object, other: object) -> Interval:
         """Return an interval for the mean of one group less that of another.
@@ -166,11 +141,6 @@ class Release:
         )
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns, in the order of the rows."""
-        return tuple(row.column for row in self.means)
-
-    @property
     def value(self) -> float | Floats:
         """The mean, as a number for one row and as an array for more."""
         values = [row.value for row in self.means]
@@ -185,12 +155,6 @@ class Release:
     def high(self) -> float | Floats | None:
         """The upper end of the interval, or of each; None with ``confidence=None``."""
         return _ends([row.high for row in self.means])
-
-    @property
-    def confidence(self) -> float | None:
-        """The probability with which the intervals hold, all of them at once."""
-        has_ends = bool(self.means) and self.means[0].low is not None
-        return self.plan.confidence if has_ends else None
 
     @property
     def count(self) -> float | Floats | None:
@@ -252,12 +216,6 @@ class Release:
         return make_frame(({"row": names} if len(self) > 1 else {}) | cells, self.library)
 
     @property
-    def interval_for(self) -> str | tuple[str | None, ...] | None:
-        """What the first interval covers, such as "mean"; a tuple if rows differ."""
-        found = tuple(row.interval_for for row in self.means)
-        return found[0] if len(set(found)) == 1 else found
-
-    @property
     def parts(self) -> Parts | tuple[Parts, ...]:
         """What the first interval is made of."""
         return _each([row.parts for row in self.means])
@@ -282,12 +240,6 @@ class Release:
         """All intervals, each with what it describes; the first one has ``low`` and ``high``."""
         found = tuple(row.intervals for row in self.means)
         return found[0] if len(found) == 1 else found
-
-    @property
-    def notes(self) -> tuple[Note, ...]:
-        """What is to be said about the release and its rows, each thing once."""
-        own = (note for row in self.means for note in row.notes)
-        return tuple(dict.fromkeys([*self.remarks, *own]))
 
     @property
     def reliable(self) -> bool:
@@ -343,47 +295,6 @@ class Release:
 
         return release_cell(self)
 
-    def to_dict(self) -> Json:
-        """Return plain values, ready for JSON; infinities are strings.
-
-        The keys at the top are those of a single mean; with several rows they hold lists.
-        """
-        rows = [row.to_dict() for row in self.means]
-        one = len(rows) == 1
-        top = {key: rows[0][key] if one else [row[key] for row in rows] for key in TOP}
-        interval_for = self.interval_for
-        marked = {"fake": True} if self.fake else {}
-        return (
-            marked
-            | top
-            | {
-                "interval_for": list(interval_for)
-                if isinstance(interval_for, tuple)
-                else interval_for,
-                "confidence": self.confidence,
-                "epsilon": self.guarantee.epsilon,
-                "delta": self.guarantee.delta,
-                "rho": self.guarantee.rho,
-                "unit": self.guarantee.unit.value,
-                "person": self.guarantee.unit.person,
-                "method": self.method,
-                "guarantee": str(self.guarantee),
-                "columns": list(self.columns),
-                "notes": [note.to_dict() for note in self.notes],
-                "format": FORMAT,
-                "rows": rows,
-                "remarks": [note.to_dict() for note in self.remarks],
-                "plan": self.plan.to_dict(),
-                "answers": plain(self.answers),
-                "ledger": self.receipt,
-                "issued": None if self.issued is None else self.issued.to_dict(),
-            }
-        )
-
-    def to_json(self, indent: int | None = None) -> str:
-        """Return :meth:`to_dict` as JSON; :meth:`from_json` gives the release back."""
-        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
-
     @classmethod
     def from_dict(cls, record: Json) -> Release:
         """Undo :meth:`to_dict`: stored fields are read, and nothing is derived.
@@ -431,12 +342,6 @@ class Release:
         record counts it is not known how many persons they have (``Mean``), hence None.
         """
         return make_frame(self.cells(), self.library)
-
-    def cells(self) -> dict[str, list[object]]:
-        """Return the columns of the frame that :meth:`to_frame` makes, as lists."""
-        persons = self.plan.unit.person is not None
-        several = self.plan.dim > 1
-        return cells_of(self.means, self.groups, self.remarks, several=several, persons=persons)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw values and intervals; above one mean, how the records spread and are clipped."""

@@ -26,7 +26,7 @@ from tametail.page.guard import FAILED
 from tametail.page.sources import Source, named_databases
 from tametail.page.takeaway import command_line, notebook, python_script
 from tametail.page.words import for_people
-from tametail.pictures.planning import curve_of, plan_picture
+from tametail.pictures.planning import plan_picture
 from tametail.privacy.budget import parse_budget
 from tametail.release import Release
 from tametail.report.document import both, facts, report_text, result_parts
@@ -85,7 +85,7 @@ class Views:
                 "half_width": made.half_width(confidence),
                 "in_units": made.tails[0] is not None,
                 "confidence": percent(confidence),
-                "pictures": _both(partial(plan_picture, made, curve=curve_of(made, steps=2))),
+                "pictures": _both(partial(plan_picture, made, made.curve(steps=2))),
                 "bar": _both(lambda width: steps_bar([step[:2] for step in shares], width)),
                 "steps": shares,
                 "carried": urlencode([(k, v) for k, vs in form.fields.items() for v in vs]),

@@ -20,7 +20,7 @@ from tametail.markup import element
 from tametail.means import MEAN, WINSORISED, Interval, Mean
 from tametail.pictures.tail import tail_panel
 from tametail.pictures.whiskers import colour_of, whiskers
-from tametail.views import ReleaseView
+from tametail.released import Released
 
 _SIZE = 13.0
 
@@ -28,7 +28,7 @@ _SIZE = 13.0
 _MOST_ROWS = 400
 
 
-def span(release: ReleaseView) -> tuple[float, float]:
+def span(release: Released) -> tuple[float, float]:
     """Return how far a picture reaches: over all that is finite, and a little more.
 
     >>> import tametail as tt
@@ -42,7 +42,7 @@ def span(release: ReleaseView) -> tuple[float, float]:
     return min(finite) - margin, max(finite) + margin
 
 
-def interval_picture(release: ReleaseView, width: float = 720.0) -> str:
+def interval_picture(release: Released, width: float = 720.0) -> str:
     """Return the values and their intervals, and in words what each interval is for.
 
     >>> import tametail as tt
@@ -55,7 +55,7 @@ def interval_picture(release: ReleaseView, width: float = 720.0) -> str:
     return _one(release, width) if single else _many(release, width)
 
 
-def _marked(release: ReleaseView, width: float, height: float) -> list[str]:
+def _marked(release: Released, width: float, height: float) -> list[str]:
     """Return a word across the picture of a fake; nothing for a release."""
     if not release.fake:
         return []
@@ -64,7 +64,7 @@ def _marked(release: ReleaseView, width: float, height: float) -> list[str]:
     return [words("FAKE", width / 2, (height + 0.7 * size) / 2, text_anchor="middle", **across)]
 
 
-def _one(release: ReleaseView, width: float) -> str:
+def _one(release: Released, width: float) -> str:
     """Draw one mean: how the records spread, and below that its intervals, larger.
 
     Each interval is on a line of its own, under the words that explain it.
@@ -98,7 +98,7 @@ def _one(release: ReleaseView, width: float) -> str:
     return picture(width, height, title, _told(release), drawn)
 
 
-def _many(release: ReleaseView, width: float) -> str:
+def _many(release: Released, width: float) -> str:
     """Draw a dot for the mean of every row, and whiskers for its interval; the first on top."""
     rows: Sequence[Mean] = release.means[:_MOST_ROWS]
     names = [name_of(release, row) for row in rows]
@@ -152,7 +152,7 @@ def _cut(name: str, room: float) -> str:
     return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
-def _told(release: ReleaseView) -> str:
+def _told(release: Released) -> str:
     """Return the content in words; of many rows the first and how many there are."""
     rows = release.means[:12]
     told = [f"{name_of(release, row)}: {row.shown}{_between(row)}" for row in rows]

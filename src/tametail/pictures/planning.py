@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from tametail.drawing.frame import (
@@ -18,8 +19,8 @@ from tametail.drawing.frame import (
 )
 from tametail.inequalities.lower_bounds import lower_bound
 from tametail.markup import element
+from tametail.plans import Prediction, PricedRequest
 from tametail.tail import Bounded, Moment, Tail
-from tametail.views import PlanView
 
 #: A plan for unknown n is drawn around this one.
 _USUAL_SIZE = 10_000
@@ -38,8 +39,8 @@ class Curve:
     floor_label: str
 
 
-def curve_of(plan: PlanView, steps: int = 4) -> Curve:
-    """Return what a picture of a plan shows.
+def curve_of(plan: PricedRequest, promised: Callable[[int], Prediction], steps: int = 4) -> Curve:
+    """Return what a picture of a plan shows; ``promised`` says what a plan for n records does.
 
     With a ``Moment`` both curves are bounds over all laws that it allows: the plan's error, and
     :func:`tametail.theory.lower_bound` with and without privacy, whichever is larger. Otherwise
@@ -48,7 +49,7 @@ def curve_of(plan: PlanView, steps: int = 4) -> Curve:
     them are off by 0.3% at most.
 
     >>> import tametail as tt
-    >>> curve = curve_of(tt.plan(n=1000, epsilon=1))
+    >>> curve = tt.plan(n=1000, epsilon=1).curve()
     >>> curve.sizes[8], curve.errors[-1] < curve.errors[8]
     (1000, True)
     """
@@ -61,23 +62,24 @@ def curve_of(plan: PlanView, steps: int = 4) -> Curve:
             }
         )
     )
-    plans = [plan.for_size(size) for size in sizes]
+    found = list(map(promised, sizes))
     label, floor = _floor(plan, sizes)
     if _tail(plan) is None:
-        errors = tuple(made.relative_rmse for made in plans)
+        errors = tuple(one.relative_rmse for one in found)
         what = "error in standard deviations\n(lognormal records, sigma 1)"
     else:
-        errors = tuple(made.rmse if isinstance(made.rmse, float) else None for made in plans)
+        bounds = [one.rmse for one in found]
+        errors = tuple(bound if isinstance(bound, float) else None for bound in bounds)
         what = "root mean squared error, at most"
     return Curve(sizes, errors, tuple(floor), what, label)
 
 
-def _tail(plan: PlanView) -> Tail:
+def _tail(plan: PricedRequest) -> Tail:
     """What the error is a bound for; several columns are drawn in standard deviations."""
     return plan.tails[0] if plan.dim == 1 else None
 
 
-def _floor(plan: PlanView, sizes: tuple[int, ...]) -> tuple[str, list[float]]:
+def _floor(plan: PricedRequest, sizes: tuple[int, ...]) -> tuple[str, list[float]]:
     tail = _tail(plan)
     if isinstance(tail, Moment):
         k, scale = tail.k, tail.scale
@@ -94,16 +96,14 @@ def _floor(plan: PlanView, sizes: tuple[int, ...]) -> tuple[str, list[float]]:
     return "the plain mean, without privacy", [deviation / n**0.5 for n in sizes]
 
 
-def plan_picture(plan: PlanView, width: float = 720.0, curve: Curve | None = None) -> str:
+def plan_picture(plan: PricedRequest, curve: Curve, width: float = 720.0) -> str:
     """Return the predicted error against n, over what cannot be beaten.
 
-    ``curve`` is what :func:`curve_of` returned, for those who draw it more than once.
-
     >>> import tametail as tt
-    >>> "number of records" in plan_picture(tt.plan(n=1000, epsilon=1))
+    >>> plan = tt.plan(n=1000, epsilon=1)
+    >>> "number of records" in plan_picture(plan, plan.curve())
     True
     """
-    curve = curve or curve_of(plan)
     known = [(n, error) for n, error in zip(curve.sizes, curve.errors, strict=True) if error]
     if not known:
         return ""

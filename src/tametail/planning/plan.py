@@ -8,7 +8,6 @@ the outcome will be, its *method* knows: a row of the table, by its name.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -22,6 +21,7 @@ from tametail.notes import Note
 from tametail.planning.table import choose, find
 from tametail.plans import (
     COUNT,
+    FORMAT,
     KEYS,
     REFERENCE,
     REST,
@@ -38,8 +38,7 @@ from tametail.request import Request, columns_told
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: Format of the JSON text.
-FORMAT = 2
+    from tametail.pictures.planning import Curve
 
 #: Noise for a step that may spend less than this does not fit in 64 bits.
 _LEAST_STEP = 1e-9
@@ -65,9 +64,6 @@ class Plan(PricedRequest):
     >>> Plan.from_json(plan.to_json()) == plan
     True
     """
-
-    reading: str | None = None
-    """How the records are read, where that was a choice: in a database, or streamed from one."""
 
     @classmethod
     def of(cls, request: Request) -> Plan:
@@ -196,53 +192,29 @@ class Plan(PricedRequest):
         """Draw the predicted error against n, with what no algorithm can beat below it."""
         from tametail.plots import plot_plan
 
-        return plot_plan(self, ax)
+        return plot_plan(self, self.curve(), ax)
+
+    def curve(self, steps: int = 4) -> Curve:
+        """Return what a picture of the plan shows, with so many points in a factor of ten."""
+        from tametail.pictures.planning import curve_of
+
+        return curve_of(self, lambda size: self.for_size(size).prediction, steps)
 
     def __str__(self) -> str:
         from tametail.explain import describe_plan
 
         reasons = find(self.method).reasons(self)
-        return describe_plan(self, (*reasons, *([self.reading] if self.reading else [])))
-
-    def shares(self) -> tuple[tuple[str, float, str], ...]:
-        """Return each step's name, its part of the budget in percent, and what it is for.
-
-        >>> import tametail as tt
-        >>> [name for name, part, purpose in tt.plan(n=1000, epsilon=1).shares() if part > 30]
-        ['sum']
-        """
-        purposes = find(self.method).purposes
-        whole = paid_in(self.budget, self.notion).values()[0]
-        asked = Counter(step.name for step in self.steps)
-        return tuple(
-            (
-                f"{step.name} {step.round}" if asked[step.name] > 1 else step.name,
-                100 * step.cost.values()[0] / whole,
-                purposes[step.name],
-            )
-            for step in self.steps
-        )
+        reasons = (*reasons, *([self.reading] if self.reading else []))
+        return describe_plan(self, self.prediction, reasons)
 
     def __repr__(self) -> str:
         size = "unknown" if self.n is None else f"{self.n:,}"
         return f"<Plan: {self.method}, n = {size}, {self.budget}, {self.unit}>"
 
     def _repr_html_(self) -> str:
-        from tametail.explain import predictions
         from tametail.report.cells import plan_cell
 
-        return plan_cell(self, self.shares(), list(predictions(self)))
-
-    def to_dict(self) -> Json:
-        """Return plain values, ready for JSON."""
-        found: Json = {
-            "format": FORMAT,
-            "request": self.request.to_dict(),
-            "n": self.n,
-            "method": self.method,
-            "steps": [step.to_dict() for step in self.steps],
-        }
-        return found if self.reading is None else found | {"reading": self.reading}
+        return plan_cell(self, self.prediction, None if self.n is None else self.curve())
 
     @classmethod
     def from_dict(cls, record: Json) -> Plan:

@@ -52,8 +52,6 @@ class Method(NamedTuple):
     """The names and rounds of its steps, once the number of records is known."""
     steps: Divide
     """Its steps, paid from a budget of this notion; None if that does not reach."""
-    purposes: Mapping[str, str]
-    """What each step is for, in the words of the printed plan."""
     estimate: Callable[[PricedRequest, Ask], tuple[Estimate, ...]]
     """Asks, and concludes from the answers: an estimate for every row."""
     predict: Callable[[PricedRequest], Prediction]
@@ -75,7 +73,6 @@ PERSONS_BY_GROUP = Method(
     Pure,
     by_group.names,
     by_group.steps_of_persons,
-    by_group.PURPOSES_OF_PERSONS,
     means_of_persons,
     groups.PredictedOfPersons,
 )
@@ -85,7 +82,6 @@ GROUPS = Method(
     Pure,
     by_group.names,
     by_group.steps,
-    by_group.PURPOSES,
     means_by_group,
     groups.Predicted,
 )
@@ -95,7 +91,6 @@ RECORDS_OF_PERSONS = Method(
     Pure,
     of_persons.names,
     persons.steps,
-    of_persons.PURPOSES,
     persons.means_of_records,
     persons.Predicted,
     choice.why_records,
@@ -106,7 +101,6 @@ TEXTBOOK = Method(
     Pure,
     textbook.names,
     textbook.steps,
-    textbook.PURPOSES,
     textbook.textbook_means,
     textbook.Predicted,
     choice.why_bounded,
@@ -117,7 +111,6 @@ BALL = Method(
     Zcdp,
     told.own_names,
     told.own_steps,
-    told.PURPOSES,
     vector_mean,
     ball.Predicted,
     choice.why_together,
@@ -128,7 +121,6 @@ COMMON_BALL = Method(
     Zcdp,
     told.common_names,
     told.common_steps,
-    told.PURPOSES,
     vector_mean,
     ball.PredictedInCommon,
     choice.why_together,
@@ -139,7 +131,6 @@ LOCATED = Method(
     Pure,
     located.names,
     located.steps,
-    located.PURPOSES,
     located.located_means,
     located.Predicted,
     choice.why_scaled,
@@ -150,7 +141,6 @@ WINSORISED = Method(
     Pure,
     column.names,
     winsorised.steps,
-    column.PURPOSES,
     column_mean,
     winsorised.Predicted,
 )
@@ -160,7 +150,6 @@ POOLED = Method(
     Pure,
     column.names,
     apart.steps,
-    apart.PURPOSES_OF_ONE_SUM,
     pooled_means,
     apart.Predicted,
     choice.why_one_sum,
@@ -171,7 +160,6 @@ APART = Method(
     Pure,
     column.names,
     apart.steps,
-    apart.PURPOSES,
     columns_apart,
     apart.Predicted,
     choice.why_apart,

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tametail.drawing.bars import steps_bar
-from tametail.explain import WORDS, caption, cells_told, header_told, said
+from tametail.explain import WORDS, caption, cells_told, header_told, predictions, said
 from tametail.markup import element, text
 from tametail.pictures.intervals import interval_picture
-from tametail.pictures.planning import plan_picture
+from tametail.pictures.planning import Curve, plan_picture
+from tametail.plans import Prediction, PricedRequest
+from tametail.released import Released
 from tametail.report.words import findings, intervals_told
-from tametail.views import PlanView, ReleaseView
 
 _LEFT = "text-align:left;vertical-align:top"
 _RIGHT = "text-align:right;font-variant-numeric:tabular-nums"
@@ -22,7 +23,7 @@ _REMARK = "border-left:4px solid #888;padding:.2em .8em;margin:.6em 0"
 _MOST_ROWS = 60
 
 
-def release_cell(release: ReleaseView) -> str:
+def release_cell(release: Released) -> str:
     """Return a release: the sentence, the picture, the notes, the table and the guarantee.
 
     >>> import tametail as tt
@@ -40,7 +41,7 @@ def release_cell(release: ReleaseView) -> str:
     return element("div", "".join(parts), style=CARD)
 
 
-def _notes(release: ReleaseView) -> Iterable[tuple[str, str]]:
+def _notes(release: Released) -> Iterable[tuple[str, str]]:
     words = said(release)
     return zip((WORDS[note.kind] for note in release.notes), words, strict=True)
 
@@ -51,7 +52,7 @@ def _note(kind: str, words: str) -> str:
     )
 
 
-def _facts(release: ReleaseView) -> str:
+def _facts(release: Released) -> str:
     row = release.means[0]
     facts = [
         ("interval", f"{ends}, {what} ({proved})") for ends, what, proved, _ in intervals_told(row)
@@ -74,7 +75,7 @@ def facts_table(facts: Sequence[tuple[str, str]]) -> str:
     return element("table", "".join(rows)) if facts else ""
 
 
-def table(release: ReleaseView) -> str:
+def table(release: Released) -> str:
     """Return the rows of a release; what is beyond the first sixty is folded away."""
     head, rows = header_told(release), [cells_told(release, row) for row in release]
     shown = rows_table(head, rows[:_MOST_ROWS])
@@ -98,18 +99,18 @@ def rows_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return element("table", line("th", head) + "".join(line("td", row) for row in rows))
 
 
-def plan_cell(plan: PlanView, steps: Sequence[tuple[str, float, str]], words: Sequence[str]) -> str:
-    """Return a plan: how the budget is divided, what it predicts, and the advice.
-
-    ``steps`` are names, percent of the budget and purposes; ``words`` are the predictions.
-    """
+def plan_cell(plan: PricedRequest, promised: Prediction, curve: Curve | None) -> str:
+    """Return a plan: how the budget is divided, what it predicts, the advice, and a picture."""
     size = "unknown" if plan.n is None else f"{plan.n:,}"
     head = f"{plan.method}, n = {size}, {plan.budget}, {plan.unit}"
     parts = [text("p", head, style="font-size:1.1em;margin:.2em 0")]
-    parts += [text("p", line.strip(), style="margin:.2em 0") for line in words]
-    parts += [_note("warning", f"advice: {line}") for line in plan.advice]
+    parts += [
+        text("p", line.strip(), style="margin:.2em 0") for line in predictions(plan, promised)
+    ]
+    parts += [_note("warning", f"advice: {note}") for note in promised.notes]
+    steps = plan.shares()
     parts.append(steps_bar([(name, part) for name, part, _ in steps], 640.0))
     parts.append(facts_table([(name, purpose) for name, _, purpose in steps]))
-    if plan.n is not None:
-        parts.append(plan_picture(plan, 640.0))
+    if curve is not None:
+        parts.append(plan_picture(plan, curve, 640.0))
     return element("div", "".join(parts), style=CARD)

@@ -20,6 +20,7 @@ from tametail.errors import ParameterError
 from tametail.explain import WORDS, caption, cells_told, header_told, said
 from tametail.markup import element, embedded_json, text
 from tametail.pictures.intervals import interval_picture
+from tametail.released import Released
 from tametail.report.words import (
     assumptions,
     citation,
@@ -28,7 +29,6 @@ from tametail.report.words import (
     method_text,
     title_of,
 )
-from tametail.views import ReleaseView
 
 #: Widths of pictures, for screens and paper, and for phones.
 _WIDE, _NARROW = 720.0, 350.0
@@ -47,7 +47,7 @@ _ROUNDING = 0.11
 _DATA = re.compile(r'<script type="application/json" id="release">(.*?)</script>', re.DOTALL)
 
 
-def write_report(release: ReleaseView, path: str | os.PathLike[str]) -> None:
+def write_report(release: Released, path: str | os.PathLike[str]) -> None:
     """Write the report of a release to a file."""
     if not isinstance(path, str | os.PathLike):
         raise ParameterError(f"path={shown(path)} is no path: write release.report('report.html').")
@@ -72,7 +72,7 @@ def read_report(page: str) -> str | None:
     return None if found is None else found[1]
 
 
-def changed_parts(page: str, release: ReleaseView) -> list[str]:
+def changed_parts(page: str, release: Released) -> list[str]:
     """Return which parts of a page are not those of the report of a release, by their headings.
 
     Pictures are compared to a tenth of a point, which no eye sees; all else sign by sign.
@@ -116,7 +116,7 @@ def _same_piece(own: str, there: str) -> bool:
     return same and all(abs(a - b) <= _ROUNDING for a, b in zip(*numbers, strict=True))
 
 
-def report_text(release: ReleaseView) -> str:
+def report_text(release: Released) -> str:
     """Return the report of a release.
 
     >>> import tametail as tt
@@ -143,7 +143,7 @@ def stylesheet() -> str:
     return files("tametail.report").joinpath("style.css").read_text(encoding="utf-8")
 
 
-def _sections(release: ReleaseView, title: str) -> Iterator[str]:
+def _sections(release: Released, title: str) -> Iterator[str]:
     yield element(
         "header", text("p", "tametail", class_="brand") + text("h1", title) + _when(release)
     )
@@ -157,7 +157,7 @@ def _sections(release: ReleaseView, title: str) -> Iterator[str]:
     yield section("Check it", _check(release))
 
 
-def result_parts(release: ReleaseView) -> Iterator[str]:
+def result_parts(release: Released) -> Iterator[str]:
     """Yield the result: the sentence, the notes in plain sight, the pictures and the table."""
     yield text("p", findings(release), class_="lead")
     yield notes_list(release)
@@ -190,14 +190,14 @@ def facts(pairs: Iterable[tuple[str, str]]) -> str:
     return element("dl", "".join(drawn))
 
 
-def notes_list(release: ReleaseView) -> str:
+def notes_list(release: Released) -> str:
     """Return all notes, warnings first in colour; nothing if there is none."""
     told = zip(release.notes, said(release), strict=True)
     drawn = [text("li", _sentence_case(words), class_=WORDS[note.kind]) for note, words in told]
     return element("ul", "".join(drawn), class_="notes") if drawn else ""
 
 
-def result_table(release: ReleaseView) -> str:
+def result_table(release: Released) -> str:
     """Return the rows; for one mean, its intervals and what they are made of."""
     if not release.means:
         return text("p", "There is no row.")
@@ -227,13 +227,13 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool =
     return element("div", inner, class_="wide", tabindex=0, role="region", aria_label="table")
 
 
-def _under(release: ReleaseView) -> str:
+def _under(release: Released) -> str:
     if len(release) == 1 and release.groups is None:
         return "The dot is the mean; each line is an interval, with what it is for above it."
     return caption(release).partition(";")[0] + "."
 
 
-def _when(release: ReleaseView) -> str:
+def _when(release: Released) -> str:
     issued = release.issued
     if issued is None:
         return text("p", "replayed from recorded answers", class_="quiet")
@@ -242,7 +242,7 @@ def _when(release: ReleaseView) -> str:
     return element("p", f"{moment} · release {text('code', issued.release_id)}", class_="quiet")
 
 
-def _spent(release: ReleaseView) -> str:
+def _spent(release: Released) -> str:
     content = text("p", release.guarantee)
     steps = release.plan.shares()
     if release.plan.n is not None:  # otherwise a private count decided how the rest was divided
@@ -257,11 +257,11 @@ def _spent(release: ReleaseView) -> str:
     return content + facts([(name, receipt[key]) for name, key in names if key in receipt])
 
 
-def _version(release: ReleaseView) -> str:
+def _version(release: Released) -> str:
     return version("tametail") if release.issued is None else release.issued.version
 
 
-def _check(release: ReleaseView) -> str:
+def _check(release: Released) -> str:
     words = (
         "Every number on this page follows from the plan and the noisy answers, which lie in this "
         f"file. With tametail {_version(release)}, "

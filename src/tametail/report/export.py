@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import io
 
-from tametail.views import ReleaseView
+from tametail.released import Released
 
 
-def csv_text(release: ReleaseView) -> str:
+def csv_text(release: Released) -> str:
     """Return the rows as CSV, with the columns of :meth:`Release.to_frame`."""
     columns = release.cells()
     text = io.StringIO()

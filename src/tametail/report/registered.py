@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from tametail.errors import ParameterError
 from tametail.registry import Facts, blank, entry, mechanisms
+from tametail.released import Released
 from tametail.report.words import assumptions, sentence, title_of
-from tametail.views import ReleaseView
 
 
-def registry_entry(release: ReleaseView) -> str:
+def registry_entry(release: Released) -> str:
     """Return a draft of the entry of a release, as YAML."""
     if release.fake:
         raise ParameterError("this release is fake, and no deployment: there is nothing to enter.")
     return entry(_facts(release))
 
 
-def _facts(release: ReleaseView) -> Facts:
+def _facts(release: Released) -> Facts:
     plan, issued = release.plan, release.issued
     chosen = "\n".join(f"- {name}: {words}" for name, words in assumptions(plan))
     steps = "\n".join(f"- {name}: {part:.3g}%, {why}" for name, part, why in plan.shares())
@@ -69,7 +69,7 @@ _GROUPS = (
 )
 
 
-def _columns(release: ReleaseView) -> str:
+def _columns(release: Released) -> str:
     return ", ".join(dict.fromkeys([*release.plan.columns, *release.columns]))
 
 
@@ -77,19 +77,19 @@ def _named(release_id: str) -> str:
     return f", {release_id}"
 
 
-def _public_size(release: ReleaseView) -> str:
+def _public_size(release: Released) -> str:
     plan = release.plan
     if not plan.unit.size_is_public or plan.n is None:
         return ""
     return f", and the number of {plan.unit.thing}s, {plan.n:,}"
 
 
-def _public_keys(release: ReleaseView) -> str:
+def _public_keys(release: Released) -> str:
     groups = release.groups
     return "" if groups is None or groups.keys is None else ", and the keys of the groups"
 
 
-def _units(release: ReleaseView) -> int | None:
+def _units(release: Released) -> int | None:
     """Return about how many records or persons there are, by public or private numbers."""
     plan = release.plan
     if plan.unit.size_is_public:

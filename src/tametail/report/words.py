@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 from tametail.explain import covers, ends_of, mark, name_of, percent
 from tametail.means import Mean
+from tametail.plans import PricedRequest
+from tametail.released import Released
 from tametail.tail import Bounded, Moment, Tail
-from tametail.views import PlanView, ReleaseView
 
 
-def title_of(release: ReleaseView) -> str:
+def title_of(release: Released) -> str:
     """Return what was released, as a title.
 
     >>> import tametail as tt
@@ -30,7 +31,7 @@ def title_of(release: ReleaseView) -> str:
     return f"{mark(release)}{what}{by}"
 
 
-def sentence(release: ReleaseView) -> str:
+def sentence(release: Released) -> str:
     """Return the result in a few sentences that may be published as they are.
 
     Value and interval with what that is for, the share of records that was clipped, the budget;
@@ -46,7 +47,7 @@ def sentence(release: ReleaseView) -> str:
     return " ".join([findings(release), *_warnings(release)])
 
 
-def findings(release: ReleaseView) -> str:
+def findings(release: Released) -> str:
     """Return the sentences without the warnings, for where these are shown beside them."""
     fake = mark(release)
     if not release.means:
@@ -59,7 +60,7 @@ def findings(release: ReleaseView) -> str:
     )
 
 
-def _warnings(release: ReleaseView) -> Iterator[str]:
+def _warnings(release: Released) -> Iterator[str]:
     """Yield each warning once; of several rows, how many carry it."""
     for note in release.notes:
         if note.kind == "warning":
@@ -68,7 +69,7 @@ def _warnings(release: ReleaseView) -> Iterator[str]:
             yield f"Warning{'' if every else f' ({carry} of {len(release)} means)'}: {note}."
 
 
-def _result(release: ReleaseView, row: Mean) -> str:
+def _result(release: Released, row: Mean) -> str:
     name = "" if row.column.isdigit() else f" of {row.column}"
     found = f"The mean{name} is {row.measured(number(row.value))}"
     if release.confidence is None or not row.intervals:
@@ -101,13 +102,13 @@ def _clipped(row: Mean, tail: Tail) -> Iterator[str]:
     yield f"Records below {low} or above {high}{share} were set to these limits."
 
 
-def _budget(release: ReleaseView) -> str:
+def _budget(release: Released) -> str:
     """Say what was spent; what that implies for other units is in the guarantee."""
     spent, _, _ = str(release.guarantee).rstrip(".").partition(";")
     return f"The privacy loss is bounded: {spent}."
 
 
-def _sentence_of_many(release: ReleaseView) -> str:
+def _sentence_of_many(release: Released) -> str:
     rows = sorted(release.means, key=lambda row: row.value)
     least, most = rows[0], rows[-1]
     what = "means" if release.groups is None else f"means by {' and '.join(release.groups.by)}"
@@ -137,7 +138,7 @@ def number(value: float) -> str:
     return written.rstrip("0").rstrip(".") if digits > 0 else written
 
 
-def assumptions(plan: PlanView) -> list[tuple[str, str]]:
+def assumptions(plan: PricedRequest) -> list[tuple[str, str]]:
     """Return what was assumed and chosen, as names and words; public numbers all."""
     request, unit = plan.request, plan.unit
     found = [("Protected", f"any one {unit.thing}" + _who(plan))]
@@ -169,7 +170,7 @@ def assumptions(plan: PlanView) -> list[tuple[str, str]]:
     return found
 
 
-def _who(plan: PlanView) -> str:
+def _who(plan: PricedRequest) -> str:
     person = plan.unit.person
     if person is None:
         return ""
@@ -194,7 +195,7 @@ def _tail(tail: object) -> str:
     return str(tail)
 
 
-def method_text(release: ReleaseView, version: str) -> str:
+def method_text(release: Released, version: str) -> str:
     """Return a paragraph for a methods section."""
     several = len(release) > 1
     return (
@@ -205,7 +206,7 @@ def method_text(release: ReleaseView, version: str) -> str:
     )
 
 
-def _steps(release: ReleaseView) -> str:
+def _steps(release: Released) -> str:
     if "winsorised" not in release.method:
         return ""
     return (
@@ -215,7 +216,7 @@ def _steps(release: ReleaseView) -> str:
     )
 
 
-def _interval(release: ReleaseView) -> str:
+def _interval(release: Released) -> str:
     if release.confidence is None or not release.means or not release.means[0].intervals:
         return ""
     told = [

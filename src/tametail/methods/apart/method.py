@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tametail.methods.apart.estimate import column_plans
 from tametail.methods.winsorised import predict
-from tametail.methods.winsorised.column import PURPOSES as OF_A_COLUMN
 from tametail.methods.winsorised.column import told_parts
 from tametail.methods.winsorised.dividing import divide
 from tametail.methods.winsorised.expected import half_width
@@ -12,14 +11,6 @@ from tametail.notes import EXCEEDS, Note, hint
 from tametail.plans import WORST, Prediction, Step, Steps
 from tametail.privacy.budget import Budget
 from tametail.request import Request
-
-#: What each step is for, in the words of the printed plan.
-PURPOSES = OF_A_COLUMN | {"centre": "a private median of every column"}
-
-#: The same where columns are summed together.
-PURPOSES_OF_ONE_SUM = PURPOSES | {
-    "sum": "how long records are, then sum and count of the clipped records, all columns in one"
-}
 
 
 def steps(request: Request, n: int, budget: Budget) -> Steps:

@@ -12,17 +12,6 @@ from tametail.privacy.budget import Budget
 from tametail.request import Range, Request
 from tametail.tail import Moment
 
-#: What each step is for, in the words of the printed plan.
-PURPOSES = {
-    "count": "roughly how many records there are",
-    "centre": "a private median of every column",
-    "scale": "beyond which distance from it there are few records",
-    "radius": "how long a record is, over all columns",
-    "spread": "second moments of the records in the ball, for the intervals",
-    "sum": "sum of the records, pulled into the ball",
-    "rest": "the other steps; their shares follow from the count",
-}
-
 
 def size(plan: PricedRequest) -> int:
     """Return the number of records to plan with: one at least."""

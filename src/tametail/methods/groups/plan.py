@@ -24,30 +24,6 @@ from tametail.request import Request
 if TYPE_CHECKING:
     from tametail.ask import Ask
 
-#: What each step is for, in the words of the printed plan.
-PURPOSES = {
-    KEYS: "which groups there are: those that many records hold",
-    COUNT: "roughly how many records there are",
-    "total": "how many records all groups have together",
-    "centre": "a private median of all records",
-    "tail": "how all records spread around it, by octaves",
-    "cells": "how many records each group has, and how many far out",
-    "groups": "the sum of each small group; the whole estimate of each large one",
-    REST: "the other steps; their shares follow from the count",
-}
-
-#: The same where persons are protected.
-PURPOSES_OF_PERSONS = {
-    KEYS: "which groups there are: those that many persons hold",
-    COUNT: "roughly how many persons there are",
-    "pilot": "the mean of all groups together",
-    "tail": "how long the vectors of persons are, by octaves: of differences, and of records",
-    "rows": "how many records each group has, of persons scaled down",
-    "groups": "the sums of differences from the pilot in each group, of persons scaled down",
-    "spread": "sums of their squares, for the intervals",
-    REST: "the other steps; their shares follow from the count",
-}
-
 _POOLED = ("total", "centre", "tail", "cells", "groups")
 
 

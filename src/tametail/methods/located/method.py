@@ -18,14 +18,6 @@ if TYPE_CHECKING:
     from tametail.means import Estimate
     from tametail.notes import Note
 
-#: What each step is for, in the words of the printed plan.
-PURPOSES = {
-    "count": "roughly how many records there are",
-    "centre": "where most records are, among buckets of about their scale",
-    "sum": "sum and count of the records, clamped around there",
-    "rest": "the other steps; their shares follow from the count",
-}
-
 
 def names(request: Request) -> tuple[tuple[str, int], ...]:  # noqa: ARG001 - always two
     """Return the names and rounds of the steps."""

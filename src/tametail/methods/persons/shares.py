@@ -11,16 +11,6 @@ from tametail.plans import Step
 from tametail.privacy.budget import Budget
 from tametail.request import Request
 
-#: What each step is for, in the words of the printed plan.
-PURPOSES = {
-    "count": "roughly how many persons there are",
-    "pilot": "a winsorised mean of the persons' own means",
-    "rows": "how many records there are, of persons with a bounded number each",
-    "tail": "how persons differ from the pilot with all of their records, by octaves",
-    "sum": "sum of these differences, clipped",
-    "rest": "the other steps; their shares follow from the count",
-}
-
 #: The pilot's share: it has to be near enough that persons with many records do not stand out by
 #: their number alone. Where there is plenty, less will do.
 PILOT, PILOT_IF_PLENTY, PLENTY = 0.25, 0.15, 1e4

@@ -15,13 +15,6 @@ if TYPE_CHECKING:
     from tametail.ask import Ask
     from tametail.means import Estimate
 
-#: What each step is for, in the words of the printed plan.
-PURPOSES = {
-    "count": "roughly how many records there are",
-    "sum": "sum and count of the records, clamped to their bounds",
-    "rest": "the other steps; their shares follow from the count",
-}
-
 
 def names(request: Request) -> tuple[tuple[str, int], ...]:  # noqa: ARG001 - always one
     """Return the names and rounds of the steps."""

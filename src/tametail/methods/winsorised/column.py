@@ -17,16 +17,6 @@ from tametail.tail import Bounded, Tail
 #: The part of a cost that is kept for rounding, where it is put together or divided anew.
 ROUNDING = 2.0**-40
 
-#: What each step is for, in the words of the printed plan.
-PURPOSES = {
-    "count": "roughly how many records there are",
-    "centre": "a private median",
-    "tail": "how the records spread around it, by octaves",
-    "spread": "second moment of the clipped records, for the interval",
-    "sum": "sum and count of the clipped records",
-    "rest": "the other steps; their shares follow from the count",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class ColumnPlan:

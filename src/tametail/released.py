@@ -1,0 +1,121 @@
+"""A release as plain data: rows, guarantee and plan, with what words and pictures show of it.
+
+:class:`tametail.release.Release` is what people get: it prints, draws and reads itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tametail._json import Json
+from tametail.grouping import Groups
+from tametail.issued import Issued
+from tametail.means import Mean, plain
+from tametail.notes import Note
+from tametail.plans import PricedRequest
+from tametail.privacy.budget import Guarantee
+from tametail.recorded import FORMAT, TOP
+from tametail.tables import cells_of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Released:
+    """Rows of means, the guarantee and the plan under which they came out."""
+
+    means: tuple[Mean, ...]
+    guarantee: Guarantee
+    plan: PricedRequest
+    method: str
+    remarks: tuple[Note, ...] = ()
+    answers: tuple[object, ...] = field(default=(), repr=False)
+    library: str | None = field(default=None, repr=False)
+    receipt: dict[str, str] | None = None
+    issued: Issued | None = None
+
+    def __len__(self) -> int:
+        return len(self.means)
+
+    def __iter__(self) -> Iterator[Mean]:
+        return iter(self.means)
+
+    @property
+    def fake(self) -> bool:
+        """Whether :mod:`tametail.testing` made it up: then no data were read."""
+        return self.plan.request.fake
+
+    @property
+    def groups(self) -> Groups | None:
+        """What was asked about groups; None if the rows are none."""
+        return self.plan.request.groups
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, in the order of the rows."""
+        return tuple(row.column for row in self.means)
+
+    @property
+    def confidence(self) -> float | None:
+        """The probability with which the intervals hold, all of them at once."""
+        has_ends = bool(self.means) and self.means[0].low is not None
+        return self.plan.confidence if has_ends else None
+
+    @property
+    def interval_for(self) -> str | tuple[str | None, ...] | None:
+        """What the first interval covers, such as "mean"; a tuple if rows differ."""
+        found = tuple(row.interval_for for row in self.means)
+        return found[0] if len(set(found)) == 1 else found
+
+    @property
+    def notes(self) -> tuple[Note, ...]:
+        """What is to be said about the release and its rows, each thing once."""
+        own = (note for row in self.means for note in row.notes)
+        return tuple(dict.fromkeys([*self.remarks, *own]))
+
+    def to_dict(self) -> Json:
+        """Return plain values, ready for JSON; infinities are strings.
+
+        The keys at the top are those of a single mean; with several rows they hold lists.
+        """
+        rows = [row.to_dict() for row in self.means]
+        one = len(rows) == 1
+        top = {key: rows[0][key] if one else [row[key] for row in rows] for key in TOP}
+        interval_for = self.interval_for
+        marked = {"fake": True} if self.fake else {}
+        return (
+            marked
+            | top
+            | {
+                "interval_for": list(interval_for)
+                if isinstance(interval_for, tuple)
+                else interval_for,
+                "confidence": self.confidence,
+                "epsilon": self.guarantee.epsilon,
+                "delta": self.guarantee.delta,
+                "rho": self.guarantee.rho,
+                "unit": self.guarantee.unit.value,
+                "person": self.guarantee.unit.person,
+                "method": self.method,
+                "guarantee": str(self.guarantee),
+                "columns": list(self.columns),
+                "notes": [note.to_dict() for note in self.notes],
+                "format": FORMAT,
+                "rows": rows,
+                "remarks": [note.to_dict() for note in self.remarks],
+                "plan": self.plan.to_dict(),
+                "answers": plain(self.answers),
+                "ledger": self.receipt,
+                "issued": None if self.issued is None else self.issued.to_dict(),
+            }
+        )
+
+    def to_json(self, indent: int | None = None) -> str:
+        """Return :meth:`to_dict` as JSON; :meth:`from_json` gives the release back."""
+        return json.dumps(self.to_dict(), indent=indent, allow_nan=False)
+
+    def cells(self) -> dict[str, list[object]]:
+        """Return the columns of the frame that :meth:`to_frame` makes, as lists."""
+        persons = self.plan.unit.person is not None
+        several = self.plan.dim > 1
+        return cells_of(self.means, self.groups, self.remarks, several=several, persons=persons)
