@@ -27,8 +27,8 @@ MADE_UP: tuple[Mutant, ...] = (
         name="fake-plan-on-real-data",
         why="A release of real data would carry the mark of a fake, and nobody would count it.",
         file="api.py",
-        old="    if isinstance(request, Request) and request.fake:",
-        new="    if isinstance(request, Request) and request.fake is None:",
+        old="    if request.fake:",
+        new="    if request.fake is None:",
         tests=(f"{FAKES}::test_a_plan_of_a_release_makes_fakes_and_a_plan_of_a_fake_no_releases",),
     ),
     Mutant(

@@ -265,7 +265,7 @@ def test_every_budget(visits, budget, each):
     again = tt.Release.from_json(release.to_json())
     assert again == release
     assert tt.replay(again.plan, again.answers) == release
-    assert tt.plans.Plan.from_json(release.plan.to_json()) == release.plan
+    assert tt.planning.Plan.from_json(release.plan.to_json()) == release.plan
 
 
 def test_private_keys_of_persons(visits):
