@@ -411,12 +411,22 @@ void tametail_words(const int64_t *codes, const double *values, int64_t size, in
     }
 }
 
+/* Rows whose places are asked for ahead: memory answers while others are looked at. */
+enum { AHEAD = 32 };
+#if defined(__GNUC__)
+#define SOON(place) __builtin_prefetch(place)
+#else
+#define SOON(place)
+#endif
+
 /* Add the digits of every number, and 1 to the count, to the row of its person. A row has a count
  * first; slots say where in it a word is. */
 void tametail_digits(const int64_t *codes, const double *values, int64_t size,
                      const int64_t *slots, int64_t width, int64_t *table)
 {
     for (int64_t i = 0; i < size; i++) {
+        if (i + AHEAD < size && codes[i + AHEAD] >= 0)
+            SOON(table + codes[i + AHEAD] * width);
         int64_t bits = finite_bits(values[i]);
         if (codes[i] < 0 || bits < 0)
             continue;
@@ -449,6 +459,8 @@ int64_t tametail_number(const int64_t *ids, int64_t *codes, int64_t from, int64_
 {
     const uint64_t mask = (1ull << bits) - 1;
     for (int64_t i = from; i < size; i++) {
+        if (i + AHEAD < size)
+            SOON(slots + 2 * slot_of(ids[i + AHEAD], factor, bits));
         if (codes[i] == NOBODY)
             continue;
         uint64_t slot = slot_of(ids[i], factor, bits);
@@ -513,7 +525,7 @@ static uint64_t hash_of(const uint8_t *text, int64_t length, const uint64_t *key
         sip_word(v, word);
     }
     word = 0;
-    memcpy(&word, text, length & 7);
+    memcpy(&word, text, (size_t)(length & 7));
     sip_word(v, word ^ (uint64_t)length << 56);
     v[2] ^= 0xff;
     for (int i = 0; i < 3; i++)
@@ -531,17 +543,8 @@ void tametail_hash_texts(const int64_t *ends, const uint8_t *text, int64_t size,
 
 /* A slot has half of a hash above a code plus 1; the other half says where it is. */
 static inline uint64_t first_slot(uint64_t hash, int64_t bits) { return hash >> (64 - bits); }
-static inline uint64_t slot_with(uint64_t hash, uint64_t code) { return hash << 32 | (code + 1); }
+static inline uint64_t slot_with(uint64_t hash, int64_t code) { return hash << 32 | (uint64_t)(code + 1); }
 static inline int64_t code_in(uint64_t slot) { return (int64_t)(slot & UINT32_MAX) - 1; }
-
-#if defined(__GNUC__)
-#define SOON(place) __builtin_prefetch(place)
-#else
-#define SOON(place)
-#endif
-
-/* Texts whose places are asked for ahead: memory answers while others are looked for. */
-enum { AHEAD = 32 };
 
 /* As tametail_number, for texts. Known ones lie in `kept`, one after the other, between known[code]
  * and known[code + 1]; two are the same if all of their bytes are, whatever their hashes say. The
@@ -575,7 +578,7 @@ int64_t tametail_number_texts(const int64_t *ends, const uint8_t *text, int64_t 
             for (; (code = code_in(slots[slot])) >= 0; slot = (slot + 1) & mask)
                 if (slots[slot] == slot_with(hash[i - start], code) &&
                     known[code + 1] - known[code] == length &&
-                    !memcmp(kept + known[code], own, length))
+                    !memcmp(kept + known[code], own, (size_t)length))
                     break;
             if (code < 0 && !more) {
                 codes[i] = UNKNOWN;
@@ -585,7 +588,7 @@ int64_t tametail_number_texts(const int64_t *ends, const uint8_t *text, int64_t 
                 code = *count;
                 if (code >= most || room - known[code] < length)
                     return i;
-                memcpy(kept + known[code], own, length);
+                memcpy(kept + known[code], own, (size_t)length);
                 known[code + 1] = known[code] + length;
                 hashes[code] = hash[i - start];
                 slots[slot] = slot_with(hash[i - start], code);
@@ -602,6 +605,8 @@ void tametail_renumber_texts(const uint64_t *hashes, int64_t count, uint64_t *la
 {
     const uint64_t mask = (1ull << bits) - 1;
     for (int64_t code = 0; code < count; code++) {
+        if (code + AHEAD < count)
+            SOON(larger + first_slot(hashes[code + AHEAD], bits));
         uint64_t slot = first_slot(hashes[code], bits);
         while (larger[slot])
             slot = (slot + 1) & mask;

@@ -170,10 +170,9 @@ class Compiled:
 
         There is more room when it returns, if not for all of them.
         """
-        known = (slots.table, slots.hashes, slots.ends, slots.kept, slots.count)
         reached = self.numbered_texts(
             *texts.places, _address(codes), done, len(texts), _address(slots.key), slots.bits,
-            *map(_address, known), len(slots.hashes), len(slots.kept), more,
+            *slots.places, len(slots.hashes), len(slots.kept), more,
         )  # fmt: skip
         if reached < len(texts) and len(slots) < len(slots.hashes):
             slots.make_room(int(texts.ends[reached + 1] - texts.ends[reached]))
@@ -210,7 +209,7 @@ class Slots:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """Texts of any bytes, one after the other: text i is between ``ends[i]`` and ``ends[i + 1]``."""
+    """Texts of any bytes, one after the other: text i ends at ``ends[i + 1]``."""
 
     ends: Counts
     data: npt.NDArray[np.uint8]
@@ -242,6 +241,12 @@ class TextSlots:
     def bytes(self) -> int:
         """How much memory this takes; what is not written yet takes none."""
         return self.table.nbytes + 16 * len(self) + int(self.ends[len(self)])
+
+    @property
+    def places(self) -> list[int]:
+        """Where C finds what is known."""
+        table, hashes, kept = (_address(each) for each in (self.table, self.hashes, self.kept))
+        return [table, hashes, _address(self.ends), kept, _address(self.count)]
 
     def make_room(self, length: int) -> None:
         """Make room for one more text of this length, and for as many bytes again."""
@@ -387,29 +392,35 @@ def _numbers_exactly(compiled: Compiled) -> bool:
     return (done, last) == (5, 20) and [*codes.tolist(), *others.tolist()] == expected
 
 
-#: A key, a text of 15 bytes and what SipHash-1-3 is of it, where low bytes come first.
+#: A key; a text with what SipHash-1-3 is of it, where low bytes come first; and two texts that have
+#: one slot and one half of a hash, which whoever knows the key can find.
 _SIP_KEY = np.array([0x0706050403020100, 0x0F0E0D0C0B0A0908], dtype=np.uint64)
 _SIP_TEXT, _SIP_HASH = bytes(range(15)), 0xD320D86D2A519956
+_ALIKE = b"1435622", b"2688751"
 
 
 def _numbers_texts(compiled: Compiled) -> bool:
     """Say whether texts get their codes: each its own, also when there is more room for them."""
-    words = [b"", b"\0", b"\0\0", b"Ann", b"An", b"Ann\0", b"a" * 9, b"a" * 8, b"x" * 99, _SIP_TEXT]
-    data = np.frombuffer(b"".join(words + words), dtype=np.uint8)
-    texts = Texts(np.cumsum([0, *map(len, words + words)], dtype=np.int64), data)
+    words = [b"", b"\0", b"\0\0", b"Ann", b"An", b"Ann\0", *_ALIKE, b"x" * 99, _SIP_TEXT]
+    texts = texts_of([*words, *words])
     codes = np.zeros(20, dtype=np.int64)
     codes[3] = -1  # nobody
     slots, done = TextSlots(_SIP_KEY, bits=1), 0
     while done < len(texts):
         done = compiled.number_texts(texts, codes, done, slots, more=True)
-    others = np.zeros(20, dtype=np.int64)
-    few = TextSlots(_SIP_KEY, bits=3)
-    compiled.number_texts(Texts(texts.ends[:3], data), others[:2], 0, few, more=True)
+    few, others = TextSlots(_SIP_KEY, bits=3), np.zeros(20, dtype=np.int64)
+    compiled.number_texts(texts_of(words[:2]), others[:2], 0, few, more=True)
     compiled.number_texts(texts, others, 0, few, more=False)
     expected = [0, 1, 2, -1, *range(3, 9), 0, 1, 2, 9, *range(3, 9)]
-    hashed = compiled.hash_texts(Texts(texts.ends[9:11], data), _SIP_KEY)
     same = codes.tolist() == expected and others.tolist() == [0, 1, *[-2] * 8] * 2
-    return same and (sys.byteorder == "big" or hashed.tolist() == [_SIP_HASH])
+    (hashed,) = compiled.hash_texts(texts_of([_SIP_TEXT]), _SIP_KEY).tolist()
+    return same and (sys.byteorder == "big" or hashed == _SIP_HASH)
+
+
+def texts_of(words: Sequence[bytes]) -> Texts:
+    """Return words as C reads them."""
+    data = np.frombuffer(b"".join(words), dtype=np.uint8)
+    return Texts(np.cumsum([0, *map(len, words)], dtype=np.int64), data)
 
 
 def _results(loops: Loops, values: Floats) -> list[npt.ArrayLike]:

@@ -179,7 +179,7 @@ class Texts(InTable):
         return 2 * self._slots.bytes
 
     def _number(self, cells: pa.Array, codes: Integers, *, more: bool) -> None:
-        texts, done = texts_of(cells), 0
+        texts, done = arrow_texts(cells), 0
         while done < len(texts):
             done = self._library.number_texts(texts, codes, done, self._slots, more=more)
 
@@ -189,7 +189,7 @@ def secret_key() -> native.Hashes:
     return np.array([random_bits(64), random_bits(64)], dtype=np.uint64)
 
 
-def texts_of(cells: pa.Array) -> native.Texts:
+def arrow_texts(cells: pa.Array) -> native.Texts:
     """Return the texts of a column of large binaries, as they lie."""
     _, ends, data = cells.buffers()
     offsets = np.frombuffer(ends, np.int64)[cells.offset : cells.offset + len(cells) + 1]
