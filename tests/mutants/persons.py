@@ -88,10 +88,10 @@ PERSONS: tuple[Mutant, ...] = (
     Mutant(
         name="persons-missing-texts-are-somebody",
         why="A missing text has bytes, too, none, and is not somebody whose id is empty.",
-        file="data/persons/ids.py",
-        old="codes[cells.is_null().to_numpy(zero_copy_only=False)] = NOBODY",
-        new="codes[cells.is_null().to_numpy(zero_copy_only=False)] = 0",
-        tests=(f"{AGGREGATION}::TestTotals::{WITHOUT}",),
+        file="data/kernels/_native.c",
+        old="if (codes[i] == NOBODY)\n                continue;",
+        new="if (codes[i] == NOBODY)\n                codes[i] = 0;",
+        tests=("tests/data/test_native.py::test_texts_get_codes_of_their_own",),
     ),
     Mutant(
         name="persons-by-their-slot",
