@@ -13,7 +13,7 @@ from tametail.ask import Ask, Data, Replay
 from tametail.data.relation import Relation
 from tametail.errors import InternalError
 from tametail.means import CellCounts, Estimate, Mean
-from tametail.methods import REGISTRY, Unfinished
+from tametail.methods import REGISTRY
 from tametail.methods.cells import count_margin
 from tametail.notes import CLAMPED, CUT, FAKE, NO_ENDS
 from tametail.planning import COUNT, Plan
@@ -70,8 +70,6 @@ def run(plan: Plan, ask: Ask) -> Release:
     remarks = followed.foreseen if plan.dim > 1 else ()  # before more is paid for
     method = REGISTRY.find(followed.method)
     found = method.estimate(method.view(followed), ask)
-    if isinstance(found, Unfinished):
-        found = found.finish(ask)
     estimates = (found,) if isinstance(found, Estimate) else found
     estimates = tuple(_with_persons(_with_cells(one, plan, rows), plan, rows) for one in estimates)
     if (lines := plan.request.half_lines) is not None:

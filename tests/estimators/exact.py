@@ -12,7 +12,7 @@ from tametail.ask import Ask
 from tametail.doubles import from_key
 from tametail.means import Estimate
 from tametail.mechanisms.crowds import _Near
-from tametail.methods import REGISTRY, Unfinished
+from tametail.methods import REGISTRY
 from tametail.queries.column import Median
 from tametail.queries.crowd import Crowd
 
@@ -61,5 +61,4 @@ def estimate(data: Any, **options: Any) -> Estimate:
     plan = make_plan(n=len(data), **options)
     method, ask = REGISTRY.find(plan.method), Ask(Exact(data), plan.budget.spendable(), plan.unit)
     found = method.estimate(method.view(plan), ask)
-    found = found.finish(ask) if isinstance(found, Unfinished) else found
     return found if isinstance(found, Estimate) else found[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol
 
 from tametail._shown import shown
 from tametail.errors import ParameterError
@@ -23,18 +23,6 @@ if TYPE_CHECKING:
     from tametail.means import Estimate
 
 
-@runtime_checkable
-class Unfinished(Protocol):
-    """What has asked some of its questions.
-
-    Whoever runs it asks the others: a method that did so itself would be one frame more between
-    the caller and the noise.
-    """
-
-    def finish(self, ask: Ask) -> Estimate:
-        """Ask the others, and conclude."""
-
-
 class Estimator(Method, Protocol):
     """A method with all that it can do: divide a budget, predict, and estimate."""
 
@@ -48,11 +36,8 @@ class Estimator(Method, Protocol):
     def view(self, plan: Plan, /) -> Any:
         """Return what :meth:`estimate` needs to know of a plan."""
 
-    def estimate(self, view: Any, ask: Ask, /) -> Estimate | tuple[Estimate, ...] | Unfinished:
-        """Ask, and conclude from the answers: an estimate, or one for every column.
-
-        Or what has still to ask its last questions.
-        """
+    def estimate(self, view: Any, ask: Ask, /) -> Estimate | tuple[Estimate, ...]:
+        """Ask, and conclude from the answers: an estimate, or one for every column."""
 
 
 class Registry:

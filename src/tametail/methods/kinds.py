@@ -22,7 +22,7 @@ from tametail.methods.textbook.method import TEXTBOOK, Textbook
 from tametail.methods.winsorised import column
 from tametail.methods.winsorised import predict as prediction
 from tametail.methods.winsorised.dividing import divide
-from tametail.methods.winsorised.estimate import look
+from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.methods.winsorised.expected import half_width
 from tametail.notes import TOO_FEW, Note, few_records, hint, shared_scale
 from tametail.plans import Plan, Step
@@ -52,7 +52,7 @@ class Winsorised:
     name = "winsorised mean"
     purposes = column.PURPOSES
     view = staticmethod(column.ColumnPlan.of)
-    estimate = staticmethod(look)
+    estimate = staticmethod(winsorised_mean)
 
     def working(self, budget: Budget) -> Budget:
         """Return the budget in the notion in which the steps are paid."""
