@@ -322,8 +322,8 @@ def replay(plan: Plan, answers: Iterable[object]) -> Release:
 
     No data are read: a release is a function of public numbers and of what was answered. Plan and
     answers must come from this version of tametail. On one machine the release is the same bit
-    for bit; on others numbers agree to 1e-12, since NumPy's exponentials and logarithms differ in
-    their last bit between processors.
+    for bit; on others numbers agree to 1e-12, since NumPy's exponentials, logarithms and products
+    of matrices differ in their last bits between processors.
 
     >>> import tametail as tt
     >>> release = tt.mean([1.0, 2.0, 4.0] * 1000, epsilon=1)

@@ -331,6 +331,21 @@ def test_ids_get_codes_of_their_own(compiled):
     assert native._numbers_exactly(compiled)
 
 
+def test_texts_get_codes_of_their_own(compiled):
+    """As above; two of the texts are alike in all that a table knows of them but their bytes."""
+    one, other = compiled.hash_texts(native.texts_of(native._ALIKE), native._SIP_KEY).tolist()
+    assert (one ^ other) & 0xFF000000FFFFFFFF == 0 != one ^ other
+    assert native._numbers_texts(compiled)
+
+
+def test_a_keyed_hash_is_that_of_the_key(compiled):
+    texts = native.texts_of([b"Ann", b"Ann", b""])
+    keys = [np.array([1, last], dtype=np.uint64) for last in (2, 3)]
+    (one, again, empty), (other, *_) = (compiled.hash_texts(texts, key).tolist() for key in keys)
+    assert one == again
+    assert len({one, empty, other}) == 3
+
+
 # --- a processor that another library has told to flush subnormal numbers
 
 MODES = """

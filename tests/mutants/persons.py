@@ -27,7 +27,7 @@ PERSONS: tuple[Mutant, ...] = (
         file="data/persons/ids.py",
         old="encoded.indices.fill_null(NOBODY)",
         new="encoded.indices.fill_null(0)",
-        tests=(f"{AGGREGATION}::TestTotals::{WITHOUT}",),
+        tests=(f"{AGGREGATION}::TestIds::test_ids_that_are_numbered_by_numpy_alone",),
     ),
     Mutant(
         name="persons-missing-whole-ids-are-somebody",
@@ -75,7 +75,23 @@ PERSONS: tuple[Mutant, ...] = (
         file="data/persons/ids.py",
         old="encoded.dictionary.to_pylist()",
         new="[hash(key) % 3 for key in encoded.dictionary.to_pylist()]",
-        tests=(f"{AGGREGATION}::TestIds::test_more_chunks_tell_ids_apart",),
+        tests=(f"{AGGREGATION}::TestIds::test_ids_that_are_numbered_by_numpy_alone",),
+    ),
+    Mutant(
+        name="persons-by-their-hash",
+        why="Texts whose hashes agree are compared, all of their bytes.",
+        file="data/kernels/_native.c",
+        old="!memcmp(kept + known[code], own, (size_t)length))",
+        new="1)",
+        tests=("tests/data/test_native.py::test_texts_get_codes_of_their_own",),
+    ),
+    Mutant(
+        name="persons-missing-texts-are-somebody",
+        why="A missing text has bytes, too, none, and is not somebody whose id is empty.",
+        file="data/kernels/_native.c",
+        old="if (codes[i] == NOBODY)\n                continue;",
+        new="if (codes[i] == NOBODY)\n                codes[i] = 0;",
+        tests=("tests/data/test_native.py::test_texts_get_codes_of_their_own",),
     ),
     Mutant(
         name="persons-by-their-slot",
@@ -108,8 +124,11 @@ PERSONS: tuple[Mutant, ...] = (
         name="persons-wait-in-two-files",
         why="Records of one person in two files would be two persons.",
         file="data/persons/spill.py",
-        old="mixed = (mixed ^ (own[places] * first)) * second",
-        new="mixed = (mixed ^ (own[places] * first) ^ places.astype(np.uint64)) * second",
+        old="mixed = (mixed ^ (self._hashes(column) * first)) * second",
+        new=(
+            "mixed = (mixed ^ (self._hashes(column) * first)"
+            " ^ np.arange(len(mixed), dtype=np.uint64)) * second"
+        ),
         tests=(f"{AGGREGATION}::TestLittleMemory::test_files_are_divided_again",),
     ),
     Mutant(

@@ -5,6 +5,7 @@ import tempfile
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
 from fractions import Fraction
+from itertools import pairwise
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -215,11 +216,16 @@ class TestIds:
         assert self.people(pa.array([*many.tolist(), None, *many.tolist()])) == 5_000
 
     def test_text_is_its_bytes(self):
+        many = [f"{number:x}" * 3 for number in range(5_000)]
+        assert self.people(pa.array([*many, None, *many])) == 5_000
         assert self.people(pa.array(["Müller", "Möller", "müller", "M\u0075\u0308ller"])) == 4
 
     def test_ids_that_are_numbered_by_numpy_alone(self, monkeypatch):
         monkeypatch.setattr(native, "library", lambda: None)
         self.test_large_whole_numbers_are_no_floats()
+        self.test_text_is_its_bytes()
+        self.test_missing_ids_are_nobody()
+        self.test_more_chunks_tell_ids_apart()
         self.test_columns_are_a_tuple()
         self.test_zero_has_one_sign(pa.float64())
 
@@ -242,6 +248,24 @@ class TestIds:
             names = pa.array([str(number) for number in range(start, start + 10)])
             totals.add(np.ones((10, 1)), [names])
         assert totals.read().counts[:, 0].tolist() == [1] * 5 + [2] * 5 + [1] * 5
+
+    @settings(max_examples=60, deadline=None)
+    @given(
+        cells=st.lists(st.none() | st.sampled_from([b"", b"\0", b"a"]) | st.binary(max_size=20)),
+        cuts=st.lists(st.integers(0, 60), max_size=4).map(sorted),
+        most=st.integers(0, 5),
+    )
+    def test_texts_are_numbered_as_python_numbers_them(self, cells, cuts, most):
+        persons, known = Persons(), {}
+        column = pa.array(cells, pa.large_binary())
+        for place, (start, end) in enumerate(pairwise([0, *cuts, max(len(cells), 60)])):
+            more, expected = place < most, []
+            for cell in cells[start:end]:
+                fresh = known.setdefault(cell, len(known)) if more and cell is not None else None
+                expected.append(-1 if cell is None else known.get(cell, -2) if not more else fresh)
+            piece = column[start:end]  # a slice begins somewhere in its buffers
+            assert persons.codes([piece], more=more).tolist() == expected
+        assert len(persons) == len(known)
 
     def test_columns_are_a_tuple(self):
         frame = pa.table({"a": ["x", "xy", None, "x"], "b": ["yz", "z", "z", None], "x": [1.0] * 4})

@@ -27,7 +27,7 @@ from tametail.data.keys import (
 from tametail.data.persons.ids import Persons
 from tametail.data.persons.vectors import GroupedPersons, bound_keys_per_person, largest_groups
 from tametail.data.reader import Reader
-from tametail.data.relation import Groups
+from tametail.data.relation import Groups, Relation
 from tametail.data.sources import Tell
 from tametail.errors import InternalError
 from tametail.keys import Key
@@ -95,6 +95,7 @@ class CodedRows:
         self._numbers, self._codes = rows.numbers[order], codes[order]
         self._persons = rows.persons[order] if len(rows.persons) else rows.persons
         self._groups = len(groups)
+        self._made: dict[tuple[tuple[int, ...] | None, int | None], GroupedPersons] = {}
 
     def numbers(self, codes: Sequence[int], columns: Sequence[int]) -> Floats:
         """Return the numbers of the rows of some groups, group after group."""
@@ -119,9 +120,12 @@ class CodedRows:
         kept = largest_groups(self._persons, codes, max(self._groups, 1))
         return np.where(kept, codes, -1)
 
-    def persons(self, codes: Sequence[int], *, one_group: bool) -> GroupedPersons:
-        """Return the persons of some groups; with ``one_group``, each in their largest alone."""
-        own = self._in_largest_group if one_group else self._codes
-        if len(codes) < self._groups:
-            own = np.where(np.isin(own, codes), own, -1)
-        return GroupedPersons(self._numbers, self._persons, own, self._groups)
+    def persons(self, relation: Relation) -> GroupedPersons:
+        """Return the persons of some groups, each perhaps in their largest alone; made once."""
+        key = relation.part, relation.groups_per_person
+        if key not in self._made:
+            own = self._codes if relation.groups_per_person is None else self._in_largest_group
+            if len(relation.codes) < self._groups:
+                own = np.where(np.isin(own, relation.codes), own, -1)
+            self._made[key] = GroupedPersons(self._numbers, self._persons, own, self._groups)
+        return self._made[key]

@@ -19,7 +19,6 @@ from tametail.data.kernels.passes import Passes
 from tametail.data.kernels.threads import threads
 from tametail.data.kernels.together import answer_each
 from tametail.data.persons.totals import PersonTotals, TotalsByPerson
-from tametail.data.persons.vectors import GroupedPersons
 from tametail.data.reader import Reader, side_by_side
 from tametail.data.relation import Groups, Relation
 from tametail.data.sources import CONVERTED, Tell
@@ -87,8 +86,10 @@ class Shared:
         reporter.end()
         return found
 
-    def coded(self, groups: Groups) -> CodedRows:
+    def coded(self, groups: Groups | None) -> CodedRows:
         """Return the rows of chosen groups."""
+        if groups is None:
+            raise InternalError("The groups are not chosen yet.")
         if self._coded is None or self._coded[0] is not groups:
             self._coded = groups, CodedRows(self.rows, groups, self.reader.relation.by)
         return self._coded[1]
@@ -150,22 +151,14 @@ class Local:
         relation, shared = self.relation, self._shared
         if relation.span is not None and (relation.person or relation.groups is not None):
             raise InternalError("Rows of persons and of groups have no positions.")
-        if relation.groups is None:
+        if relation.groups is not None:
+            coded = shared.coded(relation.groups)
             if relation.person:
-                return PersonRows(lambda: shared.totals, relation.views)
-            return shared.reader.rows(relation)
-        coded = shared.coded(relation.groups)
+                return PersonRows(coded.persons(relation), relation.views)
+            return MatrixRows(coded.numbers(relation.codes, relation.columns))
         if relation.person:
-            persons = self._persons()
-            return PersonRows(lambda: persons, relation.views)
-        return MatrixRows(coded.numbers(relation.codes, relation.columns))
-
-    def _persons(self) -> GroupedPersons:
-        relation = self.relation
-        if relation.groups is None:
-            raise InternalError("The groups are not chosen yet.")
-        one_group = relation.groups_per_person == 1
-        return self._shared.coded(relation.groups).persons(relation.codes, one_group=one_group)
+            return PersonRows(shared.totals, relation.views)
+        return shared.reader.rows(relation)
 
     @cached_property
     def _passes(self) -> Passes:
@@ -210,25 +203,27 @@ class Local:
             case Keyed():
                 return self.answer_each(query.parts)
             case ScaledSums() | ScaledSquares():
-                return self._persons().scaled_totals(query)
+                persons = self._shared.coded(self.relation.groups).persons(self.relation)
+                return persons.scaled_totals(query)
             case _ if self._has_keys_to_choose:
                 raise InternalError("The groups are not chosen yet.")
-            case Count() if not self._rows.in_place:
-                self._count_and_sample()
-            case Median() if self._sample is not None:
-                # A sample is used once: every answer has coins of its own.
-                prepared, self._sample = self._sample, None
-                sample = prepared.take(query.halvings)
-                if sample is not None:
-                    return Passes().answer(Median(0, query.low, query.high), lambda _: [sample])
+        in_place = self._rows.in_place
+        if isinstance(query, Count) and not in_place:
+            self._count_and_sample()
+        if isinstance(query, Median) and self._sample is not None:
+            # A sample is used once: every answer has coins of its own.
+            prepared, self._sample = self._sample, None
+            sample = prepared.take(query.halvings)
+            if sample is not None:
+                return Passes().answer(Median(0, query.low, query.high), lambda _: [sample])
         chunks = self._numbers if isinstance(query, ColumnQuery) else self._chunks
         return self._passes.answer(query, chunks)
 
     def answer_each(self, queries: Sequence[Query[object]]) -> list[Exact]:
         """Return the answer to each query about its own group."""
         relation = self.relation
-        if relation.groups is None or relation.person:
-            raise InternalError("A question for each group is about records of chosen groups.")
+        if relation.person:
+            raise InternalError("A question for each group is about records.")
         (column,) = relation.columns
         each = self._shared.coded(relation.groups).each(relation.codes, column)
 
@@ -309,16 +304,16 @@ class PersonRows:
 
     in_place = False
 
-    def __init__(self, persons: Callable[[], HasNumbers], views: Sequence[View]) -> None:
+    def __init__(self, persons: HasNumbers, views: Sequence[View]) -> None:
         self._persons, self._views = persons, views
 
     def size(self) -> int:
         """Return the number of persons."""
-        return len(self._persons())
+        return len(self._persons)
 
     def chunks(self, most: int, tell: Tell) -> Iterator[Floats]:
         """Yield the numbers of some persons at a time."""
-        persons, most = self._persons(), min(most, CONVERTED)
+        persons, most = self._persons, min(most, CONVERTED)
         for first in range(0, len(persons), most):
             last = min(first + most, len(persons))
             yield side_by_side([persons.numbers(view, first, last) for view in self._views])

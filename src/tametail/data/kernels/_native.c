@@ -13,7 +13,7 @@
 #endif
 
 /* Must be native.VERSION: raised whenever a loop means something else, or has other arguments. */
-enum { VERSION = 7 };
+enum { VERSION = 8 };
 
 int64_t tametail_version(void) { return VERSION; }
 
@@ -411,12 +411,22 @@ void tametail_words(const int64_t *codes, const double *values, int64_t size, in
     }
 }
 
+/* Rows whose places are asked for ahead: memory answers while others are looked at. */
+enum { AHEAD = 32 };
+#if defined(__GNUC__)
+#define SOON(place) __builtin_prefetch(place)
+#else
+#define SOON(place)
+#endif
+
 /* Add the digits of every number, and 1 to the count, to the row of its person. A row has a count
  * first; slots say where in it a word is. */
 void tametail_digits(const int64_t *codes, const double *values, int64_t size,
                      const int64_t *slots, int64_t width, int64_t *table)
 {
     for (int64_t i = 0; i < size; i++) {
+        if (i + AHEAD < size && codes[i + AHEAD] >= 0)
+            SOON(table + codes[i + AHEAD] * width);
         int64_t bits = finite_bits(values[i]);
         if (codes[i] < 0 || bits < 0)
             continue;
@@ -449,6 +459,8 @@ int64_t tametail_number(const int64_t *ids, int64_t *codes, int64_t from, int64_
 {
     const uint64_t mask = (1ull << bits) - 1;
     for (int64_t i = from; i < size; i++) {
+        if (i + AHEAD < size)
+            SOON(slots + 2 * slot_of(ids[i + AHEAD], factor, bits));
         if (codes[i] == NOBODY)
             continue;
         uint64_t slot = slot_of(ids[i], factor, bits);
@@ -482,4 +494,122 @@ void tametail_renumber(const int64_t *slots, int64_t bits, int64_t *larger, int6
             larger[2 * slot] = slots[2 * old];
             larger[2 * slot + 1] = slots[2 * old + 1];
         }
+}
+
+static inline uint64_t rotated(uint64_t word, int bits) { return word << bits | word >> (64 - bits); }
+
+static inline void sip_round(uint64_t v[4])
+{
+    v[0] += v[1], v[1] = rotated(v[1], 13) ^ v[0], v[0] = rotated(v[0], 32);
+    v[2] += v[3], v[3] = rotated(v[3], 16) ^ v[2];
+    v[0] += v[3], v[3] = rotated(v[3], 21) ^ v[0];
+    v[2] += v[1], v[1] = rotated(v[1], 17) ^ v[2], v[2] = rotated(v[2], 32);
+}
+
+static inline void sip_word(uint64_t v[4], uint64_t word)
+{
+    v[3] ^= word;
+    sip_round(v);
+    v[0] ^= word;
+}
+
+/* SipHash-1-3 of a text under a secret key of 128 bits: whoever does not know it cannot choose texts
+ * that all lie in one place. Words are read as the processor has them, since nobody else sees them. */
+static uint64_t hash_of(const uint8_t *text, int64_t length, const uint64_t *key)
+{
+    uint64_t v[4] = {key[0] ^ 0x736f6d6570736575ull, key[1] ^ 0x646f72616e646f6dull,
+                     key[0] ^ 0x6c7967656e657261ull, key[1] ^ 0x7465646279746573ull};
+    uint64_t word;
+    for (int64_t left = length; left >= 8; left -= 8, text += 8) {
+        memcpy(&word, text, 8);
+        sip_word(v, word);
+    }
+    word = 0;
+    memcpy(&word, text, (size_t)(length & 7));
+    sip_word(v, word ^ (uint64_t)length << 56);
+    v[2] ^= 0xff;
+    for (int i = 0; i < 3; i++)
+        sip_round(v);
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+/* Write the hashes of texts, of which text i is between ends[i] and ends[i + 1]. */
+void tametail_hash_texts(const int64_t *ends, const uint8_t *text, int64_t size,
+                         const uint64_t *key, uint64_t *hashes)
+{
+    for (int64_t i = 0; i < size; i++)
+        hashes[i] = hash_of(text + ends[i], ends[i + 1] - ends[i], key);
+}
+
+/* A slot has half of a hash above a code plus 1; the other half says where it is. */
+static inline uint64_t first_slot(uint64_t hash, int64_t bits) { return hash >> (64 - bits); }
+static inline uint64_t slot_with(uint64_t hash, int64_t code) { return hash << 32 | (uint64_t)(code + 1); }
+static inline int64_t code_in(uint64_t slot) { return (int64_t)(slot & UINT32_MAX) - 1; }
+
+/* As tametail_number, for texts. Known ones lie in `kept`, one after the other, between known[code]
+ * and known[code + 1]; two are the same if all of their bytes are, whatever their hashes say. The
+ * loop stops, and returns the row, too, where a new text would not fit into `room` bytes. */
+int64_t tametail_number_texts(const int64_t *ends, const uint8_t *text, int64_t *codes,
+                              int64_t from, int64_t size, const uint64_t *key, int64_t bits,
+                              uint64_t *slots, uint64_t *hashes, int64_t *known, uint8_t *kept,
+                              int64_t *count, int64_t most, int64_t room, int64_t more)
+{
+    const uint64_t mask = (1ull << bits) - 1;
+    uint64_t hash[AHEAD];
+    for (int64_t start = from; start < size; start += AHEAD) {
+        int64_t end = start + AHEAD < size ? start + AHEAD : size;
+        for (int64_t i = start; i < end; i++) {
+            hash[i - start] = hash_of(text + ends[i], ends[i + 1] - ends[i], key);
+            SOON(slots + first_slot(hash[i - start], bits));
+        }
+        for (int64_t i = start; i < end; i++)
+            SOON(known + code_in(slots[first_slot(hash[i - start], bits)]) + 1);
+        for (int64_t i = start; i < end; i++) {
+            int64_t code = code_in(slots[first_slot(hash[i - start], bits)]);
+            if (code >= 0)
+                SOON(kept + known[code]);
+        }
+        for (int64_t i = start; i < end; i++) {
+            if (codes[i] == NOBODY)
+                continue;
+            const uint8_t *own = text + ends[i];
+            int64_t length = ends[i + 1] - ends[i], code;
+            uint64_t slot = first_slot(hash[i - start], bits);
+            for (; (code = code_in(slots[slot])) >= 0; slot = (slot + 1) & mask)
+                if (slots[slot] == slot_with(hash[i - start], code) &&
+                    known[code + 1] - known[code] == length &&
+                    !memcmp(kept + known[code], own, (size_t)length))
+                    break;
+            if (code < 0 && !more) {
+                codes[i] = UNKNOWN;
+                continue;
+            }
+            if (code < 0) {
+                code = *count;
+                if (code >= most || room - known[code] < length)
+                    return i;
+                memcpy(kept + known[code], own, (size_t)length);
+                known[code + 1] = known[code] + length;
+                hashes[code] = hash[i - start];
+                slots[slot] = slot_with(hash[i - start], code);
+                ++*count;
+            }
+            codes[i] = code;
+        }
+    }
+    return size;
+}
+
+/* Fill a larger table, which is empty, with the codes of known texts. */
+void tametail_renumber_texts(const uint64_t *hashes, int64_t count, uint64_t *larger, int64_t bits)
+{
+    const uint64_t mask = (1ull << bits) - 1;
+    for (int64_t code = 0; code < count; code++) {
+        if (code + AHEAD < count)
+            SOON(larger + first_slot(hashes[code + AHEAD], bits));
+        uint64_t slot = first_slot(hashes[code], bits);
+        while (larger[slot])
+            slot = (slot + 1) & mask;
+        larger[slot] = slot_with(hashes[code], code);
+    }
 }

@@ -52,14 +52,16 @@ class LevelCounts:
     def __init__(self, query: BallLevels) -> None:
         self.map = native.loops().row_map(query.ball)
         self.longest = rows_per_chunk(query.ball.dim)
-        self.bounds = np.array(query.ball.radii, dtype=np.float64) ** query.ball.order
+        bounds = np.array(query.ball.radii, dtype=np.float64) ** query.ball.order
+        self.beyond = np.nextafter(bounds, np.inf)  # the least norms outside
+        self.centre = np.zeros(1)
         # A row of level l is outside of the balls 0..l-1.
-        self.levels = np.zeros(len(self.bounds) + 1, dtype=np.int64)
+        self.levels = np.zeros((1, len(bounds) + 1), dtype=np.int64)
 
     def add(self, chunk: Floats) -> None:
         """Take in one chunk."""
-        levels = np.searchsorted(self.bounds, self.map.norms(chunk), side="left")
-        self.levels += np.bincount(levels, minlength=self.levels.size)
+        norms = self.map.norms(chunk)[:, np.newaxis]
+        native.loops().count_beyond(norms, self.centre, self.beyond, self.levels)
 
     def merge(self, other: LevelCounts) -> None:
         """Add the counts of another one."""
@@ -67,7 +69,7 @@ class LevelCounts:
 
     def read(self) -> list[Counts]:
         """Return a table with one list: the numbers of rows outside."""
-        return [np.cumsum(self.levels[::-1])[::-1][1:]]
+        return [np.cumsum(self.levels[0, ::-1])[::-1][1:]]
 
 
 class BallTotals:

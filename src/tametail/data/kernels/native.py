@@ -8,11 +8,12 @@ name: before it is used it must have this version and give the integers of NumPy
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Final, cast
+from typing import Final, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -22,8 +23,11 @@ from tametail.data.kernels.accumulator import LONG_CHUNK, Counts, Floats
 from tametail.data.kernels.loops import Binning, Inside, Loops, RowMap
 from tametail.queries.rows import Ball
 
+Hashes = npt.NDArray[np.uint64]
+Item = TypeVar("Item", bound=np.generic)
+
 #: Of the C source that this module knows how to call.
-VERSION: Final = 7
+VERSION: Final = 8
 
 _FOLDER = Path(__file__).parent
 
@@ -90,6 +94,10 @@ class Compiled:
         table = [bands, number, address, address, number, number]
         self.numbered = declare("number", number, [address, address, number, number, *table])
         self.renumbered = declare("renumber", None, [address, number, address, number, bands])
+        self.hashed = declare("hash_texts", None, [address, address, number, address, address])
+        texts = [*[address] * 3, number, number, address, number, *[address] * 5, *[number] * 3]
+        self.numbered_texts = declare("number_texts", number, texts)
+        self.renumbered_texts = declare("renumber_texts", None, [address, number, address, number])
 
     def count_present(self, chunk: Floats) -> int:
         """Count the values that are not NaN."""
@@ -149,6 +157,31 @@ class Compiled:
             _address(slots.table), slots.bits, _address(larger.table), larger.bits, slots.factor
         )
 
+    def hash_texts(self, texts: Texts, key: Hashes) -> Hashes:
+        """Return a hash of every text that whoever does not know the key cannot foresee."""
+        found = np.empty(len(texts), dtype=np.uint64)
+        self.hashed(*texts.places, len(texts), _address(key), _address(found))
+        return found
+
+    def number_texts(
+        self, texts: Texts, codes: Counts, done: int, slots: TextSlots, *, more: bool
+    ) -> int:
+        """Give texts their codes from row ``done`` on; return how far there was room for new ones.
+
+        There is more room when it returns, if not for all of them.
+        """
+        reached = self.numbered_texts(
+            *texts.places, _address(codes), done, len(texts), _address(slots.key), slots.bits,
+            *slots.places, len(slots.hashes), len(slots.kept), more,
+        )  # fmt: skip
+        if reached < len(texts) and len(slots) < len(slots.hashes):
+            slots.make_room(int(texts.ends[reached + 1] - texts.ends[reached]))
+        elif reached < len(texts):
+            slots.make_larger()
+            table = _address(slots.table)
+            self.renumbered_texts(_address(slots.hashes), len(slots), table, slots.bits)
+        return reached
+
     def binning(self, centre: float) -> CompiledBinning:
         """Return what adds chunks to a profile."""
         return CompiledBinning(self, centre)
@@ -172,6 +205,67 @@ class Slots:
         """Return a table of 2**bits slots, each an id and its code plus 1."""
         table = np.zeros((1 << bits, 2), dtype=np.int64)
         return cls(factor, bits, np.zeros(1, dtype=np.int64) if count is None else count, table)
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """Texts of any bytes, one after the other: text i ends at ``ends[i + 1]``."""
+
+    ends: Counts
+    data: npt.NDArray[np.uint8]
+
+    def __len__(self) -> int:
+        return len(self.ends) - 1
+
+    @property
+    def places(self) -> tuple[int, int]:
+        """Where C finds them."""
+        return _address(self.ends), _address(self.data)
+
+
+class TextSlots:
+    """A table of the hashes of known texts and their codes, and the texts themselves."""
+
+    def __init__(self, key: Hashes, bits: int) -> None:
+        self.key, self.bits = key, bits
+        self.count = np.zeros(1, dtype=np.int64)
+        self.table: Hashes = np.zeros(1 << bits, dtype=np.uint64)
+        self.hashes: Hashes = np.empty(1 << bits - 1, dtype=np.uint64)
+        self.ends: Counts = np.zeros((1 << bits - 1) + 1, dtype=np.int64)
+        self.kept = np.empty(16 << bits - 1, dtype=np.uint8)
+
+    def __len__(self) -> int:
+        return int(self.count[0])
+
+    @property
+    def bytes(self) -> int:
+        """How much memory this takes; what is not written yet takes none."""
+        return self.table.nbytes + 16 * len(self) + int(self.ends[len(self)])
+
+    @property
+    def places(self) -> list[int]:
+        """Where C finds what is known."""
+        table, hashes, kept = (_address(each) for each in (self.table, self.hashes, self.kept))
+        return [table, hashes, _address(self.ends), kept, _address(self.count)]
+
+    def make_room(self, length: int) -> None:
+        """Make room for one more text of this length, and for as many bytes again."""
+        used = int(self.ends[len(self)])
+        self.kept = _longer(self.kept[:used], 2 * len(self.kept) + length)
+
+    def make_larger(self) -> None:
+        """Make a table for twice as many texts, which is empty."""
+        self.bits += 1
+        self.table = np.zeros(1 << self.bits, dtype=np.uint64)
+        self.hashes = _longer(self.hashes, 1 << self.bits - 1)
+        self.ends = _longer(self.ends, (1 << self.bits - 1) + 1)
+
+
+def _longer(array: npt.NDArray[Item], size: int) -> npt.NDArray[Item]:
+    """Return a longer array that begins with this one."""
+    longer = np.empty(size, dtype=array.dtype)
+    longer[: len(array)] = array
+    return longer
 
 
 @lru_cache(maxsize=4)
@@ -279,7 +373,7 @@ def agrees(compiled: Compiled) -> bool:
     values = np.concatenate([_HARD, signalling, _HARD[::-1], _HARD[3:]])
     results = (_results(compiled, values), _results(plain, values))
     same = all(np.array_equal(one, other) for one, other in zip(*results, strict=True))
-    return same and _numbers_exactly(compiled)
+    return same and _numbers_exactly(compiled) and _numbers_texts(compiled)
 
 
 def _numbers_exactly(compiled: Compiled) -> bool:
@@ -296,6 +390,37 @@ def _numbers_exactly(compiled: Compiled) -> bool:
     compiled.number(np.array([7, 1]), others, 0, larger, more=False)
     expected = [0, 1, 2, -1, *range(3, 9), 0, 1, 2, 9, *range(3, 9), -2, 2]
     return (done, last) == (5, 20) and [*codes.tolist(), *others.tolist()] == expected
+
+
+#: A key; a text with what SipHash-1-3 is of it, where low bytes come first; and two texts that have
+#: one slot and one half of a hash, which whoever knows the key can find.
+_SIP_KEY = np.array([0x0706050403020100, 0x0F0E0D0C0B0A0908], dtype=np.uint64)
+_SIP_TEXT, _SIP_HASH = bytes(range(15)), 0xD320D86D2A519956
+_ALIKE = b"1435622", b"2688751"
+
+
+def _numbers_texts(compiled: Compiled) -> bool:
+    """Say whether texts get their codes: each its own, also when there is more room for them."""
+    words = [b"", b"\0", b"\0\0", b"Ann", b"An", b"Ann\0", *_ALIKE, b"x" * 99, _SIP_TEXT]
+    texts = texts_of([*words, *words])
+    codes = np.zeros(20, dtype=np.int64)
+    codes[3] = -1  # nobody
+    slots, done = TextSlots(_SIP_KEY, bits=1), 0
+    while done < len(texts):
+        done = compiled.number_texts(texts, codes, done, slots, more=True)
+    few, others = TextSlots(_SIP_KEY, bits=3), np.zeros(20, dtype=np.int64)
+    compiled.number_texts(texts_of(words[:2]), others[:2], 0, few, more=True)
+    compiled.number_texts(texts, others, 0, few, more=False)
+    expected = [0, 1, 2, -1, *range(3, 9), 0, 1, 2, 9, *range(3, 9)]
+    same = codes.tolist() == expected and others.tolist() == [0, 1, *[-2] * 8] * 2
+    (hashed,) = compiled.hash_texts(texts_of([_SIP_TEXT]), _SIP_KEY).tolist()
+    return same and (sys.byteorder == "big" or hashed == _SIP_HASH)
+
+
+def texts_of(words: Sequence[bytes]) -> Texts:
+    """Return words as C reads them."""
+    data = np.frombuffer(b"".join(words), dtype=np.uint8)
+    return Texts(np.cumsum([0, *map(len, words)], dtype=np.int64), data)
 
 
 def _results(loops: Loops, values: Floats) -> list[npt.ArrayLike]:

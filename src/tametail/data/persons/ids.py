@@ -10,6 +10,7 @@ id belongs to nobody.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
@@ -102,8 +103,8 @@ class Numbering(Protocol):
         """Return the codes of some cells."""
 
 
-class WholeNumbers:
-    """Numbers 64-bit integers, by a compiled loop over a table of slots.
+class InTable(ABC):
+    """Numbers ids of one declared type, by a compiled loop over a table of slots.
 
     Where an id lies in the table depends on a secret, so that nobody can choose ids that all
     lie in one place.
@@ -112,6 +113,38 @@ class WholeNumbers:
     def __init__(self, library: native.Compiled) -> None:
         self._library = library
         self._type: pa.DataType | None = None
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """How many ids there are."""
+
+    @property
+    @abstractmethod
+    def bytes(self) -> int:
+        """How much memory this takes, when the table is next made larger."""
+
+    def codes(self, cells: Column, *, more: bool) -> Integers:
+        """Return the codes of some ids."""
+        if not isinstance(cells, pa.Array) or self._type not in (None, cells.type):
+            raise InternalError("the ids of a column are declared alike in all chunks.")
+        self._type = cells.type
+        codes = np.zeros(len(cells), dtype=np.int64)
+        if cells.null_count:
+            codes[cells.is_null().to_numpy(zero_copy_only=False)] = NOBODY
+        if len(cells):
+            self._number(cells, codes, more=more)
+        return codes
+
+    @abstractmethod
+    def _number(self, cells: pa.Array, codes: Integers, *, more: bool) -> None:
+        """Write the codes of ids, but where there are none."""
+
+
+class WholeNumbers(InTable):
+    """Numbers 64-bit integers."""
+
+    def __init__(self, library: native.Compiled) -> None:
+        super().__init__(library)
         self._slots = native.Slots.empty(random_bits(64) | 1, bits=8)
 
     def __len__(self) -> int:
@@ -122,21 +155,45 @@ class WholeNumbers:
         """How much memory this takes, when the table is next made larger."""
         return 3 * self._slots.table.nbytes
 
-    def codes(self, cells: Column, *, more: bool) -> Integers:
-        """Return the codes of some integers."""
-        if not isinstance(cells, pa.Array) or self._type not in (None, cells.type):
-            raise InternalError("whole numbers are declared as such, in all chunks alike.")
-        self._type = cells.type
-        codes = np.zeros(len(cells), dtype=np.int64)
-        if cells.null_count:
-            codes[cells.is_null().to_numpy(zero_copy_only=False)] = NOBODY
-            cells = cells.fill_null(0)
-        ids, done = _as_integers(cells), 0
+    def _number(self, cells: pa.Array, codes: Integers, *, more: bool) -> None:
+        ids, done = _as_integers(cells.fill_null(0) if cells.null_count else cells), 0
         while (done := self._library.number(ids, codes, done, self._slots, more=more)) < len(ids):
             small = self._slots
             self._slots = native.Slots.empty(small.factor, small.bits + 1, small.count)
             self._library.renumber(small, self._slots)
-        return codes
+
+
+class Texts(InTable):
+    """Numbers texts, which are compared by their bytes."""
+
+    def __init__(self, library: native.Compiled) -> None:
+        super().__init__(library)
+        self._slots = native.TextSlots(secret_key(), bits=8)
+
+    def __len__(self) -> int:
+        return len(self._slots)
+
+    @property
+    def bytes(self) -> int:
+        """How much memory this takes, when the table is next made larger."""
+        return 2 * self._slots.bytes
+
+    def _number(self, cells: pa.Array, codes: Integers, *, more: bool) -> None:
+        texts, done = arrow_texts(cells), 0
+        while done < len(texts):
+            done = self._library.number_texts(texts, codes, done, self._slots, more=more)
+
+
+def secret_key() -> native.Hashes:
+    """Return a fresh key for the hashes of texts."""
+    return np.array([random_bits(64), random_bits(64)], dtype=np.uint64)
+
+
+def arrow_texts(cells: pa.Array) -> native.Texts:
+    """Return the texts of a column of large binaries, as they lie."""
+    _, ends, data = cells.buffers()
+    offsets = np.frombuffer(ends, np.int64)[cells.offset : cells.offset + len(cells) + 1]
+    return native.Texts(offsets, np.frombuffer(data or b"", np.uint8))
 
 
 class Values:
@@ -178,8 +235,11 @@ def _length_of(keys: Iterable[Hashable]) -> int:
 
 
 def _numbering_of(cells: Column) -> Numbering:
-    is_whole = isinstance(cells, pa.Array) and _is_whole(cells.type)
-    return _whole_numbering() if is_whole else Values()
+    if isinstance(cells, pa.Array) and _is_whole(cells.type):
+        return _whole_numbering()
+    library = native.library()
+    is_text = isinstance(cells, pa.Array) and cells.type == pa.large_binary()
+    return Texts(library) if is_text and library is not None else Values()
 
 
 def _whole_numbering() -> Numbering:

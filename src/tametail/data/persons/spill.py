@@ -22,10 +22,11 @@ import pyarrow as pa
 
 from tametail._shown import shown
 from tametail.data.cells import Floats
-from tametail.data.persons.ids import exact
+from tametail.data.kernels import native
+from tametail.data.persons.ids import arrow_texts, exact, secret_key
 from tametail.data.sources import Cells
 from tametail.errors import DataError, ParameterError
-from tametail.randomness import random_bits, random_bytes
+from tametail.randomness import random_bits
 
 Integers = npt.NDArray[np.int64]
 
@@ -72,7 +73,7 @@ class SpilledRecords:
         self._files: list[IO[bytes]] = []
         self._writers: list[pa.RecordBatchStreamWriter] = []
         self._factors = [random_bits(64) | 1 for _ in range(2)]
-        self._salt = random_bytes(16)
+        self._key = secret_key()
 
     def add(self, cells: Sequence[Cells], matrix: Floats, chosen: npt.NDArray[np.bool_]) -> None:
         """Write the chosen records to the files of their ids."""
@@ -114,15 +115,18 @@ class SpilledRecords:
         first, second = (np.uint64(factor) for factor in self._factors)
         with np.errstate(over="ignore"):
             for column in ids:
-                encoded = column.dictionary_encode()
-                own = np.array([self._hash(key) for key in encoded.dictionary.to_pylist()], "u8")
-                places = encoded.indices.to_numpy(zero_copy_only=False)
-                mixed = (mixed ^ (own[places] * first)) * second
+                mixed = (mixed ^ (self._hashes(column) * first)) * second
         return (mixed >> np.uint64(64 - _FILES.bit_length() + 1)).astype(np.int64)
 
-    def _hash(self, key: object) -> int:
-        text = key if isinstance(key, bytes) else repr(key).encode()
-        return hash(self._salt + text) & 0xFFFFFFFFFFFFFFFF
+    def _hashes(self, column: pa.Array) -> native.Hashes:
+        library = native.library()
+        if library is not None and column.type == pa.large_binary():
+            return library.hash_texts(arrow_texts(column), self._key)
+        encoded, salt = column.dictionary_encode(), self._key.tobytes()
+        keys = (repr(key).encode() for key in encoded.dictionary.to_pylist())
+        hashes = np.array([hash(salt + key) & 0xFFFFFFFFFFFFFFFF for key in keys], dtype=np.uint64)
+        own: native.Hashes = hashes[encoded.indices.to_numpy(zero_copy_only=False)]
+        return own
 
     def parts(self) -> Iterator[Iterator[tuple[Floats, list[pa.Array]]]]:
         """Yield the records of one file after the other; a file is gone when it was read."""

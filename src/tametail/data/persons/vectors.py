@@ -8,7 +8,7 @@ that its length is within a limit exactly (docs/proofs/groups.md).
 from __future__ import annotations
 
 import math
-from functools import cached_property
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -61,15 +61,12 @@ class GroupedPersons:
         found, self._persons = np.unique(persons[kept], return_inverse=True)
         self._size = len(found)
         self._pairs: dict[int, Pairs] = {}
+        of_column = partial(_totals_of, self._persons, size=self._size)
+        sums, counts = zip(*map(of_column, self._numbers.T), strict=True)
+        self._totals = PersonTotals(np.column_stack(sums), np.column_stack(counts))
 
     def __len__(self) -> int:
         return self._size
-
-    @cached_property
-    def _totals(self) -> PersonTotals:
-        totals = [_totals_of(self._persons, each, self._size) for each in self._numbers.T]
-        sums, counts = zip(*totals, strict=True)
-        return PersonTotals(np.column_stack(sums), np.column_stack(counts))
 
     def numbers(self, view: View, start: int = 0, stop: int | None = None) -> Floats:
         """Return a number for each person; lengths are exact sums, rounded once."""

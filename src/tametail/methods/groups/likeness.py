@@ -17,6 +17,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import NamedTuple
@@ -30,6 +31,9 @@ from tametail.privacy.budget import Noise
 
 #: Points farther out count as if so small a part of all records were beyond them.
 _LEAST_RANK = 1e-6
+
+#: Multiplications of a product of matrices that one thread does.
+_ALONE = 1 << 18
 
 Places = npt.NDArray[np.intp]
 
@@ -93,7 +97,7 @@ class Likeness:
             alike = np.flatnonzero(classes == size)
             for first in range(0, len(alike), tuned.GROUPS_AT_ONCE):  # to bound memory
                 some = alike[first : first + tuned.GROUPS_AT_ONCE]
-                best[some] = np.argmin(fits[some] @ relative, axis=1)
+                best[some] = np.argmin(_product(fits[some], relative), axis=1)
         middle, reach = np.unravel_index(best, shape)
         biases, squares = (
             np.einsum("gm,mg->g", fits, each.reshape(len(each), -1)[:, best])
@@ -113,9 +117,23 @@ class Likeness:
         """Return bias, mean and square of distances clipped at some reaches, for every model."""
         distances = self.points - middle
         clipped = np.clip(distances, -reaches[:, None], reaches[:, None])
-        mean, square = self.laws @ clipped.T, self.laws @ (clipped * clipped).T
-        bias: Array = tuned.BIAS * (self.laws @ np.abs(distances - clipped).T)
-        return bias, mean, square
+        terms = np.abs(distances - clipped), clipped, clipped * clipped
+        bias, mean, square = (_product(self.laws, each.T) for each in terms)
+        return tuned.BIAS * bias, mean, square
+
+
+def _product(left: Array, right: Array) -> Array:
+    """Return a product of matrices, made of pieces for which no threads are started.
+
+    BLAS starts them from 2**18 multiplications on, and here they would wait for longer than work.
+    """
+    found: Array = np.empty((len(left), right.shape[1]))
+    side = max(math.isqrt(_ALONE // max(len(right), 1)), 1)
+    for row in range(0, len(left), side):
+        for column in range(0, right.shape[1], side):
+            piece = slice(row, row + side), slice(column, column + side)
+            np.matmul(left[piece[0]], right[:, piece[1]], out=found[piece])
+    return found
 
 
 def _recounted(shares: Array, places: Places, totals: Array, variance: float) -> Array:
