@@ -41,7 +41,7 @@ ENCODINGS: Final = frozenset((
     "shift_jis", "shift_jis_2004", "shift_jisx0213",
 ))  # fmt: skip
 
-#: Encodings whose decoders take the order of bytes from the mark at the beginning, and leave it out.
+#: Encodings whose decoders take the order of bytes from the mark at the beginning.
 MARKED: Final = ("utf-16", "utf-32")
 
 #: A currency sign is anything that cannot be part of a number: words may hold an E, and a point

@@ -297,7 +297,7 @@ def test_marks_of_encodings(tmp_path):
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
 def test_the_first_record_is_no_mark(tmp_path, encoding):
-    """Its first character decided in which order the bytes of all records are, or a codec failed."""
+    """Its first character said in which order the bytes of all are, or a codec failed."""
     with pytest.raises(ParameterError, match=f"encoding='{encoding}-le'"):
         Parse(encoding=encoding, header=False)
     path, parse = tmp_path / "x.csv", Parse(encoding=f"{encoding}-le", header=False)
