@@ -22,7 +22,7 @@ import pytest
 
 import tametail as tt
 from tametail.ask import Data
-from tametail.methods import REGISTRY
+from tametail.planning.table import METHODS
 
 from ..backends.datasets import Dataset  # noqa: TID252
 from ..backends.places import PLACES, SPARK_PLACES, Postgres  # noqa: TID252
@@ -162,7 +162,7 @@ def test_other_records_lead_to_the_same_questions(monkeypatch, request_):
 
 def test_every_method_is_compared():
     found = {tt.mean(table(1), **each.values[0]).plan.method for each in EVERY}
-    assert found == {method.name for method in REGISTRY}
+    assert found == {method.name for method in METHODS}
 
 
 # --- wherever the data are
