@@ -135,6 +135,15 @@ def test_what_does_not_run_says_so():
     ] == []
 
 
+GAP = re.compile(r"^(TABLE|FIGURES?)$|\bVERSION\b|@[A-Z0-9]+@|\b(TODO|FIXME|TBD)\b", re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=name_of)
+def test_no_page_has_a_gap(path):
+    """A page said "Version VERSION", and TABLE where its table belongs."""
+    assert GAP.search(path.read_text(encoding="utf-8")) is None
+
+
 @pytest.mark.parametrize("path", PAGES, ids=name_of)
 def test_relative_links_lead_somewhere(path):
     text = re.sub(r"```.*?```|`[^`\n]*`", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)

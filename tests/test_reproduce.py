@@ -460,6 +460,23 @@ def test_no_crossing():
     assert phases.crossing([10, 100], [Measured(0.5, 0.1), Measured(2.0, 0.1)]) is None
 
 
+def test_a_crossing_is_no_accident_of_one_point():
+    """A quick run said FAILS: one ratio of 0.94, in truth 1.23, moved the crossing by a half."""
+    sizes = {0.3: (3_162, 5_623, 17_783, 100_000), 0.1: (17_783, 100_000, 316_228, 1_000_000)}
+    found = {
+        0.3: [(1.66, 0.2), (1.49, 0.3), (0.781, 0.09), (0.623, 0.08)],
+        0.1: [(2.01, 0.1), (0.938, 0.08), (0.883, 0.1), (0.765, 0.1)],
+    }
+    changes = {
+        epsilon: phases.crossing(sizes[epsilon], [Measured(*ratio) for ratio in ratios])
+        for epsilon, ratios in found.items()
+    }
+    assert phases._moved(changes).verdict != FAILS
+    # What the full run found, 7,396 and 179,699, within two standard errors.
+    assert abs(changes[0.3].value - 7_396) < 2 * changes[0.3].deviation
+    assert abs(changes[0.1].value - 179_699) < 2 * changes[0.1].deviation
+
+
 def test_text_is_escaped_and_tables_are_shown():
     chart = Chart("name", "a < b", "x", "y", [Line("line", [1, 2], [1, 2])])
     check = Check("x > 0", "1", "0 < 1", "0.5", FAILS)

@@ -41,6 +41,9 @@ ENCODINGS: Final = frozenset((
     "shift_jis", "shift_jis_2004", "shift_jisx0213",
 ))  # fmt: skip
 
+#: Encodings whose decoders take the order of bytes from the mark at the beginning.
+MARKED: Final = ("utf-16", "utf-32")
+
 #: A currency sign is anything that cannot be part of a number: words may hold an E, and a point
 #: after a letter ("EUR", "Rs."), but none is a lone E, since 1E5 is a number.
 _A_SIGN = re.compile(r"(?![eE]\Z)(?:[^0-9+\-().,%\"\s]|(?<=[^\W\d_])\.){1,8}\Z")
@@ -112,6 +115,12 @@ class Parse:
         if self.header is not None and not isinstance(self.header, bool):
             raise ParameterError("header is neither None, True nor False: write header=False.")
         object.__setattr__(self, "encoding", _encoding(self.encoding))
+        if self.header is False and self.encoding in MARKED:
+            raise ParameterError(
+                f"encoding={self.encoding!r} takes the order of bytes from the first characters of "
+                "a file, which may be a record's with header=False: write "
+                f"encoding='{self.encoding}-le' or encoding='{self.encoding}-be'."
+            )
         if self.format is not None:
             one_of(FORMATS, format=self.format)
 

@@ -89,8 +89,12 @@ WRITERS: dict[str, Callable[[Dataset, Path], Path]] = {
 }
 
 
+#: The same, and Spark, which not every environment has.
+ALL_WRITERS = WRITERS | {"spark": write_spark}
+
+
 def parquet(writer: str) -> Callable[[Dataset, Path], Place]:
-    return lambda data, folder: {"data": WRITERS[writer](data, folder)}
+    return lambda data, folder: {"data": ALL_WRITERS[writer](data, folder)}
 
 
 def csv_file(data: Dataset, folder: Path) -> Place:
@@ -133,7 +137,7 @@ def polars_lazy(data: Dataset, folder: Path) -> Place:
 
 def duckdb_relation(writer: str) -> Callable[[Dataset, Path], Place]:
     def open_relation(data: Dataset, folder: Path) -> Place:
-        return {"data": _duck().read_parquet(str(WRITERS[writer](data, folder)))}
+        return {"data": _duck().read_parquet(str(ALL_WRITERS[writer](data, folder)))}
 
     return open_relation
 
@@ -305,6 +309,8 @@ SPARK_PLACES: dict[str, Callable[[Dataset, Path], Place]] = {
     "Spark": spark_rows,
     "Spark over Parquet by pyarrow": spark_parquet("pyarrow"),
     "Spark over Parquet by polars": spark_parquet("polars"),
+    "Parquet by Spark": parquet("spark"),
+    "DuckDB over Parquet by Spark": duckdb_relation("spark"),
 }
 
 #: Places that hold every text that a data set may have.

@@ -16,9 +16,9 @@ import pytest
 from tametail.queries.column import ClippedSum, Count, Lattice
 from tametail.queries.groups import Cells
 
-from ..spark import on_spark  # noqa: TID252
+from ..spark import ON_SPARK, on_spark  # noqa: TID252
 from .datasets import Dataset, some_dataset, some_neighbor, without_person
-from .places import ANY_TEXT, PLACES, SPARK_PLACES, WRITERS, Postgres
+from .places import ALL_WRITERS, ANY_TEXT, PLACES, SPARK_PLACES, WRITERS, Postgres
 from .questions import Question, ask, moves_too_far, some_question
 
 CASES = int(os.environ.get("TAMETAIL_NEIGHBOR_CASES", "0"))
@@ -104,7 +104,7 @@ def test_neighbors_in_spark(tmp_path):
         check({"Arrow": PLACES["Arrow"]} | SPARK_PLACES, number, tmp_path)
 
 
-@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize("writer", [*WRITERS, pytest.param("spark", marks=ON_SPARK)])
 def test_nan_is_missing_whatever_a_parquet_file_states(writer, tmp_path):
     """DuckDB takes tests of numbers for what the statistics of a row group state."""
     import duckdb
@@ -116,7 +116,7 @@ def test_nan_is_missing_whatever_a_parquet_file_states(writer, tmp_path):
         size = len(numbers)
         columns = {"value": numbers, "second": [2.0] * size, "whole": [1] * size}
         data = Dataset(names, columns | {"text": ["a"] * size, "person": ["p"] * size})
-        path = WRITERS[writer](data, tmp_path)
+        path = ALL_WRITERS[writer](data, tmp_path)
         for where in (None, "v > 0", "v != 2", "not v > 100", "v is missing", "v * w > 1"):
             for query in (Count(), Cells((0.5, 2.5)), ClippedSum(Lattice.around(0.3, 5.0, 9.0), 3)):
                 question = Question(("v",), where, query)

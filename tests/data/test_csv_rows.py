@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tametail.data.open import open_source
 from tametail.data.sources import blocks
 from tametail.data.sources import csv as csv_tables
-from tametail.errors import ColumnError, ParameterError
+from tametail.errors import ColumnError, DataError, ParameterError
 from tametail.parse import ENCODINGS, Parse
 from tametail.privacy.unit import Unit
 from tametail.queries.column import ClippedSum, Count, Lattice
@@ -293,6 +293,29 @@ def test_marks_of_encodings(tmp_path):
         path.write_bytes(mark.encode(encoding) + data if mark else data)
         assert open_table(path, "v", parse=Parse(encoding=encoding)).answer(Count()) == (1, 0, 0)
     assert Parse(encoding="utf-8-sig") == Parse()
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_the_first_record_is_no_mark(tmp_path, encoding):
+    """Its first character said in which order the bytes of all are, or a codec failed."""
+    with pytest.raises(ParameterError, match=f"encoding='{encoding}-le'"):
+        Parse(encoding=encoding, header=False)
+    path, parse = tmp_path / "x.csv", Parse(encoding=f"{encoding}-le", header=False)
+    for mark in ("", MARK):
+        for rows in (["1", "2"], ["\ufffe", "1", "2"]):
+            path.write_bytes((mark + "\n".join(rows)).encode(f"{encoding}-le"))
+            found = open_table(path, "0", parse=parse).answer(Count())
+            assert found == (2, len(rows) - 2, 0)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_a_missing_mark_is_an_error_of_ours(tmp_path, encoding):
+    path = tmp_path / "x.csv"
+    for text in ("v,k\n1,a\n", "v,k\n"):
+        path.write_bytes(text.encode(f"{encoding}-be"))
+        with pytest.raises(DataError, match=f"write encoding='{encoding}-le'") as caught:
+            open_table(path, "v", parse=Parse(encoding=encoding))
+        assert caught.value.__context__ is None
 
 
 def test_kept_columns_do_not_depend_on_room(tmp_path, monkeypatch):

@@ -378,6 +378,19 @@ def test_what_is_no_file_is_refused_and_not_left_out(tmp_path):
             open_table(data, "x")
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet", "arrow", "jsonl"])
+def test_a_name_that_is_no_text_is_an_error_of_ours(tmp_path, ending):
+    """Arrow raised a UnicodeEncodeError."""
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/\xe9." + ending.encode())
+    try:
+        open(path, "wb").close()
+    except OSError:
+        pytest.skip("this file system has no such names")
+    with pytest.raises(DataError, match="not UTF-8") as caught:
+        open_table(path, "x")
+    str(caught.value).encode()
+
+
 def test_a_pipe_is_refused(tmp_path):
     """It would be read to its end for the names, and have no records."""
     os.mkfifo(tmp_path / "pipe.csv")

@@ -57,11 +57,11 @@ def test_a_single_file_that_is_mounted_is_refused(path, tmp_path):
 
 
 def test_mount_points_are_found_in_the_table_of_mounts(tmp_path):
-    odd = tmp_path / "my office\n\\1.ledger"
+    odd = tmp_path / "my office\n\\1\f\r\u2028.ledger"
     odd.touch()
     written = str(odd).replace("\\", "\\134").replace(" ", "\\040").replace("\n", "\\012")
     mounts = tmp_path / "mounts"
-    mounts.write_text(f"/dev/sda / ext4 rw 0 0\n/dev/sda {written} ext4 rw 0 0\n")
+    mounts.write_bytes(f"/dev/sda / ext4 rw 0 0\n/dev/sda {written} ext4 rw 0 0\n".encode())
     with pytest.raises(LedgerError, match="mounted as a single file"):
         refuse_second_name(odd, mounts)
     refuse_second_name(tmp_path / "my office.ledger", mounts)

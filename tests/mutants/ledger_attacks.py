@@ -22,6 +22,14 @@ ATTACKED_LEDGERS: tuple[Mutant, ...] = (
         tests=(f"{NAMES}::test_a_second_link_is_refused_under_both_names",),
     ),
     Mutant(
+        name="ledger-mounts-by-any-line-end",
+        why="A form feed in the name of a mounted file would hide it, or stop every ledger.",
+        file="ledger/places.py",
+        old='text.split("\\n")',
+        new="text.splitlines()",
+        tests=(f"{NAMES}::test_mount_points_are_found_in_the_table_of_mounts",),
+    ),
+    Mutant(
         name="ledger-mounted-as-a-file",
         why="A journal beside one mount is not beside the other.",
         file="ledger/places.py",

@@ -145,6 +145,22 @@ SOURCES: tuple[Mutant, ...] = (
         tests=(f"{CSV}::test_how_long_a_row_is_does_not_depend_on_others",),
     ),
     Mutant(
+        name="order-of-bytes-from-a-record",
+        why="The first character of one record would say how the bytes of all others are read.",
+        file="parse.py",
+        old="if self.header is False and self.encoding in MARKED:",
+        new="if self.header is None and self.encoding == 'ascii':",
+        tests=(f"{CSV}::test_the_first_record_is_no_mark",),
+    ),
+    Mutant(
+        name="codec-errors-leave",
+        why="The words of a codec quote what it could not decode.",
+        file="data/sources/blocks.py",
+        old="with suppress(UnicodeError):",
+        new="with suppress(KeyError):",
+        tests=(f"{CSV}::test_a_missing_mark_is_an_error_of_ours",),
+    ),
+    Mutant(
         name="mark-left-out-of-blocks",
         why="One record more would change which others lose the mark that they begin with.",
         file="data/sources/csv.py",

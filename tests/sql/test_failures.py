@@ -414,6 +414,24 @@ class TestLedger:
         assert mean(postgres.address, table, ledger=ledger, dataset="claims").guarantee.epsilon == 1
 
 
+def test_a_view_that_cannot_be_opened_says_nothing_of_its_file(tmp_path):
+    """DuckDB looks into a CSV file again when a view of it is used, and quotes what it finds."""
+    path, connection = tmp_path / "x.csv", duckdb.connect()
+    path.write_text("x,k\n1,a\n")
+    columns = "columns={'x': 'DOUBLE', 'k': 'VARCHAR'}"
+    connection.execute(f"CREATE VIEW csv AS SELECT * FROM read_csv('{path}', {columns})")
+    connection.execute("CREATE TABLE gone (x DOUBLE)")
+    connection.execute("CREATE VIEW lost AS SELECT x AS x FROM gone")
+    connection.execute("DROP TABLE gone")
+    path.write_text("x,k\n1,a\nplanted,q,r,s\n")
+    for name in ("csv", "lost"):
+        with pytest.raises(DataError, match="gave no answer") as caught:
+            mean(connection, name)
+        said = everything_said(caught.value)
+        assert NOT_SPENT in said
+        assert not any(word in said for word in ("planted", "sniff", "Catalog", "gone"))
+
+
 def test_a_forgotten_session_of_a_relation_ends_no_other_transaction():
     """Once it did when it was collected, and its relation took the place of the one being read."""
     connection = duckdb.connect()

@@ -76,3 +76,30 @@ def test_more_octaves_and_finer_cells_prove_more(benchmark):
     assert ratio(1, 4) <= ratio(2, 4) <= ratio(4, 4)
     assert ratio(2, 4) <= ratio(2, 8) * (1 + 1e-6)
     assert ratio(2, 4) <= ratio(2, 4, step=0.5) * 1.05  # more data sets, other cells
+
+
+def test_errors_that_are_capped_prove_less(benchmark):
+    plain = benchmark.Family(3, 1.0, 4, largest=6.0)
+    capped = [benchmark.Family(3, 1.0, 4, largest=6.0, cap=cap) for cap in (1.0, 2.0, 100.0)]
+    proved = [benchmark.solve(family, "worst")[0] for family in (*capped, plain)]
+    assert proved == sorted(proved)
+    assert proved[0] < proved[1] < proved[-1]
+    assert capped[1].losses.max() == 4.0
+
+
+def test_a_mechanism_comes_close_to_the_bound(benchmark):
+    """With points in place of cells no mechanism is favored: what the programme finds exists."""
+
+    class Points(benchmark.Family):
+        @property
+        def losses(self):
+            inner = np.sqrt(self.edges[1:-2] * self.edges[2:-1])
+            points = np.concatenate([[0.0], inner, [self.edges[-2]]])
+            truth = np.tile(self.sizes, self.octaves)
+            place = np.repeat(2.0 ** np.arange(self.octaves), len(self.sizes))
+            oracle = 2 * truth**2 / (truth**2 + 2)
+            return (points / place[:, None] - truth[:, None]) ** 2 / oracle[:, None]
+
+    proved, _ = benchmark.solve(benchmark.Family(2, 1.0, 12, largest=6.0), "worst")
+    _, reached = benchmark.solve(Points(2, 1.0, 12, largest=6.0), "worst")
+    assert proved < reached < 1.1 * proved

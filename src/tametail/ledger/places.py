@@ -38,10 +38,11 @@ _ESCAPED: Final = re.compile(r"\\([0-7]{3})")
 def _mounted(mounts: Path) -> Iterator[tuple[str, str]]:
     """Yield the mount points of this process and their file systems; none where not told."""
     try:
-        lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+        text = mounts.read_bytes().decode("utf-8", "surrogateescape")
     except OSError:
         return
-    for line in lines:
+    # Not splitlines(): a name may hold a form feed, or another sign that Python ends lines at.
+    for line in filter(None, text.split("\n")):
         _, point, kind, *_ = line.split(" ")
         yield _ESCAPED.sub(lambda code: chr(int(code[1], 8)), point), kind
 

@@ -18,6 +18,7 @@ from tametail.reproduce.releases import moment_releases
 from tametail.reproduce.report import Chart, Check, Line, Section, Table, Verdict
 from tametail.reproduce.slopes import fit_slope
 from tametail.reproduce.trials import (
+    SLACK,
     Cell,
     Effort,
     Experiment,
@@ -166,19 +167,33 @@ def _section(
 
 
 def crossing(sizes: Sequence[int], ratios: Sequence[Measured]) -> Measured | None:
-    """Return the n at which a falling ratio passes 1, interpolated in logarithms.
+    """Return the n at which a falling ratio passes 1, by a line through logarithms.
+
+    The line goes from the last ratio that is surely above 1 to the first that is surely below: two
+    neighbours that happen to be on either side say little if the ratio falls slowly.
 
     >>> falling = [Measured(2.0, 0.02), Measured(0.5, 0.005)]
     >>> str(crossing([100, 10_000], falling))
     '1e+03 ± 2e+01'
+    >>> crossing([100, 10_000], [Measured(2.0, 0.6), Measured(0.5, 0.005)]) is None
+    True
     """
-    logs = np.log([ratio.value for ratio in ratios])
-    for place in range(len(logs) - 1):
-        above, below = logs[place], -logs[place + 1]
-        if above > 0 <= below:
-            span, drop = math.log(sizes[place + 1] / sizes[place]), above + below
-            n = sizes[place] * math.exp(span * above / drop)
-            first, second = (ratio.deviation / ratio.value for ratio in ratios[place : place + 2])
-            spread = span * math.hypot(below * first, above * second) / drop**2
-            return Measured(n, n * spread)
-    return None
+    spreads = [SLACK * ratio.deviation for ratio in ratios]
+    surely = [
+        (ratio.value - spread > 1) - (ratio.value + spread <= 1)
+        for ratio, spread in zip(ratios, spreads, strict=True)
+    ]
+    if 1 not in surely or -1 not in surely[surely.index(1) :]:
+        return None
+    end = surely.index(-1, surely.index(1))
+    start = max(place for place in range(end) if surely[place] == 1)
+    x, points = np.log(sizes[start : end + 1]), ratios[start : end + 1]
+    y = np.log([point.value for point in points])
+    relative = np.array([point.deviation / point.value for point in points])
+    weights = relative**-2.0 if relative.all() else np.ones(len(x))
+    slope = fit_slope(sizes[start : end + 1], points)
+    height = float(np.average(y, weights=weights))
+    n = math.exp(float(np.average(x, weights=weights)) - height / slope.value)
+    known = float(weights.sum()) ** -0.5 if relative.all() else 0.0
+    spread = math.hypot(known, height / slope.value * slope.deviation) / abs(slope.value)
+    return Measured(n, n * spread)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from itertools import chain, pairwise
 from pathlib import Path
@@ -20,7 +21,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tametail.data.sources.files import unreadable
-from tametail.parse import Parse
+from tametail.errors import DataError
+from tametail.parse import MARKED, Parse
 
 #: Bytes that are read at a time.
 _CSV_BLOCK = 1 << 22
@@ -39,9 +41,6 @@ _ASCII = bytes(range(128)) + b"?" * 128
 
 #: What becomes of line ends where rows end with carriage returns.
 _RETURNS_END_ROWS = bytes.maketrans(b"\r\n", b"\n ")
-
-#: Encodings whose decoders leave out the mark at the beginning themselves.
-_MARKED = ("utf-16", "utf-32")
 
 _QUOTE, _LINE_FEED = ord('"'), ord("\n")
 
@@ -122,7 +121,7 @@ def _pieces(stream: pa.NativeFile, encoding: str) -> Iterator[bytes]:
         first += piece
         if len(first) >= len(codecs.BOM_UTF8):
             break
-    yield first if encoding in _MARKED else first.removeprefix(codecs.BOM_UTF8)
+    yield first if encoding in MARKED else first.removeprefix(codecs.BOM_UTF8)
     yield from pieces
 
 
@@ -131,9 +130,21 @@ def _decoded(stream: pa.NativeFile, encoding: str) -> Iterator[bytes]:
         yield from _read(stream)
         return
     decoder = codecs.getincrementaldecoder(encoding)("replace")
-    for piece in _read(stream):
-        yield decoder.decode(piece).encode("utf-8", "replace")
-    yield decoder.decode(b"", final=True).encode("utf-8", "replace")
+    for piece in chain(_read(stream), [b""]):
+        text = _text(decoder, piece)
+        if text is None:
+            raise DataError(
+                "The file does not begin with a byte order mark, so it is not known in which order "
+                f"its bytes are: write encoding='{encoding}-le' or encoding='{encoding}-be'."
+            )
+        yield text.encode("utf-8", "replace")
+
+
+def _text(decoder: codecs.IncrementalDecoder, piece: bytes) -> str | None:
+    """Return a piece as text, all of it if nothing follows; None if a mark is missing."""
+    with suppress(UnicodeError):  # not raised from here: its words quote what is no text
+        return decoder.decode(piece, final=not piece)
+    return None
 
 
 def _read(stream: pa.NativeFile) -> Iterator[bytes]:

@@ -66,6 +66,11 @@ def find_files(path: str | os.PathLike[str], parse: Parse | None = None) -> list
                 "a device, a folder or a link to nothing. Write it to a file, or pass a pipe as a "
                 "stream, '-' on the command line."
             )
+        if not _is_text(str(file)):
+            raise DataError(
+                "a file has bytes in its name, or in that of its folder, that are not UTF-8, and "
+                "cannot be opened here: give it another name."
+            )
         if said is None and ending(file) not in KINDS:
             raise DataError(
                 f"{shown_path(path)} is of an unknown kind: files named {', '.join(KINDS)} are "
@@ -83,6 +88,14 @@ def kind_of(files: list[Path], parse: Parse | None = None) -> str:
         named = " and ".join(sorted(kinds))
         raise DataError(f"the files are {named} files: name files of one kind.")
     return kinds.pop()
+
+
+def _is_text(name: str) -> bool:
+    """Say whether a name is text; bytes that are not come as halves of characters."""
+    try:
+        return bool(name.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def _is_data(file: Path, folder: Path) -> bool:

@@ -212,7 +212,9 @@ class DuckTableSession(_DuckSession):
                 )
             raise no_table(table, [_short(*one) for one in there], self.shown)
         self.source = DUCKDB.identifier(*found[0])
-        relation = self._relation(f"SELECT * FROM {self.source} LIMIT 0")
+        text = f"SELECT * FROM {self.source} LIMIT 0"
+        # A view is bound anew, which may fail: DuckDB looks into the files that it is made of.
+        relation = self._checked(lambda: self._relation(text), self._driver.Error)
         kinds = zip(relation.columns, relation.types, strict=True)
         self.columns = {str(name): declared_type(kind) for name, kind in kinds}
         self._table = found[0]
