@@ -97,7 +97,8 @@ $(AXE): $(READY)
 
 audit: $(READY)  ## privacy audits of all there is, written to docs/audit.md (tens of minutes)
 	TAMETAIL_METER_PAIRS=80 $(BIN)/pytest -q -n auto tests/privacy/test_loss_meter.py
-	TAMETAIL_NEIGHBOR_CASES=1000 $(BIN)/pytest -q -n auto --dist loadgroup tests/backends/test_neighbors.py
+	TAMETAIL_NEIGHBOR_CASES=1000 $(BIN)/pytest -q -n auto --dist loadgroup tests/backends/test_neighbors.py \
+		tests/privacy/test_same_questions.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/audit.py --resume $(VENV)/audit.json --write docs/audit.md
 
 timing: $(READY)  ## what running time says about the records
