@@ -171,10 +171,24 @@ def test_a_bound_is_decided_by_precise_errors_only():
     assert verdict(0.95, 0.05) == HOLDS  # chance can explain it
     assert verdict(1.3, 0.5) == UNDECIDED
     assert verdict(0.8, 0.05) == FAILS
+    assert verdict(0.5, 0.1) == UNDECIDED  # a fifth of it: too few draws to say so
     assert at_most("x", Measured(0.9, 0.01), 1.0).verdict == HOLDS
     assert at_most("x", Measured(0.99, 0.01), 1.0).verdict == UNDECIDED
     assert at_most("x", Measured(1.1, 0.01), 1.0).verdict == FAILS
     assert judge(0.0, 0.0, 0.0) == HOLDS
+
+
+def test_two_bisections_that_agree_by_chance_decide_nothing():
+    """A quick run said FAILS: both ended at 2,198 where 3,806 records are the least."""
+    cells = needed.experiment("quick").cells
+    rng = np.random.default_rng(1)
+    errors = {
+        key: 2 * needed.floor(key) * rng.lognormal(0, 0.3, (cell.repeats, 1))
+        for key, cell in cells.items()
+    }
+    errors["tametail.mean", 2, 0.05, 0.3] = np.full((2, 1), 2_198.0)
+    check = next(c for c in needed.conclude(errors).checks if "lower bound" in c.claim)
+    assert check.verdict == UNDECIDED
 
 
 def _constant(rng, *, value):

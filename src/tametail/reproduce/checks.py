@@ -68,14 +68,17 @@ def has_powers(claim: str, powers: Sequence[Power]) -> Check:
 def not_below(who: str, points: Iterable[Measured], bounds: Iterable[float]) -> Check:
     """Say whether errors are at least their lower bounds, and how close they come to them.
 
+    An error that is not known well decides nothing, be it above its bound or below.
+
     >>> str(not_below("no mean", [Measured(3.0, 0.1)], [2.0])).partition(" (")[0]
     'holds: no mean is below the lower bound: closest: 1.5 ± 0.05 times the bound'
     """
     ratios = [point / bound for point, bound in zip(points, bounds, strict=True)]
     closest = min(ratios, key=lambda ratio: ratio.value)
-    verdict = Verdict.HOLDS if closest.deviation <= PRECISE * closest.value else Verdict.UNDECIDED
-    if not all(ratio.may_be_at_least(1.0) for ratio in ratios):
-        verdict = Verdict.FAILS
+    verdict = Verdict.HOLDS if _is_precise(closest) else Verdict.UNDECIDED
+    below = [ratio for ratio in ratios if not ratio.may_be_at_least(1.0)]
+    if below:
+        verdict = Verdict.FAILS if any(map(_is_precise, below)) else Verdict.UNDECIDED
     return Check(
         f"{who} is below the lower bound",
         "at least 1",
@@ -83,6 +86,10 @@ def not_below(who: str, points: Iterable[Measured], bounds: Iterable[float]) -> 
         f"{SLACK:g} standard errors of at most {PRECISE:.0%}",
         verdict,
     )
+
+
+def _is_precise(ratio: Measured) -> bool:
+    return ratio.deviation <= PRECISE * ratio.value
 
 
 def at_most(claim: str, value: Measured, limit: float, theory: str | None = None) -> Check:

@@ -27,8 +27,8 @@ from tametail.reproduce.trials import (
     Experiment,
     Floats,
     Measured,
+    bisected,
     least,
-    mean_absolute,
 )
 from tametail.theory import TwoPoint, accuracy_lower_bound, mean_sample_size
 from tametail.theory._constants import MeanConstants
@@ -130,7 +130,7 @@ def floor(key: Key) -> float:
 
 def conclude(errors: Mapping[Key, Floats]) -> Section:
     """Fit the powers of alpha, and compare n with the theorem's for every beta."""
-    found = {key: mean_absolute(rows, _CLOSE) for key, rows in errors.items()}
+    found = bisected(errors, _CLOSE)
     parts = [point / theorem(key) for key, point in found.items()]
     checks = [
         not_below("records for an accuracy: no n", found.values(), map(floor, found)),

@@ -22,8 +22,8 @@ from tametail.reproduce.trials import (
     Floats,
     Measured,
     Numbers,
+    bisected,
     least,
-    mean_absolute,
 )
 from tametail.theory import bucket_radius, clip_radius, law, range_sample_size
 
@@ -88,7 +88,7 @@ def _least_records(rng: Generator, *, notion: str, R: float, trials: int) -> Seq
 
 def conclude(errors: Mapping[tuple[str, int], Floats]) -> Section:
     """Fit the power of log R."""
-    measured = {key: mean_absolute(rows, _CLOSE) for key, rows in errors.items()}
+    measured = bisected(errors, _CLOSE)
     exponents = sorted({exponent for _, exponent in measured})
     rows, fits, lines, powers, parts = [], [], [], [], []
     for colour, (notion, (_, numbers, theory, name)) in enumerate(NOTIONS.items()):

@@ -18,8 +18,8 @@ from tametail.reproduce.trials import (
     Effort,
     Experiment,
     Floats,
+    bisected,
     least,
-    mean_absolute,
     too_many,
 )
 from tametail.theory import TwoPoint, tournament_sample_size
@@ -85,7 +85,7 @@ def _error(rng: Generator, n: int, d: int, k: int, alpha: float) -> float:
 
 def conclude(errors: Mapping[Key, Floats]) -> Section:
     """Fit the power of alpha."""
-    measured = {key: mean_absolute(rows, _CLOSE) for key, rows in errors.items()}
+    measured = bisected(errors, _CLOSE)
     rows, lines, powers = [], [], []
     for colour, (d, k) in enumerate(sorted({key[:2] for key in measured})):
         alphas = sorted(alpha for *key, alpha in measured if key == [d, k])

@@ -120,6 +120,29 @@ def mean_absolute(errors: Floats, resolution: float = 1.0) -> Measured:
     return Measured(value, math.hypot(_deviation(sizes), step))
 
 
+def bisected(errors: Mapping[Key, Floats], resolution: float) -> dict[Key, Measured]:
+    """Return the mean of what some bisections found, for each cell.
+
+    A few may agree by chance, so none is taken to be better known than all cells together say.
+
+    >>> lucky, other = np.array([[8.0], [8.0]]), np.array([[6.0], [9.0]])
+    >>> found = bisected({"lucky": lucky, "other": other}, 1.01)
+    >>> round(found["lucky"].deviation, 2), found["other"].deviation > 1
+    (1.13, True)
+    """
+    found = {key: mean_absolute(rows, resolution) for key, rows in errors.items()}
+    several = [rows for rows in errors.values() if len(rows) > 1]
+    squares = [float(rows.var(ddof=1)) / float(rows.mean()) ** 2 for rows in several]
+    weights = [len(rows) - 1 for rows in several]
+    spread = math.sqrt(np.average(squares, weights=weights)) if several else 0.0
+    return {
+        key: Measured(
+            one.value, max(one.deviation, one.value * spread / math.sqrt(len(errors[key])))
+        )
+        for key, one in found.items()
+    }
+
+
 def _deviation(rows: Floats) -> float:
     """Return the standard error; of few rows wider, by Student's t, so that two mean the same."""
     from scipy.special import stdtrit
