@@ -5,11 +5,11 @@ from __future__ import annotations
 import glob
 import os
 import sys
+from collections.abc import Iterable
 from typing import Any, BinaryIO
 
 import click
 
-from tametail._json import Json
 from tametail._shown import shown_path
 from tametail.api import carry_out
 from tametail.cli.output import Output
@@ -137,7 +137,7 @@ def _quote(payment: Payment | None, planned: Plan, locator: tuple[str, ...]) -> 
     )
 
 
-def _check_left_alone(ctx: click.Context, request: Json) -> None:
+def _check_left_alone(ctx: click.Context, request: Iterable[str]) -> None:
     default = click.core.ParameterSource.DEFAULT
     given = [name for name in request if ctx.get_parameter_source(name) is not default]
     if given:
