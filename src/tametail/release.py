@@ -374,6 +374,23 @@ class Release(Released, Generic[Value_co, End_co]):
         """
         return make_frame(self.cells(), self.library)
 
+    def to_markdown(self) -> str:
+        """Return the rows as a table of Markdown, with the guarantee and all notes below it.
+
+        >>> import tametail as tt
+        >>> tt.mean([1.0, 2.0] * 500, epsilon=1).to_markdown().startswith("| column | mean |")
+        True
+        """
+        from tametail.report.tables import markdown_text
+
+        return markdown_text(self)
+
+    def to_latex(self) -> str:
+        """Return the rows as a table of LaTeX, with the guarantee and all notes in its caption."""
+        from tametail.report.tables import latex_text
+
+        return latex_text(self)
+
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw values and intervals; above one mean, how the records spread and are clipped."""
         from tametail.plots import plot_release
@@ -391,7 +408,8 @@ class Release(Released, Generic[Value_co, End_co]):
 
         It has the sentence, the table, the pictures, what was assumed and spent, how to cite it,
         and the release itself: ``tametail replay FILE`` checks that all of it follows from the
-        noisy answers, and that the page says what the release does.
+        noisy answers, and that the page says what the release does. It is HTML, which a browser
+        prints to PDF; the name of another kind of file is refused.
 
         >>> import tempfile, tametail as tt
         >>> with tempfile.TemporaryDirectory() as folder:

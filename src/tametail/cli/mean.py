@@ -6,7 +6,7 @@ import glob
 import os
 import sys
 from collections.abc import Iterable
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Final
 
 import click
 
@@ -44,9 +44,13 @@ from tametail.planning import Plan
 @click.option("-q", "--quiet", is_flag=True, help="Print the value alone; warnings go to stderr.")
 @click.option("--sentence", is_flag=True, help="Print the result in words to publish.")
 @click.option(
-    "-o", "--output", metavar="FILE", help="Write to a file instead: .json, .csv, or as printed."
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Write to a file instead: .json, .csv, .md, .tex, or .txt as printed.",
 )
 @click.option("--report", metavar="FILE.html", help="Write a page for people, which prints well.")
+@click.option("--strict", is_flag=True, help="Exit with code 5 if the release has a warning.")
 @ledger_option
 @click.option("--dataset", help="The name that the ledger has for these data.")
 @click.option("--release-id", help="An id of yours: the same request is then released once.")
@@ -67,6 +71,7 @@ def mean_command(
     answers: bool,
     output: str | None,
     report: str | None,
+    strict: bool,
     place: str | None,
     dataset: str | None,
     release_id: str | None,
@@ -106,6 +111,12 @@ def mean_command(
     with progress(quiet=quiet) as tell:
         release = carry_out(planned, data, columns or None, tell, payment, table)
     given.give(release)
+    if strict and not release.reliable:
+        ctx.exit(WARNED)
+
+
+#: The exit code of a release that is there, and has a warning, for those who asked for it.
+WARNED: Final = 5
 
 
 def _data(files: tuple[str, ...]) -> str | list[str] | BinaryIO:
