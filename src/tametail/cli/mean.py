@@ -6,6 +6,7 @@ import glob
 import os
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any, BinaryIO, Final
 
 import click
@@ -19,6 +20,7 @@ from tametail.cli.written import parse_of, written_options
 from tametail.errors import DataError
 from tametail.ledger import Payment, locators_of
 from tametail.ledger.commands import ledger_option
+from tametail.parse import Parse
 from tametail.planning import Plan
 
 
@@ -80,14 +82,18 @@ def mean_command(
 ) -> None:
     """Release the mean of a column, or of several, of all rows of DATA together.
 
-    DATA are Parquet, CSV, Arrow or JSON lines files, a folder of Parquet files, a quoted pattern
-    such as 'claims-*.csv', or - for standard input, with --format. With --table it is a database:
+    DATA are Parquet, CSV, Arrow, JSON or Excel files, a folder of such files, a quoted pattern
+    such as 'claims-*.csv', or - for standard input, which is CSV unless --format says otherwise.
+    In a folder, year=2025/ is a column of all files below it. With --table it is a database:
     postgresql://host/db, or a file of DuckDB or SQLite. A password is read from PGPASSWORD or
     ~/.pgpass.
     """
     given = Output(as_json, as_csv, quiet, answers, output, report, sentence)
     given.check()
     data, written = _data(files), parse_of(request)
+    if files == ("-",):
+        written = written or Parse()
+        written = replace(written, format=written.format or "csv")
     if plan_file is None:
         planned = plan_of(dim=len(columns) or 1, **request)
     else:
