@@ -12,7 +12,7 @@ WHEELS_READY := $(VENV)/.wheels-ready
 ZIG_READY := $(VENV)/.zig-ready
 NOX := .venvs/nox/bin/nox
 AXE := $(VENV)/axe/.ready
-EXTRAS := page,plots,spark,postgres,duckdb,clickhouse
+EXTRAS := page,plots,spark,postgres,duckdb,clickhouse,excel
 # Only errors: where an index is slow or absent, pip has much to say.
 INSTALL := $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --constraint constraints.txt
 

@@ -35,7 +35,7 @@ def run(session: nox.Session, extras: str, *options: str) -> None:
 @nox.session(python=list(PYTHONS.values()), reuse_venv=True)
 def suite(session: nox.Session) -> None:
     """Run the tests without Spark and browser, with the newest versions of everything."""
-    run(session, "page,plots,postgres,duckdb,clickhouse")
+    run(session, "page,plots,postgres,duckdb,clickhouse,excel")
 
 
 @nox.session(python=min(PYTHONS.items())[1], reuse_venv=True)
@@ -43,4 +43,4 @@ def oldest(session: nox.Session) -> None:
     """Run the tests with the lowest versions that pyproject.toml allows."""
     # Starlette's test client spoke httpx before it spoke httpx2.
     lowest = ("--constraint", "constraints-oldest.txt", "httpx")
-    run(session, "page,plots,spark,postgres,duckdb,clickhouse", *lowest)
+    run(session, "page,plots,spark,postgres,duckdb,clickhouse,excel", *lowest)

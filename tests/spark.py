@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import socket
+import subprocess
 import sys
+import time
+from contextlib import closing
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -43,3 +48,56 @@ def local_session():
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     return session
+
+
+# --- servers of Spark
+
+#: Seconds until a server must be there.
+PATIENCE = 180
+
+
+def free_port():
+    with closing(socket.socket()) as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+def start_class(stack, folder, kind, *arguments, memory="256m"):
+    """Start one daemon of the pip package's own Spark; it ends with the stack."""
+    import pyspark
+
+    home = Path(pyspark.__file__).parent
+    command = [home / "bin" / "spark-class", f"org.apache.spark.{kind}", *arguments]
+    environment = {
+        **os.environ,
+        "SPARK_HOME": str(home),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "SPARK_DAEMON_MEMORY": memory,
+        "PYSPARK_PYTHON": sys.executable,
+    }
+    log = stack.enter_context((folder / f"{kind}-{free_port()}.log").open("wb"))
+    daemon = subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=log, stderr=subprocess.STDOUT
+    )
+    stack.callback(_stop, daemon)
+
+
+def _stop(daemon):
+    daemon.terminate()
+    try:
+        daemon.wait(timeout=20)
+    except subprocess.TimeoutExpired:
+        daemon.kill()
+        daemon.wait()
+
+
+def wait_for(condition, what):
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, f"{what} did not come up in {PATIENCE} seconds"
+        time.sleep(0.2)
+
+
+def listens(port):
+    with closing(socket.socket()) as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0

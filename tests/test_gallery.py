@@ -20,6 +20,7 @@ PRINTED = {
     "latencies": ["a private median", "follows from its answers: True"],
     "monthly_report": ["first run", "second run", "refused: epsilon = 0.6"],
     "spark_job": ["mean 16"],
+    "typed": ["thousand", "3.0 apart"],
 }
 
 

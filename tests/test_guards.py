@@ -92,12 +92,18 @@ def matrix():
 def written(folder, name):
     """Write the columns to a file, and return its path."""
     path, table = folder / name, pa.table(COLUMNS)
+    path.parent.mkdir(exist_ok=True)
     if name.endswith(".csv"):
         csv.write_csv(table, path)
     elif name.endswith(".parquet"):
         parquet.write_table(table, path)
     elif name.endswith(".feather"):
         feather.write_feather(table, path)
+    elif name.endswith(".xlsx"):
+        pytest.importorskip("openpyxl")
+        table.to_pandas().to_excel(path, index=False)
+    elif name.endswith(".json"):
+        path.write_text(json.dumps(table.to_pylist()))
     else:
         path.write_text("\n".join(map(json.dumps, table.to_pylist())) + "\n")
     return path
@@ -107,12 +113,17 @@ def written(folder, name):
 DATA = {
     "ArraySource": lambda folder: matrix(),
     "ArrowSource": lambda folder: written(folder, "t.feather"),
+    "ColumnsSource": lambda folder: {name: list(cells) for name, cells in COLUMNS.items()},
     "CsvSource": lambda folder: written(folder, "t.csv"),
     "DatasetSource": lambda folder: dataset.dataset(written(folder, "t.parquet")),
+    "ExcelSource": lambda folder: written(folder, "t.xlsx"),
+    "FolderSource": lambda folder: written(folder, "year=2025/t.csv").parents[1],
     "FrameSource": lambda folder: pa.table(COLUMNS),
+    "JsonArraySource": lambda folder: written(folder, "t.json"),
     "JsonSource": lambda folder: written(folder, "t.jsonl"),
     "LaterSource": lambda folder: iter(COLUMNS["a"]),
     "ParquetSource": lambda folder: written(folder, "t.parquet"),
+    "ReaderSource": lambda folder: pa.table(COLUMNS).to_reader(),
     "StreamSource": lambda folder: written(folder, "t.csv").open("rb"),
 }
 NAMELESS = ("ArraySource", "LaterSource")

@@ -149,7 +149,8 @@ def test_a_stream_is_read_after_the_charge_and_once(tmp_path):
 
 def test_what_a_stream_must_say(run, tmp_path, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"x\n1\n")))
-    assert "write --format csv" in run("mean", "-", "-c", "x", "-e", 1)[2]
+    with pytest.raises(ParameterError, match=r"Parse\(format='csv'\)"):
+        tt.mean(io.BytesIO(b"x\n1\n"), "x", epsilon=1)
     assert "--column NAME" in run("mean", "-", "-e", 1, "--format=csv")[2]
     assert "read alone" in run("mean", "-", "y.csv", "-e", 1, "--format=csv")[2]
     code, _, err = run("mean", "-", "-c", "y", "-e", 1, "--format=csv")

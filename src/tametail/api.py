@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack, overload
 
 from tametail._fakes import Fakes, fakes_in_use
 from tametail._shown import shown
@@ -19,7 +19,7 @@ from tametail.paying import payment_of
 from tametail.planning import Plan
 from tametail.privacy.budget import Budget, Pure, parse_budget
 from tametail.privacy.unit import Unit
-from tametail.release import Release
+from tametail.release import Floats, Release
 from tametail.request import GREATEST_STRENGTH, LEAST_STRENGTH, Request
 from tametail.run import asking, relation_of, replaying, run
 from tametail.searching import least, wanted
@@ -32,9 +32,97 @@ if TYPE_CHECKING:
     from tametail.ledger.charging import Ticket
 
 Progress = Callable[[float], None]
-Columns = str | Sequence[str] | None
+Several = list[str] | tuple[str, ...]
+Columns = str | Several | None
 Person = str | Sequence[str] | None
 Within = float | tuple[float, float] | None
+
+#: What type checkers know of a release by what was asked for: numbers or arrays, with intervals or
+#: without. A list of numbers is one column; of an array or a frame they do not know the shape.
+Single: TypeAlias = "Release[float, float]"
+Arrays: TypeAlias = "Release[Floats, Floats]"
+SingleAlone: TypeAlias = "Release[float, None]"
+ArraysAlone: TypeAlias = "Release[Floats, None]"
+Numbers = Sequence[float] | Sequence[float | None]
+
+
+class Others(TypedDict, total=False):
+    """Arguments of :func:`mean` that do not change the type of its result."""
+
+    epsilon: float | None
+    delta: float | None
+    rho: float | None
+    budget: Budget | None
+    tail: Tail | list[Tail]
+    within: Within | list[Within]
+    unit: str
+    missing: str
+    n: int | None
+    target: str
+    common: bool
+    person: Person
+    each: str
+    rows: int | None
+    where: str | None
+    keys: Iterable[object] | None
+    other: str | None
+    borrow: str | None
+    simultaneous: bool | None
+    parse: Parse | None
+    table: str | None
+    ledger: Ledger | str | None
+    dataset: str | None
+    release_id: str | None
+    weights: None
+
+
+# fmt: off
+@overload
+def mean(
+    data: object, column: str, *, by: None = None, plan: None = None, confidence: float = 0.95,
+    **others: Unpack[Others],
+) -> Single: ...
+@overload
+def mean(
+    data: object, column: str, *, by: None = None, plan: None = None, confidence: None,
+    **others: Unpack[Others],
+) -> SingleAlone: ...
+@overload
+def mean(
+    data: Numbers, column: None = None, *, by: None = None, plan: None = None,
+    confidence: float = 0.95, **others: Unpack[Others],
+) -> Single: ...
+@overload
+def mean(
+    data: Numbers, column: None = None, *, by: None = None, plan: None = None, confidence: None,
+    **others: Unpack[Others],
+) -> SingleAlone: ...
+@overload
+def mean(
+    data: object, column: Several, *, by: str | Sequence[str] | None = None, plan: None = None,
+    confidence: float = 0.95, **others: Unpack[Others],
+) -> Arrays: ...
+@overload
+def mean(
+    data: object, column: Several, *, by: str | Sequence[str] | None = None, plan: None = None,
+    confidence: None, **others: Unpack[Others],
+) -> ArraysAlone: ...
+@overload
+def mean(
+    data: object, column: str, *, by: str | Sequence[str], plan: None = None,
+    confidence: float = 0.95, **others: Unpack[Others],
+) -> Arrays: ...
+@overload
+def mean(
+    data: object, column: str, *, by: str | Sequence[str], plan: None = None, confidence: None,
+    **others: Unpack[Others],
+) -> ArraysAlone: ...
+@overload
+def mean(
+    data: object, column: Columns = None, *, by: str | Sequence[str] | None = None,
+    plan: Plan | None = None, confidence: float | None = 0.95, **others: Unpack[Others],
+) -> Release: ...
+# fmt: on
 
 
 def mean(
@@ -159,8 +247,8 @@ def mean(
     -------
     Release
         A table of means with a row for each column; ``release.guarantee`` says what was spent.
-        With one row ``float(release)`` is the mean; with more ``release.value`` has one per
-        column, and all intervals hold at once.
+        For one column ``release.value`` is a number, for a list of columns or for groups an
+        array with one mean each, and all intervals hold at once. Type checkers know which.
 
     Examples
     --------
@@ -188,15 +276,18 @@ def mean(
         _check_left_alone(said)
         asked = _checked(plan).about(person, where, parse, **groups)
     asked = _within_part(asked, payment)
+    listed = isinstance(column, list | tuple)
     if (fakes := fakes_in_use()) is not None:
-        return _made_up(asked, data, column, payment, fakes)
+        return replace(_made_up(asked, data, column, payment, fakes), listed=listed)
     with _opened(data, column, asked, table=table) as backend:
         planned = _planned(asked, backend)
         if payment is not None:
             make = partial(_made, planned, backend)
-            return _paid(payment, planned, make, backend.locators, data)
+            paid = _paid(payment, planned, make, backend.locators, data)
+            return replace(paid, listed=listed)
         issued = Issued.now()  # before any record is read: the clock tells no more
-        return replace(run(*asking(planned, backend)), issued=issued, library=library_of(data))
+        release = run(*asking(planned, backend))
+        return replace(release, issued=issued, library=library_of(data), listed=listed)
 
 
 def plan(

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tametail._json import Json
 from tametail._shown import shown
-from tametail.api import mean
+from tametail.api import Columns, Others, mean
 from tametail.errors import ParameterError
 from tametail.paying import payment_of
 from tametail.planning import Plan
@@ -32,7 +31,7 @@ _DOMAIN = "tametail.records"
 
 def as_opendp(
     plan: Plan,
-    column: str | Sequence[str] | None = None,
+    column: Columns = None,
     *,
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
@@ -86,8 +85,10 @@ def as_opendp(
     from opendp.domains import user_domain
     from opendp.measurements import make_user_measurement
 
-    payment = {"ledger": ledger, "dataset": dataset, "release_id": release_id}
-    payment_of(**payment)  # a mistake is told now, not when the measurement is invoked
+    payment: Others = {"ledger": ledger, "dataset": dataset, "release_id": release_id}
+    payment_of(
+        ledger, dataset, release_id
+    )  # a mistake is told now, not when the measurement is invoked
     release = _release_of(plan, column, payment)
     with features("contrib", "honest-but-curious"):
         return make_user_measurement(
@@ -99,9 +100,7 @@ def as_opendp(
         )
 
 
-def _release_of(
-    plan: object, column: str | Sequence[str] | None, payment: Json
-) -> Callable[[object], Release]:
+def _release_of(plan: object, column: Columns, payment: Others) -> Callable[[object], Release]:
     """Return the function that releases along the plan."""
     if not isinstance(plan, Plan):
         raise ParameterError(

@@ -12,8 +12,6 @@ from functools import cache
 from importlib.metadata import version
 from uuid import uuid4
 
-from tametail._json import Json
-
 
 @dataclass(frozen=True, slots=True)
 class Issued:
@@ -42,7 +40,7 @@ class Issued:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, record: Json | None) -> Issued | None:
+    def from_dict(cls, record: dict[str, object] | None) -> Issued | None:
         """Undo :meth:`to_dict`; None stays None."""
         if record is None:
             return None

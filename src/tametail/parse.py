@@ -17,7 +17,7 @@ from tametail._validate import one_of
 from tametail.errors import ParameterError
 
 #: What files may be.
-FORMATS = ("csv", "tsv", "parquet", "arrow", "feather", "jsonl")
+FORMATS = ("csv", "tsv", "parquet", "arrow", "feather", "jsonl", "json", "xlsx")
 
 
 def _code_pages(*numbers: int) -> Iterator[str]:
@@ -73,8 +73,9 @@ class Parse:
         messages only if it looks like names. True: it does, whatever it looks like. False: it is
         a record, and columns are called "0", "1", ...
     format
-        "csv", "tsv", "parquet", "arrow" (or "feather") or "jsonl": of a stream, or of files whose
-        names do not say so. None: by the ending of the name.
+        "csv", "tsv", "parquet", "arrow" (or "feather"), "jsonl", "json" (an array of objects) or
+        "xlsx": of a stream, or of files whose names do not say so. None: by the ending of the
+        name.
     encoding
         Of a CSV file, one in which each line can be decoded by itself: UTF-8, UTF-16, Latin-1 and
         all others of one byte a character, Shift JIS, GBK, Big5. A byte that is none of its

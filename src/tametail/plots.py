@@ -10,7 +10,6 @@ import math
 import textwrap
 from typing import TYPE_CHECKING
 
-from tametail._json import Json
 from tametail.drawing.axes import axes_above, new_axes
 from tametail.drawing.frame import labels
 from tametail.explain import mark, mean_label, name_of
@@ -71,9 +70,8 @@ def _titled(release: Released, ax: Axes) -> Axes:
     title = f"{mark(release)}{release.guarantee}"
     ax.set_title(textwrap.fill(title, 90), fontsize="small", loc="left")
     if release.fake:
-        look: Json = {"fontsize": 60, "fontweight": "bold", "color": "#b45309", "alpha": 0.3}
-        middle: Json = {"ha": "center", "va": "center", "transform": ax.transAxes}
-        ax.text(0.5, 0.5, "FAKE", **look, **middle)
+        word = ax.text(0.5, 0.5, "FAKE", ha="center", va="center", transform=ax.transAxes)
+        word.set(fontsize=60, fontweight="bold", color="#b45309", alpha=0.3)
     return ax
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import math
 import os
-from dataclasses import FrozenInstanceError, dataclass
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import FrozenInstanceError, dataclass, field
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,17 @@ Kind = TypeVar("Kind")
 Floats = npt.NDArray[np.float64]
 Clip = tuple[float, float] | None
 
+#: What type checkers know of a release: its values are numbers or arrays, and so are the ends of
+#: its intervals, if it has any. Where nothing is known of it, ``Release`` alone means either.
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar as WithDefault
+
+    Value_co = WithDefault("Value_co", covariant=True, default=float | Floats)
+    End_co = WithDefault("End_co", covariant=True, default=float | Floats | None)
+else:
+    Value_co = TypeVar("Value_co", covariant=True)
+    End_co = TypeVar("End_co", covariant=True)
+
 
 def sealed(kind: type[Kind]) -> type[Kind]:
     """Make a class refuse every assignment to its instances with AttributeError.
@@ -53,13 +64,13 @@ def sealed(kind: type[Kind]) -> type[Kind]:
 
 @sealed
 @dataclass(frozen=True, slots=True, eq=False)
-class Release(Released):
+class Release(Released, Generic[Value_co, End_co]):
     """A table of private means, and what they cost.
 
-    ``len``, iteration and items go over the rows: ``release[0]``, ``release["paid"]``. With one
-    row ``value``, ``low`` and ``high`` are numbers and ``float(release)`` is the mean; with more
-    they are arrays. ``parts``, ``clip`` and ``assumption_doubtful`` are those of the row, or a
-    tuple with one for each.
+    ``len``, iteration and items go over the rows: ``release[0]``, ``release["paid"]``. For one
+    column ``value``, ``low`` and ``high`` are numbers and ``float(release)`` is the mean; for
+    several columns, a list of them, or groups, they are arrays. ``parts``, ``clip`` and
+    ``assumption_doubtful`` are those of the row, or a tuple with one for each.
 
     Attributes
     ----------
@@ -77,11 +88,13 @@ class Release(Released):
         The noisy answers, in order: ``replay(plan, answers)`` gives this release again.
     library
         The caller's library of frames, if the data were one; :meth:`to_frame` uses it.
+    listed
+        Whether the columns were given as a list: then there are arrays, be it for one column.
     receipt
         If a ledger paid: the name of the data set, the id of the release and the ledger's head.
     issued
-        Its id, the date and the version that made it; None for one that was replayed. Receipt and
-        this are outside of equality.
+        Its id, the date and the version that made it; None for one that was replayed. This, the
+        receipt, library and ``listed`` are outside of equality.
 
     Examples
     --------
@@ -95,6 +108,7 @@ class Release(Released):
     """
 
     plan: Plan
+    listed: bool = field(default=False, repr=False)
 
     def __getitem__(self, key: object) -> Mean:
         if self.groups is not None:
@@ -141,31 +155,48 @@ class Release(Released):
         )
 
     @property
-    def value(self) -> float | Floats:
-        """The mean, as a number for one row and as an array for more."""
+    def value(self) -> Value_co:
+        """The mean of one column; an array for several, for a list of them and for groups."""
         values = [row.value for row in self.means]
-        return values[0] if len(values) == 1 else np.array(values)
+        return cast(Value_co, values[0] if self._is_number else np.array(values))
 
     @property
-    def low(self) -> float | Floats | None:
+    def low(self) -> End_co:
         """The lower end of the interval, or of each; None with ``confidence=None``."""
-        return _ends([row.low for row in self.means])
+        return self._ends([row.low for row in self.means])
 
     @property
-    def high(self) -> float | Floats | None:
+    def high(self) -> End_co:
         """The upper end of the interval, or of each; None with ``confidence=None``."""
-        return _ends([row.high for row in self.means])
+        return self._ends([row.high for row in self.means])
 
     @property
-    def count(self) -> float | Floats | None:
+    def _is_number(self) -> bool:
+        """Whether this is the mean of one column, and nothing else was asked for."""
+        return len(self) == 1 and not self.listed and self.groups is None
+
+    def _ends(self, ends: list[float | None]) -> End_co:
+        if self._is_number:
+            return cast(End_co, ends[0])
+        without = self.plan.confidence is None or None in ends
+        return cast(End_co, None if without else np.array(ends, dtype=np.float64))
+
+    def _known(self, values: list[float | None]) -> Value_co | None:
+        """Return a number, or an array; what is unknown is None, or nan in there."""
+        if self._is_number or all(value is None for value in values):
+            return cast(Value_co, values[0]) if values else None
+        return cast(Value_co, np.array([math.nan if one is None else one for one in values]))
+
+    @property
+    def count(self) -> Value_co | None:
         """The private number of what is averaged, or of each row; None where it was not asked for.
 
         With ``each="person"`` these are persons, else records.
         """
-        return _known([row.count for row in self.means])
+        return self._known([row.count for row in self.means])
 
     @property
-    def persons(self) -> float | Floats | None:
+    def persons(self) -> Value_co | None:
         """The private number of persons, or of each row; None if not known (``Mean``).
 
         >>> import pandas, tametail as tt
@@ -175,14 +206,14 @@ class Release(Released):
         >>> 4_000 < release.persons < 6_000, 12_000 < release.count < 18_000
         (True, True)
         """
-        return _known([row.persons for row in self.means])
+        return self._known([row.persons for row in self.means])
 
     @property
-    def median(self) -> float | Floats | None:
+    def median(self) -> Value_co | None:
         """The private median, or of each row; None where nothing stands out of the noise."""
-        return _known([row.median for row in self.means])
+        return self._known([row.median for row in self.means])
 
-    def quantile(self, level: float) -> float | Floats | None:
+    def quantile(self, level: float) -> Value_co | None:
         """Return where the part ``level`` of the records lies below, by the octave counts.
 
         It costs nothing: the counts are paid for. docs/guide/shape.md says how accurate it is. None
@@ -193,14 +224,14 @@ class Release(Released):
         >>> 2.0 < release.quantile(0.9) < 2.6
         True
         """
-        return _known([row.quantile(level) for row in self.means])
+        return self._known([row.quantile(level) for row in self.means])
 
     @property
-    def tail_index(self) -> float | Floats | None:
+    def tail_index(self) -> Value_co | None:
         """The power with which the longer tail falls, where it is still seen."""
-        return _known([row.tail_index for row in self.means])
+        return self._known([row.tail_index for row in self.means])
 
-    def survival(self) -> object:
+    def survival(self) -> Any:
         """Return the private survival curve as a frame: values, shares above them, their errors.
 
         One row for every octave that stands out of the noise; columns and groups are told apart.
@@ -280,7 +311,7 @@ class Release(Released):
     def __hash__(self) -> int:
         return hash(json.dumps(self._content()))
 
-    def _content(self) -> Json:
+    def _content(self) -> dict[str, object]:
         """Return what follows from plan and answers: all but when and under which name."""
         return {key: cell for key, cell in self.to_dict().items() if key not in NAMES}
 
@@ -307,7 +338,7 @@ class Release(Released):
             check_top(record, record["rows"], record["remarks"])
             plan = Plan.from_dict(record["plan"])
             check_mark(record, fake=plan.request.fake)
-            return cls(
+            return Release(
                 means=tuple(map(Mean.from_dict, record["rows"])),
                 guarantee=Guarantee(
                     record["epsilon"],
@@ -332,7 +363,7 @@ class Release(Released):
         """Undo :meth:`to_json`."""
         return cls.from_dict(read_json(text, REFUSAL))
 
-    def to_frame(self) -> object:
+    def to_frame(self) -> Any:
         """Return the rows as a frame: of the caller's kind, else whichever is installed.
 
         One of pandas, Polars and Arrow, in this order; a row for each mean, with what its interval
@@ -342,6 +373,23 @@ class Release(Released):
         record counts it is not known how many persons they have (``Mean``), hence None.
         """
         return make_frame(self.cells(), self.library)
+
+    def to_markdown(self) -> str:
+        """Return the rows as a table of Markdown, with the guarantee and all notes below it.
+
+        >>> import tametail as tt
+        >>> tt.mean([1.0, 2.0] * 500, epsilon=1).to_markdown().startswith("| column | mean |")
+        True
+        """
+        from tametail.report.tables import markdown_text
+
+        return markdown_text(self)
+
+    def to_latex(self) -> str:
+        """Return the rows as a table of LaTeX, with the guarantee and all notes in its caption."""
+        from tametail.report.tables import latex_text
+
+        return latex_text(self)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw values and intervals; above one mean, how the records spread and are clipped."""
@@ -360,7 +408,8 @@ class Release(Released):
 
         It has the sentence, the table, the pictures, what was assumed and spent, how to cite it,
         and the release itself: ``tametail replay FILE`` checks that all of it follows from the
-        noisy answers, and that the page says what the release does.
+        noisy answers, and that the page says what the release does. It is HTML, which a browser
+        prints to PDF; the name of another kind of file is refused.
 
         >>> import tempfile, tametail as tt
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -392,21 +441,6 @@ _HOW_ROWS = (
     "Write release[group], or release[group, column] if there are several columns; rows by "
     "position are in release.means."
 )
-
-
-def _ends(ends: list[float | None]) -> float | Floats | None:
-    if not ends:
-        return None
-    if len(ends) == 1 or ends[0] is None:
-        return ends[0]
-    return np.array(ends, dtype=np.float64)
-
-
-def _known(values: list[float | None]) -> float | Floats | None:
-    """Return a number for one row, an array for more; what is unknown is None, or nan in there."""
-    if len(values) <= 1 or all(value is None for value in values):
-        return values[0] if values else None
-    return np.array([math.nan if value is None else value for value in values])
 
 
 def _each(values: list[Kind]) -> Kind | tuple[Kind, ...]:

@@ -18,22 +18,27 @@ class Schema:
 
 
 def schema_of(path: str | os.PathLike[str], parse: Parse | None = None) -> Schema:
-    """Return the schema of a file, or of a folder of Parquet files; JSON lines declare none.
+    """Return the schema of a file or a folder; JSON declares none.
 
     The first row of a CSV file is schema only if it looks like one, or if ``parse`` says so:
     otherwise it may be a record, and none of its cells is returned.
     """
     from tametail.data.open import open_source
+    from tametail.data.sources.folders import FolderSource
     from tametail.data.sources.parquet import ParquetSource
     from tametail.data.sources.streams import ArrowSource
 
     source = open_source(path, parse)
+    given: tuple[tuple[str, str], ...] = ()
+    if isinstance(source, FolderSource):
+        given = tuple((name, "text, from the names of folders") for name in source.given)
+        source = source.whole
     if isinstance(source, ParquetSource | ArrowSource):
-        return Schema(tuple((field.name, str(field.type)) for field in source.schema))
+        return Schema((*((field.name, str(field.type)) for field in source.schema), *given))
     names = source.names
     if getattr(names, "unnamed", None) is not None:
         return Schema((), hidden=True)
-    return Schema(tuple((name, "text, as written") for name in names))
+    return Schema((*((name, "text, as written") for name in names), *given))
 
 
 def data_endings() -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import itertools
+import json
 import os
 import sqlite3
 from collections.abc import Callable
@@ -107,11 +108,54 @@ def csv_file(data: Dataset, folder: Path) -> Place:
     return {"data": path, "keys_are_text": True}
 
 
+def _in_folders(
+    data: Dataset, folder: Path, suffix: str, write: Callable[[Dataset, Path], Any]
+) -> Path:
+    """Write each half of the rows below a folder whose name is one column more."""
+    top = _new(folder, suffix)
+    half = len(data) // 2
+    for part, rows in (("one", slice(None, half)), ("two", slice(half, None))):
+        (top / f"part={part}").mkdir(parents=True)
+        write(data.with_rows(data.rows[rows]), top / f"part={part}")
+    return top
+
+
+def parquet_in_folders(data: Dataset, folder: Path) -> Place:
+    return {"data": _in_folders(data, folder, "-hive", write_pyarrow)}
+
+
+def csv_in_folders(data: Dataset, folder: Path) -> Place:
+    return {"data": _in_folders(data, folder, "-hive", csv_file), "keys_are_text": True}
+
+
+def json_array(data: Dataset, folder: Path) -> Place:
+    path = _new(folder, ".json")
+    names = list(data.names.values())
+    path.write_text(json.dumps([dict(zip(names, row, strict=True)) for row in data.rows]))
+    return {"data": path}
+
+
 # ----------------------------------------------------------------------------------------- frames
 
 
 def arrow(data: Dataset, folder: Path) -> Place:
     return {"data": data.table}
+
+
+def batches(data: Dataset, folder: Path) -> Place:
+    """Return a reader of batches, which can be read once."""
+    return {"data": data.table.to_reader(max_chunksize=GROUP_ROWS)}
+
+
+def dict_of_arrays(data: Dataset, folder: Path) -> Place:
+    """Return columns in lists, and in arrays of NumPy and Arrow."""
+    import numpy as np
+
+    found: dict[str, Any] = {data.names[role]: cells for role, cells in data.columns.items()}
+    found[data.names["value"]] = np.array(data.columns["value"], dtype=np.float64)
+    found[data.names["second"]] = pa.array(data.columns["second"], pa.float64())
+    found[data.names["person"]] = np.array([*data.columns["person"], None], dtype=object)[:-1]
+    return {"data": found}
 
 
 def pandas(data: Dataset, folder: Path) -> Place:
@@ -149,13 +193,7 @@ def duckdb_view(data: Dataset, folder: Path) -> Place:
 
 
 def duckdb_hive(data: Dataset, folder: Path) -> Place:
-    """Write a folder for each half of the rows; the name of the folder is one column more."""
-    top = _new(folder, "-hive")
-    half = len(data) // 2
-    for part, rows in (("one", slice(None, half)), ("two", slice(half, None))):
-        (top / f"part={part}").mkdir(parents=True)
-        piece = data.with_rows(data.rows[rows])
-        pq.write_table(piece.table, top / f"part={part}" / "0.parquet", row_group_size=GROUP_ROWS)
+    top = _in_folders(data, folder, "-hive", write_pyarrow)
     files = str(top / "*" / "*.parquet")
     return {"data": _duck().read_parquet(files, hive_partitioning=True)}
 
@@ -297,6 +335,10 @@ PLACES: dict[str, Callable[[Dataset, Path], Place]] = {
     "Polars, lazy": polars_lazy,
     **{f"Parquet by {writer}": parquet(writer) for writer in WRITERS},
     "CSV": csv_file,
+    "Parquet in folders": parquet_in_folders,
+    "CSV in folders": csv_in_folders,
+    "dict of arrays": dict_of_arrays,
+    "reader of batches": batches,
     "SQLite": sqlite,
     "ClickHouse": clickhouse,
     "DuckDB table": duckdb_table,

@@ -16,10 +16,14 @@ from .places import (
     arrow,
     clickhouse,
     csv_file,
+    csv_in_folders,
+    dict_of_arrays,
     duckdb_in_sql,
     duckdb_relation,
+    json_array,
     pandas,
     parquet,
+    parquet_in_folders,
     polars_lazy,
     spark_kept,
     sqlite,
@@ -49,7 +53,11 @@ PLACES = {
     "pandas": pandas,
     "Polars, lazy": polars_lazy,
     "Parquet": parquet("pyarrow"),
+    "Parquet in folders": parquet_in_folders,
     "CSV": csv_file,
+    "CSV in folders": csv_in_folders,
+    "JSON": json_array,
+    "dict of arrays": dict_of_arrays,
     "SQLite": sqlite,
     "DuckDB": duckdb_relation("polars"),
     "DuckDB in SQL": duckdb_in_sql,
@@ -80,7 +88,7 @@ def answers(case, place, asks):
 def is_asked(place, case):
     if place == "Spark":
         return case.name in SPARK_CASES
-    return not (case.has_truths and place in ("CSV", "SQLite"))
+    return not (case.has_truths and place.startswith(("CSV", "SQLite")))
 
 
 PAIRS = [
@@ -103,7 +111,7 @@ def place(request, tmp_path_factory):
 
     @cache
     def make(data):
-        return maker(dataset(data, has_empty_text=name != "CSV"), folder)
+        return maker(dataset(data, has_empty_text=not name.startswith("CSV")), folder)
 
     yield name, make
     if server is not None:
@@ -120,7 +128,7 @@ def test_every_answer_is_that_of_memory(place, case):
             if case.name not in SPARK_WITHOUT_NUMBERS:
                 continue
         size, *found = answers(case, make(data), asks)
-        size_here, *here = expected(case, data, has_empty_text=name != "CSV")
+        size_here, *here = expected(case, data, has_empty_text=not name.startswith("CSV"))
         assert size == size_here
         wanted = dict(zip(case.asks, here, strict=True))
         for ask, answer in zip(asks, found, strict=True):

@@ -186,12 +186,12 @@ class TestErrors:
             open_table("hello", "v")
 
     def test_unknown_kind(self, tmp_path):
-        (tmp_path / "x.xlsx").touch()
-        _refused(tmp_path / "x.xlsx", "v", DataError, r"named \.parquet, \.pq, \.csv")
+        (tmp_path / "x.xls").touch()
+        _refused(tmp_path / "x.xls", "v", DataError, r"named \.parquet, \.pq, \.csv")
 
-    def test_a_folder_without_parquet(self, tmp_path):
-        (tmp_path / "x.csv").write_text("v\n1\n")
-        _refused(tmp_path, "v", DataError, "holds no .parquet")
+    def test_a_folder_without_data(self, tmp_path):
+        (tmp_path / "x.md").write_text("v\n1\n")
+        _refused(tmp_path, "v", DataError, r"files named \.parquet")
 
     def test_a_glob_of_two_kinds(self, tmp_path):
         (tmp_path / "x.csv").write_text("v\n1\n")

@@ -10,8 +10,33 @@ TABLES = "tests/data/test_tables.py"
 CSV = "tests/data/test_csv_rows.py"
 ONE_SIDED = "tests/test_one_sided.py"
 ROWS = "tests/data/test_vector_kernel.py"
+MORE = "tests/data/test_more_sources.py"
 
 SOURCES: tuple[Mutant, ...] = (
+    Mutant(
+        name="json-quotes-that-are-escaped",
+        why="A quote in the text of one record would change where all later records begin.",
+        file="data/sources/json_arrays.py",
+        old="""re.compile(rb'\\\\.|["\\[\\]{},]', re.DOTALL)""",
+        new="""re.compile(rb'["\\[\\]{},]', re.DOTALL)""",
+        tests=(f"{MORE}::test_records_of_an_array_are_told_apart",),
+    ),
+    Mutant(
+        name="rows-of-a-sheet-that-are-not-there",
+        why="One record far down would add all the empty rows above it, which count as missing.",
+        file="data/sources/excel.py",
+        old="(row for row in rows if any(cell is not None for cell in row))",
+        new="iter(rows)",
+        tests=(f"{MORE}::test_a_far_row_adds_one_record",),
+    ),
+    Mutant(
+        name="warnings-about-cells-of-a-sheet",
+        why="openpyxl warns of a date that does not exist, and names its cell.",
+        file="data/sources/excel.py",
+        old='warnings.simplefilter("ignore")',
+        new="pass",
+        tests=(f"{MORE}::test_a_date_beyond_the_calendar_gives_no_warning",),
+    ),
     Mutant(
         name="half-line-looks-at-other-records",
         why="What a record becomes may depend on that record and on public numbers alone.",
@@ -124,7 +149,7 @@ SOURCES: tuple[Mutant, ...] = (
         name="a-first-record-shown-as-names",
         why="A file without a header would print its first record in an error.",
         file="data/sources/csv.py",
-        old="names.unnamed = _UNNAMED",
+        old="names.unnamed = UNNAMED",
         new="pass",
         tests=(f"{TABLES}::test_a_first_row_that_does_not_look_like_names_is_never_shown",),
     ),

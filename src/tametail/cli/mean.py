@@ -5,11 +5,12 @@ from __future__ import annotations
 import glob
 import os
 import sys
-from typing import Any, BinaryIO
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, BinaryIO, Final
 
 import click
 
-from tametail._json import Json
 from tametail._shown import shown_path
 from tametail.api import carry_out
 from tametail.cli.output import Output
@@ -19,6 +20,7 @@ from tametail.cli.written import parse_of, written_options
 from tametail.errors import DataError
 from tametail.ledger import Payment, locators_of
 from tametail.ledger.commands import ledger_option
+from tametail.parse import Parse
 from tametail.planning import Plan
 
 
@@ -44,9 +46,13 @@ from tametail.planning import Plan
 @click.option("-q", "--quiet", is_flag=True, help="Print the value alone; warnings go to stderr.")
 @click.option("--sentence", is_flag=True, help="Print the result in words to publish.")
 @click.option(
-    "-o", "--output", metavar="FILE", help="Write to a file instead: .json, .csv, or as printed."
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Write to a file instead: .json, .csv, .md, .tex, or .txt as printed.",
 )
 @click.option("--report", metavar="FILE.html", help="Write a page for people, which prints well.")
+@click.option("--strict", is_flag=True, help="Exit with code 5 if the release has a warning.")
 @ledger_option
 @click.option("--dataset", help="The name that the ledger has for these data.")
 @click.option("--release-id", help="An id of yours: the same request is then released once.")
@@ -67,6 +73,7 @@ def mean_command(
     answers: bool,
     output: str | None,
     report: str | None,
+    strict: bool,
     place: str | None,
     dataset: str | None,
     release_id: str | None,
@@ -75,14 +82,18 @@ def mean_command(
 ) -> None:
     """Release the mean of a column, or of several, of all rows of DATA together.
 
-    DATA are Parquet, CSV, Arrow or JSON lines files, a folder of Parquet files, a quoted pattern
-    such as 'claims-*.csv', or - for standard input, with --format. With --table it is a database:
+    DATA are Parquet, CSV, Arrow, JSON or Excel files, a folder of such files, a quoted pattern
+    such as 'claims-*.csv', or - for standard input, which is CSV unless --format says otherwise.
+    In a folder, year=2025/ is a column of all files below it. With --table it is a database:
     postgresql://host/db, or a file of DuckDB or SQLite. A password is read from PGPASSWORD or
     ~/.pgpass.
     """
     given = Output(as_json, as_csv, quiet, answers, output, report, sentence)
     given.check()
     data, written = _data(files), parse_of(request)
+    if files == ("-",):
+        written = written or Parse()
+        written = replace(written, format=written.format or "csv")
     if plan_file is None:
         planned = plan_of(dim=len(columns) or 1, **request)
     else:
@@ -106,6 +117,12 @@ def mean_command(
     with progress(quiet=quiet) as tell:
         release = carry_out(planned, data, columns or None, tell, payment, table)
     given.give(release)
+    if strict and not release.reliable:
+        ctx.exit(WARNED)
+
+
+#: The exit code of a release that is there, and has a warning, for those who asked for it.
+WARNED: Final = 5
 
 
 def _data(files: tuple[str, ...]) -> str | list[str] | BinaryIO:
@@ -137,7 +154,7 @@ def _quote(payment: Payment | None, planned: Plan, locator: tuple[str, ...]) -> 
     )
 
 
-def _check_left_alone(ctx: click.Context, request: Json) -> None:
+def _check_left_alone(ctx: click.Context, request: Iterable[str]) -> None:
     default = click.core.ParameterSource.DEFAULT
     given = [name for name in request if ctx.get_parameter_source(name) is not default]
     if given:

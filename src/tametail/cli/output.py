@@ -15,7 +15,11 @@ from tametail.cli.words import fitted, in_options
 from tametail.errors import DataError, ParameterError
 from tametail.notes import FAKE
 from tametail.release import Release
+from tametail.report.document import check_name
 from tametail.report.export import csv_text
+
+#: How the names of files end that --output writes; all but the first four as it is printed.
+_ENDINGS = (".json", ".csv", ".md", ".tex", ".txt", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +44,17 @@ class Output:
             )
         if self.answers and not self._is_json:
             raise click.UsageError("--answers is for --json: write both, or --report FILE.html.")
+        if self._ending not in _ENDINGS:
+            raise click.UsageError(
+                f"--output {self.file!r}: files of this kind are not written. Name a file .json, "
+                ".csv (which spreadsheets open), .md, .tex or .txt; for a page to read or to "
+                "print, write --report FILE.html."
+            )
         for option, path in (("--output", self.file), ("--report", self.report)):
             if path is not None:
                 _check_writable(option, path)
+        if self.report is not None:
+            check_name(self.report)
 
     @property
     def _is_json(self) -> bool:
@@ -88,6 +100,9 @@ class Output:
             return f"{in_options(release.sentence())}\n"
         if self.quiet:
             return "".join(f"{row.value:.10g}\n" for row in release)
+        if self._ending in (".md", ".tex"):
+            table = release.to_markdown() if self._ending == ".md" else release.to_latex()
+            return in_options(table)
         lines = [in_options(line) for line in explain.lines(release)]
         return "".join(f"{line}\n" for line in (lines if self.file else fitted(lines)))
 

@@ -26,11 +26,16 @@ from tametail.data.sources.arrays import (
     seconds_of,
     width_of_rows,
 )
+from tametail.data.sources.columns import ColumnsSource
 from tametail.data.sources.csv import CsvSource
+from tametail.data.sources.excel import ExcelSource
 from tametail.data.sources.files import find_files, kind_of
+from tametail.data.sources.folders import FolderSource, given_by_folders
 from tametail.data.sources.frames import FrameSource, is_frame, is_spark
+from tametail.data.sources.json_arrays import JsonArraySource
 from tametail.data.sources.names import pick_column
 from tametail.data.sources.parquet import ParquetSource
+from tametail.data.sources.readers import ReaderSource, is_reader
 from tametail.data.sources.streams import (
     ArrowSource,
     DatasetSource,
@@ -143,7 +148,9 @@ def _has_names(data: object, names: Sequence[str] | None = ()) -> bool:
     if isinstance(data, list | tuple):
         return names is not None
     is_file = isinstance(data, str | os.PathLike)
-    return is_file or is_spark(data) or is_frame(data) or is_dataset(data) or is_stream(data)
+    if is_file or isinstance(data, Mapping) or is_reader(data):
+        return True
+    return is_spark(data) or is_frame(data) or is_dataset(data) or is_stream(data)
 
 
 def _no_columns(data: object, names: Sequence[str], *, selects: bool) -> ParameterError:
@@ -231,6 +238,7 @@ def _is_name(name: object) -> bool:
 #: Kinds of files, and what reads them.
 _SOURCES: dict[str, Callable[[list[Path], Parse | None], Source]] = {
     "CSV": CsvSource, "Parquet": ParquetSource, "Arrow": ArrowSource, "JSON lines": JsonSource,
+    "JSON": JsonArraySource, "Excel": ExcelSource,
 }  # fmt: skip
 
 
@@ -240,10 +248,24 @@ def open_source(data: object, parse: Parse | None = None) -> Source:
         return FrameSource(data, parse)
     if is_dataset(data):
         return DatasetSource(data, parse)
+    if is_reader(data):
+        return ReaderSource(data, parse)
+    if isinstance(data, Mapping):
+        return ColumnsSource(data, parse)
     if is_stream(data):
         format_of(parse)
         return StreamSource(data, parse or Parse(), lambda path, said: _source([path], said))
-    return _source(find_all(data, parse), parse)
+    return _of_files(data, parse)
+
+
+def _of_files(data: object, parse: Parse | None) -> Source:
+    """Return the source of files; the names of folders below a folder may be cells."""
+    files = find_all(data, parse)
+    if isinstance(data, str | os.PathLike) and os.path.isdir(folder := Path(data).expanduser()):
+        given = given_by_folders(folder, files)
+        if given is not None:
+            return FolderSource(given, lambda some: _source(some, parse), parse)
+    return _source(files, parse)
 
 
 def _source(files: list[Path], parse: Parse | None) -> Source:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from typing import Final
 
-from tametail._json import Json
 from tametail._shown import shown
 from tametail.errors import ParameterError
 
@@ -55,7 +55,7 @@ def _number(written: str) -> str:
     return f"-{digits}" if written.startswith("-") else digits
 
 
-def is_within(request: Json, condition: str) -> bool:
+def is_within(request: Mapping[str, object], condition: str) -> bool:
     """Say whether a request is about records that satisfy a condition.
 
     The text of a request puts every "or" in parentheses, so that what begins with the condition and

@@ -210,7 +210,7 @@ def _check_sums(seen: _Seen, entry: Entry, body: Json) -> None:
 def _price(account: Account, body: Json) -> tuple[dict[str, str], list[Decimal]]:
     cost, protection = Cost.from_dict(body["cost"]), Protection.from_dict(body["protection"])
     price = account.protection.price(cost, of=protection)
-    step: Json = Spent().plus(price).to_dict()
+    step = Spent().plus(price).to_dict()
     return price.to_dict(), [Decimal(step.get(name, 0)) for name in _SUMS]
 
 

@@ -51,6 +51,7 @@ def write_report(release: Released, path: str | os.PathLike[str]) -> None:
     """Write the report of a release to a file."""
     if not isinstance(path, str | os.PathLike):
         raise ParameterError(f"path={shown(path)} is no path: write release.report('report.html').")
+    check_name(path)
     try:
         with written_beside(path) as file:
             file.write(report_text(release))
@@ -64,6 +65,15 @@ def write_report(release: Released, path: str | os.PathLike[str]) -> None:
         f"the report {shown_path(path)} cannot be written: {why}. Nothing is lost: write "
         "release.report(...) with another path."
     )
+
+
+def check_name(path: str | os.PathLike[str]) -> None:
+    """Refuse a name that says another kind of file than HTML, which is all that is written."""
+    if os.path.splitext(os.fsdecode(path))[1].lower() not in ("", ".html", ".htm"):
+        raise ParameterError(
+            f"the report {shown_path(path)} was not written: reports are HTML files. Name it "
+            "report.html; to get a PDF file, print that from a browser."
+        )
 
 
 def read_report(page: str) -> str | None:

@@ -43,8 +43,11 @@ _ROWS_FOR_WIDTH = 64
 #: Cells that are kept once they are parsed: 64 MB.
 _KEPT_CELLS = 1 << 23
 
+#: With what files in UTF-16 begin, as spreadsheets write them: no name in UTF-8 does.
+_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
 #: The same words whatever is in the row, which may be a record.
-_UNNAMED = (
+UNNAMED = (
     "the first row does not look like names (a cell is empty, repeated or a number, or holds what "
     "may be a delimiter), so it is not shown. Write parse=Parse(header=False) if it is a record, "
     "parse=Parse(header=True) if it has the names, and parse=Parse(delimiter=';') if semicolons "
@@ -182,11 +185,16 @@ class CsvSource(Streamed):
         with open_bytes(path) as file:
             rows = guarded(self._first_rows(path, file), path, "CSV")
             for count, row in enumerate(rows, start=1):
+                if row.startswith(_MARKS) and self._parse.encoding == "utf-8":
+                    raise DataError(
+                        f"{shown_path(path)} begins with the mark of UTF-16: write "
+                        "parse=Parse(encoding='utf-16')."
+                    )
                 if row.strip(b"\r\n"):
                     cells = split_cells(row, delimiter)
                     names = Names(cell.decode("utf-8", "replace") for cell in cells)
-                    if self._parse.header is None and not _are_names(names, delimiter):
-                        names.unnamed = _UNNAMED
+                    if self._parse.header is None and not are_names(names, delimiter):
+                        names.unnamed = UNNAMED
                     return _Header(names, count)
         raise DataError(
             f"{shown_path(path)} is empty: a CSV file begins with the names of its columns."
@@ -289,14 +297,14 @@ def _is_utf8(block: bytes) -> bool:
         return False
 
 
-def _are_names(cells: Sequence[str], delimiter: str) -> bool:
+def are_names(cells: Sequence[str], delimiter: str) -> bool:
     """Say whether cells look like names.
 
     None is empty, repeated, reads as a number, or holds a sign that stands between cells elsewhere.
 
-    >>> _are_names(["name", "salary"], ","), _are_names(["Smith", "184000"], ",")
+    >>> are_names(["name", "salary"], ","), are_names(["Smith", "184000"], ",")
     (True, False)
-    >>> _are_names(["Smith;184000"], ",")
+    >>> are_names(["Smith;184000"], ",")
     False
     """
     if any(sign in cell for cell in cells for sign in ",;|\t" if sign != delimiter):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
@@ -24,33 +25,30 @@ KINDS = {
     ".parquet": "Parquet", ".pq": "Parquet",
     **{f".{text}{packed}": "CSV" for text in ("csv", "tsv") for packed in ("", ".gz", ".zst")},
     ".feather": "Arrow", ".arrow": "Arrow",
-    ".jsonl": "JSON lines", ".ndjson": "JSON lines",
+    ".jsonl": "JSON lines", ".ndjson": "JSON lines", ".json": "JSON", ".xlsx": "Excel",
 }  # fmt: skip
 
 #: The same, by the format that the caller says.
 FORMATS = {
     "csv": "CSV", "tsv": "CSV", "parquet": "Parquet", "arrow": "Arrow", "feather": "Arrow",
-    "jsonl": "JSON lines",
+    "jsonl": "JSON lines", "json": "JSON", "xlsx": "Excel",
 }  # fmt: skip
 
 
 def find_files(path: str | os.PathLike[str], parse: Parse | None = None) -> list[Path]:
-    """Return the files that ``path`` names: itself, a folder's Parquet files, or a glob's.
+    """Return the files that ``path`` names: itself, those in a folder, or a glob's.
 
     Names that begin with a dot or an underscore are by convention no data, and left out of
-    folders.
+    folders; so are names that end otherwise than those of data.
     """
+    _refuse_address(path)
     place = Path(path).expanduser()
     if os.path.isdir(place):  # unlike Path.is_dir(), raises for no text whatever
-        found = sorted(
-            file
-            for pattern in ("*.parquet", "*.pq")
-            for file in place.rglob(pattern)
-            if _is_data(file, place)
-        )
+        found = sorted(file for file in place.rglob("*") if _is_data(file, place))
         if not found:
             raise DataError(
-                f"the folder {shown_path(path)} holds no .parquet file: name one that does."
+                f"the folder {shown_path(path)} holds no file of data: name one with files named "
+                f"{', '.join(KINDS)}."
             )
     elif os.path.exists(place):
         found = [place]
@@ -99,8 +97,33 @@ def _is_text(name: str) -> bool:
 
 
 def _is_data(file: Path, folder: Path) -> bool:
-    hidden = any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
+    if ending(file) not in KINDS:
+        return False
+    parts = file.relative_to(folder).parts
+    # A column may be called _year, as in _year=2025.
+    hidden = any(part.startswith((".", "_")) and "=" not in part for part in parts)
     return not file.is_dir() and not hidden
+
+
+def _refuse_address(path: str | os.PathLike[str]) -> None:
+    """Refuse what lies on another machine, without a word of the address: it may hold a key."""
+    found = _ADDRESS.match(os.fsdecode(path))
+    if found is None:
+        return
+    scheme = found[1].lower()
+    how = (
+        f"pass pyarrow.dataset.dataset(address), which reads {scheme}:// itself"
+        if scheme in ("s3", "gs")
+        else "download it and pass the path"
+    )
+    raise DataError(
+        f"files at {scheme}:// are not read from there: {how}, or copy it to this machine. On the "
+        "command line a download can be piped in: write - for standard input."
+    )
+
+
+#: An address: a scheme of two letters at least, as a drive of Windows has one.
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 
 
 def ending(file: Path) -> str:

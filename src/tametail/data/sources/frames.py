@@ -116,8 +116,12 @@ class FrameSource:
         """Yield the rows, a slice of the columns at a time."""
         frame, most = self._eager(names_of(wanted)), min(most, CONVERTED)
         for first in range(0, max(len(frame), 1), most):
-            yield self._block(frame[first : first + most], wanted)
+            yield self.slice(wanted, first, first + most)
             tell(min((first + most) / max(len(frame), 1), 1.0))
+
+    def slice(self, wanted: Sequence[Wanted], first: int, last: int) -> Block:
+        """Return the rows ``first..last-1``."""
+        return self._block(self._eager(names_of(wanted))[first:last], wanted)
 
     def _eager(self, names: list[str]) -> nw.DataFrame[IntoDataFrame]:
         """Return the frame with these columns at least; a lazy one is computed, once.

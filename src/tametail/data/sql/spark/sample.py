@@ -18,6 +18,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
 from tametail.data.sampling import Sampler
+from tametail.data.sql.spark.quiet import quiet
 from tametail.errors import DataError
 
 Floats = npt.NDArray[np.float64]
@@ -222,7 +223,8 @@ def collect(
 ) -> list[tuple[Cell, ...]]:
     """Run the job; what Spark says of a failure may quote cells."""
     try:
-        return [tuple(row) for row in frame.collect()]
+        with quiet():
+            return [tuple(row) for row in frame.collect()]
     except Exception:  # noqa: S110 - every source has errors of its own
         pass
     raise DataError(f"the Spark frame cannot be computed: {advice}.")

@@ -1,0 +1,142 @@
+"""Columns of Excel workbooks (.xlsx), with the extra ``excel`` (openpyxl).
+
+Opening one reads the first row of its sheet, which names the columns. Cells have a type of their
+own each; what is no number is missing.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from importlib import import_module
+from itertools import islice
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from tametail._shown import shown_path
+from tametail.data.sources import Block, Streamed, Tell, Wanted, names_of
+from tametail.data.sources.csv import UNNAMED, are_names
+from tametail.data.sources.files import unreadable
+from tametail.data.sources.frames import untyped_cells
+from tametail.data.sources.names import Names, Numbers, pick_column
+from tametail.errors import DataError, MissingExtraError
+from tametail.parse import Parse
+
+if TYPE_CHECKING:
+    from openpyxl.worksheet.worksheet import Worksheet
+
+Row = tuple[object, ...]
+Found = TypeVar("Found")
+
+#: Rows that are handed on at a time.
+_ROWS: Final = 1 << 14
+
+
+class ExcelSource(Streamed):
+    """Columns of workbooks with one sheet each, which all have the same header.
+
+    A row without any cell is no record: a sheet does not store it, and how many there are follows
+    from where other rows stand.
+    """
+
+    def __init__(self, files: list[Path], parse: Parse | None) -> None:
+        self._files, self._parse = files, parse
+        headers = [_sheet(path, lambda rows: next(rows, None)) for path in files]
+        self.names = self._names(files[0], headers[0])
+        for path, header in zip(files, headers, strict=True):
+            if self._names(path, header) != self.names:
+                raise DataError(
+                    f"{shown_path(path)} has other columns than {shown_path(files[0])}: give all "
+                    "files one header."
+                )
+
+    @property
+    def _has_header(self) -> bool:
+        return self._parse is None or self._parse.header is not False
+
+    def _names(self, path: Path, header: Row | None) -> Names:
+        """Return the names in the first row; if they may be a record, they are not shown."""
+        if not self._has_header:
+            return Numbers()
+        if header is None:
+            raise DataError(
+                f"{shown_path(path)} is empty: its first row has the names of the columns."
+            )
+        last = max(place for place, cell in enumerate(header) if cell is not None)
+        names = Names("" if cell is None else str(cell) for cell in header[: last + 1])
+        said = None if self._parse is None else self._parse.header
+        if said is None and not are_names(names, ","):
+            names.unnamed = UNNAMED
+        return names
+
+    def empty(self, wanted: Sequence[Wanted]) -> Block | None:
+        """Return a block without rows."""
+        for name, _ in wanted:
+            pick_column(self.names, name)
+        return {one: untyped_cells([], one[1], self._parse) for one in wanted}
+
+    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
+        """Yield the rows, of all files in the order of their names."""
+        del most
+        places = {name: self.names.index(name) for name in names_of(wanted)}
+        for number, rows in enumerate(self._rows):
+            for first in range(0, max(len(rows), 1), _ROWS):
+                part = rows[first : first + _ROWS]
+                yield {
+                    one: untyped_cells(_cells(part, places[one[0]]), one[1], self._parse)
+                    for one in wanted
+                }
+            tell((number + 1) / len(self._files))
+
+    @cached_property
+    def _rows(self) -> list[list[Row]]:
+        """The records of every file: a sheet has a million rows at most, and opens slowly."""
+        skipped = 1 if self._has_header else 0
+        return [
+            _sheet(path, lambda rows: list(islice(rows, skipped, None))) for path in self._files
+        ]
+
+
+def _cells(rows: list[Row], place: int) -> list[object]:
+    return [row[place] if place < len(row) else None for row in rows]
+
+
+def _sheet(path: Path, read: Callable[[Iterator[Row]], Found]) -> Found:
+    """Read the rows of the one sheet; what openpyxl warns of or raises may quote cells."""
+    openpyxl = _library()
+    found: list[Found] = []
+    sheets = 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            with path.open("rb") as file:
+                book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+                sheets = len(book.worksheets)
+                if sheets == 1:
+                    found.append(read(_rows_of(book.worksheets[0])))
+        except Exception:  # noqa: S110 - raised below, without what was caught
+            pass
+    if sheets > 1:
+        raise DataError(
+            f"{shown_path(path)} has several sheets: save the one that is meant in a file of its "
+            "own, as .xlsx or as .csv."
+        )
+    if not found:
+        raise unreadable(path, "an Excel workbook (.xlsx)")
+    return found[0]
+
+
+def _rows_of(sheet: Worksheet) -> Iterator[Row]:
+    """Yield the rows that have a cell; the size that a sheet states need not be true."""
+    sheet.reset_dimensions()
+    rows = sheet.iter_rows(values_only=True)
+    return (row for row in rows if any(cell is not None for cell in row))
+
+
+def _library() -> ModuleType:
+    try:
+        return import_module("openpyxl")
+    except ImportError:
+        raise MissingExtraError.of("An Excel workbook", "excel") from None

@@ -1,0 +1,167 @@
+"""JSON files that are one array, with an object for every record."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+
+from tametail._shown import shown_path
+from tametail.data.sources import Block, Tell, Wanted
+from tametail.data.sources.blocks import open_bytes
+from tametail.data.sources.files import UNREADABLE, unreadable
+from tametail.data.sources.streams import JsonSource
+from tametail.errors import DataError
+from tametail.parse import Parse
+
+_CHUNK: Final = 1 << 20
+
+#: Records that are handed on at a time.
+_RECORDS: Final = 1 << 14
+
+#: A longer record is a missing one, and its bytes are skipped.
+_LONGEST: Final = 1 << 24
+
+_BLANK: Final = b" \t\r\n"
+
+#: What tells where a record ends: an escaped sign is no quote.
+_TOKEN: Final = re.compile(rb'\\.|["\[\]{},]', re.DOTALL)
+
+
+class JsonArraySource(JsonSource):
+    """Columns of arrays of objects. Nothing declares them.
+
+    What is no object is a missing record, and so is one that is too long or nested too deeply; a
+    name that an object lacks is a missing cell. Where one record ends and the next begins, quotes
+    and brackets tell: a file in which they do not match, or a record is no JSON, is not read.
+    """
+
+    def __init__(self, files: list[Path], parse: Parse | None) -> None:
+        super().__init__(files, parse)
+        for path in files:
+            _check_begin(path)
+
+    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
+        """Yield some records at a time."""
+        del most
+        total, before = sum(path.stat().st_size for path in self._files), 0
+        for path in self._files:
+            with open_bytes(path) as file:
+                records: list[dict[str, object]] = []
+                for element in _elements(path, file):
+                    records.append(_record(path, element))
+                    if len(records) == _RECORDS:
+                        yield {one: self._of(records, one) for one in wanted}
+                        records = []
+                        tell(min((before + file.tell()) / max(total, 1), 1.0))
+                yield {one: self._of(records, one) for one in wanted}
+            before += path.stat().st_size
+        tell(1.0)
+
+
+def _check_begin(path: Path) -> None:
+    with open_bytes(path) as file:
+        begin = _read(path, file).removeprefix(codecs.BOM_UTF8).lstrip(_BLANK)
+    if not begin.startswith(b"["):
+        raise DataError(
+            f"{shown_path(path)} cannot be read as JSON: a .json file is an array of objects, as "
+            'in [{"charge": 12.5}]. If it has an object in every line, write '
+            "parse=Parse(format='jsonl')."
+        )
+
+
+def _read(path: Path, file: pa.NativeFile) -> bytes:
+    try:
+        found: bytes = file.read(_CHUNK)
+    except UNREADABLE:
+        found = b""
+    else:
+        return found
+    raise unreadable(path, "JSON")
+
+
+def _elements(path: Path, file: pa.NativeFile) -> Iterator[bytes]:
+    """Yield the text of every element of an array."""
+    cutter, carried = _Cutter(), b""
+    chunk = _read(path, file).removeprefix(codecs.BOM_UTF8)
+    while chunk:
+        chunk = carried + chunk
+        # A backslash at the end escapes what comes next.
+        whole = len(chunk) - (len(chunk) - len(chunk.rstrip(b"\\"))) % 2
+        carried = chunk[whole:]
+        yield from cutter.cut(chunk[:whole])
+        chunk = _read(path, file)
+    if carried or not cutter.is_whole:
+        raise unreadable(path, "JSON")
+
+
+class _Cutter:
+    """Cuts the text of an array at the commas between its elements, piece by piece."""
+
+    def __init__(self) -> None:
+        self._depth, self._in_text, self._is_over = 0, False, False
+        self._kept, self._size, self._elements = bytearray(), 0, 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the array has come to its end, and nothing else behind it."""
+        return self._is_over and self._size == len(self._kept) and not self._kept.strip(_BLANK)
+
+    def cut(self, chunk: bytes) -> Iterator[bytes]:
+        """Yield the elements that end here; "null" for one that is too long."""
+        start = 0
+        for token in _TOKEN.finditer(chunk):
+            if self._is_over:
+                break
+            before = self._depth
+            self._pass(token[0])
+            if (before, self._depth) == (0, 1):
+                start = token.end()
+                continue
+            self._is_over = (before, self._depth) == (1, 0)
+            if self._is_over or (self._depth == 1 and not self._in_text and token[0] == b","):
+                self._keep(chunk[start : token.start()])
+                yield from self._element()
+                start = token.end()
+        self._keep(chunk[start:])
+
+    def _pass(self, sign: bytes) -> None:
+        if sign == b'"':
+            self._in_text = not self._in_text
+        elif not self._in_text:
+            self._depth += (sign in (b"[", b"{")) - (sign in (b"]", b"}"))
+
+    def _keep(self, part: bytes) -> None:
+        self._size += len(part)
+        if self._size <= _LONGEST:
+            self._kept += part
+        else:
+            self._kept.clear()
+
+    def _element(self) -> Iterator[bytes]:
+        found = bytes(self._kept) if self._size <= _LONGEST else b"null"
+        self._kept, self._size = bytearray(), 0
+        if self._elements or not self._is_over or found.strip(_BLANK):  # [] has none
+            self._elements += 1
+            yield found
+
+
+def _record(path: Path, element: bytes) -> dict[str, object]:
+    """Return what an element holds by name; nothing, if it is no object."""
+    try:
+        found = json.loads(element)
+    except json.JSONDecodeError:
+        found = _NOT_JSON
+    except (ValueError, RecursionError):  # thousands of digits, no UTF-8, nested too deeply
+        return {}
+    if found is _NOT_JSON:  # raised outside of the handler, whose error quotes the record
+        raise unreadable(path, "JSON")
+    return found if isinstance(found, dict) else {}
+
+
+_NOT_JSON: Final = object()
