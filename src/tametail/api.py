@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from tametail._fakes import Fakes, fakes_in_use
 from tametail._shown import shown
@@ -63,6 +63,7 @@ def mean(
     other: str | None = None,
     borrow: str | None = "shape",
     simultaneous: bool | None = None,
+    groups_per_person: Literal[1] | None = None,
     parse: Parse | None = None,
     table: str | None = None,
     ledger: Ledger | str | None = None,
@@ -143,6 +144,13 @@ def mean(
     simultaneous
         None: intervals hold for all columns of a group together; True: for all groups too; False:
         for each mean alone.
+    groups_per_person
+        With ``person`` and ``by``: 1 if each person belongs to one group (patients of one state,
+        customers of one branch). Each person then keeps the group with most of their records,
+        the first of the keys if there are several, and their other records are left out; the
+        release says what share of the records was kept. Each group is released as if it were
+        alone, at the whole budget (docs/guide/hospital.md). None: people can be in any number of
+        groups, which costs accuracy.
     parse
         How numbers are written in CSV files and in text: :class:`~tametail.Parse` has the signs for
         fractions, thousands and currencies, delimiter, header and encoding
@@ -175,7 +183,7 @@ def mean(
         "epsilon": epsilon, "delta": delta, "rho": rho, "budget": budget, "tail": tail,
         "within": within, "unit": unit, "missing": missing, "n": n, "confidence": confidence,
         "target": target, "common": common, "each": each, "rows": rows, "borrow": borrow,
-        "simultaneous": simultaneous,
+        "simultaneous": simultaneous, "groups_per_person": groups_per_person,
     }  # fmt: skip
     groups: dict[str, object] = {"by": by, "keys": keys, "other": other}
     if weights is not None:
@@ -222,6 +230,7 @@ def plan(
     other: str | None = None,
     borrow: str | None = "shape",
     simultaneous: bool | None = None,
+    groups_per_person: Literal[1] | None = None,
 ) -> Plan:
     """Plan a release from public numbers, before any data is read.
 
@@ -245,6 +254,7 @@ def plan(
         person="person" if person is True else None if person is False else person,
         each=each, rows=rows, by=by,
         keys=keys, other=other, borrow=borrow, simultaneous=simultaneous,
+        groups_per_person=groups_per_person,
     )  # fmt: skip
     if count(dim=dim) < 1:
         raise ParameterError(f"dim={shown(dim)} is not positive: there is at least one column.")
