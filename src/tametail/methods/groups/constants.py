@@ -84,7 +84,7 @@ SPREAD, SPREAD_SQUARED = 0.06, 0.02
 #: The part of what is cut off from vectors that counts as bias: that of one sign and of another
 #: cancel in part.
 BIAS_OF_PERSONS: Final = 0.3
-BIAS_OF_ROWS: Final = 1.2
+BIAS_OF_ROWS: Final = 0.6
 
 #: Numbers of records lie in so many octaves, and stand out of the noise by so many scales.
 OCTAVES_OF_ROWS, SEEN_ROWS = 24, 13.0
@@ -96,7 +96,7 @@ SEEN_BEYOND: Final = 4.0
 WINDOW: Final = 4
 
 #: No group counts as fewer records than so many standard deviations of the noise on its count.
-LEAST_COUNT: Final = 1.4
+LEAST_COUNT: Final = 3.0
 
 #: A count that noise alone exceeds with this probability says nothing.
 UNSEEN_RISK: Final = 0.001
