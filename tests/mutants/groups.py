@@ -180,8 +180,8 @@ GROUPS: tuple[Mutant, ...] = (
         name='pool-and-groups-both-in-full',
         why='What a pool has spent, the groups cannot spend again.',
         file='methods/groups/one_group.py',
-        old='if small else together([part.cost("pool"), part.cost("groups")])',
-        new='if False else together([part.cost("pool"), part.cost("groups")])',
+        old='cost = part.cost("groups") if small else both.share(1 - ROUNDING)',
+        new='cost = both.share(1 - ROUNDING)',
         tests=(f"{ONE_GROUP}::test_releases_spend_the_budget_and_replay",),
     ),
     Mutant(

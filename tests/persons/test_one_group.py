@@ -3,11 +3,15 @@
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tametail as tt
 from tametail.errors import ParameterError
 from tametail.methods.groups import constants as tuned
 from tametail.request import Request
+
+from ..spark import ON_SPARK, local_session  # noqa: TID252
 
 KEYS = ["CA", "NY", "VT"]
 
@@ -22,6 +26,9 @@ def hospital(persons=6000, moved=0.0, seed=3):
     return pa.table({"who": ids, "state": np.array(KEYS)[state], "paid": paid})
 
 
+SMALL = hospital(2000)
+
+
 @pytest.fixture(scope="module")
 def visits():
     return hospital()
@@ -29,7 +36,7 @@ def visits():
 
 def released(data, **more):
     asked = {"epsilon": 2, "person": "who", "by": "state", "keys": KEYS, "groups_per_person": 1}
-    return tt.mean(data, "paid", **(asked | more))
+    return tt.mean(data, **({"column": "paid"} | asked | more))
 
 
 def true_means(data):
@@ -51,6 +58,18 @@ def test_releases_spend_the_budget_and_replay(visits, each, budget):
     assert [row.group for row in release.means][:2] == ["CA", "NY"]
     errors = [abs(row.value / 1280 - 1) for row in release.means[:2]]
     assert max(errors) < 0.3
+
+
+@settings(max_examples=12, deadline=None)
+@given(
+    st.floats(0.3, 40), st.sampled_from(["epsilon", "rho"]), st.sampled_from(["record", "person"])
+)
+def test_every_budget_is_kept_to(amount, name, each):
+    """Costs that are put together round up, and still fit."""
+    budget = {"epsilon": None} | {name: amount}
+    for keys in (KEYS[:2], KEYS):  # all groups are large, or one is small
+        release = released(SMALL, each=each, keys=keys, **budget)
+        assert len(release.means) == len(keys)
 
 
 @pytest.mark.parametrize("each", ["record", "person"])
@@ -160,3 +179,42 @@ def test_two_columns_keep_one_group_for_both(visits):
     )  # fmt: skip
     assert len(release.means) == 6
     assert release["CA", "twice"].value == pytest.approx(2 * release["CA", "paid"].value, rel=0.2)
+
+
+def in_duckdb(visits):
+    import duckdb
+
+    connection = duckdb.connect()
+    connection.register("rows", visits)
+    connection.execute("CREATE TABLE visits AS SELECT * FROM rows")
+    return {"data": connection, "table": "visits"}
+
+
+def in_sqlite(visits):
+    import sqlite3
+
+    connection = sqlite3.connect(":memory:")
+    visits.to_pandas().to_sql("visits", connection, index=False)
+    return {"data": connection, "table": "visits"}
+
+
+def in_spark(visits):
+    return {"data": local_session().createDataFrame(visits.to_pandas())}
+
+
+@pytest.mark.parametrize(
+    "place",
+    [in_duckdb, in_sqlite, pytest.param(in_spark, marks=ON_SPARK)],
+    ids=lambda one: one.__name__,
+)
+def test_releases_wherever_the_data_are(place):
+    """The rows are those of memory, which tests/backends compares; here the whole way is gone."""
+    visits = hospital(1500, moved=0.1)
+    counts = visits.to_pandas().groupby(["who", "state"]).size()
+    exact = counts.groupby("who").max().sum() / len(visits)
+    keys = KEYS if place is not in_spark else KEYS[:1]  # each question there is a job
+    release = released(column="paid", epsilon=20, keys=keys, **place(visits))
+    assert tt.replay(release.plan, release.answers) == release
+    if place is not in_spark:
+        assert release["CA"].kept == pytest.approx(exact, abs=0.02)
+    assert release["CA"].value == pytest.approx(true_means(visits)[0], rel=0.1)

@@ -47,7 +47,7 @@ from tametail.methods.persons.estimate import (
     sum_between,
 )
 from tametail.methods.persons.shares import divide as divide_persons
-from tametail.methods.winsorised.column import ColumnPlan
+from tametail.methods.winsorised.column import ROUNDING, ColumnPlan
 from tametail.methods.winsorised.counts import Tails
 from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.notes import kept_records
@@ -121,7 +121,8 @@ class _Column:
         enough = 0.0 if wanted.borrow is None else self._enough
         is_large = sizes * part.cost("groups").strength >= enough
         large, small = np.flatnonzero(is_large).tolist(), np.flatnonzero(~is_large).tolist()
-        cost = part.cost("groups") if small else together([part.cost("pool"), part.cost("groups")])
+        both = together([part.cost("pool"), part.cost("groups")])
+        cost = part.cost("groups") if small else both.share(1 - ROUNDING)
         small_groups = self._with_pool(ask) if small else None
         sets = [*([place] for place in large), *([small] if small else [])]
         asks = ask.disjoint([ask.relation.of(places) for places in sets], cost)
