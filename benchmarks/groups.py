@@ -10,6 +10,10 @@ epsilon, and spends all of epsilon on one sum (biases of both sides added). A ra
 squared error over the oracle's; classes are by n_g epsilon, and their figures geometric means. In
 parentheses: how often intervals with ends hold what they are for, the mean of the clipped
 population; "together": in how many draws all of them do.
+
+"caps" are one pair of bounds for all groups, at quantiles of all records together: the best for the
+population, which nobody knows, and the 99% quantile, as a guess that is better than most. They
+spend half of epsilon on the sum and half on the count; errors are computed, not drawn.
 """
 
 from __future__ import annotations
@@ -104,7 +108,38 @@ def populations(folder: Path | None) -> dict[str, Population]:
         baseball = folder / "baseball_salaries_by_player.parquet"
         found["baseball by team"] = from_file(baseball, "group")
         found["baseball by year"] = from_file(baseball, "yearID")  # not tuned on either
+        second = folder.parent / "second" / "persons" / "medicare_by_hospital.parquet"
+        if second.exists():  # nothing was tuned on the second set
+            found["hospitals by state"] = from_file(second, "group")
+            found["hospitals by diagnosis"] = from_file(second, "drg")
     return found
+
+
+def caps(population: Population, oracles: tuple[Floats, Floats], epsilon: float) -> str:
+    """Return the errors of common caps over the oracle's: the best, and a guess, by class."""
+    _, records = population
+    sizes, best = oracles
+    everything = np.concatenate(records)
+    middle = float(np.median(everything))
+    quantiles = (0.9, 0.95, 0.98, 0.99, 0.995, 0.999)
+    ratios = {}
+    for share in quantiles:
+        side = float(np.quantile(np.abs(everything - middle), share))
+        errors = []
+        for each, n in zip(records, sizes.tolist(), strict=True):
+            clipped = np.clip(each - middle, -side, side)
+            bias = clipped.mean() - (each - middle).mean()
+            noise = 8 * (side / (epsilon * n)) ** 2 * (1 + (clipped.mean() / side) ** 2)
+            errors.append(np.sqrt(bias**2 + clipped.var() / n + noise))
+        ratios[share] = np.array(errors) / best
+    top = min(quantiles, key=lambda share: float(np.log(ratios[share]).mean()))
+    cells = []
+    for low, high in CLASSES:
+        chosen = (sizes * epsilon >= low) & (sizes * epsilon < high)
+        if chosen.any():
+            pair = [np.exp(np.log(ratios[share][chosen]).mean()) for share in (top, 0.99)]
+            cells.append(f"{low:g}-{high:g} {pair[0]:.2f}, guessed {pair[1]:.2f}")
+    return " | ".join(cells)
 
 
 class Measured(NamedTuple):
@@ -194,6 +229,7 @@ def main() -> None:
             continue
         oracles = best_errors(population, given.total, given.epsilon)
         cell = population, oracles, given.epsilon, given.draws
+        print(f"{name:22} caps  ", caps(population, oracles, given.epsilon), flush=True)
         alone = measure(*cell, borrow=None) if given.alone else None
         if alone is not None:
             show(name, "alone", alone, given.epsilon, None)

@@ -76,6 +76,10 @@ class Opened:
         """Return each person in their largest group alone."""
         return self.on(replace(self.relation, groups_per_person=1 if is_kept else None))
 
+    def dropped(self, is_dropped: bool) -> Opened:
+        """Return the rows that keeping each person to one group leaves out."""
+        return self.on(self.relation.dropped()) if is_dropped else self
+
     def on(self, relation: Relation) -> Opened:
         return Opened(self.backend.on(relation))
 

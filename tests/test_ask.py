@@ -333,6 +333,7 @@ def test_persons_are_disjoint_if_the_relation_keeps_each_to_one_group():
     unit = Unit.parse("add-remove", "p")
     assert are_disjoint([kept.of([0]), kept.of([2])], unit)
     assert not are_disjoint([kept.of([0]), kept.of([0])], unit)
+    assert not are_disjoint([kept.dropped().of([0]), kept.dropped().of([2])], unit)
     assert not are_disjoint([kept.of([0]), kept.of([2])], Unit.parse("replace-one", "p"))
 
 

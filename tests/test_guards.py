@@ -46,6 +46,17 @@ CHOSEN = {
         FRAME,
         {"column": "paid", "epsilon": 3, "by": "state", "keys": [0, 1, 2], "person": "who"},
     ),
+    "means by group, of persons in one group each": (
+        FRAME,
+        {
+            "column": "paid",
+            "epsilon": 3,
+            "by": "state",
+            "keys": [0, 1, 2],
+            "person": "who",
+            "groups_per_person": 1,
+        },
+    ),
 }
 
 

@@ -23,14 +23,14 @@ SIGNATURES = {
         "within=None, unit='add-remove', missing='skip', n=None, confidence=0.95, "
         "target='population', plan=None, common=False, person=None, each='record', "
         "rows=None, where=None, by=None, keys=None, other=None, borrow='shape', "
-        "simultaneous=None, parse=None, table=None, ledger=None, dataset=None, "
-        "release_id=None, weights=None)"
+        "simultaneous=None, groups_per_person=None, parse=None, table=None, ledger=None, "
+        "dataset=None, release_id=None, weights=None)"
     ),
     "plan": (
         "(n=None, *, epsilon=None, delta=None, rho=None, budget=None, tail=None, within=None, "
         "unit='add-remove', missing='skip', confidence=0.95, target='population', dim=1, "
         "common=False, person=False, each='record', rows=None, by=None, keys=None, other=None, "
-        "borrow='shape', simultaneous=None)"
+        "borrow='shape', simultaneous=None, groups_per_person=None)"
     ),
     "sample_size": (
         "(error=None, *, relative_error=None, epsilon=None, delta=None, rho=None, budget=None, "

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, Unpack, overload
 
 from tametail._fakes import Fakes, fakes_in_use
 from tametail._shown import shown
@@ -68,6 +68,7 @@ class Others(TypedDict, total=False):
     other: str | None
     borrow: str | None
     simultaneous: bool | None
+    groups_per_person: Literal[1] | None
     parse: Parse | None
     table: str | None
     ledger: Ledger | str | None
@@ -151,6 +152,7 @@ def mean(
     other: str | None = None,
     borrow: str | None = "shape",
     simultaneous: bool | None = None,
+    groups_per_person: Literal[1] | None = None,
     parse: Parse | None = None,
     table: str | None = None,
     ledger: Ledger | str | None = None,
@@ -231,6 +233,13 @@ def mean(
     simultaneous
         None: intervals hold for all columns of a group together; True: for all groups too; False:
         for each mean alone.
+    groups_per_person
+        With ``person`` and ``by``: 1 if each person belongs to one group (patients of one state,
+        customers of one branch). Each person then keeps the group with most of their records,
+        the first of the keys if there are several, and their other records are left out; the
+        release says what share of the records was kept. Each group is released as if it were
+        alone, at the whole budget (docs/guide/hospital.md). None: people can be in any number of
+        groups, which costs accuracy.
     parse
         How numbers are written in CSV files and in text: :class:`~tametail.Parse` has the signs for
         fractions, thousands and currencies, delimiter, header and encoding
@@ -263,7 +272,7 @@ def mean(
         "epsilon": epsilon, "delta": delta, "rho": rho, "budget": budget, "tail": tail,
         "within": within, "unit": unit, "missing": missing, "n": n, "confidence": confidence,
         "target": target, "common": common, "each": each, "rows": rows, "borrow": borrow,
-        "simultaneous": simultaneous,
+        "simultaneous": simultaneous, "groups_per_person": groups_per_person,
     }  # fmt: skip
     groups: dict[str, object] = {"by": by, "keys": keys, "other": other}
     if weights is not None:
@@ -313,6 +322,7 @@ def plan(
     other: str | None = None,
     borrow: str | None = "shape",
     simultaneous: bool | None = None,
+    groups_per_person: Literal[1] | None = None,
 ) -> Plan:
     """Plan a release from public numbers, before any data is read.
 
@@ -336,6 +346,7 @@ def plan(
         person="person" if person is True else None if person is False else person,
         each=each, rows=rows, by=by,
         keys=keys, other=other, borrow=borrow, simultaneous=simultaneous,
+        groups_per_person=groups_per_person,
     )  # fmt: skip
     if count(dim=dim) < 1:
         raise ParameterError(f"dim={shown(dim)} is not positive: there is at least one column.")

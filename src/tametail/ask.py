@@ -127,8 +127,11 @@ class Data:
         return Data(self._backend.on(relation))
 
     def read_together(self) -> ReadTogether | None:
-        """Return one reading for several groups, where each reading is a journey."""
-        if not self._backend.is_remote:
+        """Return one reading for several groups, where each reading is a journey.
+
+        Persons of each group have numbers of their own view, so that each is asked alone.
+        """
+        if not self._backend.is_remote or self._backend.relation.person:
             return None
 
         def read(relations: list[Relation], queries: list[Query[object]]) -> list[object]:

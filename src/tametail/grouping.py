@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from tametail._json import Json
 from tametail._shown import shown
@@ -31,6 +32,8 @@ class Groups:
     """The name of one more group, for all rows without one of the keys."""
     borrow: str | None = "shape"
     simultaneous: bool | None = None
+    groups_per_person: Literal[1] | None = None
+    """Whether each person is kept to one group, that of most of their rows."""
 
     @classmethod
     def parse(
@@ -40,10 +43,14 @@ class Groups:
         other: object = None,
         borrow: object = "shape",
         simultaneous: object = None,
+        groups_per_person: object = None,
     ) -> Groups | None:
         """Return what was asked about groups; None if there are none."""
         if by is None:
-            _check_unused(keys=keys, other=other, simultaneous=simultaneous)
+            _check_unused(
+                keys=keys, other=other, simultaneous=simultaneous,
+                groups_per_person=groups_per_person,
+            )  # fmt: skip
             if not isinstance(borrow, str) or borrow != "shape":
                 raise ParameterError("borrow= is for groups: leave it out, or write by='state'.")
             return None
@@ -56,6 +63,7 @@ class Groups:
             other=other,
             borrow=None if borrow is None else one_of(("shape", "mean"), borrow=borrow),
             simultaneous=None if simultaneous is None else flag(simultaneous=simultaneous),
+            groups_per_person=_one_or_none(groups_per_person),
         )
         if found.rest is not None and found.rest in (found.keys or ()):
             raise ParameterError(f"other={shown(other)} is one of the keys: write another name.")
@@ -94,11 +102,7 @@ class Groups:
                 "enter another, so that two groups change and each would pay. Write "
                 "unit='add-remove'; its epsilon implies 2 epsilon for a replacement."
             )
-        if unit.person is not None and self.borrow is None:
-            raise ParameterError(
-                "borrow=None with person= is refused: a person may be in many groups, so that "
-                "groups cannot be released each alone at the whole budget. Leave borrow out."
-            )
+        self._check_persons(unit)
         if self.keys is None and not isinstance(budget, Approx):
             write = "budget=approx(1, 1e-7)" if isinstance(budget, Zcdp) else "delta=1e-7 beside it"
             raise ParameterError(
@@ -106,8 +110,27 @@ class Groups:
                 f"{write}, or name the groups, keys=['CA', 'NY']."
             )
 
+    def _check_persons(self, unit: Unit) -> None:
+        if self.groups_per_person is not None:
+            if unit.person is None:
+                raise ParameterError(
+                    "groups_per_person=1 is about people: add person='patient', the column with "
+                    "the person ID, or remove it. Without person= each record is in one group."
+                )
+            if self.borrow == "mean":
+                raise ParameterError(
+                    "borrow='mean' is not available with groups_per_person=1. Remove one of them."
+                )
+        elif unit.person is not None and self.borrow is None:
+            raise ParameterError(
+                "borrow=None with person= is refused: a person may be in many groups, so that "
+                "groups cannot be released each alone at the whole budget. Leave borrow out, or "
+                "write groups_per_person=1 if each person belongs to one group."
+            )
+
     def to_dict(self) -> dict[str, object]:
         """Return plain values, ready for JSON, which keeps the types of the keys."""
+        kept = {"groups_per_person": 1} if self.groups_per_person else {}
         keys = None if self.keys is None else [list(key.cells) for key in self.keys]
         return {
             "by": list(self.by),
@@ -115,6 +138,7 @@ class Groups:
             "other": self.other,
             "borrow": self.borrow,
             "simultaneous": self.simultaneous,
+            **kept,  # a name of a request does not change as long as nobody says it
         }
 
     @classmethod
@@ -130,6 +154,17 @@ def _check_unused(**arguments: object) -> None:
             f"{' and '.join(f'{name}=' for name in given)} without by=: write by='state', the "
             "column that says which group a record is in."
         )
+
+
+def _one_or_none(groups_per_person: object) -> Literal[1] | None:
+    if groups_per_person is None:
+        return None
+    if type(groups_per_person) is int and groups_per_person == 1:
+        return 1
+    raise ParameterError(
+        f"groups_per_person={shown(groups_per_person)} is not supported. Use groups_per_person=1 "
+        "if each person belongs to one group; without it, people can be in any number of groups."
+    )
 
 
 def _names(by: object) -> tuple[str, ...]:

@@ -161,7 +161,8 @@ class Estimate:
     group, its mean drawn towards the others, and the ``variance`` that this took for its error.
     ``cells`` are the noisy counts of its cells; ``present`` is the number of those that are
     numbers, with its margin, if a method knows only that. ``method`` is the name of the one that a
-    private count has chosen in place of the plan's.
+    private count has chosen in place of the plan's. ``kept`` is the share of the records that are
+    in the group of their person, where each person is kept to one.
     """
 
     value: float
@@ -178,6 +179,7 @@ class Estimate:
     shape: Shape | None = None
     persons: float | None = None
     method: str | None = None
+    kept: float | None = None
 
     def clipped_before(self, ends: tuple[float, float]) -> Estimate:
         """Return what follows if records were clipped to a half line before they were asked about.
@@ -271,6 +273,9 @@ class Mean:
     shape
         How the records spread, by the private octave counts; None if nothing stands out of the
         noise, or if no octaves were counted.
+    kept
+        With ``groups_per_person=1``: a private estimate of the share of the records, of all groups
+        together, that were kept, since they are in the group of their person.
     """
 
     column: str
@@ -286,6 +291,7 @@ class Mean:
     shape: Shape | None = None
     measure: str | None = None
     persons: float | None = None
+    kept: float | None = None
 
     @classmethod
     def of(cls, column: str, estimate: Estimate, measure: str | None = None) -> Mean:
@@ -305,6 +311,7 @@ class Mean:
             shape=estimate.shape,
             measure=measure,
             persons=estimate.persons,
+            kept=estimate.kept,
         )
 
     @property
@@ -395,6 +402,7 @@ class Mean:
             shape=None if record.get("shape") is None else Shape.from_dict(record["shape"]),
             measure=record.get("measure"),
             persons=_number(record.get("persons")),
+            kept=_number(record.get("kept")),
         )
 
 
@@ -412,7 +420,7 @@ def plain(value: object) -> object:
 
 
 #: What a row has only if there is something to say.
-_GROUP = ("measure", "count", "persons", "shrunk", "shape")
+_GROUP = ("measure", "count", "persons", "shrunk", "shape", "kept")
 
 
 def _label(value: list[Cell] | Cell | None) -> Label | None:

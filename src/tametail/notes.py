@@ -165,6 +165,30 @@ def shared_scale(text: str) -> Note:
     return Note("warning", "shared-scale", text)
 
 
+#: A smaller share of the records than this, and means may be those of other groups.
+MOSTLY_KEPT: Final = 0.95
+
+
+def kept_records(share: float) -> Note:
+    """Return the note on records that were left out, since their person is in another group.
+
+    >>> kept_records(0.992).kind, kept_records(0.9).kind
+    ('remark', 'warning')
+    """
+    told = (
+        f"About {share:.0%} of the records were kept: each person stays in the group with most of "
+        "their records, and the others were left out"
+    )
+    if share >= MOSTLY_KEPT:
+        return Note("remark", "kept-records", f"{told}.")
+    return Note(
+        "warning",
+        "few-kept",
+        f"{told}. Many people are in several groups, so the means may be far from those of all "
+        "records: remove groups_per_person=1.",
+    )
+
+
 def few_numbers(used: float, *, warn: bool) -> Note:
     """Return the note on cells that were not numbers; ``used`` is the share that were.
 

@@ -65,6 +65,15 @@ PURPOSES: Final[Mapping[str, Mapping[str, str]]] = {
         "groups": "the sum of each small group; the whole estimate of each large one",
         "rest": "the other steps; their shares follow from the count",
     },
+    "means by group, of persons in one group each": {
+        "keys": "which groups there are: those that many persons hold",
+        "count": "roughly how many persons there are",
+        "kept": "what share of the records is in the group of their person",
+        "sizes": "how many persons each group has",
+        "pool": "how all persons spread, for small groups; without these it goes to the groups",
+        "groups": "the sums of each small group; the whole estimate of each large one",
+        "rest": "the other steps; their shares follow from the count",
+    },
     "means by group, of persons": {
         "keys": "which groups there are: those that many persons hold",
         "count": "roughly how many persons there are",

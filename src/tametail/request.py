@@ -141,6 +141,7 @@ class Request:
         other: object = None,
         borrow: object = "shape",
         simultaneous: object = None,
+        groups_per_person: object = None,
         parse: object = None,
     ) -> Request:
         """Check the public arguments, before anything is opened; the first that is wrong is told.
@@ -161,7 +162,7 @@ class Request:
             rows=None if rows is None else _size(rows),
             where=None if where is None else str(Expression.parse_condition(_text(where))),
             columns=_said_of_columns(tail, within),
-            groups=Groups.parse(by, keys, other, borrow, simultaneous),
+            groups=Groups.parse(by, keys, other, borrow, simultaneous, groups_per_person),
             written=parse_parse(parse),
             for_any=not isinstance(tail, list) and not isinstance(within, list),
         )

@@ -54,6 +54,7 @@ def relation_of(request: Request) -> Relation:
         () if person is None else (person,) if isinstance(person, str) else person,
         () if groups is None else groups.by,
         None if lines is None else tuple(lines),
+        None if groups is None else groups.groups_per_person,
     )
 
 

@@ -284,7 +284,11 @@ def _person_groups() -> Case:
     asks += _asks([_EVERYBODY, Count()], view=PersonMean(1))
     asks += [Ask(Count(), keys=[0, 4], view=PersonMean(1))]
     asks += [Ask(Count(), one_group=True, keys=[0], view=PersonMean(1)),
-             Ask(_EVERYBODY, one_group=True, view=PersonMean(1))]  # fmt: skip
+             Ask(_EVERYBODY, one_group=True, view=PersonMean(1)),
+             Ask(ScaledSums(GroupRows(0, by_person=True), 1, 0, 1, 5), one_group=True),
+             Ask(LATTICE_SUM, one_group=True, dropped=True, view=PersonRows(0)),
+             *(Ask(Cells((0.5, 1.5)), one_group=True, keys=[k], view=PersonResidual(1.5, 0))
+               for k in range(5))]  # fmt: skip
     return Case("persons in groups", ("y", "x"), tuple(asks), "y > -25",
                 person=("who",), by=("state",), keys=keys, other=True)  # fmt: skip
 

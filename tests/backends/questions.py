@@ -85,6 +85,13 @@ VECTORS = (GroupResiduals(1.5), GroupRows(), GroupResiduals(-3.0, by_person=True
 
 
 @dataclass(frozen=True)
+class EachGroup:
+    """One question of each group by itself, where nobody is in two of them."""
+
+    query: Any
+
+
+@dataclass(frozen=True)
 class Question:
     """What is asked: of records or persons, by group or not."""
 
@@ -96,6 +103,8 @@ class Question:
     keys: tuple[Key, ...] | None = None
     other: bool = False
     person: str | None = None
+    one_group: bool = False
+    dropped: bool = False
 
     def unit(self, relation: str) -> Unit:
         return Unit.parse(relation, person=self.person)
@@ -138,6 +147,24 @@ def some_question(rng: np.random.Generator, data: Dataset, *, grouped: bool = Tr
     return Question((value,), condition, query, view, by, keys, other, person)
 
 
+def one_group_question(rng: np.random.Generator, data: Dataset) -> Question:
+    """Draw a question where each person is in one group: of all, of each, or of what is left."""
+    by, keys = _some_keys(rng, data)
+    other = bool(rng.random() < 0.5)
+    about = COLUMN[rng.integers(len(COLUMN) - 2)]  # a query with a sensitivity
+    view = VIEWS[rng.integers(len(VIEWS))]
+    sizes = ScaledSums(GroupRows(0, by_person=True), 1, 0, 1, len(keys) + other)
+    choices = (
+        (sizes, None, False),
+        (about, PersonRows(), True),
+        (EachGroup(about), view, False),
+        (EachGroup(about), view, False),
+    )
+    query, view, dropped = choices[rng.integers(len(choices))]
+    value, person = data.names["value"], data.names["person"]
+    return Question((value,), None, query, view, by, keys, other, person, True, dropped)
+
+
 def _some_keys(rng: np.random.Generator, data: Dataset) -> tuple[tuple[str, ...], tuple[Key, ...]]:
     """Return columns to group by and keys, of which some occur."""
     roles = (["text"], ["whole"], ["text", "whole"])[rng.integers(3)]
@@ -168,7 +195,13 @@ def ask(place: Place, question: Question) -> Any:
             asked = engine.grouped(keys, other=question.other)
         if question.view is not None:
             asked = asked.view(question.view)
+        if question.one_group:
+            asked = asked.one_group(True).dropped(question.dropped)
         with np.errstate(all="ignore"):
+            if isinstance(question.query, EachGroup):
+                places = range(len(asked.relation.codes))
+                each = [asked.keys([place]).answer(question.query.query) for place in places]
+                return canonical(each)
             return canonical(asked.answer(question.query))
     finally:
         getattr(engine, "close", lambda: None)()
@@ -199,6 +232,10 @@ def moves_too_far(question: Question, relation: str, one: Any, other: Any) -> bo
         return len(changed) > 1 or any(
             _exceeds(parts[place], one[place], other[place]) for place in changed
         )
+    if isinstance(query, EachGroup):  # one person is in one group
+        stated = query.query.sensitivity(unit)
+        moved = [pair for pair in zip(one, other, strict=True) if pair[0] != pair[1]]
+        return len(moved) > 1 or any(_exceeds(stated, *pair) for pair in moved)
     if isinstance(query, Median | ColumnMedians):  # a record is one key in each list
         lists = [(one, other)] if isinstance(query, Median) else zip(one, other, strict=True)
         return any(_distance(*pair)[0] > unit.changes for pair in lists)

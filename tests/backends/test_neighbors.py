@@ -19,7 +19,7 @@ from tametail.queries.groups import Cells
 from ..spark import ON_SPARK, on_spark  # noqa: TID252
 from .datasets import Dataset, some_dataset, some_neighbor, without_person
 from .places import ALL_WRITERS, ANY_TEXT, PLACES, SPARK_PLACES, WRITERS, Postgres
-from .questions import Question, ask, moves_too_far, some_question
+from .questions import Question, ask, moves_too_far, one_group_question, some_question
 
 CASES = int(os.environ.get("TAMETAIL_NEIGHBOR_CASES", "0"))
 FIRST = int(os.environ.get("TAMETAIL_NEIGHBOR_FIRST", "0"))
@@ -32,6 +32,14 @@ BATCH = 40
 def cases(fast: int, slowness: int = 1) -> range:
     """Return the numbers of the cases: few, or as many as were asked for."""
     return range(FIRST, FIRST + (CASES // slowness or fast))
+
+
+def drawn_in_one_group(number: int) -> tuple[Dataset, Dataset, Question, str]:
+    """Return the same where each person is kept to one group."""
+    rng = np.random.default_rng([20261119, number])
+    data = some_dataset(rng)
+    question = one_group_question(rng, data)
+    return data, without_person(rng, data), question, "add-remove"
 
 
 def drawn(number: int, *, odd: bool) -> tuple[Dataset, Dataset, Question, str]:
@@ -47,7 +55,11 @@ def drawn(number: int, *, odd: bool) -> tuple[Dataset, Dataset, Question, str]:
 
 def check(makers, number: int, folder: Path, *, odd: bool = False) -> int:
     """Ask about both data sets in all of these places; return how many pairs were compared."""
-    data, neighbor, question, relation = drawn(number, odd=odd)
+    return compare(makers, number, folder, drawn(number, odd=odd))
+
+
+def compare(makers, number: int, folder: Path, case) -> int:
+    data, neighbor, question, relation = case
     portable = data.is_portable and neighbor.is_portable
     expected = None
     pairs = 0
@@ -80,6 +92,11 @@ def test_neighbors_whose_text_not_every_place_can_hold(tmp_path):
     assert sum(pairs) > 4 * len(pairs)
 
 
+def test_a_person_is_in_one_group_wherever_the_data_are(tmp_path):
+    for number in cases(60, 4):
+        assert compare(some_places(number), number, tmp_path, drawn_in_one_group(number)) >= 6
+
+
 @pytest.fixture(scope="module")
 def postgres(server):
     found = Postgres(server)
@@ -96,12 +113,16 @@ def test_neighbors_in_postgresql(postgres, tmp_path):
     }
     for number in cases(60, 4):
         check(places, number, tmp_path)
+        compare(places, number, tmp_path, drawn_in_one_group(number))
 
 
 @on_spark
 def test_neighbors_in_spark(tmp_path):
     for number in cases(6, 100):
         check({"Arrow": PLACES["Arrow"]} | SPARK_PLACES, number, tmp_path)
+    for number in cases(4, 100):
+        places = {"Arrow": PLACES["Arrow"]} | SPARK_PLACES
+        compare(places, number, tmp_path, drawn_in_one_group(number))
 
 
 @pytest.mark.parametrize("writer", [*WRITERS, pytest.param("spark", marks=ON_SPARK)])

@@ -8,6 +8,9 @@ KEYED = "tests/data/test_keyed.py"
 MECHANISM = "tests/mechanisms/test_groups.py"
 GROUPS_TEST = "tests/test_groups.py"
 PERSONS = "tests/persons/test_groups.py"
+ONE_GROUP = "tests/persons/test_one_group.py"
+ASK = "tests/test_ask.py"
+NEIGHBORS = "tests/backends/test_neighbors.py"
 
 GROUPS: tuple[Mutant, ...] = (
     Mutant(
@@ -153,9 +156,33 @@ GROUPS: tuple[Mutant, ...] = (
         name='persons-in-parallel',
         why='A person may be in many groups: each would pay the whole budget.',
         file='data/relation.py',
-        old='in_one = unit.person is None or first.groups_per_person == 1',
+        old='in_one = unit.person is None or is_kept',
         new='in_one = first.groups is not None',
         tests=(f"{PERSONS}::test_persons_in_groups_are_no_parallel_parts",),
+    ),
+    Mutant(
+        name='records-left-out-in-parallel',
+        why='What is left out of a person may be in many groups again.',
+        file='data/relation.py',
+        old='is_kept = first.groups_per_person == 1 and not first.is_dropped',
+        new='is_kept = first.groups_per_person == 1',
+        tests=(f"{ASK}::test_persons_are_disjoint_if_the_relation_keeps_each_to_one_group",),
+    ),
+    Mutant(
+        name='persons-kept-after-groups-are-chosen',
+        why='The largest of some groups is not the largest of all: a person would be in many.',
+        file='data/coded.py',
+        old='own = np.where(self._is_kept[rows] != relation.is_dropped, own, -1)',
+        new='own = np.where(largest_groups(self._persons[rows], own, 9), own, -1)',
+        tests=(f"{NEIGHBORS}::test_a_person_is_in_one_group_wherever_the_data_are",),
+    ),
+    Mutant(
+        name='pool-and-groups-both-in-full',
+        why='What a pool has spent, the groups cannot spend again.',
+        file='methods/groups/one_group.py',
+        old='cost = part.cost("groups") if small else both.share(1 - ROUNDING)',
+        new='cost = both.share(1 - ROUNDING)',
+        tests=(f"{ONE_GROUP}::test_releases_spend_the_budget_and_replay",),
     ),
     Mutant(
         name='persons-kept-to-all-of-their-groups',

@@ -374,13 +374,12 @@ def test_plans_and_the_command_line(visits, tmp_path, capsys):
 def test_the_first_interval_is_for_the_mean_itself():
     """Persons with much are scaled down: the interval for that often misses the mean."""
     rng = np.random.default_rng(12)
-    frame = pd.DataFrame(
-        {"x": rng.lognormal(0, 1.5, 12_000), "who": rng.integers(0, 4_000, 12_000)}
-    )
-    frame["key"] = rng.choice(list("abc"), 12_000)
+    frame = pd.DataFrame({"x": rng.lognormal(0, 2, 12_000), "who": rng.integers(0, 4_000, 12_000)})
+    keys = list("abcdefghijkl")
+    frame["key"] = rng.choice(keys, 12_000)
     truth, held, missed = frame.groupby("key").x.mean(), 0, 0
     for _ in range(4):
-        release = tt.mean(frame, "x", by="key", keys=list("abc"), person="who", epsilon=1)
+        release = tt.mean(frame, "x", by="key", keys=keys, person="who", epsilon=1)
         for row in release:
             first, second = row.intervals
             assert first.describes == "mean, if the tail goes on as seen"
@@ -390,5 +389,5 @@ def test_the_first_interval_is_for_the_mean_itself():
             held += row.low <= truth[row.group] <= row.high
             missed += not second.low <= truth[row.group] <= second.high
         assert tt.replay(release.plan, release.answers) == release
-    assert held >= 11
+    assert held >= 44  # of 48
     assert missed >= 3

@@ -126,6 +126,12 @@ _REQUEST = (
         metavar="FILE",
         help="The same, one in a line, exactly as it stands there; tabs part cells.",
     ),
+    click.option(
+        "--groups-per-person",
+        type=click.Choice(["1"]),
+        callback=lambda _context, _option, one: None if one is None else int(one),
+        help="With --person and --by: each person belongs to one group, that of most records.",
+    ),
     click.option("--other", metavar="NAME", help="One more group, for all rows of no other."),
 )
 

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from tametail.data.cells import Floats
@@ -95,7 +96,7 @@ class CodedRows:
         self._numbers, self._codes = rows.numbers[order], codes[order]
         self._persons = rows.persons[order] if len(rows.persons) else rows.persons
         self._groups = len(groups)
-        self._made: dict[tuple[tuple[int, ...] | None, int | None], GroupedPersons] = {}
+        self._found: dict[tuple[object, ...], GroupedPersons] = {}
 
     def numbers(self, codes: Sequence[int], columns: Sequence[int]) -> Floats:
         """Return the numbers of the rows of some groups, group after group."""
@@ -114,18 +115,24 @@ class CodedRows:
         return rows if every else np.ascontiguousarray(rows[:, list(columns)])
 
     @cached_property
-    def _in_largest_group(self) -> Codes:
+    def _is_kept(self) -> npt.NDArray[np.bool_]:
         # A row without a number is nowhere: nobody is kept to a group in which they have none.
         codes = np.where(np.isnan(self._numbers).all(axis=1), -1, self._codes)
-        kept = largest_groups(self._persons, codes, max(self._groups, 1))
-        return np.where(kept, codes, -1)
+        return largest_groups(self._persons, codes, max(self._groups, 1))
 
     def persons(self, relation: Relation) -> GroupedPersons:
-        """Return the persons of some groups, each perhaps in their largest alone; made once."""
-        key = relation.part, relation.groups_per_person
-        if key not in self._made:
-            own = self._codes if relation.groups_per_person is None else self._in_largest_group
-            if len(relation.codes) < self._groups:
-                own = np.where(np.isin(own, relation.codes), own, -1)
-            self._made[key] = GroupedPersons(self._numbers, self._persons, own, self._groups)
-        return self._made[key]
+        """Return the persons of some groups, each in their largest alone if that is said."""
+        key = relation.codes, relation.groups_per_person, relation.is_dropped
+        if key not in self._found:
+            rows = self._rows_of(relation.codes)
+            own = self._codes[rows]
+            if relation.groups_per_person == 1:
+                own = np.where(self._is_kept[rows] != relation.is_dropped, own, -1)
+            self._found[key] = GroupedPersons(
+                self._numbers[rows], self._persons[rows], own, self._groups
+            )
+        return self._found[key]
+
+    def _rows_of(self, codes: Sequence[int]) -> Codes:
+        ranges = [np.arange(*self._ends[code : code + 2]) for code in codes]
+        return np.concatenate([np.empty(0, dtype=np.int64), *ranges])

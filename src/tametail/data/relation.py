@@ -55,6 +55,8 @@ class Relation:
     """What numbers are clipped to before anything else."""
     groups_per_person: Literal[1] | None = None
     """Whether each person is kept to the group that most of their rows are in."""
+    is_dropped: bool = False
+    """Whether these are the rows that keeping each person to one group leaves out."""
     chosen: tuple[int, ...] | None = None
     groups: Groups | None = None
     part: tuple[int, ...] | None = None
@@ -85,6 +87,10 @@ class Relation:
     def per_person(self, view: View) -> Relation:
         """Return one row for each person: a number made of all of their rows."""
         return replace(self, view=view)
+
+    def dropped(self) -> Relation:
+        """Return the rows of persons in all chosen groups but the one that each is kept to."""
+        return replace(self, is_dropped=True)
 
     def between(self, start: int, stop: int) -> Relation:
         """Return the rows ``start..stop-1``; positions are stable under replace-one only."""
@@ -125,8 +131,9 @@ def are_disjoint(relations: Sequence[Relation], unit: Unit) -> bool:
 
     Groups are disjoint if their codes are and nobody can be in two of them: a record has one key,
     its own, but a replacement may change it, and a person may have records of several keys unless
-    the relation keeps each to one. Rows by position are disjoint if their positions are, which
-    stay what they are under replace-one alone.
+    the relation keeps each to one; the records that this leaves out may be of several again. Rows
+    by position are disjoint if their positions are, which stay what they are under replace-one
+    alone.
     """
     if not relations:
         return True
@@ -134,7 +141,8 @@ def are_disjoint(relations: Sequence[Relation], unit: Unit) -> bool:
     by_group = all(replace(each, part=None) == replace(first, part=None) for each in relations)
     if first.groups is not None and first.span is None and by_group:
         codes = [code for each in relations for code in each.codes]
-        in_one = unit.person is None or first.groups_per_person == 1
+        is_kept = first.groups_per_person == 1 and not first.is_dropped
+        in_one = unit.person is None or is_kept
         return in_one and not unit.size_is_public and len(set(codes)) == len(codes)
     by_place = all(replace(each, span=None) == replace(first, span=None) for each in relations)
     if first.groups is None and by_place:

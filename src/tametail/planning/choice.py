@@ -25,6 +25,11 @@ LIGHT = 4.0
 PLENTY = 10**7
 
 
+def persons_in_one_group(request: Request, n: int | None, budget: Budget) -> bool:  # noqa: ARG001
+    """Say whether means are asked by group, and each person is kept to one of these."""
+    return request.groups is not None and request.groups.groups_per_person == 1
+
+
 def persons_in_groups(request: Request, n: int | None, budget: Budget) -> bool:  # noqa: ARG001
     """Say whether means are asked by group, and persons are protected."""
     return request.groups is not None and request.unit.person is not None

@@ -18,6 +18,7 @@ from tametail.methods.ball.estimate import vector_mean
 from tametail.methods.groups import method as groups
 from tametail.methods.groups import plan as by_group
 from tametail.methods.groups.estimate import means_by_group
+from tametail.methods.groups.one_group import means_of_separate_persons
 from tametail.methods.groups.persons import means_of_persons
 from tametail.methods.located import method as located
 from tametail.methods.located.estimate import NAME as LOCATED_NAME
@@ -67,6 +68,15 @@ class Method(NamedTuple):
         return steps
 
 
+SEPARATE_PERSONS_BY_GROUP = Method(
+    "means by group, of persons in one group each",
+    choice.persons_in_one_group,
+    Pure,
+    by_group.names,
+    by_group.steps_of_separate_persons,
+    means_of_separate_persons,
+    groups.PredictedOfSeparatePersons,
+)
 PERSONS_BY_GROUP = Method(
     "means by group, of persons",
     choice.persons_in_groups,
@@ -167,6 +177,7 @@ APART = Method(
 
 #: All methods; the first that suits is taken. A new statistic enters above those that always suit.
 METHODS = (
+    SEPARATE_PERSONS_BY_GROUP,
     PERSONS_BY_GROUP,
     GROUPS,
     RECORDS_OF_PERSONS,

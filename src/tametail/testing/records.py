@@ -38,17 +38,20 @@ def made_up(plan: Plan, fakes: Fakes, rng: np.random.Generator) -> Backend:
     rows = size * _RECORDS_EACH if person else size
     cells = {f"v{i}": _numbers(column, rows, rng) for i, column in enumerate(request.columns)}
     values, by = tuple(cells), () if request.groups is None else request.groups.by
-    columns: dict[str, object] = {**cells}
+    columns: dict[str, Floats | pa.Array] = {**cells}
+    kept = None if request.groups is None else request.groups.groups_per_person
     if person:
         columns["person"] = np.arange(rows) % size
     for i in range(len(by)):
-        columns[f"g{i}"] = _cells([None if key is None else key.cells[i] for key in keys], rows)
+        cells_of_keys = [None if key is None else key.cells[i] for key in keys]
+        columns[f"g{i}"] = _cells(cells_of_keys, columns["person"] if kept else np.arange(rows))
     lines = request.half_lines
     relation = Relation(
         values,
         person=("person",) if person else (),
         by=tuple(f"g{i}" for i in range(len(by))),
         bounds=None if lines is None else tuple(lines),
+        groups_per_person=kept,
     )
     # Whoever wants to see the progress is told by one thread, so that draws have one order.
     return open_data(pa.table(columns), list(values), relation, progress=lambda _: None)
@@ -73,10 +76,10 @@ def _keys(request: Request, fakes: Fakes) -> list[Key | None]:
     return [*keys, *([] if groups.rest is None else [None])]
 
 
-def _cells(of_keys: list[object], rows: int) -> pa.Array:
-    """Return the column of keys: rows go to all groups in turn."""
+def _cells(of_keys: Sequence[object], turns: Floats | pa.Array) -> pa.Array:
+    """Return the column of keys: rows, or persons with all of theirs, go to groups in turn."""
     try:
-        return pa.array(of_keys).take(pa.array(np.arange(rows) % len(of_keys)))
+        return pa.array(of_keys).take(pa.array(turns % len(of_keys)))
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         pass  # raised below, without what it says
     raise ParameterError(

@@ -81,17 +81,22 @@ OF_PERSONS_SQUARED: Final = {"pilot": 0.14, "tail": 0.04, "rows": 0.14, "groups"
 #: The share of the squares, for intervals.
 SPREAD, SPREAD_SQUARED = 0.06, 0.02
 
-#: Vectors are scaled down to a length that about this times groups^power / epsilon persons exceed.
-BEYOND_LIMIT, BEYOND_POWER = 1.0, 0.75
+#: The part of what is cut off from vectors that counts as bias: that of one sign and of another
+#: cancel in part.
+BIAS_OF_PERSONS: Final = 0.3
+BIAS_OF_ROWS: Final = 0.6
 
-#: These persons stand out of the noise by so many scales, and are at most such a part of all.
-SEEN, MOST_BEYOND = 22.0, 0.3
+#: Numbers of records lie in so many octaves, and stand out of the noise by so many scales.
+OCTAVES_OF_ROWS, SEEN_ROWS = 24, 13.0
+
+#: Farther out than what stands out, more persons than so many scales of the noise are believed.
+SEEN_BEYOND: Final = 4.0
 
 #: Octaves above the highest that stands out in which persons are still counted.
 WINDOW: Final = 4
 
 #: No group counts as fewer records than so many standard deviations of the noise on its count.
-LEAST_COUNT: Final = 1.4
+LEAST_COUNT: Final = 3.0
 
 #: A count that noise alone exceeds with this probability says nothing.
 UNSEEN_RISK: Final = 0.001
@@ -99,8 +104,27 @@ UNSEEN_RISK: Final = 0.001
 #: Where persons' vectors are longer than is seen, each octave has at most this part of the last.
 SLOWEST_FALL: Final = 0.42
 
+#: So many octaves farther out they are followed.
+OCTAVES_UNSEEN: Final = 30
+
 #: Squares about a group's own mean are at least this part of those about the common one.
 LEAST_SQUARE: Final = 0.2
+
+#: Persons in one group each: the shares of what the release says about the rows that were kept,
+#: and of the numbers of persons; of the first, the part that counts the rows that were kept.
+KEPT, SIZES, KEPT_ROWS = 0.04, 0.03, 0.4
+
+#: The share of the pool, if a group is small: so many persons' worth, within limits; and its parts
+#: for the pilot, the octave counts of rows, and those of differences from the pilot.
+POOL_PERSONS: Final = 1500.0
+LEAST_POOL_OF_PERSONS, MOST_POOL_OF_PERSONS = 0.1, 0.35
+POOL_OF_PERSONS: Final = (0.4, 0.2, 0.4)
+
+#: From so many persons times epsilon on a group is estimated alone.
+ALONE_PERSONS: Final = 700.0
+
+#: Of what a small group may spend, for the number of its records.
+SMALL_ROWS: Final = 0.2
 
 #: A person weighs so much in the private choice of keys, divided among at most so many keys.
 WHOLE, MOST_KEYS = 1 << 20, 1000

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tametail.keys import Key
-from tametail.means import Estimate
+from tametail.means import CellCounts, Estimate
 from tametail.methods.cells import count_margin, read_cells
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.plan import (
@@ -32,14 +32,14 @@ from tametail.methods.groups.plan import (
 )
 from tametail.methods.groups.shape import Shape
 from tametail.methods.groups.shrink import shrunk
-from tametail.methods.groups.small import SmallGroups
+from tametail.methods.groups.small import SmallGroups, ask_each
 from tametail.methods.winsorised.column import ColumnPlan
 from tametail.methods.winsorised.counts import Tails, octave_nodes
 from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.methods.winsorised.shares import sample_halvings
 from tametail.plans import COUNT, PricedRequest
 from tametail.queries.column import Count, Median
-from tametail.queries.groups import Cells, Keyed
+from tametail.queries.groups import Cells
 from tametail.queries.rows import Rows
 
 if TYPE_CHECKING:
@@ -86,6 +86,14 @@ def _each_alone(part: ColumnPlan, ask: Ask, keys: Sequence[Key]) -> list[Estimat
 
 def _pooled(part: ColumnPlan, ask: Ask, groups: int, *, shrinks: bool) -> list[Estimate]:
     """Ask for the pool, for the cells of every group, and then for the groups themselves."""
+    shape, used = ask_pool(part, ask)
+    small = ask_cells(part, ask, shape, groups)
+    found = _large_and_small(part, ask, replace(small, shrinks=shrinks))
+    return [replace(one, cells=used) for one in found]
+
+
+def ask_pool(part: ColumnPlan, ask: Ask) -> tuple[Shape, CellCounts | None]:
+    """Ask how all records together lie, and how many cells are numbers."""
     counts = ask(Count(), part.cost("total"))
     size, used = max(counts[0], 1), read_cells(counts, part.cost("total"), part.unit)
     doubt = count_margin(part.cost("total"), part.unit)
@@ -93,12 +101,15 @@ def _pooled(part: ColumnPlan, ask: Ask, groups: int, *, shrinks: bool) -> list[E
     centre = ask(Median(times, *part.possible), part.cost("centre"))
     plan = pool_plan(part, size, part.cost("tail"))
     nodes, cost = octave_nodes(plan, centre), part.cost("tail")
-    shape = Shape.read(centre, Tails.read(plan, nodes, ask(nodes, cost), cost), size)
-    cuts = shape.cuts
-    query = Keyed((Cells(tuple((centre + cuts).tolist())),) * groups)
-    cells = np.array(ask(query, part.cost("cells")), dtype=np.float64).reshape(groups, -1)
-    found = _large_and_small(part, ask, SmallGroups(part, shape, cuts, cells, shrinks))
-    return [replace(one, cells=used) for one in found]
+    return Shape.read(centre, Tails.read(plan, nodes, ask(nodes, cost), cost), size), used
+
+
+def ask_cells(part: ColumnPlan, ask: Ask, shape: Shape, groups: int) -> SmallGroups:
+    """Ask how many records of each group lie between quantiles of the pool."""
+    queries = [Cells(tuple((shape.centre + shape.cuts).tolist()))] * groups
+    answers = ask_each(ask, queries, part.cost("cells"))
+    cells = np.array(answers, dtype=np.float64).reshape(groups, -1)
+    return SmallGroups(part, shape, shape.cuts, cells)
 
 
 def _large_and_small(part: ColumnPlan, ask: Ask, all_groups: SmallGroups) -> list[Estimate]:

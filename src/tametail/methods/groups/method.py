@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from tametail.inequalities.quantiles import deviations
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups import plan as steps
+from tametail.methods.groups.predict import persons_rmse
 from tametail.methods.persons.shares import FEASIBLE
 from tametail.methods.winsorised import predict as prediction
 from tametail.methods.winsorised.column import ColumnPlan
@@ -78,6 +80,25 @@ class PredictedOfPersons(Predicted):
     """The same where persons are protected, who may be in many groups."""
 
     @property
+    def relative_rmse(self) -> float | None:
+        """Predict the error in a group of usual size, of persons who are in one group each."""
+        plan, wanted = self.plan, steps.asked(self.plan.request)
+        if plan.n is None or wanted.keys is None:
+            return None
+        groups = len(wanted.rows)
+        cost = steps.group_plans(plan, groups)[0].cost("groups")
+        return persons_rmse(max(plan.n, groups), groups, cost)
+
+    def half_width(self, confidence: float, law: str = WORST) -> float | None:  # noqa: ARG002
+        """Predict the half-width in such a group; infinite if nothing is expected to be seen."""
+        error, usual = self.relative_rmse, _usual(self.plan)
+        if error is None or usual is None:
+            return None
+        if _shows_nothing(self.plan, usual):
+            return prediction.half_of_the_possible(usual)
+        return deviations((1 - confidence) / 2) * error
+
+    @property
     def notes(self) -> tuple[Note, ...]:
         """Say what would help."""
         plan, found = self.plan, super().notes
@@ -88,6 +109,21 @@ class PredictedOfPersons(Predicted):
             "groups may be far off: more persons or more budget would help"
         )
         return (*found, few_records(text))
+
+
+class PredictedOfSeparatePersons(PredictedOfPersons):
+    """The same where each person is in one group: a group is released as if it were alone."""
+
+    @property
+    def relative_rmse(self) -> float | None:
+        """Predict the error in a group of usual size: alone, or with what the pool shows."""
+        usual = _usual(self.plan)
+        if usual is None:
+            return None
+        size, cost = usual.n or 1, usual.budget
+        if size * cost.strength < tuned.ALONE_PERSONS:
+            return persons_rmse(size, 1, cost)
+        return prediction.reference_rmse(usual)
 
 
 def _size(plan: PricedRequest) -> int | None:

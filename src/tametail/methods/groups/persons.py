@@ -32,10 +32,11 @@ from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.plan import asked, chosen_keys, group_plans, steps_of_persons
 from tametail.methods.groups.shrink import shrunk
 from tametail.methods.persons.estimate import persons_mean
+from tametail.methods.persons.shares import FEASIBLE
 from tametail.methods.persons.shares import divide as divide_persons
 from tametail.methods.winsorised.calibrated import Error
 from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.counts import Tails, octave_nodes
+from tametail.methods.winsorised.counts import Tails, octave_nodes, windows
 from tametail.methods.winsorised.dividing import divide
 from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.notes import Note
@@ -123,8 +124,8 @@ class _Column:
         residuals = GroupResiduals(ratio, self.index, self._by_person)
         rows = GroupRows(self.index, self._by_person)
         lengths = self._lengths(ask, residuals, of_sums)
-        most = self._limit(self._lengths(ask, rows, of_rows))
-        limit = self._limit(lengths)
+        most = self._limit(self._lengths(ask, rows, of_rows), part.cost("rows"), is_count=True)
+        limit = self._limit(lengths, part.cost("groups"))
         if limit is None:
             return [self._unseen(ratio, key) for key in keys]
         counted = self._sums(ask, rows, 1.0 if most is None else most, part.cost("rows"))
@@ -159,10 +160,11 @@ class _Column:
         return replace(plan, steps=divide(plan)) if self._by_person else plan
 
     def _pilot(self, ask: Ask) -> float:
-        """Return the private mean of all groups together."""
+        """Return the private mean of all groups together; of persons' own, where these are few."""
         cost = self.part.cost("pilot")
         plan = self._plan(cost)
-        if self._by_person:
+        if self._by_person or self.persons * cost.strength < FEASIBLE:
+            plan = replace(plan, steps=divide(plan))
             return winsorised_mean(
                 plan, ask.on(ask.relation.per_person(PersonMean(self.index)), cost)
             ).value
@@ -175,10 +177,17 @@ class _Column:
         answer = ask.on(ask.relation.per_person(PersonNorm(vector, self._order)), cost)(nodes, cost)
         return Tails.read(plan, nodes, answer, cost)
 
-    def _limit(self, tails: Tails) -> float | None:
-        """Return the length that a wanted number of persons exceed; None if nothing stands out."""
-        wanted = tuned.BEYOND_LIMIT * self.groups**tuned.BEYOND_POWER / self.part.budget.strength
-        return length_exceeded_by(tails, wanted, self.persons)
+    def _limit(self, tails: Tails, cost: Budget, *, is_count: bool = False) -> float | None:
+        """Return the length at which noise and what is cut off weigh least together, in a group.
+
+        None if nothing stands out. With a limit of 1 the noise on a sum has this deviation.
+        """
+        deviation = math.sqrt(noise_for(cost, 1, 1).variance)
+        anchor = anchor_of_counts(tails) if is_count else tails.anchor(tails.above)
+        if anchor is None:
+            return None
+        bias = tuned.BIAS_OF_ROWS if is_count else tuned.BIAS_OF_PERSONS
+        return best_limit(tails, anchor, deviation * self.groups, bias)
 
     def _sums(self, ask: Ask, vector: Vector, limit: float, cost: Budget) -> Scaled:
         fraction, exponent = math.frexp(limit)
@@ -311,24 +320,36 @@ def length_beyond(tails: Tails, limit: float) -> float:
     if anchor is None:
         return 0.0
     counts = np.maximum(tails.above[: anchor + 2] + tails.scale, 0.0)
-    typical = np.ldexp(math.sqrt(2.0), tails.first + np.arange(len(counts)))
-    excess = counts * np.maximum(typical - limit, 0.0)
     falling = min(float(counts[-1] / max(counts[-2], 1.0)), tuned.SLOWEST_FALL)
-    return float(excess.sum() + excess[-1] * 2 * falling / (1 - 2 * falling))
+    unseen = counts[-1] * falling ** np.arange(1, tuned.OCTAVES_UNSEEN + 1)
+    counts = np.concatenate([counts, unseen])
+    typical = np.ldexp(math.sqrt(2.0), tails.first + np.arange(len(counts)))
+    return float(counts @ np.maximum(typical - limit, 0.0))
 
 
-def length_exceeded_by(tails: Tails, wanted: float, persons: int) -> float | None:
-    """Return the length that about this many persons exceed, by noisy octave counts."""
-    anchor = tails.anchor(tails.above)
-    if anchor is None:
-        return None
-    counts = tails.above.copy()
-    counts[anchor + tuned.WINDOW :] = 0.0
-    beyond = np.cumsum(counts[::-1])[::-1]
-    wanted = min(max(wanted, tuned.SEEN * tails.scale), tuned.MOST_BEYOND * persons)
-    enough = np.flatnonzero(beyond >= wanted)
-    node = int(enough[-1]) if len(enough) else anchor
-    after = float(beyond[node + 1]) if node + 1 < len(beyond) else 0.0
-    octave = math.log2(max(float(beyond[node]), 1.0) / max(after, wanted / 8))
-    part = math.log2(max(float(beyond[node]), 1.0) / wanted) / max(octave, 0.3)
-    return math.ldexp(math.pow(2.0, min(max(part, 0.0), 1.0)), tails.first + node)
+def anchor_of_counts(tails: Tails) -> int | None:
+    """Return the highest octave of numbers of records that stands out; they are 1 or more.
+
+    So few octaves are possible that less has to stand out than for lengths of any size.
+    """
+    first = max(-tails.first, 0)
+    counts = windows(tails.above)[first : first + tuned.OCTAVES_OF_ROWS]
+    found = np.flatnonzero(counts >= tuned.SEEN_ROWS * tails.scale)
+    return first + int(found[-1]) if len(found) else None
+
+
+def best_limit(tails: Tails, anchor: int, noise: float, bias: float) -> float:
+    """Return the limit T for which (noise T)^2 + (bias * all that is longer than T)^2 is least."""
+    top = min(anchor + tuned.WINDOW, len(tails.above))
+    beyond = np.cumsum(tails.above[:top][::-1])[::-1]
+    noise_beyond = tails.scale * np.sqrt(np.arange(top, 0, -1))
+    noise_beyond[: anchor + 1] = 0.0  # what stands out is believed
+    beyond = np.where(beyond > tuned.SEEN_BEYOND * noise_beyond, np.maximum(beyond, 0.0), 0.0)
+    beyond = np.maximum.accumulate(beyond[::-1])[::-1]  # as survivors are
+    nodes = tails.distances[:top]
+    grid = (nodes[:, None] * 2.0 ** (np.arange(4) / 4)).ravel()
+    alive = np.repeat(beyond, 4) * np.repeat(2.0 ** -(np.arange(4) / 4)[None, :], top, 0).ravel()
+    steps = np.diff(grid, append=2 * nodes[-1])
+    excess = np.cumsum((alive * steps)[::-1])[::-1]
+    costs = (noise * grid) ** 2 + (bias * excess) ** 2
+    return float(grid[int(np.argmin(costs))])

@@ -24,7 +24,8 @@ from tametail.request import Request
 if TYPE_CHECKING:
     from tametail.ask import Ask
 
-_POOLED = ("total", "centre", "tail", "cells", "groups")
+POOLED = ("total", "centre", "tail", "cells", "groups")
+_SEPARATE = ("kept", "sizes", "pool", "groups")
 
 
 def asked(request: Request) -> Groups:
@@ -36,10 +37,12 @@ def asked(request: Request) -> Groups:
 
 def names(request: Request) -> tuple[tuple[str, int], ...]:
     """Return the names of the steps, and their rounds."""
-    if request.unit.person is not None:
+    if asked(request).groups_per_person == 1:
+        found: tuple[str, ...] = _SEPARATE
+    elif request.unit.person is not None:
         found = (*tuned.OF_PERSONS, *(("spread",) if request.wants_spread else ()))
     else:
-        found = ("groups",) if asked(request).borrow is None else _POOLED
+        found = ("groups",) if asked(request).borrow is None else POOLED
     return tuple((name, 1) for name in found)
 
 
@@ -52,6 +55,14 @@ def steps_of_persons(request: Request, n: int, budget: Budget) -> Steps:  # noqa
     if request.wants_spread:
         parts = {name: share * (1 - spread) for name, share in shares.items()} | {"spread": spread}
     return tuple(map(Step, parts, budget.split(*parts.values())))
+
+
+def steps_of_separate_persons(request: Request, n: int, budget: Budget) -> Steps:  # noqa: ARG001
+    """Return the steps where each person is in one group."""
+    wanted = tuned.POOL_PERSONS / (max(n, 1) * budget.strength)
+    pool = min(max(wanted, tuned.LEAST_POOL_OF_PERSONS), tuned.MOST_POOL_OF_PERSONS)
+    shares = (tuned.KEPT, tuned.SIZES, pool, 1 - tuned.KEPT - tuned.SIZES - pool)
+    return tuple(map(Step, _SEPARATE, budget.split(*shares)))
 
 
 def chosen_keys(plan: PricedRequest, ask: Ask) -> tuple[Ask, tuple[Key, ...]]:
@@ -89,7 +100,7 @@ def steps(request: Request, n: int, budget: Budget) -> Steps:
     pool = min(max(wanted, tuned.LEAST_POOL), tuned.MOST_POOL)
     shares = [pool * share for share in (tuned.TOTAL, tuned.CENTRE, tuned.TAIL)]
     shares += [(1 - pool) * tuned.CELLS, (1 - pool) * (1 - tuned.CELLS)]
-    return tuple(map(Step, _POOLED, budget.split(*shares)))
+    return tuple(map(Step, POOLED, budget.split(*shares)))
 
 
 def pool_plan(part: ColumnPlan, n: int, budget: Budget) -> ColumnPlan:
@@ -112,13 +123,13 @@ def group_plans(plan: PricedRequest, groups: int) -> tuple[ColumnPlan, ...]:
     The confidence is that of one interval, whatever holds together.
     """
     request, dim = plan.request, plan.dim
-    together = {None: dim, True: dim * groups, False: 1}[asked(request).simultaneous]
-    confidence = None if plan.confidence is None else 1 - (1 - plan.confidence) / together
+    at_once = {None: dim, True: dim * groups, False: 1}[asked(request).simultaneous]
+    confidence = None if plan.confidence is None else 1 - (1 - plan.confidence) / at_once
     wanted = [name for name, _ in names(request)]
     costs = [_each(plan.cost(name), dim) for name in wanted]
     return tuple(
         replace(
-            ColumnPlan.told(request, column, plan.n, _together(own)),
+            ColumnPlan.told(request, column, plan.n, together(own)),
             confidence=confidence,
             steps=tuple(map(Step, wanted, own)),
         )
@@ -130,7 +141,8 @@ def _each(cost: Budget, dim: int) -> tuple[Budget, ...]:
     return (cost,) if dim == 1 else divided(cost, dim)
 
 
-def _together(costs: list[Budget]) -> Budget:
+def together(costs: list[Budget]) -> Budget:
+    """Return what these cost one after the other."""
     total = compose(costs, type(costs[0]))
     if total is None:
         raise InternalError("a plan without a step")

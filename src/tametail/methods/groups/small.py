@@ -8,6 +8,7 @@ The clipped sum and, with a small weight, the count are asked of all small group
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,9 +22,10 @@ from tametail.methods.groups.shape import Array, Shape
 from tametail.methods.winsorised.calibrated import Error
 from tametail.methods.winsorised.column import ColumnPlan
 from tametail.notes import Note
-from tametail.privacy.budget import Noise, noise_for
+from tametail.privacy.budget import Budget, Noise, noise_for
 from tametail.queries.column import ClippedSum, Lattice, edge_above
 from tametail.queries.groups import Keyed
+from tametail.queries.query import SumQuery
 from tametail.tail import Bounded, Tail
 
 if TYPE_CHECKING:
@@ -70,7 +72,7 @@ class SmallGroups:
     cuts: Array
     cells: Array
     """Noisy counts between the cuts: a row for each group."""
-    shrinks: bool
+    shrinks: bool = False
     """Whether means will be drawn towards that of all groups."""
 
     @property
@@ -92,7 +94,7 @@ class SmallGroups:
             ClippedSum(lattice, max(round(tuned.COUNT_WEIGHT * lattice.side), 1))
             for lattice in lattices
         ]
-        answers = np.array(ask(Keyed(tuple(queries)), cost), dtype=np.float64).reshape(-1, 2)
+        answers = np.array(ask_each(ask, queries, cost), dtype=np.float64).reshape(-1, 2)
         known = zip(self.cells[places], clips, queries, answers.tolist(), strict=True)
         return self._conclude([self._read(*each) for each in known], clips)
 
@@ -183,6 +185,18 @@ class SmallGroups:
             min(max(centre, low), high), unknown, clip=(centre, centre), notes=(_NO_SHAPE,),
             count=count, variance=math.inf,
         )  # fmt: skip
+
+
+def ask_each(ask: Ask, queries: Sequence[SumQuery], cost: Budget) -> tuple[int, ...]:
+    """Return the answers to a question for each group, at what one of them costs.
+
+    Groups of persons are asked one by one: whether they are disjoint, the relation says.
+    """
+    if not ask.relation.person:
+        return ask(Keyed(tuple(queries)), cost)
+    asks = ask.disjoint([ask.relation.of([code]) for code in ask.relation.codes], cost)
+    pairs = zip(asks, queries, strict=True)
+    return tuple(answer for about, query in pairs for answer in about(query, cost))
 
 
 def _farthest(tail: Tail, centre: float) -> float:

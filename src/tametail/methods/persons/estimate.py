@@ -86,19 +86,24 @@ class Total:
 
 def persons_mean(plan: ColumnPlan, ask: Ask, index: int) -> Estimate:
     """Estimate the mean of one column; the plan has the steps of ``shares``, and n persons."""
-    low, high = plan.possible
     persons = max(plan.n or 1, 1)
-    ratio = _pilot(plan, ask, index)
-    rows = _rows(plan, ask, index, persons)
+    ratio = pilot_of(plan, ask, index)
+    rows = number_of_rows(plan, ask, index, persons)
     steps = tuple(step for step in plan.steps if step.name in _AROUND_ZERO)
     around = replace(plan, steps=steps, half=None)  # it bounds records, not what is added up here
     budget = around.spending
     asked = ask.on(ask.relation.per_person(PersonResidual(ratio, index)), budget)
     total = _clipped_sum(around, asked, plan.cost("tail"), persons)
+    return conclude(plan, ratio, rows, total)
+
+
+def conclude(plan: ColumnPlan, ratio: float, rows: Total, total: Total | None) -> Estimate:
+    """Return what follows from a pilot, the number of records and the sum of differences."""
+    low, high = plan.possible
     # Noise may have made it anything; there is at least one record.
     records = max(rows.value + rows.clip.excess, rows.doubt(0.5), 1.0)
     count = records if rows.tails is not None else None  # else nobody was counted
-    if total is None:
+    if total is None or count is None:  # a sum of records, over nobody knows how many
         unknown = () if plan.confidence is None else (_nothing_known(plan),)
         return Estimate(min(max(ratio, low), high), unknown, notes=(UNSEEN,), count=count)
     value = min(max(ratio + (total.value + total.clip.excess) / records, low), high)
@@ -111,7 +116,7 @@ def persons_mean(plan: ColumnPlan, ask: Ask, index: int) -> Estimate:
 _AROUND_ZERO = ("tail", "sum")
 
 
-def _pilot(plan: ColumnPlan, ask: Ask, index: int) -> float:
+def pilot_of(plan: ColumnPlan, ask: Ask, index: int) -> float:
     """Return a private mean of the persons' means, which may lie anywhere."""
     cost, anywhere = plan.cost("pilot"), parse_within(None)
     pilot = replace(plan, within=anywhere, possible=anywhere, confidence=None, budget=cost)
@@ -119,7 +124,7 @@ def _pilot(plan: ColumnPlan, ask: Ask, index: int) -> float:
     return winsorised_mean(pilot, ask.on(ask.relation.per_person(PersonMean(index)), cost)).value
 
 
-def _rows(plan: ColumnPlan, ask: Ask, index: int, persons: int) -> Total:
+def number_of_rows(plan: ColumnPlan, ask: Ask, index: int, persons: int) -> Total:
     """Return a private sum of min(c, K), with K by octave counts of c."""
     cost = plan.cost("rows")
     tail, total = cost.split(ROWS_TAIL, 1 - ROWS_TAIL)
@@ -127,21 +132,35 @@ def _rows(plan: ColumnPlan, ask: Ask, index: int, persons: int) -> Total:
     part = replace(plan, confidence=None, budget=cost, steps=steps, half=None)
     asked = ask.on(ask.relation.per_person(PersonRows(index)), cost)
     found = _clipped_sum(part, asked, tail, persons, is_positive=True)
-    if found is not None:
-        return found
-    # Nobody stands out, so there are few persons, with one record each as far as one can tell.
-    return Total(float(persons), noise_for(total, 1, 1), 1.0, Clip(0.0, 0.0, 1.0))
+    return one_row_each(persons, total) if found is None else found
+
+
+def one_row_each(persons: int, cost: Budget) -> Total:
+    """Nobody stands out: there are few persons, with one record each as far as one can tell."""
+    return Total(float(persons), noise_for(cost, 1, 1), 1.0, Clip(0.0, 0.0, 1.0))
 
 
 def _clipped_sum(
     plan: ColumnPlan, ask: Ask, tail: Budget, persons: int, *, is_positive: bool = False
 ) -> Total | None:
-    """Ask for octave counts around 0 and then for the sum, clipped where they suggest.
+    """Ask for octave counts around 0 and then for the sum, clipped where they suggest."""
+    tails = octaves_around_zero(plan, ask, tail)
+    return sum_between(plan, ask, tails, persons, is_positive=is_positive)
+
+
+def octaves_around_zero(plan: ColumnPlan, ask: Ask, cost: Budget) -> Tails:
+    """Count the persons by the octaves of their numbers."""
+    nodes = octave_nodes(plan, 0.0)
+    return Tails.read(plan, nodes, ask(nodes, cost), cost)
+
+
+def sum_between(
+    plan: ColumnPlan, ask: Ask, tails: Tails, persons: int, *, is_positive: bool = False
+) -> Total | None:
+    """Ask for the sum, clipped where octave counts suggest; None if nothing stands out.
 
     What ``is_positive`` by its meaning is clipped at 0: a replacement then moves the sum less.
     """
-    nodes = octave_nodes(plan, 0.0)
-    tails = Tails.read(plan, nodes, ask(nodes, tail), tail)
     clip = choose_clip(plan, 0.0, tails, persons, Reference.of(plan, (0.0, 0.0)))
     if is_positive:
         clip = replace(clip, below=0.0)

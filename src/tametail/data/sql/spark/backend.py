@@ -187,7 +187,8 @@ class SparkSql(Sql):
             names = [f"x{place}" for place in range(len(relation.values))]
             present = " OR ".join(f"({x} IS NOT NULL AND NOT isnan({x}))" for x in names)
             frame = self._frame(f"SELECT * FROM {self._coded(ids=True)} WHERE {present}")
-            frame = _one_group(frame, compiler.persons) if relation.groups_per_person else frame
+            if relation.groups_per_person == 1:
+                frame = _one_group(frame, compiler.persons, dropped=relation.is_dropped)
             codes = relation.codes
             every = len(codes) == len(relation.groups)
             return frame if every else frame.where(fn.col("code").isin(list(codes)))
@@ -201,7 +202,8 @@ class SparkSql(Sql):
     @property
     def _whose(self) -> tuple[object, ...]:
         """What the rows of persons depend on, beside the records."""
-        return self.relation.groups, self.relation.part, self.relation.groups_per_person
+        relation = self.relation
+        return relation.groups, relation.part, relation.groups_per_person, relation.is_dropped
 
     def _person_totals(self, *, by_group: bool = False) -> str:
         """Return a row for each person, or for each person and group: s0, c0, s1, c1, ..., f."""
@@ -318,12 +320,16 @@ def _columns(column: int) -> tuple[str, str]:
     return f"s{column}", f"CAST(c{column} AS DOUBLE)"
 
 
-def _one_group(frame: DataFrame, ids: Sequence[str]) -> DataFrame:
-    """Return the rows in the group that most rows of their person are in; ties by the code."""
+def _one_group(frame: DataFrame, ids: Sequence[str], *, dropped: bool) -> DataFrame:
+    """Return the rows in the group that most rows of their person are in; ties by the code.
+
+    Or all others, which are ``dropped``.
+    """
     own = Window.partitionBy(*ids, "code")
     counted = frame.withColumn("n", fn.count(fn.lit(1)).over(own))
     best = fn.max(fn.struct("n", (-fn.col("code")).alias("c"))).over(Window.partitionBy(*ids))
-    chosen = counted.withColumn("best", best).where(fn.col("code") == -fn.col("best.c"))
+    is_best = fn.col("code") == -fn.col("best.c")
+    chosen = counted.withColumn("best", best).where(~is_best if dropped else is_best)
     return chosen.drop("n", "best")
 
 
