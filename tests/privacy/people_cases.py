@@ -61,6 +61,11 @@ def people_cases() -> Iterator[Case]:
     yield from _pairs(
         "a mean of each person by group", PERSONS, APPROX, **alone, **_grouped(APPROX)
     )
+    kept = {"person": "who", "groups_per_person": 1}
+    for budget in NOTIONS:
+        yield from _pairs("persons in one group", PERSONS, budget, **kept, **_grouped(budget))
+    each = kept | {"each": "person"}
+    yield from _pairs("a mean of each in one group", PERSONS, PURE, **each, **_grouped(PURE))
 
 
 def _grouped(budget: Budget) -> dict[str, Any]:

@@ -177,9 +177,10 @@ def test_groups_of_records(budget, request_):
         assert losses.part_of(budget) <= ROUNDING, losses
 
 
+@pytest.mark.parametrize("kept", [None, 1], ids=["any groups", "one group"])
 @pytest.mark.parametrize("each", ["record", "person"])
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
-def test_persons_in_many_groups(budget, each):
+def test_persons_in_many_groups(budget, each, kept):
     rng = np.random.default_rng(6)
     for _ in range(PAIRS):
         size, theirs = int(rng.choice([300, 3000])), int(rng.choice([1, 5, 200]))
@@ -189,7 +190,7 @@ def test_persons_in_many_groups(budget, each):
         more["key"] = rng.choice(list("abcz"), theirs)
         keys = None if isinstance(budget, tt.privacy.budget.Approx) else ["a", "b", "c"]
         call = partial(tt.mean, column="x", by="key", keys=keys, other="rest", budget=budget)
-        call = partial(call, person="who", each=each)
+        call = partial(call, person="who", each=each, groups_per_person=kept)
         losses, _ = measured(call, pd.concat([rows, more]), rows)
         assert losses.part_of(budget) <= ROUNDING, losses
 

@@ -65,6 +65,7 @@ GROUPS: dict[str, dict[str, Any]] = {
     "groups alone": {"by": "s", "keys": ["a", "b"], "borrow": None},
     "groups drawn together": {"by": "s", "keys": ["a", "b"], "borrow": "mean"},
     "persons in groups": {"by": "s", "keys": ["a", "b"], "person": "p"},
+    "persons in one group": {"by": "s", "keys": ["a", "b"], "person": "p", "groups_per_person": 1},
     "private keys": {"by": "s", "epsilon": 9.0, "delta": 1e-3},
     "private keys of persons": {"by": "s", "person": "p", "epsilon": 9.0, "delta": 1e-3},
 }
