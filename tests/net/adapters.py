@@ -232,7 +232,9 @@ def _narrowing(before: Any, after: Any) -> tuple[str, list[Any]]:
     """Return what was derived from a relation, under the name of the recording."""
     if after.groups is not before.groups:
         return "grouped", [after.groups.keys, after.groups.other]
-    if after.part != before.part:
+    if after.is_dropped != before.is_dropped:
+        return "dropped", [after.view]
+    if after.part != before.part or after == before:
         return "keys", [after.codes]
     if after.view != before.view:
         return "view", [after.view]

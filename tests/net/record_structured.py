@@ -85,7 +85,11 @@ def some_request(kind: str, scales: list[float], size: int) -> dict[str, Any]:
     if "keys" in kind:
         strength = {"epsilon": pick(0.5, 1.0, 3.0), "delta": pick(1e-4, 1e-7)}
         request = {k: v for k, v in request.items() if k not in ("rho", "budget")} | strength
-    return about_groups(request, "keys" in kind) if "group" in kind else request
+    if "group" not in kind:
+        return request
+    request = about_groups(request, "keys" in kind)
+    kept = {"groups_per_person": 1, "borrow": pick("shape", "shape", None)}
+    return request | kept if "one-group" in kind else request
 
 
 def some_case(number: int, kind: str, law: str, dim: int, lies: bool) -> dict[str, Any]:
@@ -149,6 +153,7 @@ KINDS = (
     ("where", (1, 1, 2), 3), ("person", (1,), 4), ("person", (2, 3), 3), ("group", (1,), 6),
     ("group", (2,), 2), ("group keys", (1, 1, 2), 3), ("person group", (1,), 5),
     ("person group", (2,), 1), ("person group keys", (1, 1, 2), 2),
+    ("person group one-group", (1, 1, 2), 2),
 )  # fmt: skip
 
 

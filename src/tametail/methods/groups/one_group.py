@@ -15,6 +15,7 @@ small groups of records are. Which groups are small follows from their noisy siz
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -118,7 +119,7 @@ class _Column:
         """Ask large groups alone, and all others with what the pool shows: they are disjoint."""
         part, wanted = self.part, asked(self.request)
         sizes = self._sizes(ask)
-        enough = 0.0 if wanted.borrow is None else self._enough
+        enough = -math.inf if wanted.borrow is None else self._enough
         is_large = sizes * part.cost("groups").strength >= enough
         large, small = np.flatnonzero(is_large).tolist(), np.flatnonzero(~is_large).tolist()
         both = together([part.cost("pool"), part.cost("groups")])
