@@ -207,6 +207,27 @@ def is_text(kind: pa.DataType) -> bool:
     return any(check(kind) for check in checks)
 
 
+#: Types of text and bytes, and of numbers, truths or nothing.
+_BYTES = (
+    pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_binary,
+    pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary,
+)  # fmt: skip
+_NUMBERS = (
+    pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean,
+    pa.types.is_null,
+)  # fmt: skip
+
+
+def is_bytes(kind: pa.DataType) -> bool:
+    """Say whether a declared type holds text or bytes."""
+    return any(is_so(kind) for is_so in _BYTES)
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Say whether a declared type holds numbers, truths or nothing."""
+    return any(is_so(kind) for is_so in _NUMBERS)
+
+
 def check_arrow_type(name: str, kind: pa.DataType, *, text: bool = False) -> bool:
     """Refuse a column whose declared type holds no numbers; say whether it holds text.
 
@@ -214,14 +235,7 @@ def check_arrow_type(name: str, kind: pa.DataType, *, text: bool = False) -> boo
     """
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
-    numeric = (
-        pa.types.is_integer(kind)
-        or pa.types.is_floating(kind)
-        or pa.types.is_decimal(kind)
-        or pa.types.is_boolean(kind)
-        or pa.types.is_null(kind)
-        or pa.types.is_duration(kind)
-    )
+    numeric = is_number(kind) or pa.types.is_duration(kind)
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
         raise ColumnError(f"column {name!r} has type {kind}: {_NO_AMOUNT}")
     if is_text(kind) and not text:

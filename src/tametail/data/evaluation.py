@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tametail.data.cells import arrow_to_floats
+from tametail.data.cells import arrow_to_floats, is_bytes, is_number
 from tametail.errors import ColumnError
 from tametail.expressions import Expression
 from tametail.expressions.elementary import exp_all, log_all
@@ -48,22 +48,6 @@ _PAIRS: dict[Function, Callable[[Column, Column], Column]] = {
     "min": np.minimum, "max": np.maximum,
     "coalesce": lambda one, other: np.where(np.isnan(one), other, one),
 }  # fmt: skip
-_TEXT_TYPES = (
-    pa.types.is_string,
-    pa.types.is_large_string,
-    pa.types.is_string_view,
-    pa.types.is_binary,
-    pa.types.is_large_binary,
-    pa.types.is_binary_view,
-    pa.types.is_fixed_size_binary,
-)
-_NUMBER_TYPES = (
-    pa.types.is_integer,
-    pa.types.is_floating,
-    pa.types.is_decimal,
-    pa.types.is_boolean,
-    pa.types.is_null,
-)
 
 
 def chunk_values(expression: Expression, chunk: Mapping[str, Column]) -> Floats:
@@ -186,7 +170,7 @@ def _to_column(name: str, column: Column) -> Column:
         return np.concatenate(found) if is_numeric else pa.concat_arrays(found)
     is_dictionary = pa.types.is_dictionary(column.type)
     declared = column.type.value_type if is_dictionary else column.type
-    if is_text(declared):
+    if is_bytes(declared):
         # First wide, then decoded: offsets of 32 bits could overflow, an error due to cells.
         wide = (column.dictionary if is_dictionary else column).cast(pa.large_binary())
         return wide.take(column.indices) if is_dictionary else wide
@@ -196,16 +180,6 @@ def _to_column(name: str, column: Column) -> Column:
             "it before."
         )
     return arrow_to_floats(column)
-
-
-def is_text(kind: pa.DataType) -> bool:
-    """Say whether a declared type holds text or bytes."""
-    return any(is_so(kind) for is_so in _TEXT_TYPES)
-
-
-def is_number(kind: pa.DataType) -> bool:
-    """Say whether a declared type holds numbers, truths or nothing."""
-    return any(is_so(kind) for is_so in _NUMBER_TYPES)
 
 
 def _where_true(truths: pa.BooleanArray) -> Truths:

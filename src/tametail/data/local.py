@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol
 
 from tametail.data.cells import Floats
 from tametail.data.coded import CodedRows, RowsInMemory
 from tametail.data.count_and_sample import CountAndSample, PreparedSample
-from tametail.data.kernels.accumulator import LONG_CHUNK
 from tametail.data.kernels.passes import Passes
 from tametail.data.kernels.threads import threads
 from tametail.data.kernels.together import answer_each
 from tametail.data.persons.totals import PersonTotals, TotalsByPerson
-from tametail.data.reader import Reader, side_by_side
+from tametail.data.reader import ArrayRows, Reader, side_by_side
 from tametail.data.relation import Groups, Relation
 from tametail.data.sources import CONVERTED, Tell
 from tametail.errors import ColumnError, DataError, InternalError
@@ -155,7 +154,7 @@ class Local:
             coded = shared.coded(relation.groups)
             if relation.person:
                 return PersonRows(coded.persons(relation), relation.views)
-            return MatrixRows(coded.numbers(relation.codes, relation.columns))
+            return ArrayRows(coded.numbers(relation.codes, relation.columns))
         if relation.person:
             return PersonRows(shared.totals, relation.views)
         return shared.reader.rows(relation)
@@ -228,10 +227,7 @@ class Local:
         each = self._shared.coded(relation.groups).each(relation.codes, column)
 
         def alone(part: Query[object], values: Floats) -> Exact:
-            pieces = MatrixRows(values)
-            return Passes(filtered=self._is_filtered).answer(
-                part, lambda most: pieces.chunks(min(most, LONG_CHUNK), _tell_nobody)
-            )
+            return Passes(filtered=self._is_filtered).answer(part, partial(_pieces, values))
 
         return answer_each(queries, each, alone)
 
@@ -266,27 +262,8 @@ class Local:
         reporter.end()
 
 
-def _tell_nobody(_: float) -> None:
-    pass
-
-
-class MatrixRows:
-    """Rows of doubles in memory."""
-
-    in_place = True
-
-    def __init__(self, numbers: Floats) -> None:
-        self._numbers = numbers
-
-    def size(self) -> int:
-        """Return the number of rows."""
-        return len(self._numbers)
-
-    def chunks(self, most: int, tell: Tell) -> Iterator[Floats]:
-        """Yield the rows as they lie."""
-        del tell
-        for first in range(0, len(self._numbers), most):
-            yield self._numbers[first : first + most]
+def _pieces(values: Floats, most: int) -> Iterator[Floats]:
+    return (values[first : first + most] for first in range(0, len(values), most))
 
 
 class HasNumbers(Protocol):

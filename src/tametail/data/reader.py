@@ -178,7 +178,7 @@ def clipped(numbers: Floats, bounds: tuple[float, float] | None) -> Floats:
 class ArrayRows:
     """Rows of an array in memory, of any type that holds numbers."""
 
-    def __init__(self, array: Array, span: tuple[int, int] | None) -> None:
+    def __init__(self, array: Array, span: tuple[int, int] | None = None) -> None:
         matrix = array[:, np.newaxis] if array.ndim == 1 else array
         check_array_type(matrix.dtype)
         self._matrix = matrix if span is None else matrix[slice(*span)]

@@ -152,5 +152,10 @@ class SampledKeys:
     def read(self) -> tuple[Counts, Counts]:
         """Return the distinct keys and their counts."""
         sample = np.concatenate(self.samples)
-        keys, counts = np.unique(to_key(sample[~np.isnan(sample)]), return_counts=True)
-        return keys, counts.astype(np.int64)
+        return distinct_keys(sample[~np.isnan(sample)])
+
+
+def distinct_keys(numbers: Floats) -> tuple[Counts, Counts]:
+    """Return numbers as ordered keys: the distinct ones, and how many there are of each."""
+    keys, counts = np.unique(to_key(numbers), return_counts=True)
+    return keys, counts.astype(np.int64)

@@ -66,6 +66,12 @@ class Profile(NamedTuple):
         counts, rests = (table.reshape(-1)[bins] for table in (counts, rests))
         return cls(bins, counts.astype(np.int64), rests)
 
+    @classmethod
+    def of_bins(cls, bins: Counts, counts: Counts, rests: Integers) -> Profile:
+        """Return the profile from bins in ascending order, of which some may hold NaN."""
+        present = bins % _SIDE <= _INFINITE
+        return cls(bins[present], counts[present], rests[present])
+
     @property
     def records(self) -> int:
         """The number of records that are not missing."""
@@ -75,6 +81,10 @@ class Profile(NamedTuple):
         """Return the part that is not at the centre."""
         there = self.bins % _SIDE >= 16
         return Profile(self.bins[there], self.counts[there], self.rests[there])
+
+
+#: The profile of no records.
+NO_RECORDS = Profile(*np.zeros((3, 0), dtype=np.int64))
 
 
 class ProfilePass:
@@ -138,9 +148,7 @@ def _profile_of_few(distances: Floats) -> Profile:
     bins, places = np.unique(bits >> 48 & (BINS - 1), return_inverse=True)
     # Sums of so few rests are exact in float64.
     rests = np.bincount(places, bits >> 20 & ((1 << REST_BITS) - 1), len(bins)).astype(np.int64)
-    present = bins % _SIDE <= _INFINITE
-    counts = np.bincount(places, minlength=len(bins))
-    return Profile(bins[present], counts[present], rests[present])
+    return Profile.of_bins(bins, np.bincount(places, minlength=len(bins)), rests)
 
 
 def conclude(query: ProfileQuery, profile: Profile) -> tuple[int, ...]:

@@ -10,9 +10,9 @@ import numpy as np
 from tametail.data.cells import are_left_out
 from tametail.data.kernels import native
 from tametail.data.kernels.accumulator import Counts, Floats
+from tametail.data.kernels.counts import distinct_keys
 from tametail.data.kernels.plain import distances_of, rows_per_chunk
 from tametail.data.sampling import Sampler
-from tametail.doubles import to_key
 from tametail.queries.rows import MOST_ROWS, ColumnMedians, Distances, Rows
 
 #: Chunks are this many times as large where only a sample of their cells is read.
@@ -47,15 +47,16 @@ class RowCount:
         return self.count - self.left_out, self.left_out
 
 
-class Cells:
-    """The cells of a secret sample, and the columns that they stand in; missing ones are left out.
+class ColumnKeys:
+    """The cells of a secret sample as ordered keys, column by column; missing ones are left out.
 
     Every cell has a coin of its own, and parts toss their own coins.
     """
 
-    def __init__(self, halvings: int, dim: int) -> None:
-        self.dim = dim
-        self.sampler = Sampler(halvings, _GAPS)
+    def __init__(self, query: ColumnMedians) -> None:
+        self.dim = query.choices
+        self.longest = _SPARSE * rows_per_chunk(self.dim)
+        self.sampler = Sampler(query.halvings, _GAPS)
         self.values, self.columns = [np.empty(0)], [np.empty(0, dtype=np.int64)]
 
     def add(self, chunk: Floats) -> None:
@@ -66,43 +67,19 @@ class Cells:
         self.values.append(cells[present])
         self.columns.append((places % self.dim)[present])
 
-    def merge(self, other: Cells) -> None:
+    def merge(self, other: ColumnKeys) -> None:
         """Take in another sample of the same rate, of other rows."""
         self.values += other.values
         self.columns += other.columns
 
-    def by_column(self) -> list[Floats]:
-        """Return the sampled cells of every column."""
+    def read(self) -> list[tuple[Counts, Counts]]:
+        """Return the distinct keys and their counts, column by column."""
         column = np.concatenate(self.columns)
         # NumPy sorts 16-bit numbers in linear time.
         small = column.astype(np.uint16) if self.dim <= 1 << 16 else column
         order = np.argsort(small, kind="stable")
         ends = np.cumsum(np.bincount(column, minlength=self.dim))
-        return np.split(np.concatenate(self.values)[order], ends[:-1])
-
-
-class ColumnKeys:
-    """The sampled cells of every column as ordered keys."""
-
-    def __init__(self, query: ColumnMedians) -> None:
-        self.longest = _SPARSE * rows_per_chunk(query.choices)
-        self.cells = Cells(query.halvings, query.choices)
-
-    def add(self, chunk: Floats) -> None:
-        """Take in one chunk."""
-        self.cells.add(chunk)
-
-    def merge(self, other: ColumnKeys) -> None:
-        """Take in another sample."""
-        self.cells.merge(other.cells)
-
-    def read(self) -> list[tuple[Counts, Counts]]:
-        """Return the distinct keys and their counts, column by column."""
-        answer = []
-        for cells in self.cells.by_column():
-            keys, counts = np.unique(to_key(cells), return_counts=True)
-            answer.append((keys, counts.astype(np.int64)))
-        return answer
+        return list(map(distinct_keys, np.split(np.concatenate(self.values)[order], ends[:-1])))
 
 
 class BeyondCounts:

@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tametail.data.cells import is_bytes
 from tametail.data.kernels import native
 from tametail.errors import ColumnError, InternalError
 from tametail.randomness import random_bits
@@ -32,11 +33,6 @@ Column: TypeAlias = "pa.Array | Iterable[object]"
 
 #: The code of a record that belongs to nobody, and of one whose id was not to be numbered.
 NOBODY, UNKNOWN = -1, -2
-
-_TEXT = (
-    pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view, pa.types.is_binary,
-    pa.types.is_large_binary, pa.types.is_binary_view, pa.types.is_fixed_size_binary,
-)  # fmt: skip
 
 #: The widths of times: counted from some beginning, they are whole numbers.
 _TIMES = {32: pa.int32(), 64: pa.int64()}
@@ -263,7 +259,7 @@ def check_id_type(name: str, kind: pa.DataType) -> None:
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     simple = pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind)
-    if not simple and not any(is_so(kind) for is_so in _TEXT):
+    if not simple and not is_bytes(kind):
         raise ColumnError(
             f"column {name!r} has type {kind}, which names nobody: choose a column of text, whole "
             "numbers, dates or decimals."
@@ -287,7 +283,7 @@ def exact(column: pa.Array) -> pa.Array:
     kind = column.type
     if pa.types.is_dictionary(kind):
         return exact(column.dictionary).take(column.indices)
-    if any(is_so(kind) for is_so in _TEXT):
+    if is_bytes(kind):
         return column.cast(pa.large_binary())
     if pa.types.is_boolean(kind):
         return column.cast(pa.int8())

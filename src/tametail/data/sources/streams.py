@@ -48,11 +48,37 @@ _LINES = 1 << 14
 _LONGEST_LINE = 1 << 24
 
 
-class ArrowSource(Streamed):
-    """Columns of Arrow files (Feather is one): declared like those of a frame, read when asked."""
+class ArrowBatches(Streamed):
+    """Columns that come in batches of Arrow, declared like those of a frame, read when asked."""
+
+    def __init__(self, schema: pa.Schema, parse: Parse | None) -> None:
+        self._parse = parse
+        #: Names and types, as they are declared.
+        self.schema = schema
+        self.names = list(schema.names)
+
+    def durations(self) -> frozenset[str]:
+        """Return the columns that are declared as durations."""
+        return durations_of(self.schema)
+
+    def empty(self, wanted: Sequence[Wanted]) -> Block | None:
+        """Return a block without rows."""
+        return FrameSource(self.schema.empty_table(), self._parse).empty(wanted)
+
+    def _blocks(
+        self, batches: Iterator[pa.RecordBatch], wanted: Sequence[Wanted], most: int
+    ) -> Iterator[Block]:
+        """Yield one block for each batch, so that memory does not grow with their number."""
+        for batch in batches:
+            table = pa.Table.from_batches([batch])
+            yield from FrameSource(table, self._parse).blocks(wanted, most, _tell_nobody)
+
+
+class ArrowSource(ArrowBatches):
+    """Columns of Arrow files (Feather is one)."""
 
     def __init__(self, files: list[Path], parse: Parse | None) -> None:
-        self._files, self._parse = files, parse
+        self._files = files
         schemas = [_schema(path) for path in files]
         for path, schema in zip(files, schemas, strict=True):
             if not schema.equals(schemas[0]):
@@ -60,50 +86,27 @@ class ArrowSource(Streamed):
                     f"{shown_path(path)} has other columns than {shown_path(files[0])}: give all "
                     "files one schema."
                 )
-        #: Names and types, as the files declare them.
-        self.schema: pa.Schema = schemas[0]
-        self.names = list(self.schema.names)
-
-    def durations(self) -> frozenset[str]:
-        """Return the columns that are declared as durations."""
-        return durations_of(self.schema)
-
-    def empty(self, wanted: Sequence[Wanted]) -> Block | None:
-        """Return a block without rows."""
-        return FrameSource(self.schema.empty_table(), self._parse).empty(wanted)
+        super().__init__(schemas[0], parse)
 
     def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
-        """Yield one block for each batch of a file, so that memory does not grow with it."""
+        """Yield the rows of one file after the other."""
         for number, path in enumerate(self._files):
             with _opened(path) as reader:
-                for batch in guarded(_batches(reader), path, "Arrow"):
-                    table = pa.Table.from_batches([batch])
-                    yield from FrameSource(table, self._parse).blocks(wanted, most, _tell_nobody)
+                yield from self._blocks(guarded(_batches(reader), path, "Arrow"), wanted, most)
             tell((number + 1) / len(self._files))
 
 
-class DatasetSource(Streamed):
+class DatasetSource(ArrowBatches):
     """Columns of a dataset of Arrow, which may be many files of any kind that Arrow reads."""
 
     def __init__(self, data: Dataset, parse: Parse | None) -> None:
-        self._data, self._parse = data, parse
-        self.schema: pa.Schema = data.schema
-        self.names = list(self.schema.names)
-
-    def durations(self) -> frozenset[str]:
-        """Return the columns that are declared as durations."""
-        return durations_of(self.schema)
-
-    def empty(self, wanted: Sequence[Wanted]) -> Block | None:
-        """Return a block without rows."""
-        return FrameSource(self.schema.empty_table(), self._parse).empty(wanted)
+        self._data = data
+        super().__init__(data.schema, parse)
 
     def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
         """Yield the rows batch by batch; what Arrow says of a failure may quote cells."""
         stream = self._data.to_batches(columns=names_of(wanted))
-        for batch in guarded(stream, Path("the dataset"), "a dataset"):
-            table = pa.Table.from_batches([batch])
-            yield from FrameSource(table, self._parse).blocks(wanted, most, _tell_nobody)
+        yield from self._blocks(guarded(stream, Path("the dataset"), "a dataset"), wanted, most)
         tell(1.0)
 
 

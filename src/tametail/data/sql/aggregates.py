@@ -6,13 +6,12 @@ where there is one group. What comes back are integers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tametail.data.kernels.plain import BINS
 from tametail.data.kernels.profile import Profile
 from tametail.data.sql.dialects import Dialect
 from tametail.data.sql.sessions import Row
@@ -150,11 +149,16 @@ def profile_text(dialect: Dialect, source: str, centre: str, code: str) -> str:
     )
 
 
-def profile_of(dialect: Dialect, found: Iterable[Row]) -> Profile:
-    """Return the profile from bins with their counts and sums."""
-    counts, rests = np.zeros(BINS, dtype=np.int64), np.zeros(BINS, dtype=object)
-    for place, count, *sums in found:
-        bin_ = dialect.bin_of(place)
-        counts[bin_] += int(count)
-        rests[bin_] += dialect.total(tuple(sums))
-    return Profile.of(counts, rests)
+def profiles_of(dialect: Dialect, rows: Sequence[Row]) -> dict[int, Profile]:
+    """Return the profile of each group, from rows of its code, a bin, its count and its sums."""
+    if not rows:
+        return {}
+    codes, places, counts, *sums = zip(*rows, strict=True)
+    bins = dialect.bins_of(places)
+    order = np.lexsort((bins, whose := np.array(codes, dtype=np.int64)))
+    found = np.array(counts, dtype=np.int64)
+    rests = np.array([dialect.total(each) for each in zip(*sums, strict=True)], dtype=object)
+    groups, starts = np.unique(whose[order], return_index=True)
+    parts = np.split(order, starts[1:])
+    profiles = (Profile.of_bins(bins[part], found[part], rests[part]) for part in parts)
+    return dict(zip(groups.tolist(), profiles, strict=True))

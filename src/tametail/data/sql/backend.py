@@ -10,23 +10,23 @@ streamed to the backend of this machine.
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from tametail.data.cells import Floats
 from tametail.data.kernels.passes import Passes
-from tametail.data.kernels.profile import Profile, conclude
+from tametail.data.kernels.profile import NO_RECORDS, Profile, conclude
 from tametail.data.local import Local
 from tametail.data.persons.spill import memory_limit
 from tametail.data.reader import Reader
 from tametail.data.relation import Relation
 from tametail.data.sampling import Sampler
-from tametail.data.sql.aggregates import AGGREGATES, profile_of, profile_text
-from tametail.data.sql.compiler import Compiler
+from tametail.data.sql.aggregates import AGGREGATES, profile_text, profiles_of
+from tametail.data.sql.compiler import Compiler, names_of
 from tametail.data.sql.dialects import LARGEST_CENTRE
 from tametail.data.sql.persons import number_of, persons_text
 from tametail.data.sql.sessions import Row, Session
@@ -214,15 +214,16 @@ class Sql:
     def _key_counts(self, query: KeyCounts) -> dict[Key, int]:
         del query  # of records, each of which weighs 1
         relation, compiler = self.relation, self._compiler
-        columns, dialect = relation.columns, self._session.dialect
-        names = ["x"] if len(columns) == 1 else [f"x{place}" for place in range(len(columns))]
-        present = " OR ".join(dialect.present.format(x=name) for name in names)
-        keys = ", ".join(compiler.keys)
+        columns, keys = relation.columns, ", ".join(compiler.keys)
+        present = compiler.some_number(names_of(len(columns)))
         found = self._session.rows(
             f"SELECT {keys}, count(*) FROM {compiler.records(relation, columns)} "
-            f"WHERE ({present}) AND {compiler.known(compiler.keys)} GROUP BY {keys}"
+            f"WHERE {present} AND {compiler.known(compiler.keys)} GROUP BY {keys}"
         )
-        return {Key(tuple(cells)): int(count) for *cells, count in found}
+        return {self._key(cells): int(count) for *cells, count in found}
+
+    def _key(self, cells: Sequence[Any]) -> Key:
+        return Key(tuple(cells))
 
     # ------------------------------------------------------------------------- profiles and samples
 
@@ -237,22 +238,14 @@ class Sql:
         if new:
             chosen = None if codes is None else [places[place] for place in new]
             source, (centre,) = self._rows([[queries[place].centre] for place in new], chosen)
-            rows = self._bins(source, centre, grouped=codes is not None)
+            dialect, code = self._session.dialect, "" if codes is None else "code, "
+            rows = self._session.rows(profile_text(dialect, source, centre, code))
+            found = profiles_of(dialect, rows if code else [(-1, *row) for row in rows])
             for place in new:
-                found = rows.get(places[place], [])
-                self._profiles[keys[place]] = profile_of(self._session.dialect, found)
+                self._profiles[keys[place]] = found.get(places[place], NO_RECORDS)
         return [
             conclude(query, self._profiles[key]) for query, key in zip(queries, keys, strict=True)
         ]
-
-    def _bins(self, source: str, centre: str, *, grouped: bool) -> dict[int, list[Row]]:
-        """Return the bins that hold records, with counts and sums, for each group; -1 for all."""
-        text = profile_text(self._session.dialect, source, centre, "code, " if grouped else "")
-        found: dict[int, list[Row]] = {}
-        for row in self._session.rows(text):
-            code, *rest = row if grouped else (-1, *row)
-            found.setdefault(int(code), []).append(tuple(rest))
-        return found
 
     def _medians(self, queries: Sequence[Median], codes: Sequence[int] | None) -> list[Exact]:
         """Return the keys of a secret sample of each group.
@@ -309,7 +302,7 @@ class Sql:
         found = self._session.rows(f"SELECT slot, x{code} FROM ({numbered}) AS n WHERE {chosen}")
         if any(slot > rows for slot, *_ in found):
             raise DataError(CHANGES)
-        return _by_group(row[1:] for row in found)
+        return _by_group([row[1:] for row in found])
 
     # ----------------------------------------------------------------------------- streamed answers
 
@@ -382,9 +375,15 @@ def _keys_of(sample: Floats, query: Median) -> Exact:
     return Passes().answer(Median(0, query.low, query.high), lambda _: [sample])
 
 
-def _by_group(rows: Iterable[Row]) -> dict[int, Floats]:
+def _by_group(rows: Sequence[Row]) -> dict[int, Floats]:
     """Return the numbers of each group, from rows of a number and, if there are groups, a code."""
-    found: dict[int, list[float]] = {}
-    for number, *code in rows:
-        found.setdefault(int(*code or (-1,)), []).append(np.nan if number is None else number)
-    return {code: np.array(numbers, dtype=np.float64) for code, numbers in found.items()}
+    if not rows:
+        return {}
+    cells, *codes = zip(*rows, strict=True)
+    numbers = np.array(cells, dtype=np.float64)  # NULL becomes NaN
+    if not codes:
+        return {-1: numbers}
+    whose = np.array(codes[0], dtype=np.int64)
+    order = np.argsort(whose, kind="stable")
+    found, starts = np.unique(whose[order], return_index=True)
+    return dict(zip(found.tolist(), np.split(numbers[order], starts[1:]), strict=True))

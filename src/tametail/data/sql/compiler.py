@@ -165,7 +165,7 @@ class Compiler:
             number = sql_value(self._values[column], columns_of, spoken)
             number = self._bounded(number, relation.bounds_of(column))
             number = number if kept is None else f"CASE WHEN {kept} THEN {number} END"
-            items.append(f"{number} AS {'x' if len(columns) == 1 else f'x{place}'}")
+            items.append(f"{number} AS {names_of(len(columns))[place]}")
         items.append("0 AS f" if kept is None else f"CASE WHEN {kept} THEN 0 ELSE 1 END AS f")
         items += [f"k{place}" for place in range(len(self._by))]
         items += [f"p{place}" for place in range(len(self._ids) if ids else 0)]
@@ -272,6 +272,11 @@ class Compiler:
         """The names of the columns of keys in :meth:`records`."""
         return tuple(f"k{place}" for place in range(len(self._by)))
 
+    def some_number(self, names: Sequence[str]) -> str:
+        """Return whether one of these columns has a number."""
+        present = self.session.dialect.present
+        return f"({' OR '.join(present.format(x=name) for name in names)})"
+
     def known(self, names: Sequence[str]) -> str:
         """Return whether none of these columns is NULL."""
         return " AND ".join(f"{name} IS NOT NULL" for name in names)
@@ -279,6 +284,11 @@ class Compiler:
     def check(self, groups: Groups) -> None:
         """Refuse public keys that the declared types of their columns cannot hold."""
         public_columns(groups.keys, self._by, self.kinds)
+
+
+def names_of(columns: int) -> list[str]:
+    """Return how the numbers of so many columns are named in :meth:`Compiler.records`."""
+    return ["x"] if columns == 1 else [f"x{place}" for place in range(columns)]
 
 
 def check_not_text(name: str, declared: Declared) -> None:

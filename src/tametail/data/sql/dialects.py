@@ -8,10 +8,12 @@ each macro stands the trap that it avoids.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from tametail.expressions.sql import DUCKDB_IS_NUMBER
 from tametail.expressions.sql import Dialect as Spoken
@@ -133,14 +135,16 @@ class Dialect:
 
     def total(self, sums: tuple[int | None, ...]) -> int:
         """Return an exact sum; over no rows it is NULL."""
+        if len(self.words) == 1:
+            return int(sums[0] or 0)
         shifts = (shift for _, shift in self.words)
         return sum(int(each or 0) << shift for each, shift in zip(sums, shifts, strict=True))
 
-    def bin_of(self, found: float) -> int:
-        """Return the bin that a row of a profile is about."""
-        if self.bin_is_double:
-            return int(np.float64(found).view(np.int64)) >> 48 & 0xFFFF
-        return int(found)
+    def bins_of(self, found: Sequence[float]) -> npt.NDArray[np.int64]:
+        """Return the bins that rows of profiles are about."""
+        if not self.bin_is_double:
+            return np.array(found, dtype=np.int64)
+        return np.array(found, dtype=np.float64).view(np.int64) >> 48 & 0xFFFF
 
 
 POSTGRESQL = Dialect(

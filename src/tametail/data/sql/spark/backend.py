@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as fn
@@ -18,7 +19,7 @@ from tametail.data.count_and_sample import PreparedSample, sample_halvings
 from tametail.data.keys import Kept, cell_of
 from tametail.data.relation import Groups, Relation
 from tametail.data.sql.backend import Sql
-from tametail.data.sql.compiler import Compiler
+from tametail.data.sql.compiler import Compiler, names_of
 from tametail.data.sql.persons import number_of
 from tametail.data.sql.spark.partials import Partials
 from tametail.data.sql.spark.sample import SparkRows, collect
@@ -100,7 +101,7 @@ class SparkSql(Sql):
         key = ("coded", groups, ids)
         if key not in self._kept:
             columns = range(len(relation.values))
-            names = _names(len(columns))
+            names = names_of(len(columns))
             rows = compiler.records(relation, columns, ids=ids)
             also = [*names, "f", *(compiler.persons if ids else ())]
             text = compiler.coded(rows, groups, range(len(groups)), also=also)
@@ -170,7 +171,7 @@ class SparkSql(Sql):
     def _several(self) -> DataFrame:
         relation = self.relation
         if not relation.person:
-            names = ", ".join(_names(len(relation.columns)))
+            names = ", ".join(names_of(len(relation.columns)))
             return self._frame(f"SELECT {names} FROM "
                                f"{self._compiler.records(relation, relation.columns)}")  # fmt: skip
         persons = self._person_totals()
@@ -185,14 +186,14 @@ class SparkSql(Sql):
         relation, compiler = self.relation, self._compiler
         if relation.groups is not None:
             names = [f"x{place}" for place in range(len(relation.values))]
-            present = " OR ".join(f"({x} IS NOT NULL AND NOT isnan({x}))" for x in names)
+            present = compiler.some_number(names)
             frame = self._frame(f"SELECT * FROM {self._coded(ids=True)} WHERE {present}")
             if relation.groups_per_person == 1:
                 frame = _one_group(frame, compiler.persons, dropped=relation.is_dropped)
             codes = relation.codes
             every = len(codes) == len(relation.groups)
             return frame if every else frame.where(fn.col("code").isin(list(codes)))
-        names = _names(len(relation.values))
+        names = names_of(len(relation.values))
         items = ", ".join([*names, "f", *compiler.persons])
         rows = compiler.records(relation, range(len(relation.values)), ids=True)
         known = compiler.known(compiler.persons)
@@ -287,21 +288,20 @@ class SparkSql(Sql):
     # ---------------------------------------------------------------------------------------- keys
 
     def _key_counts(self, query: KeyCounts) -> dict[Key, int]:
-        relation, compiler = self.relation, self._compiler
-        names = _names(len(relation.values))
-        present = " OR ".join(f"({x} IS NOT NULL AND NOT isnan({x}))" for x in names)
-        rows = compiler.records(relation, range(len(names)), ids=bool(relation.person))
-        known = compiler.known([*compiler.keys, *compiler.persons])
-        frame = self._frame(f"SELECT * FROM {rows} WHERE ({present}) AND {known}")
-        if relation.person:
-            found = _weigh_keys(frame, compiler.persons, compiler.keys, query)
-        else:
-            counted = frame.groupBy(*compiler.keys).agg(fn.count(fn.lit(1)))
-            found = {_plain(cells): count for *cells, count in collect(counted)}
+        if not self.relation.person:
+            return super()._key_counts(query)
+        found = _weigh_keys(self._keyed_rows(), self._compiler.persons, self._compiler.keys, query)
         return {self._key(cells): weight for cells, weight in found.items()}
 
-    def _key(self, cells: Sequence[Kept]) -> Key:
-        pairs = zip(cells, self._compiler.kinds, strict=True)
+    def _keyed_rows(self) -> DataFrame:
+        """Return the rows of somebody that have a number and a key."""
+        compiler, names = self._compiler, names_of(len(self.relation.values))
+        rows = compiler.records(self.relation, range(len(names)), ids=True)
+        known = compiler.known([*compiler.keys, *compiler.persons])
+        return self._frame(f"SELECT * FROM {rows} WHERE {compiler.some_number(names)} AND {known}")
+
+    def _key(self, cells: Sequence[Any]) -> Key:
+        pairs = zip(_plain(cells), self._compiler.kinds, strict=True)
         return Key(tuple(cell_of(cell, kind) for cell, kind in pairs))
 
 
@@ -309,11 +309,6 @@ def _groups_of(relation: Relation) -> Groups:
     if relation.groups is None:
         raise InternalError("The groups are not chosen yet.")
     return relation.groups
-
-
-def _names(columns: int) -> list[str]:
-    """Return how the compiler names the numbers of so many columns."""
-    return ["x"] if columns == 1 else [f"x{place}" for place in range(columns)]
 
 
 def _columns(column: int) -> tuple[str, str]:
