@@ -250,7 +250,7 @@ def test_unreadable_data_cost_nothing(data, column, error, message):
         (range(3), "a", "column='a' is given, but range has no columns"),
         (5, None, "data of type int cannot be read: pass a list"),
         (None, None, "data of type NoneType cannot be read"),
-        ({"a": 1}, None, "data of type dict cannot be read"),
+        ({"a": 1}, None, "column 'a' of the dict is of type int"),
         (b"123", None, "data of type bytes cannot be read"),
     ],
 )

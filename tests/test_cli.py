@@ -53,7 +53,7 @@ def test_mean_explains_itself_in_a_few_lines(run, claims):
     assert (code, err) == (0, "")
     lines = out.splitlines()
     assert [line.split()[0] for line in lines] == [
-        "mean", "interval", "interval", "clipping", "guarantee",
+        "mean", "interval", "interval", "clipping", "guarantee", "odds",
     ]  # fmt: skip
     assert "95%), for the mean, if the tail goes on as seen" in lines[1]
     assert "95%), for the mean of clipped records" in lines[2]

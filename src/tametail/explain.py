@@ -9,6 +9,7 @@ from typing import Final
 from tametail._shown import printable
 from tametail.means import MEAN, WINSORISED, Interval, Mean
 from tametail.plans import REFERENCE, Prediction, PricedRequest
+from tametail.privacy.odds import odds, weak_budget
 from tametail.released import Released
 from tametail.tail import Bounded, Moment
 
@@ -55,7 +56,8 @@ def brief(release: Released) -> str:
 def lines(release: Released) -> list[str]:
     """Say in a few plain lines what was released, for the terminal."""
     if len(release) != 1 or release.groups is not None:
-        return text(release).splitlines() + _receipt(release)
+        told = [f"odds: {odds(release.guarantee)}"]
+        return text(release).splitlines() + told + _receipt(release)
     row = release.means[0]
     found = [f"mean       {mark(release)}{row.shown}"]
     for interval in row.intervals:
@@ -65,6 +67,7 @@ def lines(release: Released) -> list[str]:
         low, high = (row.measured(f"{end:.6g}") for end in row.clip)
         found.append(f"clipping   records below {low} count as that, records above {high} as that")
     found.append(f"guarantee  {release.guarantee}")
+    found.append(f"odds       {odds(release.guarantee)}")
     found += [f"{WORDS[note.kind]:<10} {note}" for note in release.notes]
     return found + _receipt(release)
 
@@ -87,7 +90,8 @@ def describe_plan(plan: PricedRequest, promised: Prediction, reasons: Sequence[s
     for name, part, purpose in plan.shares():
         found.append(f"  {name:<{width}} {part:5.1f}%  {purpose}")
     found += [f"  {reason}" for reason in reasons]
-    advice = (f"  advice: {note}" for note in promised.notes)
+    notes = (*weak_budget(plan.budget, plan.unit), *promised.notes)
+    advice = (f"  advice: {note}" for note in notes)
     return "\n".join([*found, *predictions(plan, promised), *advice])
 
 

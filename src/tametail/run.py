@@ -18,6 +18,7 @@ from tametail.notes import CLAMPED, CUT, FAKE, NO_ENDS
 from tametail.planning import COUNT, Plan
 from tametail.planning.table import find
 from tametail.privacy.budget import Approx, Guarantee, Zcdp, fits
+from tametail.privacy.odds import weak_budget
 from tametail.queries.rows import Rows
 from tametail.randomness import draws_for_fakes
 from tametail.release import Release
@@ -68,7 +69,9 @@ def run(plan: Plan, ask: Ask) -> Release:
         count, *_ = ask(Rows(), plan.cost(COUNT))
         followed = plan.with_count(count)
         rows = float(count), count_margin(plan.cost(COUNT), plan.unit)
-    remarks = followed.foreseen if plan.dim > 1 else ()  # before more is paid for
+    # Before more is paid for; one column says what it sees itself.
+    weak = weak_budget(plan.budget, plan.unit)
+    remarks = followed.foreseen if plan.dim > 1 else weak
     estimates = find(followed.method).estimate(followed, ask)
     estimates = tuple(_with_persons(_with_cells(one, plan, rows), plan, rows) for one in estimates)
     if (lines := plan.request.half_lines) is not None:

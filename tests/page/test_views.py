@@ -40,6 +40,15 @@ def test_a_plan_shows_error_picture_and_advice(client, query):
     assert client.get(f"{BASE}/?{query}").status_code == 200
 
 
+def test_a_large_budget_is_explained_before_one_decides(client):
+    for query, is_told in (("n=20000&epsilon=1000", True), ("n=20000&epsilon=1", False)):
+        page = client.get(f"{BASE}/outcome?{query}").text
+        assert ("This budget protects little" in page) is is_told
+        assert ("10^435:1" in page) is is_told
+    page, _ = confirm(client, **CHARGE | {"epsilon": "20"})
+    assert "This budget protects little" in page.text
+
+
 def test_a_plan_says_what_the_library_says(client):
     plan = tt.plan(n=20_000, epsilon=0.5, tail=tt.Moment(2, 300))
     text = client.get(f"{BASE}/outcome?n=20000&epsilon=0.5&know=moment&scale=300").text

@@ -33,6 +33,7 @@ from tametail.plans import (
     paid_in,
 )
 from tametail.privacy.budget import Approx, Budget, fits
+from tametail.privacy.odds import weak_budget
 from tametail.request import Request, columns_told
 
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ class Plan(PricedRequest):
     @property
     def foreseen(self) -> tuple[Note, ...]:
         """The notes that a release of this plan would carry, as public numbers tell."""
-        return self.prediction.notes
+        return (*weak_budget(self.budget, self.unit), *self.prediction.notes)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the predicted error against n, with what no algorithm can beat below it."""

@@ -10,6 +10,7 @@ from tametail.markup import element, text
 from tametail.pictures.intervals import interval_picture
 from tametail.pictures.planning import Curve, plan_picture
 from tametail.plans import Prediction, PricedRequest
+from tametail.privacy.odds import weak_budget
 from tametail.released import Released
 from tametail.report.words import findings, intervals_told
 
@@ -107,7 +108,8 @@ def plan_cell(plan: PricedRequest, promised: Prediction, curve: Curve | None) ->
     parts += [
         text("p", line.strip(), style="margin:.2em 0") for line in predictions(plan, promised)
     ]
-    parts += [_note("warning", f"advice: {note}") for note in promised.notes]
+    notes = (*weak_budget(plan.budget, plan.unit), *promised.notes)
+    parts += [_note("warning", f"advice: {note}") for note in notes]
     steps = plan.shares()
     parts.append(steps_bar([(name, part) for name, part, _ in steps], 640.0))
     parts.append(facts_table([(name, purpose) for name, _, purpose in steps]))

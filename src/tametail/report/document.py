@@ -20,6 +20,7 @@ from tametail.errors import ParameterError
 from tametail.explain import WORDS, caption, cells_told, header_told, said
 from tametail.markup import element, embedded_json, text
 from tametail.pictures.intervals import interval_picture
+from tametail.privacy.odds import odds
 from tametail.released import Released
 from tametail.report.words import (
     assumptions,
@@ -253,7 +254,8 @@ def _when(release: Released) -> str:
 
 
 def _spent(release: Released) -> str:
-    content = text("p", release.guarantee)
+    meaning = odds(release.guarantee)
+    content = text("p", release.guarantee) + text("p", f"{_sentence_case(meaning)}.")
     steps = release.plan.shares()
     if release.plan.n is not None:  # otherwise a private count decided how the rest was divided
         content += figure(
