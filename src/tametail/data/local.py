@@ -26,7 +26,7 @@ from tametail.errors import ColumnError, DataError, InternalError
 from tametail.queries.column import ColumnQuery, Count, Median
 from tametail.queries.groups import KeyCounts, Keyed, ScaledSquares, ScaledSums
 from tametail.queries.persons import View
-from tametail.queries.query import Exact, Query
+from tametail.queries.query import Exact, KeysQuery, Query
 
 #: Called with the part of a pass that is done, in steps of 5%; never with rows.
 Progress = Callable[[float], None]
@@ -210,7 +210,7 @@ class Local:
         in_place = self._rows.in_place
         if isinstance(query, Count) and not in_place:
             self._count_and_sample()
-        if isinstance(query, Median) and self._sample is not None:
+        if isinstance(query, KeysQuery) and self._sample is not None:
             # A sample is used once: every answer has coins of its own.
             prepared, self._sample = self._sample, None
             sample = prepared.take(query.halvings)
