@@ -180,6 +180,8 @@ class Estimate:
     persons: float | None = None
     method: str | None = None
     kept: float | None = None
+    statistic: str = "mean"
+    level: float | None = None
 
     def clipped_before(self, ends: tuple[float, float]) -> Estimate:
         """Return what follows if records were clipped to a half line before they were asked about.
@@ -292,6 +294,10 @@ class Mean:
     measure: str | None = None
     persons: float | None = None
     kept: float | None = None
+    statistic: str = "mean"
+    """What the row has of the column: a mean, a sum, a count, a share or a quantile."""
+    level: float | None = None
+    """The level of a quantile."""
 
     @classmethod
     def of(cls, column: str, estimate: Estimate, measure: str | None = None) -> Mean:
@@ -312,7 +318,20 @@ class Mean:
             measure=measure,
             persons=estimate.persons,
             kept=estimate.kept,
+            statistic=estimate.statistic,
+            level=estimate.level,
         )
+
+    @property
+    def label(self) -> str:
+        """The statistic in words.
+
+        >>> Mean("paid", None, 3.0, statistic="quantile", level=0.9).label
+        '90% quantile'
+        """
+        if self.level is None:
+            return self.statistic
+        return "median" if self.level == 0.5 else f"{100 * self.level:.6g}% {self.statistic}"
 
     @property
     def shown(self) -> str:
@@ -381,8 +400,11 @@ class Mean:
         """Return plain values, ready for JSON; infinities are strings."""
         first = {name: getattr(self, name) for name in ("low", "high", "interval_for", "parts")}
         found = {key: plain(value) for key, value in (asdict(self) | first).items()}
-        # Without groups a row is what it was before there were any.
-        return {key: found[key] for key in found if key not in _GROUP or found[key] is not None}
+        # Without groups a row is what it was before there were any; so is that of a mean.
+        usual = {key for key in _GROUP if found[key] is None}
+        if self.statistic == "mean":
+            usual.add("statistic")
+        return {key: found[key] for key in found if key not in usual}
 
     @classmethod
     def from_dict(cls, record: Json) -> Mean:
@@ -403,6 +425,8 @@ class Mean:
             measure=record.get("measure"),
             persons=_number(record.get("persons")),
             kept=_number(record.get("kept")),
+            statistic=str(record.get("statistic", "mean")),
+            level=_number(record.get("level")),
         )
 
 
@@ -420,7 +444,7 @@ def plain(value: object) -> object:
 
 
 #: What a row has only if there is something to say.
-_GROUP = ("measure", "count", "persons", "shrunk", "shape", "kept")
+_GROUP = ("measure", "count", "persons", "shrunk", "shape", "kept", "level")
 
 
 def _label(value: list[Cell] | Cell | None) -> Label | None:
