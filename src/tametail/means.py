@@ -354,7 +354,7 @@ class Mean:
     def __repr__(self) -> str:
         ends = "" if self.low is None else f" ({self.low:.6g} to {self.high:.6g})"
         group = "" if self.group is None else f", {self.group}"
-        return f"<Mean {self.column}{group}: {self.shown}{ends}>"
+        return f"<{self.label.capitalize()} {self.column}{group}: {self.shown}{ends}>"
 
     @property
     def low(self) -> float | None:
@@ -379,6 +379,8 @@ class Mean:
     @property
     def median(self) -> float | None:
         """The private median; None if nothing stands out of the noise, or none was asked for."""
+        if self.level == 0.5:
+            return self.value
         return None if self.shape is None else self.shape.median
 
     def quantile(self, level: float) -> float | None:
@@ -394,7 +396,10 @@ class Mean:
     @property
     def total(self) -> float | None:
         """The sum of what the mean averages, as far as it was counted: mean times count."""
-        return None if self.count is None else self.value * self.count
+        if self.statistic == "sum":
+            return self.value
+        is_mean = self.statistic == "mean"
+        return self.value * self.count if is_mean and self.count is not None else None
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values, ready for JSON; infinities are strings."""

@@ -121,6 +121,11 @@ class Release(Released, Generic[Value_co, End_co]):
             raise KeyError(f"there is no one row {shown(key)}: the groups are {few}. {_HOW_ROWS}")
         if isinstance(key, int):
             return self.means[key]
+        labels = [row.label for row in self.means]
+        if len(set(labels)) > 1:
+            if key in labels:
+                return self.means[labels.index(str(key))]
+            raise KeyError(f"there is no row {shown(key)}: there are {labels}.")
         for row in self.means:
             if row.column == key:
                 return row
@@ -169,8 +174,9 @@ class Release(Released, Generic[Value_co, End_co]):
         groups = self.groups
         together = all(own) and groups is not None and groups.simultaneous is True
         at_once = self.confidence if together else None
-        # A person may have records in both groups.
-        independent = not all(own) or self.plan.unit.person is None
+        # A person may have records in both groups, unless each is in one.
+        apart = groups is not None and groups.groups_per_person == 1
+        independent = not all(own) or self.plan.unit.person is None or apart
         names = str(explain.name_of(self, one)), str(explain.name_of(self, other))
         return compare(kind, (one, other), names, independent=independent, at_once=at_once)
 

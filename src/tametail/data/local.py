@@ -141,6 +141,11 @@ class Local:
         """What the columns are measured in, where their declared types say so."""
         return self._shared.reader.units
 
+    @property
+    def conditions(self) -> tuple[bool, ...]:
+        """Which of the columns are conditions."""
+        return self._shared.reader.conditions
+
     def close(self) -> None:
         """End what rows are read through."""
         if self._origin is not None:

@@ -29,7 +29,8 @@ _LOST = 1e-9
 #: What numbers in floating point may err by, taken from the risk, as a part of it.
 _ROUNDING = 1e-4
 
-_HALVINGS = 40
+#: Halvings of where the answer can be, and the part of it that is close enough.
+_HALVINGS, _CLOSE = 60, 2.0**-12
 
 
 def binomial_tail(distances: Floats, level: float, most: float) -> Floats:
@@ -78,6 +79,8 @@ def rank_deviation(
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         low, high = (middle, high) if tail(middle) > allowed else (low, middle)
+        if high - low <= _CLOSE * high:
+            break
     return high
 
 

@@ -98,6 +98,11 @@ class Sql:
         """What the columns are measured in: nothing is known, as durations are refused."""
         return (None,) * len(self.relation.values)
 
+    @property
+    def conditions(self) -> tuple[bool, ...]:
+        """Which of the columns are conditions."""
+        return self._compiler.conditions
+
     def close(self) -> None:
         """End the session."""
         self._session.close()

@@ -11,8 +11,11 @@ from tametail.privacy.budget import Budget, Noise, exponential_rate
 from tametail.privacy.choices import one_of_many
 from tametail.queries.column import LEVEL_ONE
 
-#: A choice is off by so many times depth / epsilon ranks now and then: what limits allow for.
-_REACH = 5.0
+#: How far a choice is off now and then, times epsilon of one depth; and how many deviations the
+#: noise of a rank is off, while a limit is still to pass its test. Of the risk, the part that an
+#: interval leaves to its first limit.
+#: One level has a second limit to fall back on; among several it would be that of another level.
+_MISPLACED, _MISPLACED_OF_MANY, _MISCOUNTED, _FIRST = 4.5, 8.5, 2.0, 0.8
 
 #: How much farther out a second limit is placed, where there is one level only.
 _SECOND = 2.5
@@ -38,17 +41,22 @@ def expected_offsets(
 ) -> list[float]:
     """Return how far from each level, as a part of all records, its limits are placed.
 
-    That is sampling and counting error, as they add up by squares, and what a choice is off.
+    That is what sampling and counting may change together, and what is left for chance: that the
+    point is placed too near, and that the noise of its rank is against it.
     """
-    per = _limits_each(len(levels))
+    per, each = _limits_each(len(levels)), []
+    cells = 2 * per * len(levels) + 1
     depth = (len(levels) * (1 + 2 * per)).bit_length()
-    counted = math.sqrt(noise.variance * (2 * per * len(levels) + 1)) / 2
-    slack = _REACH / (2 * float(exponential_rate(one_of_many(place, depth))))
-    found = []
-    for level in levels:
+    off = _MISPLACED if len(levels) == 1 else _MISPLACED_OF_MANY
+    placed = off / (2 * float(exponential_rate(one_of_many(place, depth))))
+    for number, level in enumerate(levels):
+        left = 2 * per * number + per
+        weights = (1 - level) ** 2 * left + level**2 * (cells - left)
+        counted = math.sqrt(noise.variance * weights)
         spread = math.sqrt(n * level * (1 - level)) if sampled else 0.0
-        found.append((deviations(risk / 2) * math.hypot(spread, counted) + slack) / n)
-    return found
+        test = deviations(_FIRST * risk / 2) * math.hypot(spread, counted) + 1
+        each.append((test + math.hypot(_MISCOUNTED * counted, placed)) / n)
+    return each
 
 
 def _limits_each(levels: int) -> int:
