@@ -27,8 +27,7 @@ def main() -> None:
     """Release four means for one budget: a discharge is in one state only."""
     release = tt.mean(discharges(), "charge", epsilon=1, by="state", keys=["CA", "NY", "TX", "VT"])
     print(release)
-    gap = release.difference("CA", "TX")
-    print(f"\nCA less TX: {gap.low:,.0f} to {gap.high:,.0f} ({100 * gap.confidence:g}%)")
+    print(f"\n{release.difference('CA', 'TX')}")
 
 
 if __name__ == "__main__":

@@ -140,9 +140,9 @@ def test_only_the_first_groups_are_named():
     assert "k8" not in str(said.value)
 
 
-def test_two_intervals_of_95_percent_are_90_for_a_difference():
+def test_a_difference_has_the_confidence_that_was_asked_for():
     table = tt.mean(FRAME, "amount", by="state", keys=["CA", "NY"], epsilon=1)
-    assert table.difference("CA", "NY").confidence == 0.9
+    assert table.difference("CA", "NY").confidence == 0.95
     asked = {"by": "state", "keys": ["CA", "NY"], "simultaneous": True}
     assert tt.mean(FRAME, "amount", epsilon=1, **asked).difference("CA", "NY").confidence == 0.95
 

@@ -122,13 +122,13 @@ def test_groups_whose_ends_are_huge_are_not_drawn_together():
     assert [one.shrunk.value for one in found] == [0.0, 1.0, 2.0]
 
 
-def test_a_difference_holds_if_both_intervals_do(data):
-    release = tt.mean(data, "paid", by="state", keys=KEYS, epsilon=2)
-    found = release.difference("S11", "S00")
-    assert found.low == release["S11"].low - release["S00"].high
-    assert found.confidence == pytest.approx(0.9)
+def test_a_difference_of_intervals_that_hold_at_once_joins_them(data):
     together = tt.mean(data, "paid", by="state", keys=KEYS, epsilon=2, simultaneous=True)
-    assert together.difference("S11", "S00").confidence == 0.95
+    found = together.difference("S11", "S00")
+    assert found.confidence == 0.95
+    one, other = (together[key].intervals[-1] for key in ("S11", "S00"))  # for the same
+    assert one.describes == other.describes
+    assert found.low == one.low - other.high
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,11 @@ CHOSEN = {
         RECORDS,
         {"epsilon": 0.01, "tail": tt.Moment(2, 5.0), "n": 4000, "within": 1000},
     ),
+    "sum": (RECORDS, {"epsilon": 1}),
+    "count": (RECORDS, {"epsilon": 1}),
+    "quantiles": (RECORDS, {"epsilon": 1}),
+    "description": (RECORDS, {"epsilon": 1}),
+    "share": (FRAME, {"column": "paid > 2", "epsilon": 1}),
     "means by group": (FRAME, {"column": "paid", "epsilon": 1, "by": "state", "keys": [0, 1, 2]}),
     "means by group, of persons": (
         FRAME,
@@ -85,7 +90,8 @@ def test_every_method_has_pages_that_exist_and_a_proof(method):
 @EACH
 def test_every_method_is_chosen_and_replays(method):
     data, asked = CHOSEN[method.name]
-    release = tt.mean(data, **asked)
+    ask = {"sum": tt.sum, "count": tt.count, "quantiles": tt.median, "description": tt.describe}
+    release = ask.get(method.name, tt.mean)(data, **asked)
     assert release.method == method.name
     assert tt.replay(release.plan, release.answers) == release
     assert all(str(step.name) in PURPOSES[method.name] for step in release.plan.steps)

@@ -30,8 +30,13 @@ SIGNATURES = {
         "(n=None, *, epsilon=None, delta=None, rho=None, budget=None, tail=None, within=None, "
         "unit='add-remove', missing='skip', confidence=0.95, target='population', dim=1, "
         "common=False, person=False, each='record', rows=None, by=None, keys=None, other=None, "
-        "borrow='shape', simultaneous=None, groups_per_person=None)"
+        "borrow='shape', simultaneous=None, groups_per_person=None, statistic='mean', q=None)"
     ),
+    "sum": "(data, column=None, *, tail=None, target='data', **options)",
+    "count": "(data, column=None, **options)",
+    "quantile": "(data, column=None, q=0.5, *, target='population', each='record', **options)",
+    "median": "(data, column=None, *, target='population', each='record', **options)",
+    "describe": "(data, column=None, *, target='population', **options)",
     "sample_size": (
         "(error=None, *, relative_error=None, epsilon=None, delta=None, rho=None, budget=None, "
         "tail=None, confidence=0.95, unit='add-remove')"
@@ -166,5 +171,5 @@ def test_the_version_is_that_of_the_installed_package():
 
 def test_a_name_that_is_not_there():
     assert all(getattr(tt, name) is not None for name in tt.__all__)
-    with pytest.raises(AttributeError, match="no attribute 'median'"):
-        _ = tt.median
+    with pytest.raises(AttributeError, match="no attribute 'mode'"):
+        _ = tt.mode

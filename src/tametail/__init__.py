@@ -5,7 +5,19 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tametail import errors, mechanisms, paper, testing, theory
-    from tametail.api import epsilon_for, mean, plan, replay, sample_size
+    from tametail.api import (
+        count,
+        describe,
+        epsilon_for,
+        mean,
+        median,
+        plan,
+        quantile,
+        replay,
+        sample_size,
+        sum,  # noqa: A004 - as everybody calls it
+    )
+    from tametail.comparisons import Comparison
     from tametail.interop import as_opendp
     from tametail.ledger import Ledger
     from tametail.parse import Parse
@@ -17,21 +29,27 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Bounded",
+    "Comparison",
     "Ledger",
     "Moment",
     "Parse",
     "Release",
     "approx",
     "as_opendp",
+    "count",
+    "describe",
     "epsilon_for",
     "errors",
     "mean",
     "mechanisms",
+    "median",
     "paper",
     "plan",
     "pure",
+    "quantile",
     "replay",
     "sample_size",
+    "sum",
     "testing",
     "theory",
     "zcdp",
@@ -40,18 +58,24 @@ __all__ = [
 #: Where the names come from; a module is loaded when a name of it is first used.
 _HOMES = {
     "Bounded": "tail",
+    "Comparison": "comparisons",
     "Ledger": "ledger",
     "Moment": "tail",
     "Parse": "parse",
     "Release": "release",
     "approx": "privacy.budget",
     "as_opendp": "interop",
+    "count": "api",
+    "describe": "api",
     "epsilon_for": "api",
     "mean": "api",
+    "median": "api",
     "plan": "api",
     "pure": "privacy.budget",
+    "quantile": "api",
     "replay": "api",
     "sample_size": "api",
+    "sum": "api",
     "zcdp": "privacy.budget",
 }
 

@@ -1,4 +1,4 @@
-"""The public functions: mean, plan, sample_size, epsilon_for, replay."""
+"""The public functions: mean and other statistics, plan, sample_size, epsilon_for, replay."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, Unpack, cast, overload
 
 from tametail._fakes import Fakes, fakes_in_use
 from tametail._shown import shown
-from tametail._validate import count
+from tametail._validate import count as whole_number
 from tametail.errors import DataError, ParameterError, TametailError
 from tametail.expressions import Expression
 from tametail.issued import Issued
@@ -274,29 +274,190 @@ def mean(
         "target": target, "common": common, "each": each, "rows": rows, "borrow": borrow,
         "simultaneous": simultaneous, "groups_per_person": groups_per_person,
     }  # fmt: skip
-    groups: dict[str, object] = {"by": by, "keys": keys, "other": other}
     if weights is not None:
         raise ParameterError(_NO_WEIGHTS)
-    payment = payment_of(ledger, dataset, release_id)
-    asked: Request | Plan
+    about: About = {
+        "person": person, "where": where, "by": by, "keys": keys, "other": other, "parse": parse,
+        "table": table, "ledger": ledger, "dataset": dataset, "release_id": release_id,
+    }  # fmt: skip
+    asked, payment = _asked(said, plan, about)
+    release = carry_out(asked, data, column, None, payment, table)
+    return replace(release, listed=isinstance(column, list | tuple))
+
+
+class About(TypedDict, total=False):
+    """What is about the data, and who pays."""
+
+    person: Person
+    where: str | None
+    by: str | Sequence[str] | None
+    keys: Iterable[object] | None
+    other: str | None
+    parse: Parse | None
+    table: str | None
+    ledger: Ledger | str | None
+    dataset: str | None
+    release_id: str | None
+
+
+class Options(About, total=False):
+    """The keywords that all statistics share; :func:`mean` says what each is."""
+
+    epsilon: float | None
+    delta: float | None
+    rho: float | None
+    budget: Budget | None
+    within: Within
+    unit: str
+    n: int | None
+    confidence: float | None
+    simultaneous: bool | None
+    groups_per_person: Literal[1] | None
+
+
+def sum(  # noqa: A001 - as everybody calls it
+    data: object,
+    column: str | None = None,
+    *,
+    tail: Tail = None,
+    target: str = "data",
+    **options: Unpack[Options],
+) -> Release:
+    """Release the sum of a column, with an interval.
+
+    The sum is asked for directly, around 0: no count is needed. With ``person`` a person is
+    protected with all of their records; with ``by`` there is a sum for every group.
+
+    Parameters
+    ----------
+    data, column, options
+        As for :func:`mean`.
+    tail
+        Nothing, or a bound on one side, such as ``Bounded(0, None)``.
+    target
+        "data": an interval for the sum of these records. "population": for the expected sum of
+        such data; the number of records is then taken to vary as a Poisson number does.
+
+    Examples
+    --------
+    >>> import tametail as tt
+    >>> release = tt.sum([2.0, 3.0, 4.0] * 5_000, epsilon=1)
+    >>> release.low < 45_000 < release.high
+    True
+    """
+    return _statistic("sum", data, column, dict(options), tail=tail, target=target)
+
+
+def count(data: object, column: str | None = None, **options: Unpack[Options]) -> Release:
+    """Release how many records have a number in a column, with an interval.
+
+    With ``person`` persons are counted, each once.
+
+    >>> import tametail as tt
+    >>> release = tt.count([2.0, None, 4.0] * 5_000, epsilon=1)
+    >>> release.low <= 10_000 <= release.high
+    True
+    """
+    return _statistic("count", data, column, dict(options), target="data")
+
+
+def quantile(
+    data: object,
+    column: str | None = None,
+    q: float | Iterable[float] = 0.5,
+    *,
+    target: str = "population",
+    each: str = "record",
+    **options: Unpack[Options],
+) -> Release:
+    """Release quantiles of a column, with intervals that hold for every distribution.
+
+    Parameters
+    ----------
+    data, column, target, options
+        As for :func:`mean`. ``within`` says where the quantiles can be.
+    q
+        The level, or levels, between 0 and 1: all come from one budget, and there is a row for
+        each. A level with too few records beyond it is refused if ``n`` is given, and warned of.
+    each
+        With ``person``, write ``each="person"``: every person counts once, by the mean of their
+        own records.
+
+    Examples
+    --------
+    >>> import tametail as tt
+    >>> release = tt.quantile(list(range(10_000)), q=[0.5, 0.9], epsilon=1)
+    >>> [row.label for row in release], 4_800 < release[0].value < 5_200
+    (['median', '90% quantile'], True)
+    """
+    return _statistic("quantile", data, column, dict(options), target=target, each=each, levels=q)
+
+
+def median(
+    data: object,
+    column: str | None = None,
+    *,
+    target: str = "population",
+    each: str = "record",
+    **options: Unpack[Options],
+) -> Release:
+    """Release the median of a column, with an interval that holds for every distribution.
+
+    >>> import tametail as tt
+    >>> release = tt.median(list(range(10_000)), epsilon=1)
+    >>> release.low < 5_000 < release.high
+    True
+    """
+    return _statistic("quantile", data, column, dict(options), target=target, each=each, levels=0.5)
+
+
+def describe(
+    data: object,
+    column: str | None = None,
+    *,
+    target: str = "population",
+    **options: Unpack[Options],
+) -> Release:
+    """Release count, mean, sum and the quantiles 5, 25, 50, 75 and 95% from one budget.
+
+    There is no standard deviation: on heavy-tailed data no interval for it was found that covers.
+    The distance of two quantiles says how far records spread.
+
+    >>> import tametail as tt
+    >>> release = tt.describe(list(range(20_000)), epsilon=2)
+    >>> [row.label for row in release][:4]
+    ['count', 'mean', 'sum', '5% quantile']
+    """
+    return _statistic("describe", data, column, dict(options), target=target)
+
+
+def _statistic(
+    name: str, data: object, column: str | None, options: dict[str, object], **said: object
+) -> Release:
+    """Release another statistic than the mean: the same request, with its name."""
+    about = {key: options.pop(key) for key in list(options) if key in About.__annotations__}
+    unknown = [key for key in options if key not in Options.__annotations__]
+    if unknown:
+        raise ParameterError(
+            f"{' and '.join(unknown)} cannot be said of a {name}: leave it out. No budget was "
+            "spent."
+        )
+    asked, payment = _asked(options | said | {"statistic": name}, None, cast("About", about))
+    return carry_out(asked, data, column, None, payment, cast("str | None", about.get("table")))
+
+
+def _asked(
+    said: dict[str, object], plan: Plan | None, about: About
+) -> tuple[Request | Plan, Payment | None]:
+    """Check the arguments; return what is asked for and who pays."""
+    groups: dict[str, object] = {key: about.get(key) for key in ("by", "keys", "other")}
+    person, where, parse = about.get("person"), about.get("where"), about.get("parse")
+    payment = payment_of(about.get("ledger"), about.get("dataset"), about.get("release_id"))
     if plan is None:
         asked = Request.parse(**said, **groups, person=person, where=where, parse=parse)
-    else:
-        _check_left_alone(said)
-        asked = _checked(plan).about(person, where, parse, **groups)
-    asked = _within_part(asked, payment)
-    listed = isinstance(column, list | tuple)
-    if (fakes := fakes_in_use()) is not None:
-        return replace(_made_up(asked, data, column, payment, fakes), listed=listed)
-    with _opened(data, column, asked, table=table) as backend:
-        planned = _planned(asked, backend)
-        if payment is not None:
-            make = partial(_made, planned, backend)
-            paid = _paid(payment, planned, make, backend.locators, data)
-            return replace(paid, listed=listed)
-        issued = Issued.now()  # before any record is read: the clock tells no more
-        release = run(*asking(planned, backend))
-        return replace(release, issued=issued, library=library_of(data), listed=listed)
+        return asked, payment
+    _check_left_alone(said)
+    return _checked(plan).about(person, where, parse, **groups), payment
 
 
 def plan(
@@ -323,10 +484,13 @@ def plan(
     borrow: str | None = "shape",
     simultaneous: bool | None = None,
     groups_per_person: Literal[1] | None = None,
+    statistic: str = "mean",
+    q: float | Iterable[float] | None = None,
 ) -> Plan:
     """Plan a release from public numbers, before any data is read.
 
-    The arguments are those of :func:`mean`. The plan predicts its error (``rmse`` with a tail
+    The arguments are those of :func:`mean`. ``statistic`` is "mean", "sum", "count", "quantile"
+    (with levels ``q``) or "describe". The plan predicts its error (``rmse`` with a tail
     assumption, ``relative_rmse`` without), prints its steps and says what would help. ``dim`` is
     the number of columns. With ``person=True``, ``n`` counts persons; which column says who they
     are may be said later, beside ``plan=``, and is "person" if it is not.
@@ -347,8 +511,9 @@ def plan(
         each=each, rows=rows, by=by,
         keys=keys, other=other, borrow=borrow, simultaneous=simultaneous,
         groups_per_person=groups_per_person,
+        statistic=statistic, levels=q,
     )  # fmt: skip
-    if count(dim=dim) < 1:
+    if whole_number(dim=dim) < 1:
         raise ParameterError(f"dim={shown(dim)} is not positive: there is at least one column.")
     return Plan.of(said.with_names([str(number) for number in range(dim)]))
 
@@ -407,7 +572,7 @@ def epsilon_for(
     >>> 0.05 < epsilon < 5
     True
     """
-    most_error, size = wanted(error, relative_error, parse_tail(tail)), count(n=n)
+    most_error, size = wanted(error, relative_error, parse_tail(tail)), whole_number(n=n)
     steps_of_one = round(1 / LEAST_STRENGTH)
 
     def made(steps: int) -> Plan:
@@ -445,18 +610,18 @@ def replay(plan: Plan, answers: Iterable[object]) -> Release:
 
 
 def carry_out(
-    plan: Plan,
+    plan: Plan | Request,
     data: object,
     column: Columns = None,
     progress: Progress | None = None,
     payment: Payment | None = None,
     table: str | None = None,
 ) -> Release:
-    """Release what was planned; the command line comes in here, for its progress bar.
+    """Release what was planned or asked; the command line comes in here, for its progress bar.
 
     ``progress`` is called with the part of a file that a pass has read, never with rows.
     """
-    asked = _within_part(_checked(plan), payment)
+    asked = _within_part(plan if isinstance(plan, Request) else _checked(plan), payment)
     if (fakes := fakes_in_use()) is not None:
         return _made_up(asked, data, column, payment, fakes)
     with _opened(data, column, asked, progress, table) as backend:
@@ -489,7 +654,9 @@ def _planned(asked: Request | Plan, backend: Backend) -> Plan:
     """Return the plan for the columns that were opened."""
     names = backend.relation.names
     named = asked.with_names(names)
-    planned = named if isinstance(named, Plan) else Plan.of(named)
+    if not isinstance(named, Plan):
+        named = Plan.of(named.with_conditions(backend.conditions))
+    planned = named
     request = planned.request.measured(backend.units)
     return replace(planned, request=request, reading=backend.reading)
 

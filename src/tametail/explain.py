@@ -23,7 +23,8 @@ def text(release: Released) -> str:
         found = f"{mark(release)}no group was large enough to be seen; {release.guarantee}"
         return "\n".join([found, *said(release)])
     if len(release) == 1 and release.groups is None:
-        found = f"{mark(release)}mean {_summary(release, release.means[0])}; {release.guarantee}"
+        row = release.means[0]
+        found = f"{mark(release)}{row.label} {_summary(release, row)}; {release.guarantee}"
         return "\n".join([found, *said(release)])
     table = [header(release), *(cells(release, row) for row in release)]
     widths = [max(map(len, cells)) for cells in zip(*table, strict=True)]
@@ -47,10 +48,10 @@ def brief(release: Released) -> str:
     if len(release) == 1 and release.groups is None:
         row = release.means[0]
         ends = "" if row.low is None or row.high is None else f" ({row.low:.6g} to {row.high:.6g})"
-        return f"{mark(release)}mean {row.shown}{ends}, {spent}"
+        return f"{mark(release)}{row.label} {row.shown}{ends}, {spent}"
     groups = release.groups
     which = "" if groups is None else f" by {', '.join(groups.by)}"
-    return f"{mark(release)}{len(release)} means{which}, {spent}"
+    return f"{mark(release)}{len(release)} {plural(release)}{which}, {spent}"
 
 
 def lines(release: Released) -> list[str]:
@@ -59,7 +60,7 @@ def lines(release: Released) -> list[str]:
         told = [f"odds: {odds(release.guarantee)}"]
         return text(release).splitlines() + told + _receipt(release)
     row = release.means[0]
-    found = [f"mean       {mark(release)}{row.shown}"]
+    found = [f"{row.label:<10} {mark(release)}{row.shown}"]
     for interval in row.intervals:
         ends, chance = ends_of(interval, row), percent(release.confidence or 0.0)
         found.append(f"interval   {ends} ({chance}), {covers(interval)}")
@@ -97,7 +98,10 @@ def describe_plan(plan: PricedRequest, promised: Prediction, reasons: Sequence[s
 
 def predictions(plan: PricedRequest, promised: Prediction) -> Iterable[str]:
     """Yield what a plan predicts, a line for each number."""
-    rmse, relative = promised.rmse, promised.relative_rmse
+    rmse, relative, scale = promised.rmse, promised.relative_rmse, promised.scale
+    if scale is not None:
+        yield from _in_own_scale(plan, promised, scale)
+        return
     if isinstance(rmse, float):
         yield f"  root mean squared error at most {rmse:.4g}{_supposed(plan)}"
     if relative is not None:
@@ -108,6 +112,17 @@ def predictions(plan: PricedRequest, promised: Prediction) -> Iterable[str]:
             f"(if {law} lognormal with sigma 1)"
         )
     yield from _half_widths(plan, promised)
+
+
+def _in_own_scale(plan: PricedRequest, promised: Prediction, scale: str) -> Iterable[str]:
+    """Yield what is predicted of another statistic than a mean."""
+    rmse = promised.rmse if promised.relative_rmse is None else promised.relative_rmse
+    if isinstance(rmse, float):
+        yield f"  typical error: {rmse:.3g} {scale}"
+    confidence = plan.request.confidence
+    width = None if confidence is None else promised.half_width(confidence)
+    if confidence is not None and width is not None:
+        yield f"  {percent(confidence)} interval of about ±{width:.3g} {scale}"
 
 
 def _supposed(plan: PricedRequest) -> str:
@@ -179,22 +194,36 @@ def said(release: Released) -> list[str]:
 def header(release: Released) -> tuple[str, ...]:
     """Return the heads of the table's columns."""
     groups = release.groups
-    name = "column" if groups is None else ", ".join(groups.by)
-    counted = () if groups is None or groups.borrow is None else ("count",)
+    several = len({row.label for row in release}) > 1
+    name = ("statistic" if several else "column") if groups is None else ", ".join(groups.by)
+    counts = all(row.statistic == "count" for row in release)
+    counted = () if groups is None or groups.borrow is None or counts else ("count",)
     ends = () if release.confidence is None else ("low", "high")
     return (name, mean_label(release), *ends, *counted)
 
 
 def mean_label(release: Released) -> str:
-    """Return "mean", with what the means are measured in if that is one thing for all of them."""
+    """Return "mean", with what the means are measured in if that is one thing for all of them.
+
+    Of another statistic its name; "value" if there are several.
+    """
+    labels = {row.label for row in release} or {"mean"}
+    label = labels.pop() if len(labels) == 1 else "value"
     measures = {row.measure for row in release}
-    return f"mean [{measures.pop()}]" if len(measures) == 1 and None not in measures else "mean"
+    is_one = len(measures) == 1 and None not in measures
+    return f"{label} [{measures.pop()}]" if is_one else label
+
+
+def plural(release: Released) -> str:
+    """Return what the rows are, in words."""
+    kinds = {row.statistic for row in release}
+    return f"{kinds.pop()}s" if len(kinds) == 1 else "statistics" if kinds else "means"
 
 
 def cells(release: Released, row: Mean) -> tuple[str, ...]:
     """Return the cells of a row of the table."""
     ends = () if row.low is None or row.high is None else (f"{row.low:.6g}", f"{row.high:.6g}")
-    shows = "count" in header(release)
+    shows = "count" in header(release)[2:]
     counted = (f"{row.count:.0f}" if row.count is not None else "",) if shows else ()
     return (name_of(release, row), f"{row.value:.6g}", *ends, *counted)
 
@@ -212,10 +241,13 @@ def cells_told(release: Released, row: Mean) -> tuple[str, ...]:
 def name_of(release: Released, row: Mean) -> str:
     """Return what a row is called: its column, or its group; both, if there are several."""
     column = f"{row.column} [{row.measure}]" if row.measure else row.column
+    several = len({one.label for one in release}) > 1
     if row.group is None:
-        return column
+        return row.label if several else column
     cells = row.group if isinstance(row.group, tuple) else (row.group,)
     name = printable(", ".join(map(str, cells)))
+    if several:
+        return f"{name}: {row.label}"
     return f"{name}: {column}" if release.plan.dim > 1 else name
 
 
@@ -234,7 +266,8 @@ def _together(release: Released) -> str:
     """Say what the intervals hold for at once."""
     groups = release.groups
     if groups is None:
-        return "all columns at once"
+        is_mean = release.plan.request.statistic == "mean"
+        return "all columns at once" if is_mean else "each statistic alone"
     if groups.simultaneous:
         return "all groups at once"
     several = release.plan.dim > 1 and groups.simultaneous is None

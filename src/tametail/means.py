@@ -180,6 +180,8 @@ class Estimate:
     persons: float | None = None
     method: str | None = None
     kept: float | None = None
+    statistic: str = "mean"
+    level: float | None = None
 
     def clipped_before(self, ends: tuple[float, float]) -> Estimate:
         """Return what follows if records were clipped to a half line before they were asked about.
@@ -292,6 +294,10 @@ class Mean:
     measure: str | None = None
     persons: float | None = None
     kept: float | None = None
+    statistic: str = "mean"
+    """What the row has of the column: a mean, a sum, a count, a share or a quantile."""
+    level: float | None = None
+    """The level of a quantile."""
 
     @classmethod
     def of(cls, column: str, estimate: Estimate, measure: str | None = None) -> Mean:
@@ -312,7 +318,20 @@ class Mean:
             measure=measure,
             persons=estimate.persons,
             kept=estimate.kept,
+            statistic=estimate.statistic,
+            level=estimate.level,
         )
+
+    @property
+    def label(self) -> str:
+        """The statistic in words.
+
+        >>> Mean("paid", None, 3.0, statistic="quantile", level=0.9).label
+        '90% quantile'
+        """
+        if self.level is None:
+            return self.statistic
+        return "median" if self.level == 0.5 else f"{100 * self.level:.6g}% {self.statistic}"
 
     @property
     def shown(self) -> str:
@@ -335,7 +354,7 @@ class Mean:
     def __repr__(self) -> str:
         ends = "" if self.low is None else f" ({self.low:.6g} to {self.high:.6g})"
         group = "" if self.group is None else f", {self.group}"
-        return f"<Mean {self.column}{group}: {self.shown}{ends}>"
+        return f"<{self.label.capitalize()} {self.column}{group}: {self.shown}{ends}>"
 
     @property
     def low(self) -> float | None:
@@ -360,6 +379,8 @@ class Mean:
     @property
     def median(self) -> float | None:
         """The private median; None if nothing stands out of the noise, or none was asked for."""
+        if self.level == 0.5:
+            return self.value
         return None if self.shape is None else self.shape.median
 
     def quantile(self, level: float) -> float | None:
@@ -375,14 +396,20 @@ class Mean:
     @property
     def total(self) -> float | None:
         """The sum of what the mean averages, as far as it was counted: mean times count."""
-        return None if self.count is None else self.value * self.count
+        if self.statistic == "sum":
+            return self.value
+        is_mean = self.statistic == "mean"
+        return self.value * self.count if is_mean and self.count is not None else None
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values, ready for JSON; infinities are strings."""
         first = {name: getattr(self, name) for name in ("low", "high", "interval_for", "parts")}
         found = {key: plain(value) for key, value in (asdict(self) | first).items()}
-        # Without groups a row is what it was before there were any.
-        return {key: found[key] for key in found if key not in _GROUP or found[key] is not None}
+        # Without groups a row is what it was before there were any; so is that of a mean.
+        usual = {key for key in _GROUP if found[key] is None}
+        if self.statistic == "mean":
+            usual.add("statistic")
+        return {key: found[key] for key in found if key not in usual}
 
     @classmethod
     def from_dict(cls, record: Json) -> Mean:
@@ -403,6 +430,8 @@ class Mean:
             measure=record.get("measure"),
             persons=_number(record.get("persons")),
             kept=_number(record.get("kept")),
+            statistic=str(record.get("statistic", "mean")),
+            level=_number(record.get("level")),
         )
 
 
@@ -420,7 +449,7 @@ def plain(value: object) -> object:
 
 
 #: What a row has only if there is something to say.
-_GROUP = ("measure", "count", "persons", "shrunk", "shape", "kept")
+_GROUP = ("measure", "count", "persons", "shrunk", "shape", "kept", "level")
 
 
 def _label(value: list[Cell] | Cell | None) -> Label | None:

@@ -240,6 +240,11 @@ class Prediction:
         """The notes that a release would carry, by public numbers alone."""
         return ()
 
+    @property
+    def scale(self) -> str | None:
+        """What errors are measured in, in words, if not in those of a mean."""
+        return None
+
 
 def paid_in(budget: Budget, notion: type[Budget]) -> Budget:
     """Return the budget in which steps are paid: of an approximate one, by this notion.

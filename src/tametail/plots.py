@@ -50,7 +50,7 @@ def plot_release(release: Released, ax: Axes | None = None) -> Axes:
     low, high = span(release)
     labelled: set[str] = set()
     for place, row in enumerate(release):
-        words = f"mean {row.shown}" if len(release) == 1 else "mean"
+        words = f"{row.label} {row.shown}" if len(release) == 1 else row.statistic
         _draw_row(ax, row, -float(place), (low, high), words, labelled)
     ax.set_xlim(low, high)
     ax.set_ylim(0.4 - len(release), 0.6)

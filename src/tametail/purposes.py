@@ -27,7 +27,24 @@ _BALL: Final = {
     "rest": "the other steps; their shares follow from the count",
 }
 
+_KEYS: Final = {"keys": "which groups there are: those that many records hold"}
+_QUANTILES: Final = _KEYS | {
+    "size": "how many records there are",
+    "place": "points at the levels and around them, among all numbers",
+    "cells": "how many records lie between the points, for the intervals",
+}
+
 PURPOSES: Final[Mapping[str, Mapping[str, str]]] = {
+    "sum": _KEYS
+    | {
+        "size": "roughly how many records, or persons, there are",
+        "tail": "log-scale histogram of the values around 0",
+        "sum": "sum of the clipped values",
+    },
+    "count": _KEYS | {"cells": "how many records, or persons, there are"},
+    "share": _KEYS | {"cells": "how many records are true, and how many are false"},
+    "quantiles": _QUANTILES,
+    "description": _QUANTILES | {"mean": "the clipped mean, as if it were asked for alone"},
     "winsorised mean": _COLUMN,
     "winsorised means, columns apart": _COLUMNS,
     "winsorised means, one sum": _COLUMNS

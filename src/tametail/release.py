@@ -10,7 +10,7 @@ import json
 import math
 import os
 from dataclasses import FrozenInstanceError, dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from tametail import explain
 from tametail._json import Json, not_as_written, read_json
 from tametail._shown import shown
+from tametail.comparisons import Comparison, compare
 from tametail.errors import ParameterError, TametailError
 from tametail.issued import Issued
 from tametail.means import Interval, Mean, Parts
@@ -120,39 +121,87 @@ class Release(Released, Generic[Value_co, End_co]):
             raise KeyError(f"there is no one row {shown(key)}: the groups are {few}. {_HOW_ROWS}")
         if isinstance(key, int):
             return self.means[key]
+        labels = [row.label for row in self.means]
+        if len(set(labels)) > 1:
+            if key in labels:
+                return self.means[labels.index(str(key))]
+            raise KeyError(f"there is no row {shown(key)}: there are {labels}.")
         for row in self.means:
             if row.column == key:
                 return row
         raise KeyError(f"there is no row {shown(key)}: there are {list(self.columns)}.")
 
-    def difference(self, one: object, other: object) -> Interval:
-        """Return an interval for the mean of one group less that of another.
+    def difference(self, one: object, other: object) -> Comparison:
+        """Return one group less another, with an interval of the release's confidence.
 
-        It holds if both intervals do: with confidence 1 - 2a if each alone has 1 - a.
+        Each is a group of this release, or a row of another release about other records.
 
         >>> import pandas, tametail as tt
         >>> paid = [1.0, 9.0, 2.0, 8.0] * 5000
         >>> frame = pandas.DataFrame({"paid": paid, "state": ["CA", "NY"] * 10_000})
         >>> release = tt.mean(frame, "paid", by="state", keys=["CA", "NY"], epsilon=1)
-        >>> release.difference("NY", "CA").low > 3
-        True
+        >>> gap = release.difference("NY", "CA")
+        >>> gap.low > 3, gap.confidence, "higher in NY than in CA" in gap.sentence()
+        (True, 0.95, True)
         """
-        first, second = self[one], self[other]
-        confidence = self.confidence
-        if confidence is None or None in (first.low, first.high, second.low, second.high):
-            raise ParameterError("a difference needs intervals: leave confidence=None out.")
+        return self._compared("difference", one, other)
+
+    def ratio(self, one: object, other: object) -> Comparison:
+        """Return one group divided by another, with an interval of the release's confidence.
+
+        It is unbounded if the interval of the other one holds 0.
+        """
+        return self._compared("ratio", one, other)
+
+    def __sub__(self, other: object) -> Comparison:
+        """Return the difference of two releases of one row each, about different records."""
+        return self._against("difference", other) if isinstance(other, Release) else NotImplemented
+
+    def __truediv__(self, other: object) -> Comparison:
+        """Return the ratio of two releases of one row each, about different records."""
+        return self._against("ratio", other) if isinstance(other, Release) else NotImplemented
+
+    def _compared(self, kind: Literal["difference", "ratio"], *keys: object) -> Comparison:
+        one, other = (key if isinstance(key, Mean) else self[key] for key in keys)
+        own = [any(row is mine for mine in self.means) for row in (one, other)]
+        same_records = all(own) and one.group == other.group
+        if same_records:
+            raise ParameterError(
+                f"{one.label} of {one.column} and {other.label} of {other.column} come from the "
+                "same records, so their errors depend on each other. Release what you want to "
+                'compare as one column, such as tt.mean(data, "a - b").'
+            )
         groups = self.groups
-        together = groups is not None and groups.simultaneous is True
-        names = {str(row.interval_for) for row in (first, second)}
-        return Interval(
-            low=float(first.low or 0.0) - float(second.high or 0.0),
-            high=float(first.high or 0.0) - float(second.low or 0.0),
-            describes=" and ".join(sorted(names)),
-            proved=first.intervals[0].proved and second.intervals[0].proved,
-            parts={"value": first.value - second.value},
-            # 2 * 0.95 - 1 is a bit below 0.9, which is what was meant
-            confidence=confidence if together else max(round(2 * confidence - 1, 12), 0.0),
-        )
+        together = all(own) and groups is not None and groups.simultaneous is True
+        at_once = self.confidence if together else None
+        # A person may have records in both groups, unless each is in one.
+        apart = groups is not None and groups.groups_per_person == 1
+        independent = not all(own) or self.plan.unit.person is None or apart
+        names = str(explain.name_of(self, one)), str(explain.name_of(self, other))
+        return compare(kind, (one, other), names, independent=independent, at_once=at_once)
+
+    def _against(self, kind: Literal["difference", "ratio"], other: Release) -> Comparison:
+        if len(self) != 1 or len(other) != 1:
+            raise ParameterError(
+                "two releases are compared if each has one row: write "
+                f"table.{kind}('CA', other_table['CA']) for tables of groups."
+            )
+        paid = [release.receipt and release.receipt.get("dataset") for release in (self, other)]
+        if paid[0] is not None and paid[0] == paid[1] and self._about_same(other):
+            raise ParameterError(
+                f"both releases are about the same records of {paid[0]!r}, so their errors depend "
+                'on each other: release what you want to compare as one column, such as "a - b".'
+            )
+        names = [
+            str(release.plan.request.where or name or f"the {place} release")
+            for release, name, place in zip((self, other), paid, ("first", "second"), strict=True)
+        ]
+        rows = self.means[0], other.means[0]
+        return compare(kind, rows, (names[0], names[1]), independent=True)
+
+    def _about_same(self, other: Release) -> bool:
+        """Say whether the conditions of two releases keep the same records of a data set."""
+        return self.plan.request.where == other.plan.request.where
 
     @property
     def value(self) -> Value_co:

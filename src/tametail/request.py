@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from tametail import statistic as statistics
 from tametail._json import Json, not_as_written, read_json
 from tametail._shown import shown
 from tametail._validate import count, flag, one_of, probability
@@ -56,6 +57,8 @@ class Column:
     half: Bounded | None = None
     measure: str | None = None
     """What its numbers are measured in, if its declared type says so: "s" for durations."""
+    is_condition: bool = False
+    """Whether it is a condition, so that its mean is a share."""
 
     @classmethod
     def about(cls, name: str, said: Tail, within: Range) -> Column:
@@ -82,7 +85,8 @@ class Column:
         tail = None if self.said is None else self.said.to_dict()
         measured = {} if self.measure is None else {"measure": self.measure}
         within = [str(end) for end in self.within]
-        return {"name": self.name, "tail": tail, "within": within} | measured
+        kind = {"condition": True} if self.is_condition else {}
+        return {"name": self.name, "tail": tail, "within": within} | measured | kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +117,10 @@ class Request:
     written: Parse | None = None
     fake: bool = False
     """Whether the records are made up (:mod:`tametail.testing`)."""
+    statistic: str = statistics.MEAN
+    """What is asked of the column."""
+    levels: tuple[float, ...] = ()
+    """The levels of quantiles."""
     for_any: bool = False
     """Whether the one column stands for as many as the data will turn out to have."""
 
@@ -143,6 +151,8 @@ class Request:
         simultaneous: object = None,
         groups_per_person: object = None,
         parse: object = None,
+        statistic: object = statistics.MEAN,
+        levels: object = None,
     ) -> Request:
         """Check the public arguments, before anything is opened; the first that is wrong is told.
 
@@ -150,13 +160,17 @@ class Request:
         """
         whole = parse_budget(budget, epsilon=epsilon, delta=delta, rho=rho)
         _check_strength(whole)
+        wanted = one_of(statistics.STATISTICS, statistic=statistic)
         return cls(
             budget=whole,
             unit=Unit.parse(unit, person),
             missing=one_of(("skip", "none"), missing=missing),
             n=None if n is None else _size(n),
             confidence=None if confidence is None else probability(confidence=confidence),
-            target=one_of(("population", "data"), target=target),
+            # A count is that of the data.
+            target="data"
+            if wanted == statistics.COUNT
+            else one_of(("population", "data"), target=target),
             common=flag(common=common),
             each=one_of(("record", "person"), each=each),
             rows=None if rows is None else _size(rows),
@@ -164,6 +178,8 @@ class Request:
             columns=_said_of_columns(tail, within),
             groups=Groups.parse(by, keys, other, borrow, simultaneous, groups_per_person),
             written=parse_parse(parse),
+            statistic=wanted,
+            levels=statistics.parse_levels(wanted, levels),
             for_any=not isinstance(tail, list) and not isinstance(within, list),
         )
 
@@ -175,6 +191,8 @@ class Request:
         self._check_persons()
         if self.groups is not None:
             self._check_groups(self.groups)
+        if self.statistic != statistics.MEAN:
+            self._check_statistic()
         for column in self.columns:
             low, high = column.possible
             if low > high:
@@ -214,6 +232,43 @@ class Request:
                 "leave it out; within= says where means can be. Bounds with an open side, as in "
                 "Bounded(0, None), may stay."
             )
+
+    def _check_statistic(self) -> None:
+        """Refuse what a statistic other than the mean does not go with."""
+        asked = self.statistic
+        if self.common or (self.known_dim or 1) > 1:
+            raise ParameterError(f"a {asked} is that of one column: ask for each column by itself.")
+        said = self.columns[0].said
+        if said is not None and not (asked == statistics.SUM and self.columns[0].half is not None):
+            raise ParameterError(
+                f"tail= is for means, and a {asked} needs no assumption: leave it out"
+                f"{'; bounds with an open side may stay' * (asked == statistics.SUM)}."
+            )
+        if self.unit.person is not None:
+            self._check_statistic_of_persons()
+        if self.n is not None:
+            statistics.check_levels(self.levels, self.n * self.budget.strength)
+
+    def _check_statistic_of_persons(self) -> None:
+        asked = self.statistic
+        if self.groups is not None and self.groups.groups_per_person is None:
+            raise ParameterError(
+                f"a {asked} by group and person is not available: a person may be in many groups, "
+                "which would share the budget. Write groups_per_person=1 if each person belongs "
+                "to one group, or ask for one group at a time, such as where=\"state == 'CA'\"."
+            )
+        if asked == statistics.DESCRIBE:
+            raise ParameterError(
+                "a description with person= is not available: ask for mean, sum, count and "
+                "quantiles one by one."
+            )
+        if asked == statistics.QUANTILE and self.each != "person":
+            raise ParameterError(
+                "a quantile with person= counts every person once, by the mean of their own "
+                "records: write each='person'."
+            )
+        if asked == statistics.SUM and self.each != "record":
+            raise ParameterError("a sum is that of all records: leave each= out.")
 
     @property
     def dim(self) -> int:
@@ -299,6 +354,11 @@ class Request:
         columns = zip(self.columns, measures, strict=True)
         return replace(self, columns=tuple(replace(one, measure=unit) for one, unit in columns))
 
+    def with_conditions(self, conditions: Sequence[bool]) -> Request:
+        """Return the same request, told which of the columns are conditions."""
+        told = zip(self.columns, conditions, strict=True)
+        return replace(self, columns=tuple(replace(one, is_condition=is_so) for one, is_so in told))
+
     def to_dict(self) -> Json:
         """Return plain values, ready for JSON."""
         return {
@@ -311,7 +371,15 @@ class Request:
             "groups": None if self.groups is None else self.groups.to_dict(),
             "parse": None if self.written is None else self.written.to_dict(),
             **({"fake": True} if self.fake else {}),
+            **self._other_statistic(),
         }
+
+    def _other_statistic(self) -> Json:
+        """Return what is not that of a mean."""
+        if self.statistic == statistics.MEAN:
+            return {}
+        levels = {"levels": list(self.levels)} if self.levels else {}
+        return {"statistic": self.statistic, **levels}
 
     @classmethod
     def from_dict(cls, record: Json) -> Request:
@@ -327,12 +395,14 @@ class Request:
                 within=[tuple(map(float, column["within"])) for column in columns],
                 person=record.get("person"),
                 **{name: record[name] for name in _PLAIN},
-                **{name: record[name] for name in _LATER if name in record},
+                **{name: record[name] for name in (*_LATER, *_OTHERS) if name in record},
                 **(record.get("groups") or {}),
                 parse=None if (said := record.get("parse")) is None else Parse.from_dict(said),
             )
             request = checked.with_names([str(column["name"]) for column in columns])
             request = replace(request, fake=flag(fake=record.get("fake", False)))
+            kinds = [flag(condition=column.get("condition", False)) for column in columns]
+            request = request.with_conditions(kinds)
             return request.measured([column.get("measure") for column in columns])
         except TametailError:
             raise
@@ -380,6 +450,9 @@ _PLAIN = ("missing", "n", "confidence", "target", "common")
 
 #: The same, of arguments that texts of the first version lack.
 _LATER = ("each", "rows", "where")
+
+#: What is there if it is not that of a mean.
+_OTHERS = ("statistic", "levels")
 
 _REFUSAL = "this is not a request: write what Request.to_json() or Request.to_dict() gave."
 

@@ -25,7 +25,11 @@ def row_of_group(means: Sequence[Mean], key: object) -> Mean:
     """Return the row of a group, or of a group and a column."""
     for label, column in ((key, None), _group_and_column(key)):
         cells = label if isinstance(label, tuple) else (label,)
-        found = [row for row in means if _same(row.group, cells) and column in (None, row.column)]
+        found = [
+            row
+            for row in means
+            if _same(row.group, cells) and column in (None, row.column, row.label)
+        ]
         if len(found) == 1:
             return found[0]
     raise KeyError(
@@ -70,7 +74,7 @@ def cells_of(
         return _cells_of_groups(means, groups, notes, several=several, persons=persons)
     measured = ("measure",) if any(row.measure for row in means) else ()
     counted = ("count", "persons", "total") if persons else ()
-    return _fields(means, *_CELLS, *measured, *counted) | notes
+    return _statistics(means) | _fields(means, *_CELLS, *measured, *counted) | notes
 
 
 def _cells_of_groups(
@@ -82,9 +86,13 @@ def _cells_of_groups(
     }
     if several:
         cells |= _fields(means, "column")
-    cells |= {
-        "mean": [row.value for row in means],
-        **_fields(means, "low", "high", "count", *(("persons",) if persons else ()), "total"),
+    kinds = {row.statistic for row in means} or {"mean"}
+    name = kinds.pop() if len(kinds) == 1 else "value"
+    counted = ("persons",) if persons else ()
+    known = ("total",) if name == "mean" else ()
+    cells |= _statistics(means) | {
+        name: [row.value for row in means],
+        **_fields(means, "low", "high", *(("count",) if name != "count" else ()), *counted, *known),
         **_fields(means, "interval_for"),
         **notes,
     }
@@ -92,6 +100,14 @@ def _cells_of_groups(
         for name, own in (("shrunk", "value"), ("shrunk_low", "low"), ("shrunk_high", "high")):
             cells[name] = [getattr(row.shrunk, own, None) for row in means]
     return cells
+
+
+def _statistics(means: Sequence[Mean]) -> Cells:
+    """Return which statistic each row is, and its level, where not all are means."""
+    if all(row.statistic == "mean" for row in means):
+        return {}
+    leveled = any(row.level is not None for row in means)
+    return _fields(means, "statistic", *(("level",) if leveled else ()))
 
 
 def _fields(means: Sequence[Mean], *names: str) -> Cells:

@@ -21,6 +21,7 @@ from tametail.queries.column import (
     DistanceSum,
     Lattice,
     Median,
+    Quantiles,
     Squares,
     TailNodes,
 )
@@ -33,6 +34,7 @@ from tametail.queries.persons import (
     PersonResidual,
     PersonRows,
 )
+from tametail.queries.query import KeysQuery
 from tametail.queries.rows import Ball, BallSquares, BallSum, ColumnMedians, Distances, Rows
 
 from ..opened import open_groups, open_table  # noqa: TID252
@@ -67,6 +69,7 @@ COLUMN = (
     DistanceSum(1.0, Lattice(exponent=-4, low=-17, centre=5, high=31 << 3), count_weight=7),
     Buckets(inverse_width=0.5, low=-4, high=10**3),
     Median(halvings=0, low=-math.inf, high=math.inf),
+    Quantiles(halvings=0, low=-1.0, high=math.inf, levels=(100_000, 500_000, 900_000)),
 )
 
 _BALL = Ball((1.0, 0.0), (4.0, 2.0**-900), (1, 30, 1000), order=2)
@@ -78,7 +81,7 @@ ROWS = (
     ColumnMedians(0, ((-math.inf, math.inf), (-9.0, 9.0))),
 )
 
-KEYED = tuple(query for query in COLUMN if not isinstance(query, Buckets | Median))
+KEYED = tuple(query for query in COLUMN if not isinstance(query, Buckets | KeysQuery))
 
 VIEWS = (PersonMean(), PersonRows(), PersonResidual(2.5))
 VECTORS = (GroupResiduals(1.5), GroupRows(), GroupResiduals(-3.0, by_person=True))
@@ -236,8 +239,8 @@ def moves_too_far(question: Question, relation: str, one: Any, other: Any) -> bo
         stated = query.query.sensitivity(unit)
         moved = [pair for pair in zip(one, other, strict=True) if pair[0] != pair[1]]
         return len(moved) > 1 or any(_exceeds(stated, *pair) for pair in moved)
-    if isinstance(query, Median | ColumnMedians):  # a record is one key in each list
-        lists = [(one, other)] if isinstance(query, Median) else zip(one, other, strict=True)
+    if isinstance(query, KeysQuery | ColumnMedians):  # a record is one key in each list
+        lists = [(one, other)] if isinstance(query, KeysQuery) else zip(one, other, strict=True)
         return any(_distance(*pair)[0] > unit.changes for pair in lists)
     if isinstance(query, Distances):  # scores: every count of a list moves by at most 1
         return any(abs(a - b) > 1 for a, b in _paired(one, other))

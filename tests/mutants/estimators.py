@@ -8,6 +8,7 @@ MEAN = "tests/paper/test_mean_1d.py"
 RANGE = "tests/paper/test_range.py"
 BALL = "tests/paper/test_ball.py"
 TOURNAMENT = "tests/paper/test_tournament.py"
+STATISTICS = "tests/statistics/test_statistics.py"
 GUESS = "tests/estimators/test_guess.py"
 
 ESTIMATORS: tuple[Mutant, ...] = (
@@ -249,5 +250,21 @@ ESTIMATORS: tuple[Mutant, ...] = (
             "tests/estimators/test_located.py"
             "::test_no_finite_interval_if_the_records_may_be_elsewhere",
         ),
+    ),
+    Mutant(
+        name="count-interval-of-half-the-noise",
+        why="An interval has to hold the noise that was added.",
+        file="methods/counting.py",
+        old="off = count_noise(cost, unit).quantile(1 - confidence)",
+        new="off = count_noise(cost, unit).quantile(1 - confidence) / 3",
+        tests=(f"{STATISTICS}::test_counts_hold_the_number_of_records_and_of_persons",),
+    ),
+    Mutant(
+        name="quantile-interval-without-sampling",
+        why="A quantile of the population is farther from that of the records than noise is.",
+        file="methods/quantiles/interval.py",
+        old="most = cells.size_at_most((1 - confidence) * _FOR_SIZE) if sampled else None",
+        new="most = None",
+        tests=(f"{STATISTICS}::test_intervals_of_quantiles_cover_ties_and_atoms_too",),
     ),
 )

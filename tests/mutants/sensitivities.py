@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .mutant import Mutant
 
+QUANTILES = "tests/mechanisms/test_quantiles.py"
 CROWDS = "tests/mechanisms/test_crowds.py"
 QUERIES = "tests/test_queries.py"
 COLUMNS = "tests/vectors/test_kernel.py"
@@ -234,5 +235,37 @@ SENSITIVITIES: tuple[Mutant, ...] = (
         "        return Sensitivity(unit.changes, unit.changes)",
         new="return Sensitivity(0, 0)",
         tests=(f"{COLUMNS}::test_no_row_moves_an_answer_by_more_than_its_sensitivity",),
+    ),
+    Mutant(
+        name="quantile-score-of-the-nearer-side",
+        why="A record moves the score of a level by the larger of the two shares.",
+        file="queries/column.py",
+        old="one = max(part, whole - part)",
+        new="one = min(part, whole - part)",
+        tests=(f"{QUANTILES}::test_no_neighbour_moves_the_scores_of_a_depth_further",),
+    ),
+    Mutant(
+        name="quantile-replacement-in-one-part",
+        why="A replacement may take a record from one part and give one to another.",
+        file="queries/column.py",
+        old="return whole if depth == 0 else 2 * one",
+        new="return whole",
+        tests=(f"{QUANTILES}::test_no_neighbour_moves_the_scores_of_a_depth_further",),
+    ),
+    Mutant(
+        name="quantile-parts-overlap",
+        why="A record in two parts of a depth would pay once for two choices.",
+        file="mechanisms/quantiles.py",
+        old="_Part(keys[rank:], coins[rank:], key,",
+        new="_Part(keys, coins, key,",
+        tests=(f"{QUANTILES}::test_a_record_is_in_one_part_of_every_depth",),
+    ),
+    Mutant(
+        name="quantile-depths-at-the-price-of-one",
+        why="A record takes part in one choice of every depth, and each has to be paid for.",
+        file="mechanisms/quantiles.py",
+        old="on_sample(cost, query.halvings), query.depth)",
+        new="on_sample(cost, query.halvings), 1)",
+        tests=(f"{QUANTILES}::test_rates_share_the_cost_over_the_depths",),
     ),
 )

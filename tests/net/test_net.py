@@ -126,8 +126,8 @@ def test_every_query_class_is_in_the_recording():
     queries = {query["class"] for case in ENGINE_CASES for query in case["queries"]}
     asked = {query["class"] for case in CASES for query, _ in case.get("asked", [])}
     queries |= {ask["query"]["class"] for case in placed_cases for ask in case["asks"]}
-    assert len(queries) == 21
-    assert queries <= asked
+    assert len(queries) == 22
+    assert queries - asked == {"Quantiles"}  # statistics other than the mean are not recorded
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

@@ -31,6 +31,7 @@ from tametail.queries.column import (
     DistanceSum,
     Lattice,
     Median,
+    Quantiles,
     Squares,
     TailNodes,
 )
@@ -228,6 +229,12 @@ def _choice_cases() -> Iterator[Case]:
         for cost in NOTIONS[:2]:
             yield _query_case(query, cost, REPLACE, data, [0.0, *data[1:]])
             yield _query_case(query, cost, ADD, data, data[1:])
+    for halvings in (0, 1):
+        # The first choice falls on the ties, which later ones divide; a replacement changes parts.
+        several = Quantiles(halvings, -8.0, 8.0, (200_000, 500_000, 900_000))
+        for cost in NOTIONS[:2]:
+            yield _query_case(several, cost, REPLACE, data, [*data[1:], 9.0])
+            yield _query_case(several, cost, ADD, data, data[1:])
     buckets, data = Buckets(inverse_width=1.0, low=0, high=1), [1.5, 0.5, 0.5]
     for cost in NOTIONS:
         yield _query_case(buckets, cost, REPLACE, data, [0.5, *data[1:]])

@@ -58,9 +58,22 @@ from tametail.planning import Plan
 @click.option("--release-id", help="An id of yours: the same request is then released once.")
 @click.option("--dry-run", is_flag=True, help="Show price and what would be left.")
 @click.pass_context
-def mean_command(
+def mean_command(ctx: click.Context, /, **given: Any) -> None:
+    """Release the mean of a column, or of several, of all rows of DATA together.
+
+    DATA are Parquet, CSV, Arrow, JSON or Excel files, a folder of such files, a quoted pattern
+    such as 'claims-*.csv', or - for standard input, which is CSV unless --format says otherwise.
+    In a folder, year=2025/ is a column of all files below it. With --table it is a database:
+    postgresql://host/db, or a file of DuckDB or SQLite. A password is read from PGPASSWORD or
+    ~/.pgpass.
+    """
+    release(ctx, **given)
+
+
+def release(
     ctx: click.Context,
     /,
+    *,
     files: tuple[str, ...],
     table: str | None,
     columns: tuple[str, ...],
@@ -80,14 +93,7 @@ def mean_command(
     dry_run: bool,
     **request: Any,
 ) -> None:
-    """Release the mean of a column, or of several, of all rows of DATA together.
-
-    DATA are Parquet, CSV, Arrow, JSON or Excel files, a folder of such files, a quoted pattern
-    such as 'claims-*.csv', or - for standard input, which is CSV unless --format says otherwise.
-    In a folder, year=2025/ is a column of all files below it. With --table it is a database:
-    postgresql://host/db, or a file of DuckDB or SQLite. A password is read from PGPASSWORD or
-    ~/.pgpass.
-    """
+    """Release what the options of a command ask for."""
     given = Output(as_json, as_csv, quiet, answers, output, report, sentence)
     given.check()
     data, written = _data(files), parse_of(request)
@@ -115,9 +121,11 @@ def mean_command(
         click.echo(_quote(payment, planned, locators_of(data, table)))
         return
     with progress(quiet=quiet) as tell:
-        release = carry_out(planned, data, columns or None, tell, payment, table)
-    given.give(release)
-    if strict and not release.reliable:
+        # Without a plan of the user's, one is made once it is known which columns are conditions.
+        wanted = planned.request if plan_file is None else planned
+        found = carry_out(wanted, data, columns or None, tell, payment, table)
+    given.give(found)
+    if strict and not found.reliable:
         ctx.exit(WARNED)
 
 

@@ -14,6 +14,7 @@ from tametail.cli.words import in_options
 from tametail.errors import ParameterError
 from tametail.means import plain
 from tametail.planning import Plan
+from tametail.statistic import STATISTICS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,6 +33,14 @@ if TYPE_CHECKING:
 )
 @click.option("--plot", "picture", metavar="FILE.png", help="Draw the error against n.")
 @click.option("--dim", type=int, default=1, show_default=True, help="Number of columns.")
+@click.option(
+    "--statistic",
+    type=click.Choice(list(STATISTICS)),
+    default="mean",
+    show_default=True,
+    help="What is to be released.",
+)
+@click.option("--level", "q", type=float, multiple=True, help="With quantile: a level. Repeatable.")
 def plan_command(
     error: float | None,
     relative_error: float | None,
@@ -44,6 +53,7 @@ def plan_command(
     With --error (told --moment or --bounds) or --relative-error and a budget, the least n is found
     whose interval has a half-width of at most that; with one of them and -n, the least epsilon.
     """
+    request["q"] = list(request["q"]) or None
     is_asked = error is not None or relative_error is not None
     if request["dim"] != 1 and (is_asked or picture is not None):
         raise click.UsageError("--error and --plot are for one column: leave out --dim.")

@@ -17,6 +17,10 @@ from tametail.errors import TametailError
 #: Every command and where it is: loaded when it is first used, so that each starts quickly.
 COMMANDS: Final = {
     "mean": "tametail.cli.mean:mean_command",
+    "sum": "tametail.cli.statistics:sum_command",
+    "count": "tametail.cli.statistics:count_command",
+    "quantile": "tametail.cli.statistics:quantile_command",
+    "describe": "tametail.cli.statistics:describe_command",
     "plan": "tametail.cli.plan:plan_command",
     "page": "tametail.cli.page:page_command",
     "replay": "tametail.cli.replay:replay_command",

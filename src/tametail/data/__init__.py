@@ -50,5 +50,9 @@ class Backend(Protocol):
     def units(self) -> tuple[str | None, ...]:
         """What the columns are measured in, where their declared types say so."""
 
+    @property
+    def conditions(self) -> tuple[bool, ...]:
+        """Which of the columns are conditions: 0 or 1 wherever they are known."""
+
     def close(self) -> None:
         """End what was opened; to be called twice does no harm."""

@@ -25,7 +25,7 @@ from tametail.errors import ColumnError, DataError, InternalError
 from tametail.queries.column import ColumnQuery, Count, Median
 from tametail.queries.groups import KeyCounts, Keyed, ScaledSquares, ScaledSums
 from tametail.queries.persons import View
-from tametail.queries.query import Exact, Query
+from tametail.queries.query import Exact, KeysQuery, Query
 
 #: Called with the part of a pass that is done, in steps of 5%; never with rows.
 Progress = Callable[[float], None]
@@ -140,6 +140,11 @@ class Local:
         """What the columns are measured in, where their declared types say so."""
         return self._shared.reader.units
 
+    @property
+    def conditions(self) -> tuple[bool, ...]:
+        """Which of the columns are conditions."""
+        return self._shared.reader.conditions
+
     def close(self) -> None:
         """End what rows are read through."""
         if self._origin is not None:
@@ -209,7 +214,7 @@ class Local:
         in_place = self._rows.in_place
         if isinstance(query, Count) and not in_place:
             self._count_and_sample()
-        if isinstance(query, Median) and self._sample is not None:
+        if isinstance(query, KeysQuery) and self._sample is not None:
             # A sample is used once: every answer has coins of its own.
             prepared, self._sample = self._sample, None
             sample = prepared.take(query.halvings)

@@ -78,6 +78,11 @@ class Reader:
         self._ids_of(empty)
 
     @property
+    def conditions(self) -> tuple[bool, ...]:
+        """Which of the values are conditions, so that they are 0 or 1 wherever they are known."""
+        return tuple(value.is_condition for value in self._values)
+
+    @property
     def units(self) -> tuple[str | None, ...]:
         """What the values are measured in: durations are in seconds."""
         durations = self.source.durations()

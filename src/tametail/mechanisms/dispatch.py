@@ -18,12 +18,13 @@ from tametail.mechanisms.groups import add_keyed_noise, choose_keys
 from tametail.mechanisms.histograms import largest_bucket
 from tametail.mechanisms.medians import Keys, choose_median
 from tametail.mechanisms.noise import add_gaussian, add_laplace, lone_gaussian_rho
+from tametail.mechanisms.quantiles import choose_quantiles
 from tametail.mechanisms.ranks import Counts, choose_medians, choose_ranks
 from tametail.mechanisms.select import select
 from tametail.mechanisms.spherical import add_spherical
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, exponential_rate, on_sample
 from tametail.privacy.unit import Unit
-from tametail.queries.column import Buckets, Median
+from tametail.queries.column import Buckets, Median, Quantiles
 from tametail.queries.crowd import Crowd
 from tametail.queries.groups import KeyCounts, Keyed
 from tametail.queries.paper import Scores
@@ -86,6 +87,14 @@ def _median(query: Median, cost: Budget, unit: Unit) -> Callable[[tuple[Keys, Ke
     return lambda exact: choose(*exact)
 
 
+def _quantiles(
+    query: Quantiles, cost: Budget, unit: Unit
+) -> Callable[[tuple[Keys, Keys]], tuple[float, ...]]:
+    """Private quantiles; together they cost ``cost``."""
+    choose = partial(choose_quantiles, query=query, cost=cost, unit=unit)
+    return lambda exact: choose(*exact)
+
+
 def _bucket(query: Buckets, cost: Budget, unit: Unit) -> Callable[[dict[int, int]], int | None]:
     """The key of a bucket that privately looks largest; None if none stands out."""
     return partial(largest_bucket, budget=cost, low=query.low, high=query.high, unit=unit)
@@ -134,6 +143,7 @@ MECHANISMS: dict[type, Callable[[Any, Budget, Unit], Callable[[Exact], Any]]] = 
     SumQuery: _noise,
     GaussianQuery: _gaussian,
     Median: _median,
+    Quantiles: _quantiles,
     Buckets: _bucket,
     Crowd: _crowd,
     Scores: _winner,

@@ -88,7 +88,7 @@ def _one(release: Released, width: float) -> str:
     heights = heights or [bottom - 14]
     drawn.append(line(x, heights[-1], x, bottom, stroke_dasharray="2 4", stroke_opacity=0.7))
     drawn += [element("circle", cx=x, cy=cy, r=5.5, fill="currentColor") for cy in heights]
-    what = "mean" if row.column == "0" else f"mean of {row.column}"
+    what = row.label if row.column == "0" else f"{row.label} of {row.column}"
     label = f"{what}: {row.measured(short_end(row.value, scale.high - scale.low))}"
     drawn += bottom_axis(scale, 34.0, bottom, label, _SIZE)
     drawn = [*tail, element("g", "".join(drawn), transform=f"translate(0,{height:.0f})")]

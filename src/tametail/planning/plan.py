@@ -79,8 +79,10 @@ class Plan(PricedRequest):
         it is a guess, a smaller one comes first, which decides how many records are sampled.
         """
         before, budget = keys_step(request)
+        usual = choose(request, None, request.budget)
+        if usual.counts_itself:
+            return cls(request, n, usual.name, before + usual.divide(request, n or 1, budget))
         if n is None or not request.unit.size_is_public:
-            usual = choose(request, None, request.budget)
             first, budget = counted(paid_in(budget, usual.notion), request)
             before = (*before, Step(COUNT, first))
             if n is None:
@@ -257,7 +259,7 @@ class Plan(PricedRequest):
         """Refuse steps that are not the method's, or cost more than the budget together."""
         method = find(self.method)
         names: tuple[tuple[str, int], ...] = ((COUNT, 1), (REST, 1))
-        if self.n is not None:  # perhaps a private count
+        if self.n is not None or method.counts_itself:  # perhaps a private count
             names = names[:1] * self.has(COUNT) + method.names(self.request)
         groups = self.request.groups
         names = ((KEYS, 1),) * (groups is not None and groups.keys is None) + names

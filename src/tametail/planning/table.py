@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tametail._shown import shown
 from tametail.errors import InternalError, ParameterError
+from tametail.methods import counting, describing
 from tametail.methods.apart import method as apart
 from tametail.methods.apart.estimate import columns_apart
 from tametail.methods.ball import method as ball
@@ -25,6 +26,8 @@ from tametail.methods.located.estimate import NAME as LOCATED_NAME
 from tametail.methods.persons import method as persons
 from tametail.methods.persons import shares as of_persons
 from tametail.methods.pooled.estimate import pooled_means
+from tametail.methods.quantiles import method as quantiles
+from tametail.methods.sums import method as sums
 from tametail.methods.textbook import method as textbook
 from tametail.methods.textbook.estimate import NAME as TEXTBOOK_NAME
 from tametail.methods.winsorised import column
@@ -59,6 +62,8 @@ class Method(NamedTuple):
     """What it promises before any record is read."""
     reasons: Callable[[PricedRequest], tuple[str, ...]] = choice.no_words
     """Why it was chosen, where there was a choice."""
+    counts_itself: bool = False
+    """Whether its steps do not depend on the number of records, so that no count comes first."""
 
     def divide(self, request: Request, n: int, budget: Budget) -> Steps:
         """Return its steps, paid from a budget of any notion."""
@@ -68,6 +73,56 @@ class Method(NamedTuple):
         return steps
 
 
+SUM = Method(
+    "sum",
+    sums.suits,
+    Pure,
+    sums.names,
+    sums.steps,
+    sums.sums,
+    sums.Predicted,
+    counts_itself=True,
+)
+COUNTING = Method(
+    "count",
+    counting.is_count,
+    Pure,
+    counting.names,
+    counting.steps,
+    counting.counts,
+    counting.PredictedCount,
+    counts_itself=True,
+)
+QUANTILES = Method(
+    "quantiles",
+    quantiles.suits,
+    Pure,
+    quantiles.names,
+    quantiles.steps,
+    quantiles.quantiles,
+    quantiles.Predicted,
+    counts_itself=True,
+)
+SHARE = Method(
+    "share",
+    counting.is_share,
+    Pure,
+    counting.names,
+    counting.steps,
+    counting.shares,
+    counting.PredictedShare,
+    counts_itself=True,
+)
+DESCRIPTION = Method(
+    "description",
+    describing.suits,
+    Pure,
+    describing.names,
+    describing.steps,
+    describing.description,
+    describing.Predicted,
+    counts_itself=True,
+)
 SEPARATE_PERSONS_BY_GROUP = Method(
     "means by group, of persons in one group each",
     choice.persons_in_one_group,
@@ -177,6 +232,11 @@ APART = Method(
 
 #: All methods; the first that suits is taken. A new statistic enters above those that always suit.
 METHODS = (
+    SUM,
+    COUNTING,
+    QUANTILES,
+    DESCRIPTION,
+    SHARE,
     SEPARATE_PERSONS_BY_GROUP,
     PERSONS_BY_GROUP,
     GROUPS,

@@ -12,9 +12,10 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tametail.privacy.unit import Unit
-from tametail.queries.query import Query, Sensitivity, SumQuery
+from tametail.queries.query import KeysQuery, Query, Sensitivity, SumQuery
 
 #: One record weighs this much in a soft count.
 SOFT_ONE = 32
@@ -341,12 +342,8 @@ class Squares(SumQuery):
 
 
 @dataclass(frozen=True, slots=True)
-class Median(Query[float]):
-    """The records as ordered integer keys, for a private choice of their median.
-
-    A record is looked at with probability ``2**-halvings``, by a secret coin of its own; the
-    candidates are all finite doubles in [low, high]. Answer: distinct keys and their counts.
-    """
+class Median(KeysQuery[float]):
+    """The records as ordered integer keys, for a private choice of their median."""
 
     halvings: int
     low: float
@@ -357,5 +354,48 @@ class Median(Query[float]):
         return 1
 
 
+#: Levels of quantiles are whole numbers of millionths.
+LEVEL_ONE = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Quantiles(KeysQuery[tuple[float, ...]]):
+    """The records as ordered integer keys, for private quantiles of several levels.
+
+    The middle level is chosen first; it divides the records in two parts, in which the other
+    levels are chosen in the same way. So a record is in one part of every depth.
+
+    >>> Quantiles(0, -1.0, 1.0, (250_000, 500_000, 750_000)).depth
+    2
+    """
+
+    halvings: int
+    low: float
+    high: float
+    levels: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        ends = (0, *self.levels, LEVEL_ONE)
+        if not self.levels or any(one >= other for one, other in pairwise(ends)):
+            raise AssertionError("levels ascend between 0 and 1")
+
+    @property
+    def depth(self) -> int:
+        """How many choices a record can take part in, one after the other."""
+        return len(self.levels).bit_length()
+
+    def score_sensitivity(self, unit: Unit, part: int = 1, whole: int = 2, depth: int = 0) -> int:
+        """Bound how far the scores -|whole * rank - part * size| of all parts of a depth move.
+
+        A record more or less moves one score by ``part`` or by ``whole - part``. A replacement
+        moves ranks alone where there is one part, by 1; at greater depth it may take a record from
+        one part and give one to another.
+        """
+        one = max(part, whole - part)
+        if unit.one_way:
+            return one
+        return whole if depth == 0 else 2 * one
+
+
 ProfileQuery = TailNodes | Squares | DistanceSum
-ColumnQuery = Count | ClippedSum | ProfileQuery | Buckets | Median
+ColumnQuery = Count | ClippedSum | ProfileQuery | Buckets | Median | Quantiles

@@ -58,3 +58,17 @@ class RankQuery(Query[tuple[int, ...]]):
     """Lists of counts; in each of them it is chosen where the counts pass a target."""
 
     __slots__ = ()
+
+
+class KeysQuery(Query[Answer_co]):
+    """The records as ordered integer keys, for private choices among all doubles in [low, high].
+
+    A record is looked at with probability ``2**-halvings``, by a secret coin of its own. Exact
+    answer: distinct keys and their counts.
+    """
+
+    __slots__ = ()
+
+    halvings: int
+    low: float
+    high: float

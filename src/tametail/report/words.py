@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from tametail.explain import covers, ends_of, mark, name_of, percent
+from tametail.explain import covers, ends_of, mark, name_of, percent, plural
 from tametail.means import Mean
 from tametail.plans import PricedRequest
 from tametail.released import Released
@@ -66,12 +66,13 @@ def _warnings(release: Released) -> Iterator[str]:
         if note.kind == "warning":
             carry = sum(note in row.notes for row in release)
             every = note in release.remarks or len(release) == 1
-            yield f"Warning{'' if every else f' ({carry} of {len(release)} means)'}: {note}."
+            rows = f"{len(release)} {plural(release)}"
+            yield f"Warning{'' if every else f' ({carry} of {rows})'}: {note}."
 
 
 def _result(release: Released, row: Mean) -> str:
     name = "" if row.column.isdigit() else f" of {row.column}"
-    found = f"The mean{name} is {row.measured(number(row.value))}"
+    found = f"The {row.label}{name} is {row.measured(number(row.value))}"
     if release.confidence is None or not row.intervals:
         return f"{found}."
     first = row.intervals[0]
@@ -111,11 +112,14 @@ def _budget(release: Released) -> str:
 def _sentence_of_many(release: Released) -> str:
     rows = sorted(release.means, key=lambda row: row.value)
     least, most = rows[0], rows[-1]
-    what = "means" if release.groups is None else f"means by {' and '.join(release.groups.by)}"
+    what = plural(release)
     if len(rows) == 1:
-        return f"The mean for {name_of(release, most)} is {most.measured(number(most.value))}."
-    if release.groups is None:
-        return f"The {len(rows)} means are in the table, with what is known of their error."
+        return (
+            f"The {most.label} for {name_of(release, most)} is {most.measured(number(most.value))}."
+        )
+    if release.groups is None or len({row.label for row in rows}) > 1:
+        return f"The {len(rows)} {what} are in the table, with what is known of their error."
+    what += f" by {' and '.join(release.groups.by)}"
     return (
         f"The {len(rows)} {what} lie between {least.measured(number(least.value))} "
         f"({name_of(release, least)}) and {most.measured(number(most.value))} "
@@ -199,11 +203,16 @@ def method_text(release: Released, version: str) -> str:
     """Return a paragraph for a methods section."""
     several = len(release) > 1
     return (
-        f"The mean{'s were' if several else ' was'} released under differential privacy with "
-        f"tametail {version} (method: {release.method}). {_steps(release)}"
+        f"The {_what(release)} {'were' if several else 'was'} released under differential privacy "
+        f"with tametail {version} (method: {release.method}). {_steps(release)}"
         f"The guarantee is {release.guarantee} It holds for every data set, whatever was assumed. "
         f"{_interval(release)}"
     )
+
+
+def _what(release: Released) -> str:
+    """Return what was released, in words."""
+    return release.means[0].label if len(release) == 1 else plural(release)
 
 
 def _steps(release: Released) -> str:

@@ -15,8 +15,9 @@ from tametail.data.kernels import native
 from tametail.data.kernels.accumulator import CHUNK, LONG_CHUNK, Counts, Floats
 from tametail.data.sampling import Sampler
 from tametail.doubles import to_key
-from tametail.queries.column import Buckets, ClippedSum, Count, Median
+from tametail.queries.column import Buckets, ClippedSum, Count
 from tametail.queries.groups import Cells
+from tametail.queries.query import KeysQuery
 
 
 class Present:
@@ -137,7 +138,7 @@ class SampledKeys:
 
     longest = LONG_CHUNK
 
-    def __init__(self, query: Median) -> None:
+    def __init__(self, query: KeysQuery[object]) -> None:
         self.sampler = Sampler(query.halvings)
         self.samples: list[Floats] = [np.empty(0)]
 

@@ -22,6 +22,7 @@ from tametail.queries.column import (
     Count,
     DistanceSum,
     Median,
+    Quantiles,
     Squares,
     TailNodes,
 )
@@ -63,6 +64,7 @@ PASSES: dict[type[Query[object]], Declared] = {
     Buckets: Declared(counts.BucketCounts),
     Crowd: Declared(counts.BucketCounts),
     Median: Declared(counts.SampledKeys),
+    Quantiles: Declared(counts.SampledKeys),
     Cells: Declared(counts.CellCounts),
     TailNodes: _PROFILE,
     Squares: _PROFILE,

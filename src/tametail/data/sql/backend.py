@@ -36,7 +36,7 @@ from tametail.keys import Key
 from tametail.queries.column import Median, ProfileQuery
 from tametail.queries.groups import KeyCounts, Keyed
 from tametail.queries.persons import PersonNorm
-from tametail.queries.query import Exact, Query
+from tametail.queries.query import Exact, KeysQuery, Query
 from tametail.queries.rows import Rows
 
 #: If more coins than this would have to be sent, rows are numbered instead.
@@ -98,6 +98,11 @@ class Sql:
         """What the columns are measured in: nothing is known, as durations are refused."""
         return (None,) * len(self.relation.values)
 
+    @property
+    def conditions(self) -> tuple[bool, ...]:
+        """Which of the columns are conditions."""
+        return self._compiler.conditions
+
     def close(self) -> None:
         """End the session."""
         self._session.close()
@@ -151,8 +156,8 @@ class Sql:
         first = queries[0]
         if isinstance(first, ProfileQuery):
             return self._from_profiles([q for q in queries if isinstance(q, ProfileQuery)], codes)
-        if isinstance(first, Median):
-            return self._medians([q for q in queries if isinstance(q, Median)], codes)
+        if isinstance(first, KeysQuery):
+            return self._keys([q for q in queries if isinstance(q, KeysQuery)], codes)
         aggregate, dialect = AGGREGATES[type(first)], self._session.dialect
         source, names = self._rows([aggregate.constants(q, dialect) for q in queries], codes)
         present = "true" if aggregate.of_all_rows else dialect.present.format(x="x")
@@ -247,7 +252,9 @@ class Sql:
             conclude(query, self._profiles[key]) for query, key in zip(queries, keys, strict=True)
         ]
 
-    def _medians(self, queries: Sequence[Median], codes: Sequence[int] | None) -> list[Exact]:
+    def _keys(
+        self, queries: Sequence[KeysQuery[object]], codes: Sequence[int] | None
+    ) -> list[Exact]:
         """Return the keys of a secret sample of each group.
 
         All records toss the coins that the largest sample asks for; those of other groups then toss
@@ -312,7 +319,7 @@ class Sql:
             return True
         if len(self.relation.columns) > 1 and self.relation.view is None:
             return False
-        if isinstance(query, Median | ProfileQuery):
+        if isinstance(query, KeysQuery | ProfileQuery):
             streams = self._session.in_process and self.relation.groups is None
             return not streams and not _is_far(query)
         return type(query) in AGGREGATES
@@ -371,7 +378,7 @@ def _is_far(query: Query[object]) -> bool:
     return isinstance(query, ProfileQuery) and abs(query.centre) >= LARGEST_CENTRE
 
 
-def _keys_of(sample: Floats, query: Median) -> Exact:
+def _keys_of(sample: Floats, query: KeysQuery[object]) -> Exact:
     return Passes().answer(Median(0, query.low, query.high), lambda _: [sample])
 
 

@@ -80,6 +80,11 @@ class Compiler:
         return [*self._values, *([] if self._where is None else [self._where])]
 
     @property
+    def conditions(self) -> tuple[bool, ...]:
+        """Which of the values are conditions."""
+        return tuple(value.is_condition for value in self._values)
+
+    @property
     def is_own(self) -> bool:
         """Whether functions are called that no database computes."""
         return any(each.is_own for each in self._expressions)

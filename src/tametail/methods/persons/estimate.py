@@ -93,7 +93,7 @@ def persons_mean(plan: ColumnPlan, ask: Ask, index: int) -> Estimate:
     around = replace(plan, steps=steps, half=None)  # it bounds records, not what is added up here
     budget = around.spending
     asked = ask.on(ask.relation.per_person(PersonResidual(ratio, index)), budget)
-    total = _clipped_sum(around, asked, plan.cost("tail"), persons)
+    total = clipped_sum(around, asked, plan.cost("tail"), persons)
     return conclude(plan, ratio, rows, total)
 
 
@@ -131,7 +131,7 @@ def number_of_rows(plan: ColumnPlan, ask: Ask, index: int, persons: int) -> Tota
     steps = Step("tail", tail), Step("sum", total)
     part = replace(plan, confidence=None, budget=cost, steps=steps, half=None)
     asked = ask.on(ask.relation.per_person(PersonRows(index)), cost)
-    found = _clipped_sum(part, asked, tail, persons, is_positive=True)
+    found = clipped_sum(part, asked, tail, persons, is_positive=True)
     return one_row_each(persons, total) if found is None else found
 
 
@@ -140,7 +140,7 @@ def one_row_each(persons: int, cost: Budget) -> Total:
     return Total(float(persons), noise_for(cost, 1, 1), 1.0, Clip(0.0, 0.0, 1.0))
 
 
-def _clipped_sum(
+def clipped_sum(
     plan: ColumnPlan, ask: Ask, tail: Budget, persons: int, *, is_positive: bool = False
 ) -> Total | None:
     """Ask for octave counts around 0 and then for the sum, clipped where they suggest."""

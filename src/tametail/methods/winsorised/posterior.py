@@ -33,7 +33,7 @@ def as_seen(
 ) -> Interval:
     """Return the interval for the mean, if the tail goes on as seen; it holds ``value``."""
     risk = 1 - (plan.confidence or 0.0)
-    below, above = (points / total.count for points in _beyond(plan, clip, tails))
+    below, above = (points / total.count for points in sums_beyond(plan, clip, tails))
     sides = error.side(risk / 2, -1, below), error.side(risk / 2, 1, above)
     changed = error.beyond(_differences(below, above, value - total.mean))
     down, up, privacy = spread_quantiles([*sides, changed], risk / 2)
@@ -57,7 +57,7 @@ def privacy(plan: Plan, value: float, clip: Clip, tails: Tails, total: Sum) -> f
     risk = 1 - (plan.confidence or 0.0)
     if not clip.sees:
         return total.privacy(risk)
-    below, above = (points / total.count for points in _beyond(plan, clip, tails))
+    below, above = (points / total.count for points in sums_beyond(plan, clip, tails))
     shifts = _differences(below, above, value - total.mean)
     changed = Error.of(plan, clip, tails, total).beyond(shifts)
     return spread_quantiles([changed], risk / 2)[0]
@@ -70,7 +70,7 @@ def _differences(below: Array, above: Array, added: float) -> Array:
     return found[step // 2 :: step]
 
 
-def _beyond(plan: Plan, clip: Clip, tails: Tails) -> list[Array]:
+def sums_beyond(plan: Plan, clip: Clip, tails: Tails) -> list[Array]:
     """Return equally likely sums of what lies beyond the clip point of either side."""
     found = []
     ends, limits = (clip.below, clip.above), caps(plan, clip.centre)

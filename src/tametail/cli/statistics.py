@@ -1,0 +1,67 @@
+"""``tametail sum | count | quantile | describe``: the command of the mean, for other statistics."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import click
+
+from tametail.cli.mean import mean_command, release
+
+#: Options of the mean that other statistics do not have, and what they stand at.
+_OF_MEANS: Final[dict[str, object]] = {
+    "plan_file": None, "moment": None, "bounds": None, "common": False, "rows": None,
+    "missing": "skip", "each": "record", "target": "population",
+}  # fmt: skip
+
+_LEVELS = click.Option(
+    ["--level", "q"],
+    type=float,
+    multiple=True,
+    default=(0.5,),
+    show_default=True,
+    help="Level of a quantile between 0 and 1, such as 0.9. Repeatable: all from one budget.",
+)
+
+
+def _command(name: str, words: str, own: tuple[str, ...], **fixed: object) -> click.Command:
+    """Return the command of a statistic, which has some options of the mean as its ``own``."""
+    left_out = {key: value for key, value in _OF_MEANS.items() if key not in own} | fixed
+    options = [each for each in mean_command.params if each.name not in left_out]
+    extra = [_LEVELS] if name == "quantile" else []
+
+    @click.pass_context
+    def run(ctx: click.Context, /, **given: Any) -> None:
+        if "q" in given:
+            given["q"] = list(given["q"])
+        release(ctx, statistic=name, **(given | left_out))
+
+    return click.Command(name, params=[*options, *extra], callback=run, help=words)
+
+
+sum_command = _command(
+    "sum",
+    "Release the sum of a column, with an interval for the sum of these records. DATA and options "
+    "are those of `tametail mean`.",
+    ("bounds",),
+    target="data",
+)
+count_command = _command(
+    "count",
+    "Release how many records have a number in a column; with --person, how many persons. DATA and "
+    "options are those of `tametail mean`.",
+    (),
+    target="data",
+)
+quantile_command = _command(
+    "quantile",
+    "Release quantiles of a column, with intervals that hold for every distribution. DATA and "
+    "options are those of `tametail mean`; with --person write --each person.",
+    ("each", "target"),
+)
+describe_command = _command(
+    "describe",
+    "Release count, mean, sum and the quantiles 5, 25, 50, 75 and 95% of a column from one budget. "
+    "DATA and options are those of `tametail mean`.",
+    ("target",),
+)

@@ -1,0 +1,49 @@
+"""One estimate for all records, or for each group by itself: a record is in one group only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from tametail.methods.groups.plan import asked, chosen_keys
+from tametail.notes import Note
+from tametail.plans import PricedRequest
+
+if TYPE_CHECKING:
+    from tametail.ask import Ask
+    from tametail.means import Estimate
+
+Rows = tuple["Estimate", ...]
+
+ONE_GROUP = Note(
+    "remark",
+    "one-group",
+    "each person counts in one group only: their records in other groups were left out",
+)
+
+
+def in_each_group(
+    plan: PricedRequest, ask: Ask, estimate: Callable[[Ask, float | None], Rows]
+) -> Rows:
+    """Return the estimates of all records or, by group, those of every group in turn.
+
+    Every group may spend what the steps cost together. ``estimate`` is told the confidence of one
+    interval, which is higher if all are to hold at once.
+    """
+    confidence = plan.confidence
+    if plan.request.groups is None:
+        return estimate(ask, confidence)
+    groups, keys = chosen_keys(plan, ask)
+    if not keys:
+        return ()
+    asks = groups.disjoint([groups.relation.of([place]) for place in range(len(keys))], plan.left)
+    if confidence is not None and asked(plan.request).simultaneous is True:
+        confidence = 1 - (1 - confidence) / len(keys)
+    found = groups.for_each(asks, lambda _, about: estimate(about, confidence))
+    said = () if asked(plan.request).groups_per_person is None else (ONE_GROUP,)
+    return tuple(
+        replace(row, group=key.label, notes=(*said, *row.notes))
+        for key, rows in zip(keys, found, strict=True)
+        for row in rows
+    )

@@ -1,0 +1,1 @@
+"""Quantiles with distribution-free intervals: points are placed privately, then counted between."""

@@ -1,0 +1,61 @@
+"""Which statistic is asked for, and what cannot be said beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from tametail._shown import shown
+from tametail._validate import number
+from tametail.errors import ParameterError
+
+MEAN, SUM, COUNT, QUANTILE, DESCRIBE = "mean", "sum", "count", "quantile", "describe"
+
+#: All statistics that can be asked for.
+STATISTICS: Final = (MEAN, SUM, COUNT, QUANTILE, DESCRIBE)
+
+#: More levels than these are not chosen at once.
+MOST_LEVELS = 25
+
+#: The levels of a description.
+DESCRIBED: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+#: Records beyond a level, times epsilon: with fewer its quantile is noise, and with fewer than the
+#: second number its interval is expected to be wide.
+HOPELESS, FEW = 5.0, 50.0
+
+
+def parse_levels(statistic: str, levels: object) -> tuple[float, ...]:
+    """Return the levels of quantiles in order, each once.
+
+    >>> parse_levels("quantile", [0.9, 0.5]), parse_levels("quantile", 0.25)
+    ((0.5, 0.9), (0.25,))
+    """
+    if statistic != QUANTILE:
+        if levels is not None:
+            raise ParameterError("levels are those of quantiles: leave q= out.")
+        return ()
+    given = [0.5] if levels is None else [levels]
+    if isinstance(levels, Iterable) and not isinstance(levels, str | bytes):
+        given = list(levels)
+    found = tuple(sorted({number(q=level) for level in given}))
+    if not found or len(found) > MOST_LEVELS or not all(0 < level < 1 for level in found):
+        raise ParameterError(
+            f"q={shown(levels)} is not a level: write q=0.5, or a list of up to {MOST_LEVELS} "
+            "different levels between 0 and 1, such as q=[0.25, 0.5, 0.75]."
+        )
+    if any(not 1e-6 < level < 1 - 1e-6 for level in found):
+        raise ParameterError("a level is closer to 0 or 1 than one millionth: leave it out.")
+    return found
+
+
+def check_levels(levels: Iterable[float], records: float) -> None:
+    """Refuse levels beyond which there are too few of ``records``, counted times epsilon."""
+    for level in levels:
+        beyond = min(level, 1 - level) * records
+        if beyond < HOPELESS:
+            raise ParameterError(
+                f"q={level:g} cannot be estimated: about {beyond:.2g} records times epsilon lie "
+                f"beyond it, and it takes {HOPELESS:g} at least. Ask for a level nearer to 0.5, or "
+                "use more records or more budget. No budget was spent."
+            )
