@@ -198,7 +198,13 @@ def duckdb_hive(data: Dataset, folder: Path) -> Place:
     return {"data": _duck().read_parquet(files, hive_partitioning=True)}
 
 
-def duckdb_table(data: Dataset, folder: Path, name: str = "records") -> Place:
+def table_name(data: Dataset) -> str:
+    """Return the name of one of the columns, which may be one that compilers use, in quotes."""
+    return _quoted(data.names.get("second", "records"))
+
+
+def duckdb_table(data: Dataset, folder: Path, name: str = "") -> Place:
+    name = name or table_name(data)
     _duck().register("given", data.table)
     _duck().execute(f"CREATE OR REPLACE TABLE {name} AS SELECT * FROM given")
     return {"data": _duck(), "table": name}
@@ -239,11 +245,12 @@ def sqlite(data: Dataset, folder: Path) -> Place:
     connection = sqlite3.connect(":memory:")
     kinds = {pa.float64(): "REAL", pa.int64(): "INTEGER", pa.string(): "TEXT", pa.bool_(): ""}
     fields = ", ".join(f"{_quoted(name)} {kinds[TYPES[role]]}" for role, name in data.names.items())
-    connection.execute(f"CREATE TABLE records ({fields})")
+    name = table_name(data)
+    connection.execute(f"CREATE TABLE {name} ({fields})")
     marks = ", ".join("?" * len(data.names))
-    connection.executemany(f"INSERT INTO records VALUES ({marks})", data.rows)
+    connection.executemany(f"INSERT INTO {name} VALUES ({marks})", data.rows)
     connection.commit()
-    return {"data": connection, "table": "records"}
+    return {"data": connection, "table": name}
 
 
 def _quoted(name: str) -> str:
