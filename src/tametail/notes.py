@@ -136,6 +136,27 @@ NO_ENDS: Final = Note(
     "records or more budget help, and so does within= with two ends",
 )
 
+NO_UPPER_LIMIT: Final = Note(
+    "warning",
+    "no-upper-limit",
+    "the largest values dominate: no upper limit can be given. More records, more budget, or "
+    "within= with an upper end help",
+)
+
+NO_LOWER_LIMIT: Final = Note(
+    "warning",
+    "no-lower-limit",
+    "the lowest values dominate: no lower limit can be given. More records, more budget, or "
+    "within= with a lower end help",
+)
+
+FAR_GROUP: Final = Note(
+    "warning",
+    "far-group",
+    "a small group of records may be far away from all others: if so, the value has a large "
+    "error. More records or more budget help, and so does tail=Bounded(...)",
+)
+
 DOUBTFUL: Final = Note(
     "warning",
     "doubtful",

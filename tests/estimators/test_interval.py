@@ -11,6 +11,8 @@ from scipy import stats
 import tametail as tt
 from tametail.inequalities.concentration import count_bound, mean_deviation, second_moment_bound
 from tametail.inequalities.quantiles import (
+    NOWHERE,
+    Shifts,
     Spread,
     normal_tail,
     scaled_tail,
@@ -236,6 +238,10 @@ def test_intervals_with_a_true_moment_cover(unit):
     assert missed < 20
 
 
+def evenly(points):
+    return Shifts(points, np.full(len(points), 1 / len(points)))
+
+
 @given(st.integers(0, 10**6))
 @settings(max_examples=60, deadline=None)
 def test_no_end_hangs_on_the_last_bit_of_a_processor(seed):
@@ -249,15 +255,16 @@ def test_no_end_hangs_on_the_last_bit_of_a_processor(seed):
     shifts = np.sort(rng.exponential(size=40)) * shown * 10.0 ** rng.integers(-1, 2)
     noise = Noise(str(rng.choice(["laplace", "gaussian"])), rng.lognormal(-3, 1))
     deviation = rng.lognormal(-3, 1)
-    (end,) = spread_quantiles([Spread(deviation, noise, shifts)], 1 / 40)
+    shifts = np.sort(shifts)
+    (end,) = spread_quantiles([Spread(deviation, noise, evenly(shifts))], 1 / 40)
     (other,) = spread_quantiles(
-        [Spread(*nearly(np.array([deviation])), noise, nearly(shifts))], 1 / 40
+        [Spread(*nearly(np.array([deviation])), noise, evenly(nearly(shifts)))], 1 / 40
     )
     assert other == pytest.approx(end, rel=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
-@pytest.mark.parametrize("shifts", [np.zeros(1), np.array([-1.0, 0.0, 0.5])])
+@pytest.mark.parametrize("shifts", [NOWHERE, Shifts(np.arange(3.0) - 1, np.array([0.7, 0.2, 0.1]))])
 def test_what_a_law_gives_does_not_depend_on_those_beside_it(kind, shifts):
     rng = np.random.default_rng(len(kind))
     laws = [
@@ -274,13 +281,13 @@ def test_what_a_law_gives_does_not_depend_on_those_beside_it(kind, shifts):
 @pytest.mark.parametrize("risk", [1e-6, 0.005, 0.05, 0.3])
 def test_quantiles_of_noise_and_a_normal_error_are_those_of_their_sum(kind, deviation, risk):
     """The tail by a sum over the noise, which is another way than the closed form."""
-    shifts, noise = np.array([0.0, 4.0]), Noise(kind, 1.0)
-    (point,) = spread_quantiles([Spread(deviation, noise, shifts)], risk)
+    shifts, weights, noise = np.array([0.0, 4.0]), np.array([0.75, 0.25]), Noise(kind, 1.0)
+    (point,) = spread_quantiles([Spread(deviation, noise, Shifts(shifts, weights))], risk)
     cells = np.linspace(-40.0, 40.0, 160_001)
     density = np.exp(-np.abs(cells)) if kind == "laplace" else np.exp(-(cells**2) / 2)
     density /= density.sum()
     away = (point - shifts[:, None] - cells) / max(deviation, 1e-9)
-    tail = float(np.mean([density @ normal_tail(row) for row in away]))
+    tail = float(weights @ [density @ normal_tail(row) for row in away])
     assert tail == pytest.approx(risk, rel=3e-3)
 
 
@@ -294,14 +301,10 @@ def test_the_scaled_tail_is_that_of_the_normal_law():
 
 def test_laws_without_width_and_with_infinite_width_have_ends():
     nothing, boundless = Noise("laplace", 0.0), Noise("laplace", math.inf)
-    point, zero = np.array([2.0]), np.zeros(1)
-    laws = [
-        Spread(0.0, nothing, zero),
-        Spread(math.inf, nothing, zero),
-        Spread(1.0, boundless, zero),
-    ]
+    point = Shifts(np.array([2.0]), np.ones(1))
+    laws = [Spread(0.0, nothing), Spread(math.inf, nothing), Spread(1.0, boundless)]
     assert spread_quantiles(laws, 0.05) == [0.0, math.inf, math.inf]
-    assert spread_quantiles([Spread(1.0, nothing, zero)], 0.025) == pytest.approx(
+    assert spread_quantiles([Spread(1.0, nothing)], 0.025) == pytest.approx(
         [1.9596], rel=1e-4
     )
     assert spread_quantiles([Spread(1e-9, nothing, point)], 0.025) == pytest.approx([2.0])

@@ -106,37 +106,48 @@ def _bell(points: Array) -> Array:
     return found
 
 
+class Shifts(NamedTuple):
+    """A law on some points, in ascending order; their weights add up to 1."""
+
+    points: Array
+    weights: Array
+
+    def spread_to(self, number: int) -> Shifts:
+        """Return so many points that mean the same, if there is one of them."""
+        if len(self.points) == number:
+            return self
+        return Shifts(np.repeat(self.points, number), np.full(number, 1 / number))
+
+
+#: No shift at all.
+NOWHERE = Shifts(np.zeros(1), np.ones(1))
+NOWHERE.points.flags.writeable = NOWHERE.weights.flags.writeable = False
+
+
 class Spread(NamedTuple):
-    """The law of a sum: one of some equally likely shifts, a normal error, and noise."""
+    """The law of a sum: a shift, a normal error, and noise."""
 
     deviation: float
     noise: Noise
-    shifts: Array
+    shifts: Shifts = NOWHERE
 
     @property
     def most(self) -> float:
         """What the sum hardly ever exceeds."""
         times = _FAR**2 if self.noise.kind == "laplace" else _FAR
-        farthest = float(self.shifts[0] if len(self.shifts) == 1 else self.shifts.max())
-        return farthest + _FAR * self.deviation + times * self.noise.scale
-
-    def repeated(self, number: int) -> Array:
-        """Return so many shifts that mean the same: each of them as often."""
-        known = len(self.shifts)
-        return self.shifts if known == number else np.repeat(self.shifts, number // known)
+        return float(self.shifts.points[-1]) + _FAR * self.deviation + times * self.noise.scale
 
 
 def spread_quantiles(laws: Sequence[Spread], risk: float) -> list[float]:
     """Return what each of these sums exceeds with this probability, or 0 if that is below 0.
 
-    All noises are of one kind, and the number of shifts of each divides the largest one. Newton's
+    All noises are of one kind, and a law has one shift or as many as the others. Newton's
     steps are taken on the logarithm of the tail, which is nearly straight; a step that leaves the
     range where the answer is known to be becomes a halving. Where no shift is near, the tail is
     flat; then the least answer is taken. What a law gives does not depend on others that have as
     many shifts, to the last bit.
 
-    >>> noise, nowhere = Noise("laplace", 1.0), np.zeros(1)
-    >>> laws = [Spread(deviation, noise, nowhere) for deviation in (0.0, 3.0)]
+    >>> laws = [Spread(deviation, Noise("laplace", 1.0)) for deviation in (0.0, 3.0)]
     >>> [round(quantile, 3) for quantile in spread_quantiles(laws, 0.05)]
     [2.302, 5.444]
     """
@@ -182,30 +193,34 @@ class _Stack(NamedTuple):
     """Sums with noise of one kind, a row each; Gaussian noise is part of the normal error."""
 
     shifts: Array
+    weights: Array
     deviations: Array
     scales: Array | None
 
     @classmethod
     def of(cls, laws: Sequence[Spread]) -> _Stack:
-        most = max(len(law.shifts) for law in laws)
-        shifts = np.array([law.repeated(most) for law in laws])
+        most = max(len(law.shifts.points) for law in laws)
+        spread = [law.shifts.spread_to(most) for law in laws]
+        shifts = np.array([one.points for one in spread])
+        weights = np.array([one.weights for one in spread])
         deviations = np.array([[law.deviation] for law in laws])
         scales = np.array([[law.noise.scale] for law in laws])
         if laws[0].noise.kind != "laplace":
-            return cls(shifts, np.hypot(deviations, scales), None)
+            return cls(shifts, weights, np.hypot(deviations, scales), None)
         return cls(
             shifts,
+            weights,
             np.maximum(deviations, _LEAST_PART * scales),
             np.maximum(scales, _LEAST_PART * deviations),
         )
 
     def some(self, rows: list[int]) -> _Stack:
         scales = None if self.scales is None else self.scales[rows]
-        return _Stack(self.shifts[rows], self.deviations[rows], scales)
+        return _Stack(self.shifts[rows], self.weights[rows], self.deviations[rows], scales)
 
     def typical(self) -> Array:
         """Return the roots of the mean squares."""
-        found: Array = np.hypot.reduce(self.shifts, 1) / math.sqrt(len(self.shifts[0]))
+        found: Array = np.hypot.reduce(self.shifts * np.sqrt(self.weights), 1)
         found = np.hypot(found, self.deviations[:, 0])
         return found if self.scales is None else np.hypot(found, math.sqrt(2) * self.scales[:, 0])
 
@@ -224,10 +239,9 @@ class _Stack(NamedTuple):
         np.subtract(_ONE, tails, out=tails, where=away < 0)
         if len(away[0]) == 1:  # most often: there is nothing to add up
             return tails[:, 0].tolist(), densities[:, 0].tolist()
-        parts = np.array(1 / len(away[0]))
         return (
-            (np.add.reduce(tails, 1) * parts).tolist(),
-            (np.add.reduce(densities, 1) * parts).tolist(),
+            np.add.reduce(tails * self.weights, 1).tolist(),
+            np.add.reduce(densities * self.weights, 1).tolist(),
         )
 
 

@@ -21,7 +21,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tametail.inequalities.quantiles import Spread, deviations, spread_quantiles
+from tametail.inequalities.quantiles import (
+    NOWHERE,
+    Shifts,
+    Spread,
+    deviations,
+    spread_quantiles,
+)
 from tametail.means import WINSORISED, Interval
 from tametail.methods.winsorised import constants as tuned
 from tametail.privacy.budget import Noise
@@ -29,11 +35,8 @@ from tametail.privacy.budget import Noise
 if TYPE_CHECKING:
     from tametail.methods.winsorised.clip_points import Clip
     from tametail.methods.winsorised.column import ColumnPlan as Plan
-    from tametail.methods.winsorised.counts import Array, Tails
+    from tametail.methods.winsorised.counts import Tails
     from tametail.methods.winsorised.sums import Sum
-
-_NONE = np.zeros(1)
-_NONE.flags.writeable = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,17 +71,14 @@ class Error:
         skewness = min(max(skewness, -tuned.MOST_SKEWNESS), tuned.MOST_SKEWNESS)
         return cls(math.sqrt(variance / n), skewness, noise, miscounted, total.rounding)
 
-    def beyond(self, shifts: Array) -> Spread:
-        """Return the law of what noise and clipping change together, on either side.
+    def changed(self, shifts: Shifts = NOWHERE) -> Spread:
+        """Return the law of what noise changes, and clipping by these shifts."""
+        return Spread(self.miscounted, self.noise, shifts)
 
-        ``shifts`` are equally likely differences that clipping and what was added back make.
-        """
-        return Spread(self.miscounted, self.noise, np.append(shifts, -shifts))
-
-    def side(self, risk: float, sign: int, shifts: Array = _NONE) -> Spread:
+    def side(self, risk: float, sign: int, shifts: Shifts = NOWHERE) -> Spread:
         """Return the law of how far above v (below, if ``sign`` is -1) the target is.
 
-        ``shifts`` are equally likely distances by which it may be farther still.
+        ``shifts`` is the law of the distance by which it may be farther still.
         """
         longer = 1 + sign * self.skewness * _longer(risk)
         sampling = self.deviation * max(longer, tuned.LEAST_SIDE)
@@ -107,8 +107,7 @@ def _longer(risk: float) -> float:
 
 def privacies(errors: Sequence[Error], risk: float) -> list[float]:
     """Return :meth:`Error.privacy` of many laws at once, with noise of one kind."""
-    laws = [Spread(error.miscounted, error.noise, _NONE) for error in errors]
-    return spread_quantiles(laws, risk / 2)
+    return spread_quantiles([error.changed() for error in errors], risk / 2)
 
 
 def reaches(errors: Sequence[Error], risk: float, sign: int) -> list[float]:

@@ -12,6 +12,7 @@ from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.calibrated import Error
 from tametail.methods.winsorised.doubt import contradicts
 from tametail.methods.winsorised.interval import intervals_around
+from tametail.methods.winsorised.posterior import hidden, notes_of
 from tametail.methods.winsorised.predict import foresee, untold
 from tametail.methods.winsorised.seen import shape
 from tametail.tail import Bounded
@@ -29,9 +30,12 @@ def conclude(plan: Plan, clip: Clip, tails: Tails, total: Sum, squares: float) -
     raw = total.mean + clip.excess / total.count
     value = min(max(raw, plan.possible[0]), plan.possible[1])  # line 24
     held = _is_held_back(plan, raw - value, clip, tails, total)
+    beyond = hidden(plan, clip, tails) if clip.sees else None
     intervals: tuple[Interval, ...] = ()
     if plan.confidence is not None:
-        first, *rest = intervals_around(plan, value, clip, tails, total, squares)  # line 25
+        first, *rest = intervals_around(
+            plan, value, clip, tails, total, squares, beyond
+        )  # line 25
         first = first if held else cut(first, plan.possible)
         found = (confined(one, plan.ends) for one in (first, *rest))
         intervals = tuple(replace(one, confidence=plan.confidence) for one in found)
@@ -43,6 +47,8 @@ def conclude(plan: Plan, clip: Clip, tails: Tails, total: Sum, squares: float) -
     said = _notes(
         plan, clip, misplaced=misplaced, doubtful=bool(doubtful), clamped=raw != value, held=held
     )
+    if plan.tail is None and beyond is not None:
+        said += notes_of(beyond, intervals)
     return Estimate(
         value, intervals, total.ends, held or doubtful, said,
         count=total.count, present=total.present(UNUSUAL), shape=shape(clip, tails, total.count),

@@ -371,8 +371,30 @@ LEAST_VARIANCE: Final = 0.05
 MOST_SKEWNESS: Final = 1.0
 LEAST_SIDE: Final = 0.5
 
-#: Points that stand for what may lie beyond a clip point (posterior.py).
-POINTS: Final = 40
+#: Points that stand for what may lie beyond a clip point, and the weight of the last: the curves
+#: do not tell what is rarer, so that at higher confidence an end moves by noise and sampling alone
+#: (posterior.py).
+POINTS: Final = 24
+LAST_POINT: Final = 0.01
+
+#: A mean that is asked for exists, so an interval believes less in power laws without one, by these
+#: factors for their slopes: far beyond what is seen they fall like T^-LAST_SLOPE. If they have more
+#: than the part ENDLESS of the belief all the same, the interval has no end on that side
+#: (decision 0250).
+BELIEF: Final = {0.45: 0.1, 0.7: 0.1, 0.95: 0.3}
+LAST_SLOPE: Final = 1.3
+ENDLESS: Final = 0.25
+
+#: A group of records across a gap: how likely it is beforehand, how fast that falls with every
+#: octave and how many of them are looked at, how many noise scales it may have, and which part of
+#: it counts at the upper node. From GROUP_LIKELY on, by the counts, it is worth a warning: less
+#: than 1 release in 50 has a false one.
+GROUP_PRIOR: Final = 0.015
+GROUP_FALL: Final = 0.4
+GROUP_OCTAVES: Final = 24
+GROUP_SIZES: Final = (1.0, 2.0, 3.0, 4.5, 6.5, 9.0, 13.0, 20.0, 30.0)
+GROUP_PARTS: Final = (0.15, 0.5, 0.85)
+GROUP_LIKELY: Final = 0.08
 
 #: A value that within= holds back by more than an error of this probability contradicts it.
 HELD_BACK: Final = 1e-3

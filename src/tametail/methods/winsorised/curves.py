@@ -22,6 +22,7 @@ from functools import lru_cache
 import numpy as np
 import numpy.typing as npt
 
+from tametail.inequalities.quantiles import scaled_tail
 from tametail.methods.winsorised import constants as tuned
 
 Array = npt.NDArray[np.float64]
@@ -75,22 +76,23 @@ class Fit:
         risk = weight @ costs.square[some] - tuned.CORRECTION * (2 - tuned.CORRECTION) * expected**2
         return Judgement(costs.distances, risk, tuned.CORRECTION * expected)
 
-    def beyond(self, distance: float) -> tuple[Array, Array]:
+    def beyond(self, distance: float) -> tuple[Array, Array, float]:
         """Return what the curves have beyond a clip point, in sums of excesses, and their weights.
 
-        Without the fairness of a choice: this is about what is, not about what to do.
+        And the weight of those that have no finite mean. Without the fairness of a choice: this is
+        about what is, not about what to do, and it goes on to infinity.
         """
-        costs = self.costs
-        posterior = costs.log_prior + self.log_likelihood
+        costs, curves = self.costs, _curves()
+        posterior = costs.log_prior + curves.log_belief + self.log_likelihood
         weight = np.exp(posterior - posterior.max())
         some = _felt(weight)
-        weight = weight[some]
+        weight = weight[some] / weight[some].sum()
         place = float(np.interp(distance, costs.distances, np.arange(len(costs.distances))))
         left = min(int(place), len(costs.distances) - 2)
         part = place - left
         near, far = costs.excess[some, left], costs.excess[some, left + 1]
-        excess = (1 - part) * near + part * far
-        return excess, weight / weight.sum()
+        excess = (1 - part) * near + part * far + costs.rest[some]
+        return excess, weight, float(weight[curves.endless[some]].sum())
 
     def judge_alike(self, other: Fit, asymmetry: float) -> tuple[float, Array, Array, Array]:
         """Judge all pairs of clip points, one on each side, if both sides have the same tail.
@@ -137,6 +139,7 @@ class _Costs:
 
     distances: Array
     excess: Array
+    rest: Array
     square: Array
     beyond: Array
     fairness: Array
@@ -168,6 +171,7 @@ def _costs(noise: float, final_noise: float, depth: float) -> _Costs:
     return _Costs(
         curves.distances[near],
         excess[:, near].copy(),
+        curves.rest * noise,
         square[:, near].copy(),
         curves.beyond[:, near] * noise,
         best**-tuned.FAIRNESS,
@@ -188,6 +192,12 @@ class _Curves:
     beyond: Array
     log_prior: Array
     start: Array
+    rest: Array
+    """What lies beyond the last octave that clip points are judged by."""
+    log_belief: Array
+    """How much less an interval believes in a curve, as a mean that is asked for exists."""
+    endless: npt.NDArray[np.bool_]
+    """Whether a curve has no finite mean."""
 
 
 @lru_cache(maxsize=1)
@@ -220,6 +230,10 @@ def _curves() -> _Curves:
         return (levels[:, None, None] * table).reshape(-1, table.shape[1])
 
     prior = np.array([weight for *_, weight in shapes])
+    starts, bends, _ = np.array(shapes).T
+    rest = beyond[:, -1] * t[-1] * _rest(starts, bends, log_t[-1])
+    endless = (bends == 0) & (starts <= 1)
+    belief = np.log([tuned.BELIEF.get(start, 1.0) for start in starts])
     return _Curves(
         distances=t[clip_points],
         soft=at_all_levels(np.maximum(average[:, :-1] - average[:, 1:], 0.0)),
@@ -227,8 +241,22 @@ def _curves() -> _Curves:
         square=at_all_levels(square[:, clip_points]),
         beyond=at_all_levels(beyond[:, clip_points]),
         log_prior=np.tile(np.log(prior / prior.sum()), len(levels)),
-        start=np.tile([start for start, *_ in shapes], len(levels)),
+        start=np.tile(starts, len(levels)),
+        rest=np.outer(levels, rest).ravel(),
+        log_belief=np.tile(np.where(endless, belief, 0.0), len(levels)),
+        endless=np.tile(endless, len(levels)),
     )
+
+
+def _rest(start: Array, bend: Array, log_t: float) -> Array:
+    """Return the integrals of curves from t on, over t times their heights there.
+
+    With s the slope at t it is that of exp(-(s - 1) u - bend u^2 / 2) over u >= 0.
+    """
+    falling = np.where(start > 1, start, tuned.LAST_SLOPE) - 1
+    root = np.sqrt(np.where(bend > 0, bend, 1.0))
+    bent = math.sqrt(2 * math.pi) / root * scaled_tail(np.abs(start + bend * log_t - 1) / root)
+    return np.where(bend > 0, bent, 1 / falling)
 
 
 def _running(parts: Array) -> Array:

@@ -32,7 +32,7 @@ from tametail.methods.textbook.estimate import most_deviation
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.beyond import Side
 from tametail.methods.winsorised.calibrated import Error, calibrated
-from tametail.methods.winsorised.posterior import as_seen, privacy
+from tametail.methods.winsorised.posterior import Sides, as_seen, privacy
 from tametail.methods.winsorised.reference import Answers, Reference
 from tametail.privacy.budget import Noise
 from tametail.tail import Bounded
@@ -143,23 +143,30 @@ class Evidence:
 
 
 def intervals_around(
-    plan: Plan, value: float, clip: Clip, tails: Tails, total: Sum, squares: float
+    plan: Plan,
+    value: float,
+    clip: Clip,
+    tails: Tails,
+    total: Sum,
+    squares: float,
+    beyond: Sides | None,
 ) -> tuple[Interval, ...]:
     """Return the intervals of a release, before ``within`` cuts them: with a tail the proved one.
 
     ``squares`` is a bound of the sum of the squared, clipped distances from the centre that fails
-    with probability ``risk.spread / 4`` (infinite if it was not asked for).
+    with probability ``risk.spread / 4`` (infinite if it was not asked for). ``beyond`` is what may
+    lie beyond the clip points, if records are seen.
     """
     if plan.tail is not None:
-        return (_proved(plan, value, clip, tails, total, squares),)
+        return (_proved(plan, value, clip, tails, total, squares, beyond),)
     # Where so few records stand out by chance, what lies beyond is not known from them.
     strength = max(plan.n or 1, 1) * plan.budget.strength
-    too_few = tails.noise.kind == "laplace" and strength < tuned.FEASIBLE / 2
+    too_few = strength < tuned.FEASIBLE / (2 if tails.noise.kind == "laplace" else 5)
     miscounted, _ = total.count_bound(1 - (plan.confidence or 0.0))
-    if not clip.sees or too_few or math.isinf(miscounted):
+    if beyond is None or too_few or math.isinf(miscounted):
         return (_unknown(total),)
     error = Error.of(plan, clip, tails, total)
-    return as_seen(plan, value, clip, tails, total, error), calibrated(plan, total, error)
+    return as_seen(plan, value, total, error, beyond), calibrated(plan, total, error)
 
 
 def _unknown(total: Sum) -> Interval:
@@ -169,7 +176,13 @@ def _unknown(total: Sum) -> Interval:
 
 
 def _proved(
-    plan: Plan, value: float, clip: Clip, tails: Tails, total: Sum, squares: float
+    plan: Plan,
+    value: float,
+    clip: Clip,
+    tails: Tails,
+    total: Sum,
+    squares: float,
+    beyond: Sides | None,
 ) -> Interval:
     risk = split_risk(1 - (plan.confidence or 0.0), sampled=plan.target == "population")
     miscounted, fewest = total.count_bound(risk.noise / 2)
@@ -181,5 +194,8 @@ def _proved(
         for sign in (-1, 1)
     )
     low, high, parts = Evidence(above.answers, squares, below, above).conclude()
-    found: dict[str, float | None] = {"privacy": privacy(plan, value, clip, tails, total)}
+    changed = total.privacy(1 - (plan.confidence or 0.0))
+    if beyond is not None:
+        changed = privacy(plan, value, total, Error.of(plan, clip, tails, total), beyond)
+    found: dict[str, float | None] = {"privacy": changed}
     return Interval(min(low, value), max(high, value), MEAN, proved=True, parts=found | parts)

@@ -1,20 +1,29 @@
-"""An interval for the mean, if the tail goes on as seen.
+"""The interval for the mean, where nothing was told of the tail.
 
-What lies beyond the clip points is not seen. The curves of ``curves`` say what it may be: power
-laws, lognormal and exponential tails and sudden ends, each weighed by how well it explains the
-noisy counts. The low end supposes that the tail above stops at the clip point; the high end takes
-noise, sampling and what the weighed curves have beyond it together. The side below is a mirror
-image. Nothing is proved, and a single record far beyond all others escapes every such interval.
+What lies beyond the clip points is not seen. Two laws say what it may be (:class:`Hidden`):
+
+* the curves of ``curves``, from power laws to sudden ends, each weighed by how well it explains the
+  noisy counts, and each summed up to infinity. If those without a finite mean weigh too much, no
+  end can be given on that side;
+* a group of records across a gap, beyond all that is seen. It is rare, the rarer the farther away,
+  and by Bayes as likely as the noisy counts out there make it.
+
+The low end supposes that the tail above stops at the clip point; the high end takes noise,
+sampling and what may lie beyond together. The side below is a mirror image. Nothing is proved: a
+single record far beyond all others, or a few, escape every such interval.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tametail.inequalities.quantiles import spread_quantiles
+from tametail import notes
+from tametail.inequalities.quantiles import NOWHERE, Shifts, spread_quantiles
 from tametail.means import MEAN_AS_SEEN, Interval
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.calibrated import Error, parts
@@ -26,78 +35,177 @@ if TYPE_CHECKING:
     from tametail.methods.winsorised.column import ColumnPlan as Plan
     from tametail.methods.winsorised.counts import Array, Tails
     from tametail.methods.winsorised.sums import Sum
+    from tametail.notes import Note
 
 
-def as_seen(
-    plan: Plan, value: float, clip: Clip, tails: Tails, total: Sum, error: Error
-) -> Interval:
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """What may lie beyond the clip point of one side.
+
+    ``excess`` is the law of the sum of the excesses, ``endless`` says whether that may have no
+    limit, and ``group`` how likely a group across a gap is.
+    """
+
+    excess: Shifts = NOWHERE
+    endless: bool = False
+    group: float = 0.0
+
+    def over(self, count: float) -> Hidden:
+        """Return the same for a mean of so many records."""
+        return replace(self, excess=Shifts(self.excess.points / count, self.excess.weights))
+
+    def moved(self, by: float) -> Shifts:
+        """Return the law of the excess and this together."""
+        return Shifts(self.excess.points + by, self.excess.weights)
+
+    def quantile(self, risk: float) -> float:
+        """Return what the excess exceeds with this probability; infinite if it has no limit."""
+        if self.endless:
+            return math.inf
+        beyond = 1 - np.cumsum(self.excess.weights) + self.excess.weights / 2
+        return float(np.interp(-risk, -beyond, self.excess.points))
+
+
+Sides = tuple[Hidden, Hidden]
+"""Below and above the centre."""
+
+
+def as_seen(plan: Plan, value: float, total: Sum, error: Error, sides: Sides) -> Interval:
     """Return the interval for the mean, if the tail goes on as seen; it holds ``value``."""
     risk = 1 - (plan.confidence or 0.0)
-    below, above = (points / total.count for points in sums_beyond(plan, clip, tails))
-    sides = error.side(risk / 2, -1, below), error.side(risk / 2, 1, above)
-    changed = error.beyond(_differences(below, above, value - total.mean))
-    down, up, privacy = spread_quantiles([*sides, changed], risk / 2)
+    below, above = (side.over(total.count) for side in sides)
+    laws = [error.side(risk / 2, -1, below.excess), error.side(risk / 2, 1, above.excess)]
     # In squares: that shrinking rows took off all it may, and that noise and sampling are at their
     # ends on the same side, is rarer than either (docs/decisions/0222 has the coverage).
-    down, up, privacy = (math.hypot(end, total.pulled) for end in (down, up, privacy))
-    low = min(total.mean - down - error.rounding, value)
-    high = max(total.mean + up + error.rounding, value)
-    truncation = max(_quantile(points, 1 - risk / 2) for points in (below, above))
-    truncation = math.hypot(truncation, total.pulled)
-    found = parts(error, risk, truncation=truncation, privacy=privacy)
+    down, up = (math.hypot(end, total.pulled) for end in spread_quantiles(laws, risk / 2))
+    low = -math.inf if below.endless else min(total.mean - down - error.rounding, value)
+    high = math.inf if above.endless else max(total.mean + up + error.rounding, value)
+    truncation = max(side.quantile(risk / 2) for side in (below, above))
+    found = parts(
+        error, risk,
+        truncation=math.hypot(truncation, total.pulled),
+        privacy=math.hypot(privacy(plan, value, total, error, sides), total.pulled),
+    )  # fmt: skip
     return Interval(low, high, MEAN_AS_SEEN, proved=False, parts=found)
 
 
-def privacy(plan: Plan, value: float, clip: Clip, tails: Tails, total: Sum) -> float:
+def privacy(plan: Plan, value: float, total: Sum, error: Error, sides: Sides) -> float:
     """Return what privacy changed: the value may be so far from the mean of the same records.
 
     That is noise on sum and count, and what the private clip points took away, less what was added
-    back: by the curves where records are seen, else by noise alone.
+    back.
     """
-    risk = 1 - (plan.confidence or 0.0)
-    if not clip.sees:
-        return total.privacy(risk)
-    below, above = (points / total.count for points in sums_beyond(plan, clip, tails))
-    shifts = _differences(below, above, value - total.mean)
-    changed = Error.of(plan, clip, tails, total).beyond(shifts)
-    return spread_quantiles([changed], risk / 2)[0]
+    if any(side.endless for side in sides):
+        return math.inf
+    risk, added = 1 - (plan.confidence or 0.0), value - total.mean
+    below, above = (side.over(total.count) for side in sides)
+    laws = [error.changed(below.moved(added)), error.changed(above.moved(-added))]
+    return max(spread_quantiles(laws, risk / 2))
 
 
-def _differences(below: Array, above: Array, added: float) -> Array:
-    """Return equally likely distances of the mean of the records from the value, noise apart."""
-    found: Array = np.sort((above[:, None] - below[None, :]).ravel()) - added
-    step = max(len(found) // tuned.POINTS, 1)
-    return found[step // 2 :: step]
+def notes_of(sides: Sides, intervals: tuple[Interval, ...]) -> tuple[Note, ...]:
+    """Return the warnings about what may lie beyond the clip points."""
+    said = []
+    if any(side.group > tuned.GROUP_LIKELY for side in sides):
+        said.append(notes.FAR_GROUP)
+    if intervals and intervals[0].describes == MEAN_AS_SEEN:
+        below, above = sides
+        if above.endless and math.isinf(intervals[0].high):
+            said.append(notes.NO_UPPER_LIMIT)
+        if below.endless and math.isinf(intervals[0].low):
+            said.append(notes.NO_LOWER_LIMIT)
+    return tuple(said)
 
 
-def sums_beyond(plan: Plan, clip: Clip, tails: Tails) -> list[Array]:
-    """Return equally likely sums of what lies beyond the clip point of either side."""
-    found = []
+def hidden(plan: Plan, clip: Clip, tails: Tails) -> Sides:
+    """Return what may lie beyond the clip points, where records are seen."""
     ends, limits = (clip.below, clip.above), caps(plan, clip.centre)
-    for counts, anchor, end, limit in zip(tails.sides, clip.anchors, ends, limits, strict=True):
-        if anchor is None:
-            found.append(np.zeros(1))
-            continue
+    highest = max(anchor for anchor in clip.anchors if anchor is not None)
+    below, above = (
+        _hidden(plan, tails, counts, anchor, highest, (end, limit))
+        for counts, anchor, end, limit in zip(
+            tails.sides, clip.anchors, ends, limits, strict=True
+        )
+    )
+    return below, above
+
+
+def _hidden(
+    plan: Plan, tails: Tails, counts: Array, anchor: int | None, highest: int,
+    ends: tuple[float, float],
+) -> Hidden:  # fmt: skip
+    """Return what may lie beyond a clip point, given that and the farthest that a record can be."""
+    end, limit = ends
+    excess, weights, endless = np.zeros(1), np.ones(1), 0.0
+    limited = isinstance(plan.tail, Bounded) or (plan.half is not None and math.isfinite(limit))
+    if anchor is not None:
         unit = float(tails.distances[anchor])
         fit = fit_side(plan, tails, counts, anchor)
-        excess, weight = fit.beyond(end / unit)
-        if isinstance(plan.tail, Bounded) or (plan.half and math.isfinite(limit)):
-            # Nothing lies beyond the bound.
-            excess = excess - fit.beyond(max(limit, end) / unit)[0]
-        found.append(unit * _evenly(excess, weight))
-    return found
+        excess, weights, endless = fit.beyond(end / unit)
+        if limited:  # nothing lies beyond the bound
+            excess, endless = excess - fit.beyond(max(limit, end) / unit)[0], 0.0
+        excess = unit * excess
+    found = Hidden(_thinned(excess, weights), endless > tuned.ENDLESS)
+    if plan.tail is not None or limited:
+        return found
+    start = (highest if anchor is None else anchor) + tuned.GAP
+    group, far, odds = _group(tails, counts, start, end)
+    # A group lies beyond what the curves have, of which this is usual.
+    excess = np.append(excess, found.quantile(0.5) + far if not found.endless else far)
+    weights = np.append((1 - group) * weights, group * odds)
+    return replace(found, excess=_thinned(excess, weights), group=group)
 
 
-def _quantile(ascending: Array, level: float) -> float:
-    """Return what ``numpy.quantile`` does of points that are in order, in less time."""
-    places = np.arange(len(ascending))
-    return float(np.interp(level * places[-1], places, ascending))
+def _group(tails: Tails, counts: Array, start: int, end: float) -> tuple[float, Array, Array]:
+    """Return how likely a group across a gap is, by Bayes, and the law of its sum of excesses.
+
+    It has some noise scales of records, a part of which counts at the node above. Where there are
+    no records, the odds that noise gives to it are 1 on average.
+    """
+    places = np.arange(len(counts)) if tails.nodes is None else tails.nodes
+    fine = places[:-1][np.diff(places) == 1]  # the octaves that have both nodes to themselves
+    octaves = fine[(fine >= start) & (fine < start + tuned.GROUP_OCTAVES)]
+    if not len(octaves):
+        return 0.0, np.zeros(0), np.zeros(0)
+    sizes, upper, prior = _groups()
+    here, above = (counts[octaves + ahead][:, None] / tails.scale for ahead in (0, 1))
+    log_odds = _log_odds(tails, here, sizes * (1 - upper)) + _log_odds(tails, above, sizes * upper)
+    fall = 2.0 ** (-tuned.GROUP_FALL * (octaves - start))
+    odds = (fall[:, None] * prior * np.exp(np.minimum(log_odds, 500.0))).ravel()
+    distances = tails.distances[octaves][:, None] * (1 + upper)
+    excess = (sizes * tails.scale * np.maximum(distances - end, 0.0)).ravel()
+    total = float(odds.sum())
+    return total / (total + 1 - tuned.GROUP_PRIOR), excess, odds / total
 
 
-def _evenly(values: Array, weights: Array) -> Array:
-    """Return equally likely points of a weighed law."""
+@lru_cache(maxsize=1)
+def _groups() -> tuple[Array, Array, Array]:
+    """Return sizes, the parts of them at the node above, and prior weights at the first octave."""
+    sizes, upper = np.meshgrid(tuned.GROUP_SIZES, tuned.GROUP_PARTS)
+    rare = 1 / np.sqrt(sizes.ravel())
+    first = tuned.GROUP_PRIOR * (1 - 2.0**-tuned.GROUP_FALL)
+    return sizes.ravel(), upper.ravel(), first * rare / rare.sum()
+
+
+def _log_odds(tails: Tails, seen: Array, expected: Array) -> Array:
+    """Return how much likelier noise makes what is seen if so much is there, in noise scales."""
+    if tails.noise.kind == "laplace":
+        found: Array = np.abs(seen) - np.abs(seen - expected)
+        return found
+    return expected * (2 * seen - expected) / 4
+
+
+def _thinned(values: Array, weights: Array) -> Shifts:
+    """Return few points that stand for a law, the closer together the rarer what lies beyond."""
     order = np.argsort(values)
     reached = np.cumsum(weights[order])
-    levels = (np.arange(tuned.POINTS) + 0.5) / tuned.POINTS * reached[-1]
-    points: Array = values[order][np.minimum(np.searchsorted(reached, levels), len(values) - 1)]
-    return points
+    levels, shares = _levels()
+    places = np.searchsorted(reached, levels * reached[-1])
+    return Shifts(values[order][np.minimum(places, len(values) - 1)], shares)
+
+
+@lru_cache(maxsize=1)
+def _levels() -> tuple[Array, Array]:
+    """Return the levels of the points, and their weights."""
+    beyond = np.append(np.geomspace(1.0, tuned.LAST_POINT, tuned.POINTS), 0.0)
+    return 1 - (beyond[1:] + beyond[:-1]) / 2, beyond[:-1] - beyond[1:]
