@@ -1,8 +1,9 @@
-"""The interval of a small group.
+"""The intervals of a small group.
 
-*For its winsorised mean*: the law of noise on sum and count is public; sampling is taken to be
-normal, with the variance that the group's likely law has between the clip points. Nothing is
-proved; ``benchmarks/groups.py`` measures how often it covers.
+*For its clipped mean*: the law of noise on sum and count is public; sampling is taken to be normal,
+with the variance that the group's likely law has between the clip points. *For its mean*: that, and
+what the laws that the group may have put beyond the clip points, each as likely as its cells make
+it. Nothing is proved; ``benchmarks/groups.py`` measures how often they cover.
 
 What lies beyond the clip points is bounded by what was told of the records:
 
@@ -21,14 +22,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tametail.inequalities.concentration import second_moment_bound
-from tametail.inequalities.quantiles import deviations
+from tametail.inequalities.quantiles import NOWHERE, Shifts, deviations, spread_quantiles
 from tametail.inequalities.risk import split_risk
 from tametail.inequalities.truncation import bias_constant
-from tametail.means import MEAN, WINSORISED, Interval
+from tametail.means import MEAN, MEAN_AS_SEEN, WINSORISED, Interval
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.shape import Array
-from tametail.methods.winsorised.calibrated import Error, privacies, reaches
+from tametail.methods.winsorised.calibrated import Error, reaches
 from tametail.methods.winsorised.column import ColumnPlan
+from tametail.methods.winsorised.posterior import Sides
 from tametail.privacy.budget import Noise, noise_for
 from tametail.queries.column import Lattice
 from tametail.request import Range
@@ -58,6 +60,8 @@ class Small:
     noise: Noise
     seen: bool
     """Whether its count stands out of the noise."""
+    beyond: Sides
+    """What may lie beyond its clip points, by what it is like."""
 
     @property
     def middle(self) -> float:
@@ -99,61 +103,95 @@ def nothing_known(part: ColumnPlan) -> Interval:
 
 
 def intervals_of(groups: Sequence[Small], errors: Sequence[Error]) -> list[tuple[Interval, ...]]:
-    """Return the intervals of small groups of one plan, whose errors have these laws."""
+    """Return the intervals of small groups of one plan, whose errors have these laws.
+
+    Without a tail that is one for the mean, by what each group may have beyond its clip points, and
+    one for the clipped mean.
+    """
     part = groups[0].part
     if part.confidence is None:
         return [()] * len(groups)
-    halves = reaches(errors, (1 - part.confidence) / 2, 1)
-    below, above = (_halves(groups, errors, halves, sign) for sign in (-1, 1))
-    noisy = privacies(errors, 1 - part.confidence)
-    known = zip(groups, errors, below, above, noisy, strict=True)
-    return [(_interval(*each) if each[0].seen else nothing_known(part),) for each in known]
+    own = _around(groups, errors, [(NOWHERE, NOWHERE)] * len(groups))
+    found = [(_interval(group, *each),) for group, each in zip(groups, own, strict=True)]
+    if part.tail is None:
+        shifts = [(below.excess, above.excess) for below, above in (one.beyond for one in groups)]
+        wider = _around(groups, errors, shifts)
+        means = [_for_the_mean(group, *each) for group, each in zip(groups, wider, strict=True)]
+        found = [(mean, *rest) for mean, rest in zip(means, found, strict=True)]
+    return [
+        each if group.seen else (nothing_known(part),)
+        for group, each in zip(groups, found, strict=True)
+    ]
 
 
-def _interval(group: Small, error: Error, below: float, above: float, privacy: float) -> Interval:
-    confidence = group.part.confidence or 0.0
-    value = group.value
-    ends = (
-        max(value - below, group.middle - group.reach),
-        min(value + above, group.middle + group.reach),
+def _around(
+    groups: Sequence[Small], errors: Sequence[Error], shifts: Sequence[tuple[Shifts, Shifts]]
+) -> list[tuple[Range, dict[str, float | None]]]:
+    """Return the ends of each group around its value, and what they are made of."""
+    confidence = groups[0].part.confidence or 0.0
+    below, above = ([one[side] for one in shifts] for side in (0, 1))
+    down, up = (
+        _reaches(groups, errors, sign, one) for sign, one in ((-1, below), (1, above))
     )
-    describes, truncation = WINSORISED, None
-    if group.part.tail is not None:
-        describes, (ends, truncation) = MEAN, _beyond(group, ends)
-    low, high = group.part.possible
-    return Interval(
-        low=max(min(ends[0], value), low),
-        high=min(max(ends[1], value), high),
-        describes=describes,
-        proved=False,
-        parts={
-            "privacy": privacy,
+    noisy = [
+        spread_quantiles([error.changed(one) for error, one in zip(errors, side, strict=True)],
+                         (1 - confidence) / 2)
+        for side in (below, above)
+    ]  # fmt: skip
+    found = []
+    for place, (group, error) in enumerate(zip(groups, errors, strict=True)):
+        parts: dict[str, float | None] = {
+            "privacy": max(noisy[0][place], noisy[1][place]),
             "sampling": deviations((1 - confidence) / 2) * error.deviation,
-            "truncation": truncation,
+            "truncation": None,
             "rounding": error.rounding,
-        },
-        confidence=confidence,
-    )
+        }
+        found.append(((group.value - down[place], group.value + up[place]), parts))
+    return found
 
 
-def _halves(
-    groups: Sequence[Small], errors: Sequence[Error], halves: list[float], sign: int
+def _interval(group: Small, ends: Range, parts: dict[str, float | None]) -> Interval:
+    """Return the interval for the mean by what was told, or for the clipped mean."""
+    describes, edges = WINSORISED, (group.middle - group.reach, group.middle + group.reach)
+    ends = max(ends[0], edges[0]), min(ends[1], edges[1])
+    if group.part.tail is not None:
+        describes, (ends, parts["truncation"]) = MEAN, _beyond(group, ends)
+    return _stated(group, ends, describes, parts)
+
+
+def _for_the_mean(group: Small, ends: Range, parts: dict[str, float | None]) -> Interval:
+    risk = 1 - (group.part.confidence or 0.0)
+    parts["truncation"] = max(side.quantile(risk / 2) for side in group.beyond)
+    return _stated(group, ends, MEAN_AS_SEEN, parts)
+
+
+def _stated(
+    group: Small, ends: Range, describes: str, parts: dict[str, float | None]
+) -> Interval:
+    """Return an interval that holds the value, within what is possible."""
+    low, high = group.part.possible
+    ends = max(min(ends[0], group.value), low), min(max(ends[1], group.value), high)
+    confidence = group.part.confidence or 0.0
+    return Interval(*ends, describes, proved=False, parts=parts, confidence=confidence)
+
+
+def _reaches(
+    groups: Sequence[Small], errors: Sequence[Error], sign: int, shifts: Sequence[Shifts]
 ) -> list[float]:
     """Return how far one end of each is from the value.
 
     The error of the count moves the mean in proportion to its distance from the middle. So where
     the mean would be at the end, it is the distance of the end that counts (as Fieller found).
-    Before that the law of the error is the same on both sides, and reaches as far as ``halves``.
     """
-    found, farther = halves.copy(), {}
+    risk = (1 - (groups[0].part.confidence or 0.0)) / 2
+    found, farther = reaches(errors, risk, sign, shifts), {}
     for place, (group, error) in enumerate(zip(groups, errors, strict=True)):
-        away = min(abs(group.distance + sign * halves[place]), group.reach)
+        away = min(abs(group.distance + sign * found[place]), group.reach)
         miscounted = away * group.doubt / group.count
         if miscounted > error.miscounted:
             farther[place] = replace(error, miscounted=miscounted)
     if farther:
-        risk = (1 - (groups[0].part.confidence or 0.0)) / 2
-        renewed = reaches([*farther.values()], risk, sign)
+        renewed = reaches([*farther.values()], risk, sign, [shifts[place] for place in farther])
         for place, half in zip(farther, renewed, strict=True):
             found[place] = half
     return found

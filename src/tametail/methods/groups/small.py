@@ -21,6 +21,7 @@ from tametail.methods.groups.likeness import Likeness
 from tametail.methods.groups.shape import Array, Shape
 from tametail.methods.winsorised.calibrated import Error
 from tametail.methods.winsorised.column import ColumnPlan
+from tametail.methods.winsorised.posterior import Hidden, Sides
 from tametail.notes import Note
 from tametail.privacy.budget import Budget, Noise, noise_for
 from tametail.queries.column import ClippedSum, Lattice, edge_above
@@ -61,6 +62,8 @@ class Clipped:
     bias: float
     square: float
     """The mean of the squared, clipped distances from ``offset``."""
+    beyond: Sides = (Hidden(), Hidden())
+    """What may lie beyond the clip points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +113,12 @@ class SmallGroups:
         counted = len(self.cuts) * self._cell_noise.variance
         counted = 1 / (1 / counted + tuned.COUNT_WEIGHT**2 / noise)
         chosen = like.choose(places, self.counts[places], self.shape.grid(), noise, counted)
+        beyond = like.beyond(places, chosen.middles, chosen.reaches)
         found = []
-        for middle, reach, bias, square in zip(*map(np.ndarray.tolist, chosen), strict=True):
+        rows = zip(*map(np.ndarray.tolist, chosen), beyond, strict=True)
+        for middle, reach, bias, square, hidden in rows:
             farthest = edge_above(_farthest(tail, centre + middle))
-            found.append(Clipped(middle, min(reach, farthest), bias, square))
+            found.append(Clipped(middle, min(reach, farthest), bias, square, hidden))
         return found
 
     def _read(self, cells: Array, clip: Clipped, query: ClippedSum, answer: list[float]) -> Small:
@@ -129,7 +134,7 @@ class SmallGroups:
         value = min(max(lattice.value(lattice.centre + distance), low), high)
         return Small(
             part, self.shape.centre, self.cuts, cells, clip.square, lattice, value,
-            lattice.value(distance), count, doubt, noise, seen,
+            lattice.value(distance), count, doubt, noise, seen, clip.beyond,
         )  # fmt: skip
 
     def _conclude(self, groups: list[Small], clips: list[Clipped]) -> list[Estimate]:

@@ -31,6 +31,7 @@ from tametail.methods.winsorised.column import ColumnPlan
 from tametail.methods.winsorised.counts import Tails, octave_nodes
 from tametail.methods.winsorised.dividing import divide
 from tametail.methods.winsorised.estimate import winsorised_mean
+from tametail.methods.winsorised.posterior import as_seen, hidden, notes_of
 from tametail.methods.winsorised.reference import Reference
 from tametail.notes import Note
 from tametail.plans import Step
@@ -109,7 +110,8 @@ def conclude(plan: ColumnPlan, ratio: float, rows: Total, total: Total | None) -
     value = min(max(ratio + (total.value + total.clip.excess) / records, low), high)
     if plan.confidence is None:
         return Estimate(value, count=count)
-    return Estimate(value, (_interval(plan, ratio, total, rows, value),), count=count)
+    intervals, said = _intervals(around, ratio, total, rows, value)
+    return Estimate(value, intervals, notes=said, count=count)
 
 
 #: The steps that are asked about s - r0 c.
@@ -177,16 +179,19 @@ def sum_between(
     return Total(lattice.value(answer), noise, lattice.tick, clip, tails)
 
 
-def _interval(plan: ColumnPlan, ratio: float, total: Total, rows: Total, value: float) -> Interval:
-    """Return an interval for the winsorised ratio r0 + sum clip(z) / sum min(c, K).
+def _intervals(
+    plan: ColumnPlan, ratio: float, total: Total, rows: Total, value: float
+) -> tuple[tuple[Interval, ...], tuple[Note, ...]]:
+    """Return the interval for the mean, and that for r0 + sum clip(z) / sum min(c, K).
 
-    It is calibrated as that of a column: the law of the noises is public; sampling is taken to be
-    normal but for its skewness, with moments read off the octave counts of z and of c. With d the
-    distance from the pilot, an error w of the number of records C moves the ratio by d w / C.
+    They are those of a column: the law of the noises is public; sampling is taken to be normal but
+    for its skewness, with moments read off the octave counts of z and of c; what clipping took off
+    has the law that the counts of z tell. With d the distance from the pilot, an error w of the
+    number of records C moves the ratio by d w / C.
     """
-    confidence, persons = plan.confidence or 0.0, max(plan.n or 1, 1)
-    if rows.value < SURE_OF_ROWS * rows.deviation:
-        return _nothing_known(plan)
+    risk, persons = 1 - (plan.confidence or 0.0), max(plan.n or 1, 1)
+    if total.tails is None or rows.value < SURE_OF_ROWS * rows.deviation:
+        return (_nothing_known(plan),), ()
     records, distance = rows.value, total.value / rows.value
     deviation = skewness = counted = 0.0
     if plan.target == "population":
@@ -200,11 +205,17 @@ def _interval(plan: ColumnPlan, ratio: float, total: Total, rows: Total, value: 
         miscounted=abs(distance) * math.hypot(rows.deviation, counted) / records,
         rounding=2 * math.ulp(abs(ratio)) + cut / records,
     )
-    centre, risk, (least, most) = ratio + distance, 1 - confidence, plan.possible
+    centre, (least, most) = ratio + distance, plan.possible
     below, above = error.ends(risk / 2)
-    low, high = max(min(centre - below, value), least), min(max(centre + above, value), most)
+    low, high = min(centre - below, value), max(centre + above, value)
     found = parts(error, risk, truncation=None, privacy=error.privacy(risk))
-    return Interval(low, high, WINSORISED, proved=False, parts=found)
+    own = Interval(low, high, WINSORISED, proved=False, parts=found)
+    sides = hidden(plan, total.clip, total.tails, records)
+    mean = as_seen(plan, value, centre, error, sides)
+    first, second = (
+        replace(one, low=max(one.low, least), high=min(one.high, most)) for one in (mean, own)
+    )
+    return (first, second), notes_of(sides, (first,))
 
 
 def _nothing_known(plan: ColumnPlan) -> Interval:

@@ -86,11 +86,11 @@ class Error:
 
     def reach(self, risk: float, sign: int) -> float:
         """Return how far above v (below, if ``sign`` is -1) the target may be, but for a risk."""
-        return reaches([self], risk, sign)[0]
+        return reaches([self], risk, sign, [NOWHERE])[0]
 
     def privacy(self, risk: float) -> float:
         """Return what noise alone changes at most, but for this risk."""
-        return privacies([self], risk)[0]
+        return spread_quantiles([self.changed()], risk / 2)[0]
 
     def ends(self, risk: float) -> tuple[float, float]:
         """Return :meth:`reach` below and above."""
@@ -105,14 +105,15 @@ def _longer(risk: float) -> float:
     return (2 * z * z + 1) / (6 * z)
 
 
-def privacies(errors: Sequence[Error], risk: float) -> list[float]:
-    """Return :meth:`Error.privacy` of many laws at once, with noise of one kind."""
-    return spread_quantiles([error.changed() for error in errors], risk / 2)
+def reaches(
+    errors: Sequence[Error], risk: float, sign: int, shifts: Sequence[Shifts]
+) -> list[float]:
+    """Return how far each target may be, as :meth:`Error.side` says, but for a risk.
 
-
-def reaches(errors: Sequence[Error], risk: float, sign: int) -> list[float]:
-    """Return :meth:`Error.reach` of many laws at once, with noise of one kind."""
-    found = spread_quantiles([error.side(risk, sign) for error in errors], risk)
+    All noises are of one kind.
+    """
+    laws = [error.side(risk, sign, one) for error, one in zip(errors, shifts, strict=True)]
+    found = spread_quantiles(laws, risk)
     return [reach + error.rounding for reach, error in zip(found, errors, strict=True)]
 
 

@@ -30,7 +30,7 @@ def conclude(plan: Plan, clip: Clip, tails: Tails, total: Sum, squares: float) -
     raw = total.mean + clip.excess / total.count
     value = min(max(raw, plan.possible[0]), plan.possible[1])  # line 24
     held = _is_held_back(plan, raw - value, clip, tails, total)
-    beyond = hidden(plan, clip, tails) if clip.sees else None
+    beyond = hidden(plan, clip, tails, total.count) if clip.sees else None
     intervals: tuple[Interval, ...] = ()
     if plan.confidence is not None:
         first, *rest = intervals_around(

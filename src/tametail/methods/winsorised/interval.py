@@ -155,7 +155,7 @@ def intervals_around(
 
     ``squares`` is a bound of the sum of the squared, clipped distances from the centre that fails
     with probability ``risk.spread / 4`` (infinite if it was not asked for). ``beyond`` is what may
-    lie beyond the clip points, if records are seen.
+    lie beyond the clip points, as parts of the mean, if records are seen.
     """
     if plan.tail is not None:
         return (_proved(plan, value, clip, tails, total, squares, beyond),)
@@ -166,7 +166,8 @@ def intervals_around(
     if beyond is None or too_few or math.isinf(miscounted):
         return (_unknown(total),)
     error = Error.of(plan, clip, tails, total)
-    return as_seen(plan, value, total, error, beyond), calibrated(plan, total, error)
+    first = as_seen(plan, value, total.mean, error, beyond, total.pulled)
+    return first, calibrated(plan, total, error)
 
 
 def _unknown(total: Sum) -> Interval:
@@ -194,8 +195,10 @@ def _proved(
         for sign in (-1, 1)
     )
     low, high, parts = Evidence(above.answers, squares, below, above).conclude()
-    changed = total.privacy(1 - (plan.confidence or 0.0))
+    wrong = 1 - (plan.confidence or 0.0)
+    changed = total.privacy(wrong)
     if beyond is not None:
-        changed = privacy(plan, value, total, Error.of(plan, clip, tails, total), beyond)
+        error = Error.of(plan, clip, tails, total)
+        changed = privacy(value - total.mean, error, beyond, wrong)
     found: dict[str, float | None] = {"privacy": changed}
     return Interval(min(low, value), max(high, value), MEAN, proved=True, parts=found | parts)

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 class Hidden:
     """What may lie beyond the clip point of one side.
 
-    ``excess`` is the law of the sum of the excesses, ``endless`` says whether that may have no
-    limit, and ``group`` how likely a group across a gap is.
+    ``excess`` is the law of the sum of the excesses, or of their mean; ``endless`` says whether
+    that may have no limit, and ``group`` how likely a group across a gap is.
     """
 
     excess: Shifts = NOWHERE
@@ -70,35 +70,39 @@ Sides = tuple[Hidden, Hidden]
 """Below and above the centre."""
 
 
-def as_seen(plan: Plan, value: float, total: Sum, error: Error, sides: Sides) -> Interval:
-    """Return the interval for the mean, if the tail goes on as seen; it holds ``value``."""
-    risk = 1 - (plan.confidence or 0.0)
-    below, above = (side.over(total.count) for side in sides)
+def as_seen(
+    plan: Plan, value: float, centre: float, error: Error, sides: Sides, pulled: float = 0.0
+) -> Interval:
+    """Return the interval for the mean, if the tail goes on as seen; it holds ``value``.
+
+    ``centre`` is the clipped mean, ``error`` the law of its error and ``sides`` what clipping took
+    off it; shrinking rows of several columns took off ``pulled`` at most.
+    """
+    risk, (below, above) = 1 - (plan.confidence or 0.0), sides
     laws = [error.side(risk / 2, -1, below.excess), error.side(risk / 2, 1, above.excess)]
     # In squares: that shrinking rows took off all it may, and that noise and sampling are at their
     # ends on the same side, is rarer than either (docs/decisions/0222 has the coverage).
-    down, up = (math.hypot(end, total.pulled) for end in spread_quantiles(laws, risk / 2))
-    low = -math.inf if below.endless else min(total.mean - down - error.rounding, value)
-    high = math.inf if above.endless else max(total.mean + up + error.rounding, value)
-    truncation = max(side.quantile(risk / 2) for side in (below, above))
+    down, up = (math.hypot(end, pulled) for end in spread_quantiles(laws, risk / 2))
+    low = -math.inf if below.endless else min(centre - down - error.rounding, value)
+    high = math.inf if above.endless else max(centre + up + error.rounding, value)
+    truncation = max(side.quantile(risk / 2) for side in sides)
     found = parts(
         error, risk,
-        truncation=math.hypot(truncation, total.pulled),
-        privacy=math.hypot(privacy(plan, value, total, error, sides), total.pulled),
+        truncation=math.hypot(truncation, pulled),
+        privacy=math.hypot(privacy(value - centre, error, sides, risk), pulled),
     )  # fmt: skip
     return Interval(low, high, MEAN_AS_SEEN, proved=False, parts=found)
 
 
-def privacy(plan: Plan, value: float, total: Sum, error: Error, sides: Sides) -> float:
+def privacy(added: float, error: Error, sides: Sides, risk: float) -> float:
     """Return what privacy changed: the value may be so far from the mean of the same records.
 
-    That is noise on sum and count, and what the private clip points took away, less what was added
-    back.
+    That is noise on sum and count, and what the private clip points took away, less what was
+    ``added`` back.
     """
     if any(side.endless for side in sides):
         return math.inf
-    risk, added = 1 - (plan.confidence or 0.0), value - total.mean
-    below, above = (side.over(total.count) for side in sides)
+    below, above = sides
     laws = [error.changed(below.moved(added)), error.changed(above.moved(-added))]
     return max(spread_quantiles(laws, risk / 2))
 
@@ -117,12 +121,12 @@ def notes_of(sides: Sides, intervals: tuple[Interval, ...]) -> tuple[Note, ...]:
     return tuple(said)
 
 
-def hidden(plan: Plan, clip: Clip, tails: Tails) -> Sides:
-    """Return what may lie beyond the clip points, where records are seen."""
+def hidden(plan: Plan, clip: Clip, tails: Tails, count: float) -> Sides:
+    """Return what may lie beyond the clip points, over a number of records that are seen."""
     ends, limits = (clip.below, clip.above), caps(plan, clip.centre)
     highest = max(anchor for anchor in clip.anchors if anchor is not None)
     below, above = (
-        _hidden(plan, tails, counts, anchor, highest, (end, limit))
+        _hidden(plan, tails, counts, anchor, highest, (end, limit)).over(count)
         for counts, anchor, end, limit in zip(
             tails.sides, clip.anchors, ends, limits, strict=True
         )
@@ -143,17 +147,17 @@ def _hidden(
         fit = fit_side(plan, tails, counts, anchor)
         excess, weights, endless = fit.beyond(end / unit)
         if limited:  # nothing lies beyond the bound
-            excess, endless = excess - fit.beyond(max(limit, end) / unit)[0], 0.0
+            excess = excess - fit.beyond(max(limit, end) / unit)[0]
         excess = unit * excess
-    found = Hidden(_thinned(excess, weights), endless > tuned.ENDLESS)
+    found = Hidden(thinned(excess, weights))
     if plan.tail is not None or limited:
         return found
     start = (highest if anchor is None else anchor) + tuned.GAP
     group, far, odds = _group(tails, counts, start, end)
     # A group lies beyond what the curves have, of which this is usual.
-    excess = np.append(excess, found.quantile(0.5) + far if not found.endless else far)
+    excess = np.append(excess, found.quantile(0.5) + far)
     weights = np.append((1 - group) * weights, group * odds)
-    return replace(found, excess=_thinned(excess, weights), group=group)
+    return Hidden(thinned(excess, weights), endless > tuned.ENDLESS, group)
 
 
 def _group(tails: Tails, counts: Array, start: int, end: float) -> tuple[float, Array, Array]:
@@ -195,7 +199,7 @@ def _log_odds(tails: Tails, seen: Array, expected: Array) -> Array:
     return expected * (2 * seen - expected) / 4
 
 
-def _thinned(values: Array, weights: Array) -> Shifts:
+def thinned(values: Array, weights: Array) -> Shifts:
     """Return few points that stand for a law, the closer together the rarer what lies beyond."""
     order = np.argsort(values)
     reached = np.cumsum(weights[order])
