@@ -304,7 +304,5 @@ def test_laws_without_width_and_with_infinite_width_have_ends():
     point = Shifts(np.array([2.0]), np.ones(1))
     laws = [Spread(0.0, nothing), Spread(math.inf, nothing), Spread(1.0, boundless)]
     assert spread_quantiles(laws, 0.05) == [0.0, math.inf, math.inf]
-    assert spread_quantiles([Spread(1.0, nothing)], 0.025) == pytest.approx(
-        [1.9596], rel=1e-4
-    )
+    assert spread_quantiles([Spread(1.0, nothing)], 0.025) == pytest.approx([1.9596], rel=1e-4)
     assert spread_quantiles([Spread(1e-9, nothing, point)], 0.025) == pytest.approx([2.0])

@@ -8,10 +8,12 @@ import pyarrow as pa
 import pytest
 
 import tametail as tt
+from tametail.means import MEAN_AS_SEEN, WINSORISED
 from tametail.methods.groups.interval import Small, intervals_of
 from tametail.methods.groups.likeness import Likeness
 from tametail.methods.groups.shape import Shape
 from tametail.methods.winsorised.counts import Tails
+from tametail.methods.winsorised.posterior import Hidden
 from tametail.privacy.budget import Noise
 from tametail.queries.column import Lattice
 
@@ -108,9 +110,24 @@ def test_an_end_far_from_the_middle_reckons_with_the_count_where_it_lies():
     )
     group = Small(
         part, 0.0, np.zeros(0), np.zeros(1), 1.0, Lattice.around(0.0, 8.0, 8.0, bits=24), 1.0,
-        1.0, 70.0, 14.0, Noise("laplace", 1e4), True,
+        1.0, 70.0, 14.0, Noise("laplace", 1e4), True, (Hidden(), Hidden()),
     )  # fmt: skip
-    ((interval,),) = intervals_of([group], [group.error])
+    ((mean, interval),) = intervals_of([group], [group.error])
+    assert (mean.low, mean.high) == (interval.low, interval.high)  # nothing lies beyond
     # If there are 70 - 2.5 * 14 = 35 records, a mean of 1 was one of 2 in truth.
     assert interval.high > 2
     assert interval.high - 1 > 1.5 * (1 - interval.low)
+
+
+def test_the_mean_of_a_small_group_has_an_interval_with_what_lies_beyond():
+    rng = np.random.default_rng(4)
+    frame = {"x": np.exp(1.3 * rng.standard_normal(6000)), "key": np.repeat(np.arange(20), 300)}
+    release = tt.mean(pa.table(frame), "x", by="key", keys=list(range(20)), epsilon=1)
+    held = 0
+    for row in release:
+        mean, clipped = row.intervals
+        assert (mean.describes, clipped.describes) == (MEAN_AS_SEEN, WINSORISED)
+        assert mean.low <= clipped.low <= clipped.high < mean.high < math.inf
+        assert 0 < mean.parts["truncation"] < mean.high - mean.low
+        held += mean.low <= math.exp(1.3**2 / 2) <= mean.high
+    assert held >= 15  # if each of the 20 holds with .95, fewer have a probability of 3e-4

@@ -112,7 +112,9 @@ def intervals_of(groups: Sequence[Small], errors: Sequence[Error]) -> list[tuple
     if part.confidence is None:
         return [()] * len(groups)
     own = _around(groups, errors, [(NOWHERE, NOWHERE)] * len(groups))
-    found = [(_interval(group, *each),) for group, each in zip(groups, own, strict=True)]
+    found: list[tuple[Interval, ...]] = [
+        (_interval(group, *each),) for group, each in zip(groups, own, strict=True)
+    ]
     if part.tail is None:
         shifts = [(below.excess, above.excess) for below, above in (one.beyond for one in groups)]
         wider = _around(groups, errors, shifts)
@@ -130,9 +132,7 @@ def _around(
     """Return the ends of each group around its value, and what they are made of."""
     confidence = groups[0].part.confidence or 0.0
     below, above = ([one[side] for one in shifts] for side in (0, 1))
-    down, up = (
-        _reaches(groups, errors, sign, one) for sign, one in ((-1, below), (1, above))
-    )
+    down, up = (_reaches(groups, errors, sign, one) for sign, one in ((-1, below), (1, above)))
     noisy = [
         spread_quantiles([error.changed(one) for error, one in zip(errors, side, strict=True)],
                          (1 - confidence) / 2)
@@ -165,9 +165,7 @@ def _for_the_mean(group: Small, ends: Range, parts: dict[str, float | None]) -> 
     return _stated(group, ends, MEAN_AS_SEEN, parts)
 
 
-def _stated(
-    group: Small, ends: Range, describes: str, parts: dict[str, float | None]
-) -> Interval:
+def _stated(group: Small, ends: Range, describes: str, parts: dict[str, float | None]) -> Interval:
     """Return an interval that holds the value, within what is possible."""
     low, high = group.part.possible
     ends = max(min(ends[0], group.value), low), min(max(ends[1], group.value), high)

@@ -33,9 +33,7 @@ def conclude(plan: Plan, clip: Clip, tails: Tails, total: Sum, squares: float) -
     beyond = hidden(plan, clip, tails, total.count) if clip.sees else None
     intervals: tuple[Interval, ...] = ()
     if plan.confidence is not None:
-        first, *rest = intervals_around(
-            plan, value, clip, tails, total, squares, beyond
-        )  # line 25
+        first, *rest = intervals_around(plan, value, clip, tails, total, squares, beyond)  # line 25
         first = first if held else cut(first, plan.possible)
         found = (confined(one, plan.ends) for one in (first, *rest))
         intervals = tuple(replace(one, confidence=plan.confidence) for one in found)

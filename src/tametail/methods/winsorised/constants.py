@@ -343,6 +343,10 @@ SMALL_NOISE: Final = 0.7
 SMALL_NOISE_BY_SCALE: Final = 1.0
 USUAL_QUANTILE: Final = 2.5
 
+#: The reference is the closest whose interval promises to be at most this much wider than the
+#: narrowest: noise of clip points beyond it is part of the value's error (decision 0251).
+NEARLY_NARROWEST: Final = 1.1
+
 #: How often interval and variance improve each other, unless a round gains too little.
 ROUNDS: Final = 30
 ENOUGH: Final = 0.999
@@ -385,16 +389,20 @@ BELIEF: Final = {0.45: 0.1, 0.7: 0.1, 0.95: 0.3}
 LAST_SLOPE: Final = 1.3
 ENDLESS: Final = 0.25
 
-#: A group of records across a gap: how likely it is beforehand, how fast that falls with every
-#: octave and how many of them are looked at, how many noise scales it may have, and which part of
-#: it counts at the upper node. From GROUP_LIKELY on, by the counts, it is worth a warning: less
-#: than 1 release in 50 has a false one.
+#: A group of records across a gap: how likely it is beforehand at an n epsilon of GROUP_USUAL, the
+#: power with which that grows, and how likely it is at most; how fast it falls with every octave
+#: and how many of them are looked at; how many noise scales it may have, and which part of it
+#: counts at the upper node. If the counts make it GROUP_LIKELY times likelier it is worth a
+#: warning: less than 1 release in 50 has a false one.
 GROUP_PRIOR: Final = 0.015
+GROUP_USUAL: Final = 1e4
+GROUP_MORE: Final = 0.3
+MOST_GROUP: Final = 0.03
 GROUP_FALL: Final = 0.4
 GROUP_OCTAVES: Final = 24
 GROUP_SIZES: Final = (1.0, 2.0, 3.0, 4.5, 6.5, 9.0, 13.0, 20.0, 30.0)
 GROUP_PARTS: Final = (0.15, 0.5, 0.85)
-GROUP_LIKELY: Final = 0.08
+GROUP_LIKELY: Final = 6.0
 
 #: A value that within= holds back by more than an error of this probability contradicts it.
 HELD_BACK: Final = 1e-3

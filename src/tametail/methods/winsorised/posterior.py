@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from tametail.methods.winsorised.clip_points import Clip
     from tametail.methods.winsorised.column import ColumnPlan as Plan
     from tametail.methods.winsorised.counts import Array, Tails
-    from tametail.methods.winsorised.sums import Sum
     from tametail.notes import Note
 
 
@@ -43,7 +42,8 @@ class Hidden:
     """What may lie beyond the clip point of one side.
 
     ``excess`` is the law of the sum of the excesses, or of their mean; ``endless`` says whether
-    that may have no limit, and ``group`` how likely a group across a gap is.
+    that may have no limit, and ``group`` how many times likelier than beforehand the counts make a
+    group across a gap.
     """
 
     excess: Shifts = NOWHERE
@@ -110,7 +110,7 @@ def privacy(added: float, error: Error, sides: Sides, risk: float) -> float:
 def notes_of(sides: Sides, intervals: tuple[Interval, ...]) -> tuple[Note, ...]:
     """Return the warnings about what may lie beyond the clip points."""
     said = []
-    if any(side.group > tuned.GROUP_LIKELY for side in sides):
+    if any(side.group > tuned.GROUP_LIKELY and not side.endless for side in sides):
         said.append(notes.FAR_GROUP)
     if intervals and intervals[0].describes == MEAN_AS_SEEN:
         below, above = sides
@@ -127,9 +127,7 @@ def hidden(plan: Plan, clip: Clip, tails: Tails, count: float) -> Sides:
     highest = max(anchor for anchor in clip.anchors if anchor is not None)
     below, above = (
         _hidden(plan, tails, counts, anchor, highest, (end, limit)).over(count)
-        for counts, anchor, end, limit in zip(
-            tails.sides, clip.anchors, ends, limits, strict=True
-        )
+        for counts, anchor, end, limit in zip(tails.sides, clip.anchors, ends, limits, strict=True)
     )
     return below, above
 
@@ -153,42 +151,53 @@ def _hidden(
     if plan.tail is not None or limited:
         return found
     start = (highest if anchor is None else anchor) + tuned.GAP
-    group, far, odds = _group(tails, counts, start, end)
+    far, odds = _group(tails, counts, start, end)
+    likelier = float(odds.sum())
     # A group lies beyond what the curves have, of which this is usual.
     excess = np.append(excess, found.quantile(0.5) + far)
-    weights = np.append((1 - group) * weights, group * odds)
-    return Hidden(thinned(excess, weights), endless > tuned.ENDLESS, group)
+    prior = _prior(plan)
+    weights = np.append((1 - prior) * weights, prior * odds)
+    return Hidden(thinned(excess, weights), endless > tuned.ENDLESS, likelier)
 
 
-def _group(tails: Tails, counts: Array, start: int, end: float) -> tuple[float, Array, Array]:
-    """Return how likely a group across a gap is, by Bayes, and the law of its sum of excesses.
+def _prior(plan: Plan) -> float:
+    """Return how likely a group across a gap is beforehand.
+
+    It would be some noise scales of records: the more records there are, the smaller a part of them
+    that is, and the likelier.
+    """
+    strength = max(plan.n or 1, 1) * plan.budget.strength
+    more = math.pow(strength / tuned.GROUP_USUAL, tuned.GROUP_MORE)
+    return min(tuned.GROUP_PRIOR * more, tuned.MOST_GROUP)
+
+
+def _group(tails: Tails, counts: Array, start: int, end: float) -> tuple[Array, Array]:
+    """Return sums of excesses that a group across a gap may have, and its odds against none.
 
     It has some noise scales of records, a part of which counts at the node above. Where there are
-    no records, the odds that noise gives to it are 1 on average.
+    no records, the odds that noise gives to all groups together are 1 on average.
     """
     places = np.arange(len(counts)) if tails.nodes is None else tails.nodes
     fine = places[:-1][np.diff(places) == 1]  # the octaves that have both nodes to themselves
     octaves = fine[(fine >= start) & (fine < start + tuned.GROUP_OCTAVES)]
     if not len(octaves):
-        return 0.0, np.zeros(0), np.zeros(0)
+        return np.zeros(0), np.zeros(0)
     sizes, upper, prior = _groups()
     here, above = (counts[octaves + ahead][:, None] / tails.scale for ahead in (0, 1))
     log_odds = _log_odds(tails, here, sizes * (1 - upper)) + _log_odds(tails, above, sizes * upper)
     fall = 2.0 ** (-tuned.GROUP_FALL * (octaves - start))
-    odds = (fall[:, None] * prior * np.exp(np.minimum(log_odds, 500.0))).ravel()
+    odds = (fall / fall.sum())[:, None] * prior * np.exp(np.minimum(log_odds, 500.0))
     distances = tails.distances[octaves][:, None] * (1 + upper)
-    excess = (sizes * tails.scale * np.maximum(distances - end, 0.0)).ravel()
-    total = float(odds.sum())
-    return total / (total + 1 - tuned.GROUP_PRIOR), excess, odds / total
+    excess = sizes * tails.scale * np.maximum(distances - end, 0.0)
+    return excess.ravel(), odds.ravel()
 
 
 @lru_cache(maxsize=1)
 def _groups() -> tuple[Array, Array, Array]:
-    """Return sizes, the parts of them at the node above, and prior weights at the first octave."""
+    """Return sizes, the parts of them at the node above, and prior weights."""
     sizes, upper = np.meshgrid(tuned.GROUP_SIZES, tuned.GROUP_PARTS)
     rare = 1 / np.sqrt(sizes.ravel())
-    first = tuned.GROUP_PRIOR * (1 - 2.0**-tuned.GROUP_FALL)
-    return sizes.ravel(), upper.ravel(), first * rare / rare.sum()
+    return sizes.ravel(), upper.ravel(), rare / rare.sum()
 
 
 def _log_odds(tails: Tails, seen: Array, expected: Array) -> Array:

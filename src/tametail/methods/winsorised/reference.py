@@ -172,7 +172,9 @@ def _reach(plan: Plan, k: float, n: int) -> tuple[float, float]:
     beyond = expected_beyond(plan)
     chosen = max(tuned.WIDER * ((k - 1) * constant * n / beyond) ** (1 / k), 2.0)
     if small:
-        wide = min(small, key=width)
+        # The closest of those that are nearly as narrow: its noise is in the value as well.
+        enough = tuned.NEARLY_NARROWEST * min(map(width, small))
+        wide = min(one for one in small if width(one) <= enough)
         excess = constant * math.pow(chosen, 1 - k) + chosen * beyond / n
         if width(wide) <= excess + tuned.USUAL_QUANTILE / math.sqrt(n):
             return wide, noise(wide)

@@ -1,0 +1,128 @@
+"""What may lie beyond the clip points: curves up to infinity, a far group, and no limit at all."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import tametail as tt
+from tametail import notes
+from tametail.inequalities.quantiles import Shifts
+from tametail.means import MEAN_AS_SEEN, WINSORISED
+from tametail.methods.winsorised import constants as tuned
+from tametail.methods.winsorised.curves import _curves, _rest
+from tametail.methods.winsorised.posterior import Hidden, _levels, thinned
+
+UNITS = ["add-remove", "replace-one"]
+
+
+def codes(release):
+    return {note.code for note in release.notes}
+
+
+def test_curves_are_summed_to_infinity():
+    """By many octaves of small steps, which is another way than the closed form."""
+    log_t = 9 * math.log(2)
+    for start, bend in ((1.2, 0.0), (2.6, 0.0), (0.45, 0.3), (1.2, 1.5), (5.0, 40.0)):
+        u = np.linspace(0.0, 120.0, 1_200_001)
+        slope = start + bend * log_t
+        heights = np.exp(np.maximum((1 - slope) * u - bend * u * u / 2, -700.0))
+        summed = float((heights[1:] + heights[:-1]).sum() / 2 * u[1])
+        (found,) = _rest(np.array([start]), np.array([bend]), log_t)
+        assert found == pytest.approx(summed, rel=1e-3)
+
+
+def test_only_power_laws_without_a_mean_are_endless_and_believed_less():
+    curves = _curves()
+    assert set(tuned.BELIEF) == {start for start in tuned.START_SLOPES if start <= 1}
+    assert set(np.unique(curves.start[curves.endless])) == set(tuned.BELIEF)
+    assert np.array_equal(curves.log_belief < 0, curves.endless)
+    assert np.all(np.isfinite(curves.rest))
+
+
+def test_few_points_stand_for_a_law():
+    values = np.random.default_rng(1).lognormal(0, 2, 5_000)
+    law = thinned(values, np.full(5_000, 1 / 5_000))
+    assert np.all(np.diff(law.points) >= 0)
+    assert law.weights.sum() == pytest.approx(1)
+    hidden = Hidden(law)
+    for risk in (0.2, 0.05, 0.025):
+        assert hidden.quantile(risk) == pytest.approx(np.quantile(values, 1 - risk), rel=0.1)
+    assert _levels()[1][-1] == tuned.LAST_POINT
+    assert Hidden(law, endless=True).quantile(0.5) == math.inf
+    assert Hidden(law).over(2.0).quantile(0.05) == pytest.approx(hidden.quantile(0.05) / 2)
+    assert Hidden(Shifts(np.array([1.0]), np.ones(1))).quantile(0.05) == 1.0
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_tail_without_a_mean_has_no_upper_limit_and_one_warning(unit):
+    rng, endless = np.random.default_rng(3), 0
+    for _ in range(12):
+        release = tt.mean(rng.pareto(0.4, 100_000), epsilon=1, unit=unit)
+        if math.isinf(release.high):
+            endless += 1
+            assert [note for note in release.notes if note.kind == "warning"] == [
+                notes.NO_UPPER_LIMIT
+            ]
+            assert math.isfinite(release.low)
+            assert not release.reliable
+            assert release.parts["truncation"] == release.parts["privacy"] == math.inf
+            clipped = release.intervals[1]
+            assert clipped.describes == WINSORISED
+            assert math.isfinite(clipped.high)
+            assert tt.replay(release.plan, release.answers) == release
+            assert tt.Release.from_json(release.to_json()) == release
+    assert endless >= 6
+    mirrored = [tt.mean(-rng.pareto(0.4, 100_000), epsilon=1, unit=unit) for _ in range(6)]
+    assert any("no-lower-limit" in codes(one) and one.low == -math.inf for one in mirrored)
+
+
+def test_what_was_told_limits_a_tail_without_a_mean():
+    records = np.random.default_rng(5).pareto(0.6, 50_000)
+    for _ in range(6):
+        cut = tt.mean(records, epsilon=1, within=(0, 1e9))
+        assert cut.high <= 1e9
+        assert "no-upper-limit" not in codes(cut)
+        proved = tt.mean(np.minimum(records, 1e6), epsilon=1, tail=tt.Bounded(0, 1e6))
+        assert math.isfinite(proved.high)
+        assert math.isfinite(proved.parts["privacy"])
+
+
+@pytest.mark.parametrize("index", [2.0, 3.0])
+def test_usual_tails_keep_their_limit(index):
+    rng = np.random.default_rng(6)
+    found = [tt.mean(rng.pareto(index, 20_000), epsilon=1) for _ in range(20)]
+    assert sum(math.isfinite(one.high) for one in found) >= 16
+    assert all(one.interval_for == MEAN_AS_SEEN for one in found)
+
+
+def far_group(rng, n=100_000, size=80):
+    """Return normal records and about twenty noise scales of others, which no anchor reaches."""
+    records = rng.normal(size=n)
+    records[:size] = 6_000 * rng.uniform(1, 1.5, size)
+    return records, 7_500 * size / n
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_a_group_across_a_gap_is_covered_or_warned_of(unit):
+    rng, good = np.random.default_rng(8), 0
+    for _ in range(20):
+        records, mean = far_group(rng)
+        release = tt.mean(records, epsilon=1, unit=unit)
+        good += "far-group" in codes(release) or release.low <= mean <= release.high
+    assert good >= 15
+
+
+def test_no_group_is_seen_where_there_is_none():
+    rng = np.random.default_rng(9)
+    found = [tt.mean(rng.lognormal(size=5_000), epsilon=1) for _ in range(100)]
+    assert sum("far-group" in codes(one) for one in found) <= 8  # 2% are allowed: P(> 8) < 1e-3
+
+
+def test_a_group_is_said_without_an_interval_too():
+    records, _ = far_group(np.random.default_rng(10), size=50)
+    found = [tt.mean(records, epsilon=1, confidence=None) for _ in range(20)]
+    assert any("far-group" in codes(one) for one in found)
+    assert all(one.low is None for one in found)
