@@ -110,7 +110,8 @@ def conclude(plan: ColumnPlan, ratio: float, rows: Total, total: Total | None) -
     value = min(max(ratio + (total.value + total.clip.excess) / records, low), high)
     if plan.confidence is None:
         return Estimate(value, count=count)
-    intervals, said = _intervals(around, ratio, total, rows, value)
+    # Bounds told are of records, not of what is added up here.
+    intervals, said = _intervals(replace(plan, half=None), ratio, total, rows, value)
     return Estimate(value, intervals, notes=said, count=count)
 
 
