@@ -79,6 +79,8 @@ class Both:
     seen: int
     covered: tuple[float, float]
     widths: tuple[float, float]
+    finite: float
+    """The share of intervals for the mean that have both limits."""
 
 
 def run_both(task: Task) -> Both:
@@ -97,17 +99,19 @@ def run_both(task: Task) -> Both:
             usual = _t_width(records, task.confidence)
             widths.append([(one.high - one.low) / usual for one, _ in pairs])
     if not covered:
-        return Both(task, 0, (math.nan, math.nan), (math.nan, math.nan))
+        return Both(task, 0, (math.nan, math.nan), (math.nan, math.nan), math.nan)
     a, b = np.mean(covered, axis=0).tolist()
     first, second = np.median(widths, axis=0).tolist()
-    return Both(task, len(covered), (a, b), (first, second))
+    finite = float(np.isfinite(np.array(widths)[:, 1]).mean())
+    return Both(task, len(covered), (a, b), (first, second), finite)
 
 
 def print_both(outcomes: list[Both]) -> None:
     """Print a table of averages over columns, and one with every column."""
     cells = sorted({(o.task.unit, o.task.n, o.task.epsilon) for o in outcomes})
     table = Table(title="coverage (standard error over columns), median width over the t-interval")
-    for name in ("unit", "n", "epsilon", "seen", "winsorised", "width", "as seen", "width"):
+    heads = ("unit", "n", "epsilon", "seen", "winsorised", "width", "as seen", "width", "limits")
+    for name in heads:
         table.add_column(name, justify="right")
     for cell in cells:
         found = [o for o in outcomes if (o.task.unit, o.task.n, o.task.epsilon) == cell and o.seen]
@@ -121,7 +125,7 @@ def print_both(outcomes: list[Both]) -> None:
             widths = [o.widths[place] for o in found]
             error = covered.std(ddof=1) / math.sqrt(len(covered)) if len(covered) > 1 else math.nan
             shown += [f"{covered.mean():.3f} ({error:.3f})", f"{np.nanmedian(widths):.2f}"]
-        table.add_row(*shown)
+        table.add_row(*shown, f"{np.mean([o.finite for o in found]):.2f}")
     console.print(table)
     names = dict.fromkeys(o.task.name for o in outcomes)
     table = Table(

@@ -344,7 +344,7 @@ SMALL_NOISE_BY_SCALE: Final = 1.0
 USUAL_QUANTILE: Final = 2.5
 
 #: The reference is the closest whose interval promises to be at most this much wider than the
-#: narrowest: noise of clip points beyond it is part of the value's error (decision 0251).
+#: narrowest: noise of clip points beyond it is part of the value's error (decision 0261).
 NEARLY_NARROWEST: Final = 1.1
 
 #: How often interval and variance improve each other, unless a round gains too little.
@@ -384,7 +384,7 @@ LAST_POINT: Final = 0.01
 #: A mean that is asked for exists, so an interval believes less in power laws without one, by these
 #: factors for their slopes: far beyond what is seen they fall like T^-LAST_SLOPE. If they have more
 #: than the part ENDLESS of the belief all the same, the interval has no end on that side
-#: (decision 0250).
+#: (decision 0260).
 BELIEF: Final = {0.45: 0.1, 0.7: 0.1, 0.95: 0.3}
 LAST_SLOPE: Final = 1.3
 ENDLESS: Final = 0.25
