@@ -12,14 +12,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tametail.inequalities.lognormal import REFERENCE_SD, lognormal_excess
-from tametail.inequalities.quantiles import spread_quantiles
 from tametail.means import Estimate, Interval
 from tametail.methods.cells import read_cells
 from tametail.methods.groups.each import in_each_group
 from tametail.methods.persons.estimate import Total, clipped_sum
 from tametail.methods.winsorised.calibrated import Error, moments, parts
 from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.posterior import sums_beyond
+from tametail.methods.winsorised.posterior import as_seen, hidden, notes_of
 from tametail.notes import Note, few_records
 from tametail.plans import Prediction, PricedRequest, Step, Steps
 from tametail.privacy.budget import Budget, Noise, noise_for
@@ -121,17 +120,10 @@ def _concluded(plan: ColumnPlan, total: Total, size: int) -> Estimate:
         total.value - below, total.value + above, CLIPPED, False,
         parts(error, risk, truncation=None, privacy=error.privacy(risk)), plan.confidence,
     )  # fmt: skip
-    lower, upper = sums_beyond(plan, clip, tails)
-    sides = error.side(risk / 2, -1, lower), error.side(risk / 2, 1, upper)
-    down, up = spread_quantiles(sides, risk / 2)
-    seen = Interval(
-        min(total.value - down - error.rounding, value),
-        max(total.value + up + error.rounding, value),
-        AS_SEEN, False,
-        parts(error, risk, truncation=max(abs(clip.excess), 0.0), privacy=error.privacy(risk)),
-        plan.confidence,
-    )  # fmt: skip
-    return Estimate(value, (seen, clipped), clip=ends)
+    sides = hidden(plan, clip, tails, 1.0)
+    seen = as_seen(plan, value, total.value, error, sides)
+    seen = replace(seen, describes=AS_SEEN, confidence=plan.confidence)
+    return Estimate(value, (seen, clipped), clip=ends, notes=notes_of(sides, (seen,)))
 
 
 def _error(plan: ColumnPlan, total: Total, size: int) -> Error:

@@ -345,7 +345,7 @@ USUAL_QUANTILE: Final = 2.5
 
 #: The reference is the closest whose interval promises to be at most this much wider than the
 #: narrowest: noise of clip points beyond it is part of the value's error (decision 0261).
-NEARLY_NARROWEST: Final = 1.1
+NEARLY_NARROWEST: Final = 1.05
 
 #: How often interval and variance improve each other, unless a round gains too little.
 ROUNDS: Final = 30

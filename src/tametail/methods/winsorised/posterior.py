@@ -24,7 +24,7 @@ import numpy as np
 
 from tametail import notes
 from tametail.inequalities.quantiles import NOWHERE, Shifts, spread_quantiles
-from tametail.means import MEAN_AS_SEEN, Interval
+from tametail.means import MEAN, MEAN_AS_SEEN, Interval
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.calibrated import Error, parts
 from tametail.methods.winsorised.clip import caps, fit_side
@@ -112,7 +112,7 @@ def notes_of(sides: Sides, intervals: tuple[Interval, ...]) -> tuple[Note, ...]:
     said = []
     if any(side.group > tuned.GROUP_LIKELY and not side.endless for side in sides):
         said.append(notes.FAR_GROUP)
-    if intervals and intervals[0].describes == MEAN_AS_SEEN:
+    if intervals and intervals[0].describes != MEAN:  # which says that nothing is known
         below, above = sides
         if above.endless and math.isinf(intervals[0].high):
             said.append(notes.NO_UPPER_LIMIT)
