@@ -19,7 +19,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 #: Functions that add up what they are given, by their files: all else prepares, or asks.
-ADDS = {"kernels": ("add", "_together"), "sums.py": ("add",), "vectors.py": ("_totals_of",)}
+ADDS = {"kernels": ("add", "_together"), "totals.py": ("add",), "vectors.py": ("_totals_of",)}
 NOISE = ("add_laplace", "add_gaussian")
 
 

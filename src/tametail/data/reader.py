@@ -113,6 +113,7 @@ class Reader:
             matrix = self._numbers(block, columns)
             for first in range(0, len(matrix), most):
                 yield matrix[first : first + most]
+            del block, matrix  # their memory is for the next ones
 
     def rows(self, relation: Relation) -> ArrayRows | StreamedRows:
         """Return the rows of a relation of records without groups."""

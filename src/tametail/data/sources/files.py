@@ -151,5 +151,6 @@ def guarded(items: Iterable[Item], path: Path, kind: str) -> Iterator[Item]:
         except UNREADABLE:
             break
         yield item
+        del item  # its memory is for the next one
     # Raised outside of the handler, so that not even its context quotes the library.
     raise unreadable(path, kind)

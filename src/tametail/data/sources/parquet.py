@@ -87,6 +87,7 @@ class ParquetSource(Streamed):
                     yield {one: arrow_cells(batch[one[0]], one[1], self._parse) for one in wanted}
                     rows += len(batch)
                     tell(min(rows / total, 1.0))
+                    del batch  # its memory is for the next one, while it is in the cache
 
     def _types(self, wanted: Sequence[Wanted]) -> dict[str, pa.DataType]:
         return {name: self.schema.field(name).type for name in names_of(wanted)}
