@@ -22,6 +22,7 @@ def is_database(data: object, table: object = None) -> bool:
         or is_duckdb_connection(data)
         or is_sqlite_connection(data)
         or is_clickhouse(data)
+        or is_ibis(data)
         or (isinstance(data, str | os.PathLike) and _is_named_so(data))
     )
 
@@ -60,6 +61,14 @@ def is_sqlite_connection(data: object) -> bool:
 def is_clickhouse(data: object) -> bool:
     """Say whether data is a session or a connection of chdb."""
     return type(data).__module__.partition(".")[0] == "chdb"
+
+
+def is_ibis(data: object) -> bool:
+    """Say whether data is a table of Ibis."""
+    return any(
+        kind.__module__.startswith("ibis.expr.types") and kind.__name__ == "Table"
+        for kind in type(data).__mro__
+    )
 
 
 def _is_named_so(path: str | os.PathLike[str]) -> bool:

@@ -17,6 +17,7 @@ from tametail.data.sql import duckdb, kinds, postgresql
 from tametail.data.sql.backend import Sql
 from tametail.data.sql.clickhouse import ClickHouseSession
 from tametail.data.sql.compiler import Compiler, check_not_text
+from tametail.data.sql.ibis import is_ibis, open_ibis
 from tametail.data.sql.sessions import Session
 from tametail.data.sql.source import ObjectSource, SqlSource
 from tametail.data.sql.sqlite import SqliteSession
@@ -84,7 +85,14 @@ def open_database(
     groups: Groups | None = None,
 ) -> Sql | Local:
     """Return the backend over columns of a table; ``groups`` are checked against their types."""
-    session = open_session(data, table)
+    session: Session
+    if is_ibis(data):
+        found = open_ibis(data, table)
+        if not isinstance(found, Session):
+            return open_spark(found, relation, parse, groups)
+        session = found
+    else:
+        session = open_session(data, table)
     try:
         relation = relation if relation.values else relation.with_values([_only(session)])
         return _backend(session, relation, parse, progress, groups)
