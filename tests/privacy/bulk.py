@@ -99,10 +99,10 @@ def _remember_runs(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def _remember_keys(method: Callable[..., Any]) -> Callable[..., Any]:
     """Remember a method of an array of keys; the components of the base measure never change."""
-    known: dict[tuple[int, bytes], Any] = {}
+    known: dict[tuple[object, ...], Any] = {}
 
     def remembered(self: object, keys: Any) -> Any:
-        place = id(self), keys.tobytes()
+        place = id(self), keys.shape, keys.tobytes()
         if place not in known:
             if len(known) > _REMEMBERED:
                 known.clear()

@@ -19,6 +19,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -39,9 +40,9 @@ from tametail.privacy.budget import (
     noise_for,
     on_sample,
 )
-from tametail.privacy.choices import choice_rate
+from tametail.privacy.choices import choice_rate, one_of_many
 from tametail.privacy.unit import Unit
-from tametail.queries.column import Buckets, Median
+from tametail.queries.column import LEVEL_ONE, Buckets, Median, Quantiles
 from tametail.queries.crowd import Crowd
 from tametail.queries.groups import KeyCounts, Keyed
 from tametail.queries.paper import Scores
@@ -255,6 +256,36 @@ def _score_gain(both: Any, answer: float, unit: Unit) -> int:
     return scores[0] - scores[1]
 
 
+def _weigh_quantiles(both: Any, answer: Any, query: Any, cost: Budget, unit: Unit) -> float:
+    """Add up over the choices, each in the part that earlier ones left for it.
+
+    How ties were divided is not known: half of them count on either side.
+    """
+    levels, keys = (0, *query.levels, LEVEL_ONE), to_key(list(answer)).tolist()
+    keys = [-math.inf, *keys, math.inf]
+    rate = exponential_rate(one_of_many(on_sample(cost, query.halvings), query.depth))
+
+    def gain(start: int, stop: int, depth: int) -> Fraction:
+        if stop - start < 2:
+            return Fraction(0)
+        middle = (start + stop) // 2
+        target, whole = levels[middle] - levels[start], levels[stop] - levels[start]
+        scores = []
+        for found, counts in both:
+            ranks = [_halved_rank(found, counts, keys[place]) for place in (start, middle, stop)]
+            scores.append(-abs(whole * (ranks[1] - ranks[0]) - target * (ranks[2] - ranks[0])))
+        own = rate * (scores[0] - scores[1])
+        own /= query.score_sensitivity(unit, target, whole, depth)
+        return own + gain(start, middle, depth + 1) + gain(middle, stop, depth + 1)
+
+    return float(gain(0, len(levels) - 1, 0))
+
+
+def _halved_rank(keys: Any, counts: Any, key: float) -> Fraction:
+    below, equal = int(counts[keys < key].sum()), int(counts[keys == key].sum())
+    return below + Fraction(equal, 2)
+
+
 def _weigh_bucket(both: Any, answer: int | None, _: Any, cost: Budget, unit: Unit) -> float:
     if answer is None:
         return 0.0
@@ -307,6 +338,7 @@ _WEIGH: dict[type[Any], Callable[..., float]] = {
     Keyed: _weigh_keyed,
     KeyCounts: _weigh_keys,
     Median: _weigh_median,
+    Quantiles: _weigh_quantiles,
     ColumnMedians: _weigh_medians,
     Buckets: _weigh_bucket,
     Crowd: _weigh_crowd,
