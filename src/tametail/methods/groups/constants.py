@@ -123,6 +123,9 @@ POOL_OF_PERSONS: Final = (0.4, 0.2, 0.4)
 #: From so many persons times epsilon on a group is estimated alone.
 ALONE_PERSONS: Final = 700.0
 
+#: The part of what the clip points of a small group cut off that counts as bias.
+BIAS_IN_SMALL: Final = 0.4
+
 #: Of what a small group may spend, for the number of its records.
 SMALL_ROWS: Final = 0.2
 

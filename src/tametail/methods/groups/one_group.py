@@ -27,7 +27,7 @@ from tametail.keys import Key
 from tametail.means import MEAN, Estimate, unknown
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.estimate import ask_cells, ask_pool
-from tametail.methods.groups.persons import EMPTY
+from tametail.methods.groups.persons import EMPTY, best_limit
 from tametail.methods.groups.plan import (
     POOLED,
     asked,
@@ -54,7 +54,7 @@ from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.notes import kept_records
 from tametail.plans import COUNT, PricedRequest, Step
 from tametail.privacy.budget import Budget, Noise, noise_for
-from tametail.queries.column import DistanceSum, Lattice
+from tametail.queries.column import DistanceSum, Lattice, edge_above
 from tametail.queries.groups import ScaledSums
 from tametail.queries.persons import GroupRows, PersonMean, PersonResidual, PersonRows, View
 from tametail.queries.rows import Rows
@@ -248,16 +248,17 @@ class _Column:
         plan = replace(group_plan(self.part, None, cost), n=persons)
         of_rows, of_sum = cost.split(tuned.SMALL_ROWS, 1 - tuned.SMALL_ROWS)
 
-        def total(view: View, tails: Tails, cost: Budget) -> Total | None:
+        def total(view: View, tails: Tails, cost: Budget, bias: float = 0.0) -> Total | None:
             part = replace(plan, budget=cost, steps=(Step("sum", cost),), half=None)
             about = ask.on(ask.relation.per_person(view), cost)
             likely = _of_share(tails, min(persons / pool.persons, 1.0))
-            is_positive = isinstance(view, PersonRows)
-            return sum_between(part, about, likely, persons, is_positive=is_positive)
+            is_positive, least = isinstance(view, PersonRows), _least_clip(likely, cost, bias)
+            return sum_between(part, about, likely, persons, is_positive=is_positive, least=least)
 
         rows = total(PersonRows(self.index), pool.rows, of_rows)
         rows = one_row_each(persons, of_rows) if rows is None else rows
-        residuals = total(PersonResidual(pool.ratio, self.index), pool.residuals, of_sum)
+        difference = PersonResidual(pool.ratio, self.index)
+        residuals = total(difference, pool.residuals, of_sum, tuned.BIAS_IN_SMALL)
         one = replace(conclude(plan, pool.ratio, rows, residuals), persons=float(persons))
         return one if self._is_seen(size) else _perhaps_empty(plan, one)
 
@@ -266,6 +267,19 @@ def _of_share(tails: Tails, share: float) -> Tails:
     """Return the octave counts of a share of all persons, who lie as all do."""
     noise = Noise(tails.noise.kind, tails.noise.scale * share)
     return replace(tails, below=tails.below * share, above=tails.above * share, noise=noise)
+
+
+def _least_clip(tails: Tails, cost: Budget, bias: float) -> float:
+    """Return a distance below which a group that is unlike the pool would lose too much.
+
+    Clip points that the pool suggests suppose that what lies beyond them is as in the pool.
+    """
+    both = replace(tails, above=tails.below + tails.above)
+    anchor = both.anchor(both.above)
+    if not bias or anchor is None:
+        return 0.0
+    deviation = math.sqrt(noise_for(cost, 1, 1).variance)
+    return edge_above(best_limit(both, anchor, deviation, bias))
 
 
 def _perhaps_empty(plan: ColumnPlan, one: Estimate) -> Estimate:

@@ -158,13 +158,22 @@ def octaves_around_zero(plan: ColumnPlan, ask: Ask, cost: Budget) -> Tails:
 
 
 def sum_between(
-    plan: ColumnPlan, ask: Ask, tails: Tails, persons: int, *, is_positive: bool = False
+    plan: ColumnPlan,
+    ask: Ask,
+    tails: Tails,
+    persons: int,
+    *,
+    is_positive: bool = False,
+    least: float = 0.0,
 ) -> Total | None:
     """Ask for the sum, clipped where octave counts suggest; None if nothing stands out.
 
+    Clip points that are closer than ``least`` move there, and what lies beyond is not added back.
     What ``is_positive`` by its meaning is clipped at 0: a replacement then moves the sum less.
     """
     clip = choose_clip(plan, 0.0, tails, persons, Reference.of(plan, (0.0, 0.0)))
+    if 0 < clip.side < least:
+        clip = replace(clip, below=least, above=least, excess=0.0)
     if is_positive:
         clip = replace(clip, below=0.0)
     if clip.side == 0:
