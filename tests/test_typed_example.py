@@ -45,6 +45,11 @@ assert_type(tt.mean(frame, "x", plan=plan).value, float | Floats)
 assert_type(tt.mean(frame, epsilon=1).value, float | Floats)
 assert_type(tt.mean(frame, epsilon=1).low, float | Floats | None)
 assert_type(tt.mean(frame, "x", epsilon=1)[0].value, float)
+assert_type(tt.sum(frame, "x", epsilon=1).value, float)
+assert_type(tt.count(frame, "x", epsilon=1, person="who").low, float)
+assert_type(tt.median(frame, "x", epsilon=1, confidence=0.9).high, float)
+assert_type(tt.median(frame, "x", epsilon=1, by="state").value, float | Floats)
+assert_type(tt.sum(frame, "x", epsilon=1, confidence=None).low, float | Floats | None)
 assert_type(tt.replay(plan, []).value, float | Floats)
 assert_type(tt.Release.from_json("").value, float | Floats)
 assert_type(tt.mean(frame, "x", epsilon=1).to_frame(), Any)
@@ -138,6 +143,9 @@ def test_what_checkers_know_is_true():
     alone = tt.mean(FRAME, "x", epsilon=1, confidence=None)
     assert (type(alone.value), alone.low) == (float, None)
     assert type(tt.mean([1.0, 2.0] * 2000, epsilon=1).value) is float
+    for function in (tt.sum, tt.count, tt.median):
+        found = function(FRAME, "x", epsilon=1)
+        assert {type(number) for number in (found.value, found.low, found.high)} == {float}
 
 
 @pytest.mark.parametrize(

@@ -285,12 +285,11 @@ def mean(
     return replace(release, listed=isinstance(column, list | tuple))
 
 
-class About(TypedDict, total=False):
-    """What is about the data, and who pays."""
+class Whose(TypedDict, total=False):
+    """What is about the data, and who pays, without what makes rows of groups."""
 
     person: Person
     where: str | None
-    by: str | Sequence[str] | None
     keys: Iterable[object] | None
     other: str | None
     parse: Parse | None
@@ -300,8 +299,14 @@ class About(TypedDict, total=False):
     release_id: str | None
 
 
-class Options(About, total=False):
-    """The keywords that all statistics share; :func:`mean` says what each is."""
+class About(Whose, total=False):
+    """What is about the data, and who pays."""
+
+    by: str | Sequence[str] | None
+
+
+class Common(Whose, total=False):
+    """The keywords that all statistics share, and that do not change the type of a release."""
 
     epsilon: float | None
     delta: float | None
@@ -310,9 +315,28 @@ class Options(About, total=False):
     within: Within
     unit: str
     n: int | None
-    confidence: float | None
     simultaneous: bool | None
     groups_per_person: Literal[1] | None
+
+
+class Options(About, Common, total=False):
+    """The keywords that all statistics share; :func:`mean` says what each is."""
+
+    confidence: float | None
+
+
+# fmt: off
+@overload
+def sum(  # noqa: A001 - as everybody calls it
+    data: object, column: str | None = None, *, by: None = None, confidence: float = 0.95,
+    tail: Tail = None, target: str = "data", **options: Unpack[Common],
+) -> Single: ...
+@overload
+def sum(  # noqa: A001 - as everybody calls it
+    data: object, column: str | None = None, *, tail: Tail = None, target: str = "data",
+    **options: Unpack[Options],
+) -> Release: ...
+# fmt: on
 
 
 def sum(  # noqa: A001 - as everybody calls it
@@ -346,6 +370,19 @@ def sum(  # noqa: A001 - as everybody calls it
     True
     """
     return _statistic("sum", data, column, dict(options), tail=tail, target=target)
+
+
+# fmt: off
+@overload
+def count(
+    data: object, column: str | None = None, *, by: None = None, confidence: float = 0.95,
+    **options: Unpack[Common],
+) -> Single: ...
+@overload
+def count(
+    data: object, column: str | None = None, **options: Unpack[Options]
+) -> Release: ...
+# fmt: on
 
 
 def count(data: object, column: str | None = None, **options: Unpack[Options]) -> Release:
@@ -391,6 +428,20 @@ def quantile(
     (['median', '90% quantile'], True)
     """
     return _statistic("quantile", data, column, dict(options), target=target, each=each, levels=q)
+
+
+# fmt: off
+@overload
+def median(
+    data: object, column: str | None = None, *, by: None = None, confidence: float = 0.95,
+    target: str = "population", each: str = "record", **options: Unpack[Common],
+) -> Single: ...
+@overload
+def median(
+    data: object, column: str | None = None, *, target: str = "population", each: str = "record",
+    **options: Unpack[Options],
+) -> Release: ...
+# fmt: on
 
 
 def median(
