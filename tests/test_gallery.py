@@ -15,7 +15,8 @@ EXAMPLES = ROOT / "examples"
 #: Words that must be in what an example prints.
 PRINTED = {
     "demo": ["What it costs", "epsilon = 1", "claims.html"],
-    "hospital_charges": ["VT", "CA less TX"],
+    "hospital_charges": ["VT", "higher in CA than in TX"],
+    "hospital_hour": ["90% quantile", "share of charge > 10000", "times that in TX", "left for"],
     "incomes_per_person": ["a job pays", "with all their records"],
     "latencies": ["a private median", "follows from its answers: True"],
     "monthly_report": ["first run", "second run", "refused: epsilon = 0.6"],
