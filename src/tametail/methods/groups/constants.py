@@ -104,8 +104,8 @@ UNSEEN_RISK: Final = 0.001
 #: Where persons' vectors are longer than is seen, each octave has at most this part of the last.
 SLOWEST_FALL: Final = 0.42
 
-#: So many octaves farther out they are followed.
-OCTAVES_UNSEEN: Final = 30
+#: What may be cut off without being seen, in standard deviations of the noise on a usual group.
+UNSEEN_BEYOND: Final = 1.0
 
 #: Squares about a group's own mean are at least this part of those about the common one.
 LEAST_SQUARE: Final = 0.2

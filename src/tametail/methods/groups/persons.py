@@ -130,7 +130,9 @@ class _Column:
             return [self._unseen(ratio, key) for key in keys]
         counted = self._sums(ask, rows, 1.0 if most is None else most, part.cost("rows"))
         summed = self._sums(ask, residuals, limit, part.cost("groups"))
-        lost = length_beyond(lengths, limit) / max(float(counted.values.sum()), 1.0)
+        # Where nobody is seen beyond the limit, about as much is cut off as it balances.
+        unseen = tuned.UNSEEN_BEYOND * summed.scale * self.groups
+        lost = max(length_beyond(lengths, limit), unseen) / max(float(counted.values.sum()), 1.0)
         squares = Squares(np.zeros(self.groups), 0.0)
         if part.has("spread"):
             squares = self._squares(ask, summed)
@@ -320,11 +322,10 @@ def length_beyond(tails: Tails, limit: float) -> float:
     if anchor is None:
         return 0.0
     counts = np.maximum(tails.above[: anchor + 2] + tails.scale, 0.0)
-    falling = min(float(counts[-1] / max(counts[-2], 1.0)), tuned.SLOWEST_FALL)
-    unseen = counts[-1] * falling ** np.arange(1, tuned.OCTAVES_UNSEEN + 1)
-    counts = np.concatenate([counts, unseen])
     typical = np.ldexp(math.sqrt(2.0), tails.first + np.arange(len(counts)))
-    return float(counts @ np.maximum(typical - limit, 0.0))
+    excess = counts * np.maximum(typical - limit, 0.0)
+    falling = min(float(counts[-1] / max(counts[-2], 1.0)), tuned.SLOWEST_FALL)
+    return float(excess.sum() + excess[-1] * 2 * falling / (1 - 2 * falling))
 
 
 def anchor_of_counts(tails: Tails) -> int | None:
