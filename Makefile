@@ -95,11 +95,11 @@ $(AXE): $(READY)
 	npm install --silent --no-save --no-package-lock --prefix $(VENV)/axe axe-core@4.14.0 || echo "no axe-core: its tests are skipped"
 	touch $@
 
-audit: $(READY)  ## privacy audits of all there is, written to docs/audit.md (tens of minutes)
+audit: $(READY)  ## privacy audits of all there is, written to docs/evidence/audit.md (tens of minutes)
 	TAMETAIL_METER_PAIRS=80 $(BIN)/pytest -q -n auto tests/privacy/test_loss_meter.py
 	TAMETAIL_NEIGHBOR_CASES=1000 $(BIN)/pytest -q -n auto --dist loadgroup tests/backends/test_neighbors.py \
 		tests/privacy/test_same_questions.py
-	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/audit.py --resume $(VENV)/audit.json --write docs/audit.md
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/audit.py --resume $(VENV)/audit.json --write docs/evidence/audit.md
 
 timing: $(READY)  ## what running time says about the records
 	$(BIN)/python benchmarks/timing.py
@@ -119,11 +119,11 @@ mutants: $(READY)  ## deliberate bugs, and the test that notices each (minutes)
 chance: $(READY)  ## all tests three times with fresh seeds; prints what hangs on luck (half an hour)
 	$(BIN)/python -m tests.chance
 
-faults: $(READY)  ## kills, broken files, full disks, threads, long, into docs/faults.md (minutes)
-	$(BIN)/python -m tests.faults.table --write docs/faults.md
+faults: $(READY)  ## kills, broken files, full disks, threads, long, into docs/evidence/faults.md (minutes)
+	$(BIN)/python -m tests.faults.table --write docs/evidence/faults.md
 
-ledger-evidence: $(READY)  ## kills, power losses and races, long, into docs/ledger-evidence.md (minutes)
-	$(BIN)/python -m tests.ledger.evidence --write docs/ledger-evidence.md
+ledger-evidence: $(READY)  ## kills, power losses and races, long, into docs/evidence/ledger-evidence.md (minutes)
+	$(BIN)/python -m tests.ledger.evidence --write docs/evidence/ledger-evidence.md
 
 # What privacy rests on, line by line and branch by branch.
 PRIVACY := */mechanisms/*,*/queries/column.py,*/queries/paper.py,*/queries/rows.py,*/tametail/ask.py,*/privacy/budget.py,*/privacy/notions.py,*/privacy/accounting.py
@@ -136,10 +136,10 @@ coverage-privacy: $(READY)  ## lines and branches of what privacy rests on: all,
 	COVERAGE_FILE=$(VENV)/.coverage $(BIN)/pytest -n auto --cov --cov-branch --cov-report= $(PRIVACY_TESTS)
 	COVERAGE_FILE=$(VENV)/.coverage $(BIN)/coverage report --include='$(PRIVACY)' --show-missing --fail-under=100
 
-theorems: $(READY)  ## the paper's theorems at the n that they ask for (20 CPU minutes): docs/theorems.md
-	$(BIN)/python benchmarks/theorems.py --keep docs/theorems.md
+theorems: $(READY)  ## the paper's theorems at the n that they ask for (20 CPU minutes): docs/explanation/theorems.md
+	$(BIN)/python benchmarks/theorems.py --keep docs/explanation/theorems.md
 
-reproduce: $(READY)  ## the paper as an experiment (45 CPU minutes): docs/reproduction.md; QUICK=1 only looks
+reproduce: $(READY)  ## the paper as an experiment (45 CPU minutes): docs/evidence/reproduction.md; QUICK=1 only looks
 	$(BIN)/tametail reproduce $(if $(QUICK),--quick) --output reproduction; failed=$$?; \
 	$(if $(QUICK),,$(BIN)/python tools/keep_reproduction.py reproduction;) exit $$failed
 

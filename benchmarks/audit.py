@@ -1,6 +1,6 @@
 """Privacy audits of every mechanism, every query with its noise, and every estimator.
 
-    python benchmarks/audit.py --write docs/audit.md
+    python benchmarks/audit.py --write docs/evidence/audit.md
 
 A row runs a mechanism on two worst-case neighbours and shows the epsilon that it claims, the
 largest epsilon that its outputs prove, and the verdict. All bounds hold together with a confidence

@@ -1,4 +1,4 @@
-"""How wide the interval of a state is, beside that of the state alone: docs/guide/hospital.md.
+"""How wide the interval of a state is, beside that of the state alone: docs/how-to/hospital.md.
 
     python benchmarks/hospital.py --draws 20
 

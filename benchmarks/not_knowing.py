@@ -13,7 +13,7 @@ The mechanisms form a linear programme: outputs fall into cells, a cell counts a
 to the truth, and neighbors are the same j with one record more or less (for small epsilon: with
 ``step/epsilon`` more, at e^step). Each of this leaves a mechanism more than it has. What is printed
 is not the solver's optimum but the bound that its multipliers prove, evaluated anew (see
-docs/mathematics/bounds.md): it holds whatever the solver did.
+docs/explanation/bounds.md): it holds whatever the solver did.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     python benchmarks/other_statistics.py FOLDER [TRIALS]
 
 FOLDER has Parquet files of one column each; records are drawn from a column with replacement, so
-that the column is the population. Laws are added. Prints the tables of docs/statistics.md.
+that the column is the population. Laws are added. Prints the tables of docs/how-to/statistics.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """CPU time of ``tametail.mean`` over that of the plain mean: columns, vectors, imports.
 
-    python benchmarks/speed.py                        all rows of docs/performance.md
+    python benchmarks/speed.py                        all rows of docs/evidence/performance.md
     python benchmarks/speed.py --beside OTHER/src     the same, beside another version
     python benchmarks/speed.py --quick                a tenth of the records
     python benchmarks/speed.py --large                100,000,000 records, too

@@ -97,7 +97,7 @@ def main() -> None:
     report.parent.mkdir(parents=True, exist_ok=True)
     release.report(report)
     print(f"\nThe report of this release, to open in a browser:  {report}")
-    print("Next: `make page` opens a page to plan and release; docs/guide/tutorial.md has more.")
+    print("Next: `make page` opens a page to plan and release; docs/tutorials has more.")
 
 
 if __name__ == "__main__":

@@ -106,7 +106,7 @@ def test_approx_to_zcdp_is_the_largest_rho_that_holds(epsilon, delta):
 def test_conversions_check_their_arguments(function):
     with pytest.raises(ParameterError, match="=-1 is not positive"):
         function(-1, 1e-6)
-    with pytest.raises(ParameterError, match="delta=1 is not between 0 and 1"):
+    with pytest.raises(ParameterError, match="Invalid delta=1"):
         function(1, 1)
 
 

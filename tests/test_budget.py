@@ -46,47 +46,45 @@ budgets = st.one_of(
 @pytest.mark.parametrize("value", [-1, 0, 0.0, -0.0])
 @pytest.mark.parametrize(("make", "name"), [(pure, "epsilon"), (zcdp, "rho")])
 def test_a_budget_must_be_positive(make, name, value):
-    with pytest.raises(ParameterError, match=f"{name}={value} is not positive: write {name} > 0"):
+    with pytest.raises(ParameterError, match=f"Invalid {name}={value}. It must be positive"):
         make(value)
 
 
 @pytest.mark.parametrize("value", [float("nan"), True, False, "1", None, [1.0], 1j, np.bool_(True)])
 @pytest.mark.parametrize(("make", "name"), [(pure, "epsilon"), (zcdp, "rho")])
 def test_a_budget_must_be_a_number(make, name, value):
-    with pytest.raises(ParameterError, match=f"^{name}=.* is not a number: write a number"):
+    with pytest.raises(ParameterError, match=f"^Invalid {name}=.* Use a number"):
         make(value)
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, 10**400])
 def test_a_budget_must_be_finite(value):
-    with pytest.raises(ParameterError, match=r"epsilon=.* is not finite: write a finite number"):
+    with pytest.raises(ParameterError, match=r"Invalid epsilon=.* Use a finite number"):
         pure(value)
 
 
 def test_a_budget_beyond_all_sense_is_refused():
-    with pytest.raises(ParameterError, match=r"epsilon=1e-101 is too small .* 0.01 to 10 is usual"):
+    with pytest.raises(ParameterError, match=r"epsilon=1e-101 is too small.* 0.01 to 10 is common"):
         pure(1e-101)
-    with pytest.raises(ParameterError, match="rho=1e\\+101 is too large to mean anything: write"):
+    with pytest.raises(ParameterError, match=r"rho=1e\+101 is too large\. Use"):
         zcdp(1e101)
 
 
 @pytest.mark.parametrize("delta", [1, 1.0, 2, -1e-6])
 def test_delta_lies_between_zero_and_one(delta):
-    with pytest.raises(
-        ParameterError, match=f"delta={delta} is not between 0 and 1: write 0 < del"
-    ):
+    with pytest.raises(ParameterError, match=f"Invalid delta={delta}. It must be between"):
         approx(1.0, delta)
 
 
 @pytest.mark.parametrize("delta", [True, "1e-6", math.nan, np.zeros(2)])
 def test_delta_must_be_a_number(delta):
-    with pytest.raises(ParameterError, match=r"delta=.* is not a number"):
+    with pytest.raises(ParameterError, match=r"Invalid delta=.*"):
         approx(1.0, delta)
 
 
 @pytest.mark.parametrize("delta", [0, 0.0])
 def test_delta_zero_points_to_pure(delta):
-    with pytest.raises(ParameterError, match=r"delta=0.* is pure .*: write pure\(epsilon\), or a"):
+    with pytest.raises(ParameterError, match=r"delta=0.* means pure .* Use pure\(epsilon\), or a"):
         approx(1.0, delta)
 
 
@@ -136,7 +134,7 @@ def test_budgets_survive_json_and_pickle(budget):
     "values", [{}, {"kind": "renyi", "rho": 1}, {"kind": "pure"}, {"kind": "pure", "rho": 1.0}]
 )
 def test_from_dict_says_what_a_budget_looks_like(values):
-    with pytest.raises(ParameterError, match=r"is not a budget: write .* {'kind': 'pure'"):
+    with pytest.raises(ParameterError, match=r"This is not a budget. Use .* {'kind': 'pure'"):
         Budget.from_dict(values)
 
 
@@ -166,7 +164,7 @@ def test_shares_that_sum_to_one_up_to_rounding_are_all_of_it():
 
 @pytest.mark.parametrize("shares", [(), (0.5, 0.6), (1, 1e-8)])
 def test_shares_must_sum_to_at_most_one(shares):
-    with pytest.raises(ParameterError, match=r"shares= sum to .*: write .* split\(0.25, 0.75\)"):
+    with pytest.raises(ParameterError, match=r"shares sum to .* Use .* split\(0.25, 0.75\)"):
         pure(1).split(*shares)
 
 
@@ -180,7 +178,7 @@ def test_a_share_must_be_positive(share):
 
 def test_a_fraction_is_at_most_one():
     assert zcdp(0.3).share(1) == zcdp(0.3)
-    with pytest.raises(ParameterError, match=r"fraction=1.5 is above 1: write 0 < fraction <= 1"):
+    with pytest.raises(ParameterError, match=r"Invalid fraction=1.5. It must be above 0"):
         zcdp(0.3).share(1.5)
 
 
@@ -240,7 +238,7 @@ def test_approximate_costs_may_use_all_of_delta():
 @pytest.mark.parametrize("costs", [[approx(1, 1e-5)], [approx(1, 1e-6), zcdp(1)]])
 def test_deltas_that_leave_too_little_are_refused(costs):
     with pytest.raises(
-        BudgetError, match=r"use delta = .* leaves too little of delta = 1e-06: give"
+        BudgetError, match=r"use delta = .* of the total delta = 1e-06, which leaves too little"
     ):
         compose(costs, Approx, delta=1e-6)
 
@@ -262,7 +260,7 @@ def test_costs_that_cannot_make_the_guarantee_are_an_internal_error(cost, kind, 
 def test_an_approximate_guarantee_needs_its_delta():
     with pytest.raises(InternalError, match="needs the total delta"):
         compose([pure(1)], Approx)
-    with pytest.raises(ParameterError, match="delta=2 is not between 0 and 1"):
+    with pytest.raises(ParameterError, match="Invalid delta=2"):
         compose([pure(1)], Approx, delta=2)
 
 
@@ -315,10 +313,10 @@ def test_one_budget_is_read(arguments, budget):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "there is no privacy budget: write epsilon=1"),
-        ({"epsilon": 1, "rho": 1}, "epsilon and rho are given together"),
-        ({"rho": 1, "delta": 1e-6}, "rho and delta are given together"),
-        ({"budget": 1}, "budget=1 is not a budget"),
+        ({}, "Missing privacy budget. Use epsilon=1"),
+        ({"epsilon": 1, "rho": 1}, "epsilon and rho cannot be combined"),
+        ({"rho": 1, "delta": 1e-6}, "rho and delta cannot be combined"),
+        ({"budget": 1}, "Invalid budget=1"),
     ],
 )
 def test_none_or_several_budgets_are_refused(arguments, message):

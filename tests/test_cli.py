@@ -52,12 +52,32 @@ def test_mean_explains_itself_in_a_few_lines(run, claims):
     code, out, err = run("mean", claims, "--column", "amount", "--epsilon", 1)
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert [line.split()[0] for line in lines] == [
-        "mean", "interval", "interval", "clipping", "guarantee", "odds",
-    ]  # fmt: skip
-    assert "95%), for the mean, if the tail goes on as seen" in lines[1]
-    assert "95%), for the mean of clipped records" in lines[2]
-    assert "epsilon = 1 " in lines[4]
+    assert [line.split()[0] for line in lines] == ["mean", "95%", "data", "privacy", "odds"]
+    assert lines[1].endswith("approximate (tail extrapolated)")
+    assert lines[3] == "privacy    epsilon = 1 (pure DP), add or remove one record"
+
+
+def test_details_have_the_other_interval(run, claims):
+    code, out, _ = run("mean", claims, "--column", "amount", "--epsilon", 1, "--details")
+    assert code == 0
+    details = out.partition("\nDetails\n")[2].splitlines()
+    names = [line[2:21].strip() for line in details]
+    assert names == ["clipping bounds", "clipped mean", "error components", "method"]
+    assert "implies epsilon = 2 for replacing one record" in out
+
+
+def test_an_unusable_value_is_in_json_and_marked(run, claims, tmp_path):
+    asked = ("mean", claims, "--column", "amount", "--json", "--answers")
+    for epsilon, usable in ((1, True), (1e-4, False)):
+        code, out, _ = run(*asked, "--epsilon", epsilon)
+        record = json.loads(out)
+        assert (code, record["usable"]) == (0, usable)
+        assert isinstance(record["value"], float)
+        (tmp_path / "release.json").write_text(out)
+        assert run("replay", tmp_path / "release.json")[0] == 0
+        changed = json.dumps(record | {"usable": not usable})
+        (tmp_path / "release.json").write_text(changed)
+        assert run("replay", tmp_path / "release.json")[0] == 1
 
 
 def test_mean_as_a_sentence(run, claims):
@@ -67,7 +87,7 @@ def test_mean_as_a_sentence(run, claims):
     assert out.count("\n") == 1
     code, _, err = run("mean", claims, "--column", "amount", "--epsilon", 1, "--sentence", "--json")
     assert code == 2
-    assert "leave out --json" in err
+    assert "without --json" in err
 
 
 def test_mean_as_json(run, claims):
@@ -115,22 +135,23 @@ def test_replace_one(run, claims):
 
 def test_doubt_and_too_little_are_said(run, claims):
     _, out, _ = run("mean", claims, "--column", "amount", "--epsilon", 1, "--moment", "2:0.01")
-    assert "do not trust the interval" in out
+    assert "Do not use the interval" in out
     _, out, _ = run("mean", claims, "--column", "amount", "--epsilon", 1e-4)
-    assert "warning    nothing stands out of the noise" in out
-    assert "warning    the answer is a private median" in out
-    assert "interval   without ends" in out
+    assert "warning    Too few records for this budget: n x epsilon is below 500" in out
+    assert "mean       no reliable estimate\n95% CI     none\n" in out
+    assert "note       The only estimate is a private median" in out
+    assert out.count("warning") == 1
 
 
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["mean", "FILE", "--column", "amount"], 2, "no privacy budget: write --epsilon 1"),
-        (["mean", "FILE", "--column", "amount", "--epsilon", "-1"], 2, "--epsilon -1.0 is not pos"),
+        (["mean", "FILE", "--column", "amount"], 2, "Missing privacy budget. Add --epsilon 1"),
+        (["mean", "FILE", "--column", "amount", "--epsilon", "-1"], 2, "Invalid --epsilon -1.0"),
         (["mean", "FILE", "--column", "amount", "--epsilon", "x"], 2, "'x' is not a valid float"),
-        (["mean", "FILE", "--column", "amuont", "--epsilon", "1"], 4, "did you mean 'amount'?"),
-        (["mean", "FILE", "--epsilon", "1"], 4, "write --column NAME, one of"),
-        (["mean", "no.csv", "--column", "a", "--epsilon", "1"], 4, "there is no file 'no.csv'"),
+        (["mean", "FILE", "--column", "amuont", "--epsilon", "1"], 4, "Did you mean 'amount'?"),
+        (["mean", "FILE", "--epsilon", "1"], 4, "Add --column NAME, one of"),
+        (["mean", "no.csv", "--column", "a", "--epsilon", "1"], 4, "No file 'no.csv'"),
         (["mean", "--epsilon", "1"], 2, "Missing argument 'DATA...'"),
         (["mean", "FILE", "--epsilon", "1", "--moment", "2"], 2, "form K:SCALE, such as 2:1000"),
         (["mean", "FILE", "--epsilon", "1", "--bounds", "a:b"], 2, "form LOW:HIGH"),
@@ -139,18 +160,22 @@ def test_doubt_and_too_little_are_said(run, claims):
         (["mean", "FILE", "--epsilon", "1", "--moment", "1:5"], 2, "k=1.0 is too small"),
         (["mean", "FILE", "--epsilon", "1", "--confidence", "some"], 2, "or none"),
         (["mean", "FILE", "--epsilon", "1", "--unit", "x"], 2, "'x' is not one of"),
-        (["mean", "FILE", "--moment=2:1", "--bounds=0:1", "--rho=1"], 2, "leave one of them out"),
+        (["mean", "FILE", "--moment=2:1", "--bounds=0:1", "--rho=1"], 2, "not "),
         (["mean", "FILE", "--plan", "no.json"], 2, "--plan 'no.json' cannot be read"),
-        (["mean", "FILE", "--plan", "FILE"], 2, "this is not a plan"),
-        (["mean", "FILE", "--plan", "p", "--rho=1", "-n2"], 2, "--rho and -n given beside --plan"),
-        (["plan", "--epsilon", "1"], 2, "a plan needs a size or an error"),
-        (["plan", "-n", "5"], 2, "there is no privacy budget: write --epsilon 1"),
+        (["mean", "FILE", "--plan", "FILE"], 2, "This is not a plan"),
+        (
+            ["mean", "FILE", "--plan", "p", "--rho=1", "-n2"],
+            2,
+            "--rho and -n cannot be combined with --plan",
+        ),
+        (["plan", "--epsilon", "1"], 2, "Missing size"),
+        (["plan", "-n", "5"], 2, "Missing privacy budget. Add --epsilon 1"),
         (["plan", "-n", "1.5", "--epsilon", "1"], 2, "'1.5' is not a valid integer"),
-        (["plan", "-n", "9", "--error", "1", "--epsilon", "1"], 2, "leave one of them out"),
+        (["plan", "-n", "9", "--error", "1", "--epsilon", "1"], 2, "not "),
         (
             ["plan", "-n", "9", "--error", "1", "--target", "data"],
             2,
-            "--error is about an interval",
+            "--error requires --target population",
         ),
         (["plan", "-n", "9", "--epsilon=1", "--plot", "no/x.png"], 2, "'no/x.png' cannot be wri"),
         (["plan", "--bogus"], 2, "No such option"),
@@ -160,7 +185,7 @@ def test_doubt_and_too_little_are_said(run, claims):
 def test_mistakes_are_one_line_on_stderr(run, claims, arguments, code, message):
     found, out, err = run(*[claims if word == "FILE" else word for word in arguments])
     assert (found, out) == (code, "")
-    assert err.startswith("tametail: ")
+    assert err.startswith("error: ")
     assert err.count("\n") == 1
     assert message in err
 
@@ -172,7 +197,7 @@ def test_budget_refused_is_exit_code_3(run, claims, tmp_path):
     plan.write_text(json.dumps(record))
     code, out, err = run("mean", claims, "--column", "amount", "--plan", plan)
     assert (code, out) == (3, "")
-    assert "beyond its epsilon = 1" in err
+    assert "exceeds its budget of epsilon = 1" in err
 
 
 def test_failures_inside_say_nothing_of_the_data(run, claims, monkeypatch):
@@ -193,7 +218,7 @@ def test_interrupted(run, claims, monkeypatch):
     monkeypatch.setattr(mean, "carry_out", interrupt)
     code, out, err = run("mean", claims, "--column", "amount", "--epsilon", 1)
     assert (code, out) == (130, "")
-    assert "if the data had been opened, the budget of this release is spent" in err
+    assert "If data had been opened, the budget of this release is spent" in err
 
 
 def test_terminated(run, claims, monkeypatch):
@@ -212,14 +237,14 @@ def test_terminated(run, claims, monkeypatch):
 def test_plan_prints_steps_and_predictions(run):
     code, out, err = run("plan", "-n", 4000, "--epsilon", 0.1, "--moment", "2:50")
     assert (code, err) == (0, "")
-    for word in ("centre", "sum", "%", "root mean squared error", "95% interval of"):
+    for word in ("centre", "sum", "%", "RMSE", "95% CI           about ±"):
         assert word in out
-    assert "  advice: if nearly all" in run("plan", "-n", 1000, "--epsilon", 1)[1]
+    assert "note       If most values are identical" in run("plan", "-n", 1000, "--epsilon", 1)[1]
     assert out == f"{tt.plan(n=4000, epsilon=0.1, tail=tt.Moment(2, 50))}\n"
     _, out, _ = run("plan", "-n", 5000, "--epsilon", 1, "--bounds", "0:120")
-    assert "for the worst records within the bounds, ±" in out
+    assert "(worst case within the bounds; ±" in out
     _, out, _ = run("plan", "--relative-error", 0.1, "--epsilon", 1)
-    assert out.startswith("A relative error of 0.1 needs n = ")
+    assert out.startswith("A 95% CI of ±0.1 standard deviations needs ")
 
 
 def test_plan_goes_to_a_file_and_is_followed(run, claims, tmp_path):
@@ -240,7 +265,7 @@ def test_plan_finds_n(run):
     code, out, _ = run("plan", "--error", 5, "--epsilon", 1, "--moment", "2:50")
     n = tt.sample_size(5, epsilon=1, tail=tt.Moment(2, 50))
     assert code == 0
-    assert out.startswith(f"An error of 5 needs n = {n:,} and epsilon = 1 (pure).\n")
+    assert out.startswith(f"A 95% CI of ±5 needs {n:,} records at epsilon = 1 (pure).\n")
 
 
 def test_plan_finds_epsilon(run):

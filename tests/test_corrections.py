@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted((ROOT / "docs" / "corrections").glob("*.md"))
+PAGES = sorted((ROOT / "docs" / "explanation" / "corrections").glob("*.md"))
 CODE = re.compile(r"\*Code:\* (?P<names>.*?)(?:\. \*|\.$|; \[)", re.MULTILINE)
 
 

@@ -34,7 +34,7 @@ def run(name, folder, time="once"):
 
 
 def test_the_gallery_lists_every_example():
-    page = (ROOT / "docs" / "guide" / "gallery.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "tutorials" / "examples.md").read_text(encoding="utf-8")
     names = {path.stem for path in EXAMPLES.glob("*.py")}
     assert all(f"`examples/{name}.py`" in page for name in names)
     assert names == {*PRINTED, "make_claims"}

@@ -16,19 +16,18 @@ from tametail.privacy.unit import RECORD_UNITS, Unit
     [
         (
             pure(1),
-            "epsilon = 1 (pure differential privacy) when any one record is added or removed; "
-            "this implies epsilon = 2 when one record is replaced by another.",
+            "epsilon = 1 (pure DP) for adding or removing any one record. "
+            "This implies epsilon = 2 for replacing one record.",
         ),
         (
             zcdp(0.5),
-            "rho = 0.5 (zero-concentrated differential privacy) when any one record is added or "
-            "removed; this implies rho = 2 when one record is replaced by another.",
+            "rho = 0.5 (zCDP) for adding or removing any one record. "
+            "This implies rho = 2 for replacing one record.",
         ),
         (
             approx(1, 1e-6),
-            "epsilon = 1, delta = 1e-06 (approximate differential privacy) when any one record is "
-            "added or removed; this implies epsilon = 2, delta = 3.71828182846e-06 when one "
-            "record is replaced by another.",
+            "epsilon = 1, delta = 1e-06 (approximate DP) for adding or removing any one record. "
+            "This implies epsilon = 2, delta = 3.71828182846e-06 for replacing one record.",
         ),
     ],
 )
@@ -39,7 +38,7 @@ def test_a_guarantee_is_one_sentence(spent, sentence):
 def test_a_guarantee_under_replacement_implies_nothing_more():
     guarantee = Guarantee.from_budget(zcdp(0.5), Unit.REPLACE_ONE)
     assert guarantee.for_replacement() is guarantee
-    assert str(guarantee).endswith("when any one record is replaced by another.")
+    assert str(guarantee).endswith("for replacing any one record.")
 
 
 def test_guarantees_state_what_applies():
@@ -69,9 +68,9 @@ def test_epsilon_at_a_delta():
     assert at(pure(1), 1e-9) == 1.0
     assert at(approx(1, 1e-6), 1e-5) == 1.0
     assert at(zcdp(0.5), 1e-6) == zcdp_to_approx(0.5, 1e-6)
-    with pytest.raises(ParameterError, match=r"delta=1e-07 is below .*: write delta=1e-06 or"):
+    with pytest.raises(ParameterError, match=r"delta=1e-07 is smaller .* Use delta=1e-06 or"):
         at(approx(1, 1e-6), 1e-7)
-    with pytest.raises(ParameterError, match="delta=0 is not between 0 and 1"):
+    with pytest.raises(ParameterError, match="Invalid delta=0"):
         at(zcdp(1), 0)
 
 
@@ -104,7 +103,7 @@ def test_a_unit_says_how_far_one_protected_thing_goes(person):
 
 @pytest.mark.parametrize("person", ["", 7, [], ["a", ""], ["a", "a"], ["a", 7], ["a", ["b"]]])
 def test_a_person_is_named_by_columns(person):
-    with pytest.raises(ParameterError, match="write person='patient'"):
+    with pytest.raises(ParameterError, match="such as person='patient'"):
         Unit.parse("add-remove", person)
     assert Unit.parse("add-remove", ["clinic"]).person == "clinic"
     assert Unit.parse("add-remove", ["a", "b"]).person == ("a", "b")
@@ -112,7 +111,7 @@ def test_a_person_is_named_by_columns(person):
 
 @pytest.mark.parametrize("unit", ["add", None, 3, [], Unit.parse("add-remove", "a")])
 def test_an_unknown_unit_is_refused(unit):
-    with pytest.raises(ParameterError, match="write unit='add-remove'"):
+    with pytest.raises(ParameterError, match="Use unit='add-remove'"):
         Unit.parse(unit, None if not isinstance(unit, Unit) else "b")
 
 
@@ -122,23 +121,22 @@ def test_an_unknown_unit_is_refused(unit):
         (
             "add-remove",
             pure(1),
-            "epsilon = 1 (pure differential privacy) when any one person (patient) is added or "
-            "removed with all their records; this implies epsilon = 2 when one person is replaced "
-            "by another, or one record is added or removed.",
+            "epsilon = 1 (pure DP) for adding or removing any one person (patient) with all their "
+            "records. This implies epsilon = 2 for replacing one person, or for adding or removing "
+            "one of their records.",
         ),
         (
             "add-remove",
             zcdp(0.5),
-            "rho = 0.5 (zero-concentrated differential privacy) when any one person (patient) is "
-            "added or removed with all their records; this implies rho = 2 when one person is "
-            "replaced by another, or one record is added or removed.",
+            "rho = 0.5 (zCDP) for adding or removing any one person (patient) with all their "
+            "records. This implies rho = 2 for replacing one person, or for adding or removing "
+            "one of their records.",
         ),
         (
             "replace-one",
             pure(1),
-            "epsilon = 1 (pure differential privacy) when any one person (patient) is replaced by "
-            "another with all their records; this implies epsilon = 1 when one record of a person "
-            "is replaced.",
+            "epsilon = 1 (pure DP) for replacing any one person (patient) with all their records. "
+            "This implies epsilon = 1 for replacing one record of a person.",
         ),
     ],
 )

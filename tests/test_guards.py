@@ -67,7 +67,7 @@ CHOSEN = {
 
 def table_of_methods():
     """Return the rows of the table in the documentation: links by the name of the method."""
-    page = (ROOT / "docs" / "mathematics" / "index.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "explanation" / "method.md").read_text(encoding="utf-8")
     text = page.split("### All methods")[1].split("###")[0]
     rows = [line.strip("|").split("|") for line in text.splitlines() if line.startswith("|")][2:]
     return {cells[0].strip(): re.findall(r"\(([^)]+)\)", "|".join(cells[2:])) for cells in rows}
@@ -79,7 +79,7 @@ def test_the_documentation_lists_the_methods_that_there_are():
 
 @EACH
 def test_every_method_has_pages_that_exist_and_a_proof(method):
-    folder = ROOT / "docs" / "mathematics"
+    folder = ROOT / "docs" / "explanation"
     pages = [(folder / link).resolve() for link in table_of_methods()[method.name]]
     assert pages
     assert all(page.is_file() for page in pages)

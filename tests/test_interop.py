@@ -154,7 +154,7 @@ def test_delta_of_two_agrees_with_what_a_guarantee_says_of_a_replacement():
 def test_what_has_no_bound_is_refused(budget, records):
     made = vector_measurement(tt.approx(*budget))
     assert made.map(1) == budget
-    with pytest.raises(dp.OpenDPException, match=f"says nothing about {records} records"):
+    with pytest.raises(dp.OpenDPException, match=f"gives no guarantee for {records} records"):
         made.map(records)
 
 
@@ -290,14 +290,16 @@ def test_takes_a_file(tmp_path):
 
 @pytest.mark.parametrize("data", [iter([1.0]), (x for x in [1.0]), {1.0}, 3, None])
 def test_data_that_cannot_be_read_say_so(data):
-    with pytest.raises(dp.OpenDPException, match=r"ParameterError: (an iterator|data of type)"):
+    with pytest.raises(
+        dp.OpenDPException, match=r"ParameterError: (An iterator|Unsupported data type)"
+    ):
         measurement()(data)
 
 
 @pytest.mark.parametrize("rows", [[], [[1.0, 2.0]], [[1.0, 2.0, 3.0]], ([1.0],)])
 def test_a_list_of_rows_is_refused_whatever_it_holds(rows):
     """With no rows it has no columns: an error for none and a release for one would tell them."""
-    with pytest.raises(dp.OpenDPException, match="declares no columns"):
+    with pytest.raises(dp.OpenDPException, match="has no columns"):
         vector_measurement(tt.pure(2.0))(rows)
 
 
@@ -309,14 +311,14 @@ def test_the_domain_knows_its_members():
 
 def test_a_matrix_does_not_pass_for_a_column():
     with pytest.raises(
-        dp.OpenDPException, match="the plan is for 1 column, and the data have 2 columns"
+        dp.OpenDPException, match="The plan is for 1 column, but the data have 2 columns"
     ):
         measurement()(RECORDS.reshape(-1, 2))
 
 
 @pytest.mark.parametrize("plan", [None, "plan", tt.pure(1), tt.plan])
 def test_no_plan(plan):
-    with pytest.raises(ParameterError, match="is not a plan"):
+    with pytest.raises(ParameterError, match="Invalid plan="):
         tt.as_opendp(plan)
 
 
@@ -335,7 +337,7 @@ def test_a_release_does_not_carry_the_data_away():
     for release in (made(data), vector_measurement(tt.pure(2.0))(data.reshape(-1, 2))):
         assert not hasattr(release, "__opendp_dict__")
         assert data.tobytes() not in pickle.dumps(release)
-        with pytest.raises(AttributeError, match="a release never changes"):
+        with pytest.raises(AttributeError, match="a release is immutable"):
             release.__opendp_dict__ = {"arg": data}
     del data
     gc.collect()
@@ -343,7 +345,7 @@ def test_a_release_does_not_carry_the_data_away():
 
 
 def test_the_page_runs_as_printed(capsys):
-    page = Path(__file__).parents[1] / "docs" / "opendp.md"
+    page = Path(__file__).parents[1] / "docs" / "how-to" / "use-in-opendp.md"
     (block,) = re.findall(r"^```python\n(.*?)^```$", page.read_text("utf-8"), re.M | re.S)
     exec(compile(block, str(page), "exec"), {})
     lines = capsys.readouterr().out.splitlines()

@@ -78,7 +78,7 @@ def test_the_runner_tells_survivors_from_mutants_that_were_not_run(tmp_path):
 
 
 def test_the_page_of_bug_classes_names_mutants_that_exist():
-    page = (ROOT / "docs" / "bug-classes.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "evidence" / "bug-classes.md").read_text(encoding="utf-8")
     classes = [line.split("|") for line in page.splitlines() if line.startswith("| ")][1:]
     named = {name for *_, mutants, _ in classes for name in re.findall(r"`([a-z0-9-]+)`", mutants)}
     assert len(classes) >= 15

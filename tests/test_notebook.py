@@ -84,9 +84,9 @@ def test_one_mean_formats_and_rounds_as_a_number():
     assert round(release[0]) == round(release.value)
     several = tt.mean(np.column_stack([RECORDS, RECORDS]), rho=1)
     assert f"{several}" == str(several)
-    with pytest.raises(TypeError, match="no number"):
+    with pytest.raises(TypeError, match="not a number"):
         f"{several:.2f}"
-    with pytest.raises(TypeError, match="no number"):
+    with pytest.raises(TypeError, match="not a number"):
         round(several)
 
 

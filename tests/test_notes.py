@@ -13,12 +13,13 @@ import tametail as tt
 from tametail import cli, notes
 from tametail.cli.words import in_options
 from tametail.errors import ParameterError
-from tametail.explain import covers
 from tametail.means import MEAN, MEAN_AS_SEEN, WINSORISED, Estimate, Interval
 from tametail.notes import Note
 from tametail.report.document import result_parts
 from tametail.report.export import csv_text
 from tametail.run import _said_without_ends
+from tametail.show.intervals import quote
+from tametail.show.warnings import notes_shown
 
 
 def codes(release):
@@ -73,7 +74,7 @@ def test_a_column_of_several_in_which_nothing_stands_out_has_no_ends():
         assert "nothing-seen" not in {note.code for note in release[0].notes}
         assert math.isfinite(release[0].low)
         assert not release.reliable
-        assert "warning: 1: nothing stands out" in str(release)
+        assert "warning    1: There are too few records for this budget" in str(release)
 
 
 @pytest.mark.parametrize("several", [False, True])
@@ -129,7 +130,7 @@ def test_a_moment_half_as_large_as_it_is_raises_doubt(law):
 def test_few_records_are_said_though_n_is_unknown():
     release = tt.mean(lognormal(100), epsilon=0.5)
     (advice,) = release.plan.advice  # n is not public, but how many would be few is
-    assert "would be few" in advice
+    assert "this budget is too small" in advice
     assert "few-records" in warned(release)
 
 
@@ -169,10 +170,14 @@ def test_notes_are_the_same_in_python_json_html_and_on_the_command_line(tmp_path
     path.write_text("x\n" + "7.0\n" * 2_000)
     assert cli.main(["mean", str(path), "--epsilon", "1"]) == 0
     printed = capsys.readouterr().out
-    for note in release.notes:
-        assert note.text in release._repr_html_()
-        assert in_options(f"warning    {note.text}") in printed
-        assert f"warning: {note.text}" in str(release)
+    (warning, note) = notes_shown(release)  # one warning for one cause: the median is a note
+    assert (warning.kind, warning.text) == ("warning", release.notes[0].text)
+    assert printed.startswith(in_options(f"warning    {warning.text}\n"))
+    assert str(release).startswith(f"warning    {warning.text}\n")
+    for shown in (warning, note):
+        assert shown.text in release._repr_html_()
+    assert "only estimate is a private median" in note.text
+    assert "only estimate is a private median" in printed
 
 
 def mostly_words(n=20_000):
@@ -184,32 +189,32 @@ def test_a_sentence_ends_with_the_warnings():
     """Copied alone, it once told a mean of a third of the cells without a word on the others."""
     release = tt.mean(mostly_words(), epsilon=1)
     assert warned(release) == {"few-numbers"}
-    assert "Warning: used about 31% of the cells" in release.sentence()
-    assert release.sentence().endswith(f"{release.notes[-1]}.")
+    assert "Warning: Only about 31% of the cells" in release.sentence()
+    assert release.sentence().endswith(str(release.notes[-1]))
     assert "Warning" not in tt.mean(lognormal(20_000), epsilon=1).sentence()
 
 
-def test_a_sentence_of_several_says_how_many_carry_a_warning():
+def test_a_sentence_of_several_says_which_columns_carry_a_warning():
     rows = np.column_stack([lognormal(20_000), mostly_words(), mostly_words()])
     release = tt.mean(rows, rho=0.5)
     told = [note for note in release.notes if note.code == "few-numbers"]
     for note in told:
-        carry = sum(note in row.notes for row in release)
-        assert release.sentence().count(f"Warning ({carry} of 3 means): {note}.") == 1
+        carry = ", ".join(row.column for row in release if note in row.notes)
+        assert release.sentence().count(f"Warning: {carry}: {note}") == 1
     assert told
     shared = tt.mean(np.random.default_rng(2).lognormal(0, 1, (100, 50)), rho=0.5, n=100)
     assert release.sentence().count("Warning") == len(told)
     assert "Warning: " in shared.sentence()
 
 
-def test_a_sentence_of_groups_says_how_many_carry_a_warning():
+def test_a_sentence_of_groups_says_which_of_them_carry_a_warning():
     table = pd.DataFrame({"paid": lognormal(20_000), "state": ["CA", "NY"] * 10_000})
     release = tt.mean(table, "paid", by="state", keys=["CA", "NY", "TX", "UT"], epsilon=1)
     empty = release["TX"].notes
     assert any(note.code == "nothing-seen" for note in empty)
     for note in empty:
-        carry = sum(note in row.notes for row in release)
-        assert f" Warning ({carry} of 4 means): {note}." in release.sentence()
+        carry = ", ".join(str(row.group) for row in release if note in row.notes)
+        assert f" Warning: {carry}: {note}" in release.sentence()
 
 
 def test_the_page_shows_a_warning_once():
@@ -223,9 +228,9 @@ def test_a_sentence_on_the_command_line_warns_on_stderr_too(tmp_path, capsys):
     path.write_text("x\n" + "7.0\n" * 2_000)
     assert cli.main(["mean", str(path), "--epsilon", "1", "--sentence"]) == 0
     out, err = capsys.readouterr()
-    for note in (notes.NOTHING_SEEN, notes.MEDIAN):
-        assert f"Warning: {in_options(note.text)}." in out
-        assert f"tametail: warning: {in_options(note.text)}" in err
+    assert f"Warning: {in_options(notes.NOTHING_SEEN.text)}\n" in out
+    assert err == f"warning: {in_options(notes.NOTHING_SEEN.text)}\n"
+    assert notes.MEDIAN.text not in out  # one warning for one cause
 
 
 def test_a_frame_of_one_mean_or_of_columns_has_the_notes():
@@ -234,7 +239,7 @@ def test_a_frame_of_one_mean_or_of_columns_has_the_notes():
     assert csv_text(release).splitlines()[0].endswith(",notes")
     rows = np.column_stack([lognormal(20_000), mostly_words()])
     first, second = tt.mean(rows, rho=0.5).to_frame()["notes"]
-    assert "were not numbers" in second
+    assert "could be read as numbers" in second
     assert "cells were numbers" not in first
     assert list(tt.mean(lognormal(20_000), epsilon=1).to_frame()["notes"]) == [""]
 
@@ -252,11 +257,17 @@ def test_tables_of_groups_say_what_each_interval_is_for():
     frame = release.to_frame()
     assert list(frame["interval_for"]) == [row.interval_for for row in release]
     assert list(frame).index("interval_for") == list(frame).index("notes") - 1
+    shown = [release._repr_html_(), "".join(result_parts(release)), str(release)]
     for row in release:
-        assert f">{row.interval_for}<" in release._repr_html_()
-        assert f"<td>{row.interval_for}</td>" in "".join(result_parts(release))
+        found = quote(release, row)
+        assert found.mark == ("c" if row.interval_for == WINSORISED else "e")
+        for text in shown:
+            assert text.count(found.limits) >= 1
+    for text in shown:
+        assert "the effect of clipping not included" in text
+        assert "approximate (tail extrapolated)" in text
     bare = tt.mean(table, "paid", by="state", keys=["CA", "NY"], epsilon=1, confidence=None)
-    assert "interval for" not in bare._repr_html_()
+    assert "95% CI" not in bare._repr_html_()
 
 
 @pytest.mark.parametrize(
@@ -299,15 +310,15 @@ def test_the_rule_on_ends(ends, own, due):
 
 def test_no_assumption_is_named_where_an_interval_has_no_ends():
     release = tt.mean([7.0] * 2_000, epsilon=1)
-    (interval,) = release.intervals
-    assert covers(interval) == "for the mean, which nothing that was assumed or seen bounds"
-    assert covers(interval) in "".join(result_parts(release))
+    found = quote(release, release[0])
+    assert found[:3] == ("no reliable estimate", "none", "")
+    assert "proved" not in "".join(result_parts(release))
     held = tt.mean(lognormal(20_000), epsilon=1, tail=tt.Moment(2, 3.0))
-    assert covers(held.intervals[0]) == "for the mean, if what was assumed holds"
+    assert quote(held, held[0]).qualifier == "guaranteed if the standard deviation is at most 3"
 
 
 def test_a_note_is_a_warning_or_a_remark():
-    with pytest.raises(ParameterError, match="is not a kind of note"):
+    with pytest.raises(ParameterError, match="Invalid kind"):
         Note("error", "x", "y")
 
 

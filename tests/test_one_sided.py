@@ -23,7 +23,7 @@ from tametail.page.forms import Form, tail_of
 from tametail.page.takeaway import _option, _python
 from tametail.queries.column import TailNodes
 from tametail.queries.persons import PersonMean, PersonResidual
-from tametail.report.words import assumptions
+from tametail.show.sentences import assumptions
 
 from .opened import open_table
 
@@ -95,7 +95,7 @@ def test_plans_and_releases_go_to_json_and_back():
     stored = json.loads(release.plan.to_json())
     assert '"high": null' in json.dumps(stored)
     assert tt.Release.from_json(release.to_json()) == release
-    assert ("About the records", "every record at least 0") in assumptions(release.plan)
+    assert ("Assumptions", "All values are at least 0") in assumptions(release.plan)
 
 
 def test_several_columns_are_bounded_one_by_one():

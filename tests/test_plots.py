@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 import tametail as tt
 from tametail.errors import MissingExtraError
+from tametail.show.rows import value_of
 from tametail.theory import lower_bound
 
 RECORDS = np.random.default_rng(5).lognormal(3, 1, 3000)
@@ -21,10 +22,10 @@ def test_release_shows_value_interval_and_guarantee(tmp_path):
     release = tt.mean(RECORDS, epsilon=1, tail=tt.Moment(2, 60))
     ax = release.plot()
     shown = " ".join(texts(ax))
-    for part in (f"mean {release.value:.6g}", "interval for the mean (proved)"):
+    for part in (f"mean {value_of(release[0])}", "95% CI, guaranteed if the standard deviation"):
         assert part in shown
     assert "epsilon = 1" in ax.get_title(loc="left")
-    ends = next(line.get_xdata() for line in ax.lines if "interval" in line.get_label())
+    ends = next(line.get_xdata() for line in ax.lines if "CI" in line.get_label())
     assert list(ends) == [release.low, release.high]
     ax.figure.savefig(tmp_path / "release.png")
 
@@ -33,7 +34,7 @@ def test_release_without_interval_and_on_given_axes():
     given = Figure().add_subplot()
     release = tt.mean(RECORDS, epsilon=1, confidence=None)
     assert release.plot(given) is given
-    assert texts(given) == [f"mean {release.value:.6g}"]
+    assert texts(given) == [f"mean {value_of(release[0])}"]
 
 
 def test_a_name_on_the_picture_is_no_markup():
@@ -58,7 +59,7 @@ def test_plan_without_a_moment_shows_the_plain_mean(tail):
     ax = tt.plan(epsilon=1, tail=tail).plot()
     error, floor = (np.asarray(line.get_ydata()) for line in ax.lines[:2])
     assert np.all(error > floor)
-    assert texts(ax)[1] == "the plain mean, without privacy"
+    assert texts(ax)[1] == "mean without privacy"
 
 
 def test_without_matplotlib_the_error_says_what_to_install(monkeypatch):

@@ -41,7 +41,7 @@ def test_every_query_has_a_mutant(query):
 
 @QUERIES
 def test_every_query_is_specified(query):
-    text = (ROOT / "docs" / "specification.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "reference" / "query-specification.md").read_text(encoding="utf-8")
     assert re.search(rf"^#+ {query.__name__}\b", text, re.MULTILINE)
 
 

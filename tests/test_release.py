@@ -10,6 +10,7 @@ import tametail as tt
 from tametail.means import Estimate, Interval, Mean
 from tametail.notes import Note
 from tametail.release import Release
+from tametail.show.rows import value_of
 
 RECORDS = np.random.default_rng(3).lognormal(2, 1, 4000)
 
@@ -24,14 +25,13 @@ def release(**options):
 
 
 @pytest.mark.parametrize("options", [{}, {"confidence": None}, {"tail": tt.Moment(2, 30)}])
-def test_prints_as_one_line(options):
+def test_prints_the_mean_one_interval_the_data_and_the_privacy_loss(options):
     found = release(**options)
-    text = str(found)
-    assert "\n" not in text
-    assert text.startswith(f"mean {found.value:.6g}")
-    assert text.endswith(str(found.guarantee))
-    assert ("95% interval" in text) == (found.confidence is not None)
-    assert ("winsorised" in text) == (found.interval_for == "winsorised mean")
+    mean, *others, data, privacy = str(found).splitlines()
+    assert mean.startswith(f"mean       {value_of(found[0])}")
+    assert [line[:11] for line in others] == ["95% CI     "] * (found.confidence is not None)
+    assert data.startswith("data       about ")
+    assert privacy == "privacy    epsilon = 1 (pure DP), add or remove one record"
 
 
 def test_is_a_number():
@@ -95,9 +95,15 @@ def test_html_shows_value_interval_parts_and_guarantee():
     html = found._repr_html_()
     assert html.startswith("<div")
     assert html.endswith("</div>")
-    for text in (f"{found.value:.6g}", "95% interval", "sampling", "truncation", "epsilon = 1"):
+    for text in (
+        value_of(found[0]),
+        "95% confidence interval",
+        "sampling",
+        "clipping",
+        "epsilon = 1",
+    ):
         assert text in html
-    assert "half-width" not in release(confidence=None)._repr_html_()
+    assert "confidence interval (" not in release(confidence=None)._repr_html_()
 
 
 def test_holds_no_record_and_no_exact_aggregate():

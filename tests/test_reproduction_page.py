@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 
 from keep_reproduction import BELOW, CLAIMS, HAND, merged  # noqa: E402
 
-PAGE = (ROOT / "docs" / "reproduction.md").read_text("utf-8")
+PAGE = (ROOT / "docs" / "evidence" / "reproduction.md").read_text("utf-8")
 
 
 def test_the_claims_are_in_one_table_at_the_top():
@@ -35,7 +35,7 @@ def test_the_page_shows_every_experiment():
 
 
 def test_every_picture_is_there_and_none_is_left_over():
-    named = set(re.findall(r"\(pictures/reproduction/([\w-]+\.png)\)", PAGE))
+    named = set(re.findall(r"\(../pictures/reproduction/([\w-]+\.png)\)", PAGE))
     kept = {path.name for path in (ROOT / "docs" / "pictures" / "reproduction").glob("*.png")}
     assert named == kept
 
@@ -47,7 +47,7 @@ def test_a_report_goes_where_it_belongs():
     page = merged(f"# Page\n\n{CLAIMS}\n\nold\n\n{HAND}\n\nWords.\n\n{BELOW}\n\nold", report)
     assert page == (
         f"# Page\n\n{CLAIMS}\n\nMade.\n\n| claim |\n\n{HAND}\n\nWords.\n\n{BELOW}\n\n## Part\n\n"
-        "![a picture](pictures/reproduction/part-one.png)\n"
+        "![a picture](../pictures/reproduction/part-one.png)\n"
     )
     with pytest.raises(SystemExit, match="lacks one of the lines"):
         merged("# Page", report)

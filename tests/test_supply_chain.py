@@ -71,13 +71,18 @@ def test_nothing_opens_a_socket(tmp_path):
 
 
 #: Where numbers in tables are no measurements: computed from formulas, examples of cells, ...
-NOT_MEASURED = {"docs/guide/budget.md", "docs/guide/written-numbers.md"}
+NOT_MEASURED = {"docs/how-to/choose-a-budget.md", "docs/how-to/parse-numbers.md"}
 
 #: Folders whose pages are not renewed: proofs have no figures, and a decision is of its day.
 AS_THEY_WERE = {"decisions", "proofs", "corrections", "_build"}
 
 #: Measured, though not in tables of five lines.
-MORE = ("docs/clusters.md", "docs/faults.md", "docs/ledger-evidence.md", "docs/limits.md")
+MORE = (
+    "docs/evidence/clusters.md",
+    "docs/evidence/faults.md",
+    "docs/evidence/ledger-evidence.md",
+    "docs/explanation/limits.md",
+)
 
 PAGES = [
     page.relative_to(ROOT).as_posix()

@@ -8,7 +8,7 @@ import pytest
 import tametail as tt
 from tametail.drawing.frame import words_width
 from tametail.pictures.intervals import interval_picture
-from tametail.pictures.tail import Curve
+from tametail.pictures.tail import Curve, tail_picture
 
 RNG = np.random.default_rng(8)
 DATA = {
@@ -34,7 +34,7 @@ def attribute(attributes, name, usual=""):
 @pytest.mark.parametrize("name", DATA)
 @pytest.mark.parametrize("width", [720.0, 350.0])
 def test_no_word_overruns_the_picture(name, width, releases):
-    drawn = interval_picture(releases[name], width)
+    drawn = interval_picture(releases[name], width) + tail_picture(releases[name], width)
     for attributes, words in TEXT.findall(drawn):
         x, wide = float(attribute(attributes, "x")), words_width(words, 13)
         anchor = attribute(attributes, "text-anchor", "start")
@@ -58,17 +58,21 @@ def test_the_curve_has_the_shares_of_the_release(name, releases):
     assert curve.ends[0] < row.value - curve.origin < curve.ends[1]
 
 
-def test_the_picture_names_clip_points_and_both_intervals(releases):
-    drawn = interval_picture(releases["amounts"])
-    for words in ("clipped below", "clipped above", "if the tail goes on", "clipped records"):
+def test_the_pictures_name_clipping_bounds_and_one_interval(releases):
+    drawn = tail_picture(releases["amounts"])
+    for words in ("clipped below", "clipped above", "Share of records beyond each value"):
         assert words in drawn
-    assert drawn.count("<circle") > 10  # a dot for every octave
+    assert drawn.count("<circle") > 10  # a dot for every bin
+    shown = interval_picture(releases["amounts"])
+    assert shown.count("<circle") == 1
+    assert "95% CI" in shown
+    assert "approximate (tail extrapolated)" in shown
 
 
 def test_where_nothing_is_seen_there_is_no_curve():
     release = tt.mean(np.zeros(3_000), epsilon=1)
     assert Curve.of(release[0]) is None
-    assert "private counts" not in interval_picture(release)
+    assert tail_picture(release) == interval_picture(release) == ""
 
 
 @pytest.mark.parametrize("name", ["amounts", "around 0"])

@@ -16,7 +16,7 @@ from tametail.queries.rows import Ball, BallSquares
 from .opened import open_table
 
 ROOT = Path(__file__).parents[1]
-PAGE = (ROOT / "docs" / "threat-model.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "explanation" / "threat-model.md").read_text(encoding="utf-8")
 NAMED = sorted(set(re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", PAGE)))
 ROWS = [
     line.strip("| \n").split(" | ")

@@ -82,7 +82,7 @@ def test_text_columns_of_frames(kind):
     if kind == "objects":
         assert open_table(frame, "v").answer(Count())[0] == 0
         return
-    with pytest.raises(ColumnError, match=r"declared as text .* parse=Parse\(thousands=','\)"):
+    with pytest.raises(ColumnError, match=r"text .* parse=Parse\(thousands=','\)"):
         tt.mean(frame, "v", epsilon=1)
 
 
@@ -95,7 +95,7 @@ def test_text_columns_of_parquet_files(tmp_path):
     assert float(tt.mean(path, "v * 2", epsilon=5, parse=parse)) == pytest.approx(1203.5, abs=40)
     grouped = tt.mean(path, "v", epsilon=5, parse=parse, by="g", keys=["a", "b"])
     assert grouped["a"].value == pytest.approx(601.75, abs=30)
-    with pytest.raises(ColumnError, match="declared as text"):
+    with pytest.raises(ColumnError, match="is text"):
         tt.mean(path, "v", epsilon=1)
     with pytest.raises(ColumnError, match="text"):
         tt.mean(path, "v", epsilon=1, where="v > 0")
@@ -179,7 +179,7 @@ TEXT = [f"{x:,}" for x in range(900, 1900)]
     ids=["pandas", "polars", "arrow", "numpy"],
 )
 def test_a_column_alone_that_is_declared_as_text(data):
-    with pytest.raises(ColumnError, match=r"declared as text .* parse=Parse\(thousands=','\)") as e:
+    with pytest.raises(ColumnError, match=r"text .* parse=Parse\(thousands=','\)") as e:
         tt.mean(data, epsilon=1)
     assert "'None'" not in str(e.value)
     read = tt.mean(data, epsilon=5, parse=tt.Parse(thousands=","))
@@ -187,9 +187,9 @@ def test_a_column_alone_that_is_declared_as_text(data):
 
 
 def test_lists_with_and_without_a_column():
-    with pytest.raises(ParameterError, match="list of paths, and one of its items is none"):
+    with pytest.raises(ParameterError, match="must contain paths"):
         tt.mean([1.0, 2.0], "x", epsilon=1)
-    with pytest.raises(ParameterError, match="list of paths, and one of its items is none"):
+    with pytest.raises(ParameterError, match="must contain paths"):
         tt.mean([{"x": 1.0}] * 9, "x", epsilon=1)
     text = tt.mean(TEXT, epsilon=5)  # cells that are no numbers, unless it is said how to read them
     assert not text.reliable
@@ -212,10 +212,10 @@ def test_a_request_knows_how_numbers_are_written():
 
 @pytest.mark.parametrize("wrong", ["$", {"decimal": ","}, True])
 def test_what_does_not_say_how_numbers_are_written(wrong):
-    with pytest.raises(ParameterError, match="write parse=Parse"):
+    with pytest.raises(ParameterError, match="Use parse=Parse"):
         tt.mean([1.0], epsilon=1, parse=wrong)
     record = Request.parse(epsilon=1).with_names(["v"]).to_dict() | {"parse": {"comma": ","}}
-    with pytest.raises(ParameterError, match="how numbers are written"):
+    with pytest.raises(ParameterError, match="number format"):
         Request.from_dict(record)
 
 
@@ -244,7 +244,7 @@ def test_a_first_row_that_may_be_a_record_is_never_shown(tmp_path, first, more):
 def test_a_lone_number_is_no_name(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("184000\n" + "7\n" * 100)
-    with pytest.raises(ColumnError, match="does not look like names"):
+    with pytest.raises(ColumnError, match="does not look like column names"):
         tt.mean(path, epsilon=1)
     assert open_table(path, "0", parse=tt.Parse(header=False)).answer(Count())[0] == 101
 
@@ -252,6 +252,6 @@ def test_a_lone_number_is_no_name(tmp_path):
 def test_names_of_several_columns_still_help(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("id,salary\n1,2\n")
-    with pytest.raises(ColumnError, match="did you mean 'salary'"):
+    with pytest.raises(ColumnError, match="Did you mean 'salary'"):
         tt.mean(path, "salry", epsilon=1, person="id")
     assert list(open_source(path).names) == ["id", "salary"]

@@ -4,7 +4,7 @@
     python tools/count_lines.py FOLDER     another one, such as an older commit's
 
 Rooms that came with later features are counted apart, so that the rest can be compared with the
-time before them (docs/decisions/0101-lines-of-source.md).
+time before them (decision 0101).
 """
 
 from __future__ import annotations

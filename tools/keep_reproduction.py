@@ -1,4 +1,4 @@
-"""Put the report of ``make reproduce`` on its page, docs/reproduction.md.
+"""Put the report of ``make reproduce`` on its page, docs/evidence/reproduction.md.
 
     python tools/keep_reproduction.py reproduction
 
@@ -25,10 +25,12 @@ def merged(page: str, report: str) -> str:
     """Return the page with the claims at its top and the sections at its end."""
     parts = re.split("|".join(map(re.escape, (CLAIMS, HAND, BELOW))), page)
     if len(parts) != 4:
-        raise SystemExit(f"docs/reproduction.md lacks one of the lines {CLAIMS} {HAND} {BELOW}")
+        raise SystemExit(
+            f"docs/evidence/reproduction.md lacks one of the lines {CLAIMS} {HAND} {BELOW}"
+        )
     above, _, hand, _ = parts
     _, _, body = report.partition("\n\n")  # without the report's own title
-    body = re.sub(r"\]\(([\w-]+\.png)\)", r"](pictures/reproduction/\1)", body)
+    body = re.sub(r"\]\(([\w-]+\.png)\)", r"](../pictures/reproduction/\1)", body)
     claims, _, sections = body.partition(SECTIONS)
     top = f"{above}{CLAIMS}\n\n{claims.strip()}\n\n{HAND}"
     return f"{top}{hand}{BELOW}\n\n{sections.strip()}\n"
@@ -36,7 +38,7 @@ def merged(page: str, report: str) -> str:
 
 def main(folder: Path) -> None:
     """Copy what the report shows."""
-    page = DOCS / "reproduction.md"
+    page = DOCS / "evidence" / "reproduction.md"
     report = (folder / "report.md").read_text("utf-8")
     page.write_text(merged(page.read_text("utf-8"), report), "utf-8")
     pictures = DOCS / "pictures" / "reproduction"

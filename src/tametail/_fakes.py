@@ -50,7 +50,7 @@ def refuse_fakes(function: str) -> None:
     """Refuse a function whose result could not be marked, if releases are fakes now."""
     if fakes_in_use() is not None:
         raise ParameterError(
-            f"{function} returns plain numbers, which cannot be marked as fake. Replace it in your "
-            "test by a function of your own, or test outside of fake_releases(). No data were read "
+            f"{function} returns plain numbers, which cannot be marked as fake. Replace it with a "
+            "function of your own in the test, or test outside fake_releases(). No data were read "
             "and no budget was spent."
         )

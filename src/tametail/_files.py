@@ -57,8 +57,8 @@ def refuse_database(path: str | os.PathLike[str]) -> None:
     names = [real, *(real.removesuffix(end) for end in _BESIDE if real.endswith(end))]
     if any(is_sqlite(name) is not False for name in names):
         raise ParameterError(
-            f"{shown_path(path)} is a database, or belongs to one, and may be a ledger. It was not "
-            "changed. Write to another file."
+            f"{shown_path(path)} is part of a database and may be a ledger. It was not changed. "
+            "Write to another file."
         )
 
 

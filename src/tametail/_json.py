@@ -32,4 +32,4 @@ def not_as_written(refusal: str, error: Exception) -> ParameterError:
     """Return what to raise if stored values are not what was stored; only a field is named."""
     field = isinstance(error, KeyError) and error.args and isinstance(error.args[0], str)
     which = shown(error.args[0]) if field else "a part"
-    return ParameterError(f"{refusal} {which} is missing or not as it should be.")
+    return ParameterError(f"{refusal} {which} is missing or invalid.")

@@ -31,9 +31,7 @@ def number(**named: object) -> float:
         except OverflowError:
             result = -math.inf if value < 0 else math.inf
     if math.isnan(result):
-        raise ParameterError(
-            f"{name}={shown(value)} is not a number: write a number such as {name}=1."
-        )
+        raise ParameterError(f"Invalid {name}={shown(value)}. Use a number, such as {name}=1.")
     return result
 
 
@@ -42,7 +40,7 @@ def finite_number(**named: object) -> float:
     name, value = _single(named)
     result = number(**named)
     if math.isinf(result):
-        raise ParameterError(f"{name}={shown(value)} is not finite: write a finite number.")
+        raise ParameterError(f"Invalid {name}={shown(value)}. Use a finite number.")
     return result
 
 
@@ -53,7 +51,7 @@ def positive(**named: object) -> float:
         return value  # the library's own numbers take this way
     result = finite_number(**named)
     if result <= 0:
-        raise ParameterError(f"{name}={shown(value)} is not positive: write {name} > 0.")
+        raise ParameterError(f"Invalid {name}={shown(value)}. It must be positive.")
     return result
 
 
@@ -64,7 +62,7 @@ def probability(**named: object) -> float:
         return value
     result = finite_number(**named)
     if not 0 < result < 1:
-        raise ParameterError(f"{name}={shown(value)} is not between 0 and 1: write 0 < {name} < 1.")
+        raise ParameterError(f"Invalid {name}={shown(value)}. It must be between 0 and 1.")
     return result
 
 
@@ -73,7 +71,7 @@ def count(**named: object) -> int:
     name, value = _single(named)
     result = finite_number(**named)
     if result < 0 or result != int(result):
-        raise ParameterError(f"{name}={shown(value)} is not a count: write a whole number >= 0.")
+        raise ParameterError(f"Invalid {name}={shown(value)}. Use an integer, 0 or larger.")
     return int(result)
 
 
@@ -82,7 +80,7 @@ def flag(**named: object) -> bool:
     name, value = _single(named)
     if isinstance(value, bool) or type(value).__name__ in ("bool", "bool_"):  # NumPy's, too
         return bool(value)
-    raise ParameterError(f"{name}={shown(value)} is neither: write {name}=True or {name}=False.")
+    raise ParameterError(f"Invalid {name}={shown(value)}. Use {name}=True or {name}=False.")
 
 
 def one_of(allowed: tuple[Word, ...], **named: object) -> Word:
@@ -92,4 +90,4 @@ def one_of(allowed: tuple[Word, ...], **named: object) -> Word:
         if isinstance(value, str) and value == word:
             return word
     choices = " or ".join(f"{name}={word!r}" for word in allowed)
-    raise ParameterError(f"{name}={shown(value)} is not known: write {choices}.")
+    raise ParameterError(f"Invalid {name}={shown(value)}. Use {choices}.")

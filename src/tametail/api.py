@@ -172,11 +172,12 @@ def mean(
         column; or the path of a Parquet or CSV file, or a list of paths, and a column. Cells that
         are not numbers are missing. A list of columns, a matrix, or a list of rows (the first item
         is one, and says how many columns there are) gives the means of several columns
-        (docs/vectors.md); ``tail`` and ``within`` may then be lists with one entry per column.
+        (docs/explanation/joint-estimation.md); ``tail`` and ``within`` may then be lists, one entry
+        per column.
     table
         The table, if data is a database: the address of a PostgreSQL server
         (``"postgresql://host/db"``), a connection of psycopg, DuckDB or sqlite3, or a file of
-        DuckDB or SQLite (docs/guide/databases.md).
+        DuckDB or SQLite (docs/how-to/query-a-database.md).
     epsilon, delta, rho, budget
         The privacy budget: ``epsilon`` (pure), ``epsilon`` and ``delta`` (approximate), ``rho``
         (zCDP), or a ``budget`` object.
@@ -212,7 +213,7 @@ def mean(
     person
         The column of a frame or a file, or a list of columns, whose value says whose record it
         is. Then a person is protected, with all of their records however many these are, and ``n``
-        counts persons (docs/guide/persons.md). A record without a person is left out.
+        counts persons (docs/how-to/protect-people.md). A record without a person is left out.
     each
         With ``person``, what counts once: "record", so that a person with many records counts
         more, or "person", by the mean of their own records.
@@ -220,11 +221,11 @@ def mean(
         A guess of the number of records of all persons; predictions use it.
     where
         A condition on records, such as ``"age >= 65 and region != 'north'"``
-        (docs/guide/filters.md). A record for which it is not true counts as missing. ``column``
+        (docs/how-to/filter-and-compute.md). Other records count as missing. ``column``
         may be a computation likewise: ``"charge / nights"``.
     by, keys, other
         A mean for every group: ``by`` names the column, or columns, that say which group a record
-        is in. ``keys`` are the groups, which must be public (docs/guide/groups.md); without them
+        is in. ``keys`` are the groups, which must be public (see docs/how-to); without them
         they are chosen privately, which takes a ``delta``. ``other`` names one more group, for
         all rows without one of the keys.
     borrow
@@ -238,16 +239,16 @@ def mean(
         customers of one branch). Each person then keeps the group with most of their records,
         the first of the keys if there are several, and their other records are left out; the
         release says what share of the records was kept. Each group is released as if it were
-        alone, at the whole budget (docs/guide/hospital.md). None: people can be in any number of
+        alone, at the whole budget (docs/how-to/hospital.md). None: people can be in any number of
         groups, which costs accuracy.
     parse
         How numbers are written in CSV files and in text: :class:`~tametail.Parse` has the signs for
         fractions, thousands and currencies, delimiter, header and encoding
-        (docs/guide/written-numbers.md). A column that is declared as text is refused without it.
+        (docs/how-to/parse-numbers.md). A column that is declared as text is refused without it.
     ledger, dataset, release_id
         A :class:`~tametail.Ledger`, or its path or address, which is charged before any record is
         read; the name that it has for these data; and an id of your own, under which the same
-        request gives the same release again, for nothing (docs/guide/ledger.md).
+        request gives the same release again, for nothing (docs/how-to/track-budgets.md).
 
     weights
         Refused: the message says what to do with survey weights.
@@ -490,8 +491,7 @@ def _statistic(
     unknown = [key for key in options if key not in Options.__annotations__]
     if unknown:
         raise ParameterError(
-            f"{' and '.join(unknown)} cannot be said of a {name}: leave it out. No budget was "
-            "spent."
+            f"{', '.join(unknown)} is not available for a {name}. Remove it. No budget was spent."
         )
     asked, payment = _asked(options | said | {"statistic": name}, None, cast("About", about))
     return carry_out(asked, data, column, None, payment, cast("str | None", about.get("table")))
@@ -565,7 +565,7 @@ def plan(
         statistic=statistic, levels=q,
     )  # fmt: skip
     if whole_number(dim=dim) < 1:
-        raise ParameterError(f"dim={shown(dim)} is not positive: there is at least one column.")
+        raise ParameterError(f"Invalid dim={shown(dim)}. Use at least one column.")
     return Plan.of(said.with_names([str(number) for number in range(dim)]))
 
 
@@ -601,7 +601,9 @@ def sample_size(
     def made(size: int) -> Plan:
         return plan(n=size, budget=whole, tail=tail, confidence=confidence, unit=unit)
 
-    refusal = f"error={most_error!r} cannot be reached with n up to 10^15: allow a larger error."
+    refusal = (
+        f"error={most_error!r} is not reachable with up to 10^15 records. Allow a larger error."
+    )
     return least(made, confidence, most_error, 10**15, refusal)
 
 
@@ -631,7 +633,10 @@ def epsilon_for(
         return plan(n=size, budget=whole, tail=tail, confidence=confidence, unit=unit)
 
     most = round(GREATEST_STRENGTH * steps_of_one)
-    refusal = f"error={most_error!r} is below what n={size} records allow: allow a larger error."
+    refusal = (
+        f"error={most_error!r} is not reachable with n={size} records. Allow a larger error, or "
+        "use more records."
+    )
     return least(made, confidence, most_error, most, refusal) / steps_of_one
 
 
@@ -656,7 +661,7 @@ def replay(plan: Plan, answers: Iterable[object]) -> Release:
     except (TypeError, ValueError, ArithmeticError, AttributeError, IndexError):
         pass  # raised below, without what these say
     raise ParameterError(
-        "the answers are not those of the plan: write replay(release.plan, release.answers)."
+        "These answers do not belong to this plan. Use replay(release.plan, release.answers)."
     )
 
 
@@ -772,7 +777,7 @@ def _opened(
     request = asked.request if isinstance(asked, Plan) else asked
     if request.fake:
         raise ParameterError(
-            "this plan is that of a fake release: make another one by tametail.plan(...). No data "
+            "This plan belongs to a fake release. Make a new one with tametail.plan(...). No data "
             "were read and no budget was spent."
         )
     keys = None if request.groups is None else request.groups.keys
@@ -794,15 +799,14 @@ def _checked(plan: object) -> Plan:
     if isinstance(plan, Plan):
         return plan
     raise ParameterError(
-        f"plan={shown(plan)} is not a plan: write plan=tametail.plan(...), or "
-        "plan=Plan.from_json(text) for one that was saved."
+        f"Invalid plan={shown(plan)}. Use plan=tametail.plan(...), or plan=Plan.from_json(text) "
+        "for a saved plan."
     )
 
 
 _NO_WEIGHTS = (
-    "weights= is not there: how far a weight can move the answer would have to be known. Release "
-    "the means of column='weight * charge' and column='weight', each with half of the budget, "
-    "and divide; or release every stratum alone."
+    "Survey weights are not supported: their sensitivity is unknown. Instead, release the means "
+    "of column='weight * charge' and column='weight' with half the budget each, and divide."
 )
 
 _DEFAULTS = {
@@ -815,8 +819,8 @@ def _check_left_alone(said: dict[str, object]) -> None:
     changed = [name for name, value in said.items() if not _is_default(name, value)]
     if changed:
         raise ParameterError(
-            f"{' and '.join(changed)} given beside plan=: the plan already says so; leave them out "
-            "or make another plan."
+            f"{', '.join(changed)} cannot be combined with plan=, because the plan fixes them. "
+            "Remove them, or make a new plan."
         )
 
 

@@ -202,7 +202,9 @@ def compare(
 def _alike(one: Mean, other: Mean) -> tuple[Interval, Interval]:
     """Return intervals that are for the same, if there are such; else the first ones."""
     if not one.intervals or not other.intervals:
-        raise ParameterError("a comparison needs intervals: leave confidence=None out.")
+        raise ParameterError(
+            "A comparison needs intervals. Make the release without confidence=None."
+        )
     pairs = ((a, b) for a in one.intervals for b in other.intervals if a.describes == b.describes)
     return next(pairs, (one.intervals[0], other.intervals[0]))
 

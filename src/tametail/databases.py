@@ -42,7 +42,9 @@ def databases(path: str | os.PathLike[str] | None = None) -> dict[str, Database]
     except FileNotFoundError:
         return {}
     except (OSError, UnicodeDecodeError):
-        raise ParameterError(f"{shown_path(place)} cannot be read: check its rights.") from None
+        raise ParameterError(
+            f"{shown_path(place)} cannot be read. Check its permissions."
+        ) from None
     try:
         found = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
@@ -55,7 +57,7 @@ def database(name: str, path: str | os.PathLike[str] | None = None) -> Database:
     found = databases(path)
     if name not in found:
         raise ParameterError(
-            f"there is no database {shown(name)}: there are {sorted(found)}; name it in "
+            f"No database {shown(name)}. Databases: {sorted(found)}. Add it to "
             f"{shown_path(_place() if path is None else path)}."
         )
     return found[name]
@@ -87,13 +89,13 @@ def _database(place: Path, name: str, entry: object) -> Database:
         or not {"address"} <= set(entry) <= known
     ):
         raise ParameterError(
-            f"{shown_path(place)} is not written as it should be: write [claims], then "
-            "address = 'postgresql://host/db' and, if you like, table = 'claims'."
+            f"{shown_path(place)} has an invalid format. Use [claims], then address = "
+            "'postgresql://host/db' and optionally table = 'claims'."
         )
     parts = urlsplit(entry["address"])
     if parts.password or "password" in parse_qs(parts.query):
         raise ParameterError(
-            f"{shown_path(place)} has a password for {shown(name)}: write it to ~/.pgpass, or set "
-            "PGPASSWORD, and leave it out there."
+            f"{shown_path(place)} has a password for {shown(name)}. Remove it, and use ~/.pgpass "
+            "or PGPASSWORD."
         )
     return Database(name, entry["address"], entry.get("table"))

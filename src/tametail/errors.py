@@ -7,14 +7,14 @@
     ├── BudgetError      the privacy budget is refused          (exit code 3)
     │   └── LostRelease  charged, but no result was stored      (exit code 3)
     ├── LedgerError      the ledger cannot be used              (exit code 1)
-    │   └── TamperedLedger  what it says does not follow        (exit code 1)
+    │   └── TamperedLedger  its entries do not match            (exit code 1)
     ├── DataError        the data cannot be read at all         (exit code 4)
     │   └── ColumnError  the column is not there or not numeric (exit code 4)
     ├── MissingExtraError  an optional package is not installed (exit code 1)
     └── InternalError    tametail broke one of its own rules    (exit code 1)
 
-Every message says what to write instead. A message may show a public argument; it never
-quotes, counts or describes records: only the schema of the data is public.
+Every message says what is wrong, what to do, and what happened to the budget. A message may show
+a public argument; it never quotes, counts or describes records: only the schema is public.
 """
 
 from __future__ import annotations
@@ -27,19 +27,30 @@ class TametailError(Exception):
 
 
 class ParameterError(TametailError, ValueError):
-    """A public argument is wrong; nothing was read and nothing was spent."""
+    """A public argument is wrong; no data were read and no budget was spent.
+
+    A traceback says so, too, without every message having to repeat it.
+
+    >>> ParameterError("Invalid n=-1.").__notes__
+    ['No budget was spent.']
+    """
 
     exit_code = 2
 
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)
+        if "budget was spent" not in "".join(map(str, args)):
+            self.add_note("No budget was spent.")
+
 
 class BudgetError(TametailError):
-    """The privacy budget does not cover the request; nothing was read and nothing was spent."""
+    """The privacy budget does not cover the request; no data were read and no budget was spent."""
 
     exit_code = 3
 
 
 class LostRelease(BudgetError):  # noqa: N818  a public name: it says what happened
-    """A release was charged, and no result of it is stored: it counts as spent."""
+    """A release was charged, but has no stored result: its budget is spent."""
 
 
 class LedgerError(TametailError):
@@ -47,11 +58,11 @@ class LedgerError(TametailError):
 
 
 class TamperedLedger(LedgerError):  # noqa: N818  a public name: it says what happened
-    """An entry of the ledger was changed, or does not follow from those before it."""
+    """An entry of the ledger was changed, or does not match those before it."""
 
 
 class DataError(TametailError):
-    """The data cannot be read; the message says whether budget counts as spent."""
+    """The data cannot be read; the message says whether the budget is spent."""
 
     exit_code = 4
 

@@ -52,11 +52,15 @@ class Groups:
                 groups_per_person=groups_per_person,
             )  # fmt: skip
             if not isinstance(borrow, str) or borrow != "shape":
-                raise ParameterError("borrow= is for groups: leave it out, or write by='state'.")
+                raise ParameterError(
+                    "borrow= requires by=, the grouping column. Remove it, or add by='state'."
+                )
             return None
         names = _names(by)
         if other is not None and not isinstance(other, str):
-            raise ParameterError(f"other={shown(other)} is no name: write other='other'.")
+            raise ParameterError(
+                f"Invalid other={shown(other)}. Use a name, such as other='other'."
+            )
         found = cls(
             by=names,
             keys=None if keys is None else parse_keys(keys, len(names)),
@@ -66,7 +70,7 @@ class Groups:
             groups_per_person=_one_or_none(groups_per_person),
         )
         if found.rest is not None and found.rest in (found.keys or ()):
-            raise ParameterError(f"other={shown(other)} is one of the keys: write another name.")
+            raise ParameterError(f"other={shown(other)} is one of the keys. Use another name.")
         return found
 
     def about(self, **said: object) -> Groups:
@@ -78,8 +82,8 @@ class Groups:
         told = {name: value for name, value in said.items() if value is not None}
         if self.keys is None and "keys" in told:
             raise ParameterError(
-                "keys= is given beside a plan that pays for a private choice of them: make a plan "
-                "with keys=."
+                "keys= cannot be combined with a plan that selects the groups privately. Make a "
+                "plan with keys=."
             )
         return Groups.parse(**(self.to_dict() | told)) or self
 
@@ -98,16 +102,15 @@ class Groups:
         if unit.size_is_public:
             who = "record" if unit.person is None else "person"
             raise ParameterError(
-                f"by= with unit='replace-one' is refused: a replaced {who} may leave one group and "
-                "enter another, so that two groups change and each would pay. Write "
-                "unit='add-remove'; its epsilon implies 2 epsilon for a replacement."
+                f"by= requires unit='add-remove'. Replacing a {who} can change two groups. An "
+                "add-remove epsilon implies 2 x epsilon for replacement."
             )
         self._check_persons(unit)
         if self.keys is None and not isinstance(budget, Approx):
             write = "budget=approx(1, 1e-7)" if isinstance(budget, Zcdp) else "delta=1e-7 beside it"
             raise ParameterError(
-                "by= without keys= chooses the groups privately, which takes a delta: write "
-                f"{write}, or name the groups, keys=['CA', 'NY']."
+                "by= without keys= selects the groups privately, which needs a delta. Add "
+                f"{write}, or list the groups with keys=['CA', 'NY']."
             )
 
     def _check_persons(self, unit: Unit) -> None:
@@ -151,8 +154,8 @@ def _check_unused(**arguments: object) -> None:
     given = [name for name, value in arguments.items() if value is not None]
     if given:
         raise ParameterError(
-            f"{' and '.join(f'{name}=' for name in given)} without by=: write by='state', the "
-            "column that says which group a record is in."
+            f"{', '.join(f'{name}=' for name in given)} requires by=, the grouping column, such "
+            "as by='state'."
         )
 
 
@@ -173,6 +176,6 @@ def _names(by: object) -> tuple[str, ...]:
     if names and len(names) == len(given) == len(set(names)):
         return names
     raise ParameterError(
-        f"by={shown(by)} names no column: write by='state', or a list of different columns such as "
-        "by=['state', 'year']."
+        f"Invalid by={shown(by)}. Use the name of a column, such as by='state', or a list of "
+        "different columns, such as by=['state', 'year']."
     )

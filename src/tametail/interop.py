@@ -41,7 +41,7 @@ def as_opendp(
 
     It takes the data that :func:`tametail.mean` takes, gives out a release, and can be used
     wherever OpenDP takes a measurement: in compositions, odometers and filters, beside OpenDP's
-    own. ``docs/opendp.md`` has an example.
+    own. ``docs/how-to/use-in-opendp.md`` has an example.
 
     Parameters
     ----------
@@ -103,14 +103,12 @@ def as_opendp(
 def _release_of(plan: object, column: Columns, payment: Others) -> Callable[[object], Release]:
     """Return the function that releases along the plan."""
     if not isinstance(plan, Plan):
-        raise ParameterError(
-            f"plan={shown(plan)} is not a plan: write as_opendp(tametail.plan(...))."
-        )
+        raise ParameterError(f"Invalid plan={shown(plan)}. Use as_opendp(tametail.plan(...)).")
     named = len(column) if isinstance(column, list | tuple) else 1
     if column is not None and named != plan.dim:
         raise ParameterError(
-            f"column={shown(column)} does not fit the plan, which is for {plan.dim} column"
-            f"{'s' * (plan.dim != 1)}."
+            f"column={shown(column)} does not match the plan, which is for {plan.dim} "
+            f"column{'s' * (plan.dim != 1)}."
         )
     several = plan.dim > 1
     return lambda data: mean(_with_schema(data, several=several), column, plan=plan, **payment)
@@ -123,7 +121,7 @@ def _can_be_read_again(data: object) -> bool:
 
 def _checked(data: object) -> object:
     if not _can_be_read_again(data):
-        raise ParameterError("an iterator can be read only once: pass list(data).")
+        raise ParameterError("An iterator can be read only once. Pass list(data).")
     return data
 
 
@@ -132,9 +130,7 @@ def _with_schema(data: object, *, several: bool) -> object:
     if (isinstance(data, Sequence) and not isinstance(data, str)) and (
         several or (len(data) and isinstance(data[0], list | tuple | np.ndarray))
     ):
-        raise ParameterError(
-            "a list of rows declares no columns: pass a matrix, numpy.array(data)."
-        )
+        raise ParameterError("A list of rows has no columns. Pass a matrix, numpy.array(data).")
     return _checked(data)
 
 
@@ -189,8 +185,8 @@ def group_cost(cost: Budget, records: int) -> tuple[float, ...]:
         delta = math.inf
     if delta >= 1:
         raise ParameterError(
-            f"{cost} says nothing about {records} records together: ask for fewer, or plan with a "
-            "smaller delta."
+            f"{cost} gives no guarantee for {records} records together. Use fewer records, or a "
+            "plan with a smaller delta."
         )
     return epsilon, delta
 

@@ -61,8 +61,8 @@ class Key:
         plain = tuple(_plain(cell) for cell in cells)
         if len(plain) != width:
             raise ParameterError(
-                f"a key has {len(plain)} cells, and by= names {width} columns: write a tuple with "
-                "one cell for each, such as keys=[('CA', 2013), ('NY', 2013)]."
+                f"A key has {len(plain)} entries, but by= names {width} columns. Use a tuple with "
+                "one entry per column, such as keys=[('CA', 2013), ('NY', 2013)]."
             )
         return cls(plain)
 
@@ -75,12 +75,12 @@ def parse_keys(keys: object, width: int) -> tuple[Key, ...]:
     """
     is_scalar = isinstance(keys, str | bytes) or getattr(keys, "ndim", 1) == 0
     if is_scalar or not hasattr(keys, "__iter__"):
-        raise ParameterError(f"keys={shown(keys)} is no list: write keys=['CA', 'NY'].")
+        raise ParameterError(f"Invalid keys={shown(keys)}. Use a list, such as keys=['CA', 'NY'].")
     found = tuple(Key.of(label, width) for label in keys)
     if not found:
-        raise ParameterError("keys=[] names no group: name at least one, or leave keys out.")
+        raise ParameterError("keys=[] is empty. List at least one group, or remove keys=.")
     if len(set(found)) < len(found):
-        raise ParameterError("keys= names a group twice: name each once.")
+        raise ParameterError("keys= lists a group twice. List each group once.")
     return found
 
 
@@ -120,6 +120,6 @@ def _plain(cell: object) -> Cell:
     if isinstance(cell, str):
         return str(cell)
     raise ParameterError(
-        f"a key of type {type(cell).__name__} cannot be compared exactly: write keys as text, "
-        "whole numbers or truth values."
+        f"A key has type {type(cell).__name__}, which cannot be compared exactly. Use text, "
+        "integers or Booleans."
     )

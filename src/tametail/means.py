@@ -21,6 +21,9 @@ LOW_USE = 0.97
 #: From this share of the cells on, all of them count as used, and nothing is said.
 FULL_USE = 0.995
 
+#: Below this share of numbers among its cells, a column has no mean worth showing.
+_LEAST_USED = 0.05
+
 #: A clip point from here on is at the end of what octave counts tell apart. Where records of
 #: persons are added up no clip point is told, and the least part of them that is seen makes a value
 #: of this size.
@@ -392,6 +395,24 @@ class Mean:
     def tail_index(self) -> float | None:
         """The power with which the longer tail falls; None where nothing is seen."""
         return None if self.shape is None else self.shape.tail_index()
+
+    @property
+    def usable(self) -> bool:
+        """Whether the value says anything: texts quote it only then.
+
+        It does not if no record is detectable above the noise, unless bounds limit the error.
+
+        >>> Mean("paid", None, 3.5).usable
+        True
+        """
+        codes = {note.code for note in self.notes if note.kind == "warning"}
+        if "beyond-range" in codes:
+            return False
+        if "few-numbers" in codes and self.used is not None and self.used < _LEAST_USED:
+            return False
+        # An interval that is only what was assumed has no part that is due to privacy.
+        known = bool(self.intervals) and self.intervals[0].parts.get("privacy") is not None
+        return "nothing-seen" not in codes or known
 
     @property
     def total(self) -> float | None:

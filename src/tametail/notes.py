@@ -15,13 +15,19 @@ from tametail.errors import ParameterError
 
 KINDS: Final = ("warning", "remark")
 
+#: What only callers of Python can do.
+FOR_LISTS: Final = " Pass a list of rows as an array."
+
+#: How advice begins that belongs to the warning before it.
+HELPS: Final = "It helps to "
+
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One thing to be said.
+    """One thing that a reader should know.
 
     >>> print(MEDIAN)
-    the answer is a private median of the records, not their mean
+    This is a private median, not a mean. For skewed data the two can differ a lot.
     >>> MEDIAN.kind, MEDIAN.code
     ('warning', 'median')
     """
@@ -32,7 +38,7 @@ class Note:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise ParameterError(f"kind={self.kind!r} is not a kind of note: it is one of {KINDS}.")
+            raise ParameterError(f"Invalid kind={self.kind!r} of a note. Use one of {KINDS}.")
 
     def __str__(self) -> str:
         return self.text
@@ -48,126 +54,133 @@ class Note:
 
 
 def nothing_seen(untold: tuple[str, ...], *, bounded: bool = False) -> Note:
-    """Return the note that nothing stands out; ``untold`` are arguments that would help.
+    """Return the note that there is no signal; ``untold`` are arguments that would help.
 
-    Between bounds it is known how far off the answer may be, all the same.
+    For bounded data the error is bounded all the same.
 
     >>> nothing_seen(("tail=",)).text[-51:]
-    'More records or more budget help, and so does tail='
+    'Use more records, a larger epsilon, or state tail=.'
     """
-    also = f", and so do{'es' * (len(untold) == 1)} {' and '.join(untold)}" if untold else ""
-    unknown = "how the records spread, and so how far off the answer is, is not known"
+    text = (
+        "There are too few records for this budget: the noise hides how the values are spread, so "
+        "the error of this estimate is unknown."
+    )
     if bounded:
-        unknown = "how the records spread between their bounds is not known"
-    text = f"nothing stands out of the noise: {unknown}. More records or more budget help{also}"
-    return Note("warning", "nothing-seen", text)
+        text = (
+            "There are too few records for this budget to estimate how the values are spread "
+            "within their bounds. The interval accounts for this."
+        )
+    state = f", or state {' or '.join(untold)}" if untold else ""
+    helps = "a larger epsilon" if untold else "or a larger epsilon"
+    return Note(
+        "warning", "nothing-seen", f"{text} Use more records{',' if untold else ''} {helps}{state}."
+    )
 
 
 NOTHING_SEEN: Final = nothing_seen(("within=", "tail="))
 
 MEDIAN: Final = Note(
-    "warning", "median", "the answer is a private median of the records, not their mean"
+    "warning",
+    "median",
+    ("This is a private median, not a mean. For skewed data the two can differ a lot."),
 )
 
 TOO_FEW: Final = Note(
     "warning",
     "few-records",
-    "there are so few records for this budget that what stands out may be noise: the answer may be "
-    "far off, and how far is not known beyond what within= says. More records or more budget help",
+    "There are so few records for this budget that the result may be mostly noise. Its error is "
+    "unknown, except that the mean lies in within=. Use more records or a larger epsilon.",
 )
 
 MISPLACED: Final = Note(
     "warning",
     "misplaced",
-    "the records agree in more digits than the budget could find: nearly all lie together, away "
-    "from the centre that was found, so the answer is much less accurate than it could be. Saying "
-    "closely where the mean is (within=) helps, and so do more records or more budget",
+    "The values are very close together compared with their distance from zero, and this budget "
+    "could not locate them precisely. The estimate is much less accurate than it could be. A "
+    "narrow within= helps most; more records or a larger epsilon help, too.",
 )
 
 CLAMPED: Final = Note(
     "remark",
     "clamped",
-    "the answer is at the end of where the mean can be by within= or bounds; noise alone can do "
-    "that",
+    "The estimate equals a limit of within= or of the bounds. Noise alone can cause this.",
 )
 
 CONTRADICTED: Final = Note(
     "warning",
     "clamped",
-    "within= holds the answer back: the records put the mean elsewhere. If within= is wrong, so is "
-    "the answer; the interval was not cut to it",
+    "The data point to a mean outside within=. The estimate was moved into that range; the "
+    "interval was not. Check within=.",
 )
 
 CUT: Final = Note(
     "remark",
     "cut",
-    "the interval ends where within= says that the mean can be: there it rests on that, and not on "
-    "the records",
+    "One limit of the interval is the limit of within=. It comes from your assumption, not from "
+    "the data.",
 )
 
 BEYOND_RANGE: Final = Note(
     "warning",
     "beyond-range",
-    "records lie where numbers are no longer told apart, at 1e38 or beyond; infinities, and whole "
-    "numbers too large for a double, are such. The mean is not known, and the answer says no more "
-    "than that",
+    "Some values are infinite or at least 1e38 in size, which is outside the supported range. The "
+    "mean cannot be estimated.",
 )
 
 #: The same without clip points, where a few records of 1e38 and all of 1e30 look alike.
 BEYOND_RANGE_OF_VALUES: Final = Note(
     "warning",
     "beyond-range",
-    "the answer is 1e30 or more in size, and cannot be told from that of a few records at 1e38 or "
-    "beyond, where numbers are no longer told apart; infinities, and whole numbers too large for a "
-    "double, are such. The mean is not known, and the answer says no more than that",
+    "The estimate is 1e30 or more in size. A few infinite values, or values of at least 1e38, "
+    "which are outside the supported range, would give the same result. The mean cannot be "
+    "estimated.",
 )
 
 LOST: Final = Note(
     "warning",
     "lost",
-    "the records may lie elsewhere: most of them may be beyond where they were clipped, so the "
-    "answer may say little about their mean",
+    "Most values may lie outside the clipping bounds, so the estimate may be far from the mean.",
 )
 
 NO_ENDS: Final = Note(
     "warning",
     "no-ends",
-    "the interval has no end on at least one side: how far off the answer is, is not known. More "
-    "records or more budget help, and so does within= with two ends",
+    "The confidence interval is unbounded on at least one side. Use more records, a larger "
+    "epsilon, or a within= with two limits.",
 )
 
 NO_UPPER_LIMIT: Final = Note(
     "warning",
     "no-upper-limit",
-    "the largest values dominate: no upper limit can be given. More records, more budget, or "
-    "within= with an upper end help",
+    "The largest values dominate: no upper limit can be given. Use more records, a larger "
+    "epsilon, or a within= with an upper limit.",
 )
 
 NO_LOWER_LIMIT: Final = Note(
     "warning",
     "no-lower-limit",
-    "the lowest values dominate: no lower limit can be given. More records, more budget, or "
-    "within= with a lower end help",
+    "The lowest values dominate: no lower limit can be given. Use more records, a larger epsilon, "
+    "or a within= with a lower limit.",
 )
 
 FAR_GROUP: Final = Note(
     "warning",
     "far-group",
-    "a small group of records may be far away from all others: if so, the value has a large "
-    "error. More records or more budget help, and so does tail=Bounded(...)",
+    "A small group of records may be far away from all others. If so, the estimate has a large "
+    "error. Use more records, a larger epsilon, or tail=Bounded(...).",
 )
 
 DOUBTFUL: Final = Note(
     "warning",
     "doubtful",
-    "the records do not look as assumed: do not trust the interval. Privacy is not affected",
+    "The data contradict the assumption. Do not use the interval. Privacy is not affected.",
 )
 
 
 FAKE: Final = Note(
     "remark",
     "fake",
-    "FAKE: tametail.testing made this up. No data were read. Do not publish or use it",
+    "FAKE: made up by tametail.testing. No data were read. Do not publish or use it.",
 )
 
 
@@ -214,23 +227,25 @@ def few_numbers(used: float, *, warn: bool) -> Note:
     """Return the note on cells that were not numbers; ``used`` is the share that were.
 
     >>> few_numbers(0.314, warn=True).text[:57]
-    'used about 31% of the cells: the others were not numbers '
+    'Only about 31% of the cells could be read as numbers; the'
     >>> few_numbers(0.9932, warn=False).text
-    'used about 99.3% of the cells: the others were not numbers'
+    'About 99.3% of the cells could be read as numbers; the rest were ignored.'
     """
     share = f"{used:.0%}" if used < 0.98 else f"{used:.1%}"
-    told = f"used about {share} of the cells: the others were not numbers"
+    told = (
+        f"{'Only about' if warn else 'About'} {share} of the cells could be read as numbers; the "
+        "rest were ignored."
+    )
     if not warn:
         return Note("remark", "cells-used", told)
     return Note(
         "warning",
         "few-numbers",
-        f"{told} and were left out, so the mean is that of the rest. If they hold numbers that are "
-        "written in another way, say how with parse=; rows in a list are passed as an array",
+        f"{told} If they contain numbers in another format (1,200 or $5), set parse=.{FOR_LISTS}",
     )
 
 
 EXCEEDS: Final = few_records(
-    "the error is expected to exceed the standard deviation of the records: more records, more "
-    "budget or fewer columns help"
+    "The expected error is larger than the standard deviation of the data. Use more records, a "
+    "larger epsilon or fewer columns."
 )

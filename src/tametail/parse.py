@@ -107,20 +107,19 @@ class Parse:
         _check_sign("thousands", self.thousands, "',', '.', a space or \"'\"", allowed=",.'_ \u00a0\u202f\u2019")  # fmt: skip  # noqa: E501
         if self.thousands == self.decimal:
             raise ParameterError(
-                f"decimal and thousands are both {self.decimal!r}: one sign cannot be both."
+                f"decimal and thousands are both {self.decimal!r}. They must differ."
             )
         object.__setattr__(self, "currency", _signs(self.currency))
         for name in ("accounting", "percent"):
             if not isinstance(getattr(self, name), bool):
-                raise ParameterError(f"{name} is neither True nor False: write {name}=True.")
+                raise ParameterError(f"Invalid {name}. Use {name}=True or {name}=False.")
         if self.header is not None and not isinstance(self.header, bool):
-            raise ParameterError("header is neither None, True nor False: write header=False.")
+            raise ParameterError("Invalid header. Use header=True, header=False or None.")
         object.__setattr__(self, "encoding", _encoding(self.encoding))
         if self.header is False and self.encoding in MARKED:
             raise ParameterError(
-                f"encoding={self.encoding!r} takes the order of bytes from the first characters of "
-                "a file, which may be a record's with header=False: write "
-                f"encoding='{self.encoding}-le' or encoding='{self.encoding}-be'."
+                f"With header=False, encoding={self.encoding!r} would take the byte order from a "
+                f"record. Use encoding='{self.encoding}-le' or encoding='{self.encoding}-be'."
             )
         if self.format is not None:
             one_of(FORMATS, format=self.format)
@@ -148,7 +147,7 @@ class Parse:
         """Undo :meth:`to_dict`."""
         known = {field.name for field in fields(cls)}
         if not (isinstance(record, dict) and known.issuperset(record)):
-            raise ParameterError("this does not say how numbers are written: see Parse.to_dict().")
+            raise ParameterError("This is not a number format. Use the output of Parse.to_dict().")
         return cls(**record)
 
 
@@ -157,8 +156,7 @@ def parse_parse(value: object) -> Parse | None:
     if value is None or isinstance(value, Parse):
         return value
     raise ParameterError(
-        f"parse={shown(value)} does not say how numbers are written: write "
-        "parse=Parse(decimal=',', thousands='.'), or leave it out."
+        f"Invalid parse={shown(value)}. Use parse=Parse(decimal=',', thousands='.'), or remove it."
     )
 
 
@@ -168,7 +166,7 @@ def _check_sign(
     if sign is None and not needed:
         return
     if not (isinstance(sign, str) and len(sign) == 1 and sign in allowed):
-        raise ParameterError(f"{name}={shown(sign)} is not known: write {name}={advice}.")
+        raise ParameterError(f"Invalid {name}={shown(sign)}. Use {name}={advice}.")
 
 
 def _signs(currency: object) -> tuple[str, ...]:
@@ -177,8 +175,8 @@ def _signs(currency: object) -> tuple[str, ...]:
     signs = tuple(currency) if isinstance(currency, str | tuple | list) else (currency,)
     if not all(isinstance(x, str) and _A_SIGN.match(x) for x in signs):
         raise ParameterError(
-            "currency holds something that is no currency sign: write currency='$', or "
-            "currency=('USD', 'EUR') for words, without digits or spaces."
+            "Invalid currency. Use currency='$', or currency=('USD', 'EUR'), without digits or "
+            "spaces."
         )
     return signs
 
@@ -190,13 +188,12 @@ def _encoding(name: object) -> str:
         info = None
     if info is None or not getattr(info, "_is_text_encoding", True):
         raise ParameterError(
-            f"encoding={shown(name)} is not known: write 'utf-8', 'latin-1', 'cp1252' or 'utf-16'."
+            f"Unknown encoding={shown(name)}. Use 'utf-8', 'latin-1', 'cp1252' or 'utf-16'."
         )
     found = info.name.removesuffix("-sig")  # a mark at the beginning is left out anyway
     if found not in ENCODINGS:
         raise ParameterError(
-            f"encoding={shown(name)} is not supported. Only encodings in which each line can be "
-            "decoded by itself are: in others one record can change how the next ones are read. "
-            "Convert the file to UTF-8."
+            f"encoding={shown(name)} is not supported: one record could change how the next ones "
+            "are read. Convert the file to UTF-8."
         )
     return found

@@ -39,11 +39,11 @@ COUNT, REST = "count", "rest"
 KEYS = "keys"
 
 #: The private count of add-remove, when the caller gives no n: a better plan against less budget
-#: (halved and doubled: -0.1% and +0.4% of the error, docs/decisions/0159).
+#: (halved and doubled: -0.1% and +0.4% of the error, decision 0159).
 COUNT_SHARE: Final = 0.015
 
 #: The private count beside a guess of n, which may be wrong by any factor: it decides how many
-#: records are sampled, and nothing else (docs/decisions/0040-a-guess-costs-no-memory.md).
+#: records are sampled, and nothing else (decision 0040).
 GUESS_COUNT_SHARE: Final = 0.002
 
 #: A noisy count is that unlikely to be as far off as it is doubted to be.

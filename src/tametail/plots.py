@@ -12,13 +12,16 @@ from typing import TYPE_CHECKING
 
 from tametail.drawing.axes import axes_above, new_axes
 from tametail.drawing.frame import labels
-from tametail.explain import mark, mean_label, name_of
 from tametail.means import MEAN, MEAN_AS_SEEN, WINSORISED, Mean
 from tametail.pictures.intervals import span
 from tametail.pictures.planning import Curve as PlanCurve
 from tametail.pictures.tail import Curve
 from tametail.plans import PricedRequest
 from tametail.released import Released
+from tametail.show.intervals import level, quote
+from tametail.show.release import mark
+from tametail.show.rows import name_of, value_of
+from tametail.show.tables import mean_label
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +33,7 @@ _CURVE, _GUIDE = "#3b6ea5", "#999999"
 
 
 def plot_release(release: Released, ax: Axes | None = None) -> Axes:
-    """Draw the values and their intervals, and say in words what each interval is for.
+    """Draw the values and their intervals, and say in words what each interval rests on.
 
     An end that is infinite is drawn as an arrow at the edge of the picture. A picture of one mean
     with a figure of its own has the private survival curve above: shares of records beyond, with
@@ -50,8 +53,8 @@ def plot_release(release: Released, ax: Axes | None = None) -> Axes:
     low, high = span(release)
     labelled: set[str] = set()
     for place, row in enumerate(release):
-        words = f"{row.label} {row.shown}" if len(release) == 1 else row.statistic
-        _draw_row(ax, row, -float(place), (low, high), words, labelled)
+        words = f"{row.label} {value_of(row)}" if len(release) == 1 else row.statistic
+        _draw_row(ax, release, row, -float(place), (low, high), words, labelled)
     ax.set_xlim(low, high)
     ax.set_ylim(0.4 - len(release), 0.6)
     if len(release) == 1:
@@ -93,15 +96,14 @@ def _plot_curve(curve: Curve, row: Mean, ax: Axes) -> None:
     for end in row.clip or ():
         ax.axvline(end - curve.origin, color=_GUIDE, linestyle="--", linewidth=0.9)
     ax.axvline(row.value - curve.origin, color="black", linestyle=":", linewidth=0.9)
-    for place, one in enumerate(row.intervals):
-        level = curve.least / (1.5 * 1.5**place)
+    for one in row.intervals[:1]:
         ends = [end - curve.origin for end in (one.low, one.high)]
-        ax.plot(ends, [level] * 2, "|-", color=_INTERVALS.get(one.describes, "black"))
+        ax.plot(ends, [curve.least / 1.5] * 2, "|-", color=_INTERVALS.get(one.describes, "black"))
     ticks = curve.ticks(0.08)
     ax.set_xticks(ticks, labels=labels(ticks))
     ax.set_xlabel(curve.label, fontsize="small")
     ax.set_ylabel("share of records beyond", fontsize="small")
-    ax.set_title("private counts; dashed: clip points", fontsize="small", loc="left")
+    ax.set_title("noisy counts; dashed: clipping bounds", fontsize="small", loc="left")
 
 
 def _plot_groups(release: Released, ax: Axes) -> Axes:
@@ -122,24 +124,29 @@ def _plot_groups(release: Released, ax: Axes) -> Axes:
 
 
 def _draw_row(
-    ax: Axes, row: Mean, height: float, span: tuple[float, float], mean: str, labelled: set[str]
+    ax: Axes,
+    release: Released,
+    row: Mean,
+    height: float,
+    span: tuple[float, float],
+    mean: str,
+    labelled: set[str],
 ) -> None:
-    """Draw one mean with its intervals; each kind is explained once."""
+    """Draw one mean with its interval; each kind is explained once."""
 
     def label(words: str) -> str | None:
         known = words in labelled
         labelled.add(words)
         return None if known else words
 
-    for place, one in enumerate(row.intervals):
+    for one in row.intervals[:1]:
         ends = [max(one.low, span[0]), min(one.high, span[1])]
         signs = ["<" if one.low == -math.inf else "|", ">" if one.high == math.inf else "|"]
-        colour, level = _INTERVALS.get(one.describes, "black"), height - 0.18 * place
-        proved = "proved" if one.proved else "measured, not proved"
-        words = label(f"interval for the {one.describes} ({proved})")
-        ax.plot(ends, [level] * 2, color=colour, label=words)
+        colour = _INTERVALS.get(one.describes, "black")
+        words = label(f"{level(release)}, {quote(release, row).qualifier}")
+        ax.plot(ends, [height] * 2, color=colour, label=words)
         for end, sign in zip(ends, signs, strict=True):
-            ax.plot([end], [level], sign, color=colour, markersize=9)
+            ax.plot([end], [height], sign, color=colour, markersize=9)
     ax.plot([row.value], [height], "ko", markersize=5, label=label(mean))
 
 

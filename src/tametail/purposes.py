@@ -9,25 +9,25 @@ from collections.abc import Mapping
 from typing import Final
 
 _COLUMN: Final = {
-    "count": "roughly how many records there are",
-    "centre": "a private median",
-    "tail": "how the records spread around it, by octaves",
-    "spread": "second moment of the clipped records, for the interval",
-    "sum": "sum and count of the clipped records",
-    "rest": "the other steps; their shares follow from the count",
+    "count": "approximate number of records",
+    "centre": "private median",
+    "tail": "log-scale histogram of distances from the median",
+    "spread": "variance of the clipped values, for the confidence interval",
+    "sum": "sum and count of the clipped values",
+    "rest": "remaining steps, planned once the count is known",
 }
-_COLUMNS: Final = _COLUMN | {"centre": "a private median of every column"}
+_COLUMNS: Final = _COLUMN | {"centre": "private median of each column"}
 _BALL: Final = {
-    "count": "roughly how many records there are",
-    "centre": "a private median of every column",
-    "scale": "beyond which distance from it there are few records",
-    "radius": "how long a record is, over all columns",
-    "spread": "second moments of the records in the ball, for the intervals",
-    "sum": "sum of the records, pulled into the ball",
-    "rest": "the other steps; their shares follow from the count",
+    "count": "approximate number of records",
+    "centre": "private median of each column",
+    "scale": "scale of the distances from the median",
+    "radius": "L2 norm of the records, over all columns",
+    "spread": "variances of the clipped values, for the confidence intervals",
+    "sum": "sum of the records after joint L2 clipping",
+    "rest": "remaining steps, planned once the count is known",
 }
 
-_KEYS: Final = {"keys": "which groups there are: those that many records hold"}
+_KEYS: Final = {"keys": "private selection of the groups"}
 _QUANTILES: Final = _KEYS | {
     "size": "how many records there are",
     "place": "points at the levels and around them, among all numbers",
@@ -48,57 +48,57 @@ PURPOSES: Final[Mapping[str, Mapping[str, str]]] = {
     "winsorised mean": _COLUMN,
     "winsorised means, columns apart": _COLUMNS,
     "winsorised means, one sum": _COLUMNS
-    | {
-        "sum": "how long records are, then sum and count of the clipped records, all columns in one"
-    },
+    | {"sum": "norms of the records, then sum and count of the clipped values of all columns"},
     "mean in a weighted ball": _BALL,
     "mean in a ball, one scale for all columns": _BALL,
     "clamped mean": {
-        "count": "roughly how many records there are",
-        "sum": "sum and count of the records, clamped to their bounds",
-        "rest": "the other steps; their shares follow from the count",
+        "count": "approximate number of records",
+        "sum": "sum and count of the values, clipped to the bounds",
+        "rest": "remaining steps, planned once the count is known",
     },
     "clamped mean around a crowd": {
-        "count": "roughly how many records there are",
-        "centre": "where most records are, among buckets of about their scale",
-        "sum": "sum and count of the records, clamped around there",
-        "rest": "the other steps; their shares follow from the count",
+        "count": "approximate number of records",
+        "centre": "densest bin, with bins of about the given scale",
+        "sum": "sum and count of the values, clipped around the densest bin",
+        "rest": "remaining steps, planned once the count is known",
     },
     "mean of the records of persons": {
-        "count": "roughly how many persons there are",
-        "pilot": "a winsorised mean of the persons' own means",
-        "rows": "how many records there are, of persons with a bounded number each",
-        "tail": "how persons differ from the pilot with all of their records, by octaves",
+        "count": "approximate number of people",
+        "pilot": "clipped mean of the person means (pilot estimate)",
+        "rows": "number of records, with a bounded number per person",
+        "tail": "log-scale histogram of people's total differences from the pilot estimate",
         "sum": "sum of these differences, clipped",
-        "rest": "the other steps; their shares follow from the count",
+        "rest": "remaining steps, planned once the count is known",
     },
     "means by group": {
-        "keys": "which groups there are: those that many records hold",
-        "count": "roughly how many records there are",
-        "total": "how many records all groups have together",
-        "centre": "a private median of all records",
-        "tail": "how all records spread around it, by octaves",
-        "cells": "how many records each group has, and how many far out",
-        "groups": "the sum of each small group; the whole estimate of each large one",
-        "rest": "the other steps; their shares follow from the count",
+        "keys": "private selection of the groups",
+        "count": "approximate number of records",
+        "total": "number of records in all groups",
+        "centre": "private median of all records",
+        "tail": "log-scale histogram of distances from the median, all groups",
+        "cells": "number of records per group, in total and far from the median",
+        "groups": "sum of each small group; complete estimate of each large one",
+        "rest": "remaining steps, planned once the count is known",
     },
     "means by group, of persons in one group each": {
-        "keys": "which groups there are: those that many persons hold",
-        "count": "roughly how many persons there are",
+        "keys": "private selection of the groups",
+        "count": "approximate number of people",
         "kept": "what share of the records is in the group of their person",
         "sizes": "how many persons each group has",
         "pool": "how all persons spread, for small groups; without these it goes to the groups",
         "groups": "the sums of each small group; the whole estimate of each large one",
-        "rest": "the other steps; their shares follow from the count",
+        "rest": "remaining steps, planned once the count is known",
     },
     "means by group, of persons": {
-        "keys": "which groups there are: those that many persons hold",
-        "count": "roughly how many persons there are",
-        "pilot": "the mean of all groups together",
-        "tail": "how long the vectors of persons are, by octaves: of differences, and of records",
-        "rows": "how many records each group has, of persons scaled down",
-        "groups": "the sums of differences from the pilot in each group, of persons scaled down",
-        "spread": "sums of their squares, for the intervals",
-        "rest": "the other steps; their shares follow from the count",
+        "keys": "private selection of the groups",
+        "count": "approximate number of people",
+        "pilot": "mean of all groups together",
+        "tail": "log-scale histogram of the norms of people's vectors",
+        "rows": "number of records per group, after contribution scaling",
+        "groups": (
+            "sum of differences from the overall mean per group, after contribution scaling"
+        ),
+        "spread": "sums of squares, for the confidence intervals",
+        "rest": "remaining steps, planned once the count is known",
     },
 }

@@ -27,7 +27,7 @@ NAMES = ("ledger", "issued")
 DERIVED = (*TOP, "interval_for", "confidence", "guarantee", "columns", "notes")
 
 #: What is said of a text that is none.
-REFUSAL = "this is not a release: write what Release.to_json() or Release.to_dict() gave."
+REFUSAL = "This is not a release. Use the output of Release.to_json() or Release.to_dict()."
 
 
 def check_top(
@@ -45,8 +45,8 @@ def check_top(
     for key, cells in top.items():
         if key in record and not same_cells(record[key], cells):
             raise ParameterError(
-                f"this release was changed: its {key} is not what its rows say. Write what "
-                "Release.to_json() gave."
+                f"This release was edited: its {key} does not match its rows. Use the output of "
+                "Release.to_json()."
             )
 
 
@@ -56,8 +56,8 @@ def check_mark(record: dict[str, object], *, fake: bool) -> None:
     noted = any(note.get("code") == FAKE.code for note in told)
     if not record.get("fake", False) is noted is fake:
         raise ParameterError(
-            "this release was changed: not all of it says whether it is a fake. Write what "
-            "Release.to_json() gave."
+            "This release was edited: its parts disagree on whether it is fake. Use the output of "
+            "Release.to_json()."
         )
 
 

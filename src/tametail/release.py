@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from tametail import explain
 from tametail._json import Json, not_as_written, read_json
 from tametail._shown import shown
 from tametail.comparisons import Comparison, compare
@@ -28,6 +27,8 @@ from tametail.privacy.budget import Guarantee
 from tametail.privacy.unit import Unit
 from tametail.recorded import FORMAT, NAMES, REFUSAL, answer, check_mark, check_top
 from tametail.released import Released
+from tametail.show import release as shown_release
+from tametail.show.rows import name_of
 from tametail.tables import make_frame, row_of_group
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def sealed(kind: type[Kind]) -> type[Kind]:
     """
 
     def refuse(_self: Kind, name: str, _value: object) -> None:
-        raise FrozenInstanceError(f"cannot assign to {name!r}: a release never changes")
+        raise FrozenInstanceError(f"Cannot assign to {name!r}: a release is immutable.")
 
     type.__setattr__(kind, "__setattr__", refuse)
     return kind
@@ -118,18 +119,18 @@ class Release(Released, Generic[Value_co, End_co]):
             except KeyError:
                 labels = list(dict.fromkeys(row.group for row in self.means))
             few = f"{', '.join(map(repr, labels[:_FEW]))}{', ...' * (len(labels) > _FEW)}"
-            raise KeyError(f"there is no one row {shown(key)}: the groups are {few}. {_HOW_ROWS}")
+            raise KeyError(f"No single row {shown(key)}. Groups: {few}. {_HOW_ROWS}")
         if isinstance(key, int):
             return self.means[key]
         labels = [row.label for row in self.means]
         if len(set(labels)) > 1:
             if key in labels:
                 return self.means[labels.index(str(key))]
-            raise KeyError(f"there is no row {shown(key)}: there are {labels}.")
+            raise KeyError(f"No row {shown(key)}. Rows: {labels}.")
         for row in self.means:
             if row.column == key:
                 return row
-        raise KeyError(f"there is no row {shown(key)}: there are {list(self.columns)}.")
+        raise KeyError(f"No row {shown(key)}. Rows: {list(self.columns)}.")
 
     def difference(self, one: object, other: object) -> Comparison:
         """Return one group less another, with an interval of the release's confidence.
@@ -177,14 +178,14 @@ class Release(Released, Generic[Value_co, End_co]):
         # A person may have records in both groups, unless each is in one.
         apart = groups is not None and groups.groups_per_person == 1
         independent = not all(own) or self.plan.unit.person is None or apart
-        names = str(explain.name_of(self, one)), str(explain.name_of(self, other))
+        names = str(name_of(self, one)), str(name_of(self, other))
         return compare(kind, (one, other), names, independent=independent, at_once=at_once)
 
     def _against(self, kind: Literal["difference", "ratio"], other: Release) -> Comparison:
         if len(self) != 1 or len(other) != 1:
             raise ParameterError(
-                "two releases are compared if each has one row: write "
-                f"table.{kind}('CA', other_table['CA']) for tables of groups."
+                "Only releases with one row each can be compared. For tables of groups, use "
+                f"table.{kind}('CA', other_table['CA'])."
             )
         paid = [release.receipt and release.receipt.get("dataset") for release in (self, other)]
         if paid[0] is not None and paid[0] == paid[1] and self._about_same(other):
@@ -265,7 +266,7 @@ class Release(Released, Generic[Value_co, End_co]):
     def quantile(self, level: float) -> Value_co | None:
         """Return where the part ``level`` of the records lies below, by the octave counts.
 
-        It costs nothing: the counts are paid for. docs/guide/shape.md says how accurate it is. None
+        It costs nothing: the counts are paid for. docs/how-to/quantiles.md says how accurate. None
         (in an array nan) where nothing stands out of the noise.
 
         >>> import numpy, tametail as tt
@@ -292,7 +293,7 @@ class Release(Released, Generic[Value_co, End_co]):
             for point in () if row.shape is None else row.shape.survival():
                 for name, number in zip(cells, point, strict=True):
                     cells[name].append(number)
-                names.append(explain.name_of(self, row))
+                names.append(name_of(self, row))
         return make_frame(({"row": names} if len(self) > 1 else {}) | cells, self.library)
 
     @property
@@ -329,7 +330,7 @@ class Release(Released, Generic[Value_co, End_co]):
     def __float__(self) -> float:
         if len(self) != 1:
             raise TypeError(
-                f"a release of {len(self)} means is no number: write release.value"
+                f"A release of {len(self)} means is not a number. Use release.value"
                 + (f", or float(release[{self._first_key()!r}])." if self.means else ".")
             )
         return self.means[0].value
@@ -365,10 +366,10 @@ class Release(Released, Generic[Value_co, End_co]):
         return {key: cell for key, cell in self.to_dict().items() if key not in NAMES}
 
     def __repr__(self) -> str:
-        return f"<Release: {explain.brief(self)}>"
+        return f"<Release: {shown_release.brief(self)}>"
 
     def __str__(self) -> str:
-        return explain.text(self)
+        return shown_release.text(self)
 
     def _repr_html_(self) -> str:
         from tametail.report.cells import release_cell
@@ -448,7 +449,7 @@ class Release(Released, Generic[Value_co, End_co]):
 
     def sentence(self) -> str:
         """Return the result in words to publish: value, interval, clipping, budget, warnings."""
-        from tametail.report.words import sentence
+        from tametail.show.sentences import sentence
 
         return sentence(self)
 
@@ -472,7 +473,7 @@ class Release(Released, Generic[Value_co, End_co]):
         """Return a draft for the public Deployments Registry, as YAML.
 
         What the release knows is filled in: variant, unit, parameters, mechanisms, composition.
-        What only you know begins with "TO FILL IN". docs/guide/registry.md says more.
+        What only you know begins with "TO FILL IN". docs/how-to/registry-entry.md says more.
 
         >>> import tametail as tt
         >>> 'variant_name: "Pure DP"' in tt.mean([1.0, 2.0] * 500, epsilon=1).registry()
@@ -487,8 +488,8 @@ class Release(Released, Generic[Value_co, End_co]):
 _FEW = 8
 
 _HOW_ROWS = (
-    "Write release[group], or release[group, column] if there are several columns; rows by "
-    "position are in release.means."
+    "Use release[group], or release[group, column] with several columns. Rows by position are in "
+    "release.means."
 )
 
 

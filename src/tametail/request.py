@@ -185,9 +185,9 @@ class Request:
 
     def __post_init__(self) -> None:
         if not self.columns:
-            raise ParameterError("there is no column: a mean is that of a column.")
+            raise ParameterError("No column is given. Name at least one column.")
         if self.common and self.known_dim == 1:
-            raise ParameterError("common=True is for several columns: leave it out.")
+            raise ParameterError("common=True requires several columns. Remove it.")
         self._check_persons()
         if self.groups is not None:
             self._check_groups(self.groups)
@@ -197,40 +197,35 @@ class Request:
             low, high = column.possible
             if low > high:
                 raise ParameterError(
-                    f"within={column.within!r} and tail={column.said!r} exclude each other: a mean "
-                    "lies between the bounds of its records."
+                    f"within={column.within!r} and tail={column.said!r} do not overlap. The mean "
+                    "must lie within the bounds of the data."
                 )
 
     def _check_persons(self) -> None:
         if self.unit.person is None and (self.each != "record" or self.rows is not None):
             raise ParameterError(
-                "each= and rows= are about persons: write person='patient', the column whose value "
-                "says whose record it is, or leave them out."
+                "each= and rows= require person=, the column with the person ID, such as "
+                "person='patient'. Add it, or remove them."
             )
         if self.where is not None and self.missing == "none":
             raise ParameterError(
-                "missing='none' promises that every record counts, and where= leaves some out, "
-                "whose number is private: leave missing out."
+                "missing='none' cannot be combined with where=, because the number of records "
+                "that match is private. Remove missing=."
             )
         if self.weighs_records and (self.common or any(one.tail for one in self.columns)):
             raise ParameterError(
-                "tail= and common= are about records, and with person= what is added up are all "
-                "records of a person together: leave them out, or write each='person'. Bounds with "
-                "an open side, as in Bounded(0, None), may stay."
+                "tail= and common= are not available with person=, except one-sided bounds such "
+                "as Bounded(0, None). Remove them, or use each='person'."
             )
 
     def _check_groups(self, groups: Groups) -> None:
         groups.check(self.budget, self.unit)
         if self.common:
-            raise ParameterError(
-                "common=True is for several columns of all records, and with by= columns are taken "
-                "apart: leave it out."
-            )
+            raise ParameterError("common=True is not available with by=. Remove it.")
         if self.unit.person is not None and any(column.tail for column in self.columns):
             raise ParameterError(
-                "tail= is about records, and with person= and by= vectors of persons are added up: "
-                "leave it out; within= says where means can be. Bounds with an open side, as in "
-                "Bounded(0, None), may stay."
+                "tail= is not available with person= and by=, except one-sided bounds such as "
+                "Bounded(0, None). Remove it, or use within=."
             )
 
     def _check_statistic(self) -> None:
@@ -241,8 +236,8 @@ class Request:
         said = self.columns[0].said
         if said is not None and not (asked == statistics.SUM and self.columns[0].half is not None):
             raise ParameterError(
-                f"tail= is for means, and a {asked} needs no assumption: leave it out"
-                f"{'; bounds with an open side may stay' * (asked == statistics.SUM)}."
+                "tail= is not available for a "
+                f"{asked}{', except one-sided bounds' * (asked == statistics.SUM)}. Remove it."
             )
         if self.unit.person is not None:
             self._check_statistic_of_persons()
@@ -264,11 +259,11 @@ class Request:
             )
         if asked == statistics.QUANTILE and self.each != "person":
             raise ParameterError(
-                "a quantile with person= counts every person once, by the mean of their own "
-                "records: write each='person'."
+                "A quantile with person= counts every person once, by their own mean. Use "
+                "each='person'."
             )
         if asked == statistics.SUM and self.each != "record":
-            raise ParameterError("a sum is that of all records: leave each= out.")
+            raise ParameterError("each= is not available for a sum. Remove it.")
 
     @property
     def dim(self) -> int:
@@ -322,7 +317,7 @@ class Request:
         if person is not None:
             if self.unit.person is None:
                 raise ParameterError(
-                    "person= is given beside a plan for records: write plan(..., person=True)."
+                    "person= requires a plan for people. Use plan(..., person=True)."
                 )
             request = replace(request, unit=Unit.parse(self.unit.value, person))
         if where is not None:
@@ -332,8 +327,8 @@ class Request:
         if any(value is not None for value in groups.values()):
             if self.groups is None:
                 raise ParameterError(
-                    "by=, keys= and other= are given beside a plan without groups: write "
-                    "plan(..., by='state', keys=['CA', 'NY'])."
+                    "by=, keys= and other= require a plan with groups. Use plan(..., by='state', "
+                    "keys=['CA', 'NY'])."
                 )
             request = replace(request, groups=self.groups.about(**groups))
         return request
@@ -454,7 +449,7 @@ _LATER = ("each", "rows", "where")
 #: What is there if it is not that of a mean.
 _OTHERS = ("statistic", "levels")
 
-_REFUSAL = "this is not a request: write what Request.to_json() or Request.to_dict() gave."
+_REFUSAL = "This is not a request. Use the output of Request.to_json() or Request.to_dict()."
 
 
 def _each(value: object, parse: Callable[[object], Kind], example: str) -> Kind | list[Kind]:
@@ -467,8 +462,8 @@ def _each(value: object, parse: Callable[[object], Kind], example: str) -> Kind 
             parsed.append(parse(entry))
             continue
         raise ParameterError(
-            f"entry {len(parsed) + 1} of a list, of type {type(entry).__name__}, is not one for a "
-            f"column: write a list such as {example}."
+            f"Entry {len(parsed) + 1} of a list has type {type(entry).__name__}, which does not "
+            f"describe a column. Use a list such as {example}."
         )
     return parsed
 
@@ -492,8 +487,8 @@ def _spread(value: Kind | list[Kind], dim: int) -> list[Kind]:
 def _check_length(told: list[Kind], dim: int) -> None:
     if len(told) != dim:
         raise ParameterError(
-            f"a list has {len(told)} entries for {columns_told(dim)}: write one for all, or a "
-            "list with one for each."
+            f"A list has {len(told)} entries for {columns_told(dim)}. Use one entry for all "
+            "columns, or a list with one entry per column."
         )
 
 
@@ -507,9 +502,9 @@ def _check_strength(budget: Budget) -> None:
     if not LEAST_STRENGTH <= budget.strength <= GREATEST_STRENGTH:
         weak = budget.strength < LEAST_STRENGTH
         raise ParameterError(
-            f"{budget} is too {'small to answer anything' if weak else 'large to protect anything'}"
-            f": write epsilon (or sqrt(2 rho)) between {LEAST_STRENGTH:g} and "
-            f"{GREATEST_STRENGTH:g}; 0.01 to 10 is usual."
+            f"{budget} is too {'small to be useful' if weak else 'large to protect anyone'}. Use "
+            f"an epsilon (or sqrt(2 rho)) between {LEAST_STRENGTH:g} and {GREATEST_STRENGTH:g}; "
+            "0.01 to 10 is common."
         )
 
 
@@ -517,12 +512,13 @@ def _text(where: object) -> str:
     if isinstance(where, str):
         return where
     raise ParameterError(
-        f'where of type {type(where).__name__} is no text: write where="age >= 65".'
+        f'where= must be text, not {type(where).__name__}. Use a condition such as where="age >= '
+        '65".'
     )
 
 
 def _size(n: object) -> int:
     size = count(n=n)
     if size > MOST_RECORDS:
-        raise ParameterError(f"n={shown(n)} is beyond any data: write n <= {MOST_RECORDS:g}.")
+        raise ParameterError(f"Invalid n={shown(n)}. It must be at most {MOST_RECORDS:g}.")
     return size

@@ -38,7 +38,8 @@ def schema_of(path: str | os.PathLike[str], parse: Parse | None = None) -> Schem
     names = source.names
     if getattr(names, "unnamed", None) is not None:
         return Schema((), hidden=True)
-    return Schema((*((name, "text, as written") for name in names), *given))
+    own = ((name, "") for name in names)  # a CSV file declares no types
+    return Schema((*own, *given))
 
 
 def data_endings() -> tuple[str, ...]:

@@ -15,21 +15,18 @@ from tametail.tail import Bounded, Tail
 def wanted(error: float | None, relative_error: float | None, tail: Tail) -> float:
     """Return the half-width that is asked for, in the units in which it can be predicted."""
     if (error is None) == (relative_error is None):
-        raise ParameterError(
-            "error= and relative_error= are two ways to say the same: write one of them."
-        )
+        raise ParameterError("Use error= or relative_error=, not both.")
     if isinstance(tail, Bounded) and tail.one_sided:  # it bounds no tail
         tail = None
     if error is not None and tail is None:
         raise ParameterError(
-            f"error={shown(error)} is in the units of the records, and without tail= nothing is "
-            "known about their size: write relative_error=0.1 for a tenth of a standard deviation, "
-            "or tail=Moment(2, scale) or tail=Bounded(low, high) beside it."
+            f"error={shown(error)} needs a tail assumption, because without one the scale of the "
+            "data is unknown. Use relative_error=0.1 (in standard deviations), or add "
+            "tail=Moment(2, scale) or tail=Bounded(low, high)."
         )
     if relative_error is not None and tail is not None:
         raise ParameterError(
-            "relative_error= is in standard deviations that nobody told: with tail= write error= "
-            "in the units of the records."
+            "With tail=, use error= (in the units of the data) instead of relative_error=."
         )
     if error is not None:
         return positive(error=error)

@@ -33,7 +33,7 @@ def parse_levels(statistic: str, levels: object) -> tuple[float, ...]:
     """
     if statistic != QUANTILE:
         if levels is not None:
-            raise ParameterError("levels are those of quantiles: leave q= out.")
+            raise ParameterError("q= requires a quantile. Remove it.")
         return ()
     given = [0.5] if levels is None else [levels]
     if isinstance(levels, Iterable) and not isinstance(levels, str | bytes):
@@ -41,11 +41,11 @@ def parse_levels(statistic: str, levels: object) -> tuple[float, ...]:
     found = tuple(sorted({number(q=level) for level in given}))
     if not found or len(found) > MOST_LEVELS or not all(0 < level < 1 for level in found):
         raise ParameterError(
-            f"q={shown(levels)} is not a level: write q=0.5, or a list of up to {MOST_LEVELS} "
-            "different levels between 0 and 1, such as q=[0.25, 0.5, 0.75]."
+            f"Invalid q={shown(levels)}. Use q=0.5, or a list of up to {MOST_LEVELS} different "
+            "levels between 0 and 1, such as q=[0.25, 0.5, 0.75]."
         )
     if any(not 1e-6 < level < 1 - 1e-6 for level in found):
-        raise ParameterError("a level is closer to 0 or 1 than one millionth: leave it out.")
+        raise ParameterError("A level is within one millionth of 0 or 1. Remove it.")
     return found
 
 

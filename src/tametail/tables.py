@@ -33,8 +33,8 @@ def row_of_group(means: Sequence[Mean], key: object) -> Mean:
         if len(found) == 1:
             return found[0]
     raise KeyError(
-        f"there is no one row {key!r}: write release[group], or release[group, column] if "
-        "there are several columns; rows by position are in release.means."
+        f"No single row {key!r}. Use release[group], or release[group, column] with several "
+        "columns. Rows by position are in release.means."
     )
 
 

@@ -39,20 +39,19 @@ class Moment:
         k = finite_number(k=self.k)
         if k <= 1:
             raise ParameterError(
-                f"k={shown(self.k)} is too small: a mean needs a moment with k > 1, such as "
-                "Moment(2, "
-                "scale) for a bound on the standard deviation."
+                f"k={shown(self.k)} is too small. Use k > 1, such as Moment(2, scale) for a "
+                "maximum standard deviation."
             )
         if k > _HIGHEST_MOMENT:
             raise ParameterError(
-                f"k={shown(self.k)} is above {_HIGHEST_MOMENT:g}: write Bounded(low, high) if the "
-                "records are bounded, or a smaller k."
+                f"k={shown(self.k)} is above {_HIGHEST_MOMENT:g}. Use a smaller k, or Bounded(low, "
+                "high) if the data are bounded."
             )
         scale = positive(scale=self.scale)
         if not _SMALLEST <= scale <= _LARGEST:
             raise ParameterError(
-                f"scale={shown(self.scale)} is beyond {_SMALLEST:g} to {_LARGEST:g}: write the "
-                "records in other units."
+                f"scale={shown(self.scale)} is outside {_SMALLEST:g} to {_LARGEST:g}. Convert the "
+                "data to other units."
             )
         object.__setattr__(self, "k", k)
         object.__setattr__(self, "scale", scale)
@@ -78,7 +77,9 @@ class Bounded:
 
     def __init__(self, low: float | None, high: float | None) -> None:
         if low is None and high is None:
-            raise ParameterError("Bounded(None, None) says nothing: write one end, or no tail.")
+            raise ParameterError(
+                "Bounded(None, None) has no bound. Give at least one, or remove the assumption."
+            )
         ends = -math.inf, math.inf
         found = (
             ends[0] if low is None else finite_number(low=low),
@@ -86,18 +87,18 @@ class Bounded:
         )
         if found[0] >= found[1]:
             raise ParameterError(
-                f"low={shown(low)} is not below high={shown(high)}: write Bounded(low, high) with "
+                f"low={shown(low)} is not below high={shown(high)}. Use Bounded(low, high) with "
                 "low < high."
             )
         if max(abs(end) for end in found if math.isfinite(end)) > _LARGEST:
             raise ParameterError(
-                f"low={shown(low)}, high={shown(high)} reach beyond {_LARGEST:g}: write the "
-                "records in other units."
+                f"low={shown(low)} or high={shown(high)} is larger than {_LARGEST:g}. Convert the "
+                "data to other units."
             )
         if found[1] - found[0] < _NARROWEST:
             raise ParameterError(
-                f"low={shown(low)}, high={shown(high)} are less than {_NARROWEST:g} apart: write "
-                "the records in other units."
+                f"low={shown(low)} and high={shown(high)} differ by less than {_NARROWEST:g}. "
+                "Convert the data to other units."
             )
         object.__setattr__(self, "low", found[0])
         object.__setattr__(self, "high", found[1])
@@ -130,9 +131,8 @@ def parse_tail(value: object) -> Tail:
     if value is None or isinstance(value, Moment | Bounded):
         return value
     raise ParameterError(
-        f"tail={shown(value)} is not a tail: write tail=Moment(2, scale), tail=Bounded(low, high) "
-        "or "
-        "leave it out."
+        f"Invalid tail={shown(value)}. Use tail=Moment(2, scale) or tail=Bounded(low, high), or "
+        "remove it."
     )
 
 
@@ -158,20 +158,18 @@ def parse_within(value: object) -> tuple[float, float]:
     if isinstance(value, tuple | list):
         if len(value) != 2 or not all(isinstance(end, Real) for end in value):
             raise ParameterError(
-                f"within={shown(value)} is not a pair of numbers: write within=R or "
-                "within=(low, high)."
+                f"Invalid within={shown(value)}. Use within=R or within=(low, high)."
             )
         low, high = number(low=value[0]), number(high=value[1])
         if not low < high:
             raise ParameterError(
-                "the range of within= is empty: write within=(low, high) with low < high."
+                "The range of within= is empty. Use within=(low, high) with low < high."
             )
         return low, high
     radius = number(within=value)
     if radius <= 0:
         raise ParameterError(
-            f"within={shown(value)} is not positive: write within=R with R > 0 for a mean in [-R, "
-            "R], "
-            "or within=(low, high)."
+            f"Invalid within={shown(value)}. Use within=R with R > 0 for a mean in [-R, R], or "
+            "within=(low, high)."
         )
     return -radius, radius

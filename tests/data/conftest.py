@@ -1,4 +1,4 @@
-"""A slow reference for every query, in exact Python numbers, written from docs/specification.md."""
+"""A slow reference for every query, in exact Python numbers, from the query specification."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CSV files as docs/specification.md says that they are read: slow, one character at a time."""
+"""CSV files as the query specification says that they are read: slow, one character at a time."""
 
 from __future__ import annotations
 

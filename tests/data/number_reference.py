@@ -1,4 +1,4 @@
-"""The number that a cell of text is, as docs/specification.md says: slow, and without patterns."""
+"""The number that a cell of text is, as the query specification says: slow, without patterns."""
 
 from __future__ import annotations
 

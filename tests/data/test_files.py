@@ -180,23 +180,23 @@ def _refused(path, column, error, match):
 
 class TestErrors:
     def test_no_file(self, tmp_path):
-        _refused(tmp_path / "none.csv", "v", DataError, "there is no file")
-        _refused(tmp_path / "*.parquet", "v", DataError, "there is no file")
-        with pytest.raises(DataError, match="there is no file 'hello'"):
+        _refused(tmp_path / "none.csv", "v", DataError, "No file")
+        _refused(tmp_path / "*.parquet", "v", DataError, "No file")
+        with pytest.raises(DataError, match="No file 'hello'"):
             open_table("hello", "v")
 
     def test_unknown_kind(self, tmp_path):
         (tmp_path / "x.xls").touch()
-        _refused(tmp_path / "x.xls", "v", DataError, r"named \.parquet, \.pq, \.csv")
+        _refused(tmp_path / "x.xls", "v", DataError, r"Supported: \.parquet, \.pq, \.csv")
 
     def test_a_folder_without_data(self, tmp_path):
         (tmp_path / "x.md").write_text("v\n1\n")
-        _refused(tmp_path, "v", DataError, r"files named \.parquet")
+        _refused(tmp_path, "v", DataError, r"No data file in folder .* Supported: \.parquet")
 
     def test_a_glob_of_two_kinds(self, tmp_path):
         (tmp_path / "x.csv").write_text("v\n1\n")
         _parquet(tmp_path / "x.parquet", [1.0])
-        _refused(tmp_path / "x.*", "v", DataError, "files of one kind")
+        _refused(tmp_path / "x.*", "v", DataError, "files of one type")
 
     @pytest.mark.parametrize("content", [b"", b"PAR1", b"SECRET" * 100])
     def test_no_parquet(self, tmp_path, content):
@@ -232,7 +232,7 @@ class TestErrors:
     @pytest.mark.parametrize("text", [b"", b"\n\n"])
     def test_csv_without_a_header(self, tmp_path, text):
         (tmp_path / "x.csv").write_bytes(text)
-        _refused(tmp_path / "x.csv", "v", DataError, "begins with the names of its columns")
+        _refused(tmp_path / "x.csv", "v", DataError, "starts with the names of its columns")
 
     def test_a_file_that_goes_away(self, tmp_path):
         (tmp_path / "x.csv").write_text("v\n1\n")
@@ -253,10 +253,10 @@ class TestErrors:
             table = pa.table([pa.array([1.0])] * 3, names=["amount", "day", "day"])
             pq.write_table(table, path)
         # A CSV header with a cell twice may be a record: it is not shown.
-        hint = "header=False" if kind.endswith("csv") else "did you mean 'amount'"
+        hint = "header=False" if kind.endswith("csv") else "Did you mean 'amount'"
         _refused(path, "amout", ColumnError, hint)
-        _refused(path, None, ColumnError, "header=False" if "csv" in kind else "write column=")
-        _refused(path, "day", ColumnError, "several columns are called 'day'")
+        _refused(path, None, ColumnError, "header=False" if "csv" in kind else "column=")
+        _refused(path, "day", ColumnError, "Several columns are called 'day'")
         assert open_table(path, "amount").answer(Count())[0] == 1
 
     def test_types_that_are_not_numeric(self, tmp_path):
@@ -264,25 +264,25 @@ class TestErrors:
         table = pa.table({"a": nested, "a.b": [2.0], "name": ["SECRET"], "list": [[1.0]]})
         pq.write_table(table, tmp_path / "x.parquet")
         for column in ("a", "name", "list"):
-            _refused(tmp_path / "x.parquet", column, ColumnError, "not numeric")
+            _refused(tmp_path / "x.parquet", column, ColumnError, "numeric")
         _refused(tmp_path / "x.parquet", "a.c", ColumnError, "no column 'a.c'")
         assert _values(tmp_path / "x.parquet", "a.b") == [2.0]
 
     def test_files_of_different_schemas(self, tmp_path):
         _parquet(tmp_path / "a.parquet", [1.0])
         pq.write_table(pa.table({"v": [1]}), tmp_path / "b.parquet")
-        _refused(tmp_path, "v", DataError, "one schema")
+        _refused(tmp_path, "v", DataError, "the same schema")
         pq.write_table(pa.table({"u": [1.0]}), tmp_path / "b.parquet")
-        _refused(tmp_path, "v", DataError, "one schema")
+        _refused(tmp_path, "v", DataError, "the same schema")
         (tmp_path / "a.csv").write_text("v,w\n1,2\n")
         (tmp_path / "b.csv").write_text("w,v\n1,2\n")
-        _refused(tmp_path / "*.csv", "v", DataError, "one header")
+        _refused(tmp_path / "*.csv", "v", DataError, "the same header")
 
     def test_a_schema_that_changes_between_passes(self, tmp_path):
         _parquet(tmp_path / "x.parquet", [1.0])
         engine = open_table(tmp_path / "x.parquet", "v")
         pq.write_table(pa.table({"v": ["SECRET"]}), tmp_path / "x.parquet")
-        with pytest.raises(DataError, match="one schema"):
+        with pytest.raises(DataError, match="the same schema"):
             engine.answer(Count())
 
 
@@ -374,7 +374,7 @@ def test_what_is_no_file_is_refused_and_not_left_out(tmp_path):
     _parquet(tmp_path / "part-1.parquet", [1.0, 2.0])
     (tmp_path / "part-2.parquet").symlink_to(tmp_path / "gone.parquet")
     for data in (tmp_path, tmp_path / "part-*.parquet"):
-        with pytest.raises(DataError, match="a link to nothing"):
+        with pytest.raises(DataError, match="a broken link"):
             open_table(data, "x")
 
 

@@ -135,21 +135,21 @@ def test_the_input_is_not_modified(query, records):
 @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table])
 class TestColumns:
     def test_a_close_name_is_proposed(self, frame):
-        with pytest.raises(ColumnError, match="no column 'amout': did you mean 'amount'"):
+        with pytest.raises(ColumnError, match=r"No column 'amout'\. Did you mean 'amount'"):
             open_table(frame({"amount": [1.0], "day": [2.0]}), "amout")
 
     def test_no_close_name(self, frame):
-        with pytest.raises(ColumnError, match=r"no column 'zzz': there are \['amount', 'day'\]"):
+        with pytest.raises(ColumnError, match=r"No column 'zzz'. Columns: amount, day"):
             open_table(frame({"amount": [1.0], "day": [2.0]}), "zzz")
 
     def test_no_name(self, frame):
-        with pytest.raises(ColumnError, match="write column="):
+        with pytest.raises(ColumnError, match="column="):
             open_table(frame({"amount": [1.0], "day": [2.0]}), None)
 
     def test_a_type_that_is_not_numeric(self, frame):
         # pandas 2 does not declare what holds text unless it is told to.
         names = pd.array(["SECRET"], dtype="string") if frame is pd.DataFrame else ["SECRET"]
-        with pytest.raises(ColumnError, match="not numeric"):
+        with pytest.raises(ColumnError, match="numeric"):
             open_table(frame({"name": names}), "name")
 
     def test_no_rows(self, frame):
@@ -203,13 +203,13 @@ def test_a_lazy_frame_that_fails_quotes_nothing(lazy):
     "data", [None, 3, 2.5, np.float64(1), True, {1.0}, frozenset(), b"12", object()]
 )
 def test_what_is_no_data(data):
-    with pytest.raises(ParameterError, match="pass a list or an array"):
+    with pytest.raises(ParameterError, match="Pass a list or an array"):
         open_table(data)
 
 
 @pytest.mark.parametrize("data", [np.ones(2), pd.Series([1.0]), pa.array([1.0])])
 def test_columns_belong_to_frames_and_files(data):
-    with pytest.raises(ParameterError, match="has no columns"):
+    with pytest.raises(ParameterError, match="is not available for data of type"):
         open_table(data, "v")
 
 
@@ -235,7 +235,7 @@ def test_nothing_is_imported_that_the_user_does_not_have():
 def test_categories_of_any_type_are_refused_whatever_they_hold(cells):
     series = pd.Series(cells, dtype=object).astype("category")
     series = series.cat.set_categories(pd.Index(series.cat.categories, dtype=object))
-    with pytest.raises(ColumnError, match="categories of any type: convert it to float64"):
+    with pytest.raises(ColumnError, match=r"categories of mixed types\. Convert it to float64"):
         open_table(series)
 
 
@@ -246,11 +246,11 @@ def test_columns_that_pandas_numbers_can_be_chosen():
     release = tt.mean(frame, [np.int64(0), "1"], epsilon=10)
     assert release.columns == ("0", "1")
     assert np.abs(release.value - [2.0, 30.0]).max() < 1.0
-    with pytest.raises(ColumnError, match=r"there is no column '7': there are \['0', '1'\]"):
+    with pytest.raises(ColumnError, match=r"No column '7'. Columns: 0, 1"):
         tt.mean(frame, 7, epsilon=1)
     with pytest.raises(ParameterError, match="names a column twice"):
         tt.mean(frame, [0, "0"], epsilon=1)
     frame.columns = [1, "1"]
     for column in (1, "1", [1]):
-        with pytest.raises(ColumnError, match="several columns are called '1'"):
+        with pytest.raises(ColumnError, match="Several columns are called '1'"):
             tt.mean(frame, column, epsilon=1)

@@ -212,7 +212,7 @@ def test_files_in_folders_must_agree(tmp_path):
     for year, cells in ((1, [1.0]), (2, ["a"])):
         (tmp_path / f"year={year}").mkdir()
         pd.DataFrame({"x": cells}).to_parquet(tmp_path / f"year={year}" / "a.parquet")
-    with pytest.raises(DataError, match="give all files one schema"):
+    with pytest.raises(DataError, match="give all files the same schema"):
         open_table(tmp_path, "x")
 
 
@@ -324,7 +324,7 @@ def test_columns_of_a_dict_keep_their_types():
     same(numbers(data, "list"), [1, nan, nan])
     same(numbers(data, "text", tt.Parse(decimal=",")), [1, 2.5, nan])
     assert open_source(data).durations() == {"waits"}
-    with pytest.raises(ColumnError, match="declared as text"):
+    with pytest.raises(ColumnError, match="is text"):
         open_table(data, "text")
     for who in ("masked", "big", "text", "bytes", "frame", "arrow", "list"):
         assert open_table(data, "waits", person=who).size >= 1
@@ -370,7 +370,7 @@ def test_a_reader_is_read_after_a_ledger_was_charged(tmp_path):
             yield pa.record_batch({"x": [float(number)] * 1000})
 
     reader = pa.RecordBatchReader.from_batches(pa.schema({"x": pa.float64()}), batches())
-    with pytest.raises(ColumnError, match=r"did you mean|there are"):
+    with pytest.raises(ColumnError, match=r"Did you mean|there are"):
         tt.mean(reader, "y", epsilon=1)
     assert seen == []
     ledger = tt.Ledger(tmp_path / "office.ledger")

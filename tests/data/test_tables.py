@@ -163,16 +163,16 @@ def test_numbers_as_people_write_them(parse, text, number):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"delimiter": "ab"}, "delimiter='ab' is not known"),
+        ({"delimiter": "ab"}, "Invalid delimiter='ab'"),
         ({"delimiter": '"'}, "delimiter="),
         ({"decimal": "x"}, "decimal='x'"),
         ({"decimal": None}, "decimal=None"),
         ({"thousands": "0"}, "thousands='0'"),
         ({"decimal": ",", "thousands": ","}, "both ','"),
-        ({"currency": "5"}, "no currency sign"),
-        ({"currency": 5}, "no currency sign"),
-        ({"percent": 1}, "percent is neither"),
-        ({"header": "no"}, "header is neither"),
+        ({"currency": "5"}, "Invalid currency"),
+        ({"currency": 5}, "Invalid currency"),
+        ({"percent": 1}, "Invalid percent"),
+        ({"header": "no"}, "Invalid header"),
         ({"encoding": "klingon"}, "encoding='klingon'"),
         ({"encoding": 8}, "encoding=8"),
     ],
@@ -239,7 +239,7 @@ READ = Parse(thousands=",", accounting=True)
     ids=lambda frame: type(frame).__name__,
 )
 def test_declared_text_is_refused_unless_the_caller_says_how_it_is_written(frame):
-    with pytest.raises(ColumnError, match=r"not numeric: .* parse=Parse"):
+    with pytest.raises(ColumnError, match=r"text .* parse=Parse"):
         open_table(frame, "v")
     np.testing.assert_array_equal(
         numbers(frame, "v", parse=READ), [1200.5, -3.0, math.nan, math.nan, 12.0]
@@ -307,7 +307,7 @@ def test_a_long_cell_of_a_file_without_names_is_one_missing_cell(tmp_path, cell)
 
 def test_names_that_look_like_names_are_shown(tmp_path):
     path = write(tmp_path / "x.csv", "name,salary\nSmith,184000\n")
-    with pytest.raises(ColumnError, match="did you mean 'salary'"):
+    with pytest.raises(ColumnError, match="Did you mean 'salary'"):
         open_table(path, "salry")
 
 
@@ -318,7 +318,7 @@ def test_a_list_beside_a_column_is_a_list_of_paths(tmp_path):
     first = write(tmp_path / "a.csv", "v,w\n1,2\n")
     second = write(tmp_path / "b.csv", "v,w\n3,4\n")
     assert numbers([second, str(first)], "w") == [4.0, 2.0]
-    with pytest.raises(ParameterError, match="list of paths"):
+    with pytest.raises(ParameterError, match="must contain paths"):
         open_table([first, 1.0], "w")
     with pytest.raises(ParameterError, match="empty"):
         open_table([], "w")
@@ -407,12 +407,12 @@ def test_another_number_of_rows_in_a_later_pass(tmp_path, monkeypatch, kind, col
     engine = open_table(path, column)
     assert engine.answer(first)[0] == 9
     fill(8)
-    with pytest.raises(DataError, match="other rows each time"):
+    with pytest.raises(DataError, match="change between reads"):
         engine.answer(second)
     engine = open_table(path, column)
     assert engine.size == 8
     fill(9)
-    with pytest.raises(DataError, match="other rows each time"):
+    with pytest.raises(DataError, match="change between reads"):
         engine.answer(first)
 
 
@@ -519,7 +519,7 @@ class _Strange(ExtensionArray):
 
 def test_a_type_of_columns_that_nobody_knows_is_refused():
     frame = pd.DataFrame({"v": pd.Series(_Strange([1.0, 2.0]))})
-    with pytest.raises(ColumnError, match=r"strange.*convert it to float64"):
+    with pytest.raises(ColumnError, match=r"strange.*Convert it to float64"):
         open_table(frame, "v")
 
 

@@ -316,8 +316,8 @@ def test_every_matrix_is_read_alike(data):
         (np.zeros((3, 0)), ColumnError, "no column: pass one row per record"),
         (np.array([["a", "b"]]), ColumnError, "not numeric"),
         (pd.DataFrame({"a": ["x", "y"]}, dtype="string"), ColumnError, "not numeric"),
-        ({"a": 1}, ParameterError, "data of type dict cannot be read"),
-        (3.0, ParameterError, "data of type float cannot be read"),
+        ({"a": 1}, ParameterError, "Unsupported data type dict"),
+        (3.0, ParameterError, "Unsupported data type float"),
         ("X.csv", ParameterError, "data of type str cannot be read"),
     ],
 )

@@ -13,8 +13,13 @@ from tametail.methods.winsorised import constants
 ROOT = Path(__file__).parents[2]
 CODE = ROOT / "src" / "tametail" / "methods" / "winsorised"
 PAGES = [
-    ROOT / "docs" / "mathematics" / "constants.md",
-    ROOT / "docs" / "decisions" / "0159-what-each-constant-was-worth.md",
+    ROOT / "docs" / "evidence" / "constants.md",
+    ROOT
+    / "docs"
+    / "contributing"
+    / "decisions"
+    / "archive"
+    / "0159-what-each-constant-was-worth.md",
 ]
 NAMES = [name for name in vars(constants) if name.isupper()]
 

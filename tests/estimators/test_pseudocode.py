@@ -1,4 +1,4 @@
-"""The pseudocode of docs/mathematics and the code that it describes have the same lines."""
+"""The pseudocode of the page on the method and the code that it describes have the same lines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "mathematics" / "index.md"
+PAGE = ROOT / "docs" / "explanation" / "method.md"
 CODE = ROOT / "src" / "tametail" / "methods" / "winsorised"
 
 

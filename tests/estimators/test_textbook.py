@@ -20,7 +20,7 @@ from tametail.methods.winsorised.sums import read_count
 from tametail.planning import Plan
 from tametail.privacy.budget import Noise, fits, noise_for
 from tametail.queries.column import SOFT_ONE
-from tametail.report.words import method_text
+from tametail.show.sentences import method_text
 
 from .exact import estimate
 

@@ -1,6 +1,6 @@
 """The long versions of the ledger's crash, power-loss, race and attack tests, as a table.
 
-    python -m tests.ledger.evidence --write docs/ledger-evidence.md
+    python -m tests.ledger.evidence --write docs/evidence/ledger-evidence.md
 
 Takes minutes. The exit code is 1 if anything is unsound.
 """

@@ -26,7 +26,7 @@ def test_an_export_onto_the_ledger_itself_is_refused(office, tmp_path, monkeypat
     (tmp_path / "link.csv").symlink_to(office)
     before = office.read_bytes()
     for target in (office, "office.ledger", "./office.ledger", "link.csv", "office.ledger-journal"):
-        with pytest.raises(ParameterError, match="is a database"):
+        with pytest.raises(ParameterError, match="part of a database"):
             Ledger(office).export(target)
         assert cli.main(["ledger", "export", str(target), "--ledger", str(office)]) == 2
     assert "Write to another file" in capsys.readouterr().err
@@ -38,11 +38,11 @@ def test_an_export_onto_the_ledger_itself_is_refused(office, tmp_path, monkeypat
 def test_another_ledger_is_no_target_either_busy_or_not(office, tmp_path):
     other = Ledger(tmp_path / "other.ledger")
     other.create("visits", tt.pure(1))
-    with pytest.raises(ParameterError, match="is a database"):
+    with pytest.raises(ParameterError, match="part of a database"):
         Ledger(office).export(tmp_path / "other.ledger")
     with other._storage.writing() as rows:
         list(rows._run("PRAGMA locking_mode = EXCLUSIVE"))
-        with pytest.raises(ParameterError, match="is a database"):
+        with pytest.raises(ParameterError, match="part of a database"):
             Ledger(office).export(tmp_path / "other.ledger")
     assert other.datasets() == ["visits"]
 
@@ -50,7 +50,7 @@ def test_another_ledger_is_no_target_either_busy_or_not(office, tmp_path):
 def test_a_mistyped_ledger_leaves_an_earlier_export_as_it_was(office, tmp_path):
     Ledger(office).export(tmp_path / "all.jsonl")
     before = (tmp_path / "all.jsonl").read_bytes()
-    with pytest.raises(LedgerError, match="no ledger"):
+    with pytest.raises(LedgerError, match="No ledger"):
         Ledger(tmp_path / "ofice.ledger").export(tmp_path / "all.jsonl")
     assert (tmp_path / "all.jsonl").read_bytes() == before
     assert sorted(os.listdir(tmp_path)) == ["all.jsonl", "office.ledger"]
@@ -95,9 +95,10 @@ def test_a_release_is_not_written_over_a_ledger(office, tmp_path, option, capsys
     (tmp_path / "claims.csv").write_text("amount\n" + "5\n" * 1000)
     ask = ["mean", str(tmp_path / "claims.csv"), "--epsilon", "0.1", option, str(office)]
     assert cli.main([*ask, "--ledger", str(office), "--dataset", "claims"]) == 2
-    assert "is a database" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "part of a database" in said or "unsupported file type" in said
     assert Ledger(office).left("claims").charges == 1
-    with pytest.raises(ParameterError, match="is a database"):
+    with pytest.raises(ParameterError, match="part of a database"):
         tt.mean([1.0, 2.0] * 500, epsilon=1).report(office)
 
 

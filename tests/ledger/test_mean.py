@@ -40,7 +40,7 @@ def test_a_release_is_charged_stored_and_given_back(office, file):
     assert office.verify(head=release.receipt["head"]).entries == 3
     with pytest.raises(BudgetError, match="another request"):
         tt.mean(file, "open", epsilon=0.5, **paid)
-    with pytest.raises(BudgetError, match="does not fit"):
+    with pytest.raises(BudgetError, match="Budget exceeded"):
         tt.mean(file, "amount", epsilon=0.6, ledger=office, dataset="claims")
 
 
@@ -72,7 +72,7 @@ def test_lists_and_tuples_of_files_have_a_place(office, file, monkeypatch):
         str(folder / "*.csv"), [folder / "link.csv"],
     ]  # fmt: skip
     for data in again:
-        with pytest.raises(BudgetError, match="charged as data set 'claims'"):
+        with pytest.raises(BudgetError, match="charged as dataset 'claims'"):
             tt.mean(data, "amount", epsilon=0.1, ledger=office, dataset="copy")
     tt.mean(other, "amount", epsilon=0.1, ledger=office, dataset="copy")
 
@@ -93,7 +93,7 @@ def test_an_arrow_dataset_has_the_place_of_its_files(office, tmp_path):
     office.create("copy", tt.pure(1))
     parquet.write_table(pa.table({"x": [1.0, 2.0] * 500}), tmp_path / "x.parquet")
     tt.mean(tmp_path / "x.parquet", "x", epsilon=0.1, ledger=office, dataset="claims")
-    with pytest.raises(BudgetError, match="charged as data set 'claims'"):
+    with pytest.raises(BudgetError, match="charged as dataset 'claims'"):
         tt.mean(dataset.dataset(tmp_path / "x.parquet"), "x", epsilon=0.1, ledger=office,
                 dataset="copy")  # fmt: skip
 
@@ -116,7 +116,7 @@ def test_ten_releases_of_a_tenth(office):
 def test_what_is_wrong_with_the_schema_costs_nothing(office, file):
     with pytest.raises(ColumnError):
         tt.mean(file, "amuont", epsilon=0.5, ledger=office, dataset="claims")
-    with pytest.raises(ParameterError, match="without dataset="):
+    with pytest.raises(ParameterError, match="requires dataset="):
         tt.mean(file, "amount", epsilon=0.5, ledger=office)
     assert office.left("claims").charges == 0
 
@@ -191,14 +191,14 @@ def test_the_command_line(office, file, tmp_path, capsys, monkeypatch):
     paid = ["--ledger", str(tmp_path / "office.ledger"), "--dataset", "claims"]
     ask = ["mean", str(file), "--column", "amount", "--epsilon", "0.75"]
     assert cli.main([*ask, *paid, "--dry-run"]) == 0
-    assert "price: epsilon = 0.75; after it, claims: left for one more release: epsilon = 0.25" in (
+    assert "would spend epsilon = 0.75 of claims. Afterwards, remaining budget: epsilon = 0.25" in (
         capsys.readouterr().out
     )
     assert cli.main([*ask, *paid, "--json", "--release-id", "q3"]) == 0
     first = json.loads(capsys.readouterr().out)
     assert first["ledger"]["head"] == office.history()[-1].hash
     assert cli.main([*ask, *paid, "--release-id", "q3"]) == 0
-    assert f"head {first['ledger']['head']}" in capsys.readouterr().out
+    assert f"head hash {first['ledger']['head']}" in capsys.readouterr().out
     assert cli.main([*ask, *paid]) == 3
     told = capsys.readouterr().err
     assert "epsilon = 0.25" in told

@@ -84,7 +84,9 @@ def test_a_quote_charges_nothing(ledger):
     quote = Payment.parse(ledger, "claims", None).quote(
         budget=tt.pure(0.25), unit="add-remove", person=None, locator=None
     )
-    assert str(quote).startswith("price: epsilon = 0.25; after it, claims: left")
+    assert str(quote).startswith(
+        "Dry run: would spend epsilon = 0.25 of claims. Afterwards, remaining budget:"
+    )
     assert "epsilon = 0.75" in str(quote)
     assert kinds(ledger) == ["open"]
 
@@ -92,12 +94,12 @@ def test_a_quote_charges_nothing(ledger):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ((None, "claims", None), "without a ledger"),
-        ((None, None, "q3"), "without a ledger"),
-        (("office.ledger", None, None), "without dataset="),
-        ((5, "claims", None), "is not a ledger"),
-        (("office.ledger", "claims", ""), "is not an id"),
-        (("office.ledger", "", None), "is not a name"),
+        ((None, "claims", None), "requires a ledger"),
+        ((None, None, "q3"), "requires a ledger"),
+        (("office.ledger", None, None), "requires dataset="),
+        ((5, "claims", None), "Invalid ledger="),
+        (("office.ledger", "claims", ""), "Invalid release_id="),
+        (("office.ledger", "", None), "Invalid dataset="),
     ],
 )
 def test_arguments_that_do_not_fit(arguments, told):

@@ -26,7 +26,7 @@ def charged(office, data, dataset, **more):
 
 
 def refused(office, data, **more):
-    with pytest.raises(BudgetError, match="charged as data set 'claims'"):
+    with pytest.raises(BudgetError, match="charged as dataset 'claims'"):
         charged(office, data, "copy", **more)
 
 
@@ -237,7 +237,7 @@ def test_a_partition_lies_in_its_table(office, postgres, whole):
     charged(office, postgres, "copy", table="december")
     refused(office, postgres, table=whole)
     office.create("all", tt.pure(1))
-    with pytest.raises(BudgetError, match="charged as data set"):
+    with pytest.raises(BudgetError, match="charged as dataset"):
         charged(office, postgres, "all", table=whole)
 
 

@@ -75,7 +75,7 @@ def test_a_role_that_may_only_insert_and_read_is_enough(spender):
 
 
 def test_the_guide_has_the_policy_that_is_tested():
-    guide = Path(__file__).parents[2] / "docs" / "guide" / "ledger.md"
+    guide = Path(__file__).parents[2] / "docs" / "how-to" / "track-budgets.md"
     assert f"```sql\n{POLICY}```" in guide.read_text(encoding="utf-8")
 
 
@@ -83,11 +83,11 @@ def test_a_role_that_may_only_spend(url, analyst):
     """The policy of the guide: spenders add charges and results, and create or raise nothing."""
     ledger = Ledger(analyst)
     ledger.charge("claims", tt.pure(0.5), locator=["/a", "/b"]).store("{}")
-    with pytest.raises(LedgerError, match="this role may not"):
+    with pytest.raises(LedgerError, match="permission denied"):
         ledger.raise_budget("claims", tt.pure(100), "because")
-    with pytest.raises(LedgerError, match="this role may not"):
+    with pytest.raises(LedgerError, match="permission denied"):
         ledger.create("mine", tt.pure(100))
-    with pytest.raises(LedgerError, match="this role may not"):
+    with pytest.raises(LedgerError, match="permission denied"):
         ledger.close("claims", "because")
     assert Ledger(url).verify().entries == 4
 
@@ -109,11 +109,11 @@ def test_a_spender_cannot_grant_budget_by_hand(url, analyst, forgery):
     insert(analyst, forged(ledger, **FORGERIES[forgery]))
     for other in (ledger, Ledger(analyst), Ledger(url)):  # who has seen the charges, and who not
         for epsilon in (0.05, 500):
-            with pytest.raises(TamperedLedger, match="entry 4"):
+            with pytest.raises(TamperedLedger, match="Entry 4"):
                 other.charge("claims", tt.pure(epsilon))
-        with pytest.raises(TamperedLedger, match="entry 4"):
+        with pytest.raises(TamperedLedger, match="Entry 4"):
             other.raise_budget("claims", tt.pure(2), "board")
-        with pytest.raises(TamperedLedger, match="entry 4"):
+        with pytest.raises(TamperedLedger, match="Entry 4"):
             other.close("claims", "board")
     assert len(Ledger(url).history()) == 3
     Ledger(url).export(os.devnull)  # auditors can still look
@@ -127,7 +127,7 @@ def test_a_second_forged_charge_does_not_hide_the_first(analyst):
     insert(analyst, first)
     again = forged(ledger, "second", spent={"epsilon": "0.2", "concentrated": "0.01", "charges": 2})
     insert(analyst, again)
-    with pytest.raises(TamperedLedger, match="entry 3"):
+    with pytest.raises(TamperedLedger, match="Entry 3"):
         Ledger(analyst).charge("claims", tt.pure(0.5))
 
 
@@ -160,7 +160,7 @@ def test_a_charge_below_zero_gives_nothing_back(ledger):
         )
         rows.append(Entry.after(rows.last(), "charge", "claims", body, release="refund",
                                 request=request_hash("claims", {})))  # fmt: skip
-    with pytest.raises(TamperedLedger, match="entry 3"):
+    with pytest.raises(TamperedLedger, match="Entry 3"):
         ledger.verify()
 
 

@@ -147,9 +147,9 @@ def test_ten_tenths_fit_and_no_eleventh(release):
 
 def test_mistakes_are_told_before_anything_is_charged(release):
     released, _, ledger = release
-    with pytest.raises(ParameterError, match="without dataset="):
+    with pytest.raises(ParameterError, match="requires dataset="):
         released(ledger=ledger)
-    with pytest.raises(ParameterError, match="without a ledger"):
+    with pytest.raises(ParameterError, match="requires a ledger"):
         released(release_id="q3")
     with pytest.raises((ParameterError, OpenDPException)):
         released(object(), ledger=ledger, dataset="claims")

@@ -6,7 +6,7 @@
 Persons, groups and conditions are recorded by record_structured.py and record_placed.py.
 
 Answers are noisy, so every run records other cases. Only a change that is meant, and written down
-in docs/decisions, is a reason to record anew; a change of few cases goes to deliberate.json.
+as a decision, is a reason to record anew; a change of few cases goes to deliberate.json.
 """
 
 from __future__ import annotations

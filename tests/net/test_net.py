@@ -3,7 +3,7 @@
 Requests and answers go through the public interface; structure, integers and choices must be
 equal, floats equal to 1e-12. A change that is meant is entered in ``deliberate.json``::
 
-    {"name": "intervals end where the mean can be", "decision": "docs/decisions/0004-within.md",
+    {"name": "intervals end where the mean can be", "decision": "docs/contributing/decisions/...",
      "tags": ["several", "within"], "fields": [".release.low", ".release.high"]}
 
 ``tags`` (all of them) or ``ids`` say which cases may differ, ``fields`` in what, and ``close``, if
@@ -88,7 +88,7 @@ def test_deliberate_changes_are_decided_and_needed():
     _, used = compared()
     for change in DELIBERATE:
         assert (ROOT / change["decision"]).is_file(), change["decision"]
-        assert change["decision"].startswith("docs/decisions/")
+        assert change["decision"].startswith("docs/contributing/decisions/")
         assert change["fields"]
         assert change["name"] in used, f"nothing differs by: {change['name']}"
     assert len({change["name"] for change in DELIBERATE}) == len(DELIBERATE)

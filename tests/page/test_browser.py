@@ -74,8 +74,8 @@ def make_release(page, address, **fields):
     page.check("input[value=charge]")
     for name, value in fields.items():
         page.fill(f"#{name}", value)
-    page.click("text=Go on")
-    page.click("text=Release now")
+    page.click("text=Review")
+    page.click("text=Release (spend")
     page.wait_for_selector("#take")
 
 
@@ -85,17 +85,17 @@ def test_from_plan_to_report(page, address, tmp_path):
     page.wait_for_selector("text=6,000")
     page.fill("#epsilon", "2")
     page.wait_for_selector("text=records, with epsilon = 2")
-    page.click("text=Open data with this plan")
+    page.click("text=Choose data for this plan")
     page.click("text=charges.parquet")
     assert page.input_value("#epsilon") == "2"
     page.check("input[value=charge]")
-    page.click("text=Go on")
-    assert "epsilon = 2 (pure)" in page.text_content(".spend")
-    page.click("text=Release now")
+    page.click("text=Review")
+    assert "epsilon = 2 (pure DP)" in page.text_content(".spend")
+    page.click("text=Release (spend")
     page.wait_for_selector("#take")
     assert "The mean of charge is" in page.text_content(".lead")
     with page.expect_download() as taken:
-        page.click("text=one page, prints well")
+        page.click("text=HTML, printable")
     report = tmp_path / "report.html"
     taken.value.save_as(report)
     release = tt.Release.from_json(read_report(report.read_text()))
@@ -119,7 +119,7 @@ def test_controls_move_the_plan(page, address):
     page.check("#know-moment", force=True)
     assert page.is_visible("#scale")
     page.fill("#scale", "100")
-    page.wait_for_selector("text=in the units of the records")
+    page.wait_for_selector("text=in the units of your data >> nth=0")
 
 
 def test_the_whole_way_by_keyboard(page, address):
@@ -132,7 +132,7 @@ def test_the_whole_way_by_keyboard(page, address):
             break
     page.keyboard.press("Space")
     page.keyboard.press("Enter")
-    page.wait_for_selector("text=This will be spent")
+    page.wait_for_selector("text=Confirm release")
     page.locator("button").focus()
     page.keyboard.press("Enter")
     page.wait_for_selector("#take")
@@ -224,7 +224,7 @@ def test_another_site_cannot_call_or_frame_it(chromium, address, tmp_path):
     read = f"fetch('{address}/').then(answer => answer.text()).catch(() => 'refused')"
     assert page.evaluate(read) == "refused"
     page.evaluate("document.forms[0].submit()")
-    page.wait_for_selector("text=Another site asked")
+    page.wait_for_selector("text=Request from another site")
     assert {status for url, status in seen if url.startswith(address)} == {403}
     page.close()
     site.close()

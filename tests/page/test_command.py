@@ -45,7 +45,7 @@ def test_the_command_serves_and_ends_quietly(started):
     process, host, path = started
     answer, text = get(host, path)
     assert answer.status == 200
-    assert "What will you get?" in text
+    assert "Plan a release" in text
     assert {name: answer.headers[name] for name in HEADERS} == HEADERS
     assert "server" not in answer.headers
     assert get(host, "/")[0].status == 404
@@ -60,7 +60,7 @@ def test_the_command_serves_and_ends_quietly(started):
 
 def test_a_folder_that_is_not_there(capsys):
     assert main(["page", "nowhere", "--no-browser"]) == 4
-    assert "there is no folder 'nowhere'" in capsys.readouterr().err
+    assert "No folder 'nowhere'" in capsys.readouterr().err
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch, capsys):

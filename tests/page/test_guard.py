@@ -16,7 +16,7 @@ PATHS = ("/", "/open", "/releases", "/ledger", "/style.css", "/page.js", "/icon.
 def test_without_the_token_there_is_nothing(client, path):
     answer = client.get(path)
     assert answer.status_code == 404
-    assert answer.text == "There is nothing here."
+    assert answer.text == "Page not found."
 
 
 def test_tokens_are_long_and_new():
@@ -51,7 +51,7 @@ def test_a_foreign_name_for_this_machine_gets_nothing(client, host):
 def test_another_site_is_refused(client, headers, method):
     answer = client.request(method, f"{BASE}/open", headers=headers)
     assert answer.status_code == 403
-    assert "Another site asked" in answer.text
+    assert "Request from another site" in answer.text
 
 
 def test_a_form_without_an_origin_spends_nothing(client):
@@ -135,7 +135,7 @@ def test_what_fails_inside_says_nothing(data, monkeypatch, caplog, capfd):
     answer = client.get(f"{BASE}/release?path=charges.parquet")
     assert answer.status_code == 500
     assert "83461957" not in answer.text + caplog.text + "".join(capfd.readouterr())
-    assert "failed inside" in answer.text
+    assert "Internal error" in answer.text
 
 
 def test_the_page_is_bound_to_this_machine_alone():

@@ -14,6 +14,7 @@ from tametail.cli import main
 from tametail.page.forms import Form, asked
 from tametail.page.takeaway import command_line, notebook, python_script
 from tametail.report.document import read_report
+from tametail.show.numbers import significant
 
 CHARGE = {"path": "charges.parquet", "column": "charge", "epsilon": "1"}
 
@@ -34,7 +35,7 @@ CHARGE = {"path": "charges.parquet", "column": "charge", "epsilon": "1"}
 def test_a_plan_shows_error_picture_and_advice(client, query):
     page = client.get(f"{BASE}/outcome?{query}")
     assert page.status_code == 200
-    assert "Error against size" in page.text
+    assert "Expected error by number of" in page.text
     assert page.text.count("<svg") == 4
     assert ('class="warning"' in page.text) == ("n=50&" in query)
     assert client.get(f"{BASE}/?{query}").status_code == 200
@@ -52,22 +53,22 @@ def test_a_large_budget_is_explained_before_one_decides(client):
 def test_a_plan_says_what_the_library_says(client):
     plan = tt.plan(n=20_000, epsilon=0.5, tail=tt.Moment(2, 300))
     text = client.get(f"{BASE}/outcome?n=20000&epsilon=0.5&know=moment&scale=300").text
-    assert f"{plan.rmse:.3g}" in text
-    assert f"±{plan.half_width(0.95):.3g}" in text
+    assert significant(plan.rmse) in text
+    assert f"±{significant(plan.half_width(0.95), 2)}" in text
 
 
 @pytest.mark.parametrize(
     ("query", "words"),
     [
-        ("n=", "how many records"),
-        ("n=many", "not a number"),
-        ("n=1.5", "not a whole number"),
-        ("n=100&epsilon=-1", "epsilon"),
+        ("n=", "number of records"),
+        ("n=many", "must be a number"),
+        ("n=1.5", "must be an integer"),
+        ("n=100&epsilon=-1", "Epsilon"),
         ("n=100&know=moment", "standard deviation"),
-        ("n=100&know=bounds", "between which numbers"),
+        ("n=100&know=bounds", "at least one bound"),
         ("n=100&know=bounds&low=3&high=1", "low"),
-        ("n=100&notion=other", "choose one of the three"),
-        ("n=nan", "not a whole number"),
+        ("n=100&notion=other", "Choose a privacy definition"),
+        ("n=nan", "must be an integer"),
     ],
 )
 def test_a_wrong_control_is_told(client, query, words):
@@ -103,12 +104,12 @@ def test_a_first_row_that_may_be_a_record_is_never_shown(client):
 
 def test_a_release_from_form_to_result(client):
     page, _ = confirm(client, **CHARGE)
-    assert "This will be spent" in page.text
-    assert "Release now, and spend epsilon = 1 (pure)" in page.text
+    assert "Confirm release" in page.text
+    assert "Release (spend epsilon = 1)" in page.text
     _, page = release(client, **CHARGE)
     assert "The mean of charge is" in page.text
     assert "<svg" in page.text
-    assert "Take it away" in page.text
+    assert "<h2>Export</h2>" in page.text
 
 
 def test_numbers_are_read_as_the_form_says(client):
@@ -137,7 +138,7 @@ def test_numbers_are_read_as_the_form_says(client):
 )
 def test_every_choice_reaches_the_release_and_what_is_taken_away(client, data, fields, monkeypatch):
     name, page = release(client, **(CHARGE | fields))
-    assert "Take it away" in page.text, page.text
+    assert "<h2>Export</h2>" in page.text, page.text
     made = tt.Release.from_json(client.get(f"{BASE}/releases/{name}/release.json").text)
     assert tt.replay(made.plan, made.answers) == made
     wanted = made.plan.request.hash()
@@ -175,7 +176,7 @@ def test_everything_can_be_taken_away(client):
 def test_one_confirmation_is_one_release(client, data):
     fields = CHARGE | {"ledger": "office.ledger", "dataset": "charges"}
     page, name = confirm(client, **fields)
-    assert "left for one more release: epsilon = 2" in page.text
+    assert "<dt>Remaining afterwards</dt><dd>epsilon = 2</dd>" in page.text
     for _ in range(3):
         assert send(client, "/begin", name=name).status_code == 200
     while not client.get(f"{BASE}/releases/{name}/progress").json()["done"]:
@@ -198,15 +199,15 @@ def test_with_a_ledger_the_script_gives_the_same_release_for_nothing(client, dat
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"column": ""}, "choose a column"),
+        ({"column": ""}, "Choose at least one column"),
         ({"epsilon": "-1"}, "epsilon"),
-        ({"by": "state"}, "takes a delta"),
-        ({"person": "patient", "know": "moment", "scale": "3"}, "What do you know"),
-        ({"ledger": "office.ledger"}, "Its name for these data"),
+        ({"by": "state"}, "needs a delta"),
+        ({"person": "patient", "know": "moment", "scale": "3"}, "Assumption about the data"),
+        ({"ledger": "office.ledger"}, "Dataset name in the ledger"),
         ({"ledger": "office.ledger", "dataset": "other"}, "other"),
-        ({"ledger": "office.ledger", "dataset": "charges", "epsilon": "9"}, "does not fit"),
+        ({"ledger": "office.ledger", "dataset": "charges", "epsilon": "9"}, "Budget exceeded"),
         ({"where": "charge >"}, "charge"),
-        ({"path": "charges.csv", "decimal": ",", "thousands": ","}, "one sign cannot be both"),
+        ({"path": "charges.csv", "decimal": ",", "thousands": ","}, "They must differ"),
     ],
     ids=str,
 )
@@ -221,7 +222,7 @@ def test_what_is_wrong_is_told_before_anything_is_spent(client, data, fields, wo
 
 def test_a_column_that_is_not_there_is_told(client):
     _, page = release(client, **(CHARGE | {"column": "salary"}))
-    assert "There is no result" in page.text
+    assert "The release failed" in page.text
     assert "salary" in page.text
 
 
@@ -234,10 +235,10 @@ def test_the_ledger_view(client, data):
     release(client, **CHARGE, ledger="office.ledger", dataset="charges")
     page = client.get(f"{BASE}/ledger").text
     assert "33.3%" in page
-    assert "left for one more release: epsilon = 2" in page
-    assert "epsilon = 1 for release" in page
+    assert "Remaining budget: epsilon = 2" in page
+    assert "charged epsilon = 1, release" in page
     verified = send(client, "/ledger/do", do="verify", place="office.ledger").text
-    assert "entries follow from each other" in verified
+    assert "entries, hash chain intact" in verified
     refused = send(client, "/ledger/do", do="verify", place="office.ledger", head="0" * 63 + "1")
     assert refused.status_code == 422
     assert "is not in this ledger" in refused.text
@@ -245,7 +246,7 @@ def test_the_ledger_view(client, data):
         client, "/ledger/do", do="create", place="new.ledger", dataset="b", epsilon="2",
         person="clinic patient",
     )  # fmt: skip
-    assert "Created b." in made.text
+    assert "Created dataset b." in made.text
     assert tt.Ledger(data / "new.ledger").left("b").protection.person == ("clinic", "patient")
     assert "new.ledger" in client.get(f"{BASE}/ledger").text
 

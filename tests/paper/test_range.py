@@ -164,30 +164,30 @@ def test_no_data_make_it_fail(name, budget):
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"alpha": 0}, r"alpha=0 is not positive: write alpha > 0\."),
-        ({"alpha": -0.1}, "alpha=-0.1 is not positive"),
-        ({"alpha": math.nan}, "alpha=nan is not a number"),
-        ({"alpha": math.inf}, "alpha=inf is not finite"),
-        ({"alpha": "small"}, "alpha='small' is not a number"),
+        ({"alpha": 0}, r"Invalid alpha=0\. It must be positive\."),
+        ({"alpha": -0.1}, "Invalid alpha=-0.1"),
+        ({"alpha": math.nan}, "Invalid alpha=nan"),
+        ({"alpha": math.inf}, "Invalid alpha=inf"),
+        ({"alpha": "small"}, "Invalid alpha='small'"),
         ({"alpha": 1e-300}, "ask for an interval that doubles cannot hold"),
         ({"alpha": 1e300, "scale": 1e-300}, "ask for an interval that doubles cannot hold"),
         ({"k": 1}, "Expected k=1.0 to be finite and above 1"),
         ({"k": 0.5}, "Expected k=0.5"),
         ({"k": 1.5, "constants": "paper"}, "constants='paper' is for k >= 2, as the paper is"),
-        ({"constants": "one-block"}, "constants='one-block' is not known"),
+        ({"constants": "one-block"}, "Invalid constants='one-block'"),
         ({"k": math.inf}, "Expected k=inf"),
-        ({"k": math.nan}, "k=nan is not a number"),
+        ({"k": math.nan}, "Invalid k=nan"),
         ({"k": 1.0001}, "k=1.0001 and scale=1.0 ask for an interval that doubles cannot hold"),
         ({"R": 0}, r"R=0 is not positive: write R > 0 for a mean in \[-R, R\]\."),
         ({"R": -5.0}, "R=-5.0 is not positive"),
-        ({"R": math.nan}, "R=nan is not a number"),
+        ({"R": math.nan}, "Invalid R=nan"),
         ({"R": math.inf}, r"R=inf needs a budget with a delta: write approx\(epsilon, delta\)"),
-        ({"scale": 0}, "scale=0 is not positive"),
-        ({"scale": -1}, "scale=-1 is not positive"),
-        ({"scale": math.inf}, "scale=inf is not finite"),
-        ({"constants": "best"}, "constants='best' is not known: write constants='tight' or"),
-        ({"budget": 1.0}, r"budget=1.0 is not a budget: write"),
-        ({"budget": None}, "there is no privacy budget"),
+        ({"scale": 0}, "Invalid scale=0"),
+        ({"scale": -1}, "Invalid scale=-1"),
+        ({"scale": math.inf}, "Invalid scale=inf"),
+        ({"constants": "best"}, "Invalid constants='best'. Use constants='tight' or"),
+        ({"budget": 1.0}, r"Invalid budget=1.0. Use"),
+        ({"budget": None}, "Missing privacy budget"),
         ({"budget": Pure(1e-13)}, "epsilon = 1e-13 .* is too small"),
     ],
 )
@@ -205,16 +205,16 @@ def test_concentrated_privacy_needs_a_bound():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: tt.pure(-1), "epsilon=-1 is not positive: write epsilon > 0"),
-        (lambda: tt.pure(0), "epsilon=0 is not positive"),
-        (lambda: tt.pure(math.nan), "epsilon=nan is not a number"),
-        (lambda: tt.pure(math.inf), "epsilon=inf is not finite"),
-        (lambda: tt.zcdp(-0.5), "rho=-0.5 is not positive"),
-        (lambda: tt.zcdp(0), "rho=0 is not positive"),
-        (lambda: tt.approx(1.0, 1.0), "delta=1.0 is not between 0 and 1"),
-        (lambda: tt.approx(1.0, 2), "delta=2 is not between 0 and 1"),
-        (lambda: tt.approx(1.0, 0), "delta=0 is pure differential privacy"),
-        (lambda: tt.approx(1.0, math.nan), "delta=nan is not a number"),
+        (lambda: tt.pure(-1), "Invalid epsilon=-1. It must be positive"),
+        (lambda: tt.pure(0), "Invalid epsilon=0"),
+        (lambda: tt.pure(math.nan), "Invalid epsilon=nan"),
+        (lambda: tt.pure(math.inf), "Invalid epsilon=inf"),
+        (lambda: tt.zcdp(-0.5), "Invalid rho=-0.5"),
+        (lambda: tt.zcdp(0), "Invalid rho=0"),
+        (lambda: tt.approx(1.0, 1.0), "Invalid delta=1.0"),
+        (lambda: tt.approx(1.0, 2), "Invalid delta=2"),
+        (lambda: tt.approx(1.0, 0), "delta=0 means pure differential privacy"),
+        (lambda: tt.approx(1.0, math.nan), "Invalid delta=nan"),
     ],
 )
 def test_a_budget_that_is_none_is_refused(make, message):
@@ -224,12 +224,12 @@ def test_a_budget_that_is_none_is_refused(make, message):
 
 @pytest.mark.parametrize("data", [3.0, None, {1.0, 2.0}, {"a": 1.0}, b"123"])
 def test_what_is_no_sequence_is_refused(data):
-    with pytest.raises(ParameterError, match="cannot be read: pass a list or an array"):
+    with pytest.raises(ParameterError, match="Pass a list or an array"):
         range_estimate(data, tt.pure(1.0), alpha=0.1, k=2, R=10.0)
 
 
 def test_a_matrix_or_a_text_column_is_refused():
-    with pytest.raises(ColumnError, match="2 dimensions: pass one column"):
+    with pytest.raises(ColumnError, match=r"2 dimensions\. Pass one column"):
         range_estimate(np.zeros((3, 2)), tt.pure(1.0), alpha=0.1, k=2, R=10.0)
-    with pytest.raises(ColumnError, match="not numeric"):
+    with pytest.raises(ColumnError, match=r"is not numeric|data are text"):
         range_estimate(np.array(["a", "b"]), tt.pure(1.0), alpha=0.1, k=2, R=10.0)

@@ -59,7 +59,7 @@ def persons_of(records):
 
 
 def rounded(total):
-    """An exact sum as a double, as docs/specification.md has it."""
+    """An exact sum as a double, as docs/reference/query-specification.md has it."""
     whole = int(abs(total) * 2**1074)
     digits = [(whole >> 32 * k) & 0xFFFFFFFF for k in range(whole.bit_length() // 32 + 1)]
     while digits and not digits[-1]:
@@ -343,8 +343,8 @@ def test_nobody_and_nothing(visits):
     ("arguments", "words"),
     [
         ({"borrow": None}, "many groups"),
-        ({"unit": "replace-one"}, "leave one group"),
-        ({"tail": tt.Moment(2, 1.0), "each": "person"}, "vectors of persons"),
+        ({"unit": "replace-one"}, "can change two groups"),
+        ({"tail": tt.Moment(2, 1.0), "each": "person"}, "not available with person= and by="),
     ],
 )
 def test_what_cannot_be_asked_says_what_to_write(visits, arguments, words):
@@ -357,7 +357,7 @@ def test_plans_and_the_command_line(visits, tmp_path, capsys):
     assert [step.name for step in plan.steps] == [
         "count", "pilot", "tail", "rows", "groups", "spread",
     ]  # fmt: skip
-    assert "scaled down" in str(plan)
+    assert "contribution scaling" in str(plan)
     assert tt.plan(n=600, epsilon=1, person=True, by="state", keys=KEYS).advice
     path = tmp_path / "visits.csv"
     visits.to_csv(path, index=False)

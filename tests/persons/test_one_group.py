@@ -154,8 +154,8 @@ def test_groups_alone_are_possible_and_means_are_not_shrunk(visits):
         ({"person": None}, "groups_per_person=1 is about people"),
         ({"groups_per_person": 2}, "groups_per_person=2 is not supported"),
         ({"groups_per_person": True}, "is not supported"),
-        ({"by": None, "keys": None}, "groups_per_person= without by="),
-        ({"unit": "replace-one"}, "replace-one"),
+        ({"by": None, "keys": None}, "groups_per_person= requires by="),
+        ({"unit": "replace-one"}, "can change two groups"),
     ],
 )
 def test_what_cannot_be_is_refused(visits, more, says):

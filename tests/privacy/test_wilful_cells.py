@@ -42,7 +42,7 @@ class Zone(datetime.tzinfo):
 
 
 class Masked:
-    """An object that says nothing about itself, not even its class."""
+    """An object that gives no guarantee for itself, not even its class."""
 
     __class__ = property(stop)
     __getattribute__ = stop

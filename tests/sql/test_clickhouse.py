@@ -52,9 +52,9 @@ def test_views_and_tables_of_others_are_refused(session, run):
     run("CREATE VIEW seen AS SELECT x FROM plain")
     with pytest.raises(DataError, match="engine is View"):
         tt.mean(session, "x", table="seen", epsilon=1)
-    with pytest.raises(DataError, match="did you mean table='plain'"):
+    with pytest.raises(DataError, match="Did you mean table='plain'"):
         tt.mean(session, "x", table="plaim", epsilon=1)
-    with pytest.raises(ParameterError, match="parse= is not there for ClickHouse"):
+    with pytest.raises(ParameterError, match="parse= is not available for ClickHouse"):
         open_table(session, "x", table="plain", parse=Parse())
 
 

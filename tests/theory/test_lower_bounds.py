@@ -275,7 +275,7 @@ def test_one_hot_family_meets_the_moment_condition():
 def test_mistakes_are_named():
     with pytest.raises(ParameterError, match="unit="):
         lower_bound(10, k=2, epsilon=1.0, unit="person")
-    with pytest.raises(ParameterError, match="no privacy budget"):
+    with pytest.raises(ParameterError, match="Missing privacy budget"):
         lower_bound(10, k=2, delta=0.1)
     with pytest.raises(ParameterError, match="n="):
         lower_bound(0, k=2, epsilon=1.0)

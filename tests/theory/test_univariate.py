@@ -190,7 +190,7 @@ def test_block_keeps_its_promise(privacy, k, shape):
         ({"R": math.nan}, "R="),
         ({"epsilon": None}, "epsilon="),
         ({"epsilon": -1.0}, "epsilon="),
-        ({"rho": 1.0}, "given together"),
+        ({"rho": 1.0}, "cannot be combined"),
         ({"delta": 2.0}, "delta="),
         ({"epsilon": None, "rho": 1.0, "delta": 1e-6}, "delta"),
         ({"constants": "loose"}, "constants="),

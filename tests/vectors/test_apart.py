@@ -47,17 +47,17 @@ def test_intervals_hold_together():
 def test_the_choice_is_made_from_public_numbers_and_said():
     few = tt.plan(n=20_000, epsilon=1, dim=2)
     assert few.method == APART.name
-    assert "columns apart: with heavy tails" in str(few)
+    assert "one by one: with heavy tails" in str(few)
     light = tt.plan(n=100_000, epsilon=4, dim=40, tail=tt.Moment(4, 1.0))
     assert light.method == BALL.name
-    assert "columns together: all are known to have light tails" in str(light)
+    assert "columns are clipped jointly: all have light tails" in str(light)
     poor = tt.plan(n=30_000, epsilon=1, dim=100, tail=tt.Moment(4, 1.0))
     assert poor.method == APART.name
-    assert "a ball takes more" in str(poor)
+    assert "joint clipping needs more" in str(poor)
     assert tt.plan(n=300, epsilon=1, dim=40, tail=tt.Moment(4, 1.0)).method == LOCATED.name
     many = tt.plan(n=9_000, epsilon=1, dim=100)
     assert many.method == POOLED.name
-    assert "columns looked at one by one, and summed together" in str(many)
+    assert "sums are released jointly" in str(many)
     assert tt.plan(n=9_000, epsilon=1, dim=5).method == POOLED.name
     assert tt.plan(n=9_000, epsilon=1, dim=4).method == APART.name
     assert tt.plan(n=90_000, epsilon=1, dim=8, tail=tt.Moment(2, 1.0)).method == APART.name
@@ -82,7 +82,7 @@ def test_a_delta_is_left_alone_where_it_does_not_pay(unit, n, dim):
     assert plan.steps == pure.steps
     assert fits(plan.spending, tt.approx(1, 1e-6))
     if n is not None:
-        assert "noise that needs no delta" in str(plan)
+        assert "noise without a delta" in str(plan)
 
 
 @UNITS
@@ -101,7 +101,7 @@ def test_the_smaller_noise_is_taken(unit, delta, epsilon):
             noise[method.name] = dim / (2 * cost.rho) if gaussian else 2 * (dim / cost.epsilon) ** 2
         assert (plan.method == BALL.name) == (noise[BALL.name] < noise[APART.name])
     assert plan.method == BALL.name
-    assert "with the delta, one noise for all is smaller" in str(plan)
+    assert "with a delta, joint noise is smaller" in str(plan)
 
 
 @UNITS
@@ -120,7 +120,7 @@ def test_with_a_delta_columns_with_a_tail_are_together(unit, tail):
     assert plan.method == BALL.name
     mixed = tt.plan(n=100_000, epsilon=1, delta=1e-6, dim=2, tail=[tail, None], unit=unit)
     assert mixed.method == BALL.name
-    assert "columns together" not in str(plan)
+    assert "columns are clipped jointly" not in str(plan)
 
 
 def test_few_records_and_a_delta():

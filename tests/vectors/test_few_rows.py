@@ -1,4 +1,4 @@
-"""Few rows in a ball: what stands out may be noise, and then no interval rests on it."""
+"""Few rows in a ball: may be mostly noise, and then no interval rests on it."""
 
 from __future__ import annotations
 
@@ -61,5 +61,5 @@ def test_enough_rows_have_intervals(budget: str, unit: str) -> None:
 def test_the_plan_of_few_rows_promises_none(budget: str) -> None:
     few, enough = (tt.plan(n, dim=20, **BUDGETS[budget]) for n in (8, 1000))
     assert few.half_width(0.95) == math.inf
-    assert any("what stands out may be noise" in str(note) for note in few.advice)
+    assert any("may be mostly noise" in str(note) for note in few.advice)
     assert enough.half_width(0.95) < math.inf

@@ -96,7 +96,7 @@ def test_a_common_scale_is_better_for_one_unit():
 def test_the_plan_goes_over_to_a_common_scale_and_says_so():
     plan = tt.plan(budget=tt.zcdp(0.5), dim=200, n=500)
     assert plan.method == COMMON
-    assert "cannot pay" in plan.advice[0]
+    assert "are too few to estimate a center" in plan.advice[0]
     assert tt.plan(budget=tt.zcdp(0.5), dim=50, n=1000).method == OWN
 
 
@@ -154,15 +154,15 @@ def test_cells_of_a_file_that_are_no_numbers_are_missing(tmp_path):
 
 def test_public_mistakes_are_told_before_anything_is_read(rows):
     frame = pd.DataFrame(rows, columns=list("abcd"))
-    with pytest.raises(ColumnError, match="there is no column 'e'"):
+    with pytest.raises(ColumnError, match="No column 'e'"):
         tt.mean(frame, ["a", "e"], rho=0.5)
     with pytest.raises(ParameterError, match="twice"):
         tt.mean(frame, ["a", "a"], rho=0.5)
-    with pytest.raises(ColumnError, match="write column="):
+    with pytest.raises(ColumnError, match="column="):
         tt.mean(frame, rho=0.5)
     with pytest.raises(ParameterError, match="3 entries for 4 columns"):
         tt.mean(rows, rho=0.5, tail=[None] * 3)
-    with pytest.raises(ParameterError, match="no privacy budget"):
+    with pytest.raises(ParameterError, match="Missing privacy budget"):
         tt.mean(rows)
     with pytest.raises(ColumnError, match="3 dimensions"):
         tt.mean(np.zeros((5, 2, 2)), rho=0.5)
@@ -174,7 +174,7 @@ def test_public_mistakes_are_told_before_anything_is_read(rows):
 def test_a_changed_plan_cannot_cost_more():
     plan = tt.plan(budget=tt.zcdp(0.5), dim=3, n=1000).to_dict()
     plan["steps"][0]["cost"]["rho"] = 0.5
-    with pytest.raises(BudgetError, match="beyond its"):
+    with pytest.raises(BudgetError, match="exceeds its budget"):
         Plan.from_dict(plan)
 
 
@@ -184,7 +184,7 @@ def test_a_release_shows_a_table(rows):
     assert set(record) >= {"value", "low", "high", "interval_for", "confidence", "columns", "rho"}
     page = release._repr_html_()
     assert page.count("<tr>") == 5
-    assert "winsorised mean" in str(release)
+    assert "clipped mean" in str(release)
     assert np.asarray(release).shape == (4,)
     assert all(math.isfinite(x) for x in record["value"])
 

@@ -23,7 +23,7 @@ _LINES = {
 
 @click.command("completion")
 @click.argument("shell", type=click.Choice([*_PLACES]))
-@click.option("--install", is_flag=True, help="Put it where the shell finds it.")
+@click.option("--install", is_flag=True, help="Install it for the shell.")
 @click.pass_context
 def completion_command(ctx: click.Context, shell: str, install: bool) -> None:
     """Print a script that completes commands and options when you press Tab.
@@ -33,7 +33,7 @@ def completion_command(ctx: click.Context, shell: str, install: bool) -> None:
     """
     kind = get_completion_class(shell)
     if kind is None:
-        raise click.UsageError(f"there is no completion for {shell}.")
+        raise click.UsageError(f"No completion for {shell}.")
     script = kind(ctx.find_root().command, {}, "tametail", "_TAMETAIL_COMPLETE").source()
     if not install:
         click.echo(script)
@@ -42,10 +42,10 @@ def completion_command(ctx: click.Context, shell: str, install: bool) -> None:
         written = _install(shell, script)
     except OSError:
         raise DataError(
-            f"the completion cannot be written below {str(Path.home())!r}: write it yourself, as "
-            f"in: tametail completion {shell} > FILE."
+            f"The completion cannot be written in {str(Path.home())!r}. Write it yourself: "
+            f"tametail completion {shell} > FILE."
         ) from None
-    click.echo(f"wrote {written}; it works in shells that you open from now on", err=True)
+    click.echo(f"Wrote {written}. It works in new shells.", err=True)
 
 
 def _install(shell: str, script: str) -> Path:

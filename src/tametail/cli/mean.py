@@ -33,30 +33,44 @@ from tametail.planning import Plan
     "columns",
     metavar="NAME",
     multiple=True,
-    help="Name of the column, or a computation; may be left out if there is only one column. "
-    "Repeated: several means.",
+    help=(
+        'Column, or an expression such as "charge / nights". Optional for a single column. '
+        "Repeatable for several means."
+    ),
 )
-@click.option("--where", help='Condition on records, such as "age >= 65"; others are missing.')
+@click.option("--where", help='Use only records that match, such as "age >= 65".')
 @request_options
 @written_options
-@click.option("--plan", "plan_file", metavar="FILE.json", help="Follow what `plan --json` wrote.")
+@click.option(
+    "--plan", "plan_file", metavar="FILE.json", help=("Use a plan that `plan --json` wrote.")
+)
+@click.option("--details", is_flag=True, help="Also print clipping bounds and error components.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--answers", is_flag=True, help="With --json: also the noisy answers, for replay.")
+@click.option(
+    "--answers", is_flag=True, help=("With --json: include the noisy answers, for replay.")
+)
 @click.option("--csv", "as_csv", is_flag=True, help="Print the table as CSV.")
-@click.option("-q", "--quiet", is_flag=True, help="Print the value alone; warnings go to stderr.")
-@click.option("--sentence", is_flag=True, help="Print the result in words to publish.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only the value; warnings go to stderr.")
+@click.option("--sentence", is_flag=True, help="Print the result as sentences to publish.")
 @click.option(
     "-o",
     "--output",
     metavar="FILE",
-    help="Write to a file instead: .json, .csv, .md, .tex, or .txt as printed.",
+    help="Write to a file instead: .json, .csv, .md, .tex or .txt.",
 )
-@click.option("--report", metavar="FILE.html", help="Write a page for people, which prints well.")
+@click.option("--report", metavar="FILE.html", help="Write a self-contained HTML report.")
 @click.option("--strict", is_flag=True, help="Exit with code 5 if the release has a warning.")
 @ledger_option
-@click.option("--dataset", help="The name that the ledger has for these data.")
-@click.option("--release-id", help="An id of yours: the same request is then released once.")
-@click.option("--dry-run", is_flag=True, help="Show price and what would be left.")
+@click.option("--dataset", help="Name of these data in the ledger.")
+@click.option(
+    "--release-id",
+    help=("Your ID for this release: repeating it returns the stored result and spends nothing."),
+)
+@click.option(
+    "--dry-run",
+    is_flag=True,
+    help=("Print what would be spent and what would remain; release nothing."),
+)
 @click.pass_context
 def mean_command(ctx: click.Context, /, **given: Any) -> None:
     """Release the mean of a column, or of several, of all rows of DATA together.
@@ -83,6 +97,7 @@ def release(
     as_csv: bool,
     quiet: bool,
     sentence: bool,
+    details: bool,
     answers: bool,
     output: str | None,
     report: str | None,
@@ -94,7 +109,7 @@ def release(
     **request: Any,
 ) -> None:
     """Release what the options of a command ask for."""
-    given = Output(as_json, as_csv, quiet, answers, output, report, sentence)
+    given = Output(as_json, as_csv, quiet, answers, output, report, sentence, details)
     given.check()
     data, written = _data(files), parse_of(request)
     if files == ("-",):
@@ -138,14 +153,12 @@ def _data(files: tuple[str, ...]) -> str | list[str] | BinaryIO:
     if files == ("-",):
         return sys.stdin.buffer
     if "-" in files:
-        raise click.UsageError("- is standard input, which is read alone: leave out other files.")
+        raise click.UsageError("- (standard input) cannot be combined with files.")
     if len(files) == 1:
         return files[0]
     for file in files:
         if not (os.path.exists(file) or glob.glob(file, recursive=True)):
-            raise DataError(
-                f"there is no file {shown_path(file)}: check the path. No budget was spent."
-            )
+            raise DataError(f"No file {shown_path(file)}. Check the path. No budget was spent.")
     return list(files)
 
 
@@ -155,7 +168,7 @@ def _from_environment(ctx: click.Context) -> bool:
 
 def _quote(payment: Payment | None, planned: Plan, locator: tuple[str, ...]) -> str:
     if payment is None:
-        return f"price: {planned.budget}; no ledger is charged"
+        return f"Dry run: would spend {planned.budget}. No ledger is charged."
     unit = planned.unit
     return str(
         payment.quote(budget=planned.budget, unit=unit.value, person=unit.person, locator=locator)
@@ -167,4 +180,7 @@ def _check_left_alone(ctx: click.Context, request: Iterable[str]) -> None:
     given = [name for name in request if ctx.get_parameter_source(name) is not default]
     if given:
         names = " and ".join("-n" if name == "n" else f"--{name}" for name in given)
-        raise click.UsageError(f"{names} given beside --plan, which already says so: leave it out.")
+        raise click.UsageError(
+            f"{names} cannot be combined with --plan, because the plan fixes it. Remove it, or "
+            "make a new plan."
+        )

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import click
 
-from tametail import explain
 from tametail._files import refuse_database, written_beside
 from tametail.cli.words import fitted, in_options
 from tametail.errors import DataError, ParameterError
@@ -17,6 +16,8 @@ from tametail.notes import FAKE
 from tametail.release import Release
 from tametail.report.document import check_name
 from tametail.report.export import csv_text
+from tametail.show.release import lines
+from tametail.show.warnings import notes_shown
 
 #: How the names of files end that --output writes; all but the first four as it is printed.
 _ENDINGS = (".json", ".csv", ".md", ".tex", ".txt", "")
@@ -33,22 +34,22 @@ class Output:
     file: str | None
     report: str | None
     sentence: bool = False
+    details: bool = False
 
     def check(self) -> None:
         """Refuse, before anything is spent, what could not be written."""
         if self._is_json and self._is_csv:
-            raise click.UsageError("--json and --csv are given together: leave one of them out.")
+            raise click.UsageError("Use --json or --csv, not both.")
         if self.sentence and (self._is_json or self._is_csv or self.quiet):
-            raise click.UsageError(
-                "--sentence is a form of its own: leave out --json, --csv and --quiet."
-            )
+            raise click.UsageError("Use --sentence without --json, --csv and --quiet.")
         if self.answers and not self._is_json:
-            raise click.UsageError("--answers is for --json: write both, or --report FILE.html.")
+            raise click.UsageError(
+                "--answers needs --json. A report (--report FILE.html) has the answers, too."
+            )
         if self._ending not in _ENDINGS:
             raise click.UsageError(
-                f"--output {self.file!r}: files of this kind are not written. Name a file .json, "
-                ".csv (which spreadsheets open), .md, .tex or .txt; for a page to read or to "
-                "print, write --report FILE.html."
+                f"--output {self.file!r}: unsupported file type. Use .json, .csv (spreadsheets), "
+                ".md, .tex or .txt, or --report FILE.html for a page."
             )
         for option, path in (("--output", self.file), ("--report", self.report)):
             if path is not None:
@@ -79,9 +80,9 @@ class Output:
             _write(self.file, self._text(release))
             self._tell(f"wrote {self.file}")
         if self.quiet or self.sentence:
-            for note in release.notes:
-                if note.kind == "warning" or note == FAKE:
-                    click.echo(f"tametail: warning: {in_options(str(note))}", err=True)
+            for note in notes_shown(release):
+                if note.kind == "warning" or note.text == FAKE.text:
+                    click.echo(f"warning: {in_options(note.text)}", err=True)
 
     def _tell(self, words: str) -> None:
         if not self.quiet:
@@ -92,7 +93,7 @@ class Output:
             return csv_text(release)
         if self._is_json:
             # Hundreds of noisy counts are for programs that replay, not for a terminal.
-            record = release.to_dict()
+            record = release.to_dict() | {"usable": usable(release)}
             if not self.answers:
                 del record["answers"]
             return json.dumps(record, indent=2, allow_nan=False) + "\n"
@@ -103,17 +104,23 @@ class Output:
         if self._ending in (".md", ".tex"):
             table = release.to_markdown() if self._ending == ".md" else release.to_latex()
             return in_options(table)
-        lines = [in_options(line) for line in explain.lines(release)]
-        return "".join(f"{line}\n" for line in (lines if self.file else fitted(lines)))
+        shown = [in_options(line) for line in lines(release, details=self.details)]
+        return "".join(f"{line}\n" for line in (shown if self.file else fitted(shown)))
+
+
+def usable(release: Release) -> bool | list[bool]:
+    """Say whether the value, or each value, says anything; programs get it in any case."""
+    found = [row.usable for row in release]
+    return found[0] if len(found) == 1 else found
 
 
 def _check_writable(option: str, path: str) -> None:
     place = Path(path).absolute()
     if not place.parent.is_dir():
-        raise click.UsageError(f"{option} {path!r} is in no folder that exists: make it first.")
+        raise click.UsageError(f"{option} {path!r}: no such folder. Create it first.")
     is_device = place.exists() and not place.is_file()  # or a pipe: it is not replaced
     if place.is_dir() or not os.access(place if is_device else place.parent, os.W_OK):
-        raise click.UsageError(f"{option} {path!r} cannot be written: name another file.")
+        raise click.UsageError(f"{option} {path!r} cannot be written. Use another file.")
     refuse_database(path)
 
 
@@ -124,4 +131,6 @@ def _write(path: str, text: str) -> None:
     except (OSError, ParameterError):
         # The release is paid for: it must not be lost with the file.
         click.echo(text, nl=False)
-        raise DataError(f"--output {path!r} cannot be written; the release is above.") from None
+        raise DataError(
+            f"--output {path!r} cannot be written. The release is printed above."
+        ) from None

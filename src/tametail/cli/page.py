@@ -13,8 +13,8 @@ from tametail.ledger.commands import ledger_option
 
 @click.command("page")
 @click.argument("folder", default=".")
-@click.option("--port", type=int, default=0, help="On 127.0.0.1; a free one unless it is given.")
-@click.option("--no-browser", is_flag=True, help="Only print the address.")
+@click.option("--port", type=int, default=0, help="Port on 127.0.0.1. Default: a free one.")
+@click.option("--no-browser", is_flag=True, help="Print the address only.")
 @ledger_option
 def page_command(folder: str, port: int, no_browser: bool, place: str | None) -> None:
     """Open a page over FOLDER (this one, unless another is named) in a browser.
@@ -28,7 +28,7 @@ def page_command(folder: str, port: int, no_browser: bool, place: str | None) ->
     from tametail.page.serve import serve
 
     def ready(address: str) -> None:
-        click.echo(f"tametail page over {opened.root}\n\n  {address}\n\nCtrl-C ends it.")
+        click.echo(f"tametail page for {opened.root}\n\n  {address}\n\nPress Ctrl-C to stop.")
         if not no_browser:
             webbrowser.open(address)
 

@@ -14,6 +14,7 @@ from tametail.cli.words import in_options
 from tametail.errors import ParameterError
 from tametail.means import plain
 from tametail.planning import Plan
+from tametail.show.numbers import given, percent
 from tametail.statistic import STATISTICS
 
 if TYPE_CHECKING:
@@ -24,14 +25,18 @@ if TYPE_CHECKING:
 @request_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option(
-    "--error", type=float, help="Ask which n, or with -n which epsilon, this error needs."
+    "--error",
+    type=float,
+    help=("Find the n (or, with -n, the epsilon) for a CI of this half-width."),
 )
 @click.option(
     "--relative-error",
     type=float,
-    help="The same in standard deviations of lognormal records, if nothing is told about them.",
+    help="The same in standard deviations of lognormal data, without an assumption.",
 )
-@click.option("--plot", "picture", metavar="FILE.png", help="Draw the error against n.")
+@click.option(
+    "--plot", "picture", metavar="FILE.png", help=("Plot the error by number of records.")
+)
 @click.option("--dim", type=int, default=1, show_default=True, help="Number of columns.")
 @click.option(
     "--statistic",
@@ -48,19 +53,19 @@ def plan_command(
     as_json: bool,
     **request: Any,
 ) -> None:
-    """Plan a release from public numbers; no data are read and nothing is spent.
+    """Plan a release from public numbers. No data are read and no budget is spent.
 
-    With --error (told --moment or --bounds) or --relative-error and a budget, the least n is found
-    whose interval has a half-width of at most that; with one of them and -n, the least epsilon.
+    With --error (and --moment or --bounds) or --relative-error, the smallest n for the budget is
+    found, or with -n the smallest epsilon, whose interval has at most that half-width.
     """
     request["q"] = list(request["q"]) or None
     is_asked = error is not None or relative_error is not None
     if request["dim"] != 1 and (is_asked or picture is not None):
-        raise click.UsageError("--error and --plot are for one column: leave out --dim.")
+        raise click.UsageError("--error and --plot require one column. Remove --dim.")
     if is_asked:
         request |= _answer(error, relative_error, **request)
     elif request["n"] is None:
-        raise click.UsageError("a plan needs a size or an error: write -n 10000 or --error 5.")
+        raise click.UsageError("Missing size. Add -n 10000, or --error 5 to find it.")
     planned = plan_of(**request)
     if picture is not None:
         _save(planned, picture)
@@ -76,16 +81,21 @@ def plan_command(
         found = {key: plain(value) for key, value in predicted.items()}
         click.echo(json.dumps(planned.to_dict() | found, indent=2, allow_nan=False))
         return
-    for words, size in (("An error", error), ("A relative error", relative_error)):
+    for size, units in ((error, ""), (relative_error, " standard deviations")):
         if size is not None:
-            click.echo(f"{words} of {size:g} needs n = {planned.n:,} and {planned.budget}.")
+            level, things = (
+                percent(request["confidence"]),
+                "people" if request["person"] else "records",
+            )
+            needs = f"{planned.n:,} {things} at {planned.budget}"
+            click.echo(f"A {level} CI of ±{given(size)}{units} needs {needs}.")
     click.echo(in_options(str(planned)))
 
 
 def _answer(error: float | None, relative_error: float | None, **request: Any) -> Json:
     """Find the number that is missing: n for a budget, or epsilon for an n."""
     if request["target"] != "population" or request["confidence"] is None:
-        raise click.UsageError("--error is about an interval for the population's mean.")
+        raise click.UsageError("--error requires --target population and a confidence level.")
     common = {
         "relative_error": relative_error,
         "confidence": request["confidence"],
@@ -96,9 +106,7 @@ def _answer(error: float | None, relative_error: float | None, **request: Any) -
     if request["n"] is None:
         return {"n": sample_size(error, tail=tail, **budget, **common)}
     if any(value is not None for value in budget.values()):
-        raise click.UsageError(
-            "-n, --error and a budget are given together: leave one of them out."
-        )
+        raise click.UsageError("Use two of -n, --error and a budget, not all three.")
     return {"epsilon": epsilon_for(error, n=request["n"], tail=tail, **common)}
 
 

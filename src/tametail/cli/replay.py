@@ -9,6 +9,7 @@ import click
 from tametail._json import read_json
 from tametail._shown import printable
 from tametail.api import replay
+from tametail.cli.output import usable
 from tametail.cli.request import text_of
 from tametail.errors import ParameterError, TametailError
 from tametail.ledger.commands import ledger_option, open_ledger
@@ -36,7 +37,7 @@ def replay_command(file: str, place: str | None) -> int:
     release = Release.from_dict({key: record[key] for key in record if key not in DERIVED})
     if not release.answers:
         raise ParameterError(
-            "the release holds no answers: write tametail mean ... --json --answers, or --report."
+            "The release has no noisy answers. Use tametail mean ... --json --answers, or --report."
         )
     found = [_is_real(release), _follows(release, record)]
     if inside is not None:
@@ -58,30 +59,31 @@ def _follows(release: Release, record: dict[str, object]) -> tuple[bool, str]:
     made_by = "" if release.issued is None else release.issued.version
     if made_by and made_by != version("tametail"):
         raise ParameterError(
-            f"the release was made by version {made_by}, and this is {version('tametail')}: only "
-            f"the same version replays it. Install version {made_by} and try again."
+            f"The release was made by version {made_by}, but this is version "
+            f"{version('tametail')}. Install version {made_by} and try again."
         )
     try:
         again = replay(release.plan, release.answers).to_dict()
     except TametailError:
-        return False, "NOT consistent: its answers are not those of its plan"
+        return False, "NOT OK: the noisy answers do not belong to the plan."
+    again |= {"usable": usable(release)} if "usable" in record else {}
     said = {key: record[key] for key in record if key not in NAMES}
     off = differing(said, {key: again[key] for key in again if key not in NAMES})
     if not off:
-        return True, "consistent: every number follows from the plan and the noisy answers"
+        return True, "OK: all numbers match the plan and the noisy answers."
     more = f" and {len(off) - _MOST} more" if len(off) > _MOST else ""
     named = printable(", ".join(off[:_MOST]))
-    return False, f"NOT consistent: its own answers give something else for {named}{more}"
+    return False, f"NOT OK: these do not match the noisy answers: {named}{more}"
 
 
 def _is_page_of(release: Release, page: str) -> tuple[bool, str]:
     """Compare what a reader sees with the page that the release inside gives."""
     off = changed_parts(page, release)
     if not off:
-        return True, "unchanged: the page is the one that this release gives"
+        return True, "OK: the page was not edited."
     return (
         False,
-        f"CHANGED: the page says something else than the release inside it: {', '.join(off)}",
+        f"NOT OK: these parts of the page were edited: {', '.join(off)}",
     )
 
 
@@ -89,9 +91,9 @@ def _was_issued(release: Release, place: str) -> tuple[bool, str]:
     """Look for the charge that the release names, in a ledger."""
     receipt = release.receipt
     if receipt is None:
-        return False, "NOT issued by a ledger: the release names no charge"
+        return False, "NOT OK: the release was not charged to a ledger."
     events = open_ledger(place).history(receipt["dataset"])
     named = receipt["release_id"], receipt["head"]
     if any((event.release_id, event.hash) == named for event in events):
-        return True, f"issued: the ledger has the charge of release {receipt['release_id']}"
-    return False, f"NOT issued: the ledger has no such charge of release {receipt['release_id']}"
+        return True, f"OK: the ledger has the charge of release {receipt['release_id']}."
+    return False, f"NOT OK: the ledger has no such charge of release {receipt['release_id']}."

@@ -21,7 +21,7 @@ from tametail.cli.signals import Terminated
     metavar="FOLDER",
     default="reproduction",
     show_default=True,
-    help="Where the report and its pictures go.",
+    help="Folder for the report and its pictures.",
 )
 def reproduce_command(quick: bool, folder: str) -> int:
     """Run the paper's theorems as experiments on drawn records, and write a report.
@@ -39,9 +39,9 @@ def reproduce_command(quick: bool, folder: str) -> int:
         ended, code = (
             ("terminated", 143) if isinstance(stopped, Terminated) else ("interrupted", 130)
         )
-        click.echo(f"tametail: {ended}; {report} has the experiments that were done.", err=True)
+        click.echo(f"tametail: {ended}; {report} has the experiments that were finished.", err=True)
         return code
     for check in checks:
         click.echo(check)
-    click.echo(f"wrote {report} and {Path(folder, 'report.md')}")
+    click.echo(f"Wrote {report} and {Path(folder, 'report.md')}.")
     return 1 if any(check.verdict == Verdict.FAILS for check in checks) else 0

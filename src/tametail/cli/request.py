@@ -37,7 +37,7 @@ def numbers(form: str, *counts: int, open_ends: bool = False) -> Callable[..., N
         except ValueError:
             numbers = ()
         if len(numbers) not in counts:
-            raise click.BadParameter(f"{shown(value)} is not of the form {form}.", ctx, param)
+            raise click.BadParameter(f"{shown(value)} must have the form {form}.", ctx, param)
         return numbers if len(numbers) > 1 else numbers[0]
 
     return read
@@ -50,81 +50,99 @@ def _confidence(ctx: click.Context, param: click.Parameter, value: str) -> float
 
 #: What a request consists of; the same for both commands.
 _REQUEST = (
-    click.option("-e", "--epsilon", type=float, help="Privacy budget: pure differential privacy."),
-    click.option("--delta", type=float, help="With --epsilon: approximate differential privacy."),
-    click.option("--rho", type=float, help="Privacy budget: zero-concentrated (zCDP)."),
+    click.option(
+        "-e",
+        "--epsilon",
+        type=float,
+        help=("Privacy budget, pure DP: 0.1 is strong, 1 is common, 10 is weak."),
+    ),
+    click.option("--delta", type=float, help="With --epsilon: approximate DP."),
+    click.option("--rho", type=float, help="Privacy budget, zCDP."),
     click.option(
         "--moment",
         metavar="K:SCALE",
         callback=numbers("K:SCALE, such as 2:1000", 2),
-        help="Assume E|X - mean|^K <= SCALE^K; 2:1000 is a standard deviation of at most 1000.",
+        help=(
+            "Assume E|X - mean|^K <= SCALE^K; 2:1000 means a standard deviation of at most 1000."
+        ),
     ),
     click.option(
         "--bounds",
         metavar="LOW:HIGH",
         callback=numbers("LOW:HIGH, such as 0:120 or 0:", 2, open_ends=True),
-        help="Assume that every record lies in here; 0: leaves the upper end open.",
+        help="Assume that all values are in this range; 0: has no upper bound.",
     ),
     click.option(
         "--within",
         metavar="R|LOW:HIGH",
         callback=numbers("R or LOW:HIGH, such as 1e6 or 0:inf", 1, 2),
-        help="Where the mean can be: R for -R:R, or LOW:HIGH, such as 0:inf.",
+        help=(
+            "Range that contains the mean (not the values): LOW:HIGH, such as 0:inf, or R for -R:R."
+        ),
     ),
     click.option(
         "--unit",
         type=click.Choice(["add-remove", "replace-one"]),
         default="add-remove",
         show_default=True,
-        help="What is protected: one record more or less, or one record changed.",
+        help="Neighboring datasets: add or remove one record, or replace one.",
     ),
     click.option(
         "--missing",
         type=click.Choice(["skip", "none"]),
         default="skip",
         show_default=True,
-        help="skip leaves missing cells out; none is your promise that there are none.",
+        help="skip ignores missing cells; none states that there are none.",
     ),
-    click.option("-n", "n", type=int, help="A public guess of the number of records."),
+    click.option(
+        "-n", "n", type=int, help=("Number of records (or people), if public. An estimate is fine.")
+    ),
     click.option(
         "--confidence",
         metavar="P|none",
         callback=_confidence,
         default="0.95",
         show_default=True,
-        help="Of the interval; none spends nothing on it.",
+        help="Confidence level, or none for no interval.",
     ),
     click.option(
         "--target",
         type=click.Choice(["population", "data"]),
         default="population",
         show_default=True,
-        help="Whose mean the interval is for.",
+        help="Inference target: the mean of the population, or of these data.",
     ),
-    click.option("--common", is_flag=True, help="Several columns share one unit and one size."),
+    click.option("--common", is_flag=True, help="All columns have the same unit and magnitude."),
     click.option(
         "--person",
         multiple=True,
-        help="Column that says whose record it is: persons are protected. Repeated: a tuple.",
+        help=(
+            "Column with the person ID. Protects each person with all their records. Repeatable "
+            "for composite IDs."
+        ),
     ),
     click.option(
         "--each",
         type=click.Choice(["record", "person"]),
         default="record",
         show_default=True,
-        help="With --person: what counts once, a record or a person's own mean.",
+        help="With --person: average all records, or one mean per person.",
     ),
-    click.option("--rows", type=int, help="With --person and -n persons: a guess of the records."),
-    click.option("--by", multiple=True, help="A mean for each value of this column. Repeatable."),
+    click.option(
+        "--rows", type=int, help=("With --person and -n people: the number of records, if public.")
+    ),
+    click.option(
+        "--by", multiple=True, help=("Column to group by: one mean per group. Repeatable.")
+    ),
     click.option(
         "--keys",
         metavar="A,B,...",
-        help="The groups, which must be public. Blanks around a key are left out.",
+        help="The groups. They must be public. Spaces around a key are ignored.",
     ),
     click.option(
         "--keys-file",
         metavar="FILE",
-        help="The same, one in a line, exactly as it stands there; tabs part cells.",
+        help="File with one group per line, taken literally; tabs separate the columns.",
     ),
     click.option(
         "--groups-per-person",
@@ -132,7 +150,7 @@ _REQUEST = (
         callback=lambda _context, _option, one: None if one is None else int(one),
         help="With --person and --by: each person belongs to one group, that of most records.",
     ),
-    click.option("--other", metavar="NAME", help="One more group, for all rows of no other."),
+    click.option("--other", metavar="NAME", help="Name of a group for all remaining rows."),
 )
 
 
@@ -147,8 +165,7 @@ def plan_of(*, moment: Pair, bounds: Pair, person: tuple[str, ...], **request: A
     """Return the plan that these options ask for."""
     if all(request[name] is None for name in ("epsilon", "delta", "rho")):
         raise click.UsageError(
-            "there is no privacy budget: write --epsilon 1, or --epsilon 1 --delta 1e-6, or "
-            "--rho 0.5."
+            "Missing privacy budget. Add --epsilon 1 (or --epsilon 1 --delta 1e-6, or --rho 0.5)."
         )
     return plan(tail=tail_of(moment, bounds), person=person or False, **groups_of(**request))
 
@@ -166,7 +183,7 @@ def groups_of(
     ``cells`` is how many a key has by a plan that is there already.
     """
     if keys is not None and keys_file is not None:
-        raise click.UsageError("--keys and --keys-file are given together: leave one of them out.")
+        raise click.UsageError("Use --keys or --keys-file, not both.")
     found: list[str] | None = None
     if keys is not None:  # blanks around a cell are how people write lists
         parts = (key.split("\t") for key in keys.split(","))
@@ -182,7 +199,7 @@ def groups_of(
 def tail_of(moment: Pair, bounds: Pair) -> Tail:
     """Return what is assumed about the records."""
     if moment and bounds:
-        raise click.UsageError("--moment and --bounds are given together: leave one of them out.")
+        raise click.UsageError("Use --moment or --bounds, not both.")
     if moment:
         return Moment(*moment)
     if bounds is None:
@@ -196,4 +213,4 @@ def text_of(path: str, option: str = "--plan") -> str:
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
-        raise ParameterError(f"{option} {path!r} cannot be read: check the path.") from None
+        raise ParameterError(f"{option} {path!r} cannot be read. Check the path.") from None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.metadata import version
@@ -11,7 +12,7 @@ from typing import Final, NoReturn
 import click
 
 from tametail.cli.signals import Terminated
-from tametail.cli.words import in_options
+from tametail.cli.words import fitted, in_options
 from tametail.errors import TametailError
 
 #: Every command and where it is: loaded when it is first used, so that each starts quickly.
@@ -29,7 +30,7 @@ COMMANDS: Final = {
     "reproduce": "tametail.cli.reproduce:reproduce_command",
 }
 
-_SPENT: Final = "if the data had been opened, the budget of this release is spent."
+_SPENT: Final = "If data had been opened, the budget of this release is spent."
 
 
 class _Registry(click.Group):
@@ -74,18 +75,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         return _say(error.format_message(), error.exit_code)
     except TametailError as error:
-        return _say(in_options(str(error)), error.exit_code)
+        more = "".join(f" {note}" for note in getattr(error, "__notes__", ()))
+        return _say(in_options(f"{error}{more}"), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        return _say(f"interrupted; {_SPENT}", 130)
+        return _say(f"Interrupted. {_SPENT}", 130)
     except Terminated:
-        return _say(f"terminated; {_SPENT}", 143)
+        return _say(f"Terminated. {_SPENT}", 143)
     except Exception:  # what it says may quote records
-        return _say(f"failed inside; {_SPENT} Please report how to see it again.", 1)
+        return _say(f"Internal error. {_SPENT} Please report how to reproduce it.", 1)
     finally:
         signal.signal(signal.SIGTERM, before)
     return done if isinstance(done, int) else 0
 
 
 def _say(message: str, code: int) -> int:
-    click.echo(f"tametail: {' '.join(message.split())}", err=True)
+    """Print an error: one line in a pipe, below its label on a terminal."""
+    for line in fitted([f"error: {' '.join(message.split())}"], sys.stderr):
+        click.echo(line, err=True)
     return code

@@ -10,7 +10,9 @@ import shlex
 import shutil
 import sys
 import textwrap
-from typing import Final
+from typing import Final, TextIO
+
+from tametail.notes import FOR_LISTS
 
 #: Arguments of the library that are options, by the same name but for hyphens.
 _OPTIONS: Final = (
@@ -30,11 +32,12 @@ _PAIR: Final = re.compile(rf"(\w+)=({_VALUE})")
 #: What is written for Python alone, and how it is written in a shell.
 _ELSEWHERE: Final = (
     (", or budget=pure(1)", ""),
-    ("; rows in a list are passed as an array", ""),
+    (FOR_LISTS, ""),
     ("Bounded(low, high)", "--bounds LOW:HIGH"),
     ("Moment(k, scale)", "--moment K:SCALE"),
     ("Bounded(0, None)", "--bounds 0:"),
     ("raise_budget()", "raise its budget with tametail ledger raise"),
+    ("use to_frame()", "use --csv or -o FILE"),
 )
 
 #: How a data set is made: its name, as a text of Python.
@@ -105,9 +108,9 @@ def _written(value: str) -> str:
     return shlex.quote(value[1:-1]) if value[0] in "'\"" else value
 
 
-def fitted(lines: list[str]) -> list[str]:
+def fitted(lines: list[str], stream: TextIO | None = None) -> list[str]:
     """Return lines that are no longer than the terminal is wide; in a pipe, as they are."""
-    if not sys.stdout.isatty():
+    if not (stream or sys.stdout).isatty():
         return lines
     width = max(shutil.get_terminal_size().columns - 1, 30)
     return [part for line in lines for part in _wrapped(line, width)]
@@ -116,9 +119,9 @@ def fitted(lines: list[str]) -> list[str]:
 def _wrapped(line: str, width: int) -> list[str]:
     """Cut a line between words; what follows stands below the words, not below their label.
 
-    >>> _wrapped("warning    nothing stands out of the noise here", 34)
-    ['warning    nothing stands out of', '           the noise here']
+    >>> _wrapped("warning    Too few records for this budget", 34)
+    ['warning    Too few records for', '           this budget']
     """
-    label = re.match(r"\w+ {2,}", line)
-    indent = " " * (len(label[0]) if label and len(label[0]) == 11 else 2)
+    label = re.match(r"(\w+|\d+% CI)? {2,}|error: ", line)
+    indent = " " * (len(label[0]) if label and len(label[0]) in (7, 11) else 2)
     return textwrap.wrap(line, width, subsequent_indent=indent) if len(line) > width else [line]

@@ -22,28 +22,36 @@ _OPTIONS = (
         "--delimiter",
         metavar="SIGN",
         callback=_sign,
-        help="Between the cells of a CSV row: ; or tab.",
+        help="Column separator of a CSV file, such as ; or tab.",
     ),
     click.option(
         "--header/--no-header",
         default=None,
-        help="Whether the first row of a CSV file has names. If not, columns are 0, 1, ...",
+        help=(
+            "Whether the first row of a CSV file has column names. If not, columns are 0, 1, ..."
+        ),
     ),
-    click.option("--decimal", metavar="SIGN", help="Before the fraction: , in 12,50."),
+    click.option("--decimal", metavar="SIGN", help="Decimal separator, such as , in 12,50."),
     click.option(
-        "--thousands", metavar="SIGN", callback=_sign, help="Between groups of digits: , in 1,200."
+        "--thousands",
+        metavar="SIGN",
+        callback=_sign,
+        help=("Thousands separator, such as , in 1,200."),
     ),
     click.option(
-        "--currency", metavar="SIGN|WORD", multiple=True, help="To leave out. Repeatable."
+        "--currency",
+        metavar="SIGN|WORD",
+        multiple=True,
+        help=("Currency symbol to ignore. Repeatable."),
     ),
-    click.option("--accounting", is_flag=True, default=None, help="(12.50) is -12.5."),
-    click.option("--percent", is_flag=True, default=None, help="12% is 0.12."),
+    click.option("--accounting", is_flag=True, default=None, help="(12.50) means -12.5."),
+    click.option("--percent", is_flag=True, default=None, help="12% means 0.12."),
     click.option(
         "--format",
         type=click.Choice(FORMATS),
-        help="Of standard input, or of a file whose name does not say so.",
+        help="Format of standard input, or of a file without a known extension.",
     ),
-    click.option("--encoding", metavar="NAME", help="Of a CSV file, such as latin-1."),
+    click.option("--encoding", metavar="NAME", help="Encoding of a CSV file, such as latin-1."),
 )
 
 _NAMES = tuple(Parse.__dataclass_fields__)

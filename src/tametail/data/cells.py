@@ -119,8 +119,8 @@ _SECONDS = {
 }  # fmt: skip
 
 _NO_AMOUNT = (
-    "a point in time is no amount that has a mean here: pass a duration, such as end - start, or "
-    "seconds since a moment that you choose."
+    "means of dates are not supported. Pass a duration, such as end - start, or seconds since a "
+    "date of your choice."
 )
 
 
@@ -156,20 +156,20 @@ def duration_to_float(cell: object) -> float:
 
 def check_array_type(dtype: np.dtype[np.generic], name: str | None = None) -> None:
     """Refuse an array whose declared type holds no numbers; a duration is a number of seconds."""
-    what = "the data have" if name is None else f"column {name!r} has"
+    what = "The data have" if name is None else f"Column {name!r} has"
     if dtype.kind == "m" and np.datetime_data(dtype.str)[0] in _SECONDS:
         return
     if dtype.kind == "M":
         raise ColumnError(f"{what} type {dtype}: {_NO_AMOUNT}")
     if dtype.kind == "U":
         raise ColumnError(
-            f"the data are declared as text ({dtype}), which is not numeric: pass numbers, or say "
-            "how they are written, as in parse=Parse(thousands=',')."
+            f"The data are text ({dtype}). Pass numbers, or set the number format: "
+            "parse=Parse(thousands=',')."
         )
     if dtype.kind not in "fiubO":
         raise ColumnError(
-            f"{what} type {dtype}, which is not numeric: pass numbers, or objects of which "
-            "those that are not numbers count as missing."
+            f"{what} type {dtype}, which is not numeric. Pass numbers, or objects; objects that "
+            "are not numbers count as missing."
         )
 
 
@@ -237,15 +237,15 @@ def check_arrow_type(name: str, kind: pa.DataType, *, text: bool = False) -> boo
         kind = kind.value_type
     numeric = is_number(kind) or pa.types.is_duration(kind)
     if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        raise ColumnError(f"column {name!r} has type {kind}: {_NO_AMOUNT}")
+        raise ColumnError(f"Column {name!r} has type {kind}: {_NO_AMOUNT}")
     if is_text(kind) and not text:
         raise ColumnError(
-            f"column {name!r} is declared as text ({kind}), which is not numeric: choose a numeric "
-            "column, or say how numbers are written in it, as in parse=Parse(thousands=',')."
+            f"Column {name!r} is text ({kind}). Choose a numeric column, or set the number format: "
+            "parse=Parse(thousands=',')."
         )
     if not numeric and not is_text(kind):
         raise ColumnError(
-            f"column {name!r} has type {kind}, which is not numeric: choose a numeric column or "
-            "convert it before."
+            f"Column {name!r} has type {kind}, which is not numeric. Choose a numeric column, or "
+            "convert it first."
         )
     return is_text(kind)

@@ -161,7 +161,7 @@ def _to_column(name: str, column: Column) -> Column:
     """Return doubles, or text as its bytes; refuse a type that declares neither."""
     if isinstance(column, np.ndarray):
         if column.dtype != np.float64:
-            raise ColumnError(f"column {name!r} has type {column.dtype}: pass float64 or Arrow.")
+            raise ColumnError(f"Column {name!r} has type {column.dtype}. Pass float64 or Arrow.")
         return column
     if isinstance(column, pa.ChunkedArray):
         chunks = column.chunks or [pa.nulls(0, column.type)]
@@ -176,8 +176,8 @@ def _to_column(name: str, column: Column) -> Column:
         return wide.take(column.indices) if is_dictionary else wide
     if not is_number(declared):
         raise ColumnError(
-            f"column {name!r} has type {column.type}, which is neither numeric nor text: convert "
-            "it before."
+            f"Column {name!r} has type {column.type}, which is neither numeric nor text. Convert "
+            "it first."
         )
     return arrow_to_floats(column)
 

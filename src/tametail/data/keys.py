@@ -49,8 +49,8 @@ def kind_of_keys(name: str, kind: pa.DataType) -> str:
     if pa.types.is_boolean(kind):
         return TRUTH
     raise ColumnError(
-        f"column {name!r} has type {kind}, which cannot be grouped by exactly: convert it to text "
-        "or to whole numbers of 64 bits before."
+        f"Column {name!r} has type {kind}, which cannot be used for groups. Convert it to text or "
+        "to 64-bit integers first."
     )
 
 
@@ -128,7 +128,7 @@ def public_columns(
     named = enumerate(zip(names, kinds, strict=True))
     columns = [public_cells(keys, place, name, kind) for place, (name, kind) in named]
     if len(set(zip(*columns, strict=True))) < len(keys):
-        raise ParameterError("keys= names a group twice: name each once.")
+        raise ParameterError("keys= lists a group twice. List each group once.")
     return columns
 
 
@@ -146,8 +146,8 @@ def _public(cell: Cell, name: str, kind: str) -> Kept:
             return int(cell)
     wanted = {TEXT: "'2013'", WHOLE: "2013", TRUTH: "True"}[kind]
     raise ParameterError(
-        f"keys= has a key of type {type(cell).__name__} for column {name!r}, which holds {kind}: "
-        f"write such keys as {wanted}."
+        f"keys= has a key of type {type(cell).__name__}, but column {name!r} has type {kind}. Use "
+        f"keys that are {wanted}."
     )
 
 

@@ -191,8 +191,8 @@ class Local:
             raise
         except DataError as error:
             raise DataError(
-                f"{error} No answer was given, but that records could not be read may say "
-                "something about them."
+                f"{error} No answer was released, but the failure itself may reveal something "
+                "about the records."
             ) from None
 
     @property
@@ -249,7 +249,7 @@ class Local:
     def _numbers(self, most: int) -> Iterator[Floats]:
         """Yield the chunks of the one column."""
         if len(self.relation.columns) != 1 and self.relation.view is None:
-            raise ColumnError("A question about one column is asked of several: choose a column.")
+            raise ColumnError("A query about one column was sent to several. Choose a column.")
         return (chunk[:, 0] for chunk in self._chunks(most))
 
     def _chunks(self, most: int) -> Iterator[Floats]:
@@ -260,8 +260,8 @@ class Local:
             yield chunk
         if self._seen not in (None, rows):
             raise DataError(
-                "The data have other rows each time they are read. Write them to a file that does "
-                "not change, and pass that."
+                "The data change between reads. Write them to a file that does not change, and "
+                "pass that."
             )
         self._seen = rows
         reporter.end()

@@ -52,7 +52,7 @@ from tametail.ledger.identity import locators_of
 from tametail.parse import Parse
 
 _ADVICE = (
-    "pass a list or an array of numbers, a frame and a column, or the path of a file and a column."
+    "Pass a list or an array of numbers, a frame and a column, or the path of a file and a column."
 )
 
 #: Libraries whose frames can be grouped.
@@ -112,11 +112,11 @@ def open_data(
         return open_database(data, table, asked, parse, progress, groups)
     selects = asked.person or asked.where is not None
     if names is None and selects:
-        raise ParameterError("beside person= and where= a column is named: write column='charge'.")
+        raise ParameterError("person= and where= require column=, such as column='charge'.")
     if asked.by and (names is None or not _has_names(data)):
         raise ParameterError(
-            "by= needs a frame or a file and column=..., and numbers without a name are not "
-            "grouped here: write mean(frame, 'charge', by='state', ...)."
+            "by= requires a frame or a file, and column=.... Use mean(frame, 'charge', by='state', "
+            "...)."
         )
     if is_spark(data):
         from tametail.data.sql.opening import open_spark
@@ -156,13 +156,13 @@ def _has_names(data: object, names: Sequence[str] | None = ()) -> bool:
 def _no_columns(data: object, names: Sequence[str], *, selects: bool) -> ParameterError:
     if selects:
         return ParameterError(
-            f"data of type {type(data).__name__} have no named columns: person=, where= and "
-            "computed columns are for frames and for files."
+            f"Data of type {type(data).__name__} have no named columns. person=, where= and "
+            "computed columns require a frame or a file."
         )
     given = shown(names[0] if len(names) == 1 else names)
     return ParameterError(
-        f"column={given} is given, but {type(data).__name__} has no columns that are known here: "
-        "pass a frame of pandas or Polars, a table of Arrow, or the path of a file."
+        f"column={given} is not available for data of type {type(data).__name__}. Pass a pandas or "
+        "Polars frame, an Arrow table, or the path of a file."
     )
 
 
@@ -180,8 +180,8 @@ def _refuse_grouped(data: object) -> None:
     library = kind.__module__.partition(".")[0] in _LIBRARIES
     if library and (kind.__name__.endswith("GroupBy") or kind.__name__ == "GroupedData"):
         raise ParameterError(
-            f"data of type {kind.__name__} are groups, not records: pass the frame itself, and "
-            "write mean(frame, 'charge', by='state', ...)."
+            f"Unsupported data type {kind.__name__}. Pass the frame itself, and use mean(frame, "
+            "'charge', by='state', ...)."
         )
 
 
@@ -190,7 +190,7 @@ def open_one(data: object) -> Backend:
     backend = open_data(data)
     if len(backend.relation.names) != 1:
         raise ColumnError(
-            "the data have 2 dimensions: pass one column, a one-dimensional array or a list."
+            "The data have 2 dimensions. Pass one column, a one-dimensional array or a list."
         )
     return backend
 
@@ -200,9 +200,8 @@ def open_rows(data: object) -> Backend:
     flat = not is_frame(data) and getattr(data, "ndim", 2) < 2
     if flat or isinstance(data, str | os.PathLike) or is_spark(data):
         raise ParameterError(
-            f"data of type {type(data).__name__} cannot be read: pass a matrix with a row for each "
-            "record: a two-dimensional array, a frame whose columns are all numeric, or a list of "
-            "rows."
+            f"Unsupported data type {type(data).__name__}. Pass a matrix with one row per record: "
+            "a two-dimensional array, a frame of numeric columns, or a list of rows."
         )
     if is_frame(data):
         source: Source = FrameSource(data, None)
@@ -220,12 +219,12 @@ def names_of(columns: Columns) -> list[str] | None:
     given = columns if isinstance(columns, list | tuple) else [columns]
     if not given or not all(map(_is_name, given)):
         raise ParameterError(
-            f"column of type {type(columns).__name__} is neither a name nor a list of names: write "
-            "column='a', or column=['a', 'b'] for several."
+            f"Invalid column= of type {type(columns).__name__}. Use a name, column='a', or a list "
+            "of names, column=['a', 'b']."
         )
     names = [str(name) for name in given]
     if len(set(names)) < len(names):
-        raise ParameterError("column= names a column twice: name each once.")
+        raise ParameterError("column= names a column twice. Name each column once.")
     return names
 
 
@@ -278,8 +277,8 @@ def find_all(named: object, parse: Parse | None = None) -> list[Path]:
     paths = [path for path in given if isinstance(path, str | os.PathLike)]
     if len(paths) < len(given):
         raise ParameterError(
-            "a list beside column= is a list of paths, and one of its items is none: leave column "
-            "out if the list holds numbers."
+            "With column=, a list must contain paths, and one item is not a path. Remove column= "
+            "if the list contains numbers."
         )
     if len(paths) == 1:
         files = find_files(paths[0], parse)
@@ -287,7 +286,7 @@ def find_all(named: object, parse: Parse | None = None) -> list[Path]:
         found = (_one_of(path, position, parse) for position, path in enumerate(paths, 1))
         files = [file for each in found for file in each]
     if not files:
-        raise ParameterError("the list of paths is empty: name a file.")
+        raise ParameterError("The list of paths is empty. Name a file.")
     return files
 
 
@@ -296,8 +295,8 @@ def _one_of(path: str | os.PathLike[str], position: int, parse: Parse | None) ->
     with suppress(DataError):
         return find_files(path, parse)
     raise DataError(
-        f"item {position} of the list of paths is no file that can be read: name Parquet or CSV "
-        "files, or leave column out if the list holds records."
+        f"Item {position} of the list of paths is not a readable file. Name Parquet or CSV files, "
+        "or remove column= if the list contains records."
     )
 
 
@@ -325,7 +324,7 @@ def _numbers(data: object, parse: Parse | None, dim: int | None) -> Source:
         return ArraySource(data if parse is None else _read_text(data, parse))
     refused = isinstance(data, Mapping | Set | str | bytes | bytearray | memoryview)
     if refused or not hasattr(data, "__iter__"):
-        raise ParameterError(f"data of type {type(data).__name__} cannot be read: {_ADVICE}")
+        raise ParameterError(f"Unsupported data type {type(data).__name__}. {_ADVICE}")
     if isinstance(data, Iterator):  # read when it is asked about, after a ledger was charged
         return LaterSource(lambda: objects_to_floats(data, parse))
     if are_durations(data):

@@ -18,8 +18,8 @@ def new_axes(ax: Axes | None, height: float) -> Axes:
     """Return the caller's axes, or new ones in a figure of their own."""
     if ax is not None and not hasattr(ax, "set_xlabel"):
         raise ParameterError(
-            f"ax={shown(ax)} is no axes of matplotlib: write plot(ax), or "
-            "plot().figure.savefig('picture.png') for a file."
+            f"Invalid ax={shown(ax)}. Pass matplotlib axes, or use "
+            "plot().figure.savefig('picture.png') to write a file."
         )
     if ax is not None:
         return ax

@@ -39,7 +39,7 @@ def steps_bar(steps: Sequence[tuple[str, float]], width: float = 720.0) -> str:
         drawn.append(words(label, room + 17, y))
         room += needed
     told = ", ".join(f"{name} {100 * part / total:.0f}%" for name, part in steps)
-    return picture(width, 56.0 + 22 * row, "How the budget is divided", told, drawn)
+    return picture(width, 56.0 + 22 * row, "Budget split", told, drawn)
 
 
 def ledger_bar(share: float, width: float = 720.0) -> str:

@@ -68,8 +68,8 @@ class Expression:
         expression = cls.parse(text, argument)
         if not expression.is_condition:
             raise ParameterError(
-                f"{argument}={str(expression)[:60]!r} is a value and no condition: compare it, as "
-                f"in {argument}='age >= 65'."
+                f"{argument}={str(expression)[:60]!r} is a value, not a condition. Use a "
+                f"comparison, such as {argument}='age >= 65'."
             )
         return expression
 
@@ -110,7 +110,9 @@ class Expression:
     def condition(self) -> Condition:
         """The tree of a condition; of a value there is none."""
         if isinstance(self.tree, VALUES):
-            raise ParameterError(f"{str(self)[:60]!r} is a value: a condition is needed here.")
+            raise ParameterError(
+                f"{str(self)[:60]!r} is a value, not a condition. Use a comparison."
+            )
         return self.tree
 
     @property

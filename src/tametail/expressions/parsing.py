@@ -75,9 +75,9 @@ _COMPARISONS: dict[type[ast.cmpop], ComparisonSign] = {
 }
 
 _HELP = (
-    "write column names (`in backticks` if they hold spaces), numbers, 'texts', + - * /, "
-    "== != < <= > >=, is missing, in ('a', 'b'), and, or, not, parentheses, and "
-    "abs min max round log exp sqrt coalesce"
+    "Allowed are column names (`in backticks` if they contain spaces), numbers, 'text', + - * /, "
+    "== != < <= > >=, is missing, in ('a', 'b'), and, or, not, parentheses, and abs min max round "
+    "log exp sqrt coalesce"
 )
 
 
@@ -106,7 +106,7 @@ class _Parser:
     def tree(self) -> Node:
         """Return the tree, or refuse the text."""
         if not isinstance(self._text, str) or not self._text.strip():
-            self._refuse("is no expression")
+            self._refuse("is not an expression")
         if len(self._text) > MOST_CHARACTERS:
             self._refuse(f"has more than {MOST_CHARACTERS} characters")
         try:
@@ -114,7 +114,7 @@ class _Parser:
         except UnicodeEncodeError:
             self._refuse("is not valid Unicode")
         if "\0" in self._text:
-            self._refuse("holds a NUL character")
+            self._refuse("contains a NUL character")
         try:
             found = self._node(ast.parse(" ".join(self._tokens()), mode="eval").body)
             self._check_size(found)
@@ -123,7 +123,7 @@ class _Parser:
         except (RecursionError, MemoryError):
             self._refuse("is nested too deeply")
         if found is None:
-            self._refuse("is not complete or not in order")
+            self._refuse("has a syntax error")
         if not _names_a_column(found):
             self._refuse("names no column")
         return found
@@ -135,11 +135,11 @@ class _Parser:
         while place < end:
             token = _TOKEN.match(self._text, place, end)
             if token is None:
-                self._refuse(f"cannot be read from {self._text[place:].strip()[:20]!r} on")
+                self._refuse(f"has a syntax error at {self._text[place:].strip()[:20]!r}")
             place = token.end()
             seen.append(self._seen(token))
         if any(sign == "in" and after != "(" for sign, after in pairwise(seen)):
-            self._refuse("has an in without a list in parentheses")
+            self._refuse('has "in" without a list in parentheses')
         return seen
 
     def _seen(self, token: re.Match[str]) -> str:  # noqa: PLR0911 - by case
@@ -158,7 +158,7 @@ class _Parser:
             case "number":
                 number = float(text)
                 if math.isinf(number):
-                    self._refuse(f"holds the number {text[:20]}, which no double can hold")
+                    self._refuse(f"contains the number {text[:20]}, which is too large")
                 return self._placeholder(Number(number))
             case _:
                 quote = "'" if kind == "text" else '"'
@@ -173,7 +173,7 @@ class _Parser:
             case ast.Name(id=placeholder):
                 item = self._items[int(placeholder[1:])]
                 if item is None or isinstance(item, _Called):
-                    self._refuse("has a missing that does not follow an is")
+                    self._refuse('has "missing" without "is"')
                 return item
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 return Negate(self._number(operand))
@@ -188,7 +188,7 @@ class _Parser:
 
     def _call(self, item: _Item, arguments: list[ast.expr]) -> Call:
         if not isinstance(item, _Called):
-            self._refuse("holds what an expression may not hold")
+            self._refuse("contains unsupported syntax")
         least, most = FUNCTIONS[item.function]
         if not least <= len(arguments) <= most:
             wanted = "one" if most == 1 else f"{least} to {most}"
@@ -204,12 +204,12 @@ class _Parser:
             case ast.BoolOp(op=ast.Or(), values=values):
                 return Or(tuple(map(self._condition, values)))
             case _:
-                return self._refuse("holds what an expression may not hold")
+                return self._refuse("contains unsupported syntax")
 
     def _number(self, found: ast.expr) -> Value:
         value = self._value(found)
         if isinstance(value, Text):
-            self._refuse(f"computes with the text {value.value[:20]!r}")
+            self._refuse(f"uses the text {value.value[:20]!r} in arithmetic")
         return value
 
     def _value(self, found: ast.expr) -> Value:
@@ -221,7 +221,7 @@ class _Parser:
     def _condition(self, found: ast.expr) -> Condition:
         node = self._node(found)
         if isinstance(node, VALUES):
-            self._refuse("uses a value as a condition (write x == 1 for a column of booleans)")
+            self._refuse("uses a value as a condition (use x == 1 for a Boolean column)")
         return node
 
     def _compare(self, found: ast.Compare) -> Condition:
@@ -232,7 +232,7 @@ class _Parser:
             case [ast.In() | ast.NotIn()]:
                 return self._is_in(found)
         if any(type(sign) not in _COMPARISONS for sign in found.ops):
-            self._refuse("chains is or in with other comparisons: use parentheses and and")
+            self._refuse('chains "is" or "in" with other comparisons; use parentheses and "and"')
         values = [self._value(value) for value in (found.left, *found.comparators)]
         links = tuple(
             self._comparison(_COMPARISONS[type(sign)], left, right)
@@ -251,9 +251,9 @@ class _Parser:
             case [ast.Name(id=placeholder)] if self._items[int(placeholder[1:])] is None:
                 condition = Missing(self._node(found.left))
             case _:
-                self._refuse("has an is that is not 'is missing' or 'is not missing'")
+                self._refuse("uses \"is\" other than in 'is missing' or 'is not missing'")
         if not _names_a_column(condition):
-            self._refuse("asks whether a constant is missing")
+            self._refuse("tests whether a constant is missing")
         return condition if isinstance(found.ops[0], ast.Is) else Not(condition)
 
     def _is_in(self, found: ast.Compare) -> Condition:
@@ -272,29 +272,28 @@ class _Parser:
 
     def _constant(self, value: Value) -> Value:
         if _names_a_column(value):
-            self._refuse("has a column in a list: write x == a or x == b")
+            self._refuse("has a column in a list; use x == a or x == b")
         return value
 
     def _check_size(self, node: Node) -> None:
         self._check_nodes(sum(1 for _ in walk(node)))
         if _levels(node) > MOST_LEVELS:
-            self._refuse(f"is nested too deeply: {MOST_LEVELS} levels are the most")
+            self._refuse(f"is nested too deeply (at most {MOST_LEVELS} levels)")
         if _divisors(node) > MOST_DIVISORS:
-            self._refuse(f"has divisors or functions within one another, {MOST_DIVISORS} at most")
+            self._refuse(f"nests too many divisions or functions (at most {MOST_DIVISORS})")
 
     def _check_nodes(self, nodes: int) -> None:
         if nodes > MOST_NODES:
-            self._refuse(f"is too long: it has more than {MOST_NODES} parts")
+            self._refuse(f"is too long (more than {MOST_NODES} parts)")
 
     def _refuse(self, what: str) -> Never:
         if isinstance(self._text, str) and len(self._text.splitlines()) > 1:  # a file, perhaps
             raise ParameterError(
-                f"{self._argument}= is a text of several lines that is no condition and no value: "
-                f"{_HELP}."
+                f"{self._argument}= is text of several lines, not an expression. {_HELP}."
             ) from None
         shown = repr(self._text)
         shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
-        raise ParameterError(f"{self._argument}={shown} {what}: {_HELP}.") from None
+        raise ParameterError(f"{self._argument}={shown} {what}. {_HELP}.") from None
 
 
 def _names_a_column(node: Node) -> bool:

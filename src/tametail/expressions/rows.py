@@ -1,7 +1,7 @@
 """The reference: what an expression means for one record, in plain Python.
 
-Written from docs/specification.md and slow; it shares no code with the engines, which are compared
-with it.
+Written from the query specification, and slow; it shares no code with the engines, which are
+compared with it.
 """
 
 from __future__ import annotations

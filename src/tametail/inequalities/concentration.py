@@ -1,6 +1,6 @@
 """Inequalities that hold at every sample size: no limit theorem, no unknown constant.
 
-``docs/interval.md`` proves each of them; the tests try to break them.
+``docs/explanation/interval-proofs.md`` proves each of them; the tests try to break them.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ def mistakes(budget: Budget, differing: Floats) -> Floats:
 
         ``u e^(-j eps) - delta (1 - e^(-j eps))/(e^eps - 1)``, and 0.
 
-    zCDP: ``1/(1 + e^(2x))`` with ``2 x tanh(x) = rho H^2``. docs/mathematics/bounds.md has the
+    zCDP: ``1/(1 + e^(2x))`` with ``2 x tanh(x) = rho H^2``. docs/explanation/bounds.md has the
     proofs; the first is attained.
 
     >>> from tametail.privacy.budget import pure

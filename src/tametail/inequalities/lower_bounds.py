@@ -133,7 +133,7 @@ def packing_rmse(n: int, k: float, epsilon: float, d: int) -> float:
 
     The largest over p of ``p^(1-1/k) sqrt(d/(d+2)) (1 - p (1 - e^(-2 eps/d)))^(n/2)``: the mean c
     is drawn from the ball of radius ``p^(1-1/k)``, and a record is c/p with probability p and 0
-    otherwise. docs/mathematics/bounds.md has the proof. With ``g = 1 - e^(-2 eps/d)`` and
+    otherwise. docs/explanation/bounds.md has the proof. With ``g = 1 - e^(-2 eps/d)`` and
     ``q = 1 - 1/k`` the best p is ``q/(g (q + n/2))``.
 
     >>> round(packing_rmse(20_000, 4, 0.1, 200), 3)

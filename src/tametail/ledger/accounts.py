@@ -83,10 +83,9 @@ def real_name(rows: Rows, name: str) -> str:
     if opening is None:
         known = ", ".join(rows.datasets()) or "none"
         raise ParameterError(
-            f"the ledger has no data set {shown(name)} (it has: {known}): check the name, or make "
-            "it "
-            f"with ledger.create({shown(name)}, budget=..., unit or person). "
-            "Nothing was read, nothing was spent."
+            f"No dataset {shown(name)} in this ledger. Datasets: {known}. Check the name, or "
+            f"create it with ledger.create({shown(name)}, budget=..., unit or person). No data "
+            "were read and no budget was spent."
         )
     alias = opening.read().get("alias_of")
     return name if alias is None else str(alias)
@@ -96,7 +95,7 @@ def find_account(rows: Rows, name: str) -> Account:
     """Return the account of a data set, under whichever of its names."""
     entry = rows.account(real_name(rows, name))
     if entry is None:
-        raise ParameterError(f"the ledger has no account of {shown(name)}: verify the ledger.")
+        raise ParameterError(f"The ledger has no account for {shown(name)}. Verify the ledger.")
     return Account.read(entry)
 
 
@@ -107,12 +106,12 @@ def refuse_mixture(account: Account) -> None:
         return
     if fake:
         raise BudgetError(
-            f"Data set {account.dataset!r} is real, and inside of tametail.testing.fake_releases() "
-            "all releases are fake. Create another ledger inside of it. Nothing was changed and no "
-            "budget was spent."
+            f"Dataset {account.dataset!r} is real, but inside tametail.testing.fake_releases() all "
+            "releases are fake. Create another ledger there. Nothing was changed and no budget was "
+            "spent."
         )
     raise BudgetError(
-        f"Data set {account.dataset!r} is fake: it was created inside of "
+        f"Dataset {account.dataset!r} is fake: it was created inside "
         "tametail.testing.fake_releases(). Create a ledger outside of it. No data were read and no "
         "budget was spent."
     )

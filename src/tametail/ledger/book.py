@@ -46,7 +46,8 @@ class Quote:
     left: Left
 
     def __str__(self) -> str:
-        return f"price: {self.price}; after it, {self.left}"
+        left = self.left
+        return f"Dry run: would spend {self.price} of {left.dataset}. Afterwards, {left.words}."
 
 
 class Ledger:
@@ -129,11 +130,9 @@ class Ledger:
         if alias_of is not None:
             return self._create_alias(name, alias_of, (budget, unit, person, part_of, where))
         if budget is None:
-            raise ParameterError("there is no budget: write create(name, tametail.pure(1)).")
+            raise ParameterError("Missing budget. Use create(name, tametail.pure(1)).")
         if where is not None and part_of is None:
-            raise ParameterError(
-                "where= needs part_of=. Name the data set that this one is part of."
-            )
+            raise ParameterError("where= requires part_of=, the dataset that this one is part of.")
         condition = None if where is None else check_condition(where)
         with self._storage.writing(create=True) as rows:
             self._storage.follow(rows)
@@ -151,8 +150,8 @@ class Ledger:
     def _create_alias(self, name: str, target: str, others: tuple[object, ...]) -> str:
         if any(other is not None for other in others):
             raise ParameterError(
-                "alias_of is given with a budget, unit, person, part_of or where. An alias has "
-                "those of the data set that it names: leave them out."
+                "alias_of cannot be combined with a budget, unit, person, part_of or where: an "
+                "alias shares those of its dataset. Remove them."
             )
         with self._storage.writing() as rows:
             _refuse_known(rows, name)
@@ -249,9 +248,8 @@ class Ledger:
             verified = verify_entries(rows.all())
             if head is not None and head != START and not rows.has(_checked_head(head)):
                 raise TamperedLedger(
-                    f"the head {head} is not in this ledger: entries were cut off after it was "
-                    "noted, or an old copy was restored. Do not release anything before the newest "
-                    "copy is found."
+                    f"Head hash {head} is not in this ledger: entries are missing, or an old copy "
+                    "was restored. Do not make releases until you have found the newest copy."
                 )
         return verified
 
@@ -263,7 +261,7 @@ class Ledger:
                 return write(rows.all(), file)
         except OSError as error:
             raise ParameterError(
-                f"{shown_path(path)} cannot be written: {error.strerror}. Name another file."
+                f"{shown_path(path)} cannot be written: {error.strerror}. Use another file."
             ) from None
 
     def raise_budget(self, dataset: str, budget: Budget, reason: str) -> str:
@@ -274,8 +272,9 @@ class Ledger:
             after = replace(before, budget=Cost.of(budget))
             if not covers(after, before) or after.budget == before.budget:
                 raise ParameterError(
-                    f"budget={budget} is not more than {before.budget} of the same notion: write a "
-                    "larger one; budgets are never lowered, but close() ends a data set."
+                    f"budget={budget} is not larger than {before.budget}, or of another privacy "
+                    "definition. Use a larger budget of the same kind. Budgets are never lowered; "
+                    "close() ends a dataset."
                 )
             body = body_of(after, reason=_reason(reason))
             return _append(rows, "raise", after.dataset, body)
@@ -302,9 +301,8 @@ def _storage_at(place: object, allow_network: bool, timeout: float) -> Storage:
         return PostgresStorage(place, timeout=timeout)
     if not isinstance(place, str | os.PathLike) or "://" in os.fspath(place):
         raise ParameterError(
-            f"ledger={shown(place)} is not a place: write the path of a file, such as "
-            "'office.ledger', "
-            "or 'postgresql://host/database'."
+            f"Invalid ledger={shown(place)}. Use the path of a file, such as 'office.ledger', or "
+            "'postgresql://host/database'."
         )
     from tametail.ledger.sqlite import SqliteStorage
 
@@ -322,8 +320,7 @@ def _refuse_known(rows: Rows, name: str) -> None:
         refuse_mixture(find_account(rows, first))
     if rows.opening(name) is not None:
         raise ParameterError(
-            f"the ledger has a data set {shown(name)} already: write another name, or "
-            "raise_budget()."
+            f"The ledger already has a dataset {shown(name)}. Use another name, or raise_budget()."
         )
 
 
@@ -334,9 +331,8 @@ def _part(
     whole = find_account(rows, check_name(part_of))
     if any(value is not None for value in given) and protection != whole.protection:
         raise ParameterError(
-            f"{shown(part_of)} protects {whole.protection}, and a part must protect the same: "
-            "leave "
-            "unit and person out."
+            f"{shown(part_of)} protects {whole.protection}, and a part must protect the same. "
+            "Remove unit and person."
         )
     return whole.dataset, whole.protection
 
@@ -345,14 +341,14 @@ def _open_account(rows: Rows, dataset: object) -> Account:
     account = find_account(rows, check_name(dataset))
     refuse_mixture(account)
     if account.closed:
-        raise ParameterError(f"data set {shown(dataset)} is closed, and that is final.")
+        raise ParameterError(f"Dataset {shown(dataset)} is closed and cannot be reopened.")
     return account
 
 
 def _reason(reason: object) -> str:
     if isinstance(reason, str) and reason.strip():
         return reason
-    raise ParameterError(f"reason={shown(reason)} says nothing: write why, for those who audit.")
+    raise ParameterError(f"Invalid reason={shown(reason)}. Give a reason, for the audit.")
 
 
 def _checked_head(head: object) -> str:
@@ -362,6 +358,4 @@ def _checked_head(head: object) -> str:
         and not set(head) - set("0123456789abcdef")
     ):
         return head
-    raise ParameterError(
-        f"head={shown(head)} is not a head: write the 64 digits that were printed."
-    )
+    raise ParameterError(f"Invalid head={shown(head)}. Use the 64 digits of a head hash.")

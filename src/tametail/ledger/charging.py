@@ -64,7 +64,7 @@ class Ticket:
         try:
             with self._storage.writing() as rows:
                 if rows.result(self.release_id) is not None:
-                    raise LedgerError(f"a result of {self.release_id!r} is stored already.")
+                    raise LedgerError(f"Release {self.release_id!r} already has a stored result.")
                 entry = Entry.after(
                     rows.last(),
                     "result",
@@ -76,7 +76,7 @@ class Ticket:
                 rows.append(entry)
         except LedgerError as error:
             raise LedgerError(
-                f"{error} The result was not stored and is not returned; the budget of release "
+                f"{error} The result was not stored and is not returned. The budget of release "
                 f"{self.release_id!r} is spent."
             ) from None
         return entry.hash
@@ -94,7 +94,8 @@ def charge(storage: Storage, demand: Demand, release_id: str | None) -> Ticket:
         return _charge(storage, demand, release, named=release_id is not None)
     except LedgerError as error:
         raise type(error)(
-            f"{error} No data were read. Asking again under a release_id never charges twice."
+            f"{error} No data were read. Repeating the request with the same release_id never "
+            "charges twice."
         ) from None
 
 
@@ -170,18 +171,18 @@ def _stored(rows: Rows, earlier: Entry, demand: Demand, digest: str) -> str:
     others = [what for what, is_same in same.items() if not is_same]
     if others:
         now, then = _shown_places(demand.places), _shown_places(earlier.places)
-        told = "" if same["data"] else f" It was used for {then}, and this request is for {now}."
+        told = "" if same["data"] else f" It was used for {then}; this request is for {now}."
         raise BudgetError(
             f"release_id={shown(release)} was used for another request on {earlier.dataset!r}: "
-            f"another {', another '.join(others)}.{told} Use a new release_id, or ask as before. "
-            "No data were read and no budget was spent."
+            f"another {', another '.join(others)}.{told} Use a new release_id, or repeat the "
+            "earlier request. No data were read and no budget was spent."
         )
     result = rows.result(release)
     if result is None:
         raise LostRelease(
-            f"release {shown(release)} was charged (entry {earlier.seq}), and no result of it is "
-            "stored: it is still being made, or it crashed. It counts as spent, since data may "
-            "have been read; there are no refunds. A new release_id pays again."
+            f"Release {shown(release)} was charged (entry {earlier.seq}) but has no stored result: "
+            "it is still running, or it crashed. Its budget is spent. To run it again, use a new "
+            "release_id; this spends budget again."
         )
     return str(result.read()["result"])
 
@@ -198,7 +199,7 @@ def _refuse_outside(account: Account, request: Json) -> None:
     """Refuse what may be about other records than those of a part by a condition."""
     if account.where is not None and not is_within(request, account.where):
         raise BudgetError(
-            f"Data set {account.dataset!r} is the part of {account.part_of!r} with "
+            f"Dataset {account.dataset!r} is the part of {account.part_of!r} where "
             f"{account.where}. This request does not have that condition. Use tametail.mean, which "
             f"adds it, or charge {account.part_of!r}. No data were read and no budget was spent."
         )
@@ -232,7 +233,7 @@ def _second_name(place: str, mine: Account, other: Account) -> str:
     same = f"If they are the same data, use dataset={other.dataset!r}"
     alias = "" if whole else f", or create a second name for it with alias_of={other.dataset!r}"
     return (
-        f"{place!r}, or data that overlap it, were charged as data set {other.dataset!r}. "
+        f"{place!r}, or data that overlap it, were charged as dataset {other.dataset!r}. "
         f"{same}{alias}. {split} No data were read and no budget was spent."
     )
 
@@ -251,6 +252,4 @@ def plain(value: object) -> object:
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
-    raise ParameterError(
-        f"request={shown(value)} is not plain: write numbers, texts, lists, dicts."
-    )
+    raise ParameterError(f"Invalid request={shown(value)}. Use numbers, text, lists and dicts.")

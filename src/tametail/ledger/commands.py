@@ -15,6 +15,7 @@ import click
 
 from tametail.ledger import Ledger
 from tametail.ledger.registered import registry_entry
+from tametail.ledger.show import table
 from tametail.privacy.budget import parse_budget
 
 VARIABLE: Final = "TAMETAIL_LEDGER"
@@ -25,12 +26,17 @@ ledger_option = click.option(
     "place",
     metavar="FILE|URL",
     envvar=VARIABLE,
-    help=f"A file, or postgresql://host/database; or set {VARIABLE}.",
+    help=f"Ledger: a file, or postgresql://host/database. Default: {VARIABLE}.",
 )
+_KEEP: Final = (
+    "Keep a copy of the head hash outside the ledger: `tametail ledger verify --head HASH` then "
+    "detects missing entries."
+)
+
 _BUDGET: Final = (
-    click.option("--epsilon", type=float, help="Budget: pure differential privacy."),
-    click.option("--delta", type=float, help="With --epsilon: approximate."),
-    click.option("--rho", type=float, help="Budget: zero-concentrated (zCDP)."),
+    click.option("--epsilon", type=float, help="Privacy budget, pure DP."),
+    click.option("--delta", type=float, help="With --epsilon: approximate DP."),
+    click.option("--rho", type=float, help="Privacy budget, zCDP."),
 )
 
 
@@ -43,26 +49,30 @@ def _budget(command: Callable[..., None]) -> Callable[..., None]:
 def open_ledger(place: str | None) -> Ledger:
     """Return the ledger that an option or the environment names."""
     if place is None:
-        raise click.UsageError(
-            f"there is no ledger: write --ledger office.ledger, or set {VARIABLE}."
-        )
+        raise click.UsageError(f"Missing ledger. Add --ledger office.ledger, or set {VARIABLE}.")
     return Ledger(place)
 
 
 @click.group("ledger")
 def ledger_commands() -> None:
-    """Keep a budget: create data sets, see what is left, audit."""
+    """Track privacy budgets: create datasets, show what remains, audit."""
 
 
 @ledger_commands.command("create")
 @click.argument("dataset")
 @ledger_option
 @_budget
-@click.option("--unit", type=click.Choice(["add-remove", "replace-one"]), help="What is protected.")
-@click.option("--person", multiple=True, help="The column that names a person; may be repeated.")
-@click.option("--alias-of", metavar="DATASET", help="A second name for an existing data set.")
-@click.option("--part-of", metavar="DATASET", help="The data set that this one is part of.")
-@click.option("--where", help='With --part-of: the part\'s records, such as "year == 2024".')
+@click.option(
+    "--unit",
+    type=click.Choice(["add-remove", "replace-one"]),
+    help=("Neighboring datasets: add or remove one, or replace one."),
+)
+@click.option(
+    "--person", multiple=True, help=("Column with the person ID. Repeatable for composite IDs.")
+)
+@click.option("--alias-of", metavar="DATASET", help="A second name for an existing dataset.")
+@click.option("--part-of", metavar="DATASET", help="The dataset that this one is part of.")
+@click.option("--where", help=('With --part-of: the records of the part, such as "year == 2024".'))
 def _create(
     dataset: str,
     place: str | None,
@@ -76,10 +86,13 @@ def _create(
     """Create DATASET with its budget."""
     given = any(value is not None for value in numbers.values())
     budget = parse_budget(**numbers) if given or alias_of is None else None
-    head = open_ledger(place).create(
+    ledger = open_ledger(place)
+    head = ledger.create(
         dataset, budget, unit, person or None, alias_of=alias_of, part_of=part_of, where=where
     )
-    click.echo(f"created {dataset}\nhead {head}")
+    made = ledger.left(dataset)
+    about = f"budget {made.budget}, protects {made.protection}"
+    click.echo(f"Created dataset {dataset!r}: {about}.\nHead hash: {head}")
 
 
 @ledger_commands.command("show")
@@ -87,7 +100,7 @@ def _create(
 @ledger_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def _show(dataset: str | None, place: str | None, as_json: bool) -> None:
-    """Show what was spent and what is left, of DATASET or of all."""
+    """Show the spent and the remaining budget, of DATASET or of all."""
     ledger = open_ledger(place)
     names = ledger.datasets() if dataset is None else [dataset]
     found = [ledger.left(name) for name in names]
@@ -95,29 +108,25 @@ def _show(dataset: str | None, place: str | None, as_json: bool) -> None:
         plain = [asdict(left) | {"budget": left.budget.to_dict()} for left in found]
         click.echo(json.dumps({"datasets": plain, "head": ledger.head}))
         return
-    for left in found:
-        charges = f"{left.charges} charge{'s' * (left.charges != 1)}"
-        whole = f"; part of {left.part_of}" if left.part_of else ""
-        click.echo(f"{left.line()}\n  {left}\n  protects {left.protection}; {charges}{whole}")
-    click.echo(f"head {ledger.head}")
+    click.echo(f"{table(found)}\n\nHead hash: {ledger.head}\n{_KEEP}")
 
 
 @ledger_commands.command("history")
 @click.argument("dataset", required=False)
 @ledger_option
-@click.option("--last", type=int, help="Only the last so many entries.")
+@click.option("--last", type=int, help="Show only this many of the last entries.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 def _history(dataset: str | None, place: str | None, last: int | None, as_json: bool) -> None:
-    """Show who charged what for which release."""
+    """Show all entries: who charged what for which release."""
     for event in open_ledger(place).history(dataset, last):
         click.echo(json.dumps(asdict(event)) if as_json else str(event))
 
 
 @ledger_commands.command("verify")
 @ledger_option
-@click.option("--head", help="A head that was noted earlier: shows whether the end was cut off.")
+@click.option("--head", help="A head hash that you saved earlier: detects missing entries.")
 def _verify(place: str | None, head: str | None) -> None:
-    """Recompute everything; the exit code is 1 if something does not follow."""
+    """Recompute the whole ledger; the exit code is 1 if an entry does not match."""
     click.echo(str(open_ledger(place).verify(head=head)))
 
 
@@ -125,8 +134,8 @@ def _verify(place: str | None, head: str | None) -> None:
 @click.argument("file")
 @ledger_option
 def _export(file: str, place: str | None) -> None:
-    """Write all entries and the head to FILE: CSV if it ends so, otherwise JSON lines."""
-    click.echo(f"wrote {file}\nhead {open_ledger(place).export(file)}")
+    """Write all entries to FILE: CSV if it ends in .csv, otherwise JSON lines."""
+    click.echo(f"Wrote {file}.\nHead hash: {open_ledger(place).export(file)}")
 
 
 @ledger_commands.command("registry")
@@ -141,17 +150,19 @@ def _registry(dataset: str, place: str | None) -> None:
 @click.argument("dataset")
 @ledger_option
 @_budget
-@click.option("--reason", required=True, help="Why, for those who audit.")
+@click.option("--reason", required=True, help="The reason, for the audit.")
 def _raise(dataset: str, place: str | None, reason: str, **numbers: object) -> None:
-    """Grant DATASET a larger budget of the same notion."""
+    """Grant DATASET a larger budget of the same privacy definition."""
     head = open_ledger(place).raise_budget(dataset, parse_budget(**numbers), reason)
-    click.echo(f"raised {dataset}\nhead {head}")
+    click.echo(f"Raised the budget of {dataset!r}.\nHead hash: {head}")
 
 
 @ledger_commands.command("close")
 @click.argument("dataset")
 @ledger_option
-@click.option("--reason", required=True, help="Why, for those who audit.")
+@click.option("--reason", required=True, help="The reason, for the audit.")
 def _close(dataset: str, place: str | None, reason: str) -> None:
-    """Admit no further charge on DATASET; that is final."""
-    click.echo(f"closed {dataset}\nhead {open_ledger(place).close(dataset, reason)}")
+    """Close DATASET: no further charges. This cannot be undone."""
+    click.echo(
+        f"Closed dataset {dataset!r}.\nHead hash: {open_ledger(place).close(dataset, reason)}"
+    )

@@ -48,8 +48,7 @@ class Cost:
             case Zcdp():
                 return cls(rho=exact(budget.rho))
         raise ParameterError(
-            f"budget={shown(budget)} is not a budget: write tametail.pure(1), tametail.zcdp(0.5) "
-            "or "
+            f"Invalid budget={shown(budget)}. Use tametail.pure(1), tametail.zcdp(0.5) or "
             "tametail.approx(1, 1e-6)."
         )
 
@@ -148,13 +147,13 @@ class Protection:
         if self == Protection() and of.unit == ADD_REMOVE:
             return cost.twice()
         raise BudgetError(
-            f"the data set protects {self}, and this release protects {of}: {self._advice(of)} "
-            "Nothing was read, nothing was spent."
+            f"The dataset protects {self}, but this release protects {of}. {self._advice(of)} No "
+            "data were read and no budget was spent."
         )
 
     def _advice(self, of: Protection) -> str:
         if self.person and not of.person:
-            return f"write person={self.person[0] if len(self.person) == 1 else self.person!r}."
+            return f"Use person={self.person[0] if len(self.person) == 1 else self.person!r}."
         if self.unit != of.unit:
             return f"write unit={self.unit!r}."
-        return "create a data set with its own budget that protects the same."
+        return "Create a dataset with its own budget that protects the same."

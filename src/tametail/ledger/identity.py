@@ -39,8 +39,8 @@ def check_name(name: object) -> str:
     if isinstance(name, str) and _NAME.fullmatch(name) and name == name.strip():
         return name
     raise ParameterError(
-        f"dataset={shown(name)} is not a name: write up to 200 letters, digits, spaces and any of "
-        ". : @ / + - _, such as dataset='claims-2025'."
+        f"Invalid dataset={shown(name)}. Use up to 200 letters, digits, spaces and . : @ / + - _, "
+        "such as dataset='claims-2025'."
     )
 
 
@@ -51,7 +51,7 @@ def check_release_id(release_id: object) -> str:
         if clean:
             return release_id
     raise ParameterError(
-        f"release_id={shown(release_id)} is not an id: write a short text, such as 'report-q3'."
+        f"Invalid release_id={shown(release_id)}. Use a short text, such as 'report-q3'."
     )
 
 
@@ -106,8 +106,8 @@ def check_places(locator: Places) -> tuple[str, ...]:
     is_list = isinstance(given, list | tuple)
     if not is_list or not all(isinstance(place, str) for place in given):
         raise ParameterError(
-            f"locator={shown(locator)} is not a place. Pass what tametail.ledger.locators_of(data) "
-            "gives."
+            f"Invalid locator={shown(locator)}. Use the output of "
+            "tametail.ledger.locators_of(data)."
         )
     places = _outermost(map(_storable, given))
     while len(places) > _MOST_PLACES:
@@ -151,7 +151,7 @@ def _split(read: Callable[[str], str], address: str) -> str:
         return _storable(read(address))
     except ValueError:
         pass  # raised below, without what may be a password
-    raise ParameterError("The address of the data cannot be understood. Check host and port.")
+    raise ParameterError("Invalid address of the data. Check host and port.")
 
 
 def _server(address: str) -> str:

@@ -32,7 +32,7 @@ def check_condition(where: object) -> str:
     found = _CONDITION.fullmatch(where) if isinstance(where, str) else None
     if found is None or found[1] in _WORDS or not math.isfinite(float(found[2] or 0)):
         raise ParameterError(
-            f"where={shown(where)} does not describe a part. Compare one column with one number or "
+            f"where={shown(where)} does not define a part. Compare one column with one number or "
             'text, as in where="year == 2024" or where="state == \'CA\'".'
         )
     name, number, single, double = found.groups()

@@ -46,20 +46,18 @@ class Payment:
                      if value is not None]  # fmt: skip
             if given:
                 raise ParameterError(
-                    f"{' and '.join(given)} given without a ledger: write ledger='office.ledger', "
-                    "or leave it out."
+                    f"{', '.join(given)} requires a ledger. Add ledger='office.ledger', or remove "
+                    "it."
                 )
             return None
         if dataset is None:
             raise ParameterError(
-                "ledger= is given without dataset=: write the name that the ledger has for these "
-                "data, such as dataset='claims-2025'."
+                "ledger= requires dataset=, the name of these data in the ledger, such as "
+                "dataset='claims-2025'."
             )
         opened = Ledger(ledger) if isinstance(ledger, str | os.PathLike) else ledger
         if not isinstance(opened, Ledger):
-            raise ParameterError(
-                f"ledger={shown(ledger)} is not a ledger: write tametail.Ledger(path)."
-            )
+            raise ParameterError(f"Invalid ledger={shown(ledger)}. Use tametail.Ledger(path).")
         checked = None if release_id is None else check_release_id(release_id)
         return cls(opened, check_name(dataset), checked)
 

@@ -76,9 +76,9 @@ def refuse_network(path: Path, mounts: Path = MOUNTS) -> None:
     kind = file_system_of(path, mounts)
     if is_network(kind):
         raise LedgerError(
-            f"{shown_path(path)} lies on a network file system ({kind}), where two writers may "
-            "both believe to be alone: use a local disk, or a server: "
-            "Ledger('postgresql://host/db'). Ledger(..., allow_network=True) takes the risk."
+            f"{shown_path(path)} is on a network file system ({kind}), where file locks may fail "
+            "and charges may be lost. Use a local disk, or a server: "
+            "Ledger('postgresql://host/db'). Ledger(..., allow_network=True) accepts the risk."
         )
 
 
@@ -92,7 +92,7 @@ def refuse_second_name(path: Path, mounts: Path = MOUNTS) -> None:
         raise LedgerError(
             f"The ledger {shown_path(path)} has {links} hard links. A crash under one name can "
             "undo charges made under another. Keep one name and delete the others; `find FOLDER "
-            "-samefile FILE` lists them. If a -journal file lies beside one of them, keep that one."
+            "-samefile FILE` lists them. If one of them has a -journal file, keep that one."
         )
     if any(point == place for point, _ in _mounted(mounts)):
         raise LedgerError(

@@ -151,22 +151,22 @@ class PostgresStorage:
         """Make the table, or see that it is there; and that the server keeps what it says."""
         if connection.do("SHOW fsync") != [("on",)]:
             raise LedgerError(
-                f"the server of {self.shown} runs with fsync = off and may forget charges: turn it "
-                "on."
+                f"The server of {self.shown} runs with fsync = off and may lose charges. Turn "
+                "fsync on."
             )
         if create:  # two who create at once: the second waits here, and then sees the table
             connection.do(f"SELECT pg_advisory_xact_lock({_OWNER})")
         if connection.do(_FIND):
             if not connection.do(_KEPT):
                 raise LedgerError(
-                    f"The table {TABLE} in {self.shown} is unlogged or temporary and may forget "
+                    f"The table {TABLE} in {self.shown} is unlogged or temporary and may lose "
                     f"charges. Ask its owner to run ALTER TABLE {TABLE} SET LOGGED."
                 )
             return
         if not create:
             raise LedgerError(
-                f"there is no ledger in {self.shown}: check the address, or make one with "
-                "`tametail ledger create`."
+                f"No ledger in {self.shown}. Check the address, or create one with `tametail "
+                "ledger create`."
             )
         for statement in (*SCHEMA, *_NEVER):
             connection.do(statement.format(text='TEXT COLLATE "C"'))
@@ -178,16 +178,16 @@ class PostgresStorage:
             yield
         except driver.Error as error:
             raise LedgerError(
-                f"the ledger {self.shown} cannot be {doing}: {_reason(error)}."
+                f"The ledger {self.shown} cannot be {doing}: {_reason(error)}."
             ) from None
 
 
 def _reason(error: psycopg.Error) -> str:
     """Return the server's first line, which speaks of the ledger and not of data."""
     if error.sqlstate == "55P03":
-        return "others kept it busy for too long; try again"
+        return "it is busy; try again"
     if error.sqlstate == "42501":
-        return "this role may not; ask for the right to insert into and read its table"
+        return "permission denied; ask for the right to read and insert into its table"
     first = (str(error).splitlines() or ["the server did not answer"])[0]
     return first.strip().rstrip(".")
 

@@ -31,7 +31,7 @@ def registry_entry(ledger: Ledger, dataset: str) -> str:
     charges = [event for event in ledger.history(dataset) if event.kind in ("charge", "part")]
     left = ledger.left(dataset)
     if left.fake:
-        raise ParameterError("this data set is fake, and no deployment: there is nothing to enter.")
+        raise ParameterError("This dataset is fake, so there is no registry entry.")
     return entry(_facts(left, charges))
 
 

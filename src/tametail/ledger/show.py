@@ -41,6 +41,8 @@ class Left:
     charges: int
     closed: bool
     part_of: str | None = None
+    where: str | None = None
+    """The condition on its records, if it is a part by a condition."""
     limited_by: str | None = None
     """What it is part of and has less left than its own budget, if there is such a data set."""
     fake: bool = False
@@ -67,6 +69,7 @@ class Left:
             account.spent.charges,
             any(each.closed for each in accounts),
             account.part_of,
+            account.where,
             limits[0] if limits else None,
             account.fake,
         )
@@ -76,8 +79,16 @@ class Left:
         return f"FAKE {self.dataset}" if self.fake else self.dataset
 
     def __str__(self) -> str:
-        if self.closed:
-            return f"{self._shown}: closed"
+        return f"{self._shown}: {self.words}"
+
+    @property
+    def words(self) -> str:
+        """What remains, without the name."""
+        return "closed" if self.closed else f"remaining budget: {self.remaining}"
+
+    @property
+    def remaining(self) -> str:
+        """What one more release may cost: one of these."""
         choices = [f"epsilon = {self.epsilon:.12g}"]
         if self.rho:
             choices.append(f"rho = {self.rho:.12g}")
@@ -86,13 +97,33 @@ class Left:
                 f"epsilon = {self.epsilon_with_delta:.12g} with delta = {self.delta:.12g}"
             )
         limit = f" (limited by {self.limited_by})" if self.limited_by else ""
-        return f"{self._shown}: left for one more release: {', or '.join(choices)}{limit}"
+        return f"{', or '.join(choices)}{limit}"
 
-    def line(self, width: int = 30) -> str:
-        """Return name, bar and percentage in one line."""
-        filled = min(width, int(self.share * width))
-        bar = "█" * filled + "░" * (width - filled)
-        return f"{self._shown}  {bar}  {100 * self.share:.1f}% of {self.budget} spent"
+    def cells(self) -> tuple[str, ...]:
+        """Return the cells of a row of :func:`table`."""
+        part = "" if self.part_of is None else f"; part of {self.part_of}"
+        return (
+            self._shown,
+            f"{100 * self.share:.1f}%",
+            str(self.budget),
+            "closed" if self.closed else self.remaining,
+            str(self.charges),
+            f"{self.protection}{part}{f': {self.where}' if self.where else ''}",
+        )
+
+
+#: What :func:`table` has for columns.
+_HEAD = ("dataset", "spent", "budget", "remaining", "releases", "protects")
+
+
+def table(found: Sequence[Left]) -> str:
+    """Return budgets as a table for a terminal."""
+    rows = [_HEAD, *(one.cells() for one in found)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        "   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
 
 
 _ZERO = Fraction(0)
@@ -146,27 +177,36 @@ class Event:
             entry.hash,
         )  # fmt: skip
 
-    def __str__(self) -> str:
-        what = {
-            "open": f"created {self.dataset}",
-            "charge": f"{self.price} for release {self.release_id}",
-            "part": f"{self.price} for release {self.release_id}, of a part",
-            "raise": f"raised the budget: {self.reason}",
+    @property
+    def words(self) -> str:
+        """What happened."""
+        return {
+            "open": "created",
+            "charge": f"charged {self.price}, release {self.release_id}",
+            "part": f"charged {self.price}, release {self.release_id} of a part",
+            "result": f"stored the result of release {self.release_id}",
+            "raise": f"budget raised: {self.reason}",
             "close": f"closed: {self.reason}",
-        }
-        return f"{self.seq}  {self.at}  {self.dataset}  {self.user}: {what[self.kind]}"
+        }.get(self.kind, self.kind)
+
+    def __str__(self) -> str:
+        at = self.at.replace("T", " ")[:19]
+        return f"{self.seq:<4} {at}   {self.dataset}   {self.user}   {self.words}"
 
 
 def refusal(account: Account, price: Cost, last: Sequence[Entry]) -> str:
     """Say why a charge is refused, what is left and what was charged last; all of it is public."""
     if account.closed:
-        why = f"data set {account.dataset!r} is closed"
+        why = f"Dataset {account.dataset!r} is closed"
     else:
-        why = f"{price} does not fit the budget of {account.dataset!r}. {Left.of([account])}"
+        left = Left.of([account]).remaining
+        why = (
+            f"Budget exceeded: this release needs {price}, but {account.dataset!r} has {left} left"
+        )
     charges = [Event.of(entry) for entry in last if entry.kind in ("charge", "part")]
     told = "; ".join(f"{event.price} ({event.release_id}, {event.user})" for event in charges)
-    after = f" The last charges: {told}." if told else ""
-    return f"{why}.{after} Nothing was read, nothing was spent."
+    after = f" Last charge{'s' * (len(charges) != 1)}: {told}." if told else ""
+    return f"{why}.{after} No data were read and no budget was spent."
 
 
 def draw(histories: Sequence[tuple[str, Sequence[float]]], ax: Axes | None = None) -> Axes:
@@ -177,8 +217,8 @@ def draw(histories: Sequence[tuple[str, Sequence[float]]], ax: Axes | None = Non
         ax.step(range(len(percent)), percent, where="post", label=f"{name}: {percent[-1]:.0f}%")
     ax.axhline(100, color="black", linewidth=0.8, linestyle="--")
     ax.set_ylim(0, 105)
-    ax.set_xlabel("entries of the data set: charges, raises")
-    ax.set_ylabel("budget spent, percent")
+    ax.set_xlabel("entries of the dataset (charges and raises)")
+    ax.set_ylabel("budget spent (%)")
     if histories:
         ax.legend(fontsize="small", frameon=False)
     return ax
@@ -196,7 +236,7 @@ def cell(place: str, accounts: Sequence[Left], head: str) -> str:
         spent = f"{one.dataset}: {100 * one.share:.1f}% of {one.budget} spent"
         parts.append(text("p", spent, style="margin:.6em 0 .2em"))
         parts.append(ledger_bar(one.share, 640.0))
-        words = f"{one}; protects {one.protection}"
+        words = f"{one.words[:1].upper()}{one.words[1:]}. Protects {one.protection}."
         parts.append(text("p", words, style="opacity:.8;margin:.2em 0"))
-    parts.append(text("p", f"head {head}", style="font-family:monospace;opacity:.8"))
+    parts.append(text("p", f"Head hash: {head}", style="font-family:monospace;opacity:.8"))
     return element("div", "".join(parts), style="max-width:46em;line-height:1.5")

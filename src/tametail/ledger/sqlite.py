@@ -113,8 +113,8 @@ class SqliteStorage:
         """Wait for a turn, and open the file."""
         if not create and not self.path.exists():
             raise LedgerError(
-                f"there is no ledger {shown_path(self.path)}: check the path, or make one with "
-                f"`tametail ledger create DATASET --ledger FILE --epsilon 1`."
+                f"No ledger {shown_path(self.path)}. Check the path, or create one with `tametail "
+                "ledger create DATASET --ledger FILE --epsilon 1`."
             )
         with (
             turn(self._real, alone=alone, timeout=self._timeout),
@@ -142,7 +142,7 @@ class SqliteStorage:
             said = [row[0] for row in connection.run("PRAGMA quick_check(1)")]
         if said != ["ok"]:
             raise TamperedLedger(
-                f"the file {shown_path(self.path)} is corrupt: restore a copy of it."
+                f"The file {shown_path(self.path)} is corrupt. Restore a copy of it."
             )
 
     def _open(self, create: bool) -> SqliteConnection:
@@ -157,8 +157,8 @@ class SqliteStorage:
         if (mode, synchronous) != ("delete", _SYNCHRONOUS[1]):
             connection.close()
             raise LedgerError(
-                f"SQLite cannot keep {shown_path(self.path)} safe (journal {mode}, synchronous "
-                f"{synchronous}): use a local disk."
+                f"SQLite cannot write {shown_path(self.path)} durably (journal {mode}, synchronous "
+                f"{synchronous}). Use a local disk."
             )
         return connection
 
@@ -168,7 +168,7 @@ class SqliteStorage:
             yield
         except (sqlite3.Error, OSError) as error:
             raise LedgerError(
-                f"the ledger {shown_path(self.path)} cannot be {doing}: {_reason(error)}."
+                f"The ledger {shown_path(self.path)} cannot be {doing}: {_reason(error)}."
             ) from None
 
 
@@ -184,7 +184,7 @@ def _prepare(connection: SqliteConnection, path: Path, create: bool) -> None:
     if _is_ledger(connection):
         return
     if not create:
-        raise LedgerError(f"{shown_path(path)} is not a ledger: check the path.")
+        raise LedgerError(f"{shown_path(path)} is not a ledger. Check the path.")
     for statement in (*SCHEMA, *_NEVER):
         connection.run(statement.format(text="TEXT"))
 
@@ -200,15 +200,17 @@ def _reason(error: Exception) -> str:
     """Return what to do about an error of SQLite."""
     said = str(error)
     reasons = {
-        "locked": "others kept it busy for too long; try again",
-        "readonly": "it is read-only; ask for the right to write it and its folder",
-        "full": "the disk is full; make room",
+        "locked": "it is busy; try again",
+        "readonly": "it is read-only; ask for write permission on the file and its folder",
+        "full": "the disk is full; free some space",
         "not a database": "the file is not a ledger, or is damaged; restore a copy of it",
         "malformed": "the file is damaged; restore a copy of it",
-        "unable to open": "it cannot be opened; check the folder and its rights",
-        "No such file": "it cannot be opened; check the folder and its rights",
-        "Permission denied": "it cannot be opened; ask for the right to read and write its folder",
-        "disk I/O": "the disk failed; look at the system's log",
+        "unable to open": "it cannot be opened; check the folder and its permissions",
+        "No such file": "it cannot be opened; check the folder and its permissions",
+        "Permission denied": (
+            "it cannot be opened; ask for read and write permission on its folder"
+        ),
+        "disk I/O": "the disk failed; check the system log",
     }
     known = [advice for sign, advice in reasons.items() if sign in said]
     return known[0] if known else said

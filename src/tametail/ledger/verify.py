@@ -39,7 +39,7 @@ class Verified:
     datasets: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"{self.entries} entries follow from each other; head {self.head}"
+        return f"OK: {self.entries} entries, hash chain intact. Head hash: {self.head}"
 
 
 class _Running:
@@ -106,18 +106,18 @@ class Verifier:
             changed.add(entry.dataset)
             in_order = entry.seq == self.number and entry.prev == self.head
             if not in_order or entry.hash != entry.digest():
-                raise TamperedLedger(f"entry {self.number} was changed, removed or moved.")
+                raise TamperedLedger(f"Entry {self.number} was changed, removed or moved.")
             self.head = entry.hash
             place = entry.kind, entry.dataset, entry.place
             is_next = not seen.waiting or seen.waiting[0] == place
             if not is_next or (not seen.waiting and entry.kind in ("part", "place")):
-                _fail(entry, "does not follow from the charge before it")
+                _fail(entry, "does not match the charge before it")
             try:
                 _CHECKS[entry.kind](seen, entry)
             except _ODD as error:
-                _fail(entry, f"cannot be understood ({type(error).__name__})")
+                _fail(entry, f"cannot be read ({type(error).__name__})")
         if seen.waiting:
-            raise TamperedLedger(f"the last charge is not carried to {seen.waiting[0][1]!r}.")
+            raise TamperedLedger(f"The last charge is missing in {seen.waiting[0][1]!r}.")
         for name in changed & seen.accounts.keys():
             _must_fit(seen.accounts[name].now())
         return Verified(self.number, self.head, tuple(seen.accounts))
@@ -131,39 +131,39 @@ def verify_entries(entries: Iterable[Entry]) -> Verified:
 def _check_open(seen: _Seen, entry: Entry) -> None:
     body = entry.read()
     if entry.dataset in seen.accounts or entry.dataset in seen.aliases:
-        _fail(entry, "creates a data set that exists")
+        _fail(entry, "creates a dataset that already exists")
     if "alias_of" in body:
         if body["alias_of"] not in seen.accounts:
-            _fail(entry, "is an alias of nothing")
+            _fail(entry, "is an alias of an unknown dataset")
         seen.aliases[entry.dataset] = body["alias_of"]
         return
     account = Account.read(entry)
     if account.spent.charges or account.spent.concentrated or account.closed:
-        _fail(entry, "starts with something spent")
+        _fail(entry, "starts with a spent budget")
     if account.part_of is not None and account.part_of not in seen.accounts:
-        _fail(entry, "is part of nothing")
+        _fail(entry, "is part of an unknown dataset")
     if account.where is not None and account.part_of is None:
-        _fail(entry, "has a condition, and is no part")
+        _fail(entry, "has a condition, but is not a part")
     first = next(iter(seen.accounts.values()), None)
     if first is not None and first.account.fake != account.fake:
-        _fail(entry, "mixes fake data sets with real ones")
+        _fail(entry, "mixes fake and real datasets")
     seen.accounts[entry.dataset] = _Running(account)
 
 
 def _check_charge(seen: _Seen, entry: Entry) -> None:
     body = entry.read()
     if entry.release is None or entry.release in seen.charges:
-        _fail(entry, "charges a release again")
+        _fail(entry, "charges a release twice")
     key = entry.dataset, repr(body["request"])
     if key not in seen.requests:
         seen.requests[key] = request_hash(entry.dataset, body["request"])
     if entry.request != seen.requests[key]:
-        _fail(entry, "has another request than its hash says")
+        _fail(entry, "has a request that does not match its hash")
     seen.charges[entry.release or ""] = entry.request
     _check_sums(seen, entry, body)
     where = seen.accounts[entry.dataset].account.where
     if where is not None and not is_within(body["request"], where):
-        _fail(entry, "is about other records than those of the part")
+        _fail(entry, "does not have the condition of the part")
     seen.carried = {"release": entry.release, "of": entry.dataset, "cost": body["cost"]}
     part_of = seen.accounts[entry.dataset].account.part_of
     while part_of is not None:
@@ -171,7 +171,7 @@ def _check_charge(seen: _Seen, entry: Entry) -> None:
         part_of = seen.accounts[part_of].account.part_of
     first, *more = body.get("places") or [entry.place]
     if first != entry.place:
-        _fail(entry, "states other places than its own")
+        _fail(entry, "lists data locations that do not match")
     seen.waiting.extend(("place", entry.dataset, place) for place in more)
 
 
@@ -180,7 +180,7 @@ def _check_part(seen: _Seen, entry: Entry) -> None:
     del seen.waiting[0]
     told = {"release": entry.release, "of": body["of"], "cost": body["cost"]}
     if told != seen.carried:
-        _fail(entry, "carries another charge than the one before it")
+        _fail(entry, "does not match the charge before it")
     _check_sums(seen, entry, body)
 
 
@@ -188,14 +188,14 @@ def _check_place(seen: _Seen, entry: Entry) -> None:
     body = entry.read()
     del seen.waiting[0]
     if entry.release != seen.carried["release"] or "account" in body:
-        _fail(entry, "is a place of another charge than the one before it")
+        _fail(entry, "lists a location of another charge")
 
 
 def _check_sums(seen: _Seen, entry: Entry, body: Json) -> None:
     """Check price and sums of a charge."""
     running = seen.accounts[entry.dataset]
     if running.account.closed:
-        _fail(entry, "charges a data set that is closed")
+        _fail(entry, "charges a closed dataset")
     key = entry.dataset, repr(body["protection"]), repr(body["cost"])
     if key not in seen.prices:
         seen.prices[key] = _price(running.account, body)
@@ -204,7 +204,7 @@ def _check_sums(seen: _Seen, entry: Entry, body: Json) -> None:
     told = body["account"]
     spent = told.pop("spent")
     if body["price"] != price or told != running.fixed or spent != running.told():
-        _fail(entry, "states a price or sums that do not follow")
+        _fail(entry, "has a cost or totals that do not match")
 
 
 def _price(account: Account, body: Json) -> tuple[dict[str, str], list[Decimal]]:
@@ -220,7 +220,7 @@ def _check_raise(seen: _Seen, entry: Entry) -> None:
     _must_fit(before)
     after = replace(before, budget=Cost.from_dict(body["account"]["budget"]))
     if before.closed or body["account"] != after.to_dict() or not covers(after, before):
-        _fail(entry, "raises a budget to what is not more")
+        _fail(entry, "raises a budget to a value that is not larger")
     seen.accounts[entry.dataset] = _Running(after)
 
 
@@ -236,7 +236,7 @@ def _check_close(seen: _Seen, entry: Entry) -> None:
     before = seen.accounts[entry.dataset].now()
     after = replace(before, closed=True)
     if before.closed or body["account"] != after.to_dict():
-        _fail(entry, "closes what is closed, or changes it")
+        _fail(entry, "closes or changes a closed dataset")
     seen.accounts[entry.dataset] = _Running(after)
 
 
@@ -244,7 +244,7 @@ def _check_result(seen: _Seen, entry: Entry) -> None:
     body = entry.read()
     release = entry.release or ""
     if release in seen.results or release not in seen.charges:
-        _fail(entry, "is a result without a charge, or a second one")
+        _fail(entry, "is a result without a charge, or a second result")
     if seen.charges[release] != entry.request or not isinstance(body["result"], str):
         _fail(entry, "is the result of another request")
     seen.results.add(release)
@@ -263,8 +263,8 @@ _CHECKS = {
 
 def _must_fit(account: Account) -> None:
     if not account.sound:
-        raise TamperedLedger(f"more was charged to {account.dataset!r} than its budget admits.")
+        raise TamperedLedger(f"The charges of {account.dataset!r} exceed its budget.")
 
 
 def _fail(entry: Entry, why: str) -> None:
-    raise TamperedLedger(f"entry {entry.seq} ({entry.kind} of {entry.dataset!r}) {why}.")
+    raise TamperedLedger(f"Entry {entry.seq} ({entry.kind} of {entry.dataset!r}) {why}.")

@@ -245,7 +245,7 @@ def _check_keys(keys: object) -> None:
     if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
         raise ParameterError("keys must be a sequence or an array with one integer per record.")
     if isinstance(keys, np.ndarray) and keys.ndim != 1:
-        raise ParameterError(f"keys has {keys.ndim} dimensions: write an array with one.")
+        raise ParameterError(f"keys has {keys.ndim} dimensions. Use a one-dimensional array.")
 
 
 def _as_integer(cell: Any) -> int | None:
@@ -264,16 +264,16 @@ def _as_integer(cell: Any) -> int | None:
 def _checked_universe(budget: Budget, universe: Universe | None) -> Universe | None:
     if not isinstance(budget, Budget):
         raise ParameterError(
-            f"budget={shown(budget)} is not a budget: write pure(epsilon), zcdp(rho) or "
-            "approx(epsilon, delta)."
+            f"Invalid budget={shown(budget)}. Use pure(epsilon), zcdp(rho) or approx(epsilon, "
+            "delta)."
         )
     if universe is None and isinstance(budget, Approx):
         return None
     if universe is None:
         raise ParameterError(
-            "A pure or concentrated budget needs a universe: write universe=(low, high), the least "
-            "and the greatest key that can occur, chosen without looking at the keys, or "
-            "budget=approx(epsilon, delta), which needs none."
+            "A pure or zCDP budget needs a universe. Use universe=(low, high), the smallest and "
+            "largest possible key, chosen independently of the data. Or use budget=approx(epsilon, "
+            "delta), which needs none."
         )
     try:
         low, high = map(operator.index, universe)
@@ -281,9 +281,8 @@ def _checked_universe(budget: Budget, universe: Universe | None) -> Universe | N
         low, high = 1, 0
     if low > high:
         raise ParameterError(
-            f"universe={shown(universe)} is not a range of keys: write universe=(low, high) with "
-            "whole "
-            "numbers low <= high."
+            f"Invalid universe={shown(universe)}. Use universe=(low, high) with integers low <= "
+            "high."
         )
     return low, high
 

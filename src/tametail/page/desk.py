@@ -21,8 +21,8 @@ from tametail.release import Release
 _MOST = 200
 
 _FAILED = (
-    "The release failed inside; if the data had been opened, its budget is spent. Please "
-    "report how to see it again."
+    "Internal error. If data had been opened, the budget of this release is spent. Please report "
+    "how to reproduce it."
 )
 
 Make = Callable[[Callable[[float], None]], Release]

@@ -16,10 +16,7 @@ LEDGER = (".ledger",)
 #: A folder with more entries than this is not listed to its end.
 _MOST = 1000
 
-_REFUSED = (
-    "this path is not below the folder that the page was started in: name a file or a folder "
-    "inside of it."
-)
+_REFUSED = "This file is outside the folder of the page. Choose a file inside it."
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +47,7 @@ class Folder:
         """Return the folder at a place, with all links followed."""
         root = Path(os.path.realpath(place))
         if not root.is_dir():
-            raise DataError(f"there is no folder {os.fspath(place)!r}: name one that exists.")
+            raise DataError(f"No folder {os.fspath(place)!r}. Use an existing folder.")
         return cls(root)
 
     def find(self, text: str) -> Path:
@@ -76,7 +73,7 @@ class Folder:
                 if not Path(os.path.realpath(entry)).is_relative_to(self.root):
                     raise DataError(_REFUSED)
         elif not found.name.lower().endswith(data_endings()):
-            raise DataError(f"this is no data file: {', '.join(data_endings())} are read.")
+            raise DataError(f"Not a data file. Supported: {', '.join(data_endings())}.")
         return found
 
     def place_for(self, text: str, endings: tuple[str, ...]) -> Path:
@@ -85,7 +82,7 @@ class Folder:
         folder = self.find("/".join(above))
         target = folder / name
         if not name.lower().endswith(endings):
-            raise DataError(f"the name of this file must end in {' or '.join(endings)}.")
+            raise DataError(f"The file name must end in {' or '.join(endings)}.")
         if not Path(os.path.realpath(target)).is_relative_to(self.root):
             raise DataError(_REFUSED)
         return target
@@ -98,7 +95,7 @@ class Folder:
         """Return what there is in a folder: folders, and data files."""
         here = self.find(text)
         if not here.is_dir():
-            raise DataError("this is a file: open it, or name a folder.")
+            raise DataError("This is a file, not a folder.")
         inside = sorted(self._below(here), key=lambda path: path.name.lower())
         return Listing(
             here=self.relative(here),

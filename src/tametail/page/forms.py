@@ -40,7 +40,7 @@ class Form:
         try:
             pairs = parse_qsl(text, max_num_fields=_MOST_FIELDS, keep_blank_values=True)
         except ValueError:
-            raise ParameterError("the form has too many fields.") from None
+            raise ParameterError("The form has too many fields.") from None
         found: dict[str, list[str]] = {}
         for name, value in pairs:
             found.setdefault(name, []).append(value)
@@ -62,7 +62,7 @@ class Form:
         try:
             return float(text)
         except ValueError:
-            raise ParameterError(f"{called} is not a number: write one such as 1000.") from None
+            raise ParameterError(f"{called} must be a number, such as 1000.") from None
 
     def whole(self, name: str, called: str) -> int | None:
         """Return a field as a whole number; None if it is empty."""
@@ -70,7 +70,7 @@ class Form:
         if value is None:
             return None
         if not abs(value) <= 1e15 or value != int(value):
-            raise ParameterError(f"{called} is not a whole number: write one such as 10000.")
+            raise ParameterError(f"{called} must be an integer, such as 10000.")
         return int(value)
 
 
@@ -98,7 +98,7 @@ def budget_of(form: Form) -> dict[str, float | None]:
     notion = form.one("notion", DEFAULTS["notion"])
     names = {"pure": ("epsilon",), "approx": ("epsilon", "delta"), "zcdp": ("rho",)}
     if notion not in names:
-        raise ParameterError("the notion of privacy is not known: choose one of the three.")
+        raise ParameterError("Choose a privacy definition.")
     return {name: form.number(name, name) for name in names[notion]}
 
 
@@ -108,20 +108,23 @@ def tail_of(form: Form) -> Tail:
     if know == "nothing":
         return None
     if know == "moment":
-        scale = form.number("scale", "the standard deviation")
+        scale = form.number("scale", "The standard deviation")
         if scale is None:
-            raise ParameterError("write how large the standard deviation is at most.")
+            raise ParameterError("Enter the maximum standard deviation.")
         return Moment(2, scale)
-    low, high = form.number("low", "the least record"), form.number("high", "the greatest record")
+    low, high = (
+        form.number("low", "The smallest possible value"),
+        form.number("high", ("The largest possible value")),
+    )
     if low is None and high is None:
-        raise ParameterError("write between which numbers every record lies; one end may be open.")
+        raise ParameterError("Enter at least one bound.")
     return Bounded(low, high)
 
 
 def within_of(form: Form) -> tuple[float, float] | None:
     """Return where the mean can be; an end that is empty is open."""
-    low = form.number("within_low", "the least possible mean")
-    high = form.number("within_high", "the greatest possible mean")
+    low = form.number("within_low", "The lower limit of the mean")
+    high = form.number("within_high", "The upper limit of the mean")
     if low is None and high is None:
         return None
     return (-float("inf") if low is None else low, float("inf") if high is None else high)
@@ -181,7 +184,7 @@ def planned(form: Form) -> Plan:
     20000
     """
     return plan(
-        n=form.whole("n", "the number of records"),
+        n=form.whole("n", "The number of records"),
         tail=tail_of(form),
         within=within_of(form),
         unit=form.one("unit", DEFAULTS["unit"]),
@@ -195,12 +198,12 @@ def asked(form: Form) -> Asked:
     """Return the release that a form asks for."""
     columns = (*form.all("column"), *form.all("computed"))
     if not columns:
-        raise ParameterError("choose a column whose mean is wanted.")
+        raise ParameterError("Choose at least one column.")
     wanted: dict[str, object] = {
         **budget_of(form),
         "tail": tail_of(form),
         "within": within_of(form),
-        "n": form.whole("n", "the guess of the number of records"),
+        "n": form.whole("n", "The number of records"),
         "where": form.one("where") or None,
         "parse": parse_of(form),
         **_persons(form),

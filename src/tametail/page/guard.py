@@ -49,8 +49,8 @@ HEADERS = {
 }
 
 FAILED = (
-    "The page failed inside. If a release was under way, its budget is spent. Please report "
-    "how to see it again."
+    "Internal error. If a release was running, its budget is spent. Please report how to reproduce "
+    "it."
 )
 
 
@@ -93,13 +93,13 @@ class Guard:
         """Return status and words if the request is not the page's own."""
         headers = _headers(scope)
         if headers.get("host") != self._host:
-            return 421, "This address is not the page's."
+            return 421, "Unknown address."
         origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
         if origin not in (None, f"http://{self._host}") or site not in ("none", "same-origin"):
-            return 403, "Another site asked. Nothing was done."
+            return 403, "Request from another site refused. No budget was spent."
         first = scope["path"].split("/")[1] if "/" in scope["path"] else ""
         if not secrets.compare_digest(first.encode(), self._token.encode()):
-            return 404, "There is nothing here."
+            return 404, "Page not found."
         return _refused_method(scope["method"], origin, headers)
 
 
@@ -110,11 +110,11 @@ def _refused_method(
     if method in ("GET", "HEAD"):
         return None
     if method != "POST":
-        return 405, "That is not done here."
+        return 405, "Method not allowed."
     if origin is None:
-        return 403, "It is not said which site asks. Nothing was done."
+        return 403, "Request without an origin refused. No budget was spent."
     if headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
-        return 415, "Forms are read, and nothing else: there are no uploads."
+        return 415, "Only forms are accepted."
     size = headers.get("content-length", "")
     if not size.isdecimal() or int(size) > MOST_BYTES:
         return 413, "The form is too long."

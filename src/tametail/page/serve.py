@@ -38,7 +38,7 @@ def listening(port: int) -> socket.socket:
     except (OSError, OverflowError):
         sock.close()
         raise ParameterError(
-            f"port {port} cannot be used: leave --port out, and one that is free is taken."
+            f"Port {port} cannot be used. Remove --port to use a free one."
         ) from None
     sock.listen()
     return sock

@@ -10,7 +10,7 @@ from tametail.page.forms import Asked
 from tametail.parse import Parse
 from tametail.release import Release
 from tametail.report.cells import release_cell
-from tametail.report.words import sentence, title_of
+from tametail.show.sentences import sentence, title_of
 from tametail.tail import Bounded, Moment
 
 
@@ -35,8 +35,8 @@ def python_script(asked: Asked) -> str:
 
 def _warning(asked: Asked) -> str:
     if asked.ledger is not None:
-        return "The same release: the ledger has it under its id, and nothing is spent twice."
-    return "The same request. To run it is a new release, and spends its budget again."
+        return "The same release: the ledger returns the stored result and spends nothing."
+    return "Running this again is a new release and spends budget again."
 
 
 def _arguments(asked: Asked) -> Iterator[tuple[str, object]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,7 +18,6 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from tametail.api import carry_out
 from tametail.drawing.bars import ledger_bar, steps_bar
 from tametail.errors import DataError, ParameterError, TametailError
-from tametail.explain import percent
 from tametail.ledger import Ledger, Payment
 from tametail.page.desk import Desk, Job
 from tametail.page.folder import LEDGER, Folder
@@ -27,11 +27,14 @@ from tametail.page.sources import Source, named_databases
 from tametail.page.takeaway import command_line, notebook, python_script
 from tametail.page.words import for_people
 from tametail.pictures.planning import plan_picture
-from tametail.privacy.budget import parse_budget
+from tametail.planning import Plan
+from tametail.privacy.budget import Guarantee, parse_budget
 from tametail.release import Release
 from tametail.report.document import both, facts, report_text, result_parts
 from tametail.report.export import csv_text
-from tametail.report.words import assumptions, sentence, title_of
+from tametail.show.numbers import percent, significant
+from tametail.show.sentences import assumptions, sentence, title_of
+from tametail.show.warnings import one_per_cause
 
 _REFERENCE_SPREAD = 1.3108  # standard deviation over mean of the reference law, sqrt(e - 1)
 
@@ -72,17 +75,17 @@ class Views:
         try:
             made = planned(form)
             if made.n is None:
-                raise ParameterError("write how many records there are; a guess is fine.")
+                raise ParameterError("Enter the number of records. An estimate is fine.")
             confidence = made.confidence or 0.95
             shares = made.shares()
             return {
                 "plan": made,
-                "rmse": made.rmse if isinstance(made.rmse, float) else None,
-                "relative": made.relative_rmse,
+                "notes": _notes(made),
+                "rmse": significant(made.rmse) if isinstance(made.rmse, float) else None,
                 "percent": None
                 if made.relative_rmse is None
                 else 100 * made.relative_rmse * _REFERENCE_SPREAD,
-                "half_width": made.half_width(confidence),
+                "half_width": _half_width(made.half_width(confidence)),
                 "in_units": made.tails[0] is not None,
                 "confidence": percent(confidence),
                 "pictures": _both(partial(plan_picture, made, made.curve(steps=2))),
@@ -151,6 +154,7 @@ class Views:
                 )  # fmt: skip
         except TametailError as error:
             return self._release_form(form, for_people(str(error)))
+        spent = Guarantee.from_budget(plan.budget, plan.unit)
         name = self.desk.put(
             wanted,
             lambda tell: carry_out(
@@ -161,6 +165,7 @@ class Views:
             "confirm.html", here="open", asked=wanted, plan=plan, quote=quote, name=name,
             source=source,
             assumed=Markup(facts(assumptions(plan))),  # noqa: S704 - escaped there
+            notes=_notes(plan), spends=spent.short, plan_numbers=spent.numbers,
             carried=urlencode([(k, v) for k, vs in form.fields.items() for v in vs]),
         )  # fmt: skip
 
@@ -175,7 +180,7 @@ class Views:
         if job is None:
             return self._page(
                 "message.html", 409, here="open",
-                words="This confirmation is not known any more. No budget was spent.",
+                words="This confirmation has expired. No budget was spent.",
             )  # fmt: skip
         return RedirectResponse(f"{self.base}/releases/{job.name}", status_code=303)
 
@@ -199,7 +204,7 @@ class Views:
         release, same = job.release, _same(job)
         return self._page(
             "result.html", here="releases", job=job, release=release, title=title_of(release),
-            parts_of=[Markup(part) for part in result_parts(release)],  # noqa: S704 - escaped there
+            parts_of=[Markup(part) for part in result_parts(release, for_people)],  # noqa: S704
             script=python_script(same), command=command_line(same),
         )  # fmt: skip
 
@@ -262,7 +267,7 @@ class Views:
         try:
             if form.one("do") == "verify":
                 ledger = Ledger(self._ledger_at(form.one("place")))
-                words = f"Verified: {ledger.verify(head=form.one('head') or None)}"
+                words = f"{ledger.verify(head=form.one('head') or None)}"
             else:
                 words = self._create(form)
         except TametailError as error:
@@ -278,7 +283,7 @@ class Views:
             form.one("unit") or None,
             tuple(people[0].replace(",", " ").split()) if people else None,
         )
-        return f"Created {name}."
+        return f"Created dataset {name}."
 
     def _places(self) -> list[str]:
         found = list(self.folder.ledgers())
@@ -302,7 +307,7 @@ class Views:
             return str(self.folder.place_for(place, LEDGER))
         found = self.folder.find(place)
         if not found.name.endswith(LEDGER):
-            raise DataError(f"this is no ledger: its name ends in {LEDGER[0]}.")
+            raise DataError(f"Not a ledger: its name must end in {LEDGER[0]}.")
         return str(found)
 
     # All of them
@@ -320,11 +325,22 @@ class Views:
         return self._page("message.html", 500, here="", words=FAILED)
 
     def _unknown(self) -> Response:
-        return self._page("message.html", 404, here="", words="There is nothing here.")
+        return self._page("message.html", 404, here="", words="Page not found.")
 
     def _page(self, template: str, status: int = 200, /, **told: object) -> Response:
         told = {"base": self.base, "folder": self.folder.root.name, "default": DEFAULTS} | told
         return HTMLResponse(self.words.get_template(template).render(told), status_code=status)
+
+
+def _notes(plan: Plan) -> list[tuple[str, str]]:
+    """Return what a plan warns of, in the words of the page."""
+    return [(note.kind, for_people(note.text)) for note in one_per_cause(plan.foreseen)]
+
+
+def _half_width(width: float | None) -> str | None:
+    if width is None:
+        return None
+    return f"±{significant(width, 2)}" if math.isfinite(width) else "unbounded"
 
 
 def _both(draw: Callable[[float], str]) -> Markup:

@@ -5,28 +5,30 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from tametail.notes import FOR_LISTS
+
 #: What the page calls the arguments of the library.
 _LABELS: Final = {
-    "by": "By group",
-    "column": "Column",
-    "confidence": "Confidence",
-    "dataset": "Its name for these data",
+    "by": "Group by",
+    "column": "Columns to average",
+    "confidence": "Confidence level",
+    "dataset": "Dataset name in the ledger",
     "delta": "Delta",
-    "each": "What counts once",
+    "each": "Average over",
     "epsilon": "Epsilon",
-    "keys": "The groups",
-    "ledger": "Ledger",
+    "keys": "Group keys",
+    "ledger": "Budget ledger",
     "missing": "Missing cells",
-    "n": "How many there are",
-    "other": "One more group",
-    "parse": "How is this file written",
-    "person": "Who is protected",
-    "release_id": "An id of yours",
+    "n": "Number of records",
+    "other": "Name for all other rows",
+    "parse": "File and number format",
+    "person": "Person ID column",
+    "release_id": "Release ID",
     "rho": "Rho",
-    "tail": "What do you know",
-    "unit": "Against which change",
-    "where": "Only records with",
-    "within": "The mean is at least, at most",
+    "tail": "Assumption about the data",
+    "unit": "Neighboring datasets",
+    "where": "Only records where",
+    "within": "Range of the mean",
 }
 
 _VALUE: Final = (
@@ -38,10 +40,10 @@ _ARGUMENT: Final = re.compile(rf"\b(?P<name>{'|'.join(_LABELS)})=(?P<value>{_VAL
 def for_people(message: str) -> str:
     """Return a message with the names of fields in place of arguments.
 
-    >>> for_people("by= without keys= takes a delta: write delta=1e-7 beside it.")
-    '“By group” without “The groups” takes a delta: write “Delta” 1e-7 beside it.'
+    >>> for_people("by= without keys= needs a delta. Add delta=1e-7.")
+    '“Group by” without “Group keys” needs a delta. Add “Delta” 1e-7.'
     """
-    return _ARGUMENT.sub(_field, message)
+    return _ARGUMENT.sub(_field, message.replace(FOR_LISTS, ""))
 
 
 def _field(found: re.Match[str]) -> str:

@@ -2,8 +2,9 @@
 
 Kamath, Singhal and Ullman, "Private Mean Estimation of Heavy-Tailed Distributions".
 Neighbours differ in one record and n is public (unit ``replace-one``). Where the paper's
-pseudocode slips, ``docs/corrections`` says how it was read. ``constants="paper"`` uses the
-constants of its proofs, ``constants="tight"`` the corrected ones, and ``constants="one-block"``,
+pseudocode slips, ``docs/explanation/corrections`` says how it was read. ``constants="paper"`` uses
+the constants of its proofs, ``constants="tight"`` the corrected ones, and
+``constants="one-block"``,
 for one column, needs far fewer records; privacy is the same.
 
 These functions return plain numbers. For data analysis use :func:`tametail.mean`, which needs

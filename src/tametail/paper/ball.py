@@ -1,7 +1,7 @@
 """CDPHDME and its twins for other budgets: the mean of the records in a small ball.
 
 Algorithm ``cdphdme`` and Theorems ``high-d-cdp``, ``high-d-adp`` of the paper, read with
-``docs/corrections``.
+``docs/explanation/corrections``.
 """
 
 from __future__ import annotations

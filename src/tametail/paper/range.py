@@ -1,7 +1,7 @@
 """PDPRE, CDPRE and ADPRE: find an interval that holds the mean and most of the records.
 
 Algorithm ``pdpre`` and Theorems ``one-d-range-pdp``, ``one-d-range-adp-cdp`` of the paper, read
-with ``docs/corrections``.
+with ``docs/explanation/corrections``.
 """
 
 from __future__ import annotations

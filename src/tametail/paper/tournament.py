@@ -1,6 +1,7 @@
 """PDPHDME: a tournament between the points of a small grid.
 
-Algorithm ``pdphdme`` and Theorem ``high-d-pdp`` of the paper, read with ``docs/corrections``.
+Algorithm ``pdphdme`` and Theorem ``high-d-pdp`` of the paper, read with
+``docs/explanation/corrections``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """PDPODME, CDPODME and ADPODME: the one-dimensional mean estimators.
 
 Algorithm ``pdpodme`` and Theorems ``one-d-pdp``, ``one-d-adp-cdp`` of the paper, read with
-``docs/corrections``.
+``docs/explanation/corrections``.
 """
 
 from __future__ import annotations

@@ -11,16 +11,17 @@ from tametail.drawing.frame import (
     bottom_axis,
     line,
     picture,
-    short_end,
     words,
     words_width,
 )
-from tametail.explain import mark, mean_label, name_of
 from tametail.markup import element
-from tametail.means import MEAN, WINSORISED, Interval, Mean
-from tametail.pictures.tail import tail_panel
-from tametail.pictures.whiskers import colour_of, whiskers
+from tametail.means import Mean
+from tametail.pictures.whiskers import colour_of, fake_mark, whiskers
 from tametail.released import Released
+from tametail.show.intervals import NO_ESTIMATE, level, quote
+from tametail.show.release import mark
+from tametail.show.rows import is_usable, name_of, value_of
+from tametail.show.tables import mean_label
 
 _SIZE = 13.0
 
@@ -36,66 +37,49 @@ def span(release: Released) -> tuple[float, float]:
     >>> low < 1.5 < high
     True
     """
-    ends = [end for row in release for one in row.intervals for end in (one.low, one.high)]
-    finite = [end for end in ends if math.isfinite(end)] + [row.value for row in release]
+    rows = [row for row in release if is_usable(row)] or release.means
+    ends = [end for row in rows for one in row.intervals[:1] for end in (one.low, one.high)]
+    finite = [end for end in ends if math.isfinite(end)] + [row.value for row in rows]
     margin = 0.08 * (max(finite) - min(finite)) or 0.1 * abs(finite[0]) or 1.0
     return min(finite) - margin, max(finite) + margin
 
 
 def interval_picture(release: Released, width: float = 720.0) -> str:
-    """Return the values and their intervals, and in words what each interval is for.
+    """Return the values, each with the interval to quote; nothing if no value says anything.
 
     >>> import tametail as tt
     >>> interval_picture(tt.mean([1.0, 2.0] * 500, epsilon=1)).startswith("<svg")
     True
     """
-    if not release.means:
+    if not any(map(is_usable, release.means)):
         return ""
     single = len(release) == 1 and release.groups is None
     return _one(release, width) if single else _many(release, width)
 
 
-def _marked(release: Released, width: float, height: float) -> list[str]:
-    """Return a word across the picture of a fake; nothing for a release."""
-    if not release.fake:
-        return []
-    size = min(0.24 * width, 0.8 * height)
-    across = {"font_size": size, "font_weight": 700, "fill": SECOND, "fill_opacity": 0.3}
-    return [words("FAKE", width / 2, (height + 0.7 * size) / 2, text_anchor="middle", **across)]
-
-
 def _one(release: Released, width: float) -> str:
-    """Draw one mean: how the records spread, and below that its intervals, larger.
-
-    Each interval is on a line of its own, under the words that explain it.
-    """
+    """Draw one mean and its interval, under the words that say what that rests on."""
     row = release.means[0]
-    tail, height = tail_panel(row, width)
     scale = Scale(*span(release), 24.0, width - 24.0)
     drawn: list[str] = []
-    heights: list[float] = []
     y = 26.0
-    for one in row.intervals:
-        for line_of_label in _lines(_label(one), width - 30):
-            drawn.append(words(line_of_label, 24.0, y, fill=colour_of(one), font_weight=600))
+    found = quote(release, row)
+    if row.intervals:
+        one = row.intervals[0]
+        label = [f"{level(release)} {found.limits}", found.qualifier]
+        for words_of_label in _lines(", ".join(filter(None, label)), width - 30):
+            drawn.append(words(words_of_label, 24.0, y, fill=colour_of(one), font_weight=600))
             y += 18
-        y -= 18
-        heights.append(y + 20)
-        drawn += whiskers(one, scale, y + 20, 3.0)
-        y += 56
-    bottom = y + (8 if row.intervals else 20)
+        drawn += whiskers(one, scale, y + 2, 3.0)
+    height, bottom = y + 2, y + 46
     x = scale.place(row.value)
-    heights = heights or [bottom - 14]
-    drawn.append(line(x, heights[-1], x, bottom, stroke_dasharray="2 4", stroke_opacity=0.7))
-    drawn += [element("circle", cx=x, cy=cy, r=5.5, fill="currentColor") for cy in heights]
+    drawn.append(line(x, height, x, bottom, stroke_dasharray="2 4", stroke_opacity=0.7))
+    drawn.append(element("circle", cx=x, cy=height, r=5.5, fill="currentColor"))
     what = row.label if row.column == "0" else f"{row.label} of {row.column}"
-    label = f"{what}: {row.measured(short_end(row.value, scale.high - scale.low))}"
-    drawn += bottom_axis(scale, 34.0, bottom, label, _SIZE)
-    drawn = [*tail, element("g", "".join(drawn), transform=f"translate(0,{height:.0f})")]
-    height += bottom + 48
-    drawn += _marked(release, width, height)
-    title = f"{mark(release)}The mean and its intervals"
-    return picture(width, height, title, _told(release), drawn)
+    drawn += bottom_axis(scale, 34.0, bottom, f"{what}: {found.value}", _SIZE)
+    drawn += fake_mark(release, width, bottom + 48)
+    title = f"{mark(release)}The mean and its confidence interval"
+    return picture(width, bottom + 48, title, _told(release), drawn)
 
 
 def _many(release: Released, width: float) -> str:
@@ -111,35 +95,28 @@ def _many(release: Released, width: float) -> str:
     for place, (name, row) in enumerate(zip(names, rows, strict=True)):
         y = 24.0 + 26 * place
         drawn.append(words(name, left - 12, y + 4, text_anchor="end"))
+        if not is_usable(row):
+            drawn.append(words("no signal", left + 4, y + 4, fill_opacity=0.75))
+            continue
         if row.intervals:
             drawn += whiskers(row.intervals[0], scale, y, 2.5)
         colour = SECOND if _warned(row) else "currentColor"
         drawn.append(element("circle", cx=scale.place(row.value), cy=y, r=4.5, fill=colour))
-    drawn += _marked(release, width, bottom + 46)
-    title = f"{mark(release)}Means and their intervals"
+    drawn += fake_mark(release, width, bottom + 46)
+    title = f"{mark(release)}Means and their confidence intervals"
     return picture(width, bottom + 46, title, _told(release), drawn)
 
 
-def _lines(label: tuple[str, str], room: float) -> list[str]:
-    """Return a label in one line if there is room, in two if there is not."""
-    whole = "  ".join(label)
-    return [whole] if words_width(whole, _SIZE) < room else list(label)
-
-
-def _label(one: Interval) -> tuple[str, str]:
-    """Return the ends of an interval, and what it is for."""
-    ends = "without ends" if _endless(one) else _ends(one)
-    what = {MEAN: "for the mean", WINSORISED: "for the mean of clipped records"}
-    return ends, what.get(one.describes, f"for the {one.describes}")
-
-
-def _ends(one: Interval) -> str:
-    width = one.high - one.low
-    return f"{short_end(one.low, width)} to {short_end(one.high, width)}"
-
-
-def _endless(one: Interval) -> bool:
-    return one.low == -math.inf and one.high == math.inf
+def _lines(label: str, room: float) -> list[str]:
+    """Return a label in as few lines as there is room for."""
+    found: list[str] = []
+    for word in label.split():
+        longer = f"{found[-1]} {word}" if found else word
+        if found and words_width(longer, _SIZE) < room:
+            found[-1] = longer
+        else:
+            found.append(word)
+    return found
 
 
 def _warned(row: Mean) -> bool:
@@ -155,11 +132,14 @@ def _cut(name: str, room: float) -> str:
 def _told(release: Released) -> str:
     """Return the content in words; of many rows the first and how many there are."""
     rows = release.means[:12]
-    told = [f"{name_of(release, row)}: {row.shown}{_between(row)}" for row in rows]
+    told = [f"{name_of(release, row)}: {_said(release, row)}" for row in rows]
     if len(release) > len(rows):
         told.append(f"and {len(release) - len(rows)} more, in the table")
     return "; ".join(told)
 
 
-def _between(row: Mean) -> str:
-    return "".join(f", {_ends(one)} for the {one.describes}" for one in row.intervals)
+def _said(release: Released, row: Mean) -> str:
+    if not is_usable(row):
+        return NO_ESTIMATE
+    limits = quote(release, row).limits
+    return value_of(row) + (f", {level(release)} {limits}" if limits else "")

@@ -66,11 +66,11 @@ def curve_of(plan: PricedRequest, promised: Callable[[int], Prediction], steps: 
     label, floor = _floor(plan, sizes)
     if _tail(plan) is None:
         errors = tuple(one.relative_rmse for one in found)
-        what = "error in standard deviations\n(lognormal records, sigma 1)"
+        what = "error in standard deviations\n(lognormal data, sigma = 1)"
     else:
         bounds = [one.rmse for one in found]
         errors = tuple(bound if isinstance(bound, float) else None for bound in bounds)
-        what = "root mean squared error, at most"
+        what = "RMSE, at most"
     return Curve(sizes, errors, tuple(floor), what, label)
 
 
@@ -91,9 +91,9 @@ def _floor(plan: PricedRequest, sizes: tuple[int, ...]) -> tuple[str, list[float
             )
             for n in sizes
         ]
-        return "lower bound: no algorithm is better", floor
+        return "lower bound for any algorithm", floor
     deviation = (tail.high - tail.low) / 2 if isinstance(tail, Bounded) else 1.0
-    return "the plain mean, without privacy", [deviation / n**0.5 for n in sizes]
+    return "mean without privacy", [deviation / n**0.5 for n in sizes]
 
 
 def plan_picture(plan: PricedRequest, curve: Curve, width: float = 720.0) -> str:
@@ -112,7 +112,7 @@ def plan_picture(plan: PricedRequest, curve: Curve, width: float = 720.0) -> str
     across = Scale(curve.sizes[0], curve.sizes[-1], left, width - 18.0, log=True)
     up = Scale(min(values) / 1.4, max(values) * 1.4, bottom, top, log=True)
     drawn = [*left_axis(up, left, width - 18.0, _SIZE)]
-    drawn += bottom_axis(across, top, bottom, f"number of {plan.unit.thing}s", _SIZE)
+    drawn += bottom_axis(across, top, bottom, f"number of {_things(plan)}", _SIZE)
     label = curve.error_label.replace("\n", " ")
     lines = [label] if words_width(label, _SIZE) < width else curve.error_label.split("\n")
     drawn += [words(one, 8.0, 18.0 + 16 * row, fill_opacity=0.75) for row, one in enumerate(lines)]
@@ -130,15 +130,19 @@ def plan_picture(plan: PricedRequest, curve: Curve, width: float = 720.0) -> str
     told = "; ".join(f"at {n:,}: {error:.3g}" for n, error in known[:: max(1, len(known) // 4)])
     if here is not None:
         told = f"at {plan.n:,}, as planned: {here:.3g}; {told}"
-    title = f"{curve.error_label.replace(chr(10), ' ')}, by the number of {plan.unit.thing}s"
+    title = f"{curve.error_label.replace(chr(10), ' ')}, by number of {_things(plan)}"
     return picture(width, bottom + 46, title, told, drawn)
+
+
+def _things(plan: PricedRequest) -> str:
+    return "records" if plan.unit.person is None else "people"
 
 
 def _key(curve: Curve, budget: str, x: float, y: float) -> list[str]:
     """Return what the lines are, in the corner that they leave free."""
     return [
         line(x, y, x + 24, y, stroke=ACCENT, stroke_width=3),
-        words(f"this plan, {budget}", x + 32, y + 4),
+        words(f"this plan ({budget.partition(' (')[0]})", x + 32, y + 4),
         line(x, y + 20, x + 24, y + 20, stroke_dasharray="5 5", stroke_opacity=0.65),
         words(curve.floor_label, x + 32, y + 24),
     ]

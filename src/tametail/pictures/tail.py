@@ -18,12 +18,14 @@ from tametail.drawing.frame import (
     left_axis,
     line,
     path,
+    picture,
     short_end,
     words,
 )
 from tametail.markup import element
 from tametail.means import Mean
-from tametail.pictures.whiskers import whiskers
+from tametail.pictures.whiskers import fake_mark, whiskers
+from tametail.released import Released
 from tametail.shape import CLEAR, Knot, Shape
 
 _SIZE = 13.0
@@ -158,16 +160,17 @@ def _ends(row: Mean, sure: list[float], origin: float, *, log: bool) -> tuple[fl
     return 1.3 * min(*sure, *near, -widest), 1.3 * max(*sure, *near, widest)
 
 
-def tail_panel(row: Mean, width: float) -> tuple[list[str], float]:
-    """Return the drawn curve and its height; nothing if nothing was seen."""
+def tail_picture(release: Released, width: float = 720.0) -> str:
+    """Return the noisy survival curve of one mean with its clipping bounds; "" without a curve."""
+    row = release.means[0]
     curve, shape = Curve.of(row), row.shape
     if curve is None or shape is None:
-        return [], 0.0
+        return ""
     left, right, top, bottom = 64.0, width - 34.0, 76.0, 250.0
     across = curve.scale(left, right)
     up = Scale(curve.least, 1.0, bottom, top, log=True)
-    foot = bottom + 14 * len(row.intervals) + 8
-    drawn = [words("Records beyond, by private counts", 24.0, 20.0, font_weight=600)]
+    foot = bottom + 14 * len(row.intervals[:1]) + 8
+    drawn = [words("Share of records beyond each value (noisy)", 24.0, 20.0, font_weight=600)]
     drawn += left_axis(up, left, right, _SIZE, lambda share: f"{100 * share:g}%")
     drawn += bottom_axis(across, top, foot, curve.label, _SIZE)
     drawn += _clip_points(row, curve, across, (top, foot))
@@ -177,11 +180,14 @@ def tail_panel(row: Mean, width: float) -> tuple[list[str], float]:
         drawn.append(element("circle", cx=x, cy=up.place(dot.share), r=3.0, fill=ACCENT))
     points = [(across.place(place), up.place(share)) for place, share in curve.line(shape)]
     drawn.append(path(points, stroke=ACCENT, stroke_width=1.8))
-    for place, one in enumerate(row.intervals):
-        drawn += whiskers(one, across, bottom + 14 * (place + 1), 2.5, curve.origin)
+    for one in row.intervals[:1]:
+        drawn += whiskers(one, across, bottom + 14, 2.5, curve.origin)
     x = across.place(row.value - curve.origin)
     drawn.append(line(x, top, x, foot, stroke_dasharray="2 4", stroke_opacity=0.7))
-    return drawn, foot + 58
+    drawn += fake_mark(release, width, foot + 58)
+    title = "Share of records beyond each value, by noisy counts"
+    told = "; ".join(f"beyond {dot.place:.3g}: {100 * dot.share:.2g}%" for dot in curve.above[:8])
+    return picture(width, foot + 58, title, told, drawn)
 
 
 def _clip_points(

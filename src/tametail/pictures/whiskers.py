@@ -1,12 +1,13 @@
-"""An interval as a line with a stop at each end, in the colour of what it is for."""
+"""What several pictures draw: an interval with a stop at each end, and the mark of a fake."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tametail.drawing.frame import ACCENT, SECOND, Scale, SignedScale, line
+from tametail.drawing.frame import ACCENT, SECOND, Scale, SignedScale, line, words
 from tametail.markup import element
 from tametail.means import WINSORISED, Interval
+from tametail.released import Released
 
 
 def whiskers(
@@ -31,3 +32,12 @@ def whiskers(
 def colour_of(one: Interval) -> str:
     """Return the colour of what an interval is for."""
     return SECOND if one.describes == WINSORISED else ACCENT
+
+
+def fake_mark(release: Released, width: float, height: float) -> list[str]:
+    """Return a word across the picture of a fake; nothing for a release."""
+    if not release.fake:
+        return []
+    size = min(0.24 * width, 0.8 * height)
+    across = {"font_size": size, "font_weight": 700, "fill": SECOND, "fill_opacity": 0.3}
+    return [words("FAKE", width / 2, (height + 0.7 * size) / 2, text_anchor="middle", **across)]

@@ -103,7 +103,7 @@ def always(request: Request, n: int | None, budget: Budget) -> bool:  # noqa: AR
 def _in_a_ball(request: Request, n: int | None, budget: Budget) -> bool:
     """Say whether several columns are taken together, if n records may cost ``budget``.
 
-    A delta does not pay in a few columns (docs/decisions/0224). For d sums of cells of size 1 the
+    A delta does not pay in a few columns (decision 0224). For d sums of cells of size 1 the
     variance of Gaussian noise is d / (2 rho), and that of Laplace noise 2 d^2 / epsilon^2, each
     paid from what the looks before it leave. Where n records cannot pay for those of a ball, the
     whole budgets are compared. What is assumed of a column spares a ball more than it spares a
@@ -133,7 +133,7 @@ def _is_light(request: Request) -> bool:
     """Say whether every column is known to have light tails: then rows are of similar length.
 
     Laplace noise for a ball pays for its longest rows. Where tails are heavy that costs more than
-    a budget of 1/d does; where they are light it costs less (docs/decisions/0013).
+    a budget of 1/d does; where they are light it costs less (decision 0013).
     """
     tails = [column.tail for column in request.columns]
     return all(isinstance(tail, Moment) and tail.k >= LIGHT for tail in tails)
@@ -150,46 +150,57 @@ def no_words(plan: PricedRequest) -> tuple[str, ...]:  # noqa: ARG001
 def why_records(plan: PricedRequest) -> tuple[str, ...]:
     """Say what counts how much."""
     if plan.request.rows is None:
-        return ("every record counts, however many a person has",)
-    return (f"every record counts: about {plan.request.rows:,} of them, by your guess",)
+        return ("average over all records, with any number per person",)
+    return (f"average over all records, about {plan.request.rows:,} as given",)
 
 
 def why_bounded(plan: PricedRequest) -> tuple[str, ...]:  # noqa: ARG001
     """Say why nothing is looked at first."""
     return (
-        "clamped to the bounds: so few records would show no closer ones; if the bounds are "
-        "far wider than the records, leaving them out may do better",
+        "values are clipped to the given bounds: there are too few records to estimate closer "
+        "ones. If the bounds are much wider than the data, the error may be smaller without them",
     )
 
 
 def why_scaled(plan: PricedRequest) -> tuple[str, ...]:  # noqa: ARG001
     """Say why their spread is not looked at."""
-    return ("clamped by the scale that was told: so few records would show no closer one",)
+    return (
+        "values are clipped by the given scale: there are too few records to estimate closer "
+        "bounds",
+    )
 
 
 def why_together(plan: PricedRequest) -> tuple[str, ...]:
     """Say why the columns are taken together, where they could be taken apart."""
     if isinstance(plan.budget, Pure):
-        return _if_chosen(plan, "columns together: all are known to have light tails")
-    return _if_chosen(plan, "columns together: with the delta, one noise for all is smaller")
+        return _if_chosen(plan, "columns are clipped jointly: all have light tails by assumption")
+    return _if_chosen(plan, "columns are clipped jointly: with a delta, joint noise is smaller")
 
 
 def why_apart(plan: PricedRequest) -> tuple[str, ...]:
     """Say why the columns are taken apart."""
     if isinstance(plan.budget, Approx):
-        words = "columns apart: for so few, noise that needs no delta is smaller"
+        words = (
+            "columns are estimated one by one: for few columns, noise without a delta is smaller"
+        )
     elif _is_light(plan.request):
-        words = "columns apart: a ball takes more records or budget"
+        words = (
+            "columns are estimated one by one: joint clipping needs more records or a larger "
+            "epsilon"
+        )
     else:
-        words = "columns apart: with heavy tails, a part of a pure budget each does better"
+        words = "columns are estimated one by one: with heavy tails this has the smaller error"
     return _if_chosen(plan, words)
 
 
 def why_one_sum(plan: PricedRequest) -> tuple[str, ...]:
     """Say how the columns are taken together."""
-    words = "columns looked at one by one, and summed together if that is expected to err less"
+    words = (
+        "clipping bounds are estimated per column; sums are released jointly where that lowers "
+        "the error"
+    )
     if isinstance(plan.budget, Approx):
-        words += "; for so few, noise that needs no delta is smaller"
+        words += "; for few columns, noise without a delta is smaller"
     return _if_chosen(plan, words)
 
 

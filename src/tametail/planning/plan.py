@@ -47,7 +47,7 @@ _LEAST_STEP = 1e-9
 #: A longer text does not say how data are read.
 _LONGEST_READING = 300
 
-_REFUSAL = "this is not a plan: write what Plan.to_json() or Plan.to_dict() gave."
+_REFUSAL = "This is not a plan. Use the output of Plan.to_json() or Plan.to_dict()."
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Plan(PricedRequest):
         if len(names) != self.dim:
             planned, there = columns_told(self.dim), columns_told(len(names))
             raise ParameterError(
-                f"the plan is for {planned}, and the data have {there}: write a plan with "
+                f"The plan is for {planned}, but the data have {there}. Use a plan with "
                 f"dim={len(names)}, or name {planned} of the data."
             )
         return replace(self, request=self.request.with_names(names))
@@ -204,7 +204,7 @@ class Plan(PricedRequest):
         return curve_of(self, lambda size: self.for_size(size).prediction, steps)
 
     def __str__(self) -> str:
-        from tametail.explain import describe_plan
+        from tametail.show.plan import describe_plan
 
         reasons = find(self.method).reasons(self)
         reasons = (*reasons, *([self.reading] if self.reading else []))
@@ -226,9 +226,8 @@ class Plan(PricedRequest):
             raise ParameterError(_REFUSAL)
         if not isinstance(record["format"], int) or record["format"] != FORMAT:
             raise ParameterError(
-                f"{_REFUSAL} It has format {shown(record['format'])}, and this version reads "
-                "format "
-                f"{FORMAT}: plan again."
+                f"{_REFUSAL} It has format {shown(record['format'])}, but this version reads "
+                f"format {FORMAT}. Make the plan again."
             )
         try:
             steps = [
@@ -270,10 +269,11 @@ class Plan(PricedRequest):
             isinstance(step.cost, Approx if step.name == KEYS else notion) for step in self.steps
         ):
             words = [name for name, _ in names]
-            raise ParameterError(f"the steps of the plan were changed: it has the steps {words}.")
+            raise ParameterError(f"The steps of the plan were changed. They must be {words}.")
         if any(step.cost.strength < _LEAST_STEP for step in self.steps):
-            raise ParameterError("a step of the plan costs next to nothing: give it more.")
+            raise ParameterError("A step of the plan has almost no budget. Give it more.")
         if not fits(self.spending, self.budget.spendable()):
             raise BudgetError(
-                f"the steps of the plan cost {self.spending}, beyond its {self.budget}."
+                f"The steps of the plan cost {self.spending}, which exceeds its budget of "
+                f"{self.budget}."
             )

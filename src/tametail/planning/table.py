@@ -264,5 +264,5 @@ def choose(request: Request, n: int | None, budget: Budget) -> Method:
 def find(name: str) -> Method:
     """Return the method of this name."""
     if name not in _BY_NAME:
-        raise ParameterError(f"method={shown(name)} is not known: there are {list(_BY_NAME)}.")
+        raise ParameterError(f"Unknown method={shown(name)}. Methods: {list(_BY_NAME)}.")
     return _BY_NAME[name]

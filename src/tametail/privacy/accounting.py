@@ -131,7 +131,7 @@ def gaussian_delta(sigma_over_sensitivity: float, epsilon: float) -> float:
         finite_number(epsilon=epsilon),
     )
     if epsilon < 0:
-        raise ParameterError(f"epsilon={shown(epsilon)} is negative: write epsilon >= 0.")
+        raise ParameterError(f"Invalid epsilon={shown(epsilon)}. It must be 0 or larger.")
     A, B = 0.5 / s - epsilon * s, -0.5 / s - epsilon * s
     density = 0.5 * math.exp(-A * A / 2)
     # erfcx grows without bound for negative arguments, where Phi(A) itself is not small.

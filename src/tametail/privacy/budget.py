@@ -96,24 +96,24 @@ def parse_budget(
     >>> parse_budget(epsilon=1, delta=1e-6)
     Approx(epsilon=1.0, delta=1e-06)
     """
-    advice = "write epsilon=1, or epsilon=1 with delta=1e-6, or rho=0.5, or budget=pure(1)"
+    advice = "Use epsilon=1, or epsilon=1 with delta=1e-6, or rho=0.5, or budget=pure(1)"
     given = [
         name
         for name, value in (("budget", budget), ("epsilon", epsilon), ("rho", rho))
         if value is not None
     ]
     if not given:
-        raise ParameterError(f"there is no privacy budget: {advice}.")
+        raise ParameterError(f"Missing privacy budget. {advice}.")
     if len(given) > 1 or (delta is not None and given != ["epsilon"]):
         names = " and ".join([*given, "delta"] if delta is not None else given)
-        raise ParameterError(f"{names} are given together: {advice}, one of them.")
+        raise ParameterError(f"{names} cannot be combined. {advice}.")
     if rho is not None:
         return Zcdp(cast("float", rho))  # which checks it
     if epsilon is not None:
         strength = cast("float", epsilon)
         return Pure(strength) if delta is None else Approx(strength, cast("float", delta))
     if not isinstance(budget, Budget):
-        raise ParameterError(f"budget={shown(budget)} is not a budget: {advice}.")
+        raise ParameterError(f"Invalid budget={shown(budget)}. {advice}.")
     return budget
 
 
@@ -159,7 +159,7 @@ def _composed(costs: tuple[Budget, ...], kind: type[Budget], delta: float | None
 
 def _compose_approx(costs: Sequence[Budget], delta: float | None) -> Approx:
     if delta is None:
-        raise InternalError("an approximate guarantee needs the total delta: give delta=.")
+        raise InternalError("An approximate guarantee needs the total delta. Add delta=.")
     deltas = sum((Fraction(cost.delta) for cost in costs if isinstance(cost, Approx)), Fraction(0))
     left = Fraction(probability(delta=delta)) - deltas
     concentrated = [cost for cost in costs if isinstance(cost, Zcdp)]
@@ -167,8 +167,9 @@ def _compose_approx(costs: Sequence[Budget], delta: float | None) -> Approx:
     best: Fraction | float = min(basic + _converted(concentrated, left), _converted(costs, left))
     if left < 0 or best == math.inf:
         raise BudgetError(
-            f"the costs use delta = {float(deltas):.12g} by themselves, which leaves too little "
-            f"of delta = {delta:.12g}: give the guarantee a larger delta or the costs smaller ones."
+            f"The costs already use delta = {float(deltas):.12g} of the total delta = "
+            f"{delta:.12g}, which leaves too little. Use a larger total delta, or smaller deltas "
+            "for the costs."
         )
     return Approx(max(round_up(Fraction(best)), SMALLEST), delta)
 
@@ -299,7 +300,7 @@ class Guarantee:
     Pure: epsilon, and delta = 0. zCDP: rho alone. Approximate: epsilon and delta.
 
     >>> print(Guarantee.from_budget(pure(1), Unit.REPLACE_ONE))
-    epsilon = 1 (pure differential privacy) when any one record is replaced by another.
+    epsilon = 1 (pure DP) for replacing any one record.
     """
 
     epsilon: float | None
@@ -327,7 +328,8 @@ class Guarantee:
         epsilon, own_delta = self._pair()
         if delta < own_delta:
             raise ParameterError(
-                f"delta={delta!r} is below the guarantee's own: write delta={own_delta!r} or more."
+                f"delta={delta!r} is smaller than the delta of the guarantee. Use "
+                f"delta={own_delta!r} or more."
             )
         return epsilon
 
@@ -388,30 +390,36 @@ class Guarantee:
             raise InternalError(f"{self!r} states neither rho nor epsilon and delta.")
         return self.epsilon, self.delta
 
-    def _numbers(self) -> str:
+    @property
+    def numbers(self) -> str:
+        """The numbers in words, such as "epsilon = 1"."""
         shown = {"epsilon": self.epsilon, "delta": self.delta or None, "rho": self.rho}
         return ", ".join(f"{name} = {x:.12g}" for name, x in shown.items() if x is not None)
 
     def __repr__(self) -> str:
-        return f"<Guarantee: {self._numbers()}, {self.unit}>"
+        return f"<Guarantee: {self.numbers}, {self.unit}>"
 
     def _repr_html_(self) -> str:
-        return f"<p><b>{escape(self._numbers())}</b></p><p>{escape(str(self))}</p>"
+        return f"<p><b>{escape(self.numbers)}</b></p><p>{escape(str(self))}</p>"
 
     def __str__(self) -> str:
-        if self.rho is not None:
-            notion = "zero-concentrated"
-        else:
-            notion = "approximate" if self.delta else "pure"
-        text = f"{self._numbers()} ({notion} differential privacy) when {self.unit.description}"
-        return f"{text}{self._implied()}."
+        found = f"{self.short} for {self.unit.description}."
+        return f"{found} This implies {self.implied}." if self.implied else found
 
-    def _implied(self) -> str:
-        """Say what else follows: for a replacement, and for one record of a person."""
-        other = f"one {self.unit.thing} is replaced by another"
+    @property
+    def short(self) -> str:
+        """The numbers and the privacy definition, such as "epsilon = 1 (pure DP)"."""
+        definition = "pure DP" if not self.delta else "approximate DP"
+        return f"{self.numbers} ({'zCDP' if self.rho is not None else definition})"
+
+    @property
+    def implied(self) -> str:
+        """What else follows: for a replacement, and for one record of a person; "" if nothing."""
         if not self.unit.size_is_public:
-            text = f"; this implies {self.for_replacement()._numbers()} when {other}"
-            return text if self.person is None else f"{text}, or one record is added or removed"
+            found = f"{self.for_replacement().numbers} for replacing one {self.unit.thing}"
+            if self.person is None:
+                return found
+            return f"{found}, or for adding or removing one of their records"
         if self.person is None:
             return ""
-        return f"; this implies {self._numbers()} when one record of a person is replaced"
+        return f"{self.numbers} for replacing one record of a person"

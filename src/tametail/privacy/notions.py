@@ -86,7 +86,9 @@ class Budget(ABC):
         """
         part = Fraction(positive(fraction=fraction))
         if part > 1:
-            raise ParameterError(f"fraction={shown(fraction)} is above 1: write 0 < fraction <= 1.")
+            raise ParameterError(
+                f"Invalid fraction={shown(fraction)}. It must be above 0 and at most 1."
+            )
         return self.trusted(*(round_down(part * Fraction(whole)) for whole in self.values()))
 
     def split(self, *shares: float) -> tuple[Self, ...]:
@@ -119,9 +121,9 @@ class Budget(ABC):
         kind = kinds.get(told) if isinstance(told, str) else None
         if kind is None or numbers.keys() != {field.name for field in fields(kind)}:
             raise ParameterError(
-                "this is not a budget: write for example "
-                "{'kind': 'pure', 'epsilon': 1.0}, {'kind': 'zcdp', 'rho': 0.5} or "
-                "{'kind': 'approx', 'epsilon': 1.0, 'delta': 1e-6}."
+                "This is not a budget. Use for example {'kind': 'pure', 'epsilon': 1.0}, "
+                "{'kind': 'zcdp', 'rho': 0.5} or {'kind': 'approx', 'epsilon': 1.0, 'delta': "
+                "1e-6}."
             )
         return kind(**numbers)
 
@@ -176,16 +178,15 @@ def _check(name: str, value: object) -> float:
     if name == "delta":
         if number(delta=value) == 0:
             raise ParameterError(
-                f"delta={shown(value)} is pure differential privacy: write pure(epsilon), or a "
-                "delta "
-                "above 0 such as delta=1e-6."
+                f"delta={shown(value)} means pure differential privacy. Use pure(epsilon), or a "
+                "delta above 0, such as delta=1e-6."
             )
         return probability(delta=value)
     checked = positive(**{name: value})
     if not SMALLEST <= checked <= LARGEST:
         raise ParameterError(
-            f"{name}={shown(value)} is too {'small' if checked < 1 else 'large'} to mean anything: "
-            f"write {SMALLEST:g} <= {name} <= {LARGEST:g}; 0.01 to 10 is usual."
+            f"{name}={shown(value)} is too {'small' if checked < 1 else 'large'}. Use a value from "
+            f"{SMALLEST:g} to {LARGEST:g}; 0.01 to 10 is common."
         )
     return checked
 
@@ -197,8 +198,8 @@ def _split(whole: tuple[float, ...], shares: tuple[float, ...]) -> tuple[tuple[f
     total = sum(parts, Fraction(0))
     if not parts or total > 1 + _SHARE_TOLERANCE:
         raise ParameterError(
-            f"shares= sum to {float(total):.12g}: write one or more positive "
-            "shares that sum to at most 1, for example split(0.25, 0.75)."
+            f"The shares sum to {float(total):.12g}. Use positive shares that sum to at most 1, "
+            "such as split(0.25, 0.75)."
         )
     numbers = map(Fraction, whole)
     if total < 1 - _SHARE_TOLERANCE:

@@ -48,13 +48,13 @@ def weak_budget(budget: Budget, unit: Unit) -> tuple[Note, ...]:
     >>> weak_budget(pure(10), Unit.ADD_REMOVE)
     ()
     >>> print(weak_budget(pure(1000), Unit.ADD_REMOVE)[0].text)
-    this budget protects little: an attacker's odds that a certain record is in the data rise from \
-1:1 to at most 10^435:1
+    This budget protects little: an attacker's odds that a certain record is in the data rise from \
+1:1 to at most 10^435:1.
     """
     guarantee = Guarantee.from_budget(budget, unit)
     if _epsilon(guarantee)[0] <= MUCH:
         return ()
-    return (Note("remark", "weak-budget", f"this budget protects little: {odds(guarantee)}"),)
+    return (Note("remark", "weak-budget", f"This budget protects little: {odds(guarantee)}."),)
 
 
 def _epsilon(guarantee: Guarantee) -> tuple[float, float]:

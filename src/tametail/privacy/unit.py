@@ -48,9 +48,9 @@ class Unit:
             if isinstance(value, str | Unit) and value == unit:
                 return unit if person is None else cls(unit.value, _columns(person))
         raise ParameterError(
-            f"unit={shown(value)} is not known: write unit='add-remove' (one record more or less, "
-            "the size of the data is protected) or unit='replace-one' (one record changed, "
-            "the size is public)."
+            f"Invalid unit={shown(value)}. Use unit='add-remove' (add or remove one record; the "
+            "number of records is protected) or unit='replace-one' (replace one record; the "
+            "number of records is public)."
         )
 
     @property
@@ -84,13 +84,20 @@ class Unit:
     @property
     def description(self) -> str:
         """The relation in words, for guarantees."""
+        happens = "replacing" if self.size_is_public else "adding or removing"
+        return f"{happens} any {self._one}"
+
+    @property
+    def change(self) -> str:
+        """The relation in a few words, for a line of a result."""
+        return f"{'replace' if self.size_is_public else 'add or remove'} {self._one}"
+
+    @property
+    def _one(self) -> str:
         if self.person is None:
-            whole, one = "", "any one record"
-        else:
-            names = self.person if isinstance(self.person, str) else ", ".join(self.person)
-            whole, one = " with all their records", f"any one person ({names})"
-        happens = "replaced by another" if self.size_is_public else "added or removed"
-        return f"{one} is {happens}{whole}"
+            return "one record"
+        names = self.person if isinstance(self.person, str) else ", ".join(self.person)
+        return f"one person ({names}) with all their records"
 
     def replaced(self) -> Unit:
         """Return the unit in which one protected thing of the same kind is replaced."""
@@ -129,7 +136,6 @@ def _columns(person: object) -> str | tuple[str, ...]:
     if names and len(names) == len(given) == len(set(names)):
         return names[0] if len(names) == 1 else names
     raise ParameterError(
-        f"person={shown(person)} names no column: write person='patient', the column whose value "
-        "says "
-        "whose record it is, or a list of different columns such as person=['clinic', 'patient']."
+        f"Invalid person={shown(person)}. Use the name of the column with the person ID, such as "
+        "person='patient', or a list of different columns, such as person=['clinic', 'patient']."
     )

@@ -2,7 +2,7 @@
 
 A query holds public numbers only. It states by how much one record can move its exact answer
 (its sensitivity) for each unit of protection; the proofs are in ``docs/proofs/queries.md``.
-``docs/specification.md`` says, engine by engine, which integers a query returns.
+``docs/reference/query-specification.md`` says, engine by engine, which integers a query returns.
 
 A missing record (None, NaN, a cell that is not a number) contributes nothing to any query.
 """

@@ -62,7 +62,7 @@ class Distances(RankQuery):
     clearer it passes the target, by up to ``lead`` cells. And of the cells that are at least the
     first distance away, ``body`` or all should be no more than ``window`` distances below it: else
     it may lie beyond all cells, and be as good as one that the target is not far from
-    (docs/decisions/0202).
+    (decision 0202).
 
     Answer: for every list the counts, as a table.
     """

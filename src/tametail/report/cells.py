@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tametail.drawing.bars import steps_bar
-from tametail.explain import WORDS, caption, cells_told, header_told, predictions, said
 from tametail.markup import element, text
 from tametail.pictures.intervals import interval_picture
 from tametail.pictures.planning import Curve, plan_picture
 from tametail.plans import Prediction, PricedRequest
 from tametail.privacy.odds import weak_budget
 from tametail.released import Released
-from tametail.report.words import findings, intervals_told
+from tametail.show.intervals import details_of
+from tametail.show.plan import headline, predictions
+from tametail.show.release import data_words
+from tametail.show.sentences import findings
+from tametail.show.tables import table_of
+from tametail.show.warnings import notes_shown, one_per_cause
 
 _LEFT = "text-align:left;vertical-align:top"
 _RIGHT = "text-align:right;font-variant-numeric:tabular-nums"
@@ -25,46 +29,33 @@ _MOST_ROWS = 60
 
 
 def release_cell(release: Released) -> str:
-    """Return a release: the sentence, the picture, the notes, the table and the guarantee.
+    """Return a release: warnings, the sentence, the picture, the table, notes and details.
 
     >>> import tametail as tt
     >>> "<svg" in release_cell(tt.mean([1.0, 2.0] * 500, epsilon=1))
     True
     """
     single = len(release) == 1 and release.groups is None
-    parts = [text("p", findings(release), style="font-size:1.1em;margin:.2em 0")]
-    parts += [_note(kind, words) for kind, words in _notes(release)]
+    notes = notes_shown(release)
+    parts = [_note(note.kind, note.text) for note in notes if note.kind == "warning"]
+    parts.append(text("p", findings(release), style="font-size:1.1em;margin:.2em 0"))
     parts.append(interval_picture(release, 640.0))
-    parts.append(_facts(release) if single else table(release))
-    parts.append(
-        text("p", caption(release) if not single else release.guarantee, style="opacity:.8")
-    )
+    parts.append("" if single or not release.means else table(release))
+    parts += [_note(note.kind, note.text) for note in notes if note.kind == "note"]
+    parts.append(_details(release) if single else text("p", release.guarantee, style="opacity:.8"))
     return element("div", "".join(parts), style=CARD)
 
 
-def _notes(release: Released) -> Iterable[tuple[str, str]]:
-    words = said(release)
-    return zip((WORDS[note.kind] for note in release.notes), words, strict=True)
-
-
 def _note(kind: str, words: str) -> str:
-    return text(
-        "p", words[:1].upper() + words[1:], style=_WARNING if kind == "warning" else _REMARK
-    )
+    return text("p", words, style=_WARNING if kind == "warning" else _REMARK)
 
 
-def _facts(release: Released) -> str:
+def _details(release: Released) -> str:
     row = release.means[0]
-    facts = [
-        ("interval", f"{ends}, {what} ({proved})") for ends, what, proved, _ in intervals_told(row)
-    ]
-    if row.intervals:
-        facts.append(("half-width is made of", intervals_told(row)[0][3]))
-    if row.clip:
-        facts.append(
-            ("records beyond these were clipped", f"{row.clip[0]:.6g} to {row.clip[1]:.6g}")
-        )
-    return facts_table(facts)
+    facts = [("data", data_words(release, row)), *details_of(release, row)]
+    facts.append(("privacy", str(release.guarantee)))
+    shown = facts_table([(name, words) for name, words in facts if words])
+    return element("details", text("summary", "Details") + shown)
 
 
 def facts_table(facts: Sequence[tuple[str, str]]) -> str:
@@ -78,13 +69,15 @@ def facts_table(facts: Sequence[tuple[str, str]]) -> str:
 
 def table(release: Released) -> str:
     """Return the rows of a release; what is beyond the first sixty is folded away."""
-    head, rows = header_told(release), [cells_told(release, row) for row in release]
-    shown = rows_table(head, rows[:_MOST_ROWS])
-    if len(rows) <= _MOST_ROWS:
-        return shown
-    folded = rows_table(head, rows[_MOST_ROWS:])
-    words = f"{len(rows) - _MOST_ROWS} more rows"
-    return shown + element("details", text("summary", words) + folded)
+    found = table_of(release)
+    rows = [row.cells for row in found.rows]
+    shown = rows_table(found.head, rows[:_MOST_ROWS])
+    if len(rows) > _MOST_ROWS:
+        words = f"{len(rows) - _MOST_ROWS} more rows"
+        folded = rows_table(found.head, rows[_MOST_ROWS:])
+        shown += element("details", text("summary", words) + folded)
+    under = [found.caption, *(f"{mark}: {words}." for mark, words in found.footnotes)]
+    return shown + text("p", " ".join(under), style="opacity:.8")
 
 
 def rows_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -101,16 +94,12 @@ def rows_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def plan_cell(plan: PricedRequest, promised: Prediction, curve: Curve | None) -> str:
-    """Return a plan: how the budget is divided, what it predicts, the advice, and a picture."""
-    size = "unknown" if plan.n is None else f"{plan.n:,}"
-    head = f"{plan.method}, n = {size}, {plan.budget}, {plan.unit}"
-    parts = [text("p", head, style="font-size:1.1em;margin:.2em 0")]
-    parts += [
-        text("p", line.strip(), style="margin:.2em 0") for line in predictions(plan, promised)
-    ]
-    notes = (*weak_budget(plan.budget, plan.unit), *promised.notes)
-    parts += [_note("warning", f"advice: {note}") for note in notes]
+    """Return a plan: what it predicts, warnings, how the budget is divided, and a picture."""
     steps = plan.shares()
+    notes = (*weak_budget(plan.budget, plan.unit), *promised.notes)
+    parts = [text("p", headline(plan), style="font-size:1.1em;margin:.2em 0")]
+    parts.append(facts_table(list(predictions(plan, promised))))
+    parts += [_note(note.kind, note.text) for note in one_per_cause(notes)]
     parts.append(steps_bar([(name, part) for name, part, _ in steps], 640.0))
     parts.append(facts_table([(name, purpose) for name, _, purpose in steps]))
     if curve is not None:

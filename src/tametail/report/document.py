@@ -17,26 +17,24 @@ from tametail._files import written_beside
 from tametail._shown import shown, shown_path
 from tametail.drawing.bars import steps_bar
 from tametail.errors import ParameterError
-from tametail.explain import WORDS, caption, cells_told, header_told, said
 from tametail.markup import element, embedded_json, text
 from tametail.pictures.intervals import interval_picture
+from tametail.pictures.tail import tail_picture
 from tametail.privacy.odds import odds
 from tametail.released import Released
-from tametail.report.words import (
-    assumptions,
-    citation,
-    findings,
-    intervals_told,
-    method_text,
-    title_of,
-)
+from tametail.show.intervals import details_of, quote
+from tametail.show.numbers import percent
+from tametail.show.release import data_words
+from tametail.show.sentences import assumptions, citation, findings, method_text, title_of
+from tametail.show.tables import table_of
+from tametail.show.warnings import notes_shown
 
 #: Widths of pictures, for screens and paper, and for phones.
 _WIDE, _NARROW = 720.0, 350.0
 
 #: Headings, in their order.
 _TITLES = (
-    "Result", "What was spent", "What was assumed", "Method", "How to cite", "Check it",
+    "Result", "Privacy", "Assumptions", "Method", "How to cite", "Verify this report",
 )  # fmt: skip
 
 _TAG = re.compile(r"(<[^<>]*>)")
@@ -51,7 +49,9 @@ _DATA = re.compile(r'<script type="application/json" id="release">(.*?)</script>
 def write_report(release: Released, path: str | os.PathLike[str]) -> None:
     """Write the report of a release to a file."""
     if not isinstance(path, str | os.PathLike):
-        raise ParameterError(f"path={shown(path)} is no path: write release.report('report.html').")
+        raise ParameterError(
+            f"Invalid path={shown(path)}. Use a file name, as in release.report('report.html')."
+        )
     check_name(path)
     try:
         with written_beside(path) as file:
@@ -59,12 +59,12 @@ def write_report(release: Released, path: str | os.PathLike[str]) -> None:
     except ParameterError:
         raise
     except (OSError, ValueError) as error:  # a path may hold what no path can
-        why = getattr(error, "strerror", None) or "no path is written like this"
+        why = getattr(error, "strerror", None) or "not a valid path"
     else:
         return
     raise ParameterError(
-        f"the report {shown_path(path)} cannot be written: {why}. Nothing is lost: write "
-        "release.report(...) with another path."
+        f"The report {shown_path(path)} cannot be written: {why}. Use release.report(...) with "
+        "another path. The release is unchanged and no budget was spent."
     )
 
 
@@ -72,8 +72,8 @@ def check_name(path: str | os.PathLike[str]) -> None:
     """Refuse a name that says another kind of file than HTML, which is all that is written."""
     if os.path.splitext(os.fsdecode(path))[1].lower() not in ("", ".html", ".htm"):
         raise ParameterError(
-            f"the report {shown_path(path)} was not written: reports are HTML files. Name it "
-            "report.html; to get a PDF file, print that from a browser."
+            f"Reports are HTML files, so {shown_path(path)} was not written. Use report.html. To "
+            "get a PDF file, print it from a browser."
         )
 
 
@@ -91,7 +91,7 @@ def changed_parts(page: str, release: Released) -> list[str]:
     >>> import tametail as tt
     >>> release = tt.mean([1.0, 2.0] * 500, epsilon=1)
     >>> changed_parts(report_text(release).replace("epsilon = 1", "epsilon = 0.1"), release)
-    ['top of the page', 'What was spent', 'Method']
+    ['top of the page', 'Privacy', 'Method']
     """
     own, there = (_parts(one) for one in (report_text(release), page))
     names = [*own, *(name for name in there if name not in own)]
@@ -159,19 +159,20 @@ def _sections(release: Released, title: str) -> Iterator[str]:
         "header", text("p", "tametail", class_="brand") + text("h1", title) + _when(release)
     )
     yield from result_parts(release)
-    yield section("What was spent", _spent(release))
-    yield section("What was assumed", facts(assumptions(release.plan)))
+    yield section("Privacy", _spent(release))
+    yield section("Assumptions", facts(assumptions(release.plan)))
     used = _version(release)
     date = "" if release.issued is None else release.issued.date
     yield section("Method", text("p", method_text(release, used)))
     yield section("How to cite", text("pre", citation(used, date or "2026")))
-    yield section("Check it", _check(release))
+    yield section("Verify this report", _check(release))
 
 
-def result_parts(release: Released) -> Iterator[str]:
-    """Yield the result: the sentence, the notes in plain sight, the pictures and the table."""
+def result_parts(release: Released, say: Callable[[str], str] = str) -> Iterator[str]:
+    """Yield the result: warnings, the sentence, notes, the picture, the table and details."""
+    yield notes_list(release, "warning", say)
     yield text("p", findings(release), class_="lead")
-    yield notes_list(release)
+    yield notes_list(release, "note", say)
     yield figure(partial(interval_picture, release), _under(release))
     yield section("Result", result_table(release))
 
@@ -201,29 +202,38 @@ def facts(pairs: Iterable[tuple[str, str]]) -> str:
     return element("dl", "".join(drawn))
 
 
-def notes_list(release: Released) -> str:
-    """Return all notes, warnings first in colour; nothing if there is none."""
-    told = zip(release.notes, said(release), strict=True)
-    drawn = [text("li", _sentence_case(words), class_=WORDS[note.kind]) for note, words in told]
+def notes_list(release: Released, kind: str, say: Callable[[str], str] = str) -> str:
+    """Return the warnings or the notes, in the words of ``say``; nothing if there is none."""
+    shown = [say(note.text) for note in notes_shown(release) if note.kind == kind]
+    drawn = [text("li", words, class_=kind) for words in shown]
     return element("ul", "".join(drawn), class_="notes") if drawn else ""
 
 
 def result_table(release: Released) -> str:
-    """Return the rows; for one mean, its intervals and what they are made of."""
+    """Return the rows; for one mean the value, its interval and the details behind it."""
     if not release.means:
-        return text("p", "There is no row.")
+        return text("p", "No group was large enough to be released.")
     if len(release) == 1 and release.groups is None:
-        row = release.means[0]
-        shown = table(
-            ("interval", "what it is for", "", "half-width is made of"), intervals_told(row)
-        )
-        pairs = [("Mean", row.shown)]
-        if row.clip is not None and row.clip[0] < row.clip[1]:
-            ends = row.measured(f"{row.clip[0]:.6g} and {row.clip[1]:.6g}")
-            pairs.append(("Clip points", f"{ends}: records beyond count as these"))
-        return facts(pairs) + (shown if row.intervals else "")
-    rows = (cells_told(release, row) for row in release)
-    return table(header_told(release), rows, numbers=True)
+        return _one_mean(release)
+    found = table_of(release)
+    rows = [row.cells for row in found.rows]
+    under = [found.caption, *(f"{mark}: {words}." for mark, words in found.footnotes)]
+    shown = table(found.head, rows, numbers=True)
+    return shown + text("p", " ".join(one for one in under if one), class_="quiet")
+
+
+def _one_mean(release: Released) -> str:
+    row = release.means[0]
+    found = quote(release, row)
+    pairs = [(row.label.capitalize(), found.value)]
+    if found.limits is not None:
+        level = f"{percent(release.confidence or 0.0)} confidence interval"
+        pairs.append((level, ", ".join(one for one in (found.limits, found.qualifier) if one)))
+    if words := data_words(release, row):
+        pairs.append(("Data", words))
+    more = facts((name.capitalize(), words) for name, words in details_of(release, row))
+    curve = figure(partial(tail_picture, release), "Dashed lines: clipping bounds.")
+    return facts(pairs) + element("details", text("summary", "Details") + more + curve)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool = False) -> str:
@@ -240,32 +250,36 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: bool =
 
 def _under(release: Released) -> str:
     if len(release) == 1 and release.groups is None:
-        return "The dot is the mean; each line is an interval, with what it is for above it."
-    return caption(release).partition(";")[0] + "."
+        return (
+            f"Dot: {release.means[0].label}. Line: {percent(release.confidence or 0.0)} confidence "
+            "interval."
+        )
+    return table_of(release).caption
 
 
 def _when(release: Released) -> str:
     issued = release.issued
     if issued is None:
-        return text("p", "replayed from recorded answers", class_="quiet")
+        return text("p", "Recomputed from recorded noisy answers", class_="quiet")
     date, _, clock = issued.date.partition("T")
     moment = text("time", f"{date}, {clock.removesuffix('Z')} UTC", datetime=issued.date)
-    return element("p", f"{moment} · release {text('code', issued.release_id)}", class_="quiet")
+    return element("p", f"{moment} · Release ID {text('code', issued.release_id)}", class_="quiet")
 
 
 def _spent(release: Released) -> str:
     meaning = odds(release.guarantee)
-    content = text("p", release.guarantee) + text("p", f"{_sentence_case(meaning)}.")
+    content = text("p", release.guarantee)
+    content += text("p", f"{meaning[:1].upper()}{meaning[1:]}.")
     steps = release.plan.shares()
     if release.plan.n is not None:  # otherwise a private count decided how the rest was divided
         content += figure(
             partial(steps_bar, [(name, part) for name, part, _ in steps]),
-            "How the budget was divided between the questions that were asked.",
+            "Budget split between the queries.",
         )
     if release.receipt is None:
-        return content + text("p", "No ledger was charged.", class_="quiet")
+        return content + text("p", "No budget ledger was charged.", class_="quiet")
     receipt = release.receipt
-    names = (("Data set", "dataset"), ("Release", "release_id"), ("Ledger head", "head"))
+    names = (("Dataset", "dataset"), ("Release ID", "release_id"), ("Head hash", "head"))
     return content + facts([(name, receipt[key]) for name, key in names if key in receipt])
 
 
@@ -274,14 +288,10 @@ def _version(release: Released) -> str:
 
 
 def _check(release: Released) -> str:
-    words = (
-        "Every number on this page follows from the plan and the noisy answers, which lie in this "
-        f"file. With tametail {_version(release)}, "
-    )
-    told = "says whether it does; no data are needed. That it was issued, the ledger shows."
     command = text("code", "tametail replay FILE")
-    return element("p", f"{words}{command} {told}")
-
-
-def _sentence_case(words: str) -> str:
-    return words[:1].upper() + words[1:]
+    return element(
+        "p",
+        f"You can verify this report without the data: {command} (version {_version(release)}) "
+        "recomputes every number from the plan and the noisy answers stored in this file. The "
+        "ledger shows that the release was issued.",
+    )

@@ -5,13 +5,13 @@ from __future__ import annotations
 from tametail.errors import ParameterError
 from tametail.registry import Facts, blank, entry, mechanisms
 from tametail.released import Released
-from tametail.report.words import assumptions, sentence, title_of
+from tametail.show.sentences import assumptions, sentence, title_of
 
 
 def registry_entry(release: Released) -> str:
     """Return a draft of the entry of a release, as YAML."""
     if release.fake:
-        raise ParameterError("this release is fake, and no deployment: there is nothing to enter.")
+        raise ParameterError("This release is fake, so there is no registry entry.")
     return entry(_facts(release))
 
 

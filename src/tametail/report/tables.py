@@ -10,14 +10,15 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from tametail.explain import caption, cells_told, header_told, said
 from tametail.released import Released
+from tametail.show.release import mark
+from tametail.show.tables import Table, table_of
+from tametail.show.warnings import notes_shown
 
 #: Signs with which Markdown begins something else than text, within a line or a cell.
 _MARKDOWN: Final = re.compile(r"([\\`*_\[\]<>|#~&$])")
 
-_NUMBER: Final = re.compile(r"-?(?:inf|[0-9.]+(?:e[+-][0-9]+)?)")
-_INFINITY: Final = r"\infty"
+_NUMBER: Final = re.compile(r"-?[0-9,.]+(?:e-?[0-9]+)?")
 
 #: Signs of LaTeX, and how it writes them.
 _LATEX: Final = {
@@ -33,13 +34,14 @@ def markdown_text(release: Released) -> str:
 
     >>> import tametail as tt
     >>> print(markdown_text(tt.mean([1.0, 2.0] * 500, epsilon=1)).splitlines()[1])
-    | :-- | --: | --: | --: | :-- |
+    | :-- | --: | --: | --: |
     """
-    head, *rows = _table(release, markdown)
-    signs = (":--" if left else "--:" for left in _lefts(release))
+    shown = table_of(release)
+    head, *rows = _rows(shown, markdown)
+    signs = (":--", *("--:" for _ in head[1:]))
     lines = [f"| {' | '.join(cells)} |" for cells in (head, signs, *rows)]
-    notes = [f"- {markdown(line)}" for line in said(release)]
-    below = ["", markdown(caption(release)), *([""] if notes else []), *notes]
+    notes = [f"- {markdown(line)}" for line in _notes(release)]
+    below = ["", markdown(_caption(release, shown)), *([""] if notes else []), *notes]
     return "\n".join([*lines, *below]) + "\n"
 
 
@@ -48,12 +50,13 @@ def latex_text(release: Released) -> str:
 
     >>> import tametail as tt
     >>> print(latex_text(tt.mean([1.0, 2.0] * 500, epsilon=1)).splitlines()[2])
-    \begin{tabular}{lrrrl}
+    \begin{tabular}{lrrr}
     """
-    head, *rows = _table(release, latex)
+    shown = table_of(release)
+    head, *rows = _rows(shown, latex)
     rows = [[name, *map(_latex_number, cells)] for name, *cells in rows]
-    sides = "".join("l" if left else "r" for left in _lefts(release))
-    below = ". ".join(line.rstrip(".") for line in (caption(release), *said(release)))
+    sides = "l" + "r" * (len(head) - 1)
+    below = " ".join([_caption(release, shown), *_notes(release)])
     lines = [
         r"\begin{table}",
         r"\centering",
@@ -64,7 +67,7 @@ def latex_text(release: Released) -> str:
         *(f"{' & '.join(cells)} \\\\" for cells in rows),
         r"\hline",
         r"\end{tabular}",
-        rf"\caption{{{latex(below)}.}}",
+        rf"\caption{{{latex(below)}}}",
         r"\end{table}",
     ]
     return "\n".join(lines) + "\n"
@@ -91,7 +94,7 @@ def latex(words: str) -> str:
 def _latex_number(cell: str) -> str:
     """Return a cell that is a number with the signs of mathematics; any other one as it is."""
     found = _NUMBER.fullmatch(cell.replace("{-}", "-"))
-    return cell if found is None else f"${found[0].replace('inf', _INFINITY)}$"
+    return cell if found is None else f"${found[0].replace(',', '{,}')}$"
 
 
 def _line(words: str) -> str:
@@ -99,13 +102,18 @@ def _line(words: str) -> str:
     return " ".join("".join(sign if sign.isprintable() else " " for sign in words).split())
 
 
-def _table(release: Released, escaped: Callable[[str], str]) -> list[list[str]]:
-    rows = [header_told(release), *(cells_told(release, row) for row in release)]
+def _rows(shown: Table, escaped: Callable[[str], str]) -> list[list[str]]:
+    rows = [shown.head, *(row.cells for row in shown.rows)]
     return [[escaped(cell) for cell in row] for row in rows]
 
 
-def _lefts(release: Released) -> list[bool]:
-    """Say which columns are words: the names, and what intervals are for."""
-    names = header_told(release)
-    last = len(names) - 1 if release.confidence is not None else 0
-    return [place in (0, last) for place in range(len(names))]
+def _caption(release: Released, shown: Table) -> str:
+    """Return what the intervals rest on, what marks stand for, and the guarantee."""
+    marks = (f"{letter}: {words}." for letter, words in shown.footnotes)
+    said = [shown.caption, *marks, f"Privacy: {release.guarantee}"]
+    return mark(release) + " ".join(words for words in said if words)
+
+
+def _notes(release: Released) -> list[str]:
+    """Return every note, warnings first."""
+    return [f"{note.kind.capitalize()}: {note.text}" for note in notes_shown(release)]

@@ -2,7 +2,7 @@
 
 Inside of :func:`fake_releases` every release of the process is made up from its plan. It has the
 shape, types, columns and notes of a real one, it is marked as fake wherever it is shown or stored,
-and the data are never read. docs/guide/testing.md shows how to test a small pipeline.
+and the data are never read. docs/how-to/test-your-code.md shows how to test a small pipeline.
 
 There is no seed for the noise of a real release: whoever knows the seed can subtract the noise.
 """
@@ -70,7 +70,9 @@ def fake_releases(
 def _seed(seed: object) -> int:
     if isinstance(seed, int) and not isinstance(seed, bool):
         return seed
-    raise ParameterError(f"seed of type {type(seed).__name__} is no integer: write seed=1.")
+    raise ParameterError(
+        f"Invalid seed of type {type(seed).__name__}. Use an integer, such as seed=1."
+    )
 
 
 def _positive(**named: object) -> int:
@@ -78,4 +80,4 @@ def _positive(**named: object) -> int:
     number = count(**named)
     if 1 <= number <= MOST_RECORDS:
         return number
-    raise ParameterError(f"{name} is not between 1 and {MOST_RECORDS:,}: write {name}=1.")
+    raise ParameterError(f"Invalid {name}. Use an integer from 1 to {MOST_RECORDS:,}.")

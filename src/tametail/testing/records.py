@@ -83,7 +83,7 @@ def _cells(of_keys: Sequence[object], turns: Floats | pa.Array) -> pa.Array:
     except (pa.ArrowInvalid, pa.ArrowTypeError):
         pass  # raised below, without what it says
     raise ParameterError(
-        "keys of several types in one column cannot be faked: write all as text, or all as numbers."
+        "Fake releases need keys of one type per column. Use text for all, or numbers for all."
     )
 
 

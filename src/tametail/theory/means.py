@@ -120,7 +120,7 @@ def one_block(alpha: float, beta: float, k: float, R: float, budget: Budget) -> 
         ``n = (ln(2/((1-q) beta)) + N(x)) / (x (alpha - bias) - x^2 V/(2 - 2 x M/3))``
 
     records, where ``N(x) = -ln(1 - (x w/eps)^2)`` for Laplace noise, ``x^2 w^2/(4 rho)`` for
-    Gaussian. T, x and q are the best ones. docs/mathematics/bounds.md has the proof.
+    Gaussian. T, x and q are the best ones. docs/explanation/bounds.md has the proof.
 
     >>> from tametail.privacy.budget import pure
     >>> plan = one_block(0.1, 0.05, 2, 1000.0, pure(1.0))

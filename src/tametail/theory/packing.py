@@ -95,7 +95,7 @@ def accuracy_lower_bound(
     which records are not 0, the two data sets differ in H ~ Bin(n, p) records, so beta is at least
     the average of ``inequalities.confusion.mistakes`` over H: the least such n is returned. It is
     of the order ``ln(1/beta)/(eps alpha^(k/(k-1)))``, as Theorem ``one-d-pdp`` has it; a delta
-    caps the logarithm at about ``ln(1/delta)``. docs/mathematics/bounds.md has the proof.
+    caps the logarithm at about ``ln(1/delta)``. docs/explanation/bounds.md has the proof.
 
     >>> accuracy_lower_bound(0.1, 0.05, k=2, epsilon=1.0)
     575
@@ -153,7 +153,7 @@ def packing_lower_bound(
     most 1. If c is drawn uniformly, the output is within alpha of it with probability at most
     ``E min(1, e^(eps H) (alpha/s)^d)``, H ~ Bin(n, p), which must reach ``1 - beta``: of the order
     ``n >= (1 - 1/k) d/(e eps alpha^(k/(k-1)))``. No packing is needed, as the paper has it, so no
-    factor of 2 is lost in alpha. docs/mathematics/bounds.md has the proof.
+    factor of 2 is lost in alpha. docs/explanation/bounds.md has the proof.
 
     >>> packing_lower_bound(32, 0.05, k=2, epsilon=1.0, beta=0.1)
     3090

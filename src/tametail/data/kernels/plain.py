@@ -2,7 +2,7 @@
 
 All arithmetic is IEEE double arithmetic, one operation at a time, and all sums are of integers that
 float64 holds exactly, so that any engine can return the same integers
-(``docs/specification.md``).
+(``docs/reference/query-specification.md``).
 """
 
 from __future__ import annotations

@@ -33,7 +33,9 @@ def threads() -> int:
     if told is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else _cores()
     if not told.isdecimal() or int(told) < 1:
-        raise ParameterError(f"{VARIABLE} must be a whole number from 1 on: write {VARIABLE}=2.")
+        raise ParameterError(
+            f"Invalid {VARIABLE}. Use an integer, 1 or larger, such as {VARIABLE}=2."
+        )
     return int(told)
 
 

@@ -261,8 +261,8 @@ def check_id_type(name: str, kind: pa.DataType) -> None:
     simple = pa.types.is_primitive(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind)
     if not simple and not is_bytes(kind):
         raise ColumnError(
-            f"column {name!r} has type {kind}, which names nobody: choose a column of text, whole "
-            "numbers, dates or decimals."
+            f"Column {name!r} has type {kind}, which cannot be a person ID. Choose a column of "
+            "text, integers, dates or decimals."
         )
 
 

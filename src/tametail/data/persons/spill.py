@@ -45,8 +45,8 @@ _ROWS = 1 << 16
 _FILES = 64
 
 _FULL = (
-    "the records do not fit into memory, and the temporary folder cannot hold them: set TMPDIR to "
-    f"a folder with more room, or {VARIABLE} to more memory."
+    "The records do not fit into memory or the temporary folder. Set TMPDIR to a folder with more "
+    f"space, or {VARIABLE} to more memory."
 )
 
 
@@ -61,7 +61,7 @@ def memory_limit() -> int:
         return _USUAL
     found = re.fullmatch(r"\s*(\d{1,12})\s*([KMGT]B)?\s*", said, re.IGNORECASE)
     if found is None:
-        raise ParameterError(f"{VARIABLE}={shown(said)} is no size: write 500MB or 2GB.")
+        raise ParameterError(f"Invalid {VARIABLE}={shown(said)}. Use a size such as 500MB or 2GB.")
     number, unit = found.groups()
     return int(number) * _UNITS[(unit or "").upper()]
 

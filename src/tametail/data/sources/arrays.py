@@ -21,7 +21,7 @@ from tametail.data.cells import (
 from tametail.data.sources import Block, Streamed, Tell, Wanted
 from tametail.errors import ColumnError
 
-_ADVICE = "pass one row per record: a matrix, or a list of rows, of one or more cells."
+_ADVICE = "Pass one row per record: a matrix or a list of rows, each with at least one cell."
 
 
 class ArraySource:
@@ -32,9 +32,9 @@ class ArraySource:
         self._in_seconds = in_seconds or array.dtype.kind == "m"
         matrix = array[:, np.newaxis] if array.ndim == 1 else array
         if matrix.ndim != 2:
-            raise ColumnError(f"the data have {matrix.ndim} dimensions: {_ADVICE}")
+            raise ColumnError(f"The data have {matrix.ndim} dimensions. {_ADVICE}")
         if matrix.shape[1] == 0:
-            raise ColumnError(f"the data have no column: {_ADVICE}")
+            raise ColumnError(f"The data have no column. {_ADVICE}")
         self._matrix = matrix
         self.names = [str(place) for place in range(matrix.shape[1])]
 
@@ -132,7 +132,7 @@ def width_of_rows(data: Sequence[object]) -> int | None:
     """Return how many cells the first item has; None if it is no row, or if there is none.
 
     A list has no declared type: what its first item is stands for one, and is public as types are
-    (docs/threat-model.md). No other item is looked at, and no cell.
+    (docs/explanation/threat-model.md). No other item is looked at, and no cell.
 
     >>> width_of_rows([[1, 2], None]), width_of_rows([1, [2, 3]]), width_of_rows([])
     (2, None, None)

@@ -134,8 +134,8 @@ def _decoded(stream: pa.NativeFile, encoding: str) -> Iterator[bytes]:
         text = _text(decoder, piece)
         if text is None:
             raise DataError(
-                "The file does not begin with a byte order mark, so it is not known in which order "
-                f"its bytes are: write encoding='{encoding}-le' or encoding='{encoding}-be'."
+                "The file has no byte order mark, so its byte order is unknown. Use "
+                f"encoding='{encoding}-le' or encoding='{encoding}-be'."
             )
         yield text.encode("utf-8", "replace")
 

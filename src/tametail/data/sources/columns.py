@@ -18,7 +18,7 @@ from tametail.parse import Parse
 #: Kinds of NumPy's types that hold Python's objects, text and bytes.
 _OBJECTS, _TEXT, _BYTES = "O", "U", "S"
 
-_ADVICE: Final = "write mean({'charge': [12.0, 7.5]}, 'charge', ...) with arrays or lists of cells."
+_ADVICE: Final = "Use mean({'charge': [12.0, 7.5]}, 'charge', ...) with arrays or lists."
 
 
 class ColumnsSource:
@@ -32,7 +32,7 @@ class ColumnsSource:
         self.names = list(self._columns)
         sizes = {_size(column) for column in self._columns.values()}
         if len(sizes) > 1:
-            raise ParameterError(f"the columns of the dict differ in length: {_ADVICE}")
+            raise ParameterError(f"The columns of the dict differ in length. {_ADVICE}")
         (self._rows,) = sizes
 
     def durations(self) -> frozenset[str]:
@@ -101,7 +101,7 @@ def _column(name: str, cells: object, parse: Parse | None) -> _Column:
         if found.is_series:
             return found
     raise ParameterError(
-        f"column {shown(name)} of the dict is of type {type(cells).__name__}: {_ADVICE}"
+        f"Column {shown(name)} of the dict has type {type(cells).__name__}. {_ADVICE}"
     )
 
 

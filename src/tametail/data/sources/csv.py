@@ -48,10 +48,10 @@ _MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 #: The same words whatever is in the row, which may be a record.
 UNNAMED = (
-    "the first row does not look like names (a cell is empty, repeated or a number, or holds what "
-    "may be a delimiter), so it is not shown. Write parse=Parse(header=False) if it is a record, "
-    "parse=Parse(header=True) if it has the names, and parse=Parse(delimiter=';') if semicolons "
-    "stand between cells."
+    "The first row does not look like column names (a cell is empty, repeated, a number, or "
+    "contains a delimiter), so it is not shown: it may be a record. Use parse=Parse(header=False) "
+    "if it is a record, parse=Parse(header=True) if it has the names, or "
+    "parse=Parse(delimiter=';') if cells are separated by semicolons."
 )
 
 
@@ -91,8 +91,8 @@ class CsvSource(Streamed):
         for path, header in zip(files, headers, strict=True):
             if header.names != self.names:
                 raise DataError(
-                    f"{shown_path(path)} has other columns than {shown_path(files[0])}: give all "
-                    "files one header."
+                    f"{shown_path(path)} and {shown_path(files[0])} have different columns. Use "
+                    "files with the same header."
                 )
         self._width = None if isinstance(self.names, Numbers) else len(self.names)
         self._header_rows = [header.rows for header in headers]
@@ -187,7 +187,7 @@ class CsvSource(Streamed):
             for count, row in enumerate(rows, start=1):
                 if row.startswith(_MARKS) and self._parse.encoding == "utf-8":
                     raise DataError(
-                        f"{shown_path(path)} begins with the mark of UTF-16: write "
+                        f"{shown_path(path)} has a UTF-16 byte order mark. Use "
                         "parse=Parse(encoding='utf-16')."
                     )
                 if row.strip(b"\r\n"):
@@ -197,7 +197,7 @@ class CsvSource(Streamed):
                         names.unnamed = UNNAMED
                     return _Header(names, count)
         raise DataError(
-            f"{shown_path(path)} is empty: a CSV file begins with the names of its columns."
+            f"{shown_path(path)} is empty. A CSV file starts with the names of its columns."
         )
 
     def _first_rows(self, path: Path, file: pa.NativeFile) -> Iterator[bytes]:

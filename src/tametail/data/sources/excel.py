@@ -48,8 +48,8 @@ class ExcelSource(Streamed):
         for path, header in zip(files, headers, strict=True):
             if self._names(path, header) != self.names:
                 raise DataError(
-                    f"{shown_path(path)} has other columns than {shown_path(files[0])}: give all "
-                    "files one header."
+                    f"{shown_path(path)} and {shown_path(files[0])} have different columns. Use "
+                    "files with the same header."
                 )
 
     @property

@@ -47,22 +47,21 @@ def find_files(path: str | os.PathLike[str], parse: Parse | None = None) -> list
         found = sorted(file for file in place.rglob("*") if _is_data(file, place))
         if not found:
             raise DataError(
-                f"the folder {shown_path(path)} holds no file of data: name one with files named "
-                f"{', '.join(KINDS)}."
+                f"No data file in folder {shown_path(path)}. Supported: {', '.join(KINDS)}."
             )
     elif os.path.exists(place):
         found = [place]
     else:
         found = sorted(map(Path, glob.glob(str(place), recursive=True)))
         if not found:
-            raise DataError(f"there is no file {shown_path(path)}: check the path.")
+            raise DataError(f"No file {shown_path(path)}. Check the path.")
     said = None if parse is None else parse.format
     for file in found:
         if not os.path.isfile(file):
             raise DataError(
-                f"{shown_path(file)} is no file that can be read as often as needed: it is a pipe, "
-                "a device, a folder or a link to nothing. Write it to a file, or pass a pipe as a "
-                "stream, '-' on the command line."
+                f"{shown_path(file)} cannot be read several times: it is a pipe, a device, a "
+                "folder or a broken link. Write the data to a file, or pass a pipe as a stream "
+                "('-' on the command line)."
             )
         if not _is_text(str(file)):
             raise DataError(
@@ -71,8 +70,8 @@ def find_files(path: str | os.PathLike[str], parse: Parse | None = None) -> list
             )
         if said is None and ending(file) not in KINDS:
             raise DataError(
-                f"{shown_path(path)} is of an unknown kind: files named {', '.join(KINDS)} are "
-                "read, and any other one if you say what it is, as in parse=Parse(format='csv')."
+                f"Unknown file type of {shown_path(path)}. Supported: {', '.join(KINDS)}. For "
+                "other names, set the format: parse=Parse(format='csv')."
             )
     return found
 
@@ -84,7 +83,7 @@ def kind_of(files: list[Path], parse: Parse | None = None) -> str:
     kinds = {KINDS[ending(file)] for file in files}
     if len(kinds) > 1:
         named = " and ".join(sorted(kinds))
-        raise DataError(f"the files are {named} files: name files of one kind.")
+        raise DataError(f"The files are {named} files. Use files of one type.")
     return kinds.pop()
 
 
@@ -112,13 +111,13 @@ def _refuse_address(path: str | os.PathLike[str]) -> None:
         return
     scheme = found[1].lower()
     how = (
-        f"pass pyarrow.dataset.dataset(address), which reads {scheme}:// itself"
+        f"Pass pyarrow.dataset.dataset(address), which reads {scheme}:// itself"
         if scheme in ("s3", "gs")
-        else "download it and pass the path"
+        else "Download it and pass the path"
     )
     raise DataError(
-        f"files at {scheme}:// are not read from there: {how}, or copy it to this machine. On the "
-        "command line a download can be piped in: write - for standard input."
+        f"Files at {scheme}:// cannot be read directly. {how}, or copy the file to this computer. "
+        "On the command line, pipe a download in with - for standard input."
     )
 
 
@@ -135,8 +134,8 @@ def ending(file: Path) -> str:
 def unreadable(path: Path, kind: str) -> DataError:
     """Return the error with a fixed text: the words of the reading library may quote cells."""
     return DataError(
-        f"{shown_path(path)} cannot be read as {kind}: it is truncated, corrupt or of another "
-        "format; write it again."
+        f"{shown_path(path)} cannot be read as {kind}: it is truncated, corrupt or in another "
+        "format. Write it again."
     )
 
 

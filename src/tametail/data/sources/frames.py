@@ -56,7 +56,7 @@ def check_known(data: object) -> Known:
     try:
         return nw.from_native(cast("IntoSeries", data), allow_series=True)
     except nw.exceptions.DuplicateError:
-        raise ColumnError("several columns have the same name: rename all but one.") from None
+        raise ColumnError("Several columns have the same name. Rename all but one.") from None
 
 
 class FrameSource:
@@ -153,8 +153,8 @@ def _check_lazy_type(name: str, kind: nw.dtypes.DType) -> None:
     known = (nw.Boolean, nw.String, nw.Unknown, nw.Duration, nw.Object, nw.Categorical, nw.Enum)
     if not (kind.is_numeric() or kind in known):
         raise ColumnError(
-            f"column {shown(name)} has type {kind}, which is not numeric: choose a numeric column "
-            "or convert it before."
+            f"Column {shown(name)} has type {kind}, which is not numeric. Choose a numeric column, "
+            "or convert it first."
         )
 
 
@@ -164,7 +164,7 @@ def compute(frame: nw.LazyFrame[IntoLazyFrame]) -> nw.DataFrame[IntoDataFrame]:
         return frame.collect()
     except Exception:  # noqa: S110 - every library has errors of its own
         pass
-    raise DataError("the lazy frame cannot be computed: compute it before, and pass the result.")
+    raise DataError("The lazy frame cannot be computed. Compute it first, and pass the result.")
 
 
 def _is_array(series: nw.Series[IntoSeries]) -> bool:
@@ -197,12 +197,12 @@ def _cells(name: str, series: nw.Series[IntoSeries], role: Role, parse: Parse | 
     if role == "number" and isinstance(categories, np.dtypes.ObjectDType):
         # Whether such categories happen to be numbers depends on records.
         raise ColumnError(
-            f"column {name!r} has categories of any type: convert it to float64 before."
+            f"Column {name!r} has categories of mixed types. Convert it to float64 first."
         )
     arrow = to_arrow(series)
     if arrow is None:
         raise ColumnError(
-            f"column {name!r} has type {kind}, which cannot be read: convert it to float64 before."
+            f"Column {name!r} has type {kind}, which is not supported. Convert it to float64 first."
         )
     return arrow_cells(arrow, role, parse)
 

@@ -50,33 +50,38 @@ class Numbers(AnyName):
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,4}")
 
 
+#: So many names are listed in a message.
+_MOST_NAMES = 40
+
+
 def pick_column(names: Sequence[str], column: str | None) -> str:
     """Return the column's name, or the only one there is."""
     if isinstance(names, Numbers) and column not in names:
-        which = "no column is chosen" if column is None else f"there is no column {shown(column)}"
+        which = "No column is chosen" if column is None else f"No column {shown(column)}"
         raise ColumnError(
-            f"{which}: the file has no names, so that its columns are called '0', '1', '2', ...; "
-            "write column='0' for the first."
+            f"{which}. The file has no column names, so its columns are called '0', '1', '2', .... "
+            "Use column='0' for the first."
         )
     if isinstance(names, AnyName):
         if column is None:
-            raise ColumnError("no column is chosen, and the data declare none: write column=....")
+            raise ColumnError("No column is chosen. Add column=....")
         return column
     unnamed = names.unnamed if isinstance(names, Names) else None
     if column is None:
         if len(names) == 1 and unnamed is None:
             return names[0]
-        which = f"the data have {len(names)} columns: write column=..., one of {list(names)}."
-        raise ColumnError(f"no column is chosen: {unnamed}" if unnamed else which)
+        which = f"No column is chosen. Add column=..., one of {list(names)}."
+        raise ColumnError(f"No column is chosen. {unnamed}" if unnamed else which)
     same = [name for name in names if name == str(column)]
     if len(same) > 1:
-        raise ColumnError(f"several columns are called {shown(column)}: rename all but one.")
+        raise ColumnError(f"Several columns are called {shown(column)}. Rename all but one.")
     if not same:
         close = difflib.get_close_matches(str(column), names, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"there are {list(names)}."
+        hint = f"Did you mean {close[0]!r}? " if close else ""
+        hint += f"Columns: {', '.join(names[:_MOST_NAMES])}{', ...' * (len(names) > _MOST_NAMES)}."
         if any(name.startswith("(") for name in names):
-            hint += " A name of several levels is one item of a list, as in column=[('a', 'x')]."
-        raise ColumnError(f"there is no column {shown(column)}: {unnamed or hint}")
+            hint += " Pass a name with several levels as a list, as in column=[('a', 'x')]."
+        raise ColumnError(f"No column {shown(column)}. {unnamed or hint}")
     return same[0]
 
 

@@ -97,8 +97,8 @@ class ParquetSource(Streamed):
         for name, kind in types.items():
             if schema.names.count(name) != 1 or schema.field(name).type != kind:
                 raise DataError(
-                    f"{shown_path(path)} does not declare column {name!r} as {kind}, as "
-                    f"{shown_path(self._files[0])} did: give all files one schema."
+                    f"Column {name!r} has type {kind} in {shown_path(self._files[0])}, but not in "
+                    f"{shown_path(path)}. Use files with the same schema."
                 )
 
 

@@ -83,8 +83,8 @@ class ArrowSource(ArrowBatches):
         for path, schema in zip(files, schemas, strict=True):
             if not schema.equals(schemas[0]):
                 raise DataError(
-                    f"{shown_path(path)} has other columns than {shown_path(files[0])}: give all "
-                    "files one schema."
+                    f"{shown_path(path)} and {shown_path(files[0])} have different columns. Use "
+                    "files with the same schema."
                 )
         super().__init__(schemas[0], parse)
 
@@ -236,7 +236,7 @@ class StreamSource(Streamed):
             is_copied = True
         if not is_copied:  # raised outside of the handler, without what its error says
             raise DataError(
-                "the stream cannot be read to its end: write it to a file, and pass that."
+                "The stream cannot be read to its end. Write it to a file, and pass that."
             )
         return self._opened(Path(f"/proc/self/fd/{copy.fileno()}"), self._parse)
 
@@ -245,13 +245,15 @@ def is_stream(data: object) -> TypeGuard[IO[bytes]]:
     """Say whether data are a stream of bytes; one of text is refused."""
     if isinstance(data, io.TextIOBase):
         raise ParameterError(
-            "a file that is open as text is given: pass its path, or open it with open(path, 'rb')."
+            "The file is open in text mode. Pass its path, or open it with open(path, 'rb')."
         )
     is_file = isinstance(data, io.IOBase) or (
         hasattr(data, "read") and hasattr(data, "readable") and not hasattr(data, "__array__")
     )
     if is_file and not os.path.exists("/proc/self/fd"):
-        raise ParameterError("streams are read on Linux: write it to a file, and pass its path.")
+        raise ParameterError(
+            "Streams are supported on Linux only. Write the data to a file, and pass its path."
+        )
     return is_file
 
 
@@ -259,6 +261,6 @@ def format_of(parse: Parse | None) -> str:
     """Return what a stream holds, which the caller must say."""
     if parse is None or parse.format is None:
         raise ParameterError(
-            f"the format of a stream is not known: write parse=Parse(format={shown('csv')})."
+            f"Unknown format of the stream. Use parse=Parse(format={shown('csv')})."
         )
     return parse.format

@@ -3,7 +3,7 @@
 Counts, cells and clipped sums are one row for each group; the profile around a center is one row
 for each bin that holds records; the center needs a secret sample. Where the database is a library
 in this process there is nothing to travel, and its arrays go through the kernels as they lie: that
-is several times cheaper than its own GROUP BY (docs/decisions). What a database cannot compute is
+is several times cheaper than its own GROUP BY (decision 0171). What a database cannot compute is
 streamed to the backend of this machine.
 """
 
@@ -46,8 +46,8 @@ _MOST_COINS = 1 << 16
 _BYTES_OF_A_ROW = 40
 
 CHANGES = (
-    "The data have other rows each time they are read, although one snapshot is read: a view with "
-    "a random part, or one that reads elsewhere. Copy it to a table, and pass that."
+    "The data change between reads, although one snapshot is read: the view is random or reads "
+    "from elsewhere. Copy it to a table, and pass that."
 )
 
 

@@ -86,8 +86,8 @@ class ClickHouseSession(Session):
         *place, engine, self._paths = found[0]
         if engine not in _ENGINES:
             raise DataError(
-                f"{table!r} is no table whose rows lie in ClickHouse (its engine is {engine}): "
-                "copy it to a MergeTree table, and name that."
+                f"The rows of {table!r} are not stored in ClickHouse (its engine is {engine}). "
+                "Copy it to a MergeTree table, and use that."
             )
         self.source = ".".join(map(self.column, place))
         where = " AND ".join(f"{one} = {self.dialect.text(part)}" for one, part in
@@ -132,7 +132,7 @@ class ClickHouseSession(Session):
 
     def _reason(self, error: Exception) -> str:
         del error
-        return "ClickHouse gave no answer: see that the table can be read in full."
+        return "ClickHouse gave no answer. Check that the table can be read completely."
 
 
 def declared_type(kind: str) -> Declared:

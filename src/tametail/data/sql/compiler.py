@@ -54,9 +54,9 @@ class Compiler:
             for name in expression.columns:
                 if self.session.columns[pick_column(names, name)] in (None, "moment"):
                     raise ColumnError(
-                        f"column {name!r} has a type that is neither numeric nor text, or is a "
-                        "virtual column, which is computed when it is read and can fail: choose "
-                        "another column, make a view that converts it, or a stored column."
+                        f"Column {name!r} is neither numeric nor text, or it is a virtual column, "
+                        "which can fail when it is read. Choose another column, use a view that "
+                        "converts it, or a stored column."
                     )
                 self.session.column(name)  # refused before anything is paid, if it is ambiguous
         for value in self._values:
@@ -66,8 +66,8 @@ class Compiler:
             self.session.column(name)
             if not self._is_exact(name):
                 raise ColumnError(
-                    f"column {name!r} has a type that cannot be compared exactly, so that it "
-                    "names neither persons nor groups: choose text, whole numbers or dates."
+                    f"Column {name!r} cannot be compared exactly, so it can identify neither "
+                    "people nor groups. Choose text, integers or dates."
                 )
 
     def _is_exact(self, name: str) -> bool:

@@ -31,21 +31,18 @@ _TYPES: Final[dict[str, Declared]] = {
 _NUMBERS: Final = count()
 
 _BUSY: Final = (
-    "the DuckDB connection is busy with an unfinished result: fetch it to its end before "
-    "(fetchall), or pass a relation of another connection, such as connection.cursor().table(...)"
+    "the DuckDB connection has an unfinished result; fetch it first (fetchall), or pass a relation "
+    "of another connection, such as connection.cursor().table(...)"
 )
 _REASONS: Final = {
     "ResourceInUseException": _BUSY,
     "InterruptException": "the query was interrupted",
-    "OutOfMemoryException": "DuckDB has no memory left for the query: raise its memory_limit",
-    "ConnectionException": "the connection is closed, or the file is open in another way",
-    "TransactionException": "the connection is in a transaction that has failed: roll it back",
-    "PermissionException": "DuckDB may not read what the table is made of",
+    "OutOfMemoryException": "DuckDB is out of memory; raise its memory_limit",
+    "ConnectionException": "the connection is closed, or the file is open elsewhere",
+    "TransactionException": "the connection is in a failed transaction; roll it back",
+    "PermissionException": "DuckDB has no permission to read the files of the table",
 }
-_OTHERWISE: Final = (
-    "it cannot be computed: see that the table, or what the relation is made of, can be read in "
-    "full"
-)
+_OTHERWISE: Final = "it cannot be computed; check that the table or relation can be read completely"
 
 
 def declared_type(kind: object) -> Declared:
@@ -186,8 +183,8 @@ class DuckTableSession(_DuckSession):
             connect,
             self._driver.Error,
             lambda _: (
-                f"{self.shown} cannot be opened as a DuckDB file: check the path, that no other "
-                "process has it open to write, and that this version of DuckDB can read it."
+                f"{self.shown} cannot be opened as a DuckDB file. Check the path, that no other "
+                "process is writing to it, and that this version of DuckDB can read it."
             ),
         )
 
@@ -207,8 +204,8 @@ class DuckTableSession(_DuckSession):
         if len(found) != 1:
             if found:
                 raise ParameterError(
-                    f"there are several tables {table!r} in {self.shown}: write the schema, too, "
-                    "as in table='main.claims'."
+                    f"There are several tables {table!r} in {self.shown}. Add the schema, as in "
+                    "table='main.claims'."
                 )
             raise no_table(table, [_short(*one) for one in there], self.shown)
         self.source = DUCKDB.identifier(*found[0])

@@ -51,7 +51,7 @@ def is_ibis(data: object) -> TypeGuard[IbisTable]:
 def open_ibis(data: IbisTable, table: str | None = None) -> Session | DataFrame:
     """Return the session over a table of Ibis; of one on Spark, the frame."""
     if table is not None:
-        raise ParameterError("table= beside a table of Ibis: leave table out.")
+        raise ParameterError("table= is not available for an Ibis table. Remove it.")
     name, connection, text = _compiled(data)
     if name == "duckdb":
         relation = _checked(lambda: connection.sql(text))

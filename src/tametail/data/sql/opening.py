@@ -34,10 +34,10 @@ def open_session(data: object, table: str | None) -> Session:
     """Return the session over a table; names and declared types have been read, and no record."""
     if kinds.is_duckdb_relation(data):
         if table is not None:
-            raise ParameterError("table= beside a relation: it is a table itself; leave table out.")
+            raise ParameterError("table= is not available for a relation. Remove it.")
         return duckdb.RelationSession(data)
     if table is None:
-        raise ParameterError("the data are a database: say which table, as in table='claims'.")
+        raise ParameterError("The data are a database. Add the table, such as table='claims'.")
     if kinds.is_postgres_address(data) or kinds.is_postgres_connection(data):
         return postgresql.PostgresSession(data, table)  # type: ignore[arg-type]
     if kinds.is_duckdb_connection(data):
@@ -51,8 +51,8 @@ def open_session(data: object, table: str | None) -> Session:
         kind = duckdb.DuckTableSession if _kind(path) == _DUCKDB else SqliteSession
         return kind(path, table)
     raise ParameterError(
-        f"table={shown(table)} is given, but {type(data).__name__} is no database: pass the "
-        "address of a PostgreSQL server, a connection, or the file of DuckDB or SQLite."
+        f"table={shown(table)} requires a database, not {type(data).__name__}. Pass the address of "
+        "a PostgreSQL server, a connection, or a DuckDB or SQLite file."
     )
 
 
@@ -67,12 +67,12 @@ def _kind(path: Path) -> bytes:
     with suppress(OSError, ValueError), path.open("rb") as file:
         head = file.read(16)
     if head is None:  # raised outside of a handler, whose error quotes what may be no path
-        raise DataError(f"there is no file {shown_path(path)} to be read: check the path.")
+        raise DataError(f"No readable file {shown_path(path)}. Check the path.")
     if head[8:12] == _DUCKDB:
         return _DUCKDB
     raise DataError(
-        f"{shown_path(path)} is neither a DuckDB nor a SQLite file: name one, or leave table= out "
-        "for a Parquet or CSV file."
+        f"{shown_path(path)} is neither a DuckDB nor a SQLite file. Use one, or remove table= for "
+        "a Parquet or CSV file."
     )
 
 
@@ -116,7 +116,7 @@ def _backend(
         return Local(Reader(source, relation), progress, session)
     if parse is not None and isinstance(session, ClickHouseSession):
         raise ParameterError(
-            "parse= is not there for ClickHouse: make a column of numbers before, with its "
+            "parse= is not available for ClickHouse. Convert the column first, with "
             "toFloat64OrNull."
         )
     compiler = Compiler(session, relation, parse)
@@ -135,8 +135,8 @@ def open_spark(
 
     if parse is not None:
         raise ParameterError(
-            "parse= is not there for Spark frames: cast the column before, with Spark's "
-            "regexp_replace and try_cast, so that what is no number becomes NULL."
+            "parse= is not available for Spark frames. Convert the column first, with Spark's "
+            "regexp_replace and try_cast, so that text becomes NULL."
         )
     session = SparkSession(frame)
     try:
@@ -155,5 +155,5 @@ def open_spark(
 def _only(session: Session) -> str:
     names = list(session.columns)
     if len(names) != 1:
-        raise ParameterError(f"no column is chosen: write column=..., one of {names[:40]}.")
+        raise ParameterError(f"No column is chosen. Add column=..., one of {names[:40]}.")
     return names[0]

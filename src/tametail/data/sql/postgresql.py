@@ -100,20 +100,23 @@ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname !~ '^pg_'
 
 #: What is said of a failure, by the class of its SQLSTATE; never in the server's words.
 _STATES: Final = {
-    "57014": "the server ended the query: it was cancelled, or took longer than statement_timeout "
-    "allows",
-    "57": "the server closed the connection, as it is shutting down or was told to",
+    "57014": "the server ended the query: it was canceled, or exceeded statement_timeout",
+    "57": "the server closed the connection",
     "08": "the connection was lost",
-    "25P03": "the server closed the connection, as the session was idle for too long",
+    "25P03": "the server closed the connection because the session was idle",
     "42501": "this role may not read the table: ask for SELECT on it",
-    "28": "the server does not accept this role: check user and password (PGPASSWORD or ~/.pgpass)",
-    "3D": "there is no such database on the server",
-    "53": "the server has no room for the query: memory, disk or connections are used up",
-    "40": "the server ended the transaction because of others: read a copy, or at another time",
+    "28": (
+        "the server does not accept this role; check user and password (PGPASSWORD or ~/.pgpass)"
+    ),
+    "3D": "no such database on the server",
+    "53": "the server is out of memory, disk space or connections",
+    "40": (
+        "the server ended the transaction because of a conflict; use a copy, or try again later"
+    ),
 }
 _OTHERWISE: Final = (
-    "the server could not compute an answer: if the table is a view or lies elsewhere, see that it "
-    "can be read in full, or copy it to a table"
+    "the server could not compute an answer; check that the view or foreign table can be read "
+    "completely, or copy it to a table"
 )
 
 
@@ -160,8 +163,8 @@ class PostgresSession(Session):
     def _check(self, connection: psycopg.Connection[object]) -> psycopg.Connection[object]:
         if "Async" in type(connection).__name__:
             raise ParameterError(
-                f"data of type {type(connection).__name__} cannot be asked here: pass a "
-                "psycopg.Connection, or the address of the database."
+                f"Unsupported data type {type(connection).__name__}. Pass a psycopg.Connection, or "
+                "the address of the database."
             )
         return connection
 
@@ -178,12 +181,12 @@ class PostgresSession(Session):
             self._ends = [*_UNDO]
             if self.rows("SHOW transaction_isolation")[0][0] not in _ONE_SNAPSHOT:
                 raise ParameterError(
-                    "the connection is in a transaction whose questions may each see other "
-                    "records: commit or roll back before, or begin it with repeatable read."
+                    "The connection is in a transaction in which every query may see different "
+                    "records. Commit or roll back first, or begin it with repeatable read."
                 )
         else:
             raise DataError(
-                "the connection is busy, failed or closed: finish what it is doing, or roll back."
+                "The connection is busy, failed or closed. Finish its query, or roll back."
             )
         for setting in _SETTINGS:
             self._do(setting)
@@ -197,7 +200,7 @@ class PostgresSession(Session):
             raise no_table(table, [name for (name,) in self.rows(_TABLES)], place)
         oid, schema, relation, kind, method, has_children = found[0]
         if kind not in ("r", "p", "v", "m", "f"):
-            raise DataError(f"{table!r} in {place} is no table: name a table or a view.")
+            raise DataError(f"{table!r} in {place} is not a table. Use a table or a view.")
         self._oid = int(oid)
         # Rows of a plain table keep their places in a snapshot.
         self._is_plain = kind in ("r", "m") and method == "heap" and not has_children

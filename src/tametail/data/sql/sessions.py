@@ -123,8 +123,8 @@ def parts_of(table: object) -> tuple[str, ...]:
     """
     if not isinstance(table, str) or not _NAME.fullmatch(table):
         raise ParameterError(
-            f"table={shown(table)} is no name of a table: write table='claims', or "
-            "table='billing.claims' with a schema; a part with a dot in it stands in double quotes."
+            f"Invalid table={shown(table)}. Use table='claims', or table='billing.claims' with a "
+            "schema. Put names with a dot in double quotes."
         )
     return tuple(
         part[1:-1].replace('""', '"') if part.startswith('"') else part
@@ -139,5 +139,5 @@ _NAME = re.compile(rf"(?:{_PART.pattern})(?:\.(?:{_PART.pattern})){{0,2}}")
 def no_table(table: str, there: Sequence[str], database: str) -> DataError:
     """Return the error for a table that is not there, with the nearest name that is."""
     close = difflib.get_close_matches(table, there, n=1)
-    hint = f"did you mean table={close[0]!r}?" if close else f"there are {sorted(there)[:20]}."
-    return DataError(f"there is no table {shown(table)} in {database}: {hint}")
+    hint = f"Did you mean table={close[0]!r}?" if close else f"Tables: {sorted(there)[:20]}."
+    return DataError(f"No table {shown(table)} in {database}. {hint}")

@@ -117,8 +117,8 @@ class SqliteSession(Session):
     def _reason(self, error: Exception) -> str:
         del error
         return (
-            f"{self.shown} cannot be read as SQLite: check the path, that nobody writes to it, and "
-            "that the table can be read in full."
+            f"{self.shown} cannot be read as SQLite. Check the path, that no process is writing to "
+            "it, and that the table can be read completely."
         )
 
 

@@ -56,6 +56,9 @@ class Predicted(Prediction):
             return ()
         found = predict.foresee(column_plans(self.plan)[0], columns=self.plan.dim)
         if found:
-            found = (*found, hint("if the columns share a unit and a size, common=True helps"))
+            found = (
+                *found,
+                hint("If the columns have the same unit and magnitude, common=True helps."),
+            )
         exceeds = (self.relative_rmse or 0.0) > 1
         return (*found, EXCEEDS) if exceeds else found

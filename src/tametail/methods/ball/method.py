@@ -44,9 +44,10 @@ class PredictedInCommon(Predicted):
         if self.plan.request.common:
             return super().notes
         text = (
-            f"{self.plan.n} records and this budget cannot pay for a centre and a scale of each of "
-            f"{self.plan.dim} columns, so all share the centre 0 and one scale: columns of small "
-            "numbers drown in the noise of large ones. More records or budget, fewer columns, "
-            "within= and tail=Moment(2, scale) for every column, or columns in one unit help"
+            f"{self.plan.n:,} records and this budget are too few to estimate a center and a scale "
+            f"for each of {self.plan.dim} columns, so all columns share the center 0 and one "
+            "scale. Columns with small values are mostly noise. Use more records, a larger "
+            "epsilon or fewer columns, rescale the columns to similar magnitudes, or state "
+            "within= and tail=Moment(2, scale) for every column."
         )
         return (shared_scale(text), *super().notes)

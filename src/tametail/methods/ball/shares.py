@@ -16,11 +16,11 @@ CENTRE_NEEDS, CENTRE_IN_RANGE_NEEDS = 30.0, 16.0
 SCALE_RANK = 12.0
 
 #: The same in a second look at some columns, where the scales of others say which are likely.
-#: Chosen on the files of docs/vectors.md, and judged on other laws as well (decision 0203).
+#: Chosen on the files of the accuracy page, and judged on other laws as well (decision 0203).
 SECOND_RANK = 8.0
 
 #: The same of half of the rows, before an interval rests on the scale: a false one would make it
-#: narrow, around noise (docs/decisions/0113).
+#: narrow, around noise (decision 0113).
 CLEAR_RANK = 7.0
 
 #: At most these shares go to centres and scales; if they need more, columns share one scale.

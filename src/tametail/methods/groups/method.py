@@ -61,16 +61,16 @@ class Predicted(Prediction):
             size * plan.budget.strength < _MOSTLY_NOISE or _is_noise(plan, size)
         ):
             text = (
-                "groups of a usual size are mostly noise: more records, more budget or fewer "
-                "groups help, and other= collects the rest"
+                "At this budget, groups of average size are mostly noise. Use more records, a "
+                "larger epsilon or fewer groups; other= combines the rest."
             )
             said.append(few_records(text))
         if usual is not None and _shows_nothing(plan, usual):
             told = math.isfinite(prediction.half_of_the_possible(usual))
             text = (
-                "all groups together are too few to show how the records spread, so that no "
-                f"interval {'but what within= says ' if told else ''}is expected: more records or "
-                "more budget help"
+                "Too few records for this budget to estimate the spread, even with all groups "
+                f"pooled: expect no interval{' beyond within=' if told else ''}. Use more records "
+                "or a larger epsilon."
             )
             said.append(few_records(text))
         return tuple(said)
@@ -105,8 +105,8 @@ class PredictedOfPersons(Predicted):
         if plan.n is None or plan.n * plan.left.strength / plan.dim >= FEASIBLE:
             return found
         text = (
-            f"persons times epsilon is below {FEASIBLE:g} for a column, so that the means of all "
-            "groups may be far off: more persons or more budget would help"
+            f"Number of people x epsilon is below {FEASIBLE:,.0f} per column, so the errors may be "
+            "large. Use more people or a larger epsilon."
         )
         return (*found, few_records(text))
 

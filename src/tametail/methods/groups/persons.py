@@ -56,19 +56,20 @@ Array = npt.NDArray[np.float64]
 UNSEEN = Note(
     "warning",
     "nothing-seen",
-    "no person stands out of the noise: the means of all groups are the common one",
+    "Too few people for this budget to separate the groups: every group shows the overall mean.",
 )
 EMPTY = Note(
     "warning",
     "nothing-seen",
-    "no record of this group stands out of the noise: it may be empty, and its mean says nothing",
+    "The count is indistinguishable from zero. The group may be empty; ignore its mean.",
 )
 
 SCALED_DOWN = Note(
     "remark",
     "scaled-down",
-    "records of persons with much were scaled down; the first interval supposes that they lie in "
-    "all groups alike, and may miss the mean of a small group that has most of them",
+    "Contributions of people with large totals were scaled down, so the means are probably too "
+    "low. The interval accounts for this if such people are spread evenly over the groups; it can "
+    "miss the mean of a small group that contains most of them.",
 )
 
 

@@ -38,18 +38,19 @@ _BITS = 24
 _NO_SHAPE = Note(
     "warning",
     "nothing-seen",
-    "the records of all groups together are too few, or the budget too small, to see a spread: the "
-    "means of small groups are a common median",
+    "Too few records for this budget to estimate the spread, even with all groups pooled. Small "
+    "groups show the overall median.",
 )
 _UNLIKE = Note(
     "warning",
     "doubtful",
-    "most records of this group lie where few of all groups do: what it is like is a guess",
+    "The values of this group differ from those of the other groups, so its pooled clipping bounds "
+    "may not fit.",
 )
 _EMPTY = Note(
     "warning",
     "nothing-seen",
-    "no record of this group stands out of the noise: it may be empty, and its mean says nothing",
+    "The count is indistinguishable from zero. The group may be empty; ignore its mean.",
 )
 
 

@@ -21,7 +21,7 @@ from tametail.privacy.budget import Budget, noise_for
 AVERAGE_LOSS = 0.5
 
 #: How many times the error may be as large, so that the mean may be anywhere in a wide range that
-#: was told, and not only within some thousand scales of 0 (docs/decisions/0212).
+#: was told, and not only within some thousand scales of 0 (decision 0212).
 TOO_MUCH = 2.0
 
 _SHARES = tuple(step / 40 for step in range(1, 39))

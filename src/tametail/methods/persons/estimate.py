@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 UNSEEN = Note(
     "warning",
     "nothing-seen",
-    "no person stands out of the noise: the value is the pilot's, a mean of the persons' own "
-    "means, and nothing bounds how far it is from the mean of the records",
+    "Too few people for this budget: the result is the mean of the person means, not the mean of "
+    "the records, and its error is unknown.",
 )
 
 

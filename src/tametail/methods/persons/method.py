@@ -80,8 +80,8 @@ class Predicted(Prediction):
         if plan.n is None or plan.n * plan.left.strength / plan.dim >= FEASIBLE:
             return ()
         text = (
-            f"persons times epsilon is below {FEASIBLE:g} for a column, so the answer may be far "
-            "off: more persons, more budget, or each='person', which asks for less, would help"
+            f"Number of people x epsilon is below {FEASIBLE:,.0f} per column, so the error may be "
+            "large. Use more people, a larger epsilon, or each='person', which needs less data."
         )
         return (few_records(text),)
 

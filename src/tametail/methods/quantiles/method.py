@@ -115,8 +115,8 @@ def few_beyond(levels: Sequence[float], records: float) -> tuple[Note, ...]:
         return ()
     named = ", ".join(f"{100 * level:.6g}%" for level in few)
     text = (
-        f"few records times epsilon lie beyond the level {named}, so the quantile may have a large "
-        "error. More records, more budget or a level nearer to 50% would help"
+        f"Few records are beyond the level {named} for this budget, so the quantile may have a "
+        "large error. Use more records, a larger epsilon or a level nearer to 50%."
     )
     return (few_records(text),)
 

@@ -45,8 +45,7 @@ _FEW = 100.0
 NOTHING_SEEN = Note(
     "warning",
     "nothing-seen",
-    "no value is detectable above the noise: the sum is not known. More records or more budget "
-    "help",
+    "Too few records for this budget: the sum is unknown. Use more records or a larger epsilon.",
 )
 
 
@@ -148,8 +147,8 @@ def _few(records: float) -> tuple[Note, ...]:
     if records >= _FEW:
         return ()
     text = (
-        f"the number of records times epsilon is below {_FEW:g}, so the sum may have a large "
-        "error. More records or more budget would help"
+        f"n x epsilon is below {_FEW:g}, so the sum may have a large error. Use more records or a "
+        "larger epsilon."
     )
     return (few_records(text),)
 

@@ -39,7 +39,7 @@ NAME = "clamped mean"
 COUNT_RISK = 0.1
 
 #: How far from the middle the mean is expected, as a part of half of the width: it decides how
-#: much of the noise the count gets, under add-remove (docs/decisions/0118 has the curve).
+#: much of the noise the count gets, under add-remove (decision 0118 has the curve).
 OFF_CENTRE = 0.65
 
 #: Under add-remove ticks are as fine as for this n epsilon, since a count may be far too low.

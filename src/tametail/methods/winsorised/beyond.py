@@ -1,6 +1,7 @@
 """How far apart the records clipped here and the records clipped there can be, on average.
 
-One side of the centre at a time; the other one is its mirror image. Proofs: docs/interval.md.
+One side of the centre at a time; the other one is its mirror image. Proofs:
+docs/explanation/interval-proofs.md.
 """
 
 from __future__ import annotations

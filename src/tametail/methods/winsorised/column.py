@@ -105,7 +105,7 @@ class ColumnPlan:
         Shares follow from the number of records. Where the first count may be off by a large part
         of it, it is asked for once more, so well that the centre is not paid for by a guess. Not
         between bounds, if a look would be in vain even with a scale more of them: nothing is to be
-        divided there (docs/decisions/0118).
+        divided there (decision 0118).
         """
         scale = noise_for(cost, 1, 1).scale
         if self.n is not None or answer >= tuned.CLEAR_COUNT * scale:

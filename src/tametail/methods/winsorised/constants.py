@@ -1,9 +1,11 @@
-"""All tuned numbers of the winsorised mean, in the order of its pseudocode (docs/mathematics).
+"""All tuned numbers of the winsorised mean, in the order of its pseudocode.
+
+The pseudocode is in docs/explanation/method.md.
 
 None of them touches privacy: they decide what is asked next and how answers are read. What each
 one trades is said here; what halving it, doubling it or dropping its rule costs in the five cells
 of ``benchmarks/accuracy.py`` was measured by ``benchmarks/constants.py`` and stands in
-``docs/decisions/0159-what-each-constant-was-worth.md``. Behind a number stands the change of the
+decision 0159. Behind a number stands the change of the
 error (or of the width of an interval) in percent over all cells, halved and then doubled, with its
 standard error. There were few trials, as that record says; figures below -12 are one
 disaster that did not happen. Read constants as ``tuned.NAME``: that script changes them in place.
@@ -119,7 +121,7 @@ LAST_OCTAVE: Final = 127
 OCTAVES_BEYOND: Final = 32
 
 #: Octaves that have a node each, below and above that of the centre and that of 1: noise on a node
-#: takes time. Beyond them four octaves share one (docs/decisions/0151-fewer-nodes.md).
+#: takes time. Beyond them four octaves share one (decision 0151).
 FINE_BELOW: Final = 40
 FINE_ABOVE: Final = 48
 
@@ -170,7 +172,7 @@ GAUSSIAN_TOGETHER: Final = 6.6
 #: Where records of one side stand out, or of both together, a side that does not needs only BESIDE
 #: noise scales, from BESIDE_CLOSER octaves closer to BESIDE_FARTHER farther, and BESIDE_COST more
 #: for every octave farther: the chance of a false alarm is then 1.4%, and it costs little. Not
-#: tuned; compared on 22 columns and eight laws (docs/decisions/0135).
+#: tuned; compared on 22 columns and eight laws (decision 0135).
 BESIDE: Final = 9.0
 BESIDE_COST: Final = 1.4
 BESIDE_CLOSER: Final = 8
@@ -353,7 +355,7 @@ ENOUGH: Final = 0.999
 
 #: Where the risk of what lies beyond goes: to bounds that locate the mean and the shares outside
 #: the reference, and, if the mean is located by the sum or not, to the counts; between bounds to
-#: those of one look and of two (docs/interval.md).
+#: those of one look and of two (docs/explanation/interval-proofs.md).
 LOCATING: Final = 1 / 40
 OUTSIDE: Final = 1 / 20
 LOCATED: Final = 0.75

@@ -12,7 +12,7 @@ The first two are a half of their own (:func:`look`), so that several columns ca
 before any is summed. If the counts show that the centre lies away from the records, 1 and 2 are
 asked once more, closer. If nothing stands out of their noise, 2 is asked once more with the budget
 of 3; if they show that the caller's bounds are loose, with a part of it. The numbered lines are
-those of the pseudocode in docs/mathematics.
+those of the pseudocode in docs/explanation/method.md.
 """
 
 from __future__ import annotations

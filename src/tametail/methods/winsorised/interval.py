@@ -4,7 +4,7 @@ The clip points [L, U] come out of the same records as the sum, so nothing is cl
 winsorised mean *at* them. Let a *reference* interval [A, B] be fixed before any record is read:
 mu -+ R for ``Moment`` (R from the plan, mu unknown), [low, high] for ``Bounded``. With y for the
 records clipped to [L, U] and r for the records clipped to [A, B], with probability ``confidence``
-all of these hold at once (proofs: docs/interval.md):
+all of these hold at once (proofs: docs/explanation/interval-proofs.md):
 
 * noise: \|v - mean(y)\| is at most a quantile of the noise on the sum, whose law is public, and
   one of that on the count;

@@ -81,7 +81,7 @@ def as_seen(
     risk, (below, above) = 1 - (plan.confidence or 0.0), sides
     laws = [error.side(risk / 2, -1, below.excess), error.side(risk / 2, 1, above.excess)]
     # In squares: that shrinking rows took off all it may, and that noise and sampling are at their
-    # ends on the same side, is rarer than either (docs/decisions/0222 has the coverage).
+    # ends on the same side, is rarer than either (decision 0222 has the coverage).
     down, up = (math.hypot(end, pulled) for end in spread_quantiles(laws, risk / 2))
     low = -math.inf if below.endless else min(centre - down - error.rounding, value)
     high = math.inf if above.endless else max(centre + up + error.rounding, value)

@@ -19,7 +19,7 @@ from tametail.inequalities.truncation import bias_constant
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised import where
 from tametail.methods.winsorised.counts import noise_of_counts
-from tametail.notes import Note, few_records, hint
+from tametail.notes import HELPS, Note, few_records, hint
 from tametail.privacy.budget import Noise, noise_for
 from tametail.queries.column import SOFT_ONE
 from tametail.tail import Bounded, Moment
@@ -31,9 +31,17 @@ if TYPE_CHECKING:
 
 #: What a caller may say that helps, and in which argument.
 _KNOWLEDGE = {
-    "within=": "where the mean can be (within=)",
-    "tail=": "how the records spread (tail=)",
+    "within=": "a range for the mean (within=)",
+    "tail=": "a tail assumption (tail=)",
 }
+
+
+#: Advice to take more times as many records than this helps nobody.
+_MOST_FACTOR = 100
+
+_MAY_FAIL = (
+    "With few records, locating the data may fail. Pass an estimate of n= to see the probability."
+)
 
 
 class Setting(NamedTuple):
@@ -110,8 +118,9 @@ def advise(plan: Plan) -> tuple[Note, ...]:
     if plan.tail is None and least > tuned.HIDDEN_SHARE * plan.n:
         part = float(f"{min(100 * least / max(plan.n, 1), 100.0):.2g}")
         text = (
-            "if nearly all records are one value, such as 0, the others show only if they are "
-            f"about {part:.3g}% of all or more; the answer is that value if they do not"
+            "If most values are identical (for example 0), the other values affect the result only "
+            f"if they make up at least about {part:.3g}% of the records. Otherwise the result is "
+            "the common value."
         )
         said = (*said, hint(text))
     return said
@@ -125,13 +134,15 @@ def _if_few(plan: Plan) -> tuple[Note, ...]:
     if isinstance(plan.tail, Bounded):
         return ()
     if isinstance(plan.tail, Moment):
-        words = "if there are few records, where they are may be missed; n=, a guess, shows how "
-        return (hint(f"{words}likely that is"),)
+        return (hint(_MAY_FAIL),)
     few = tuned.FEASIBLE / plan.budget.strength
-    *others, last = "more budget", *untold(plan)
-    help_ = f"{', '.join(others)} or {last} help" if others else f"{last} helps"
-    text = f"fewer than {_rounded(few):,} records would be few for this budget: "
-    return (hint(f"{text}the answer may then be far off; {help_}"),)
+    *others, last = "A larger epsilon", *untold(plan)
+    help_ = f"{', '.join(others)} or {last} help." if others else f"{last} helps."
+    text = (
+        f"With fewer than about {_rounded(few):,} records this budget is too small for an accurate "
+        "mean."
+    )
+    return (hint(f"{text} {help_}"),)
 
 
 def _rounded(number: float) -> int:
@@ -182,12 +193,10 @@ def lost_note(chance: float) -> tuple[Note, ...]:
     """Say how likely a lost centre is, if it is likely."""
     if chance < tuned.SELDOM:
         return ()
-    likely = (
-        f"may be missed, with a chance of up to {chance:.1g}" if chance < 0.5 else "may be missed"
-    )
+    likely = f"with probability up to {chance:.0%}" if chance < 0.5 else ("with high probability")
     text = (
-        f"where the records are {likely}, and then the answer is far off: more records, more "
-        "budget or a smaller range (within=) help"
+        f"Locating the data fails {likely}, and then the error is large. Use more records, a "
+        "larger epsilon, or a narrower within=."
     )
     return (few_records(text),)
 
@@ -199,16 +208,19 @@ def foresee(plan: Plan, *, columns: int = 1) -> tuple[Note, ...]:
     if plan.n is None or plan.n * plan.budget.strength >= tuned.FEASIBLE:
         return ()
     factor = max(tuned.FEASIBLE / max(plan.n * plan.budget.strength, 1e-9), 1.1)
-    each = f", for each of {columns} columns," if columns > 1 else ""
+    more = "far more records or a far larger epsilon"
+    if factor <= _MOST_FACTOR:
+        more = f"about {factor:.2g} times as many records or {factor:.2g} times the epsilon"
+    each = f" for each of {columns} columns" if columns > 1 else ""
     found = [
         few_records(
-            f"n times epsilon{each} is below {tuned.FEASIBLE:g}, so the answer may be far off: "
-            f"{factor:.2g} times as many records or as much budget would do"
+            f"Too few records for this budget: n x epsilon{each} is below {tuned.FEASIBLE:g}, so "
+            f"the error may be large. You need {more}."
         )
     ]
     if "within=" in (missing := untold(plan)):
         words = " or ".join(_KNOWLEDGE[name] for name in missing)
-        found.append(hint(f"saying {words} helps"))
+        found.append(hint(f"{HELPS}state {words}."))
     return tuple(found)
 
 

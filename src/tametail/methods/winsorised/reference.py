@@ -1,6 +1,6 @@
 """What an interval starts from: the answers, and a fixed reference.
 
-``docs/interval.md`` has the argument; ``interval`` draws the conclusion.
+``docs/explanation/interval-proofs.md`` has the argument; ``interval`` draws the conclusion.
 """
 
 from __future__ import annotations

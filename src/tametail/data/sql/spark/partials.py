@@ -27,7 +27,7 @@ from tametail.queries.rows import Ball, BallSquares, BallSum, ColumnMedians, Row
 #: What a partition answers: integers in lists.
 Partial = list[Cell]
 
-_ADVICE = "compute it before, and see that the executors' Python has tametail installed"
+_ADVICE = "Compute it first, and check that tametail is installed on the executors"
 
 Batches = Iterator[pa.RecordBatch]
 

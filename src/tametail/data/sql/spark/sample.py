@@ -85,8 +85,7 @@ class SparkRows:
             if drawn is not None:
                 return drawn
         raise DataError(
-            "the Spark frame has other rows each time it is computed: write it to a table, and "
-            "pass that."
+            "The Spark frame changes between reads. Write it to a table, and pass that."
         )
 
     def _draw(self, halvings: int, shape: PartitionSizes, and_missing: bool) -> SampleResult | None:
@@ -219,7 +218,7 @@ def _numbers_and_codes(rows: Iterable[tuple[Cell, ...]]) -> tuple[Floats, Intege
 
 
 def collect(
-    frame: DataFrame, advice: str = "compute it before, and pass the result"
+    frame: DataFrame, advice: str = "Compute it first, and pass the result"
 ) -> list[tuple[Cell, ...]]:
     """Run the job; what Spark says of a failure may quote cells."""
     try:
@@ -227,4 +226,4 @@ def collect(
             return [tuple(row) for row in frame.collect()]
     except Exception:  # noqa: S110 - every source has errors of its own
         pass
-    raise DataError(f"the Spark frame cannot be computed: {advice}.")
+    raise DataError(f"The Spark frame cannot be computed. {advice}.")

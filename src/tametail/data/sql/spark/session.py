@@ -83,7 +83,7 @@ class SparkSession(Session):
     def column(self, name: str) -> str:
         """Return a column as SQL: a name of ours."""
         if name in self._ambiguous:
-            raise ColumnError(f"column {name!r} has the name of another: rename all but one.")
+            raise ColumnError(f"Column {name!r} has the same name as another. Rename one of them.")
         return self._own[name]
 
     def frame(self, text: str) -> DataFrame:
@@ -115,4 +115,4 @@ class SparkSession(Session):
 
     def _reason(self, error: Exception) -> str:
         del error
-        raise DataError("the Spark frame cannot be computed: compute it before.")
+        raise DataError("The Spark frame cannot be computed. Compute it first.")

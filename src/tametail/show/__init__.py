@@ -1,0 +1,1 @@
+"""How results are said: numbers, the one interval, warnings, tables, sentences and plans."""

@@ -1,0 +1,149 @@
+"""A release on a terminal and in ``str()``: warnings, the result, the data, the privacy loss."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tametail.means import Mean
+from tametail.privacy.odds import odds
+from tametail.released import Released
+from tametail.show import numbers
+from tametail.show.intervals import details_of, level, quote
+from tametail.show.rows import is_usable, name_of, plural
+from tametail.show.tables import table_of
+from tametail.show.warnings import notes_shown
+
+#: More rows than this are not printed: files have them all.
+_MOST_ROWS = 40
+
+#: Before a line: so wide.
+_LABEL = 11
+
+
+def text(release: Released) -> str:
+    """Return what ``str()`` shows and a terminal prints."""
+    return "\n".join(lines(release))
+
+
+def mark(release: Released) -> str:
+    """Return what stands in front of whatever is shown of a fake."""
+    return "FAKE: " if release.fake else ""
+
+
+def brief(release: Released) -> str:
+    """Return a few words: what a ``repr`` shows."""
+    spent = release.guarantee.numbers
+    if len(release) == 1 and release.groups is None:
+        found = quote(release, release.means[0])
+        limits = "" if found.limits is None else f" ({found.limits})"
+        return f"{mark(release)}{release.means[0].label} {found.value}{limits}, {spent}"
+    groups = release.groups
+    which = "" if groups is None else f" by {', '.join(groups.by)}"
+    return f"{mark(release)}{len(release)} {plural(release)}{which}, {spent}"
+
+
+def lines(release: Released, *, details: bool = False) -> list[str]:
+    """Return the lines of a terminal; with ``details`` also what is behind the numbers."""
+    notes = notes_shown(release)
+    found = [_line("warning", note.text) for note in notes if note.kind == "warning"]
+    if not release.means:
+        found.append(_line("mean", f"{mark(release)}no group was large enough to be released"))
+    elif len(release) == 1 and release.groups is None:
+        found += _one(release)
+    else:
+        found += _many(release)
+    found += _privacy(release, details=details)
+    found += [_line("note", note.text) for note in notes if note.kind == "note"]
+    if release.receipt is not None:
+        paid = "{dataset}, release {release_id}, head hash {head}".format(**release.receipt)
+        found.append(_line("ledger", paid))
+    return [*found, *_details(release)] if details and release.means else found
+
+
+def _line(label: str, words: str) -> str:
+    return f"{label:<{_LABEL - 1}} {words}"
+
+
+def _one(release: Released) -> list[str]:
+    row = release.means[0]
+    found = quote(release, row)
+    what = f"   {averaged}" if (averaged := what_is_averaged(release)) and is_usable(row) else ""
+    shown = [_line(row.label, f"{mark(release)}{found.value}{what}")]
+    if found.limits is not None:
+        qualifier = f"   {found.qualifier}" if found.qualifier else ""
+        shown.append(_line(level(release), found.limits + qualifier))
+    data = data_words(release, row)
+    return [*shown, _line("data", data)] if data else shown
+
+
+def what_is_averaged(release: Released) -> str:
+    """Say what counts once, where that is a question: with persons who have several records."""
+    if release.plan.unit.person is None or release.plan.request.statistic != "mean":
+        return ""
+    each = release.plan.request.each
+    return "average of one mean per person" if each == "person" else "per record"
+
+
+def data_words(release: Released, row: Mean) -> str:
+    """Return the number of records and people and the share of cells used, as far as known.
+
+    >>> import tametail as tt
+    >>> release = tt.mean([1.0, 2.0] * 5_000, epsilon=10)
+    >>> data_words(release, release[0])
+    'about 10,000 records; no unreadable cells found'
+    """
+    people = release.plan.request.each == "person"
+    counted = []
+    if row.count is not None:
+        counted.append(f"{numbers.significant(row.count)} {'people' if people else 'records'}")
+    if row.persons is not None and not people:
+        counted.append(f"{numbers.significant(row.persons)} people")
+    found = [f"about {' of '.join(counted)}"] if counted else []
+    if row.used is not None:
+        sure = any(note.code in ("cells-used", "few-numbers") for note in row.notes)
+        found.append(numbers.cells_used(row.used, sure=sure))
+    return "; ".join(found)
+
+
+def _privacy(release: Released, *, details: bool) -> list[str]:
+    guarantee = release.guarantee
+    together = "" if release.groups is None else " for all groups together"
+    found = [_line("privacy", f"{guarantee.short}{together}, {guarantee.unit.change}")]
+    if details and guarantee.implied:
+        found.append(_line("", f"implies {guarantee.implied}"))
+    return [*found, _line("odds", odds(guarantee))]
+
+
+def _details(release: Released) -> list[str]:
+    """Return clipping bounds, the other interval and the parts of the error, row by row."""
+    single = len(release) == 1 and release.groups is None
+    found = ["", "Details"]
+    for row in release.means[:_MOST_ROWS]:
+        pairs = details_of(release, row)
+        if not single:
+            found.append(f"  {name_of(release, row)}")
+            pairs = pairs[:-1]
+        found += [f"  {name:<19}{words}" for name, words in pairs]
+    return found
+
+
+def _many(release: Released) -> list[str]:
+    shown = table_of(release)
+    rows = [row.cells for row in shown.rows[:_MOST_ROWS]]
+    remarks = ["", *(row.remark for row in shown.rows[:_MOST_ROWS])]
+    found = [f"{mark(release)}{len(release)} {plural(release)}"] if release.fake else []
+    found += _aligned([shown.head, *rows], remarks)
+    if len(release) > len(rows):
+        found.append(f"... {len(release) - len(rows)} more rows: use to_frame()")
+    found += ["", *([shown.caption] if shown.caption else [])]
+    return [*found, *(f"{letter}  {words}" for letter, words in shown.footnotes)]
+
+
+def _aligned(table: Sequence[tuple[str, ...]], remarks: Sequence[str]) -> list[str]:
+    """Return a table in columns: names on the left, numbers on the right, a word behind."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    found = []
+    for (name, *others), remark in zip(table, remarks, strict=True):
+        right = (cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True))
+        found.append("   ".join([name.ljust(widths[0]), *right, remark]).rstrip())
+    return found

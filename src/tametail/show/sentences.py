@@ -1,0 +1,247 @@
+"""A release in sentences: the result, what was assumed, the method, how to cite."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from tametail.means import Mean
+from tametail.plans import PricedRequest
+from tametail.released import Released
+from tametail.show import numbers
+from tametail.show.intervals import Quoted, assumption, quote
+from tametail.show.release import mark
+from tametail.show.rows import is_usable, name_of, plural, value_of
+from tametail.show.warnings import notes_shown
+from tametail.tail import Bounded, Tail
+
+
+def title_of(release: Released) -> str:
+    """Return what was released, as a title.
+
+    >>> import tametail as tt
+    >>> title_of(tt.mean([1.0, 2.0] * 500, epsilon=1))
+    'A private mean'
+    """
+    names = list(dict.fromkeys(row.column for row in release)) or list(release.plan.columns)
+    if all(name.isdigit() for name in names):
+        what = "A private mean" if len(names) == 1 else f"{len(names)} private means"
+    elif len(names) <= 3:
+        what = f"Mean of {' and '.join([', '.join(names[:-1]), names[-1]] if names[1:] else names)}"
+    else:
+        what = f"Means of {len(names)} columns"
+    groups = release.groups
+    by = "" if groups is None else f" by {' and '.join(groups.by)}"
+    return f"{mark(release)}{what}{by}"
+
+
+def sentence(release: Released) -> str:
+    """Return the result in a few sentences that may be published as they are.
+
+    The value and its interval, what was clipped, the privacy loss; then every warning, so that who
+    reads these words alone is warned.
+
+    >>> import tametail as tt
+    >>> words = sentence(tt.mean([1.0, 2.0] * 5_000, epsilon=1))
+    >>> words.startswith("The mean is 1."), "epsilon = 1" in words
+    (True, True)
+    >>> sentence(tt.mean([7.0] * 2_000, epsilon=1))[:36]
+    'No reliable estimate of the mean: th'
+    """
+    warnings = (f"Warning: {note.text}" for note in notes_shown(release) if note.kind == "warning")
+    return " ".join([findings(release), *warnings])
+
+
+def findings(release: Released) -> str:
+    """Return the sentences without the warnings, for where these are shown beside them."""
+    fake = mark(release)
+    if not release.means:
+        return f"{fake}No group was large enough to be released. {privacy_loss(release)}"
+    if len(release) > 1 or release.groups is not None:
+        return f"{fake}{_sentence_of_many(release)} {privacy_loss(release)}"
+    row = release.means[0]
+    clipped = _clipped(row, release.plan.tails[0]) if is_usable(row) else ()
+    return fake + " ".join([_result(release, row), *clipped, privacy_loss(release)])
+
+
+def _result(release: Released, row: Mean) -> str:
+    name = "" if row.column.isdigit() else f" of {row.column}"
+    if not is_usable(row):
+        return f"No reliable estimate of the {row.label}{name}: {_why_none(row)}."
+    found = f"The {row.label}{name} is {value_of(row)}"
+    shown = quote(release, row)
+    if shown.limits is None:
+        return f"{found}."
+    if not shown.mark:
+        return f"{found}. The error of this estimate is unknown."
+    if shown.mark == "x":
+        return f"{found}. Do not use its interval: the data contradict the stated assumption."
+    level = numbers.percent(release.confidence or 0.0)
+    return f"{found} ({level} confidence interval {shown.limits}{_how(shown)}).{_after(shown)}"
+
+
+def _why_none(row: Mean) -> str:
+    codes = {note.code for note in row.notes}
+    if "beyond-range" in codes:
+        return "some values are outside the supported range"
+    if "few-numbers" in codes and "nothing-seen" not in codes:
+        return "almost none of its cells are numbers"
+    return "there are too few records for this privacy budget"
+
+
+def _how(shown: Quoted) -> str:
+    """Return the qualifier of an interval in a sentence."""
+    words = shown.qualifier
+    if shown.mark == "e":
+        return f", {words.replace(' (tail extrapolated)', '').replace('; ', ', ')}"
+    if shown.mark == "c":
+        return " for the clipped mean, approximate"
+    if shown.mark == "g":
+        return f", {words.replace('guaranteed if', 'valid if').replace('; ', ', ')}"
+    return f", {words.replace('; ', ', ')}"
+
+
+def _after(shown: Quoted) -> str:
+    return " The effect of clipping is not included." if shown.mark == "c" else ""
+
+
+def _clipped(row: Mean, tail: Tail) -> Iterator[str]:
+    """Yield what clipping did, if there was any, and to which share as far as noisy counts show.
+
+    >>> from tametail.shape import Knot, Shape
+    >>> shape = Shape(10.0, (), (Knot(1.0, 0.2, 1e-5), Knot(2.0, 0.05, 1e-5)))
+    >>> row = Mean("0", None, 11.0, clip=(9.0, 12.5), shape=shape)
+    >>> print(next(_clipped(row, None)))
+    Values below 9 or above 12.5 (at most about 5% of records) were clipped to these limits.
+    """
+    if row.clip is None or row.clip[0] >= row.clip[1]:
+        return
+    if isinstance(tail, Bounded) and row.clip[0] <= tail.low and tail.high <= row.clip[1]:
+        return  # there are no such values, by the assumption
+    share = ""
+    if row.shape is not None:
+        part, at_most = row.shape.beyond(*row.clip)
+        share = f" ({'at most ' * at_most}about {100 * part:.2g}% of records)"
+    low, high = (row.measured(numbers.significant(end)) for end in row.clip)
+    yield f"Values below {low} or above {high}{share} were clipped to these limits."
+
+
+def privacy_loss(release: Released) -> str:
+    """Say what was spent; what that implies for other units is in the guarantee."""
+    guarantee = release.guarantee
+    return f"Privacy loss: at most {guarantee.short} for {guarantee.unit.description}."
+
+
+def _sentence_of_many(release: Released) -> str:
+    rows = sorted((row for row in release if is_usable(row)), key=lambda row: row.value)
+    if not rows:
+        return (
+            "No reliable estimate of any mean: there are too few records for this privacy budget."
+        )
+    least, most = rows[0], rows[-1]
+    if len(rows) == 1:
+        return f"The {most.label} for {name_of(release, most)} is {value_of(most)}."
+    if release.groups is None or len({row.label for row in rows}) > 1:
+        return f"The {len(release)} {plural(release)} are in the table."
+    by = " and ".join(release.groups.by)
+    return (
+        f"{plural(release).capitalize()} by {by} range from {value_of(least)} "
+        f"({name_of(release, least)}) to {value_of(most)} ({name_of(release, most)}). Differences "
+        "within the confidence intervals may be noise."
+    )
+
+
+def assumptions(plan: PricedRequest) -> list[tuple[str, str]]:
+    """Return what was assumed and chosen, as names and words; public numbers all."""
+    request, unit = plan.request, plan.unit
+    found = [("Privacy unit", f"one {unit.thing}{_who(plan)}")]
+    for column in request.columns:
+        about = "" if column.name.isdigit() else f" about {column.name}"
+        assumed = "none" if column.said is None else assumption(column.said)
+        found.append((f"Assumptions{about}", assumed[:1].upper() + assumed[1:]))
+        low, high = column.within
+        if math.isfinite(low) or math.isfinite(high):
+            found.append((f"Range of the mean{about.replace('about', 'of')}", _range(low, high)))
+    if request.missing == "none":
+        found.append(("Missing cells", "none, as stated"))
+    else:
+        found.append(("Missing cells", "ignored; text in a numeric column counts as missing"))
+    things = "people" if unit.person is not None else "records"
+    size = "not given; estimated privately" if request.n is None else f"{request.n:,}, as given"
+    found.append((f"Number of {things}", size))
+    if request.where is not None:
+        found.append(("Only records where", request.where))
+    if request.written is not None:
+        said = request.written.to_dict()
+        found.append(("Number format", ", ".join(f"{k} {said[k]!r}" for k in said)))
+    if request.each == "person":
+        found.append(("Average over", "people: one mean per person"))
+    groups = request.groups
+    if groups is not None:
+        keys = "selected privately" if groups.keys is None else f"{len(groups.keys)} public keys"
+        found.append(("Groups", f"by {', '.join(groups.by)}, {keys}"))
+    return found
+
+
+def _range(low: float, high: float) -> str:
+    if math.isinf(low):
+        return f"at most {numbers.given(high)}"
+    if math.isinf(high):
+        return f"at least {numbers.given(low)}"
+    return f"{numbers.given(low)} to {numbers.given(high)}"
+
+
+def _who(plan: PricedRequest) -> str:
+    person = plan.unit.person
+    if person is None:
+        return ""
+    names = person if isinstance(person, str) else ", ".join(person)
+    return f" (column {names}), all their records"
+
+
+def method_text(release: Released, version: str) -> str:
+    """Return a paragraph for a methods section."""
+    several = len(release) > 1
+    return (
+        f"The {_what(release)} {'were' if several else 'was'} released under differential privacy "
+        f"with tametail {version} (method: {release.method}). {_steps(release)}Privacy guarantee: "
+        f"{release.guarantee} It holds for every dataset, whether or not the assumptions are "
+        f"true.{_interval(release)}"
+    )
+
+
+def _what(release: Released) -> str:
+    """Return what was released, in words."""
+    return release.means[0].label if len(release) == 1 else plural(release)
+
+
+def _steps(release: Released) -> str:
+    if "winsori" not in release.method:
+        return ""
+    return (
+        "Clipping bounds were chosen from a private median and a noisy log-scale histogram of the "
+        "distances from it. Values were clipped to these bounds, and the mean of the clipped "
+        "values was released with noise. "
+    )
+
+
+def _interval(release: Released) -> str:
+    rows = [row for row in release if is_usable(row)]
+    qualifiers = dict.fromkeys(quote(release, row).qualifier for row in rows[:100])
+    words = "; ".join(one for one in qualifiers if one)
+    if release.confidence is None or not words:
+        return ""
+    level = numbers.percent(release.confidence)
+    return f" {level} confidence interval{'s' * (len(release) > 1)}: {words}."
+
+
+def citation(version: str, date: str) -> str:
+    """Return how to cite the software, as BibTeX."""
+    return (
+        "@software{tametail,\n"
+        "  title   = {tametail: means of heavy-tailed data under differential privacy},\n"
+        "  author  = {{The tametail developers}},\n"
+        f"  version = {{{version}}},\n"
+        f"  year    = {{{date[:4]}}}\n"
+        "}"
+    )

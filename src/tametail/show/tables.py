@@ -1,0 +1,108 @@
+"""The rows of a release as a table: one interval each, and marks for what it rests on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from tametail.means import Mean
+from tametail.released import Released
+from tametail.show import numbers
+from tametail.show.intervals import MARKS, Quoted, level, quote
+from tametail.show.rows import is_usable, name_of
+
+
+class Row(NamedTuple):
+    """The cells of a row, and a word behind one that says nothing."""
+
+    cells: tuple[str, ...]
+    remark: str
+
+
+class Table(NamedTuple):
+    """A table for people."""
+
+    head: tuple[str, ...]
+    rows: list[Row]
+    caption: str
+    """What most of the intervals rest on; "" without any."""
+    footnotes: list[tuple[str, str]]
+    """What the marks of the other intervals stand for."""
+
+
+def table_of(release: Released) -> Table:
+    """Return the rows as a table: name, mean, interval and count."""
+    quotes = [quote(release, row) if is_usable(row) else None for row in release]
+    found = Counter(one.mark for one in quotes if one is not None and one.mark)
+    usual = found.most_common(1)[0][0] if found else ""
+    counts = any(row.count is not None and row.statistic != "count" for row in release)
+    quotes = [one and _bare(one, release) for one in quotes]
+    rows = [
+        _row(release, row, one, usual, counts=counts)
+        for row, one in zip(release, quotes, strict=True)
+    ]
+    shared = [one for one in quotes if one is not None and one.mark == usual]
+    notes = [(mark, MARKS[mark]) for mark in found if mark != usual]
+    caption = _caption(release, shared) if usual else ""
+    return Table(_head(release, counts=counts), rows, caption, notes)
+
+
+def _head(release: Released, *, counts: bool) -> tuple[str, ...]:
+    groups = release.groups
+    several = len({row.label for row in release}) > 1
+    name = ("statistic" if several else "column") if groups is None else ", ".join(groups.by)
+    limits = () if release.confidence is None else (level(release),)
+    return (name, mean_label(release), *limits, *(("count",) if counts else ()))
+
+
+def mean_label(release: Released) -> str:
+    """Return "mean", with what the means are measured in if that is one thing for all of them.
+
+    Of another statistic its name; "value" if there are several.
+    """
+    labels = {row.label for row in release} or {"mean"}
+    label = labels.pop() if len(labels) == 1 else "value"
+    measures = {row.measure for row in release}
+    is_one = len(measures) == 1 and None not in measures
+    return f"{label} [{measures.pop()}]" if is_one else label
+
+
+def _row(release: Released, row: Mean, found: Quoted | None, usual: str, *, counts: bool) -> Row:
+    """Return a row; of one that says nothing only the count."""
+    limits: tuple[str, ...] = ()
+    if release.confidence is not None:
+        shown = numbers.MISSING if found is None else found.limits or numbers.MISSING
+        other = found is not None and found.mark not in ("", usual)
+        limits = (f"{shown} {found.mark}" if found is not None and other else shown,)
+    count = "" if row.count is None else numbers.significant(float(round(max(row.count, 0.0))))
+    value = numbers.MISSING if found is None else found.value
+    cells = (name_of(release, row), value, *limits, *((count,) if counts else ()))
+    return Row(cells, "no signal" if found is None else "")
+
+
+def _bare(found: Quoted, release: Released) -> Quoted:
+    """Return numbers without what they are measured in, if the head of the table says it."""
+    label = mean_label(release)
+    unit = f" {label[:-1].rpartition(' [')[2]}" if label.endswith("]") else ""
+    limits = found.limits and found.limits.replace(f"{unit} (", " (").removesuffix(unit)
+    return found._replace(value=found.value.removesuffix(unit), limits=limits)
+
+
+def _caption(release: Released, shared: Sequence[Quoted]) -> str:
+    """Say what the intervals hold for, and what most of them rest on."""
+    said = {one.qualifier for one in shared}
+    qualifier = said.pop() if len(said) == 1 else MARKS[shared[0].mark]
+    return f"{level(release)} {_together(release)}, {qualifier}."
+
+
+def _together(release: Released) -> str:
+    """Say what the intervals hold for at once."""
+    groups = release.groups
+    if groups is None:
+        is_mean = release.plan.request.statistic == "mean"
+        return "for all columns at once" if is_mean else "per statistic"
+    if groups.simultaneous:
+        return "for all groups at once"
+    several = release.plan.dim > 1 and groups.simultaneous is None
+    return "for all columns of each group at once" if several else "per group"
