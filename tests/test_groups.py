@@ -126,7 +126,7 @@ def test_a_difference_of_intervals_that_hold_at_once_joins_them(data):
     together = tt.mean(data, "paid", by="state", keys=KEYS, epsilon=2, simultaneous=True)
     found = together.difference("S11", "S00")
     assert found.confidence == 0.95
-    one, other = (together[key].intervals[-1] for key in ("S11", "S00"))  # for the same
+    one, other = (together[key].intervals[0] for key in ("S11", "S00"))  # the mean's
     assert one.describes == other.describes
     assert found.low == one.low - other.high
 
