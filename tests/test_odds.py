@@ -56,7 +56,7 @@ def test_large_budgets_are_told_wherever_one_decides(budget, is_weak, tmp_path, 
     for notes in (plan.foreseen, one.notes, two.notes):
         assert ("weak-budget" in {note.code for note in notes}) is is_weak
     for text in (str(plan), plan._repr_html_(), str(one), str(two), one._repr_html_()):
-        assert ("this budget protects little" in text) is is_weak
+        assert ("This budget protects little" in text) is is_weak
     assert one.reliable  # it is a remark: the value does not mislead
     assert tt.replay(one.plan, one.answers) == one
 
@@ -68,6 +68,6 @@ def test_the_command_line_and_reports_explain_the_odds(tmp_path, capsys):
     assert "from 1:1 to at most 2.72:1" in " ".join(capsys.readouterr().out.split())
     assert "from 1:1 to at most 2.72:1" in (tmp_path / "r.html").read_text()
     assert main([*asked, "-e", "1000"]) == 0
-    assert "this budget protects little" in " ".join(capsys.readouterr().out.split())
+    assert "This budget protects little" in " ".join(capsys.readouterr().out.split())
     assert main(["plan", "-n", "1000", "-e", "1000"]) == 0
     assert "10^435:1" in capsys.readouterr().out

@@ -27,11 +27,12 @@ def release(**options):
 @pytest.mark.parametrize("options", [{}, {"confidence": None}, {"tail": tt.Moment(2, 30)}])
 def test_prints_the_mean_one_interval_the_data_and_the_privacy_loss(options):
     found = release(**options)
-    mean, *others, data, privacy = str(found).splitlines()
+    mean, *others, data, privacy, odds = str(found).splitlines()
     assert mean.startswith(f"mean       {value_of(found[0])}")
     assert [line[:11] for line in others] == ["95% CI     "] * (found.confidence is not None)
     assert data.startswith("data       about ")
     assert privacy == "privacy    epsilon = 1 (pure DP), add or remove one record"
+    assert odds.startswith("odds       an attacker's odds")
 
 
 def test_is_a_number():

@@ -265,7 +265,7 @@ class TestErrors:
         pq.write_table(table, tmp_path / "x.parquet")
         for column in ("a", "name", "list"):
             _refused(tmp_path / "x.parquet", column, ColumnError, "numeric")
-        _refused(tmp_path / "x.parquet", "a.c", ColumnError, "no column 'a.c'")
+        _refused(tmp_path / "x.parquet", "a.c", ColumnError, "No column 'a.c'")
         assert _values(tmp_path / "x.parquet", "a.b") == [2.0]
 
     def test_files_of_different_schemas(self, tmp_path):

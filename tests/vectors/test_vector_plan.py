@@ -34,7 +34,7 @@ def test_a_plan_and_data_must_agree_on_the_columns(rows):
         tt.mean(rows, plan=tt.plan(n=10, rho=0.5, dim=2))
     with pytest.raises(ParameterError, match="for 2 columns, but the data have 1 column"):
         tt.mean(rows[:, 0], plan=tt.plan(n=10, rho=0.5, dim=2))
-    with pytest.raises(ParameterError, match="for 1 column, and the data have 3 columns"):
+    with pytest.raises(ParameterError, match="for 1 column, but the data have 3 columns"):
         tt.mean(rows, plan=tt.plan(n=10, rho=0.5))
     with pytest.raises(ParameterError, match="common given beside plan"):
         tt.mean(rows, plan=tt.plan(n=10, rho=0.5, dim=3), common=True)
