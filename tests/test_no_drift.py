@@ -74,7 +74,7 @@ def test_an_interval_is_called_the_same(budget, target, tail):
 
 def test_more_records_than_anyone_has_are_refused():
     for dim in (1, 2):
-        with pytest.raises(ParameterError, match="n=10000000000000000 must be at most"):
+        with pytest.raises(ParameterError, match="Invalid n=10000000000000000. It must be at most"):
             tt.plan(n=10**16, rho=0.5, dim=dim)
 
 
@@ -84,7 +84,8 @@ def test_a_list_of_one_column_is_one_column(tmp_path):
     for data in (FRAME, tmp_path / "rows.csv"):
         releases = [tt.mean(data, column, plan=plan) for column in ("paid", ["paid"], ("paid",))]
         assert {release.plan for release in releases} == {plan.with_names(["paid"])}
-        assert all(isinstance(release.value, float) for release in releases)
+        assert isinstance(releases[0].value, float)
+        assert all(release.value.shape == (1,) for release in releases[1:])  # a list gives arrays
     assert tt.mean(ROWS[:, :1], plan=plan).columns == ("0",)
     with pytest.raises(ParameterError, match="for 1 column, and the data have 2 columns"):
         tt.mean(ROWS, plan=plan)
@@ -116,7 +117,7 @@ def test_a_release_has_rows_parts_clips_doubts_items_frames_and_pictures(budget)
         assert hash(tt.Release.from_json(release.to_json())) == hash(release)
         again = tt.replay(release.plan, json.loads(json.dumps(release.answers)))
         assert again.to_json() == replace(release, issued=None).to_json()
-        with pytest.raises(KeyError, match="there is no row 'x'"):
+        with pytest.raises(KeyError, match="No row 'x'"):
             _ = release["x"]
 
 
@@ -147,7 +148,7 @@ def test_one_number_or_many():
     assert float(one) == one.value == float(one[0])
     assert np.asarray(one).shape == ()
     assert np.asarray(two).tolist() == two.value.tolist()
-    with pytest.raises(TypeError, match="a release of 2 means is no number"):
+    with pytest.raises(TypeError, match="A release of 2 means is not a number"):
         float(two)
 
 
@@ -163,7 +164,7 @@ def test_a_plan_goes_to_json_and_back(dim, budget):
 def test_a_plan_of_the_first_format_is_refused():
     for dim in (1, 2):
         record = tt.plan(n=100, epsilon=1, dim=dim).to_dict() | {"format": 1}
-        with pytest.raises(ParameterError, match="format 1, and this version reads format 2"):
+        with pytest.raises(ParameterError, match="format 1, but this version reads format 2"):
             Plan.from_dict(record)
 
 
