@@ -87,7 +87,7 @@ def test_a_list_of_one_column_is_one_column(tmp_path):
         assert isinstance(releases[0].value, float)
         assert all(release.value.shape == (1,) for release in releases[1:])  # a list gives arrays
     assert tt.mean(ROWS[:, :1], plan=plan).columns == ("0",)
-    with pytest.raises(ParameterError, match="for 1 column, and the data have 2 columns"):
+    with pytest.raises(ParameterError, match="for 1 column, but the data have 2 columns"):
         tt.mean(ROWS, plan=plan)
 
 
