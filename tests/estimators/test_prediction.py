@@ -50,7 +50,7 @@ def test_nothing_is_predicted_without_n_or_without_a_scale():
     assert plan.relative_rmse is None
     assert plan.half_width(0.95) is None
     (few,) = plan.advice
-    assert few.startswith("fewer than 508 records would be few for this budget")
+    assert few.startswith("With fewer than about 508 records this budget is too small")
     assert tt.plan(n=1000, epsilon=1).rmse is None
     assert tt.plan(n=0, epsilon=1).relative_rmse > 0
 
@@ -127,16 +127,16 @@ def test_advice_names_only_what_was_not_told(unit, n, told, untold):
 @pytest.mark.parametrize(
     ("told", "untold"),
     [
-        ({}, ", and so do within= and tail="),
-        ({"within": 1000}, ", and so does tail="),
-        ({"within": 1000, "tail": tt.Moment(2, 1)}, ""),
+        ({}, ", a larger epsilon, or state within= or tail=."),
+        ({"within": 1000}, ", a larger epsilon, or state tail=."),
+        ({"within": 1000, "tail": tt.Moment(2, 1)}, " or a larger epsilon."),
     ],
 )
 def test_a_release_in_which_nothing_is_seen_asks_for_what_was_not_told(told, untold):
     zeros = np.zeros(2_000)
     release = tt.mean(zeros, epsilon=1, unit="replace-one", **told)
     (note,) = [note for note in release.notes if note.code == "nothing-seen"]
-    assert note.text.endswith(f"More records or more budget help{untold}")
+    assert note.text.endswith(f"Use more records{untold}")
 
 
 LAWS = {
