@@ -340,3 +340,14 @@ def test_python_runs_the_module():
         [sys.executable, "-m", "tametail", "--version"], capture_output=True, text=True, check=True
     )
     assert done.stdout == f"tametail {tt.__version__}\n"
+
+
+@pytest.mark.parametrize("option", ["--output", "--report"])
+def test_the_data_are_never_replaced(run, tmp_path, option):
+    path = tmp_path / "claims.csv"
+    path.write_text("x\n" + "1\n2\n3\n" * 100)
+    (tmp_path / "link.csv").symlink_to(path)
+    code, _, err = run("mean", str(path), "--epsilon", "1", option, str(tmp_path / "link.csv"))
+    assert code == 2
+    assert "is the data" in err
+    assert path.read_text().startswith("x\n1\n2")

@@ -110,7 +110,7 @@ def release(
 ) -> None:
     """Release what the options of a command ask for."""
     given = Output(as_json, as_csv, quiet, answers, output, report, sentence, details)
-    given.check()
+    given.check(files)
     data, written = _data(files), parse_of(request)
     if files == ("-",):
         written = written or Parse()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,8 +37,8 @@ class Output:
     sentence: bool = False
     details: bool = False
 
-    def check(self) -> None:
-        """Refuse, before anything is spent, what could not be written."""
+    def check(self, files: Sequence[str] = ()) -> None:
+        """Refuse, before anything is spent, what could not be written, or would replace the data."""
         if self._is_json and self._is_csv:
             raise click.UsageError("Use --json or --csv, not both.")
         if self.sentence and (self._is_json or self._is_csv or self.quiet):
@@ -54,6 +55,8 @@ class Output:
         for option, path in (("--output", self.file), ("--report", self.report)):
             if path is not None:
                 _check_writable(option, path)
+                if os.path.realpath(path) in map(os.path.realpath, files):
+                    raise click.UsageError(f"{option} {path!r} is the data. Use another file.")
         if self.report is not None:
             check_name(self.report)
 
