@@ -265,6 +265,6 @@ ESTIMATORS: tuple[Mutant, ...] = (
         file="methods/quantiles/interval.py",
         old="most = cells.size_at_most((1 - confidence) * _FOR_SIZE) if sampled else None",
         new="most = None",
-        tests=(f"{STATISTICS}::test_intervals_of_quantiles_cover_ties_and_atoms_too",),
+        tests=("tests/statistics/test_ranks.py::test_limits_of_a_population_allow_for_sampling",),
     ),
 )

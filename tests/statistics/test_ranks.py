@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from tametail.inequalities.ranks import binomial_tail, rank_deviation
+from tametail.methods.quantiles.interval import NoisyCells, cut_above, interval
 from tametail.privacy.budget import Noise
 
 
@@ -59,3 +60,14 @@ def test_more_records_never_make_it_smaller():
     found = [rank_deviation(noise, 0.3, (2, 2), 0.02, n) for n in (1.0, 10.0, 100.0, 1e4, 1e6)]
     assert found == sorted(found)
     assert rank_deviation(noise, 0.3, (2, 2), 1e-12, 1e4) == np.inf  # beyond what is followed
+
+
+def test_limits_of_a_population_allow_for_sampling():
+    """A cut 40 ranks from the level of 10,000 records: noise cannot do that, sampling can."""
+    cuts = (1.0, cut_above(2.0))
+    cells = NoisyCells(cuts, (4_960, 80, 4_960), Noise("laplace", 0.5))
+    asked = {"level": 0.5, "lows": [1.0], "highs": [2.0], "confidence": 0.95}
+    assert interval(cells, **asked, sampled=False) == (1.0, 2.0)
+    assert interval(cells, **asked, sampled=True) == (-np.inf, np.inf)
+    far = NoisyCells(cuts, (4_880, 240, 4_880), Noise("laplace", 0.5))
+    assert interval(far, **asked, sampled=True) == (1.0, 2.0)
