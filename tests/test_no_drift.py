@@ -74,7 +74,7 @@ def test_an_interval_is_called_the_same(budget, target, tail):
 
 def test_more_records_than_anyone_has_are_refused():
     for dim in (1, 2):
-        with pytest.raises(ParameterError, match="Invalid n=10000000000000000. It must be at most"):
+        with pytest.raises(ParameterError, match="It must be at most"):
             tt.plan(n=10**16, rho=0.5, dim=dim)
 
 

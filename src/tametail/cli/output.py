@@ -38,7 +38,7 @@ class Output:
     details: bool = False
 
     def check(self, files: Sequence[str] = ()) -> None:
-        """Refuse, before anything is spent, what could not be written, or would replace the data."""
+        """Refuse, before anything is spent, what could not be written or would replace data."""
         if self._is_json and self._is_csv:
             raise click.UsageError("Use --json or --csv, not both.")
         if self.sentence and (self._is_json or self._is_csv or self.quiet):
