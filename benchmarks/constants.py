@@ -38,8 +38,8 @@ from tametail.data.open import open_data
 from tametail.mechanisms.dispatch import mechanism_for
 from tametail.methods.winsorised import clip, constants, curves, shares
 from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.counts import Tails
 from tametail.methods.winsorised.estimate import winsorised_mean
+from tametail.methods.winsorised.tail_histogram import Tails
 from tametail.planning import Plan
 from tametail.privacy.budget import Budget, Noise, noise_for
 from tametail.privacy.unit import Unit

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import tametail as tt
-from tametail.methods.winsorised.clip import _centre_variance, choose_clip, raise_anchors
-from tametail.methods.winsorised.clip_points import Clip
+from tametail.methods.winsorised.clipping import _centre_variance, choose_clip, raise_anchors
 from tametail.methods.winsorised.column import ColumnPlan
 from tametail.methods.winsorised.constants import GAP
-from tametail.methods.winsorised.counts import Tails, noise_of_counts
 from tametail.methods.winsorised.curves import Fit
 from tametail.methods.winsorised.reference import Reference
+from tametail.methods.winsorised.sums import Clip
+from tametail.methods.winsorised.tail_histogram import Tails, noise_of_counts
 
 FIRST, LAST = -128, 127
 LIMITS = (np.inf, np.inf)

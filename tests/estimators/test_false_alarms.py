@@ -14,7 +14,7 @@ from tametail.inequalities.quantiles import sum_quantile
 from tametail.inequalities.risk import split_risk
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.beyond import OCTAVES_WEIGH
-from tametail.methods.winsorised.counts import Tails
+from tametail.methods.winsorised.tail_histogram import Tails
 from tametail.privacy.budget import Noise
 from tametail.queries.column import SOFT_ONE
 

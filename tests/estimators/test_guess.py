@@ -19,7 +19,7 @@ from tametail.methods.ball.shares import (
 )
 from tametail.methods.ball.weigh import centre_query
 from tametail.methods.winsorised import constants as tuned
-from tametail.methods.winsorised.shares import sample_halvings
+from tametail.methods.winsorised.budget_split import sample_halvings
 from tametail.privacy.budget import noise_for
 from tametail.queries.column import MOST_HALVINGS
 from tametail.queries.rows import ColumnMedians

@@ -63,18 +63,6 @@ USUAL_ERROR: Final = 20.0
 INNER_NATS: Final = 15.0
 MOST_INNER: Final = 0.3
 
-#: How far from a candidate for the range a record may be and still count for it, in scales: sight
-#: of records that are spread, against precision. And by how much of their weight usual records
-#: stand out there, for a law of about the scale that was told.
-REACH: Final = 4.0
-TYPICAL: Final = 0.95
-
-#: From so many buckets on, candidates far from 0 weigh less. Then the mean is expected within
-#: 2^EXPECTED_OCTAVE buckets of 0, which is what the chance of a lost centre is about.
-#: If a range was told, the mean may be anywhere in it, where the budget suffices (decision 0212).
-MANY_BUCKETS: Final = 1 << 18
-EXPECTED_OCTAVE: Final = 16
-
 #: The private count is asked for again if it is below so many scales of its noise; then with a
 #: noise of a SHARP_COUNT-th of it, if that takes between these parts of the budget. The first one
 #: may be too large by COUNT_DOUBT scales; and so may the second, for all that it matters.
@@ -437,9 +425,6 @@ HIDDEN_SHARE: Final = 0.02
 
 #: A group of far records that is this many noise scales of the octave counts may go unseen.
 UNSEEN: Final = 9.0
-
-#: A lost centre that is likelier than this is worth a warning.
-SELDOM: Final = 1e-3
 
 #: What the prior of the median costs beside the digits of where it is, at most usually.
 PRIOR_NATS: Final = 4.0

@@ -22,12 +22,12 @@ import numpy as np
 
 from tametail.inequalities.quantiles import sum_quantile
 from tametail.methods.winsorised import constants as tuned
-from tametail.methods.winsorised.counts import windows
+from tametail.methods.winsorised.tail_histogram import windows
 from tametail.queries.column import SOFT_ONE
 from tametail.tail import Bounded, Moment, Tail
 
 if TYPE_CHECKING:
-    from tametail.methods.winsorised.counts import Array, Places, Tails
+    from tametail.methods.winsorised.tail_histogram import Array, Places, Tails
 
 #: Noises of all nodes up to one, on two sides, weighted by (at least) their distances: their sum
 #: has a moment generating function below that of three noises of the top node.

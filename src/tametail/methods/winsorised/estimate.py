@@ -22,17 +22,22 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tametail.methods.cells import count_noise, read_cells
+from tametail.methods.located import location
 from tametail.methods.located.unseen import unseen_mean
 from tametail.methods.winsorised import constants as tuned
-from tametail.methods.winsorised import where
-from tametail.methods.winsorised.clip import choose_clip, is_loose, look_again, needs_no_squares
+from tametail.methods.winsorised.budget_split import (
+    centre_costs,
+    counted_again,
+    halvings,
+    sample_halvings,
+    with_count,
+)
+from tametail.methods.winsorised.clipping import choose_clip, is_loose, look_again, needs_no_squares
 from tametail.methods.winsorised.column import ColumnPlan
 from tametail.methods.winsorised.conclude import conclude
-from tametail.methods.winsorised.counts import Tails, octave_nodes
-from tametail.methods.winsorised.dividing import with_count
 from tametail.methods.winsorised.reference import Reference
-from tametail.methods.winsorised.shares import halvings, sample_halvings
 from tametail.methods.winsorised.sums import (
+    Clip,
     Counted,
     Sum,
     is_sharper,
@@ -43,12 +48,12 @@ from tametail.methods.winsorised.sums import (
     sum_of_counts,
     sum_query,
 )
+from tametail.methods.winsorised.tail_histogram import Tails, octave_nodes
 from tametail.queries.column import Count, Median
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
     from tametail.means import CellCounts, Estimate
-    from tametail.methods.winsorised.clip_points import Clip
     from tametail.plans import PricedRequest
     from tametail.privacy.budget import Budget
     from tametail.queries.column import TailNodes
@@ -64,7 +69,7 @@ def look(plan: ColumnPlan, ask: Ask) -> Look | Estimate:
     if plan.has("count"):
         cost = plan.cost("count")
         counts = ask(Count(), cost)  # line 1
-        if (unclear := plan.counted_again(counts[0], cost)) is not None:
+        if (unclear := counted_again(plan, counts[0], cost)) is not None:
             plan, cost = unclear
             counts = ask(Count(), cost)
         plan, known, times, too_many = _planned(plan, counts[0], cost)
@@ -74,9 +79,9 @@ def look(plan: ColumnPlan, ask: Ask) -> Look | Estimate:
     size = max(plan.n or 0, 1)
 
     (low, high), cost = plan.possible, plan.cost("centre")
-    if (costs := where.centre_costs(plan)) is not None:
-        buckets, (first, cost) = where.crowd(plan), costs
-        low, high = where.around(plan, where.middle(buckets, ask(buckets, first)))
+    if (costs := centre_costs(plan)) is not None:
+        buckets, (first, cost) = location.crowd(plan), costs
+        low, high = location.around(plan, location.middle(buckets, ask(buckets, first)))
     centre = ask(Median(times, low, high), cost)  # line 2
     rest, nodes, cost = plan, octave_nodes(plan, centre), plan.cost("tail")
     tails = Tails.read(plan, nodes, ask(nodes, cost), cost)  # line 3

@@ -27,13 +27,13 @@ from tametail.inequalities.quantiles import NOWHERE, Shifts, spread_quantiles
 from tametail.means import MEAN, MEAN_AS_SEEN, Interval
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.calibrated import Error, parts
-from tametail.methods.winsorised.clip import caps, fit_side
+from tametail.methods.winsorised.clipping import caps, fit_side
 from tametail.tail import Bounded
 
 if TYPE_CHECKING:
-    from tametail.methods.winsorised.clip_points import Clip
     from tametail.methods.winsorised.column import ColumnPlan as Plan
-    from tametail.methods.winsorised.counts import Array, Tails
+    from tametail.methods.winsorised.sums import Clip
+    from tametail.methods.winsorised.tail_histogram import Array, Tails
     from tametail.notes import Note
 
 

@@ -15,15 +15,14 @@ from tametail.inequalities.quantiles import sum_quantile
 from tametail.inequalities.risk import Risk
 from tametail.inequalities.truncation import best_reach, bias_constant
 from tametail.methods.winsorised import constants as tuned
-from tametail.methods.winsorised.counts import noise_of_counts
+from tametail.methods.winsorised.tail_histogram import noise_of_counts
 from tametail.privacy.budget import noise_for
 from tametail.queries.column import SOFT_ONE
 from tametail.tail import Moment
 
 if TYPE_CHECKING:
-    from tametail.methods.winsorised.clip_points import Clip
     from tametail.methods.winsorised.column import ColumnPlan as Plan
-    from tametail.methods.winsorised.sums import Sum
+    from tametail.methods.winsorised.sums import Clip, Sum
 
 
 @dataclass(frozen=True, slots=True)

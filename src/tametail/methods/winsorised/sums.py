@@ -23,9 +23,8 @@ from tametail.queries.column import (
 )
 
 if TYPE_CHECKING:
-    from tametail.methods.winsorised.clip_points import Clip
     from tametail.methods.winsorised.column import ColumnPlan as Plan
-    from tametail.methods.winsorised.counts import Tails
+    from tametail.methods.winsorised.tail_histogram import Tails
 
 #: Noises at octave nodes, weighted by their distances, and on two sides: the moment generating
 #: function of their sum is below that of 16/3 noises of the top node, and so the tail of the sum
@@ -34,6 +33,38 @@ TOP_NODES = 3.0
 
 #: Noise that is none: nothing was summed.
 LEAST_SCALE = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """Records are clipped to [centre - below, centre + above]; both are 0 if nothing is seen.
+
+    Both are on edges of sixteenths of octaves, where ``DistanceSum`` can clip.
+
+    ``excess`` is what to add to the sum for what clipping takes away, ``offset`` estimates the
+    distance of the mean from the centre, give or take ``doubt``. If it is to be ``counted``, the
+    mean may be so far from there that the count beside the sum matters under both units.
+    ``anchors`` are the highest nodes where records are seen.
+    """
+
+    centre: float
+    below: float
+    above: float
+    excess: float = 0.0
+    offset: float = 0.0
+    doubt: float = 0.0
+    counted: bool = False
+    anchors: tuple[int | None, int | None] = (None, None)
+
+    @property
+    def side(self) -> float:
+        """The larger distance of a clip point from the centre."""
+        return max(self.below, self.above)
+
+    @property
+    def sees(self) -> bool:
+        """Whether any records stand out of the noise."""
+        return self.anchors != (None, None)
 
 
 @dataclass(frozen=True, slots=True)

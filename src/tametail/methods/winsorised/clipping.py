@@ -15,12 +15,11 @@ import numpy.typing as npt
 
 from tametail.inequalities.truncation import best_reach
 from tametail.methods.winsorised import constants as tuned
-from tametail.methods.winsorised.clip_points import Clip
-from tametail.methods.winsorised.counts import Anchors, Pair, Tails, windows
+from tametail.methods.winsorised.budget_split import halvings, is_cut_short
 from tametail.methods.winsorised.curves import Array, Fit, Judgement
-from tametail.methods.winsorised.dividing import is_cut_short
 from tametail.methods.winsorised.reference import Reference
-from tametail.methods.winsorised.shares import halvings
+from tametail.methods.winsorised.sums import Clip
+from tametail.methods.winsorised.tail_histogram import Anchors, Pair, Tails, windows
 from tametail.privacy.budget import Budget, exponential_rate, noise_for, on_sample
 from tametail.queries.column import edge_above, edge_below
 from tametail.tail import Bounded, Moment
