@@ -1,15 +1,8 @@
-"""How a plan divides its budget between the steps: by the least predicted error.
+"""How a plan divides its budget between the steps, by public numbers and a private count.
 
-The prediction is about a reference law, lognormal with sigma = 1.5, between light and heavy tails,
-and uses public numbers alone. With shares f1, f2, f3 of centre, tail and sum,
-
-    error^2 = (bias/2)^2 + noise^2 + failure:
-
-* the octave counts show the tail down to a rank of about their noise, which f2 decides: records are
-  clipped where as many are expected beyond, and half of the bias is corrected;
-* noise: that on the sum at this clip point, with f3;
-* failure: a median must stand out among all doubles by as many nats as its digits take. f1 pays for
-  some; the share of columns that need more is taken to fall by a factor e every four nats.
+A median must stand out among all doubles by as many nats as its digits take: the centre has what
+that needs. The tail has a fixed part of the rest, and the sum what is left. What is told changes
+that: a scale lets a range be found first, bounds move a part of the tail's share to the sum.
 """
 
 from __future__ import annotations
@@ -17,13 +10,11 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import lru_cache
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from tametail.inequalities.lognormal import lognormal_excess
 from tametail.methods.located import location
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.column import ColumnPlan
@@ -45,8 +36,7 @@ def halvings(n: int) -> int:
     >>> halvings(1_000), halvings(100_000)
     (0, 6)
     """
-    least = tuned.CENTRE_SAMPLE if n < tuned.MANY else tuned.CENTRE_SAMPLE // 2
-    return min(max(0, (n // least).bit_length() - 1), MOST_HALVINGS)
+    return min(max(0, (n // tuned.CENTRE_SAMPLE).bit_length() - 1), MOST_HALVINGS)
 
 
 def sample_halvings(n: int, counted: float, doubt: float) -> int:
@@ -66,31 +56,19 @@ def sample_halvings(n: int, counted: float, doubt: float) -> int:
     return min(max(least, (most - 1).bit_length() if most > 1 else 0), MOST_HALVINGS)
 
 
-def spread_share(budget: Budget, n: int) -> float:
-    """Return the share of the second moment, which an interval needs, beside the others.
-
-    >>> from tametail.privacy.budget import pure
-    >>> [round(spread_share(pure(1.0), n), 2) for n in (1_000, 100_000, 10**7)]
-    [0.06, 0.03, 0.02]
-    """
-    strength = _rounded(max(n, 1)) * budget.strength
-    wanted: float = tuned.MOST_SPREAD * (tuned.SPREAD_FROM / strength) ** tuned.SPREAD_POWER
-    return min(max(wanted, tuned.LEAST_SPREAD), tuned.MOST_SPREAD)
-
-
 def shares(budget: Budget, unit: Unit, n: int) -> dict[str, float]:
-    """Return the shares of centre, tail and sum with the least predicted error.
+    """Return the shares of centre, tail and sum; they add up to 1.
 
-    They add up to 1.
+    The centre has what makes it stand out, as nothing else can be used without it. Of the rest the
+    tail has a fixed part.
 
     >>> from tametail.privacy.budget import pure
     >>> {name: round(share, 2) for name, share in shares(pure(1.0), Unit.ADD_REMOVE, 900).items()}
-    {'centre': 0.06, 'tail': 0.25, 'sum': 0.69}
+    {'centre': 0.06, 'tail': 0.26, 'sum': 0.67}
     """
-    least, tail = _least(isinstance(budget, Zcdp), budget.strength, unit, _rounded(max(n, 1)))
-    # Nothing else can be used without a centre.
-    centre = max(least, min(share_of_nats(tuned.NEEDED_NATS, budget, unit, n), tuned.MOST_ALONE))
-    tail *= (1 - centre) / (1 - least)
+    centre = share_of_nats(tuned.CENTRE_NATS, budget, unit, n)
+    centre = min(max(centre, tuned.LEAST_CENTRE), tuned.MOST_CENTRE)
+    tail = tuned.TAIL_SHARE * (1 - centre)
     return {"centre": centre, "tail": tail, "sum": 1.0 - centre - tail}
 
 
@@ -121,59 +99,31 @@ def _evidence(concentrated: bool, n: int) -> tuple[float, float]:
     return (0.5, 0.25 if halvings(n) else 0.5) if concentrated else (1.0, 0.25)
 
 
+def count_share(budget: Budget, about: float) -> float:
+    """Return the share of a budget that makes a count sharp, if there are ``about`` so many.
+
+    Of a thousand records it must not be off by a thousand.
+
+    >>> from tametail.privacy.budget import pure
+    >>> [round(count_share(pure(0.03), n), 2) for n in (1_000, 2_000, 100_000)]
+    [0.3, 0.17, 0.04]
+    """
+    sharp = tuned.SHARP_COUNT / (about * budget.strength)
+    if isinstance(budget, Zcdp):  # noise falls with the root of a share
+        sharp **= 2
+    return min(max(sharp, tuned.LEAST_COUNT_SHARE), tuned.MOST_COUNT_SHARE)
+
+
 def is_hopeless(budget: Budget, unit: Unit, n: int, part: float) -> bool:
     """Say whether counts by octaves would show next to nothing of n records.
 
     Records are seen where a window of octaves holds some twenty noise scales. If that is more than
     this ``part`` of all records, the look is paid for in vain.
     """
-    noise = noise_for(budget.share(tuned.LEAST_TAIL), unit.changes, unit.changes)
+    noise = noise_for(budget.share(tuned.TAIL_SHARE), unit.changes, unit.changes)
     scale = math.sqrt(noise.variance / 2)
     threshold = tuned.THRESHOLD if noise.kind == "laplace" else tuned.GAUSSIAN_THRESHOLD
     return threshold * scale > part * n
-
-
-def _rounded(n: int) -> int:
-    """Round down to four bits: a noisy count then finds in memory what the last one led to.
-
-    >>> [_rounded(n) for n in (9, 1000, 1030)]
-    [9, 960, 1024]
-    """
-    spare = max(n.bit_length() - 4, 0)
-    return n >> spare << spare
-
-
-@lru_cache(maxsize=256)
-@np.errstate(under="ignore")
-def _least(concentrated: bool, strength: float, unit: Unit, n: int) -> tuple[float, float]:
-    centres = np.geomspace(tuned.LEAST_CENTRE, tuned.MOST_CENTRE, _CENTRES_TRIED)[:, None]
-    tails = np.arange(tuned.LEAST_TAIL, tuned.MOST_TAIL, _TAIL_STEP)[None, :]
-    replaced = unit.changes
-    if concentrated:
-        deviation, rank = 1.0, tuned.GAUSSIAN_CLIP_RANK * math.sqrt(replaced)
-    else:
-        deviation, rank = math.sqrt(2), tuned.CLIP_RANK * math.sqrt(2) * replaced
-    power, each = _evidence(concentrated, n)
-    evidence = n * strength * each * centres**power * 2 / replaced
-    clip, bias = _reference(np.minimum(rank / (n * strength * tails**power), 0.25))
-    rest = np.maximum(1.0 - centres - tails, tuned.LEAST_SUM)
-    noise = deviation * clip / (n * strength * rest**power)
-    failure = tuned.FAILURE * max(tuned.HOPELESS / (n * strength), 1.0) ** 2
-    error = (bias / 2) ** 2 + noise**2 + failure * np.exp(-evidence / tuned.NATS)
-    error[rest <= tuned.LEAST_SUM] = np.inf
-    row, column = np.unravel_index(np.argmin(error), error.shape)
-    return float(centres[row, 0]), float(tails[0, column])
-
-
-def _reference(beyond: Array) -> tuple[Array, Array]:
-    """Return the clip points beyond which these shares of the reference law lie, and the biases.
-
-    With z the normal quantile they are clipped at e^(sigma z).
-    """
-    z = -np.array([NormalDist().inv_cdf(share) for share in beyond.ravel()]).reshape(beyond.shape)
-    clip = np.exp(tuned.SIGMA * z)
-    bias = np.array([lognormal_excess(tuned.SIGMA, point) for point in clip.ravel()])
-    return clip, bias.reshape(z.shape)
 
 
 # --- the steps of a plan ---
@@ -189,29 +139,25 @@ def divide(plan: ColumnPlan, *, spread: bool = True) -> tuple[Step, ...]:
     if (ranged := _parts_of_centre(replace(plan, steps=()), parts["centre"])) is not None:
         left = (1 - sum(ranged)) / (1 - parts["centre"])
         parts = {name: left * share for name, share in parts.items()} | {"centre": sum(ranged)}
-    squares = spread_share(budget, n) if spread and plan.needs_spread else 0.0
+    squares = tuned.SPREAD_SHARE if spread and plan.needs_spread else 0.0
     parts = {name: share * (1 - squares) for name, share in parts.items()}
     if isinstance(plan.tail, Bounded):
-        parts = _between_bounds(plan, parts, squares)
+        parts = _between_bounds(parts, squares)
     if squares:
         parts["spread"] = squares
     costs = budget.split(*parts.values())
     return tuple(Step(name, cost) for name, cost in zip(parts, costs, strict=True))
 
 
-def _between_bounds(plan: ColumnPlan, parts: dict[str, float], squares: float) -> dict[str, float]:
-    """Move shares of centre and tail to the sum, if the records are bounded.
+def _between_bounds(parts: dict[str, float], squares: float) -> dict[str, float]:
+    """Move a part of the tail's share to the sum, if the records are bounded.
 
     A sum of all of them would have done. So that no more is lost against that than there is to be
-    gained, the steps before the sum must not cost too much. What the centre has beyond what it
-    needs between bounds is for the tail, which then pays what the sum is short of.
+    gained, the steps before the sum must not cost too much.
     """
-    enough = share_of_nats(tuned.BOUNDED_NATS, plan.budget, plan.unit, max(plan.n or 1, 1))
-    centre = min(parts["centre"], max(enough, tuned.LEAST_CENTRE))
-    tail = parts["tail"] + parts["centre"] - centre
     missing = max(tuned.BOUNDED_SUM - squares - parts["sum"], 0.0)
-    taken = min(missing, (1 - tuned.BOUNDED_TAIL) * tail)
-    return {"centre": centre, "tail": tail - taken, "sum": parts["sum"] + taken}
+    taken = min(missing, (1 - tuned.BOUNDED_TAIL) * parts["tail"])
+    return parts | {"tail": parts["tail"] - taken, "sum": parts["sum"] + taken}
 
 
 def is_cut_short(plan: ColumnPlan) -> bool:
@@ -257,9 +203,7 @@ def counted_again(plan: ColumnPlan, answer: int, cost: Budget) -> tuple[ColumnPl
     hopeless = is_hopeless(left, plan.unit, most, tuned.WORTH_A_LOOK)
     if hopeless and isinstance(plan.tail, Bounded):
         return None
-    surely = max(answer - tuned.COUNT_DOUBT * scale, scale)
-    share = tuned.SHARP_COUNT / (surely * left.strength)
-    share = min(max(share, tuned.LEAST_RECOUNT), tuned.MOST_RECOUNT)
+    share = count_share(left, max(answer, scale))
     part, rest = left.split(share, 1 - share)
     steps = (Step(step.name, rest if step.name == REST else step.cost) for step in plan.steps)
     return replace(plan, steps=tuple(steps)), part
@@ -294,15 +238,15 @@ def _parts_of_centre(plan: ColumnPlan, usual: float) -> Parts | None:
     if usual >= share_of_nats(settled, plan.budget, plan.unit, n):
         return None
     found = _enough(plan, anywhere=True) or _enough(plan, anywhere=False) or float(_SHARES[-1])
-    inner = min(share_of_nats(tuned.INNER_NATS, plan.budget, plan.unit, n), tuned.MOST_INNER)
+    inner = min(share_of_nats(tuned.INNER_NATS, plan.budget, plan.unit, n), tuned.MOST_CENTRE / 3)
     return Parts(found, max(usual - found, inner, tuned.LEAST_CENTRE))
 
 
 def _enough(plan: ColumnPlan, *, anywhere: bool) -> float | None:
     """Return the smallest share at which a lost range would be harmless; None if there is none."""
-    n = max(plan.n or 1, 1)
-    most = min(tuned.HARMLESS, tuned.USUAL_ERROR / (n * plan.budget.strength))
-    harmless = (location.scale_of(plan).scale * most / location.loss(plan, anywhere=anywhere)) ** 2
+    most = tuned.HARMLESS / (max(plan.n or 1, 1) * plan.budget.strength)
+    most *= location.scale_of(plan).scale
+    harmless = (most / location.loss(plan, anywhere=anywhere)) ** 2
     for share in _SHARES.tolist():
         if location.odds(plan, plan.budget.share(share), anywhere=anywhere) <= harmless:
             return float(share)

@@ -57,7 +57,7 @@ def _is_held_back(plan: Plan, beyond: float, clip: Clip, tails: Tails, total: Su
     if beyond == 0 or not clip.sees:
         return False
     error = Error.of(plan, clip, tails, total)
-    return abs(beyond) > error.reach(tuned.HELD_BACK / 2, -1 if beyond > 0 else 1)
+    return abs(beyond) > error.reach(tuned.RARE / 2, -1 if beyond > 0 else 1)
 
 
 def _notes(

@@ -53,7 +53,7 @@ def contradicts(tail: Tail, tails: Tails, centre: float, off: float, n: float) -
 
 
 def _alarm(tails: Tails) -> float:
-    return tails.scale * (tuned.THRESHOLD + 128 / tuned.OCTAVES_PER_SCALE)
+    return tails.scale * tuned.THRESHOLD
 
 
 def _is_beyond(tails: Tails, counts: Array, far: float) -> bool:

@@ -27,6 +27,7 @@ from tametail.methods.located.unseen import unseen_mean
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.budget_split import (
     centre_costs,
+    count_share,
     counted_again,
     halvings,
     sample_halvings,
@@ -42,7 +43,6 @@ from tametail.methods.winsorised.sums import (
     Sum,
     is_sharper,
     read_sum,
-    shares_with_count,
     squares_bound,
     squares_query,
     sum_of_counts,
@@ -85,8 +85,7 @@ def look(plan: ColumnPlan, ask: Ask) -> Look | Estimate:
     centre = ask(Median(times, low, high), cost)  # line 2
     rest, nodes, cost = plan, octave_nodes(plan, centre), plan.cost("tail")
     tails = Tails.read(plan, nodes, ask(nodes, cost), cost)  # line 3
-    fewest = max(size - too_many, tuned.CERTAIN * size)
-    if (elsewhere := _elsewhere(plan, centre, tails, fewest)) is not None:  # line 4
+    if (elsewhere := _elsewhere(plan, centre, tails, size - too_many)) is not None:  # line 4
         rest = plan.with_new_centre()  # line 5
         centre = ask(Median(times, *elsewhere), rest.cost("centre"))  # line 6
         nodes, cost = octave_nodes(rest, centre), rest.cost("tail")
@@ -128,7 +127,9 @@ class Look:
         cost, squares = rest.cost("sum"), math.inf
         if clip.side == 0:  # line 11
             if tails.count is None:
-                part, left = cost.split(*shares_with_count(cost, known, self.size))
+                about = self.size if known is None else min(known.number, self.size)
+                share = count_share(cost, about)
+                part, left = cost.split(share, 1 - share)
                 if known is None or is_sharper(count_noise(part, plan.unit), known.noise):
                     answer, *_ = ask(Count(), part)  # line 12
                     cost, known = left, Counted.asked(answer, part, plan.unit)
@@ -176,7 +177,7 @@ def _planned(
     And how often to halve the records for a sample, and by how much they may be fewer than the plan
     takes them to be; a guess is taken as it is.
     """
-    doubt, too_many = count_noise(cost, plan.unit).quantile(tuned.UNUSUAL), 0.0
+    doubt, too_many = count_noise(cost, plan.unit).quantile(tuned.RARE), 0.0
     if plan.n is None:
         plan, too_many = with_count(plan, answer), doubt
     times = sample_halvings(max(plan.n or 0, 1), answer, doubt)

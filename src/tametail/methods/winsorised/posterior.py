@@ -150,7 +150,7 @@ def _hidden(
     found = Hidden(thinned(excess, weights))
     if plan.tail is not None or limited:
         return found
-    start = (highest if anchor is None else anchor) + tuned.GAP
+    start = (highest if anchor is None else anchor) + tuned.WINDOW
     far, odds = _group(tails, counts, start, end)
     likelier = float(odds.sum())
     # A group lies beyond what the curves have, of which this is usual.

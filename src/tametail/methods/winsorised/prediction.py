@@ -110,7 +110,7 @@ def cautious_half_width(plan: ColumnPlan, confidence: float) -> float | None:
     if plan.n is None:
         return None
     n, risk = _size(plan), split_risk(1 - confidence, sampled=plan.target == "population")
-    spread = plan.cost("spread") if plan.has("spread") else plan.budget.share(tuned.MOST_SPREAD)
+    spread = plan.cost("spread") if plan.has("spread") else plan.budget.share(tuned.SPREAD_SHARE)
 
     def half(setting: Setting) -> float:
         noise = _noise(plan, setting)
@@ -191,10 +191,9 @@ def half_of_the_possible(plan: ColumnPlan) -> float:
 def _least_seen(plan: ColumnPlan, cost: Budget, *, together: bool = False) -> float:
     """Return how many records stand out, on one side or on both sides ``together``."""
     noise = noise_of_counts(plan, cost)
-    if noise.kind == "laplace":
-        scales = tuned.THRESHOLD + tuned.TOGETHER * together
-    else:
-        scales = tuned.GAUSSIAN_THRESHOLD + tuned.GAUSSIAN_TOGETHER * together
+    scales = tuned.THRESHOLD if noise.kind == "laplace" else tuned.GAUSSIAN_THRESHOLD
+    if together:
+        scales *= math.sqrt(2)
     return scales * math.sqrt(noise.variance / 2) / SOFT_ONE
 
 
