@@ -36,10 +36,10 @@ from tametail import plans
 from tametail.ask import Ask
 from tametail.data.open import open_data
 from tametail.mechanisms.dispatch import mechanism_for
-from tametail.methods.winsorised import clip, constants, curves, shares
+from tametail.methods.winsorised import constants, curves
 from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.counts import Tails
 from tametail.methods.winsorised.estimate import winsorised_mean
+from tametail.methods.winsorised.tail_histogram import Tails
 from tametail.planning import Plan
 from tametail.privacy.budget import Budget, Noise, noise_for
 from tametail.privacy.unit import Unit
@@ -100,10 +100,6 @@ VIEWS = {
 }
 
 
-def _nothing(*_: Any) -> float:
-    return 0.0
-
-
 def _no_offset(*_: Any) -> tuple[float, float]:
     return 0.0, 0.0
 
@@ -112,33 +108,24 @@ def _no_offset(*_: Any) -> tuple[float, float]:
 #: what can be represented, or read by predictions alone.
 TUNED: dict[str, tuple[str, ...]] = {
     "error": (
-        "SIGMA", "CLIP_RANK", "FAILURE", "NATS", "CENTRE_SAMPLE",
-        "THRESHOLD", "OCTAVES_PER_SCALE", "CLOSER", "CLOSER_COST", "CLOSER_POWER", "GAP",
-        "RAISE_OCTAVES", "RAISE", "RAISE_COST", "RAISE_REACH", "RAISE_RARE",
-        "NODES_ABOVE", "NODES_BELOW", "FARTHEST", "MISFIT", "DEPTH", "MOST_DEPTH",
-        "FAIRNESS", "CORRECTION", "ALIKE", "ASYMMETRY", "CHOICE", "NEARLY_ALL", "USUAL_NOISE",
-        "ELSEWHERE", "LOWER_THRESHOLD",
+        "CENTRE_NATS", "TAIL_SHARE", "CENTRE_SAMPLE", "THRESHOLD", "CLOSER", "RAISE_OCTAVES",
+        "RAISE", "RAISE_COST", "NODES_ABOVE", "NODES_BELOW", "FARTHEST", "MISFIT", "FAIRNESS",
+        "CORRECTION", "ALIKE", "NEARLY_ALL", "USUAL_NOISE", "ELSEWHERE", "LOWER_THRESHOLD",
     ),
-    "count": ("COUNT_SHARE", "UNUSUAL", "OFFSET_DOUBT", "NEAREST", "SECOND_COUNT_SHARE"),
-    "zcdp": ("GAUSSIAN_CLIP_RANK", "GAUSSIAN_THRESHOLD"),
+    "count": ("COUNT_SHARE", "RARE", "OFFSET_DOUBT", "NEAREST", "LEAST_COUNT_SHARE"),
+    "zcdp": ("GAUSSIAN_THRESHOLD",),
     "moment": ("HIDDEN",),
     "width": (
-        "MOST_SPREAD", "LEAST_SPREAD", "SPREAD_POWER", "EXPECTED_BEYOND", "EXPECTED_NODES",
-        "WIDER", "SMALL_NOISE", "AFFORDABLE", "THIN_SIDE",
+        "SPREAD_SHARE", "EXPECTED_BEYOND", "EXPECTED_NODES", "WIDER", "SMALL_NOISE", "AFFORDABLE",
+        "THIN_SIDE",
     ),
 }  # fmt: skip
 
 #: Rules, and what to set to be without them.
 RULES: dict[str, tuple[str, list[Change]]] = {
-    "steeper tails expected in more data (DEPTH)": ("error", [(constants, "MOST_DEPTH", 0.0)]),
     "anchors closer to the end (CLOSER)": ("error", [(constants, "CLOSER", 1e12)]),
-    "dearer in more data (CLOSER_POWER)": ("error", [(constants, "CLOSER_POWER", 0.0)]),
-    "dearer where noise is (CLOSER_COST)": ("error", [(constants, "CLOSER_COST", 0.0)]),
     "groups across a gap (RAISE)": ("error", [(constants, "RAISE_OCTAVES", 0)]),
     "dearer where noise is (RAISE_COST)": ("error", [(constants, "RAISE_COST", 0.0)]),
-    "less believed in little data (RAISE_RARE)": ("error", [(constants, "RAISE_RARE", 0.0)]),
-    "at their far end (RAISE_REACH)": ("error", [(constants, "RAISE_REACH", 1.0)]),
-    "unlikely octaves (OCTAVES_PER_SCALE)": ("error", [(constants, "OCTAVES_PER_SCALE", 1e12)]),
     "not too far (FARTHEST)": ("error", [(constants, "FARTHEST", 8)]),
     "curves misfit (MISFIT)": ("error", [(constants, "MISFIT", 0.0)]),
     "fair to every curve (FAIRNESS)": ("error", [(constants, "FAIRNESS", 0.0)]),
@@ -146,17 +133,12 @@ RULES: dict[str, tuple[str, list[Change]]] = {
     "a part added back (CORRECTION)": ("error", [(constants, "CORRECTION", 0.0)]),
     "not all of it": ("error", [(constants, "CORRECTION", 1.0)]),
     "sides alike (ALIKE)": ("error", [(constants, "ALIKE", 1e-300)]),
-    "sides differ (ASYMMETRY)": ("error", [(constants, "ASYMMETRY", 0.0)]),
-    "the centre's own error (CHOICE)": ("error", [(clip, "_centre_variance", _nothing)]),
     "told from the offset": ("error", [(Tails, "offset", _no_offset)]),
     "misplaced centres (NEARLY_ALL)": ("error", [(constants, "NEARLY_ALL", 9.0)]),
     "noise beside a misplaced centre (USUAL_NOISE)": ("error", [(constants, "USUAL_NOISE", 0.0)]),
     "second look": ("error", [(constants, "LOWER_THRESHOLD", -1e12)]),
     "its lower threshold (LOWER_THRESHOLD)": ("error", [(constants, "LOWER_THRESHOLD", 0.0)]),
-    "least share of the tail (LEAST_TAIL)": ("error", [(constants, "LEAST_TAIL", 0.05)]),
-    "fewer of many for the centre (MANY)": ("error", [(constants, "MANY", 1 << 62)]),
     "told from the offset, add-remove": ("count", [(Tails, "offset", _no_offset)]),
-    "an unusual count (UNUSUAL)": ("count", [(constants, "CERTAIN", 1.0)]),
     "clip points as wide as the reference": ("width", [(constants, "AFFORDABLE", 0.0)]),
     "no thin side (THIN_SIDE)": ("width", [(constants, "THIN_SIDE", 0.0)]),
     "a wider reference (WIDER)": ("width", [(constants, "WIDER", 1.0)]),
@@ -189,7 +171,7 @@ class Setting:
 
 
 def _forget() -> None:
-    for cached in (curves._curves, curves._costs, curves._fit, shares._least):
+    for cached in (curves._curves, curves._costs, curves._fit):
         cached.cache_clear()
 
 

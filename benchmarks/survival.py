@@ -32,15 +32,15 @@ import tametail as tt
 from _common import Floats, Oracle, Population, columns
 from tametail.ask import Ask, Data
 from tametail.data.open import open_one
-from tametail.methods.winsorised import clip as clipping
+from tametail.methods.winsorised import clipping
 from tametail.methods.winsorised import estimate as steps
-from tametail.methods.winsorised.clip import look_again
+from tametail.methods.winsorised.budget_split import halvings
+from tametail.methods.winsorised.clipping import look_again
 from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.counts import Anchors, Array, Tails, octave_nodes, windows
 from tametail.methods.winsorised.curves import Fit
 from tametail.methods.winsorised.reference import Reference
-from tametail.methods.winsorised.shares import halvings
 from tametail.methods.winsorised.sums import Counted, read_sum, sum_of_counts, sum_query
+from tametail.methods.winsorised.tail_histogram import Anchors, Array, Tails, octave_nodes, windows
 from tametail.plans import Step
 from tametail.queries.column import Median
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import tametail as tt
 from tametail.errors import BudgetError, ParameterError
-from tametail.methods.winsorised.shares import halvings, shares
+from tametail.methods.winsorised.budget_split import halvings, shares
 from tametail.planning import Plan
 from tametail.privacy.budget import Approx, compose, fits
 from tametail.privacy.unit import Unit

@@ -14,7 +14,7 @@ from tametail.inequalities.quantiles import sum_quantile
 from tametail.inequalities.risk import split_risk
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.beyond import OCTAVES_WEIGH
-from tametail.methods.winsorised.counts import Tails
+from tametail.methods.winsorised.tail_histogram import Tails
 from tametail.privacy.budget import Noise
 from tametail.queries.column import SOFT_ONE
 
@@ -57,7 +57,8 @@ def _false_alarms(tails: Tails, scales: list[float]) -> float:
 
     ``scales`` are those of the independent noises on a node, in units of ``tails.scale``.
     """
-    return 2 * float(_exceeded(scales * tuned.WINDOW, tails.needed).sum())
+    windows = 2 * len(tails.above)
+    return windows * float(_exceeded(scales * tuned.WINDOW, np.array([tails.needed]))[0])
 
 
 def test_the_convolution_is_that_of_laplace_noises():
@@ -75,7 +76,7 @@ def test_the_first_look_is_safe():
     assert 1e-6 < _false_alarms(_empty(1.0), [1.0]) < MOST
     gaussian = _empty(1.0, "gaussian")
     deviation = math.sqrt(2 * tuned.WINDOW)  # of a window, in units of tails.scale
-    assert 2 * norm.sf(gaussian.needed / deviation).sum() < MOST
+    assert 2 * len(gaussian.above) * norm.sf(gaussian.needed / deviation) < MOST
 
 
 @pytest.mark.parametrize("ratio", [0.1, 0.3, 0.7, 1.0, 1.2, 1.5, 2.0, 2.8, 4.0, 7.0, 20.0])
@@ -116,21 +117,19 @@ def test_averaged_gaussian_noise_is_gaussian():
 
 
 def test_both_sides_together_are_as_safe_as_one():
-    needed = _empty(1.0).needed + tuned.TOGETHER
-    assert 1e-7 < _exceeded([1.0] * 2 * tuned.WINDOW, needed).sum() < MOST / 2
-    halves = _empty(1.0).averaged_with(_empty(1.0))
-    parts = [math.sqrt(0.5)] * 4 * tuned.WINDOW
-    assert _exceeded(parts, halves.needed + tuned.TOGETHER).sum() < MOST / 2
-    gaussian = _empty(1.0, "gaussian").needed + tuned.GAUSSIAN_TOGETHER
-    assert norm.sf(gaussian / math.sqrt(4 * tuned.WINDOW)).sum() < MOST
+    for tails, scale in ((_empty(1.0), 1.0), (_empty(1.0).averaged_with(_empty(1.0)), 0.5)):
+        parts = [1.0] * 2 * tuned.WINDOW if scale == 1 else [math.sqrt(scale)] * 4 * tuned.WINDOW
+        needed = np.array([math.sqrt(2) * tails.needed])
+        assert len(tails.above) * _exceeded(parts, needed)[0] < MOST / 2
+    gaussian = _empty(1.0, "gaussian")
+    together = math.sqrt(2) * gaussian.needed / math.sqrt(4 * tuned.WINDOW)
+    assert len(gaussian.above) * norm.sf(together) < MOST
 
 
 def test_an_empty_side_beside_a_full_one_seldom_raises_an_alarm():
-    octaves = np.arange(-tuned.BESIDE_CLOSER, tuned.BESIDE_FARTHER + 1)
-    needed = tuned.BESIDE + tuned.BESIDE_COST * np.maximum(octaves, 0)
-    assert _exceeded([1.0] * tuned.WINDOW, needed).sum() < 0.03  # windows overlap: 1.4% in fact
-    deviation = math.sqrt(2 * tuned.WINDOW)
-    assert norm.sf(needed / deviation).sum() < 0.03
+    windows = tuned.BESIDE_OCTAVES + 1  # they overlap: it is less than their sum
+    assert windows * _exceeded([1.0] * tuned.WINDOW, np.array([tuned.BESIDE]))[0] < 0.03
+    assert windows * norm.sf(tuned.BESIDE / math.sqrt(2 * tuned.WINDOW)) < 0.03
 
 
 def _counted(below: dict[int, float], above: dict[int, float]) -> Tails:
@@ -152,7 +151,7 @@ ANYWHERE = (math.inf, math.inf)
         ({3: 12.0}, {3: 40.0}, (True, True)),  # enough, beside what is clear
         ({3: 8.0}, {3: 40.0}, (False, True)),
         ({30: 20.0}, {3: 40.0}, (False, True)),  # too far away
-        ({3: 16.0}, {3: 16.0}, (True, True)),  # together
+        ({3: 18.0}, {3: 18.0}, (True, True)),  # together
         ({3: 12.0}, {3: 12.0}, (False, False)),
         ({3: 40.0}, {}, (True, False)),
         ({}, {}, (False, False)),

@@ -19,7 +19,7 @@ from tametail.methods.ball.shares import (
 )
 from tametail.methods.ball.weigh import centre_query
 from tametail.methods.winsorised import constants as tuned
-from tametail.methods.winsorised.shares import sample_halvings
+from tametail.methods.winsorised.budget_split import sample_halvings
 from tametail.privacy.budget import noise_for
 from tametail.queries.column import MOST_HALVINGS
 from tametail.queries.rows import ColumnMedians
@@ -59,7 +59,7 @@ def test_a_small_guess_samples_as_little_as_the_right_one(asked, n, budget):
 def test_almost_no_budget_does_not_sample_everything_of_many(n):
     """The count says nothing then; its doubt alone keeps the sample small."""
     cost = tt.plan(n, epsilon=1e-6).cost("count")
-    doubt = noise_for(cost, 1, 1).quantile(tuned.UNUSUAL)
+    doubt = noise_for(cost, 1, 1).quantile(tuned.RARE)
     for records in (10**3, 10**7, 10**9):
         for off in (-0.99, 0.0, 0.99):
             times = sample_halvings(n or 1, records + off * doubt, doubt)

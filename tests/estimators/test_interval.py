@@ -148,11 +148,11 @@ def test_what_an_interval_is_measured_by_is_fixed_by_the_plan_alone(unit, n, eps
 
 
 def test_noise_that_the_records_choose_has_a_quantile_of_its_own():
-    data = np.random.default_rng(8).exponential(size=3000)
+    data = np.random.default_rng(8).exponential(size=6_000)
     tail, unit = tt.Moment(2, 1.0), "replace-one"
-    plan = ColumnPlan.of(tt.plan(n=len(data), epsilon=0.2, tail=tail, unit=unit))
+    plan = ColumnPlan.of(tt.plan(n=len(data), epsilon=0.12, tail=tail, unit=unit))
     assert Reference.of(plan, (-1.0, 1.0)).noise == 0
-    result = estimate(data, epsilon=0.2, tail=tail, unit=unit)
+    result = estimate(data, epsilon=0.12, tail=tail, unit=unit)
     width = result.clip[1] - result.clip[0]
     quantile = math.log(2 / split_risk(0.05).noise) / plan.cost("sum").strength
     (interval,) = result.intervals

@@ -12,8 +12,8 @@ from tametail.means import MEAN_AS_SEEN, WINSORISED
 from tametail.methods.groups.interval import Small, intervals_of
 from tametail.methods.groups.likeness import Likeness
 from tametail.methods.groups.shape import Shape
-from tametail.methods.winsorised.counts import Tails
 from tametail.methods.winsorised.posterior import Hidden
+from tametail.methods.winsorised.tail_histogram import Tails
 from tametail.privacy.budget import Noise
 from tametail.queries.column import Lattice
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import tametail as tt
 from tametail.ask import Ask
 from tametail.inequalities.truncation import worst_excess
+from tametail.methods.located import location
 from tametail.methods.located.estimate import located_mean
-from tametail.methods.winsorised import where
 from tametail.methods.winsorised.column import ColumnPlan
 from tametail.planning import Plan
 from tametail.queries.crowd import Crowd
@@ -126,7 +126,7 @@ def test_the_chance_of_a_lost_centre_falls_with_records_and_says_so(unit, within
     def chance(n):
         plan = tt.plan(n=n, epsilon=0.1, tail=TAIL, within=within, unit=unit)
         part = ColumnPlan.of(plan)
-        return where.chance(part, part.cost("centre")), plan
+        return location.chance(part, part.cost("centre")), plan
 
     chances = [chance(n)[0] for n in (20, 200, 1000, 2000)]
     assert chances == sorted(chances, reverse=True)
@@ -142,7 +142,7 @@ def test_the_chance_is_a_bound():
     rng, lost = np.random.default_rng(11), 0
     plan = tt.plan(n=200, epsilon=0.06, tail=TAIL, within=60, unit="replace-one", confidence=None)
     part = ColumnPlan.of(plan)
-    bound = where.chance(part, part.cost("centre"))
+    bound = location.chance(part, part.cost("centre"))
     assert 0.01 < bound < 0.9
     runs = 150
     for _ in range(runs):

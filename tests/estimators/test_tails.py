@@ -11,8 +11,8 @@ import tametail as tt
 from tametail.errors import InternalError
 from tametail.inequalities.quantiles import sum_quantile
 from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.counts import Tails, octave_nodes, windows
 from tametail.methods.winsorised.doubt import contradicts
+from tametail.methods.winsorised.tail_histogram import Tails, octave_nodes, windows
 from tametail.privacy.budget import Noise
 from tametail.queries.column import SOFT_ONE, TailNodes
 

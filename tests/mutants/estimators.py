@@ -120,7 +120,7 @@ ESTIMATORS: tuple[Mutant, ...] = (
     Mutant(
         name="plan-forgets-its-count",
         why="The steps after the private count share what it has left.",
-        file="methods/winsorised/dividing.py",
+        file="methods/winsorised/budget_split.py",
         old="left, n = plan.cost(REST), max(noisy_count, 1)",
         new="left, n = plan.budget, max(noisy_count, 1)",
         tests=(
@@ -235,7 +235,7 @@ ESTIMATORS: tuple[Mutant, ...] = (
     Mutant(
         name="guess-decides-the-sample",
         why="A guess that is far too small would load every record of a file.",
-        file="methods/winsorised/shares.py",
+        file="methods/winsorised/budget_split.py",
         old="halvings(max(n, math.floor(counted - doubt)))",
         new="halvings(n)",
         tests=(f"{GUESS}::test_a_small_guess_samples_as_little_as_the_right_one",),

@@ -9,7 +9,7 @@ import pytest
 
 import tametail as tt
 from tametail.methods.groups.persons import anchor_of_counts, best_limit
-from tametail.methods.winsorised.counts import Tails
+from tametail.methods.winsorised.tail_histogram import Tails
 from tametail.privacy.budget import Noise
 from tametail.queries.column import SOFT_ONE
 

@@ -12,8 +12,8 @@ from tametail.methods.counting import count_interval
 from tametail.methods.groups.each import in_each_group
 from tametail.methods.quantiles import method as of_quantiles
 from tametail.methods.quantiles.method import column_quantiles, row_of
+from tametail.methods.winsorised.budget_split import divide
 from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.dividing import divide
 from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.notes import Note, few_records
 from tametail.plans import Prediction, PricedRequest, Step, Steps

@@ -11,8 +11,8 @@ from __future__ import annotations
 from tametail.methods.apart.method import steps as steps_apart
 from tametail.methods.ball.told import own_steps as steps_in_ball
 from tametail.methods.pooled.pool import LEAST_COLUMNS
+from tametail.methods.winsorised.budget_split import is_in_vain
 from tametail.methods.winsorised.column import told_parts
-from tametail.methods.winsorised.dividing import is_in_vain
 from tametail.plans import PricedRequest, Steps, paid_in
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, noise_for
 from tametail.request import Request

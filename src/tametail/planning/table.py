@@ -31,7 +31,7 @@ from tametail.methods.sums import method as sums
 from tametail.methods.textbook import method as textbook
 from tametail.methods.textbook.estimate import NAME as TEXTBOOK_NAME
 from tametail.methods.winsorised import column
-from tametail.methods.winsorised import method as winsorised
+from tametail.methods.winsorised import prediction as winsorised
 from tametail.methods.winsorised.estimate import column_mean
 from tametail.planning import choice
 from tametail.plans import Divide, Prediction, PricedRequest, Steps, paid_in

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tametail.methods.apart.estimate import column_plans
-from tametail.methods.winsorised import predict
+from tametail.methods.winsorised import prediction
+from tametail.methods.winsorised.budget_split import divide, foresee
 from tametail.methods.winsorised.column import told_parts
-from tametail.methods.winsorised.dividing import divide
-from tametail.methods.winsorised.expected import half_width
+from tametail.methods.winsorised.prediction import half_width
 from tametail.notes import EXCEEDS, Note, hint
 from tametail.plans import WORST, Prediction, Step, Steps
 from tametail.privacy.budget import Budget
@@ -32,14 +32,16 @@ class Predicted(Prediction):
         """Bound the error of each column by its tail assumption; None if one has none."""
         if self.plan.n is None:
             return None
-        found = [predict.rmse(part) for part in column_plans(self.plan)]
+        found = [prediction.rmse(part) for part in column_plans(self.plan)]
         errors = tuple(error for error in found if error is not None)
         return errors if len(errors) == self.plan.dim else None
 
     @property
     def relative_rmse(self) -> float | None:
         """Predict the error of a column, in standard deviations of the reference law."""
-        return None if self.plan.n is None else predict.reference_rmse(column_plans(self.plan)[0])
+        return (
+            None if self.plan.n is None else prediction.reference_rmse(column_plans(self.plan)[0])
+        )
 
     def half_width(self, confidence: float, law: str = WORST) -> float | None:
         """Predict the half-width of the widest interval, all holding together."""
@@ -54,7 +56,7 @@ class Predicted(Prediction):
         """Say what a release would carry for a note."""
         if self.plan.n is None:
             return ()
-        found = predict.foresee(column_plans(self.plan)[0], columns=self.plan.dim)
+        found = foresee(column_plans(self.plan)[0], columns=self.plan.dim)
         if found:
             found = (
                 *found,

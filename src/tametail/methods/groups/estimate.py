@@ -33,10 +33,10 @@ from tametail.methods.groups.plan import (
 from tametail.methods.groups.shape import Shape
 from tametail.methods.groups.shrink import shrunk
 from tametail.methods.groups.small import SmallGroups, ask_each
+from tametail.methods.winsorised.budget_split import sample_halvings
 from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.counts import Tails, octave_nodes
 from tametail.methods.winsorised.estimate import winsorised_mean
-from tametail.methods.winsorised.shares import sample_halvings
+from tametail.methods.winsorised.tail_histogram import Tails, octave_nodes
 from tametail.plans import COUNT, PricedRequest
 from tametail.queries.column import Count, Median
 from tametail.queries.groups import Cells

@@ -10,9 +10,9 @@ from tametail.methods.groups import constants as tuned
 from tametail.methods.groups import plan as steps
 from tametail.methods.groups.predict import persons_rmse
 from tametail.methods.persons.shares import FEASIBLE
-from tametail.methods.winsorised import predict as prediction
+from tametail.methods.winsorised import prediction
 from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.expected import half_width
+from tametail.methods.winsorised.prediction import half_width
 from tametail.notes import Note, few_records
 from tametail.plans import WORST, Prediction, PricedRequest
 from tametail.privacy.budget import noise_for

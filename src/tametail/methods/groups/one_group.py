@@ -49,8 +49,8 @@ from tametail.methods.persons.estimate import (
 )
 from tametail.methods.persons.shares import divide as divide_persons
 from tametail.methods.winsorised.column import ROUNDING, ColumnPlan
-from tametail.methods.winsorised.counts import Tails
 from tametail.methods.winsorised.estimate import winsorised_mean
+from tametail.methods.winsorised.tail_histogram import Tails
 from tametail.notes import kept_records
 from tametail.plans import COUNT, PricedRequest, Step
 from tametail.privacy.budget import Budget, Noise, noise_for

@@ -34,11 +34,11 @@ from tametail.methods.groups.shrink import shrunk
 from tametail.methods.persons.estimate import persons_mean
 from tametail.methods.persons.shares import FEASIBLE
 from tametail.methods.persons.shares import divide as divide_persons
+from tametail.methods.winsorised.budget_split import divide
 from tametail.methods.winsorised.calibrated import Error
 from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.counts import Tails, octave_nodes, windows
-from tametail.methods.winsorised.dividing import divide
 from tametail.methods.winsorised.estimate import winsorised_mean
+from tametail.methods.winsorised.tail_histogram import Tails, octave_nodes, windows
 from tametail.notes import Note
 from tametail.plans import COUNT, PricedRequest
 from tametail.privacy.budget import Budget, Noise, Zcdp, noise_for

@@ -14,8 +14,8 @@ from tametail.grouping import Groups
 from tametail.keys import Key
 from tametail.methods.apart.estimate import divided
 from tametail.methods.groups import constants as tuned
+from tametail.methods.winsorised.budget_split import divide
 from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.dividing import divide
 from tametail.plans import COUNT, COUNT_SHARE, KEYS, REST, PricedRequest, Step, Steps
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, compose
 from tametail.queries.groups import KeyCounts

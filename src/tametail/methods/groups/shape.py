@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tametail.methods.groups import constants as tuned
-from tametail.methods.winsorised.counts import Tails
+from tametail.methods.winsorised.tail_histogram import Tails
 
 Array = npt.NDArray[np.float64]
 

@@ -23,9 +23,9 @@ from tametail.doubles import LARGEST
 from tametail.inequalities.concentration import mean_deviation
 from tametail.inequalities.truncation import worst_excess
 from tametail.means import MEAN, Estimate, Interval
+from tametail.methods.located import location
 from tametail.methods.located.shares import side
 from tametail.methods.textbook.estimate import COUNT_RISK, clamped_sum, conclude, read_clamped
-from tametail.methods.winsorised import where
 from tametail.privacy.budget import Noise
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ _USUAL = 0.95
 
 def located_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
     """Ask where the records are, and for their clamped sum."""
-    buckets = where.crowd(plan)
-    centre = where.middle(buckets, ask(buckets, plan.cost("centre")))
+    buckets = location.crowd(plan)
+    centre = location.middle(buckets, ask(buckets, plan.cost("centre")))
     query = sum_around(plan, centre)
     total = read_clamped(plan, query, ask(query, plan.cost("sum")))
     around = lru_cache(partial(_interval, plan, total))
@@ -61,7 +61,7 @@ def sum_around(plan: ColumnPlan, centre: float) -> ClippedSum:
     low, high = plan.possible
     centre = min(max(centre, low), high)
     reach = max(side(plan), 4 * math.ulp(centre))  # else both ends may be the centre
-    off_centre = min(where.scale_of(plan).scale / reach, 1.0)
+    off_centre = min(location.scale_of(plan).scale / reach, 1.0)
     return clamped_sum(
         plan, max(centre - reach, -LARGEST), min(centre + reach, LARGEST), off_centre
     )
@@ -72,7 +72,7 @@ def _interval(plan: ColumnPlan, total: Sum, confidence: float) -> Interval:
     miscounted, fewest = total.count_bound(COUNT_RISK * risk)
     if total.count_weight:
         risk *= 1 - COUNT_RISK
-    tail, (low, high) = where.scale_of(plan), total.ends
+    tail, (low, high) = location.scale_of(plan), total.ends
     deviation = tail.scale * ((high - low) / tail.scale) ** max(1 - tail.k / 2, 0.0)
     scale = total.lattice.value(total.noise.scale) / fewest
     noise = Noise(total.noise.kind, scale)

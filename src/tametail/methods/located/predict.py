@@ -7,10 +7,9 @@ from itertools import pairwise
 
 from tametail.inequalities.concentration import mean_deviation
 from tametail.inequalities.truncation import worst_excess
+from tametail.methods.located import location
 from tametail.methods.located.shares import noise, side
-from tametail.methods.winsorised import where
 from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.predict import lost_note
 from tametail.notes import Note
 from tametail.privacy.budget import Noise, noise_for
 
@@ -20,7 +19,7 @@ def rmse(plan: ColumnPlan) -> float:
 
     Without a range (``within``) it is for a mean within some thousand scales of 0.
     """
-    tail, reach, n = where.scale_of(plan), side(plan), max(plan.n or 1, 1)
+    tail, reach, n = location.scale_of(plan), side(plan), max(plan.n or 1, 1)
     deviation = tail.scale * (2 * reach / tail.scale) ** max(1 - tail.k / 2, 0.0)
     steady = noise(plan) ** 2 + deviation**2 / n
 
@@ -28,13 +27,13 @@ def rmse(plan: ColumnPlan) -> float:
         return tail.scale * worst_excess(tail.k, reach / tail.scale - offset)
 
     cost = plan.cost("centre")
-    astray = where.astray(plan, cost)
+    astray = location.astray(plan, cost)
     square, reached = steady, 0.0
     for (_, likely), (next_offset, _) in pairwise(astray):
         square += likely * (bias(next_offset) ** 2 - reached)
         reached = bias(next_offset) ** 2
-    lost = where.chance(plan, cost)
-    return math.sqrt(square + lost * where.loss(plan, anywhere=True) ** 2)
+    lost = location.chance(plan, cost)
+    return math.sqrt(square + lost * location.loss(plan, anywhere=True) ** 2)
 
 
 def half_width(plan: ColumnPlan, confidence: float) -> float:
@@ -42,9 +41,9 @@ def half_width(plan: ColumnPlan, confidence: float) -> float:
 
     If the centre may well be lost, so may all that is within reach of a lost one.
     """
-    is_lost = where.chance(plan, plan.cost("centre")) > 1 - confidence
-    lost = where.loss(plan, anywhere=True) if is_lost else 0.0
-    tail, reach, n = where.scale_of(plan), side(plan), max(plan.n or 1, 1)
+    is_lost = location.chance(plan, plan.cost("centre")) > 1 - confidence
+    lost = location.loss(plan, anywhere=True) if is_lost else 0.0
+    tail, reach, n = location.scale_of(plan), side(plan), max(plan.n or 1, 1)
     deviation = tail.scale * (2 * reach / tail.scale) ** max(1 - tail.k / 2, 0.0)
     kind = noise_for(plan.cost("sum"), 1, 1)
     scale = noise(plan) * kind.scale / math.sqrt(kind.variance)
@@ -54,4 +53,4 @@ def half_width(plan: ColumnPlan, confidence: float) -> float:
 
 def foresee(plan: ColumnPlan) -> tuple[Note, ...]:
     """Say how likely it is that the records are not found, if that is likely."""
-    return lost_note(where.chance(plan, plan.cost("centre")))
+    return location.lost_note(location.chance(plan, plan.cost("centre")))

@@ -11,8 +11,8 @@ from dataclasses import replace
 from functools import lru_cache
 
 from tametail.inequalities.truncation import best_reach
+from tametail.methods.located import location
 from tametail.methods.winsorised import constants as tuned
-from tametail.methods.winsorised import where
 from tametail.methods.winsorised.column import ColumnPlan
 from tametail.plans import Step
 from tametail.privacy.budget import Budget, noise_for
@@ -48,8 +48,8 @@ def _divided(plan: ColumnPlan, share: float) -> tuple[Step, ...]:
 
 def _error(plan: ColumnPlan, divided: tuple[Step, ...], *, anywhere: bool = False) -> float:
     plan = replace(plan, steps=divided)
-    lost = where.odds(plan, plan.cost("centre"), anywhere=anywhere)
-    far = where.loss(plan, anywhere=anywhere)
+    lost = location.odds(plan, plan.cost("centre"), anywhere=anywhere)
+    far = location.loss(plan, anywhere=anywhere)
     return math.sqrt(AVERAGE_LOSS * lost * far**2 + noise(plan) ** 2)
 
 
@@ -59,7 +59,7 @@ def side(plan: ColumnPlan) -> float:
     Where the worst bias and the noise are least, or a little closer: few laws are the worst. The
     centre is within about a scale of the mean.
     """
-    tail = where.scale_of(plan)
+    tail = location.scale_of(plan)
     reach = best_reach(tail.k, max(plan.n or 1, 1), deviation(plan.cost("sum")))
     return tail.scale * (1 + tuned.HIDDEN * reach)
 

@@ -24,15 +24,15 @@ from typing import TYPE_CHECKING
 
 from tametail.means import MEAN, WINSORISED, Estimate, Interval
 from tametail.methods.persons.shares import ROWS_TAIL
+from tametail.methods.winsorised.budget_split import divide
 from tametail.methods.winsorised.calibrated import Error, moments, parts
-from tametail.methods.winsorised.clip import choose_clip
-from tametail.methods.winsorised.clip_points import Clip
+from tametail.methods.winsorised.clipping import choose_clip
 from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.counts import Tails, octave_nodes
-from tametail.methods.winsorised.dividing import divide
 from tametail.methods.winsorised.estimate import winsorised_mean
 from tametail.methods.winsorised.posterior import as_seen, hidden, notes_of
 from tametail.methods.winsorised.reference import Reference
+from tametail.methods.winsorised.sums import Clip
+from tametail.methods.winsorised.tail_histogram import Tails, octave_nodes
 from tametail.notes import Note
 from tametail.plans import Step
 from tametail.privacy.budget import Budget, Noise, noise_for

@@ -10,7 +10,7 @@ from tametail.methods.apart.estimate import column_plans
 from tametail.methods.cells import read_cells
 from tametail.methods.persons.estimate import persons_mean
 from tametail.methods.persons.shares import FEASIBLE, divide
-from tametail.methods.winsorised import predict
+from tametail.methods.winsorised import prediction
 from tametail.notes import Note, few_records
 from tametail.plans import COUNT, WORST, Prediction, PricedRequest, Step, Steps
 from tametail.privacy.budget import Budget
@@ -57,7 +57,7 @@ class Predicted(Prediction):
         """
         if self.plan.n is None:
             return None
-        error = predict.reference_rmse(column_plans(self.plan)[0])
+        error = prediction.reference_rmse(column_plans(self.plan)[0])
         return None if error is None else error / math.sqrt(_each(self.plan))
 
     def half_width(self, confidence: float, law: str = WORST) -> float | None:  # noqa: ARG002
@@ -68,9 +68,9 @@ class Predicted(Prediction):
         if self.plan.n is None:
             return None
         part = replace(column_plans(self.plan)[0], confidence=confidence)
-        if predict.shows_nothing(part, part.cost("tail"), together=True):
-            return predict.half_of_the_possible(part)
-        width = predict.cautious_half_width(part, 1 - (1 - confidence) / self.plan.dim)
+        if prediction.shows_nothing(part, part.cost("tail"), together=True):
+            return prediction.half_of_the_possible(part)
+        width = prediction.cautious_half_width(part, 1 - (1 - confidence) / self.plan.dim)
         return None if width is None else width / math.sqrt(_each(self.plan))
 
     @property

@@ -66,7 +66,7 @@ def conclude(plan: ColumnPlan, total: Sum, around: Callable[[float], Interval]) 
     low, high = plan.possible
     value = min(max(total.mean, low), high)
     moved = min(max(total.mean, plan.within[0]), plan.within[1]) != total.mean
-    held = moved and not _holds(around(1 - tuned.HELD_BACK), value)
+    held = moved and not _holds(around(1 - tuned.RARE), value)
     intervals: tuple[Interval, ...] = ()
     if plan.confidence is not None:
         one = around(plan.confidence)

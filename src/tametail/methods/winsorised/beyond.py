@@ -10,9 +10,9 @@ import math
 from dataclasses import dataclass, replace
 
 from tametail.methods.winsorised import constants as tuned
-from tametail.methods.winsorised.counts import Array, Tails
-from tametail.methods.winsorised.dividing import is_cut_short
+from tametail.methods.winsorised.budget_split import is_cut_short
 from tametail.methods.winsorised.reference import Answers
+from tametail.methods.winsorised.tail_histogram import Array, Tails
 from tametail.queries.column import SOFT_ONE
 
 #: Sum over all whole numbers j of (1 + |j|)^-2.

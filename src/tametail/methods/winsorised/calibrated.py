@@ -33,10 +33,9 @@ from tametail.methods.winsorised import constants as tuned
 from tametail.privacy.budget import Noise
 
 if TYPE_CHECKING:
-    from tametail.methods.winsorised.clip_points import Clip
     from tametail.methods.winsorised.column import ColumnPlan as Plan
-    from tametail.methods.winsorised.counts import Tails
-    from tametail.methods.winsorised.sums import Sum
+    from tametail.methods.winsorised.sums import Clip, Sum
+    from tametail.methods.winsorised.tail_histogram import Tails
 
 
 @dataclass(frozen=True, slots=True)

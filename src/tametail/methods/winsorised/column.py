@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 
 from tametail.errors import InternalError
 from tametail.methods.winsorised import constants as tuned
-from tametail.methods.winsorised.shares import is_hopeless
-from tametail.plans import REST, PricedRequest, Step
-from tametail.privacy.budget import Budget, compose, noise_for
+from tametail.plans import PricedRequest, Step
+from tametail.privacy.budget import Budget, compose
 from tametail.privacy.unit import Unit
 from tametail.request import Column, Range, Request
 from tametail.tail import Bounded, Tail
@@ -98,28 +97,6 @@ class ColumnPlan:
         """Whether an interval needs the second moment of the records: a proved one does."""
         wanted = self.confidence is not None and self.target == "population"
         return wanted and self.tail is not None
-
-    def counted_again(self, answer: int, cost: Budget) -> tuple[ColumnPlan, Budget] | None:
-        """Return what a second count may cost, and the plan without that; None if it is not needed.
-
-        Shares follow from the number of records. Where the first count may be off by a large part
-        of it, it is asked for once more, so well that the centre is not paid for by a guess. Not
-        between bounds, if a look would be in vain even with a scale more of them: nothing is to be
-        divided there (decision 0118).
-        """
-        scale = noise_for(cost, 1, 1).scale
-        if self.n is not None or answer >= tuned.CLEAR_COUNT * scale:
-            return None
-        left, most = self.cost(REST), max(math.ceil(answer + scale), 1)
-        hopeless = is_hopeless(left, self.unit, most, tuned.WORTH_A_LOOK)
-        if hopeless and isinstance(self.tail, Bounded):
-            return None
-        surely = max(answer - tuned.COUNT_DOUBT * scale, scale)
-        share = tuned.SHARP_COUNT / (surely * left.strength)
-        share = min(max(share, tuned.LEAST_RECOUNT), tuned.MOST_RECOUNT)
-        part, rest = left.split(share, 1 - share)
-        steps = (Step(step.name, rest if step.name == REST else step.cost) for step in self.steps)
-        return replace(self, steps=tuple(steps)), part
 
     def without_squares(self) -> ColumnPlan:
         """Return the plan that spends on the sum what the second moment would have cost."""

@@ -9,19 +9,18 @@ from tametail import notes
 from tametail.means import Estimate, Interval, confined, cut
 from tametail.methods.cells import UNUSUAL
 from tametail.methods.winsorised import constants as tuned
+from tametail.methods.winsorised.budget_split import foresee, untold
 from tametail.methods.winsorised.calibrated import Error
 from tametail.methods.winsorised.doubt import contradicts
 from tametail.methods.winsorised.interval import intervals_around
 from tametail.methods.winsorised.posterior import hidden, notes_of
-from tametail.methods.winsorised.predict import foresee, untold
 from tametail.methods.winsorised.seen import shape
 from tametail.tail import Bounded
 
 if TYPE_CHECKING:
-    from tametail.methods.winsorised.clip_points import Clip
     from tametail.methods.winsorised.column import ColumnPlan as Plan
-    from tametail.methods.winsorised.counts import Tails
-    from tametail.methods.winsorised.sums import Sum
+    from tametail.methods.winsorised.sums import Clip, Sum
+    from tametail.methods.winsorised.tail_histogram import Tails
     from tametail.notes import Note
 
 
@@ -58,7 +57,7 @@ def _is_held_back(plan: Plan, beyond: float, clip: Clip, tails: Tails, total: Su
     if beyond == 0 or not clip.sees:
         return False
     error = Error.of(plan, clip, tails, total)
-    return abs(beyond) > error.reach(tuned.HELD_BACK / 2, -1 if beyond > 0 else 1)
+    return abs(beyond) > error.reach(tuned.RARE / 2, -1 if beyond > 0 else 1)
 
 
 def _notes(

@@ -15,86 +15,43 @@ from __future__ import annotations
 
 from typing import Final
 
-# --- the shares of the budget (shares.py) ---------------------------------------------------------
+# --- the shares of the budget (budget_split.py) ---------------------------------------------------
 
-#: The share of the second moment for the interval is MOST_SPREAD up to n epsilon = SPREAD_FROM,
-#: where its noise makes the interval wide, and falls with this power to LEAST_SPREAD.
-LEAST_SPREAD: Final = 0.02  # width: 0, -0.2 (0.2)
-MOST_SPREAD: Final = 0.06  # width: -5.1 (1.5), +7.1 (1.5)
-SPREAD_FROM: Final = 1e4
-SPREAD_POWER: Final = 0.3  # width: -0.2 (0.2), -0.2 (0.2)
+#: The share of the second moment that a proved interval needs: its width against noise on the sum.
+SPREAD_SHARE: Final = 0.06
 
-#: The reference law of the shares is lognormal with this sigma: between light and heavy tails.
-SIGMA: Final = 1.5  # -26.6 (1.9), -12.5 (3.5)
-
-#: Records are taken to be clipped at the rank of so many standard deviations of the noise on a
-#: count: of Laplace noise, and of Gaussian noise, which is far smaller. More for the tail if large.
-CLIP_RANK: Final = 0.8  # -0.3 (0.7), -21.5 (2.5)
-GAUSSIAN_CLIP_RANK: Final = 1.4  # -0.1 (0.4), +1.2 (0.8)
-
-#: Squared error when the centre fails, in squared medians, and nats per factor e: more for the
-#: centre if large. Below an n epsilon of HOPELESS a failure is seldom noticed, or cannot be made
-#: good, and costs more.
-FAILURE: Final = 0.3  # +0.0 (0.4), -27.5 (1.7)
-NATS: Final = 4.0  # -22.7 (2.6), -26.9 (1.8)
-HOPELESS: Final = 500.0
-
-#: The shares that are tried. With less than a quarter for the tail, real columns did worse than
-#: predicted, and so did intervals.
+#: The centre gets what makes it stand out by so many nats, at least and at most these shares: about
+#: 12 for the digits of usual numbers, and the others are the chance of a lost centre. Safety
+#: against the little that can be seen below an n epsilon of 900.
+CENTRE_NATS: Final = 26.0
 LEAST_CENTRE: Final = 0.01
-MOST_CENTRE: Final = 0.6
-LEAST_TAIL: Final = 0.25
-MOST_TAIL: Final = 0.5
-LEAST_SUM: Final = 0.1
+MOST_CENTRE: Final = 0.9
 
-#: The centre gets what makes it stand out by so many nats, up to MOST_ALONE of the budget: about 12
-#: for the digits of usual numbers, and the others are the chance of a lost centre. Safety at an n
-#: epsilon below 900 against the little that can be seen there.
-NEEDED_NATS: Final = 24.0
-MOST_ALONE: Final = 0.9
+#: The tail's share of what the centre leaves: where to clip against noise on the sum.
+TAIL_SHARE: Final = 0.31
 
 #: If a scale is told, a range of some scales is found first, unless the centre stands out by
 #: SETTLED_NATS more than its digits take anyway. The range's share makes a lost one add no more to
-#: the error than HARMLESS scales, or USUAL_ERROR over n epsilon. Then the centre needs fewer nats:
-#: 4 for the digits, and one that is lost inside of the range costs less; at most MOST_INNER.
+#: the error than HARMLESS scales over n epsilon. Then the centre needs fewer nats, at most a third
+#: of its largest share: 4 for the digits, and one that is lost inside of the range costs less.
 SETTLED_NATS: Final = 36.0
-HARMLESS: Final = 0.05
-USUAL_ERROR: Final = 20.0
+HARMLESS: Final = 20.0
 INNER_NATS: Final = 15.0
-MOST_INNER: Final = 0.3
 
-#: How far from a candidate for the range a record may be and still count for it, in scales: sight
-#: of records that are spread, against precision. And by how much of their weight usual records
-#: stand out there, for a law of about the scale that was told.
-REACH: Final = 4.0
-TYPICAL: Final = 0.95
-
-#: From so many buckets on, candidates far from 0 weigh less. Then the mean is expected within
-#: 2^EXPECTED_OCTAVE buckets of 0, which is what the chance of a lost centre is about.
-#: If a range was told, the mean may be anywhere in it, where the budget suffices (decision 0212).
-MANY_BUCKETS: Final = 1 << 18
-EXPECTED_OCTAVE: Final = 16
-
-#: The private count is asked for again if it is below so many scales of its noise; then with a
-#: noise of a SHARP_COUNT-th of it, if that takes between these parts of the budget. The first one
-#: may be too large by COUNT_DOUBT scales; and so may the second, for all that it matters.
+#: The private count is asked for again if it is below so many scales of its noise, and so is the
+#: count of a second look: with a noise of a SHARP_COUNT-th of it, if that takes between these parts
+#: of the budget. Of a thousand records it must not be off by a thousand.
 CLEAR_COUNT: Final = 12.0
 SHARP_COUNT: Final = 10.0
-LEAST_RECOUNT: Final = 0.05
-MOST_RECOUNT: Final = 0.12
-COUNT_DOUBT: Final = 3.0
+LEAST_COUNT_SHARE: Final = 0.04
+MOST_COUNT_SHARE: Final = 0.3
 
 #: Looking for clip points closer than bounds is worth its price if records that stand out of the
 #: noise on the octave counts need be at most this part of all: sight against the price of looking.
-WORTH_A_LOOK: Final = 0.2
+WORTH_A_LOOK: Final = 0.18
 
 #: The same beside a scale, which is nearer to what records show than bounds are.
-WORTH_A_LOOK_BY_SCALE: Final = 0.3
-
-#: Between bounds the centre stands out by so many nats and no more, down to LEAST_CENTRE: there are
-#: fewer candidates, and a lost one is noticed or costs the textbook's noise. With 16 one centre in
-#: 300 was lost where records lay in a hundred thousandth of their bounds (decision 0210).
-BOUNDED_NATS: Final = 20.0
+WORTH_A_LOOK_BY_SCALE: Final = 0.27
 
 #: If the records are bounded, the sum and the squares that it may spare get at least this share,
 #: as far as the tail can pay for it and keeps this part of its own: what a look may cost where it
@@ -104,15 +61,14 @@ BOUNDED_TAIL: Final = 0.5
 
 # --- the centre -----------------------------------------------------------------------------------
 
-#: Records that the centre looks at; more are sampled down to between this and twice this. Of MANY
-#: records half as many will do: their sample may spend far more. Speed against ranks.
+#: Records that the centre looks at; more are sampled down to between this and twice this. Speed
+#: against ranks.
 CENTRE_SAMPLE: Final = 1024  # +0.1 (0.1), +0.3 (0.2)
-MANY: Final = 1 << 17
 
 #: So many records the sample is expected to have at most, whatever a noisy count leaves possible.
 LARGEST_SAMPLE: Final = 1 << 20
 
-# --- the octave counts (counts.py) ----------------------------------------------------------------
+# --- the tail histogram (tail_histogram.py) -------------------------------------------------------
 
 #: Octaves of distances that are told apart; what lies beyond counts at the end nodes. If the caller
 #: says how far records are spread, one in four billion at most lies beyond so many more octaves.
@@ -135,71 +91,46 @@ NEARLY_ALL: Final = 0.9  # 0, -27.9 (1.5)
 USUAL_NOISE: Final = 14.0  # 0, -27.9 (1.5)
 
 #: A warning that the centre is misplaced is due even if noise took so many scales from the count of
-#: nearly all, and raised a window on the other side to so many: five of 20,000 releases of odd data
-#: misled for want of it (decision 0124).
-HIDES_NEARLY_ALL: Final = 5.0
-#: Then a side is seen from this part of the usual threshold on: both together may have stood out.
-PERHAPS_CLEAR: Final = 0.7
-LARGE_NOISE: Final = 17.0
+#: nearly all, and added as many on the other side: five of 20,000 releases of odd data misled for
+#: want of it (decision 0124).
+NOISE_HIDES: Final = 6.0
 
 #: The new centre is looked for so far on either side of where the records seem to be, in octaves'
 #: lower ends: a soft count tells distances to within a 32nd.
 ELSEWHERE: Final = 0.125  # 0, 0
 
-#: A noisy count is that much too large with probability UNUSUAL; but it is not believed to be less
-#: than the part CERTAIN of what it says.
-UNUSUAL: Final = 0.001  # 0, 0
-CERTAIN: Final = 0.75
+#: What is this improbable is left out of account: how much too large a noisy count may be, what
+#: noise may hide beyond the top node, and by how much within= may hold a value back.
+RARE: Final = 0.001  # 0, 0
 
 #: How the sum's budget is divided if the first centre was misplaced: then digits are what it takes.
 NEW_CENTRE: Final = {"centre": 0.3, "tail": 0.28, "sum": 0.42}
 
-# --- anchors: up to where records are seen (clip.py) ----------------------------------------------
+# --- anchors: up to where records are seen (clipping.py) ------------------------------------------
 
-#: Nodes that are looked at together, and the noise scales at which they stand out: false alarms
-#: against sight. With THRESHOLD + (octaves from 2**LIKELY_OCTAVE) / OCTAVES_PER_SCALE the chance
-#: of a false alarm in all octaves is 3e-6.
+#: Nodes that are looked at together, and the noise scales at which they stand out, the detection
+#: threshold: false alarms against sight. The chance of one in all octaves is 3e-6.
 WINDOW: Final = 4
-THRESHOLD: Final = 22.0  # +315.2 (3.1), +9.0 (1.4)
-GAUSSIAN_THRESHOLD: Final = 16.0  # +25.6 (3.6), +0.0 (0.3)
-LIKELY_OCTAVE: Final = 5
-OCTAVES_PER_SCALE: Final = 12  # +0.2 (0.2), 0
-
-#: Both sides together stand out by so many noise scales more than one side alone; as unlikely.
-TOGETHER: Final = 6.0
-GAUSSIAN_TOGETHER: Final = 6.6
+THRESHOLD: Final = 24.5  # +315.2 (3.1), +9.0 (1.4)
+GAUSSIAN_THRESHOLD: Final = 16.5  # +25.6 (3.6), +0.0 (0.3)
 
 #: Where records of one side stand out, or of both together, a side that does not needs only BESIDE
-#: noise scales, from BESIDE_CLOSER octaves closer to BESIDE_FARTHER farther, and BESIDE_COST more
-#: for every octave farther: the chance of a false alarm is then 1.4%, and it costs little. Not
-#: tuned; compared on 22 columns and eight laws (decision 0135).
+#: noise scales, there or up to so many octaves closer: the chance of a false alarm is then 2%, and
+#: it costs little (decision 0135).
 BESIDE: Final = 9.0
-BESIDE_COST: Final = 1.4
-BESIDE_CLOSER: Final = 8
-BESIDE_FARTHER: Final = 6
+BESIDE_OCTAVES: Final = 8
 
-#: An anchor moves up by less than GAP octaves if records stand out there by CLOSER noise scales,
-#: and CLOSER_COST more for every factor e by which its noise would enlarge the variance: from where
-#: the tail is seen less clearly, but nearer to its end. While that is in the body of the data (up
-#: to n epsilon = CLOSER_UNTIL) it is worth it; with ever more records, ever less.
-CLOSER: Final = 8.0  # +1.4 (0.5), +2.0 (0.9)
-CLOSER_COST: Final = 2.0  # -0.2 (0.2), -0.1 (0.2)
-CLOSER_UNTIL: Final = 1e4
-CLOSER_POWER: Final = 0.4  # +0.4 (0.2), -0.2 (0.3)
+#: Inside of its window an anchor moves up to where records stand out by CLOSER noise scales: from
+#: where the tail is seen less clearly, but nearer to its end.
+CLOSER: Final = 16.0
 
-#: From GAP to RAISE_OCTAVES above, records would be a group across a gap, which GROUP nodes hold.
+#: From there to RAISE_OCTAVES above, records would be a group across a gap, which GROUP nodes hold.
 #: It must stand out by RAISE noise scales, and by RAISE_COST for every factor e by which a clip
-#: point at its far end, RAISE_REACH times as far, would enlarge the variance. One that could be
-#: seen below n epsilon = RARE_FROM would be a large part of the data, for a group so far away, and
-#: is believed the less: by up to RAISE_RARE more, a tenth of that n on.
-GAP: Final = 4  # -0.1 (1.0), -0.1 (0.1)
+#: point there would enlarge the variance.
 RAISE_OCTAVES: Final = 8  # -0.1 (0.1), +0.1 (0.1)
 GROUP: Final = 2
 RAISE: Final = 5.0  # +0.7 (0.4), -0.1 (0.1)
 RAISE_COST: Final = 3.6  # +0.4 (0.6), -0.1 (0.1)
-RAISE_REACH: Final = 2.0  # +0.5 (0.6), -0.1 (0.1)
-RAISE_RARE: Final = 3.0  # +0.0 (0.0), 0
-RARE_FROM: Final = 1e5
 
 # --- the curves (curves.py) -----------------------------------------------------------------------
 
@@ -222,13 +153,6 @@ LEVELS: Final = ((-3, 7, 0.5), (7, 16, 1), (16, 34, 2))
 #: the anchor against trust in the shape.
 MISFIT: Final = 0.27  # -2.4 (0.5), +0.5 (0.6)
 
-#: Tails are expected to be steeper where the counts end deep in them (n epsilon of 10,000 or more)
-#: than where they end in the body (1,000): a curve with the start slope s has the prior weight
-#: s^depth, depth = DEPTH log10(n epsilon) - DEPTH_SHIFT, at most MOST_DEPTH either way.
-DEPTH: Final = 0.8  # +0.1 (0.4), -1.1 (0.3)
-DEPTH_SHIFT: Final = 2.8
-MOST_DEPTH: Final = 0.4  # -0.2 (0.2), +0.1 (0.1)
-
 #: A curve weighs by its likelihood over (its best mean squared error) to this power: a little
 #: more than 1, so that nearly free precautions against heavy tails are taken.
 FAIRNESS: Final = 1.15  # +8.5 (1.9), +1.2 (2.4)
@@ -242,14 +166,12 @@ ALIKE: Final = 0.05  # +1.1 (0.3), -0.6 (0.3)
 #: Curves of less than this part of the largest weight are left out where it costs time.
 NEGLIGIBLE: Final = 1e-7
 
-# --- the pair of clip points (clip.py) ------------------------------------------------------------
+# --- the pair of clip points (clipping.py) --------------------------------------------------------
 
 #: If both sides have the same tail, what clipping takes away on one side still differs from that on
-#: the other, by about this part: less is better for even laws, more for sides that only look alike.
-ASYMMETRY: Final = 0.2
-
-#: How many ranks the choice of the centre errs by, times its rate.
-CHOICE: Final = 2.0  # -0.0 (0.0), -0.0 (0.1)
+#: the other, by about this part: less is better for even tails, more for sides that only look alike
+#: and for even laws, whose records beyond a clip point follow the error of the centre.
+ASYMMETRY: Final = 0.35
 
 #: If an interval for the mean is wanted, the thin side is at least this part of the other: a little
 #: noise against width.
@@ -262,10 +184,6 @@ HIDDEN: Final = 0.75  # 0, 0
 #: middle (or from where it seems to be), as a part of their width: it decides how much of the noise
 #: the count gets, under add-remove. More is safer where the mean is at a bound, less in the middle.
 UNTOLD: Final = 0.35
-
-#: Between bounds records are seen from this part of the usual threshold on: a false alarm, one in
-#: 30,000 releases, costs no more than the noise of records that are clamped to the bounds.
-BETWEEN_BOUNDS: Final = 0.82
 
 #: If one side of the centre shows nothing, its bound is a clip point up to so many times the other
 #: one's distance: noise against what may hide there.
@@ -285,7 +203,7 @@ NEARLY_AS_WIDE: Final = 0.5
 BEYOND_REFERENCE: Final = 0.25
 
 #: Noise of this part of the variance of the sum is worth a narrower interval between bounds. Beside
-#: a scale the plan has seen to that (SMALL_NOISE_BY_SCALE allows for twice the variance), and a
+#: a scale the plan has seen to that (SMALL_NOISE allows for twice the variance), and a
 #: quarter of the variance is enough for the counts to show.
 AFFORDABLE: Final = 2.0
 AFFORDABLE_BY_SCALE: Final = 8.0
@@ -297,23 +215,17 @@ AFFORDABLE_BY_SCALE: Final = 8.0
 OFFSET_DOUBT: Final = 0.25  # -0.2 (0.1), +0.3 (0.1)
 NEAREST: Final = 1000  # +0.0 (0.0), +0.0 (0.0)
 
-#: Under replace-one a count beside the sum that is below the rows by up to so many standard
+#: Under replace-one a count beside the sum that is below the rows by up to half of so many standard
 #: deviations of its noise is taken to be that of the rows, and by more than so many as it is:
 #: columns of which no cell is missing, against those that lack a few.
-FEW_MISSING: Final = 2.0
 CLEARLY_MISSING: Final = 5.5
 
-# --- the second look (estimate.py, clip.py, sums.py) ----------------------------------------------
-
-#: The part of the sum's budget that goes to the number of records: between these, so that its noise
-#: is a SHARP_COUNT-th of it (decision 0211). None if an earlier count has less than twice of that.
-SECOND_COUNT_SHARE: Final = 0.03  # 0, 0
-MOST_SECOND_COUNT: Final = 0.3
+# --- the second look (estimate.py, clipping.py, sums.py) ------------------------------------------
 
 #: Between bounds the first look may be cheap, so that little is lost if they are the best clip
-#: points. If it has less than this part of what it usually has, and finds clip points that are less
-#: than this part of the bounds' width apart, this part of the sum's budget is for a second look:
-#: both are then as sharp as the one where nothing is told (decision 0223).
+#: points. If it has less than CUT_SHORT times the usual, and finds clip points that are less than
+#: LOOSE times the bounds' width apart, this part of the sum's budget is for a second look: both are
+#: then about as sharp as the one where nothing is told (decision 0223).
 CUT_SHORT: Final = 0.7
 LOOSE: Final = 0.25
 CLOSER_LOOK: Final = 0.35
@@ -323,16 +235,12 @@ CLOSER_LOOK: Final = 0.35
 #: 3e-6, as at the first look (tests/estimators/test_false_alarms.py). Less would see less.
 LOWER_THRESHOLD: Final = 4.0
 
-#: What may hide beyond the top node counts as noise, of so small a probability.
-HIDDEN_RISK: Final = 0.001
-
 # --- the interval (interval.py, reference.py, beyond.py; inequalities/risk.py divides the risk) ---
 
-#: Records that a plan expects beyond a clip point, times epsilon, the nodes beyond it, and the
-#: risk at which it looks at their noise: they place the reference.
+#: Records that a plan expects beyond a clip point, times epsilon, and the nodes beyond it: they
+#: place the reference.
 EXPECTED_BEYOND: Final = 9.0  # width: -1.8 (0.2), +1.4 (0.3)
 EXPECTED_NODES: Final = 5  # width: -3.4 (0.4), +6.7 (0.5)
-EXPECTED_RISK: Final = 0.001
 
 #: The reference is this much wider than what would be best if that came true: a clip point
 #: beyond the reference costs more than one that is closer.
@@ -341,8 +249,7 @@ WIDER: Final = 1.4  # width: +23.7 (1.1), +11.0 (2.3)
 #: Noise up to this part of the standard error, by assumption, is bounded together with sampling.
 #: The quantile of both together, in standard deviations, places the reference where clip points can
 #: be beyond it.
-SMALL_NOISE: Final = 0.7
-SMALL_NOISE_BY_SCALE: Final = 1.0
+SMALL_NOISE: Final = 1.0
 USUAL_QUANTILE: Final = 2.5
 
 #: The reference is the closest whose interval promises to be at most this much wider than the
@@ -406,9 +313,6 @@ GROUP_SIZES: Final = (1.0, 2.0, 3.0, 4.5, 6.5, 9.0, 13.0, 20.0, 30.0)
 GROUP_PARTS: Final = (0.15, 0.5, 0.85)
 GROUP_LIKELY: Final = 6.0
 
-#: A value that within= holds back by more than an error of this probability contradicts it.
-HELD_BACK: Final = 1e-3
-
 #: Records beyond what a moment allows that make it doubtful, in standard deviations of their count.
 DOUBT: Final = 5.0
 
@@ -424,7 +328,7 @@ NEAREST_SHARE: Final = 0.02
 #: A tail ends, rather than falls, if its power grows by this much from one octave to the next.
 SUDDEN_END: Final = 3.0
 
-# --- predictions (predict.py) ---------------------------------------------------------------------
+# --- predictions (prediction.py) ------------------------------------------------------------------
 
 #: Below this n * epsilon the steps before the sum often fail.
 FEASIBLE: Final = 500.0
@@ -437,9 +341,6 @@ HIDDEN_SHARE: Final = 0.02
 
 #: A group of far records that is this many noise scales of the octave counts may go unseen.
 UNSEEN: Final = 9.0
-
-#: A lost centre that is likelier than this is worth a warning.
-SELDOM: Final = 1e-3
 
 #: What the prior of the median costs beside the digits of where it is, at most usually.
 PRIOR_NATS: Final = 4.0

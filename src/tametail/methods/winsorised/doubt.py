@@ -22,12 +22,12 @@ import numpy as np
 
 from tametail.inequalities.quantiles import sum_quantile
 from tametail.methods.winsorised import constants as tuned
-from tametail.methods.winsorised.counts import windows
+from tametail.methods.winsorised.tail_histogram import windows
 from tametail.queries.column import SOFT_ONE
 from tametail.tail import Bounded, Moment, Tail
 
 if TYPE_CHECKING:
-    from tametail.methods.winsorised.counts import Array, Places, Tails
+    from tametail.methods.winsorised.tail_histogram import Array, Places, Tails
 
 #: Noises of all nodes up to one, on two sides, weighted by (at least) their distances: their sum
 #: has a moment generating function below that of three noises of the top node.
@@ -53,7 +53,7 @@ def contradicts(tail: Tail, tails: Tails, centre: float, off: float, n: float) -
 
 
 def _alarm(tails: Tails) -> float:
-    return tails.scale * (tuned.THRESHOLD + 128 / tuned.OCTAVES_PER_SCALE)
+    return tails.scale * tuned.THRESHOLD
 
 
 def _is_beyond(tails: Tails, counts: Array, far: float) -> bool:

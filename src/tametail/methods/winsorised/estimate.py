@@ -22,33 +22,38 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tametail.methods.cells import count_noise, read_cells
+from tametail.methods.located import location
 from tametail.methods.located.unseen import unseen_mean
 from tametail.methods.winsorised import constants as tuned
-from tametail.methods.winsorised import where
-from tametail.methods.winsorised.clip import choose_clip, is_loose, look_again, needs_no_squares
+from tametail.methods.winsorised.budget_split import (
+    centre_costs,
+    count_share,
+    counted_again,
+    halvings,
+    sample_halvings,
+    with_count,
+)
+from tametail.methods.winsorised.clipping import choose_clip, is_loose, look_again, needs_no_squares
 from tametail.methods.winsorised.column import ColumnPlan
 from tametail.methods.winsorised.conclude import conclude
-from tametail.methods.winsorised.counts import Tails, octave_nodes
-from tametail.methods.winsorised.dividing import with_count
 from tametail.methods.winsorised.reference import Reference
-from tametail.methods.winsorised.shares import halvings, sample_halvings
 from tametail.methods.winsorised.sums import (
+    Clip,
     Counted,
     Sum,
     is_sharper,
     read_sum,
-    shares_with_count,
     squares_bound,
     squares_query,
     sum_of_counts,
     sum_query,
 )
+from tametail.methods.winsorised.tail_histogram import Tails, octave_nodes
 from tametail.queries.column import Count, Median
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
     from tametail.means import CellCounts, Estimate
-    from tametail.methods.winsorised.clip_points import Clip
     from tametail.plans import PricedRequest
     from tametail.privacy.budget import Budget
     from tametail.queries.column import TailNodes
@@ -64,7 +69,7 @@ def look(plan: ColumnPlan, ask: Ask) -> Look | Estimate:
     if plan.has("count"):
         cost = plan.cost("count")
         counts = ask(Count(), cost)  # line 1
-        if (unclear := plan.counted_again(counts[0], cost)) is not None:
+        if (unclear := counted_again(plan, counts[0], cost)) is not None:
             plan, cost = unclear
             counts = ask(Count(), cost)
         plan, known, times, too_many = _planned(plan, counts[0], cost)
@@ -74,14 +79,13 @@ def look(plan: ColumnPlan, ask: Ask) -> Look | Estimate:
     size = max(plan.n or 0, 1)
 
     (low, high), cost = plan.possible, plan.cost("centre")
-    if (costs := where.centre_costs(plan)) is not None:
-        buckets, (first, cost) = where.crowd(plan), costs
-        low, high = where.around(plan, where.middle(buckets, ask(buckets, first)))
+    if (costs := centre_costs(plan)) is not None:
+        buckets, (first, cost) = location.crowd(plan), costs
+        low, high = location.around(plan, location.middle(buckets, ask(buckets, first)))
     centre = ask(Median(times, low, high), cost)  # line 2
     rest, nodes, cost = plan, octave_nodes(plan, centre), plan.cost("tail")
     tails = Tails.read(plan, nodes, ask(nodes, cost), cost)  # line 3
-    fewest = max(size - too_many, tuned.CERTAIN * size)
-    if (elsewhere := _elsewhere(plan, centre, tails, fewest)) is not None:  # line 4
+    if (elsewhere := _elsewhere(plan, centre, tails, size - too_many)) is not None:  # line 4
         rest = plan.with_new_centre()  # line 5
         centre = ask(Median(times, *elsewhere), rest.cost("centre"))  # line 6
         nodes, cost = octave_nodes(rest, centre), rest.cost("tail")
@@ -123,7 +127,9 @@ class Look:
         cost, squares = rest.cost("sum"), math.inf
         if clip.side == 0:  # line 11
             if tails.count is None:
-                part, left = cost.split(*shares_with_count(cost, known, self.size))
+                about = self.size if known is None else min(known.number, self.size)
+                share = count_share(cost, about)
+                part, left = cost.split(share, 1 - share)
                 if known is None or is_sharper(count_noise(part, plan.unit), known.noise):
                     answer, *_ = ask(Count(), part)  # line 12
                     cost, known = left, Counted.asked(answer, part, plan.unit)
@@ -171,7 +177,7 @@ def _planned(
     And how often to halve the records for a sample, and by how much they may be fewer than the plan
     takes them to be; a guess is taken as it is.
     """
-    doubt, too_many = count_noise(cost, plan.unit).quantile(tuned.UNUSUAL), 0.0
+    doubt, too_many = count_noise(cost, plan.unit).quantile(tuned.RARE), 0.0
     if plan.n is None:
         plan, too_many = with_count(plan, answer), doubt
     times = sample_halvings(max(plan.n or 0, 1), answer, doubt)

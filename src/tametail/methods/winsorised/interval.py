@@ -38,10 +38,9 @@ from tametail.privacy.budget import Noise
 from tametail.tail import Bounded
 
 if TYPE_CHECKING:
-    from tametail.methods.winsorised.clip_points import Clip
     from tametail.methods.winsorised.column import ColumnPlan as Plan
-    from tametail.methods.winsorised.counts import Tails
-    from tametail.methods.winsorised.sums import Sum
+    from tametail.methods.winsorised.sums import Clip, Sum
+    from tametail.methods.winsorised.tail_histogram import Tails
 
 #: A unit of the private sum of squares is at most this part of the squared side.
 SQUARE_UNIT = 2.0**-24

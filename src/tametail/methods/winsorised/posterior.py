@@ -27,13 +27,13 @@ from tametail.inequalities.quantiles import NOWHERE, Shifts, spread_quantiles
 from tametail.means import MEAN, MEAN_AS_SEEN, Interval
 from tametail.methods.winsorised import constants as tuned
 from tametail.methods.winsorised.calibrated import Error, parts
-from tametail.methods.winsorised.clip import caps, fit_side
+from tametail.methods.winsorised.clipping import caps, fit_side
 from tametail.tail import Bounded
 
 if TYPE_CHECKING:
-    from tametail.methods.winsorised.clip_points import Clip
     from tametail.methods.winsorised.column import ColumnPlan as Plan
-    from tametail.methods.winsorised.counts import Array, Tails
+    from tametail.methods.winsorised.sums import Clip
+    from tametail.methods.winsorised.tail_histogram import Array, Tails
     from tametail.notes import Note
 
 
@@ -150,7 +150,7 @@ def _hidden(
     found = Hidden(thinned(excess, weights))
     if plan.tail is not None or limited:
         return found
-    start = (highest if anchor is None else anchor) + tuned.GAP
+    start = (highest if anchor is None else anchor) + tuned.WINDOW
     far, odds = _group(tails, counts, start, end)
     likelier = float(odds.sum())
     # A group lies beyond what the curves have, of which this is usual.

@@ -15,15 +15,14 @@ from tametail.inequalities.quantiles import sum_quantile
 from tametail.inequalities.risk import Risk
 from tametail.inequalities.truncation import best_reach, bias_constant
 from tametail.methods.winsorised import constants as tuned
-from tametail.methods.winsorised.counts import noise_of_counts
+from tametail.methods.winsorised.tail_histogram import noise_of_counts
 from tametail.privacy.budget import noise_for
 from tametail.queries.column import SOFT_ONE
 from tametail.tail import Moment
 
 if TYPE_CHECKING:
-    from tametail.methods.winsorised.clip_points import Clip
     from tametail.methods.winsorised.column import ColumnPlan as Plan
-    from tametail.methods.winsorised.sums import Sum
+    from tametail.methods.winsorised.sums import Clip, Sum
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +166,7 @@ def _reach(plan: Plan, k: float, n: int) -> tuple[float, float]:
     deviation = math.sqrt(noise_for(plan.cost("sum"), 1, 1).variance)
     most = best_reach(k, n, deviation) + 1 - tuned.BEYOND_REFERENCE
     tried = [most * 2.0 ** (-step / 4) for step in range(24)]
-    most_noise = tuned.SMALL_NOISE_BY_SCALE * math.sqrt(n)
+    most_noise = tuned.SMALL_NOISE * math.sqrt(n)
     small = [one for one in tried if one >= 2 and noise(one) <= most_noise]
     beyond = expected_beyond(plan)
     chosen = max(tuned.WIDER * ((k - 1) * constant * n / beyond) ** (1 / k), 2.0)
@@ -184,5 +183,5 @@ def _reach(plan: Plan, k: float, n: int) -> tuple[float, float]:
 def expected_beyond(plan: Plan) -> float:
     """Return how many records a plan expects to be possible beyond a clip point: mostly noise."""
     noise = noise_of_counts(plan, plan.cost("tail"))
-    nodes = sum_quantile(noise, tuned.EXPECTED_RISK, tuned.EXPECTED_NODES) / SOFT_ONE
+    nodes = sum_quantile(noise, tuned.RARE, tuned.EXPECTED_NODES) / SOFT_ONE
     return nodes + tuned.EXPECTED_BEYOND / plan.budget.strength

@@ -21,8 +21,8 @@ from tametail.methods.winsorised import constants as tuned
 from tametail.shape import CLEAR, Knot, Shape
 
 if TYPE_CHECKING:
-    from tametail.methods.winsorised.clip_points import Clip
-    from tametail.methods.winsorised.counts import Array, Tails
+    from tametail.methods.winsorised.sums import Clip
+    from tametail.methods.winsorised.tail_histogram import Array, Tails
 
 
 #: Steeper than this a tail does not fall, as far as octaves tell.

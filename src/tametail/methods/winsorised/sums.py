@@ -23,9 +23,8 @@ from tametail.queries.column import (
 )
 
 if TYPE_CHECKING:
-    from tametail.methods.winsorised.clip_points import Clip
     from tametail.methods.winsorised.column import ColumnPlan as Plan
-    from tametail.methods.winsorised.counts import Tails
+    from tametail.methods.winsorised.tail_histogram import Tails
 
 #: Noises at octave nodes, weighted by their distances, and on two sides: the moment generating
 #: function of their sum is below that of 16/3 noises of the top node, and so the tail of the sum
@@ -34,6 +33,38 @@ TOP_NODES = 3.0
 
 #: Noise that is none: nothing was summed.
 LEAST_SCALE = 1e-3
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """Records are clipped to [centre - below, centre + above]; both are 0 if nothing is seen.
+
+    Both are on edges of sixteenths of octaves, where ``DistanceSum`` can clip.
+
+    ``excess`` is what to add to the sum for what clipping takes away, ``offset`` estimates the
+    distance of the mean from the centre, give or take ``doubt``. If it is to be ``counted``, the
+    mean may be so far from there that the count beside the sum matters under both units.
+    ``anchors`` are the highest nodes where records are seen.
+    """
+
+    centre: float
+    below: float
+    above: float
+    excess: float = 0.0
+    offset: float = 0.0
+    doubt: float = 0.0
+    counted: bool = False
+    anchors: tuple[int | None, int | None] = (None, None)
+
+    @property
+    def side(self) -> float:
+        """The larger distance of a clip point from the centre."""
+        return max(self.below, self.above)
+
+    @property
+    def sees(self) -> bool:
+        """Whether any records stand out of the noise."""
+        return self.anchors != (None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,28 +223,10 @@ def read_count(plan: Plan, answer: int, weight: int, noise: Noise) -> tuple[floa
     if not plan.unit.size_is_public:
         return counted, None
     rows, deviation = float(max(plan.n or 1, 1)), math.sqrt(noise.variance) / weight
-    few, many = tuned.FEW_MISSING * deviation, tuned.CLEARLY_MISSING * deviation
-    missing = float(np.interp(rows - counted, (few, many), (0.0, many)))
+    many = tuned.CLEARLY_MISSING * deviation
+    missing = float(np.interp(rows - counted, (many / 2, many), (0.0, many)))
     number = max(rows - missing, 1.0) if rows - counted < many else counted
     return number, number - counted
-
-
-def shares_with_count(cost: Budget, known: Counted | None, size: int) -> tuple[float, float]:
-    """Divide the sum's budget, where octaves are counted again, between a sharp count and them.
-
-    What the octaves show is divided by it: of a thousand records it must not be off by a thousand.
-    Under add-remove the size may be a guess that is far too large.
-
-    >>> from tametail.privacy.budget import pure
-    >>> [round(shares_with_count(pure(0.03), None, n)[0], 2) for n in (1_000, 2_000, 100_000)]
-    [0.3, 0.17, 0.03]
-    """
-    about = size if known is None else min(known.number, size)
-    sharp = tuned.SHARP_COUNT / (about * cost.strength)
-    if isinstance(cost, Zcdp):  # noise falls with the root of a share
-        sharp **= 2
-    share = min(max(sharp, tuned.SECOND_COUNT_SHARE), tuned.MOST_SECOND_COUNT)
-    return share, 1 - share
 
 
 def is_sharper(noise: Noise, known: Noise) -> bool:
@@ -235,7 +248,7 @@ def sum_of_counts(clip: Clip, tails: Tails, known: Counted) -> Sum:
             if end > 0
         )
         # Records beyond the top node are left out; what may hide there counts as noise, too.
-        hidden = max(tails.beyond(counts, clip.side, tuned.HIDDEN_RISK) for counts in tails.sides)
+        hidden = max(tails.beyond(counts, clip.side, tuned.RARE) for counts in tails.sides)
         scale = TOP_NODES * tails.noise.scale / SOFT_ONE + hidden / math.log(100)
         scale *= clip.side / lattice.tick
         # A soft count keeps the sum of distances to within a 32nd of each, if nodes are not shared.

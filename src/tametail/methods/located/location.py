@@ -19,17 +19,15 @@ since that has the same or a smaller expectation; the best of some are taken, on
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from tametail.errors import InternalError
-from tametail.methods.winsorised import constants as tuned
-from tametail.methods.winsorised.shares import nats_of_share, share_of_nats, shares
-from tametail.privacy.budget import Budget, Zcdp, exponential_rate
+from tametail.notes import Note, few_records
+from tametail.privacy.budget import Budget, exponential_rate
 from tametail.queries.crowd import LARGEST_KEY, Crowd, mass_of, octave_spans, weight_of
 from tametail.tail import Moment
 
@@ -38,72 +36,34 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[np.float64]
 
+#: How far from a candidate for the range a record may be and still count for it, in scales: sight
+#: of records that are spread, against precision. And by how much of their weight usual records
+#: stand out there, for a law of about the scale that was told.
+REACH = 4.0
+TYPICAL = 0.95
+
+#: From so many buckets on, candidates far from 0 weigh less. Then the mean is expected within
+#: 2^EXPECTED_OCTAVE buckets of 0, which is what the chance of a lost centre is about.
+#: If a range was told, the mean may be anywhere in it, where the budget suffices (decision 0212).
+MANY_BUCKETS = 1 << 18
+EXPECTED_OCTAVE = 16
+
+#: A lost centre that is likelier than this is worth a warning.
+SELDOM = 1e-3
+
 #: Distances from the mean at which the choice is judged, in scales: up to where the weights of a
 #: candidate and of those near the mean have no record in common.
-_RINGS = np.linspace(0.0, 2 * tuned.REACH + 2, 21)
+_RINGS = np.linspace(0.0, 2 * REACH + 2, 21)
 _POINTS = np.linspace(-24.0, 24.0, 241)
 _PRICES = np.concatenate([[0.0], np.geomspace(1e-3, 4.0, 32)])[:, None, None]
 _TILTS = np.linspace(-0.6, 0.6, 25)[None, :, None]
 _NEAR = np.linspace(-1.0, 1.0, 9)
 
 
-#: The shares of the budget that are tried.
-_SHARES = np.geomspace(0.002, 0.4, 32)
-
-
-class Parts(NamedTuple):
-    """Shares of the budget: to find a range, and to find the median inside of it."""
-
-    range: float
-    median: float
-
-
-@lru_cache(maxsize=256)
-def parts(plan: ColumnPlan, usual: float) -> Parts | None:
-    """Divide the centre's share, if a range by the scale makes a lost centre rarer; else None.
-
-    That is so if a scale was told, the mean may be many scales away from anywhere, and the
-    ``usual`` share of a median does not settle it. The share of the range makes a lost one
-    harmless: it follows from how many candidates there are.
-    """
-    low, high = plan.possible
-    if not isinstance(plan.tail, Moment) or high - low <= 4 * tuned.REACH * plan.tail.scale:
-        return None
-    n = max(plan.n or 1, 1)
-    settled = tuned.SETTLED_NATS + digits(plan, anywhere=True)
-    if usual >= share_of_nats(settled, plan.budget, plan.unit, n):
-        return None
-    found = _enough(plan, anywhere=True) or _enough(plan, anywhere=False) or float(_SHARES[-1])
-    inner = min(share_of_nats(tuned.INNER_NATS, plan.budget, plan.unit, n), tuned.MOST_INNER)
-    return Parts(found, max(usual - found, inner, tuned.LEAST_CENTRE))
-
-
-def _enough(plan: ColumnPlan, *, anywhere: bool) -> float | None:
-    """Return the smallest share at which a lost range would be harmless; None if there is none."""
-    n = max(plan.n or 1, 1)
-    most = min(tuned.HARMLESS, tuned.USUAL_ERROR / (n * plan.budget.strength))
-    harmless = (scale_of(plan).scale * most / loss(plan, anywhere=anywhere)) ** 2
-    for share in _SHARES.tolist():
-        if odds(plan, plan.budget.share(share), anywhere=anywhere) <= harmless:
-            return float(share)
-    return None
-
-
-def centre_costs(plan: ColumnPlan) -> tuple[Budget, Budget] | None:
-    """Return what the range costs and what the median inside of it; None if there is no range."""
-    usual = shares(plan.budget, plan.unit, max(plan.n or 1, 1))["centre"]
-    found = parts(replace(plan, steps=()), usual)
-    if found is None:
-        return None
-    part = found.range / (found.range + found.median)
-    first, second = plan.cost("centre").split(part, 1 - part)
-    return first, second
-
-
 def around(plan: ColumnPlan, place: float) -> tuple[float, float]:
     """Return where the median is, if most records are near this place."""
     low, high = plan.possible
-    place, far = min(max(place, low), high), tuned.REACH * scale_of(plan).scale
+    place, far = min(max(place, low), high), REACH * scale_of(plan).scale
     return max(low, place - far), min(high, place + far)
 
 
@@ -118,12 +78,12 @@ def crowd(plan: ColumnPlan) -> Crowd:
     """Return the query for the bucket that most records are near."""
     scale = scale_of(plan).scale
     exponent = math.frexp(scale)[1] - 3
-    reach = round(tuned.REACH * math.ldexp(scale, -exponent))
+    reach = round(REACH * math.ldexp(scale, -exponent))
     low, high = (_key(end, exponent) for end in plan.possible)
     low, high = max(low - reach, -LARGEST_KEY), min(high + reach, LARGEST_KEY)
     return Crowd(
         inverse_width=math.ldexp(1.0, -exponent), low=low, high=high, reach=reach,
-        falling=high - low > tuned.MANY_BUCKETS,
+        falling=high - low > MANY_BUCKETS,
     )  # fmt: skip
 
 
@@ -152,7 +112,7 @@ def digits(plan: ColumnPlan, *, anywhere: bool = False) -> float:
 def _farthest(plan: ColumnPlan, query: Crowd, *, anywhere: bool) -> int:
     """Return how many buckets the mean is from 0: as expected, or at most if that is told."""
     if not (anywhere and all(map(math.isfinite, plan.possible))):
-        return 1 << tuned.EXPECTED_OCTAVE
+        return 1 << EXPECTED_OCTAVE
     return max(abs(query.low), abs(query.high))
 
 
@@ -188,37 +148,7 @@ def chance(plan: ColumnPlan, cost: Budget) -> float:
 def odds(plan: ColumnPlan, cost: Budget, *, anywhere: bool = False) -> float:
     """Predict the odds of a lost centre, for usual records."""
     needed = digits(plan, anywhere=anywhere)
-    return math.exp(min(needed + _power(plan, cost, tuned.TYPICAL), 100.0))
-
-
-def lost_chance(plan: ColumnPlan) -> float:
-    """Return the chance that a winsorised mean loses its centre, about, if a scale is told."""
-    if (costs := centre_costs(plan)) is None:
-        return _lost_median(plan, plan.cost("centre"), digits(plan, anywhere=True))
-    return chance(plan, costs[0])
-
-
-def lost_square(plan: ColumnPlan) -> float:
-    """Bound what a lost centre adds to the mean squared error of a winsorised mean.
-
-    A median is lost if it does not stand out by the nats of its digits, and of a prior that does
-    not know where it is; inside of a range it cannot be farther than that is wide.
-    """
-    far = loss(plan, anywhere=True)
-    if (costs := centre_costs(plan)) is None:
-        return _lost_median(plan, plan.cost("centre"), digits(plan, anywhere=True)) * far**2
-    width = 2 * tuned.REACH * scale_of(plan).scale
-    inside = _lost_median(plan, costs[1], math.log(tuned.REACH)) * width**2 / 3
-    return chance(plan, costs[0]) * far**2 + inside
-
-
-def _lost_median(plan: ColumnPlan, cost: Budget, needed: float) -> float:
-    share = cost.strength / plan.budget.strength
-    if isinstance(cost, Zcdp):
-        share **= 2
-    n = max(plan.n or 1, 1)
-    nats = nats_of_share(min(share, 1.0), plan.budget, plan.unit, n)
-    return math.exp(min(needed + tuned.PRIOR_NATS - nats, 0.0))
+    return math.exp(min(needed + _power(plan, cost, TYPICAL), 100.0))
 
 
 def astray(plan: ColumnPlan, cost: Budget) -> list[tuple[float, float]]:
@@ -232,6 +162,18 @@ def astray(plan: ColumnPlan, cost: Budget) -> list[tuple[float, float]]:
         chances.append(ring * math.exp(min(_power(plan, cost, gap), 0.0)))
         found.append((float(_RINGS[index]), min(sum(chances), 1.0)))
     return found[::-1]
+
+
+def lost_note(chance: float) -> tuple[Note, ...]:
+    """Say how likely a lost centre is, if it is likely."""
+    if chance < SELDOM:
+        return ()
+    likely = f"with probability up to {chance:.0%}" if chance < 0.5 else ("with high probability")
+    text = (
+        f"Locating the data fails {likely}, and then the error is large. Use more records, a "
+        "larger epsilon, or a narrower within=."
+    )
+    return (few_records(text),)
 
 
 def _power(plan: ColumnPlan, cost: Budget, gap: float) -> float:
@@ -256,6 +198,6 @@ def gaps(k: float) -> Array:
 
 def _weight(away: Array) -> Array:
     """What a record adds to a score, by its distance in scales, as a part of the most."""
-    flat = tuned.REACH / 3
-    weight: Array = 1 - (np.maximum(away - flat, 0.0) / (tuned.REACH - flat)) ** 2
+    flat = REACH / 3
+    weight: Array = 1 - (np.maximum(away - flat, 0.0) / (REACH - flat)) ** 2
     return np.maximum(weight, 0.0)

@@ -97,12 +97,10 @@ class Tails:
         return _distances(self.first, len(self.above))
 
     @property
-    def needed(self) -> Array:
-        """The noise scales at which the window of each node stands out."""
+    def needed(self) -> float:
+        """The noise scales at which the window of a node stands out: the detection threshold."""
         laplace = self.noise.kind == "laplace"
-        threshold = tuned.THRESHOLD if laplace else tuned.GAUSSIAN_THRESHOLD
-        found: Array = threshold - self.lower + _unlikely(self.first, len(self.above))
-        return found
+        return (tuned.THRESHOLD if laplace else tuned.GAUSSIAN_THRESHOLD) - self.lower
 
     def anchor(self, counts: Array, limit: float = math.inf, clearly: float = 1.0) -> int | None:
         """Return the highest node whose window stands out, up to the distance ``limit``.
@@ -131,14 +129,12 @@ class Tails:
         place = seen[0] if seen else self._together(min(limits))
         if place is None or len(seen) == 2:
             return anchors
-        octaves = np.arange(len(self.above)) - place
-        near = (octaves >= -tuned.BESIDE_CLOSER) & (octaves <= tuned.BESIDE_FARTHER)
-        needed = tuned.BESIDE + tuned.BESIDE_COST * np.maximum(octaves, 0)
+        first = max(place - tuned.BESIDE_OCTAVES, 0)
 
         def less_clear(counts: Array, limit: float) -> int | None:
-            stands_out = windows(counts) / self.scale >= needed
-            found = np.flatnonzero(stands_out & near & (self.distances <= limit))
-            return int(found[-1]) if len(found) else None
+            stands_out = windows(counts) / self.scale >= tuned.BESIDE
+            found = np.flatnonzero((stands_out & (self.distances <= limit))[first : place + 1])
+            return first + int(found[-1]) if len(found) else None
 
         return [
             less_clear(counts, limit) if anchor is None else anchor
@@ -146,10 +142,12 @@ class Tails:
         ]
 
     def _together(self, limit: float) -> int | None:
-        """Return the highest node where the windows of both sides together stand out."""
-        more = tuned.TOGETHER if self.noise.kind == "laplace" else tuned.GAUSSIAN_TOGETHER
+        """Return the highest node where the windows of both sides together stand out.
+
+        By as many standard deviations of their noise as one does: Laplace noise allows fewer.
+        """
         both = (windows(self.below) + windows(self.above)) / self.scale
-        found = np.flatnonzero((both >= self.needed + more) & (self.distances <= limit))
+        found = np.flatnonzero((both >= math.sqrt(2) * self.needed) & (self.distances <= limit))
         return int(found[-1]) if len(found) else None
 
     def squares(self, anchors: Anchors) -> float:
@@ -167,19 +165,19 @@ class Tails:
         either side, whatever the law. ``perhaps`` asks whether noise may hide that it is so.
         """
         most = tuned.NEARLY_ALL * (size if self.count is None else self.count)
-        most -= tuned.HIDES_NEARLY_ALL * self.scale if perhaps else 0.0
+        hidden = tuned.NOISE_HIDES * self.scale if perhaps else 0.0
         for sign, counts, others in ((-1.0, self.below, self.above), (1.0, self.above, self.below)):
             pairs = windows(counts, 2)
             node = int(np.argmax(pairs))
-            if pairs[node] < most:
+            if pairs[node] < most - hidden:
                 continue
             # The size may be a guess that is too small: then there are as many on the other side.
             noise = tuned.USUAL_NOISE * self.scale
             few = (1 - tuned.NEARLY_ALL) * pairs[node]
-            few = few + tuned.LARGE_NOISE * self.scale if perhaps else max(few, noise)
+            few = few + noise + hidden if perhaps else max(few, noise)
             few_others = windows(others).max() <= few
             # What lies beyond the end nodes counts there, wherever it is.
-            clearly = tuned.PERHAPS_CLEAR if perhaps else 1.0
+            clearly = 1 - hidden / (self.needed * self.scale)
             seen = self.anchor(counts, clearly=clearly) is not None and 0 < node < len(counts) - 2
             if seen and few_others:
                 # The weight of a record in this octave is on its two nodes, so as to keep the sum
@@ -241,15 +239,6 @@ class Tails:
 def _distances(first: int, size: int) -> Array:
     """Return the lower ends of so many octaves, for all who read them and none who writes."""
     found: Array = 2.0 ** np.arange(first, first + size, dtype=np.float64)
-    found.flags.writeable = False
-    return found
-
-
-@lru_cache(maxsize=16)
-def _unlikely(first: int, size: int) -> Array:
-    """Return how many more noise scales it takes to believe in records in so many octaves."""
-    octaves = np.arange(first, first + size)
-    found: Array = np.abs(octaves - tuned.LIKELY_OCTAVE) / tuned.OCTAVES_PER_SCALE
     found.flags.writeable = False
     return found
 

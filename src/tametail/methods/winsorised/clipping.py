@@ -15,13 +15,12 @@ import numpy.typing as npt
 
 from tametail.inequalities.truncation import best_reach
 from tametail.methods.winsorised import constants as tuned
-from tametail.methods.winsorised.clip_points import Clip
-from tametail.methods.winsorised.counts import Anchors, Pair, Tails, windows
+from tametail.methods.winsorised.budget_split import is_cut_short
 from tametail.methods.winsorised.curves import Array, Fit, Judgement
-from tametail.methods.winsorised.dividing import is_cut_short
 from tametail.methods.winsorised.reference import Reference
-from tametail.methods.winsorised.shares import halvings
-from tametail.privacy.budget import Budget, exponential_rate, noise_for, on_sample
+from tametail.methods.winsorised.sums import Clip
+from tametail.methods.winsorised.tail_histogram import Anchors, Pair, Tails, windows
+from tametail.privacy.budget import Budget, noise_for
 from tametail.queries.column import edge_above, edge_below
 from tametail.tail import Bounded, Moment
 
@@ -91,7 +90,7 @@ def look_again(plan: Plan, centre: float, tails: Tails) -> Clip:
 def _seen(plan: Plan, tails: Tails, limits: Pair) -> Anchors:
     """Return up to where records are seen; between bounds, a side that is not is opened later."""
     if isinstance(plan.tail, Bounded):
-        return tails.anchors(limits, tuned.BETWEEN_BOUNDS)
+        return tails.anchors(limits)
     return tails.beside(tails.anchors(limits), limits)
 
 
@@ -136,7 +135,7 @@ def raise_anchors(plan: Plan, tails: Tails, anchors: Anchors, limits: Pair) -> A
     The cost is the noise of a clip point there, against the variance that the sum has anyway. The
     more it would enlarge that, the more noise scales are needed.
     """
-    closer, group = _needed(plan, tails, anchors)
+    group = _needed(plan, tails, anchors)
 
     def highest_of(found: npt.NDArray[np.bool_], start: int, stop: int) -> int | None:
         inside = np.flatnonzero(found[start:stop])
@@ -148,30 +147,24 @@ def raise_anchors(plan: Plan, tails: Tails, anchors: Anchors, limits: Pair) -> A
             raised.append(None)
             continue
         within = tails.distances <= limit
-        near = (windows(counts) >= closer * tails.scale) & within
+        near = (windows(counts) >= tuned.CLOSER * tails.scale) & within
         far = (windows(counts, tuned.GROUP) >= group * tails.scale) & within
         candidates = (
-            highest_of(far, anchor + tuned.GAP, anchor + 1 + tuned.RAISE_OCTAVES),
-            highest_of(near, anchor + 1, anchor + tuned.GAP),
+            highest_of(far, anchor + tuned.WINDOW, anchor + 1 + tuned.RAISE_OCTAVES),
+            highest_of(near, anchor + 1, anchor + tuned.WINDOW),
         )
         raised.append(next((found for found in candidates if found is not None), anchor))
     return raised
 
 
-def _needed(plan: Plan, tails: Tails, anchors: Anchors) -> tuple[Array, Array]:
-    """Return, per node, the noise scales that move an anchor: closer, and across a gap."""
+def _needed(plan: Plan, tails: Tails, anchors: Anchors) -> Array:
+    """Return, per node, the noise scales that move an anchor across a gap."""
     distances, noise = tails.distances, deviation(plan.cost("sum"))
     highest = max(distances[anchor] for anchor in anchors if anchor is not None)
     variance = max(tails.squares(anchors), 0.0) + (noise * highest) ** 2
-    enlarged, much_enlarged = (
-        np.log1p((reach * noise * distances) ** 2 / variance) for reach in (1.0, tuned.RAISE_REACH)
-    )
-    strength = max(plan.n or 1, 1) * plan.budget.strength
-    body = max(strength / tuned.CLOSER_UNTIL, 1.0) ** tuned.CLOSER_POWER
-    closer = tuned.CLOSER * body + tuned.CLOSER_COST * enlarged
-    rare = min(max(math.log10(tuned.RARE_FROM / strength), 0.0), 1.0)
-    group = np.maximum(tuned.RAISE, tuned.RAISE_COST * much_enlarged) + tuned.RAISE_RARE * rare
-    return closer, group
+    enlarged = np.log1p((noise * distances) ** 2 / variance)
+    needed: Array = np.maximum(tuned.RAISE, tuned.RAISE_COST * enlarged)
+    return needed
 
 
 def farthest_of(tails: Tails, anchor: int | None, raised: int | None) -> float:
@@ -181,7 +174,7 @@ def farthest_of(tails: Tails, anchor: int | None, raised: int | None) -> float:
     """
     if anchor is None or raised is None:
         return math.inf
-    across = raised >= anchor + tuned.GAP
+    across = raised >= anchor + tuned.WINDOW
     end = raised + tuned.GROUP - 1 if across else anchor + tuned.FARTHEST
     return math.ldexp(1.0, tails.first + end)
 
@@ -235,11 +228,8 @@ def _judge(
     excess = [side.excess for side in sides]
     if low is not None and low == high:
         unit = float(tails.distances[low])
-        alike, both, added, beyond = fits[0].judge_alike(fits[1], tuned.ASYMMETRY)  # line 18
-        # The records beyond stay behind if the centre is off.
-        off = _centre_variance(plan, tails.squares(anchors))
-        both = unit**2 * both + off * (beyond[:, None] + beyond[None, :]) ** 2
-        risk = (1 - alike) * risk + alike * both
+        alike, both, added, _ = fits[0].judge_alike(fits[1], tuned.ASYMMETRY)  # line 18
+        risk = (1 - alike) * risk + alike * unit**2 * both
         excess = [(1 - alike) * one + alike * unit * added for one in excess]
     return sides, risk, excess
 
@@ -247,34 +237,7 @@ def _judge(
 def fit_side(plan: Plan, tails: Tails, counts: Array, anchor: int) -> Fit:
     """Compare the counts of one side with all curves."""
     around = _around(counts, anchor)
-    return Fit.of(around, tails.scale, deviation(plan.budget), _depth(plan))
-
-
-def _centre_variance(plan: Plan, squares: float) -> float:
-    """Predict the variance of the centre: the median of a sample, privately chosen.
-
-    With s^2 the variance of a record, an error of r ranks is about 2 s r / n: 2.5 s r / n for a
-    normal law, 1.4 s r / n for Laplace's. A centre that is not asked for is exact.
-    """
-    if not plan.has("centre"):
-        return 0.0
-    n = max(plan.n or 1, 1)
-    sampled = 2.0 ** -halvings(n)
-    rate = float(exponential_rate(on_sample(plan.cost("centre"), halvings(n))))
-    ranks = n / (4 * sampled) + (tuned.CHOICE / (rate * sampled)) ** 2
-    return max(squares, 0.0) / n * 4 * ranks / n**2
-
-
-def _depth(plan: Plan) -> float:
-    """Return how much steeper than usual the tail is expected to be where the counts end.
-
-    They end at a rank of about 100/epsilon: in the body of the data if n epsilon is 1,000, deep in
-    the tail if it is 10,000 or more, and most tails grow steeper.
-    """
-    strength = max((plan.n or 1) * plan.budget.strength, 1.0)
-    depth = tuned.DEPTH * math.log10(strength) - tuned.DEPTH_SHIFT
-    # Rounded, so that the next release finds in memory what follows from it.
-    return round(min(max(depth, -tuned.MOST_DEPTH), tuned.MOST_DEPTH), 1)
+    return Fit.of(around, tails.scale, deviation(plan.budget))
 
 
 def _around(counts: Array, anchor: int) -> Array:

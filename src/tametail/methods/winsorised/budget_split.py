@@ -1,0 +1,341 @@
+"""How a plan divides its budget between the steps, by public numbers and a private count.
+
+A median must stand out among all doubles by as many nats as its digits take: the centre has what
+that needs. The tail has a fixed part of the rest, and the sum what is left. What is told changes
+that: a scale lets a range be found first, bounds move a part of the tail's share to the sum.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from tametail.methods.located import location
+from tametail.methods.winsorised import constants as tuned
+from tametail.methods.winsorised.column import ColumnPlan
+from tametail.notes import HELPS, Note, few_records, hint
+from tametail.plans import REST, Step
+from tametail.privacy.budget import Budget, Zcdp, noise_for
+from tametail.privacy.unit import Unit
+from tametail.queries.column import MOST_HALVINGS
+from tametail.tail import Bounded, Moment
+
+Array = npt.NDArray[np.float64]
+
+_CENTRES_TRIED, _TAIL_STEP = 60, 0.01
+
+
+def halvings(n: int) -> int:
+    """Return how often to halve n records to get a sample for the centre.
+
+    >>> halvings(1_000), halvings(100_000)
+    (0, 6)
+    """
+    return min(max(0, (n // tuned.CENTRE_SAMPLE).bit_length() - 1), MOST_HALVINGS)
+
+
+def sample_halvings(n: int, counted: float, doubt: float) -> int:
+    """Return how often to halve the records, if n is a guess and a noisy count was asked for.
+
+    The rate follows the larger of the guess and what the count says at least, and is low enough for
+    what it says at most; ``doubt`` is how far the count may be off. No sample is cut at a size:
+    that would depend on other records.
+
+    >>> sample_halvings(1_000, 8e6, 3e3), sample_halvings(1_000, 900.0, 3e3)
+    (13, 0)
+    >>> sample_halvings(1_000, -4e8, 3e9)  # almost no budget: the count says nothing
+    12
+    """
+    least = halvings(max(n, math.floor(counted - doubt)))
+    most = math.ceil((counted + doubt) / tuned.LARGEST_SAMPLE)
+    return min(max(least, (most - 1).bit_length() if most > 1 else 0), MOST_HALVINGS)
+
+
+def shares(budget: Budget, unit: Unit, n: int) -> dict[str, float]:
+    """Return the shares of centre, tail and sum; they add up to 1.
+
+    The centre has what makes it stand out, as nothing else can be used without it. Of the rest the
+    tail has a fixed part.
+
+    >>> from tametail.privacy.budget import pure
+    >>> {name: round(share, 2) for name, share in shares(pure(1.0), Unit.ADD_REMOVE, 900).items()}
+    {'centre': 0.06, 'tail': 0.26, 'sum': 0.67}
+    """
+    centre = share_of_nats(tuned.CENTRE_NATS, budget, unit, n)
+    centre = min(max(centre, tuned.LEAST_CENTRE), tuned.MOST_CENTRE)
+    tail = tuned.TAIL_SHARE * (1 - centre)
+    return {"centre": centre, "tail": tail, "sum": 1.0 - centre - tail}
+
+
+def share_of_nats(nats: float, budget: Budget, unit: Unit, n: int) -> float:
+    """Return the share at which a median stands out of all that is elsewhere by so many nats."""
+    power, each = _evidence(isinstance(budget, Zcdp), n)
+    strength = max(n, 1) * budget.strength * each * 2 / unit.changes
+    return float((nats / strength) ** (1 / power))
+
+
+def nats_of_share(share: float, budget: Budget, unit: Unit, n: int) -> float:
+    """Undo :func:`share_of_nats`.
+
+    >>> from tametail.privacy.budget import pure
+    >>> nats_of_share(0.1, pure(1.0), Unit.REPLACE_ONE, 1000)
+    25.0
+    """
+    power, each = _evidence(isinstance(budget, Zcdp), n)
+    return float(max(n, 1) * budget.strength * each * 2 / unit.changes * share**power)
+
+
+def _evidence(concentrated: bool, n: int) -> tuple[float, float]:
+    """Return p and c: a median stands out by c n epsilon f^p nats, under replace-one.
+
+    Under add-remove a score falls twice as fast.
+    """
+    # The exponential mechanism of range e costs e^2/8 in zCDP, on a sample e^2/2.
+    return (0.5, 0.25 if halvings(n) else 0.5) if concentrated else (1.0, 0.25)
+
+
+def count_share(budget: Budget, about: float) -> float:
+    """Return the share of a budget that makes a count sharp, if there are ``about`` so many.
+
+    Of a thousand records it must not be off by a thousand.
+
+    >>> from tametail.privacy.budget import pure
+    >>> [round(count_share(pure(0.03), n), 2) for n in (1_000, 2_000, 100_000)]
+    [0.3, 0.17, 0.04]
+    """
+    sharp = tuned.SHARP_COUNT / (about * budget.strength)
+    if isinstance(budget, Zcdp):  # noise falls with the root of a share
+        sharp **= 2
+    return min(max(sharp, tuned.LEAST_COUNT_SHARE), tuned.MOST_COUNT_SHARE)
+
+
+def is_hopeless(budget: Budget, unit: Unit, n: int, part: float) -> bool:
+    """Say whether counts by octaves would show next to nothing of n records.
+
+    Records are seen where a window of octaves holds some twenty noise scales. If that is more than
+    this ``part`` of all records, the look is paid for in vain.
+    """
+    noise = noise_for(budget.share(tuned.TAIL_SHARE), unit.changes, unit.changes)
+    scale = math.sqrt(noise.variance / 2)
+    threshold = tuned.THRESHOLD if noise.kind == "laplace" else tuned.GAUSSIAN_THRESHOLD
+    return threshold * scale > part * n
+
+
+# --- the steps of a plan ---
+
+
+def divide(plan: ColumnPlan, *, spread: bool = True) -> tuple[Step, ...]:
+    """Divide the plan's budget between the steps, so that the predicted error is small.
+
+    Without ``spread`` there is no step for a second moment, even if an interval needs it.
+    """
+    budget, n = plan.budget, max(plan.n or 1, 1)
+    parts = shares(budget, plan.unit, n)
+    if (ranged := _parts_of_centre(replace(plan, steps=()), parts["centre"])) is not None:
+        left = (1 - sum(ranged)) / (1 - parts["centre"])
+        parts = {name: left * share for name, share in parts.items()} | {"centre": sum(ranged)}
+    squares = tuned.SPREAD_SHARE if spread and plan.needs_spread else 0.0
+    parts = {name: share * (1 - squares) for name, share in parts.items()}
+    if isinstance(plan.tail, Bounded):
+        parts = _between_bounds(parts, squares)
+    if squares:
+        parts["spread"] = squares
+    costs = budget.split(*parts.values())
+    return tuple(Step(name, cost) for name, cost in zip(parts, costs, strict=True))
+
+
+def _between_bounds(parts: dict[str, float], squares: float) -> dict[str, float]:
+    """Move a part of the tail's share to the sum, if the records are bounded.
+
+    A sum of all of them would have done. So that no more is lost against that than there is to be
+    gained, the steps before the sum must not cost too much.
+    """
+    missing = max(tuned.BOUNDED_SUM - squares - parts["sum"], 0.0)
+    taken = min(missing, (1 - tuned.BOUNDED_TAIL) * parts["tail"])
+    return parts | {"tail": parts["tail"] - taken, "sum": parts["sum"] + taken}
+
+
+def is_cut_short(plan: ColumnPlan) -> bool:
+    """Say whether far less than usual is spent on the tail, since the records are bounded."""
+    if not isinstance(plan.tail, Bounded):
+        return False
+    usual = shares(plan.budget, plan.unit, max(plan.n or 1, 1))["tail"]
+    return plan.cost("tail").strength < tuned.CUT_SHORT * plan.budget.share(usual).strength
+
+
+def with_count(plan: ColumnPlan, noisy_count: int) -> ColumnPlan:
+    """Return the plan for the other steps, once the private count is known.
+
+    If their bounds or scale are told and they are too few to look at, what is left is for a
+    method that does not look: one step.
+    """
+    left, n = plan.cost(REST), max(noisy_count, 1)
+    told = replace(plan, n=n, budget=left)
+    steps = (Step("sum", left),) if is_in_vain(plan, left, n) else divide(told)
+    return replace(told, steps=steps)
+
+
+def is_in_vain(plan: ColumnPlan, budget: Budget, n: int) -> bool:
+    """Say whether a look at the spread would show next to nothing, and what is told says enough."""
+    if isinstance(plan.tail, Bounded):
+        return is_hopeless(budget, plan.unit, n, tuned.WORTH_A_LOOK)
+    known = isinstance(plan.tail, Moment) and plan.target == "population"
+    return known and is_hopeless(budget, plan.unit, n, tuned.WORTH_A_LOOK_BY_SCALE)
+
+
+def counted_again(plan: ColumnPlan, answer: int, cost: Budget) -> tuple[ColumnPlan, Budget] | None:
+    """Return what a second count may cost, and the plan without that; None if it is not needed.
+
+    Shares follow from the number of records. Where the first count may be off by a large part
+    of it, it is asked for once more, so well that the centre is not paid for by a guess. Not
+    between bounds, if a look would be in vain even with a scale more of them: nothing is to be
+    divided there (decision 0118).
+    """
+    scale = noise_for(cost, 1, 1).scale
+    if plan.n is not None or answer >= tuned.CLEAR_COUNT * scale:
+        return None
+    left, most = plan.cost(REST), max(math.ceil(answer + scale), 1)
+    hopeless = is_hopeless(left, plan.unit, most, tuned.WORTH_A_LOOK)
+    if hopeless and isinstance(plan.tail, Bounded):
+        return None
+    share = count_share(left, max(answer, scale))
+    part, rest = left.split(share, 1 - share)
+    steps = (Step(step.name, rest if step.name == REST else step.cost) for step in plan.steps)
+    return replace(plan, steps=tuple(steps)), part
+
+
+# --- a centre whose range is found first ---
+
+#: The shares of the budget that are tried.
+_SHARES = np.geomspace(0.002, 0.4, 32)
+
+
+class Parts(NamedTuple):
+    """Shares of the budget: to find a range, and to find the median inside of it."""
+
+    range: float
+    median: float
+
+
+@lru_cache(maxsize=256)
+def _parts_of_centre(plan: ColumnPlan, usual: float) -> Parts | None:
+    """Divide the centre's share, if a range by the scale makes a lost centre rarer; else None.
+
+    That is so if a scale was told, the mean may be many scales away from anywhere, and the
+    ``usual`` share of a median does not settle it. The share of the range makes a lost one
+    harmless: it follows from how many candidates there are.
+    """
+    low, high = plan.possible
+    if not isinstance(plan.tail, Moment) or high - low <= 4 * location.REACH * plan.tail.scale:
+        return None
+    n = max(plan.n or 1, 1)
+    settled = tuned.SETTLED_NATS + location.digits(plan, anywhere=True)
+    if usual >= share_of_nats(settled, plan.budget, plan.unit, n):
+        return None
+    found = _enough(plan, anywhere=True) or _enough(plan, anywhere=False) or float(_SHARES[-1])
+    inner = min(share_of_nats(tuned.INNER_NATS, plan.budget, plan.unit, n), tuned.MOST_CENTRE / 3)
+    return Parts(found, max(usual - found, inner, tuned.LEAST_CENTRE))
+
+
+def _enough(plan: ColumnPlan, *, anywhere: bool) -> float | None:
+    """Return the smallest share at which a lost range would be harmless; None if there is none."""
+    most = tuned.HARMLESS / (max(plan.n or 1, 1) * plan.budget.strength)
+    most *= location.scale_of(plan).scale
+    harmless = (most / location.loss(plan, anywhere=anywhere)) ** 2
+    for share in _SHARES.tolist():
+        if location.odds(plan, plan.budget.share(share), anywhere=anywhere) <= harmless:
+            return float(share)
+    return None
+
+
+def centre_costs(plan: ColumnPlan) -> tuple[Budget, Budget] | None:
+    """Return what the range costs and what the median inside of it; None if there is no range."""
+    usual = shares(plan.budget, plan.unit, max(plan.n or 1, 1))["centre"]
+    found = _parts_of_centre(replace(plan, steps=()), usual)
+    if found is None:
+        return None
+    part = found.range / (found.range + found.median)
+    first, second = plan.cost("centre").split(part, 1 - part)
+    return first, second
+
+
+def lost_chance(plan: ColumnPlan) -> float:
+    """Return the chance that a winsorised mean loses its centre, about, if a scale is told."""
+    if (costs := centre_costs(plan)) is None:
+        return _lost_median(plan, plan.cost("centre"), location.digits(plan, anywhere=True))
+    return location.chance(plan, costs[0])
+
+
+def lost_square(plan: ColumnPlan) -> float:
+    """Bound what a lost centre adds to the mean squared error of a winsorised mean.
+
+    A median is lost if it does not stand out by the nats of its digits, and of a prior that does
+    not know where it is; inside of a range it cannot be farther than that is wide.
+    """
+    far = location.loss(plan, anywhere=True)
+    if (costs := centre_costs(plan)) is None:
+        return (
+            _lost_median(plan, plan.cost("centre"), location.digits(plan, anywhere=True)) * far**2
+        )
+    width = 2 * location.REACH * location.scale_of(plan).scale
+    inside = _lost_median(plan, costs[1], math.log(location.REACH)) * width**2 / 3
+    return location.chance(plan, costs[0]) * far**2 + inside
+
+
+def _lost_median(plan: ColumnPlan, cost: Budget, needed: float) -> float:
+    share = cost.strength / plan.budget.strength
+    if isinstance(cost, Zcdp):
+        share **= 2
+    n = max(plan.n or 1, 1)
+    nats = nats_of_share(min(share, 1.0), plan.budget, plan.unit, n)
+    return math.exp(min(needed + tuned.PRIOR_NATS - nats, 0.0))
+
+
+# --- whether the budget will do ---
+
+#: What a caller may say that helps, and in which argument.
+_KNOWLEDGE = {
+    "within=": "a range for the mean (within=)",
+    "tail=": "a tail assumption (tail=)",
+}
+
+
+#: Advice to take more times as many records than this helps nobody.
+_MOST_FACTOR = 100
+
+
+def untold(plan: ColumnPlan) -> tuple[str, ...]:
+    """Return the arguments that would help, and were not given."""
+    told = {
+        "within=": any(map(math.isfinite, plan.within)) or isinstance(plan.tail, Bounded),
+        "tail=": plan.tail is not None or plan.half is not None,
+    }
+    return tuple(name for name in _KNOWLEDGE if not told[name])
+
+
+def foresee(plan: ColumnPlan, *, columns: int = 1) -> tuple[Note, ...]:
+    """Say what would help, if trouble is expected; of one of several columns."""
+    if plan.n is not None and isinstance(plan.tail, Moment):
+        return location.lost_note(lost_chance(plan))
+    if plan.n is None or plan.n * plan.budget.strength >= tuned.FEASIBLE:
+        return ()
+    factor = max(tuned.FEASIBLE / max(plan.n * plan.budget.strength, 1e-9), 1.1)
+    more = "far more records or a far larger epsilon"
+    if factor <= _MOST_FACTOR:
+        more = f"about {factor:.2g} times as many records or {factor:.2g} times the epsilon"
+    each = f" for each of {columns} columns" if columns > 1 else ""
+    found = [
+        few_records(
+            f"Too few records for this budget: n x epsilon{each} is below {tuned.FEASIBLE:g}, so "
+            f"the error may be large. You need {more}."
+        )
+    ]
+    if "within=" in (missing := untold(plan)):
+        words = " or ".join(_KNOWLEDGE[name] for name in missing)
+        found.append(hint(f"{HELPS}state {words}."))
+    return tuple(found)
