@@ -8,7 +8,6 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from tametail._shown import shown
 from tametail.data.cells import Array, array_to_floats, check_array_type
 from tametail.data.sources import CONVERTED, Block, Cells, Role, Tell, Wanted
 from tametail.data.sources.frames import FrameSource, is_frame, texts, untyped_cells
@@ -26,9 +25,9 @@ class ColumnsSource:
 
     def __init__(self, data: Mapping[object, object], parse: Parse | None) -> None:
         self._parse = parse
-        self._columns = {str(name): _column(str(name), data[name], parse) for name in data}
+        self._columns = {str(name): _column(data[name], parse) for name in data}
         if not self._columns or len(self._columns) < len(data):
-            raise ParameterError(f"the dict has no columns, or a name twice: {_ADVICE}")
+            raise ParameterError(f"The dict has no columns, or a name twice. {_ADVICE}")
         self.names = list(self._columns)
         sizes = {_size(column) for column in self._columns.values()}
         if len(sizes) > 1:
@@ -89,7 +88,7 @@ class ColumnsSource:
 _Column = Array | list[object] | tuple[object, ...] | FrameSource
 
 
-def _column(name: str, cells: object, parse: Parse | None) -> _Column:
+def _column(cells: object, parse: Parse | None) -> _Column:
     if isinstance(cells, pa.Array | pa.ChunkedArray):
         return FrameSource(pa.table({"0": cells}), parse)
     if isinstance(cells, np.ndarray) and cells.ndim == 1:
@@ -100,9 +99,8 @@ def _column(name: str, cells: object, parse: Parse | None) -> _Column:
         found = FrameSource(cells, parse)
         if found.is_series:
             return found
-    raise ParameterError(
-        f"Column {shown(name)} of the dict has type {type(cells).__name__}. {_ADVICE}"
-    )
+    # No name: a dict may as well have a record for each person, and then its keys are persons.
+    raise ParameterError(f"A column of the dict has type {type(cells).__name__}. {_ADVICE}")
 
 
 def _size(column: _Column) -> int:
