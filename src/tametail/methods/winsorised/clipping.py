@@ -136,6 +136,8 @@ def raise_anchors(plan: Plan, tails: Tails, anchors: Anchors, limits: Pair) -> A
     more it would enlarge that, the more noise scales are needed.
     """
     group = _needed(plan, tails, anchors)
+    strength = max(plan.n or 1, 1) * plan.budget.strength
+    closer = tuned.CLOSER * max(strength / tuned.CLOSER_UNTIL, 1.0) ** tuned.CLOSER_POWER
 
     def highest_of(found: npt.NDArray[np.bool_], start: int, stop: int) -> int | None:
         inside = np.flatnonzero(found[start:stop])
@@ -147,7 +149,7 @@ def raise_anchors(plan: Plan, tails: Tails, anchors: Anchors, limits: Pair) -> A
             raised.append(None)
             continue
         within = tails.distances <= limit
-        near = (windows(counts) >= tuned.CLOSER * tails.scale) & within
+        near = (windows(counts) >= closer * tails.scale) & within
         far = (windows(counts, tuned.GROUP) >= group * tails.scale) & within
         candidates = (
             highest_of(far, anchor + tuned.WINDOW, anchor + 1 + tuned.RAISE_OCTAVES),

@@ -121,8 +121,12 @@ BESIDE: Final = 9.0
 BESIDE_OCTAVES: Final = 8
 
 #: Inside of its window an anchor moves up to where records stand out by CLOSER noise scales: from
-#: where the tail is seen less clearly, but nearer to its end.
-CLOSER: Final = 16.0
+#: where the tail is seen less clearly, but nearer to its end. While that is in the body of the data
+#: (up to n epsilon = CLOSER_UNTIL) it is worth it; with ever more records, ever less. Without that,
+#: tails without a mean are taken for others (decision 0263).
+CLOSER: Final = 8.0
+CLOSER_UNTIL: Final = 1e4
+CLOSER_POWER: Final = 0.4
 
 #: From there to RAISE_OCTAVES above, records would be a group across a gap, which GROUP nodes hold.
 #: It must stand out by RAISE noise scales, and by RAISE_COST for every factor e by which a clip
@@ -130,7 +134,7 @@ CLOSER: Final = 16.0
 RAISE_OCTAVES: Final = 8  # -0.1 (0.1), +0.1 (0.1)
 GROUP: Final = 2
 RAISE: Final = 5.0  # +0.7 (0.4), -0.1 (0.1)
-RAISE_COST: Final = 3.6  # +0.4 (0.6), -0.1 (0.1)
+RAISE_COST: Final = 6.0
 
 # --- the curves (curves.py) -----------------------------------------------------------------------
 
