@@ -141,12 +141,12 @@ def test_a_folder_of_one_kind_of_files(tmp_path):
     )
     same(numbers(tmp_path), [1, 2])
     (tmp_path / "t.json").write_text("[]")
-    with pytest.raises(DataError, match="the files are CSV and JSON files"):
+    with pytest.raises(DataError, match="The files are CSV and JSON files"):
         open_source(tmp_path)
 
 
 def test_a_folder_without_data_says_what_is_read(tmp_path):
-    with pytest.raises(DataError, match=r"holds no file of data.*\.parquet.*\.csv"):
+    with pytest.raises(DataError, match=r"No data file in folder.*\.parquet.*\.csv"):
         open_source(tmp_path)
 
 
@@ -212,7 +212,7 @@ def test_files_in_folders_must_agree(tmp_path):
     for year, cells in ((1, [1.0]), (2, ["a"])):
         (tmp_path / f"year={year}").mkdir()
         pd.DataFrame({"x": cells}).to_parquet(tmp_path / f"year={year}" / "a.parquet")
-    with pytest.raises(DataError, match="give all files the same schema"):
+    with pytest.raises(DataError, match="Use files with the same schema"):
         open_table(tmp_path, "x")
 
 
@@ -324,7 +324,7 @@ def test_columns_of_a_dict_keep_their_types():
     same(numbers(data, "list"), [1, nan, nan])
     same(numbers(data, "text", tt.Parse(decimal=",")), [1, 2.5, nan])
     assert open_source(data).durations() == {"waits"}
-    with pytest.raises(ColumnError, match="is text"):
+    with pytest.raises(ColumnError, match="are text"):
         open_table(data, "text")
     for who in ("masked", "big", "text", "bytes", "frame", "arrow", "list"):
         assert open_table(data, "waits", person=who).size >= 1
@@ -370,7 +370,7 @@ def test_a_reader_is_read_after_a_ledger_was_charged(tmp_path):
             yield pa.record_batch({"x": [float(number)] * 1000})
 
     reader = pa.RecordBatchReader.from_batches(pa.schema({"x": pa.float64()}), batches())
-    with pytest.raises(ColumnError, match=r"Did you mean|there are"):
+    with pytest.raises(ColumnError, match=r"No column 'y'. Columns: x"):
         tt.mean(reader, "y", epsilon=1)
     assert seen == []
     ledger = tt.Ledger(tmp_path / "office.ledger")
@@ -428,7 +428,7 @@ def test_utf_16_is_read_if_said_and_recognised_if_not(encoding, tmp_path):
 @pytest.mark.parametrize("scheme", ["https", "s3", "gs", "abfs", "file"])
 def test_addresses_are_refused_without_their_words(scheme):
     with pytest.raises(
-        DataError, match=f"{scheme}:// are not read from there: .*copy it"
+        DataError, match=f"{scheme}:// cannot be read directly.*copy the file"
     ) as caught:
         tt.mean(f"{scheme}://user:{SECRET}@host/bucket/x.csv", "x", epsilon=1)
     assert SECRET not in text_of(caught.value)
