@@ -75,16 +75,16 @@ def test_types_of_arrays():
 
 @pytest.mark.parametrize("dtype", ["U3", "S3", "M8[s]", "m8[Y]", "c16", "V4"])
 def test_declared_types_that_hold_no_numbers(dtype):
-    with pytest.raises(ColumnError, match=r"not numeric|point in time"):
+    with pytest.raises(ColumnError, match=r"are text|means of dates"):
         open_table(np.zeros(2, dtype=dtype))
 
 
 @pytest.mark.parametrize(
     ("shape", "message"),
     [
-        ((), "0 dimensions: pass"),
-        ((7, 2, 3), "3 dimensions: pass"),
-        ((7, 0), "no column: pass"),
+        ((), "0 dimensions. Pass"),
+        ((7, 2, 3), "3 dimensions. Pass"),
+        ((7, 0), "no column. Pass"),
     ],
 )
 def test_rows_and_columns(shape, message):

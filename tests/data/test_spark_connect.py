@@ -68,7 +68,7 @@ def test_arithmetic_that_raises(address):
     printed = client(address, "ansi")
     assert all(f"{name}: " in printed for name in ASKED)
     # A frame that cannot be computed is refused, and nothing of it is written anywhere.
-    assert "the Spark frame cannot be computed" in printed
+    assert "The Spark frame cannot be computed" in printed
     assert SECRET not in printed
 
 

@@ -108,7 +108,7 @@ class TestChunks:
         "column", [pa.array([1]).cast(pa.date64()), pa.array([[1]]), np.array(["a"])]
     )
     def test_a_type_that_is_neither_is_refused(self, column):
-        with pytest.raises(ColumnError, match="column 'x' has type"):
+        with pytest.raises(ColumnError, match="Column 'x' has type"):
             chunk_values(parse("x + 1"), {"x": column})
 
 

@@ -395,9 +395,9 @@ def test_keys_of_any_size_stay_exact():
         ({"budget": Pure(1.0)}, r"universe=\(low, high\)"),
         ({"budget": Zcdp(1.0)}, r"approx\(epsilon, delta\)"),
         ({"budget": 1.0, "universe": (0, 1)}, r"Invalid budget=1.0"),
-        ({"budget": Pure(1.0), "universe": (2, 1)}, "universe=tuple is not a range"),
-        ({"budget": Pure(1.0), "universe": (0.5, 1)}, "universe=tuple is not a range"),
-        ({"budget": Pure(1.0), "universe": 5}, r"universe=5 is not a range"),
+        ({"budget": Pure(1.0), "universe": (2, 1)}, "Invalid universe=tuple"),
+        ({"budget": Pure(1.0), "universe": (0.5, 1)}, "Invalid universe=tuple"),
+        ({"budget": Pure(1.0), "universe": 5}, r"Invalid universe=5"),
         ({"budget": Pure(1.0), "universe": (0, 1), "unit": "person"}, r"unit='person'"),
     ],
 )

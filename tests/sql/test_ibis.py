@@ -84,7 +84,7 @@ def test_a_release_of_a_table(claims):
     assert tt.mean(claims, "x", epsilon=5, by="state", keys=["CA", "NY"]).value.shape == (2,)
     with pytest.raises(ColumnError):
         tt.mean(claims, "y", epsilon=1)
-    with pytest.raises(ParameterError, match="leave table out"):
+    with pytest.raises(ParameterError, match="Remove it"):
         tt.mean(claims, "x", epsilon=1, table="claims")
 
 
