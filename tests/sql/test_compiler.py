@@ -90,7 +90,7 @@ def test_spark_has_decimals_collations_and_bytes(spark):
 def test_what_is_neither_is_refused(computed):
     with pytest.raises(ColumnError, match="'day' is neither numeric nor text"):
         computed("SELECT CAST('2024-01-01' AS date) AS day", "day + 1")
-    with pytest.raises(ColumnError, match="no column 'nowhere'"):
+    with pytest.raises(ColumnError, match="No column 'nowhere'"):
         computed("SELECT 1 AS x", "nowhere + 1")
 
 

@@ -34,7 +34,9 @@ class TestConfiguration:
         monkeypatch.setenv("TAMETAIL_DATABASES", str(path))
         assert database("claims") == Database("claims", "postgresql://db/office", "claims")
         assert database("old").table is None
-        with pytest.raises(ParameterError, match=r"no database 'new': there are \['claims', 'old'"):
+        with pytest.raises(
+            ParameterError, match=r"No database 'new'\. Databases: \['claims', 'old'"
+        ):
             database("new")
 
     @pytest.mark.parametrize(

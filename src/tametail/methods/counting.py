@@ -113,7 +113,7 @@ def share_interval(
 
     >>> low, high = share_interval(100, 900, Noise("laplace", 1.0), 0.95, sampled=True)
     >>> round(low, 3), round(high, 3)
-    (0.082, 0.121)
+    (0.081, 0.121)
     """
     risk = (1 - confidence) * (1 - _FOR_SIZE) / 2
     most = None

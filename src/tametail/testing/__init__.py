@@ -58,7 +58,7 @@ def fake_releases(
     >>> release.fake, release.columns, 1.4 < release.value < 1.9
     (True, ('amount',), True)
     >>> print(release)
-    FAKE: mean ...
+    mean       FAKE: 1.6...
     """
     checked = Fakes(
         _seed(seed), _positive(n=n), _positive(columns=columns), _positive(groups=groups)
