@@ -154,7 +154,7 @@ def perturb(value: Any, scale: float) -> Any:
 
 
 @pytest.mark.parametrize(
-    "index", [3, 100, 200, 300, 350, 400, 640, 653, 760, 850, 950, len(CASES) - 1]
+    "index", [3, 100, 200, 300, 350, 400, 639, 652, 760, 850, 950, len(CASES) - 1]
 )
 def test_the_net_notices_whatever_is_perturbed_but_prose(index):
     case = CASES[index]

@@ -64,7 +64,7 @@ def shares(budget: Budget, unit: Unit, n: int) -> dict[str, float]:
 
     >>> from tametail.privacy.budget import pure
     >>> {name: round(share, 2) for name, share in shares(pure(1.0), Unit.ADD_REMOVE, 900).items()}
-    {'centre': 0.06, 'tail': 0.29, 'sum': 0.65}
+    {'centre': 0.06, 'tail': 0.28, 'sum': 0.66}
     """
     centre = share_of_nats(tuned.CENTRE_NATS, budget, unit, n)
     centre = min(max(centre, tuned.LEAST_CENTRE), tuned.MOST_CENTRE)

@@ -28,7 +28,7 @@ LEAST_CENTRE: Final = 0.01
 MOST_CENTRE: Final = 0.9
 
 #: The tail's share of what the centre leaves: where to clip against noise on the sum.
-TAIL_SHARE: Final = 0.31
+TAIL_SHARE: Final = 0.3
 
 #: If a scale is told, a range of some scales is found first, unless the centre stands out by
 #: SETTLED_NATS more than its digits take anyway. The range's share makes a lost one add no more to
@@ -48,10 +48,10 @@ MOST_COUNT_SHARE: Final = 0.3
 
 #: Looking for clip points closer than bounds is worth its price if records that stand out of the
 #: noise on the octave counts need be at most this part of all: sight against the price of looking.
-WORTH_A_LOOK: Final = 0.18
+WORTH_A_LOOK: Final = 0.186
 
 #: The same beside a scale, which is nearer to what records show than bounds are.
-WORTH_A_LOOK_BY_SCALE: Final = 0.27
+WORTH_A_LOOK_BY_SCALE: Final = 0.28
 
 #: If the records are bounded, the sum and the squares that it may spare get at least this share,
 #: as far as the tail can pay for it and keeps this part of its own: what a look may cost where it
