@@ -31,12 +31,14 @@ from tametail.privacy.accounting import gaussian_delta, zcdp_to_approx
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, exponential_rate, on_sample
 from tametail.privacy.choices import choice_rate
 from tametail.privacy.unit import Unit
-from tametail.queries.column import Buckets, Median
+from tametail.queries.column import Buckets, Median, Quantiles
 from tametail.queries.crowd import Crowd
 from tametail.queries.groups import KeyCounts, Keyed
 from tametail.queries.paper import Scores
 from tametail.queries.query import GaussianQuery, RankQuery, SumQuery
 from tametail.queries.rows import ColumnMedians
+
+from .quantile_meter import quantile_spans
 
 #: Wherever a release is made from data.
 DOORS = ("tametail.run.Data", "tametail.paper._opened.Data")
@@ -133,11 +135,17 @@ class Meter:
                 self._weigh_noise(part, [one, other], cost, mechanism_for(part, cost, unit))
         elif isinstance(query, KeyCounts):
             self._weigh_keys(query, both, cost)
-        elif isinstance(query, Crowd):
-            rate = mechanism.keywords["rate"]
-            self._choice(float(rate) * _crowd_range(query, *both), cost)
         elif isinstance(query, Buckets):
             self._weigh_buckets(query, both, cost, unit)
+        else:
+            self._weigh_choices(query, both, cost, unit, mechanism)
+
+    def _weigh_choices(
+        self, query: Any, both: list[Any], cost: Budget, unit: Unit, mechanism: Any
+    ) -> None:
+        if isinstance(query, Crowd):
+            rate = mechanism.keywords["rate"]
+            self._choice(float(rate) * _crowd_range(query, *both), cost)
         elif isinstance(query, Scores):
             gains = [a - b for a, b in zip(*both, strict=True)]
             rate = mechanism.keywords["rate"]
@@ -145,6 +153,11 @@ class Meter:
         elif isinstance(query, Median):
             rate = exponential_rate(on_sample(cost, query.halvings))
             self._choice(float(rate) * _median_range(*both, unit), cost, query.halvings)
+        elif isinstance(query, Quantiles):
+            spans = quantile_spans(both, mechanism)
+            # All choices look at one sample: what they tell together is told with its chance.
+            for span in [sum(spans)] if query.halvings else spans:
+                self._choice(span, cost, query.halvings)
         elif isinstance(query, ColumnMedians | RankQuery):
             rate = choice_rate(cost, query.choices, query.halvings)
             for span in _spans(query, both, unit):

@@ -6,6 +6,7 @@ import math
 import os
 import random
 from functools import partial
+from types import SimpleNamespace
 from unittest import mock
 
 import numpy as np
@@ -14,11 +15,13 @@ import pytest
 from tests.registry import query_types
 
 import tametail as tt
-from tametail.privacy.unit import RECORD_UNITS
-from tametail.queries.column import DistanceSum, TailNodes
+from tametail.doubles import to_key
+from tametail.mechanisms import quantiles as quantiles_module
+from tametail.privacy.unit import RECORD_UNITS, Unit
+from tametail.queries.column import DistanceSum, Quantiles, TailNodes
 from tametail.queries.query import Sensitivity
 
-from .meter import measured, measured_histogram
+from .meter import Losses, Meter, measured, measured_histogram
 
 #: Pairs for each request; ``make audit`` takes more.
 PAIRS = int(os.environ.get("TAMETAIL_METER_PAIRS", "3"))
@@ -88,6 +91,78 @@ def test_the_mean_of_a_column(number, budget, unit):
 @pytest.mark.parametrize("request_", [{}, {"common": True}, {"tail": tt.Moment(4, 3.0)}], ids=str)
 def test_the_means_of_several_columns(request_, budget, unit):
     check(partial(tt.mean, budget=budget, unit=str(unit), **request_), unit, budget, columns=3)
+
+
+STATISTICS = {
+    "sum": tt.sum,
+    "count": tt.count,
+    "median": tt.median,
+    "a low quantile": partial(tt.quantile, q=0.1),
+    "quantiles": partial(tt.quantile, q=[0.05, 0.5, 0.6, 0.99], within=(-1e3, 1e9)),
+    "quantiles alone": partial(tt.quantile, q=[0.25, 0.5, 0.75], confidence=None),
+    "description": tt.describe,
+    "description of these records": partial(tt.describe, target="data"),
+}
+
+
+@pytest.mark.parametrize("unit", RECORD_UNITS, ids=str)
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+@pytest.mark.parametrize("name", STATISTICS)
+def test_other_statistics_of_a_column(name, budget, unit):
+    call = partial(STATISTICS[name], budget=budget, unit=str(unit))
+    check(call, unit, budget, seed=list(STATISTICS).index(name))
+
+
+@pytest.mark.parametrize("unit", RECORD_UNITS, ids=str)
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+def test_shares(budget, unit):
+    for data, neighbour in pairs(unit, 1, seed=2):
+        frames = [pd.DataFrame({"x": each}) for each in (data, neighbour)]
+        call = partial(tt.mean, column="x > 2", budget=budget, unit=str(unit))
+        losses, _ = measured(call, *frames)
+        assert losses.part_of(budget) <= ROUNDING, losses
+
+
+LEVELS = {
+    "one": (100_000,),
+    "two": (499_999, 500_000),
+    "three": (250_000, 500_000, 750_000),
+    "at the ends": (10_000, 500_000, 990_000),
+    "nine": tuple(range(100_000, 1_000_000, 100_000)),
+}
+
+
+def weighed_quantiles(query, first, second, cost, unit):
+    """Weigh a query for quantiles, of which releases ask few kinds."""
+    backends = []
+    for records in (first, second):
+        keys, counts = np.unique(to_key(records), return_counts=True)
+        backends.append(
+            SimpleNamespace(relation=None, answer=lambda _, exact=(keys, counts): exact)
+        )
+    losses = Losses()
+    read, _ = Meter(*backends, losses).prepare(query, cost, unit)
+    read(query)
+    return losses.part_of(cost)
+
+
+def tied_neighbours(unit, rng):
+    """Return neighbours of which many records are equal, so that coins decide."""
+    rest = rng.choice([0.0, 5.0, 5.5, 1e9], int(rng.choice([1, 30, 500])))
+    one, other = rng.choice([-1e300, 0.0, 5.0, 1e300], 2)
+    return np.append(rest, one), rest if unit.one_way else np.append(rest, other)
+
+
+@pytest.mark.parametrize("halvings", [0, 3])
+@pytest.mark.parametrize("unit", RECORD_UNITS, ids=str)
+@pytest.mark.parametrize("levels", LEVELS.values(), ids=LEVELS)
+def test_quantiles_of_tied_records(levels, unit, halvings):
+    rng = np.random.default_rng(3)
+    query = Quantiles(halvings, -math.inf, math.inf, levels)
+    for cost in (tt.pure(1), tt.zcdp(0.5)):
+        for _ in range(5 * PAIRS):
+            part = weighed_quantiles(query, *tied_neighbours(unit, rng), cost, unit)
+            assert part <= ROUNDING
 
 
 SETTING = {"alpha": 0.5, "k": 2, "R": 1e6}
@@ -160,6 +235,19 @@ def test_persons_with_all_of_their_records(budget, each):
         assert losses.part_of(budget) <= ROUNDING, losses
 
 
+@pytest.mark.parametrize("name", ["sum", "count", "quantile"])
+@pytest.mark.parametrize("budget", BUDGETS[:2], ids=str)
+def test_other_statistics_of_persons(budget, name):
+    rng = np.random.default_rng(4)
+    told = {"q": [0.25, 0.5, 0.75], "each": "person"} if name == "quantile" else {}
+    for _ in range(PAIRS):
+        rows = [(int(rng.integers(60)), cell) for cell in rng.lognormal(1, 2, 300)]
+        theirs = [(1000, cell) for cell in rng.choice(HOSTILE, int(rng.choice([1, 5, 200])))]
+        call = partial(getattr(tt, name), column="x", person="who", budget=budget, **told)
+        losses, _ = measured(call, of_persons(rows + theirs), of_persons(rows))
+        assert losses.part_of(budget) <= ROUNDING, losses
+
+
 GROUPED = [{}, {"borrow": None}, {"tail": tt.Bounded(-10, 10)}, {"borrow": "mean", "n": 400}]
 
 
@@ -202,6 +290,7 @@ def some_of_everything():
     moment = {"tail": tt.Moment(2, 5.0), "within": 1e6}
     for request in ({"epsilon": 1}, {"epsilon": 0.01, **moment}, {"epsilon": 100, **moment}):
         yield partial(tt.mean, n=3000, **request), np.append(column, 1e9), column
+    yield partial(tt.quantile, q=[0.25, 0.5, 0.9], epsilon=1), np.append(column, 1e9), column
     for request in ({}, {"common": True}):
         yield partial(tt.mean, rho=0.5, **request), rows, rows[1:]
     frame = pd.DataFrame({"x": column, "key": "a", "who": np.arange(3000) // 3})
@@ -246,3 +335,39 @@ def test_the_meter_notices_a_sensitivity_that_is_too_small(query):
             for _ in range(3)
         ]
     assert max(found) > 1.05
+
+
+def far_neighbours(unit):
+    """Return neighbours that differ in a record at the bottom, which the second has at the top."""
+    records = np.arange(1000.0)
+    second = records if unit == "add-remove" else np.append(records, 1e6)
+    return np.append(records, -5.0), second
+
+
+@pytest.mark.parametrize("unit", RECORD_UNITS, ids=str)
+def test_the_meter_sees_nearly_all_of_what_quantiles_spend(unit):
+    """Of three levels, on both depths: a record at the bottom may move every score the most."""
+    query = Quantiles(0, -math.inf, math.inf, LEVELS["at the ends"])
+    found = weighed_quantiles(query, *far_neighbours(unit), tt.pure(1), unit)
+    assert 0.9 <= found <= ROUNDING
+
+
+def in_one_part(self, unit, part=1, whole=2, depth=0):
+    """Bound the scores as if both records of a replacement were in one part."""
+    return whole
+
+
+WRONG = {
+    "sensitivity": ("add-remove", Quantiles, "score_sensitivity", lambda *_: 100_000),
+    "replacement": ("replace-one", Quantiles, "score_sensitivity", in_one_part),
+    "depths": ("add-remove", quantiles_module, "one_of_many", lambda cost, _: cost),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_the_meter_notices_quantiles_that_spend_too_much(name):
+    unit, *patch = WRONG[name]
+    query = Quantiles(0, -math.inf, math.inf, LEVELS["at the ends"])
+    with mock.patch.object(*patch):
+        found = weighed_quantiles(query, *far_neighbours(unit), tt.pure(1), Unit(unit))
+    assert found > 1.3
