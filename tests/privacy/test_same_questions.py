@@ -69,6 +69,30 @@ GROUPS: dict[str, dict[str, Any]] = {
     "private keys": {"by": "s", "epsilon": 9.0, "delta": 1e-3},
     "private keys of persons": {"by": "s", "person": "p", "epsilon": 9.0, "delta": 1e-3},
 }
+#: Other statistics than the mean; a share is the mean of a condition.
+STATISTICS: dict[str, dict[str, Any]] = {
+    "sum": {"statistic": tt.sum},
+    "sum without interval": {"statistic": tt.sum, "confidence": None},
+    "expected sum on one side": {
+        "statistic": tt.sum, "tail": tt.Bounded(0, None), "target": "population",
+    },
+    "count": {"statistic": tt.count},
+    "median": {"statistic": tt.median},
+    "quantiles": {"statistic": tt.quantile, "q": [0.1, 0.5, 0.9]},
+    "quantiles in a range": {"statistic": tt.quantile, "q": 0.75, "within": (0.0, 1e6)},
+    "quantiles without interval": {"statistic": tt.quantile, "q": [0.2, 0.8], "confidence": None},
+    "description": {"statistic": tt.describe},
+    "description of these records": {"statistic": tt.describe, "target": "data"},
+    "share": {"column": "x > 2"},
+    "share of these records": {"column": "x > 50", "target": "data", "where": "y > 0"},
+    "sum of persons": {"statistic": tt.sum, "person": "p"},
+    "count of persons": {"statistic": tt.count, "person": "p"},
+    "median of persons": {"statistic": tt.median, "person": "p", "each": "person"},
+}  # fmt: skip
+STATISTICS_BY_GROUP: dict[str, dict[str, Any]] = {
+    f"{name} by group": {**STATISTICS[name], "by": "s", "keys": ["a", "b", "z"], "other": "rest"}
+    for name in ("sum", "count", "quantiles", "description", "share")
+}
 
 
 def table(seed: int, size: int = 600) -> pa.Table:
@@ -139,7 +163,17 @@ def requests(kinds: dict[str, dict[str, Any]], units: tuple[str, ...]) -> list[A
     ]
 
 
-EVERY = [*requests(ONE | SEVERAL | PERSONS, UNITS), *requests(GROUPS, UNITS[:1])]
+EVERY = [
+    *requests(ONE | SEVERAL | PERSONS | STATISTICS, UNITS),
+    *requests(GROUPS | STATISTICS_BY_GROUP, UNITS[:1]),
+]
+
+
+def released(request: dict[str, Any], data: Any, **where: Any) -> tt.Release:
+    """Release what a request names: a mean, where it names no other statistic."""
+    told = {key: value for key, value in request.items() if key != "statistic"}
+    found: tt.Release = request.get("statistic", tt.mean)(data, **told, **where)
+    return found
 
 
 def others_of(data: pa.Table, request: dict[str, Any]) -> list[pa.Table]:
@@ -157,12 +191,12 @@ def others_of(data: pa.Table, request: dict[str, Any]) -> list[pa.Table]:
 def test_other_records_lead_to_the_same_questions(monkeypatch, request_):
     data = table(1)
     for other in others_of(data, request_):
-        calls = (partial(tt.mean, each, **request_) for each in (data, other))
+        calls = (partial(released, request_, each) for each in (data, other))
         assert compare(monkeypatch, *calls) >= 1
 
 
 def test_every_method_is_compared():
-    found = {tt.mean(table(1), **each.values[0]).plan.method for each in EVERY}
+    found = {released(each.values[0], table(1)).plan.method for each in EVERY}
     assert found == {method.name for method in METHODS}
 
 
@@ -179,7 +213,7 @@ def placed(data: pa.Table) -> Dataset:
 def compare_there(monkeypatch, make: Callable[..., Any], request: dict[str, Any], folder) -> int:
     def release(data: pa.Table) -> Any:
         place = make(placed(data), folder)
-        return tt.mean(place["data"], **request, table=place.get("table"))
+        return released(request, place["data"], table=place.get("table"))
 
     data = table(1)
     other = others_of(data, request)[0]
