@@ -16,11 +16,11 @@ EXAMPLES = ROOT / "examples"
 PRINTED = {
     "demo": ["What it costs", "epsilon = 1", "claims.html"],
     "hospital_charges": ["VT", "higher in CA than in TX"],
-    "hospital_hour": ["90% quantile", "share of charge > 10000", "times that in TX", "left for"],
+    "hospital_hour": ["90% quantile", "share of charge > 10000", "times that in TX", "remaining"],
     "incomes_per_person": ["a job pays", "with all their records"],
-    "latencies": ["a private median", "follows from its answers: True"],
-    "monthly_report": ["first run", "second run", "refused: epsilon = 0.6"],
-    "spark_job": ["mean 16"],
+    "latencies": ["private median", "follows from its answers: True"],
+    "monthly_report": ["first run", "second run", "refused: Budget exceeded", "epsilon = 0.6"],
+    "spark_job": ["mean       16"],
     "typed": ["thousand", "3.0 apart"],
 }
 

@@ -43,9 +43,11 @@ HOSTILE = {
 }
 REQUESTS = [
     {"epsilon": 1},
-    {"rho": 0.5, "tail": tt.Moment(2, 3.0)},
+    # With rho = 0.5 and add-remove, the noisy count decides between two methods.
+    {"rho": 1, "tail": tt.Moment(2, 3.0)},
     {"epsilon": 1, "delta": 1e-6, "tail": tt.Bounded(0, 10), "confidence": None},
     {"epsilon": 1, "within": (0, INF), "target": "data", "missing": "none"},
+    {"rho": 0.1, "tail": tt.Moment(2, 3.0)},  # too little for a look at the spread
 ]
 
 

@@ -39,7 +39,9 @@ def of_duckdb(data, request):
 
 
 def of_sqlite(data, request):
-    return ibis.sqlite.from_connection(sqlite(data, None)["data"]).table("records")
+    place = sqlite(data, None)
+    # The place has the name in quotes, for SQL; Ibis quotes names itself.
+    return ibis.sqlite.from_connection(place["data"]).table(place["table"].strip('"'))
 
 
 def of_postgres(data, request):
