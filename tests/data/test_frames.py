@@ -7,6 +7,7 @@ import math
 import subprocess
 import sys
 from collections import deque
+from contextlib import suppress
 from decimal import Decimal
 
 import duckdb
@@ -196,7 +197,8 @@ def test_a_lazy_frame_that_fails_quotes_nothing(lazy):
     assert "SECRET" not in str(caught.value)
     if hasattr(engine, "close"):
         engine.close()
-        duckdb.rollback()
+        with suppress(duckdb.TransactionException):  # only DuckDB's own frame begins one
+            duckdb.rollback()
 
 
 @pytest.mark.parametrize(
