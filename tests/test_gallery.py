@@ -16,10 +16,20 @@ EXAMPLES = ROOT / "examples"
 PRINTED = {
     "demo": ["What it costs", "epsilon = 1", "claims.html"],
     "hospital_charges": ["VT", "higher in CA than in TX"],
-    "hospital_hour": ["90% quantile", "share of charge > 10000", "times that in TX", "remaining"],
+    "hospital_hour": [
+        "90% quantile",
+        "share of charge > 10000",
+        "times that in TX",
+        "remaining budget: epsilon",
+    ],
     "incomes_per_person": ["a job pays", "with all their records"],
     "latencies": ["private median", "follows from its answers: True"],
-    "monthly_report": ["first run", "second run", "refused: Budget exceeded", "epsilon = 0.6"],
+    "monthly_report": [
+        "first run",
+        "second run",
+        "refused: Budget exceeded",
+        "needs epsilon = 0.6",
+    ],
     "spark_job": ["mean       16"],
     "typed": ["thousand", "3.0 apart"],
 }
