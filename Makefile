@@ -68,6 +68,11 @@ $(NOX):
 demo: $(CORE)  ## the main job in a minute: a private mean of the example file, explained
 	@$(BIN)/python examples/demo.py
 
+check: lint types layers fast  ## before each commit: lint, types, layers, the fast tests (a minute)
+
+fast: $(READY)
+	$(BIN)/pytest -n auto --durations=5 $(shell cat tests/fast.txt)
+
 test: lint types layers unit  ## everything that decides whether a change may land
 
 lint: $(READY)
@@ -112,6 +117,9 @@ compilers: $(ZIG_READY)  ## the compiled loops without a warning, by every compi
 
 wheel: $(WHEELS_READY)  ## sdist and wheels, tried on every Python that is here (minutes); KEEP=folder
 	$(BIN)/python tools/try_wheels.py $(if $(KEEP),--keep $(KEEP))
+
+integers: $(READY)  ## one request on memory, DuckDB, PostgreSQL, ClickHouse, Spark, Spark Connect: equal (two minutes)
+	$(BIN)/python -m tests.backends.same_integers
 
 mutants: $(READY)  ## deliberate bugs, and the test that notices each (minutes)
 	$(BIN)/python -m tests.mutants.run
