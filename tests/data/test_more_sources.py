@@ -425,12 +425,35 @@ def test_utf_16_is_read_if_said_and_recognised_if_not(encoding, tmp_path):
     same(numbers(path, "0", tt.Parse(header=False)), [math.nan, 3])
 
 
-@pytest.mark.parametrize("scheme", ["https", "s3", "gs", "abfs", "file"])
+def test_utf_32_is_not_taken_for_utf_16(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes("x\n1\n".encode("utf-32"))
+    with pytest.raises(DataError, match="encoding='utf-32'"):
+        open_source(path)
+    same(numbers(path, parse=tt.Parse(encoding="utf-32")), [1])
+
+
+@pytest.mark.parametrize("scheme", ["https", "s3", "gs", "abfs"])
 def test_addresses_are_refused_without_their_words(scheme):
     with pytest.raises(
         DataError, match=f"{scheme}:// cannot be read directly.*copy the file"
     ) as caught:
         tt.mean(f"{scheme}://user:{SECRET}@host/bucket/x.csv", "x", epsilon=1)
+    assert SECRET not in text_of(caught.value)
+    assert "No budget was spent" in str(caught.value)
+
+
+@pytest.mark.parametrize("table", [None, "t"])
+@pytest.mark.parametrize(
+    ("scheme", "advice"),
+    [
+        *((name, "export a Parquet file") for name in ("bigquery", "snowflake", "trino", "mysql")),
+        ("file", "Pass the path alone"),
+    ],
+)
+def test_addresses_that_are_no_files_say_what_works(scheme, advice, table):
+    with pytest.raises(DataError, match=f"{scheme}://.*{advice}") as caught:
+        tt.mean(f"{scheme}://user:{SECRET}@host/x", "x", epsilon=1, table=table)
     assert SECRET not in text_of(caught.value)
     assert "No budget was spent" in str(caught.value)
 

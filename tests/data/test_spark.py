@@ -246,12 +246,12 @@ class TestMean:
     )
     def test_end_to_end(self, spark, unit, request_):
         frame = spark.range(20_000).selectExpr("cast(id % 101 as int) as amount", "id")
-        release = tt.mean(frame, "amount", unit=unit, **request_)
+        release = tt.mean(frame, "amount", neighbors=unit, **request_)
         assert abs(float(release) - 50) < 5
-        assert release.guarantee.unit == unit
+        assert release.guarantee.protects == unit
         assert tt.replay(release.plan, release.answers) == release
 
-    @pytest.mark.parametrize("request_", [{"rho": 0.5}, {"epsilon": 2, "unit": "replace-one"}])
+    @pytest.mark.parametrize("request_", [{"rho": 0.5}, {"epsilon": 2, "neighbors": "replace-one"}])
     def test_two_columns(self, spark, request_):
         frame = spark.range(0, 20_000, 1, 3).selectExpr("double(id % 101) a", "int(id % 7) b")
         release = tt.mean(frame, ["a", "b"], **request_)
@@ -279,8 +279,8 @@ class TestMean:
         memory = pd.DataFrame({"y": np.random.default_rng(2).normal(0, 1, 5_000)})
         for data in (memory, spark.createDataFrame(memory)):
             release = tt.mean(data, "y", tail=tt.Bounded(0, None), **budget)
-            assert release.assumption_doubtful is True
-            assert "doubtful" in {note.code for note in release.notes}
+            assert release.assumption_contradicted is True
+            assert "assumption-contradicted" in {note.code for note in release.notes}
 
     def test_a_table_of_the_catalogue(self, spark):
         spark.range(5000).selectExpr("double(id % 3) as v").createOrReplaceTempView("claims")

@@ -10,6 +10,7 @@ import tametail as tt
 
 from ..opened import open_table  # noqa: TID252
 from ..spark import (  # noqa: TID252
+    JAVA,
     ON_SPARK,
     free_port,
     listens,
@@ -25,9 +26,11 @@ pytestmark = ON_SPARK
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
     """Return a session whose executors are two processes of a standalone cluster."""
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
-    local_session().stop()  # a process has one; the next test that needs it starts another
+    if SparkContext._active_spark_context is not None:
+        local_session().stop()  # a process has one; the next test that needs it starts another
     folder, port = tmp_path_factory.mktemp("cluster"), free_port()
     address = f"spark://127.0.0.1:{port}"
     with ExitStack() as stack:
@@ -43,6 +46,8 @@ def cluster(tmp_path_factory):
             .config("spark.ui.showConsoleProgress", "false")
             .config("spark.driver.bindAddress", "127.0.0.1")
             .config("spark.driver.host", "127.0.0.1")
+            .config("spark.driver.extraJavaOptions", JAVA)
+            .config("spark.executor.extraJavaOptions", JAVA)
             .config("spark.executor.memory", "512m")
             .config("spark.executor.cores", "1")
             .config("spark.sql.shuffle.partitions", "2")

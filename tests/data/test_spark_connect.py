@@ -17,7 +17,7 @@ import pytest
 
 from ..backends.cases import CASES  # noqa: TID252
 from ..backends.connect import ASKED, KEPT, SECRET  # noqa: TID252
-from ..spark import ON_SPARK, free_port, listens, start_class, wait_for  # noqa: TID252
+from ..spark import ON_SPARK, connect_server  # noqa: TID252
 
 pytestmark = [
     *ON_SPARK,
@@ -26,26 +26,12 @@ pytestmark = [
 
 ROOT = Path(__file__).parents[2]
 
-SETTINGS = {
-    "spark.connect.grpc.binding.address": "127.0.0.1",
-    "spark.ui.enabled": "false",
-    "spark.driver.bindAddress": "127.0.0.1",
-    "spark.driver.host": "127.0.0.1",
-}
-
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory):
     """Return the address of a server of Spark Connect in local mode."""
-    folder, port = tmp_path_factory.mktemp("connect"), free_port()
-    settings = SETTINGS | {"spark.connect.grpc.binding.port": str(port)}
-    options = [word for item in settings.items() for word in ("--conf", "=".join(item))]
-    server = "org.apache.spark.sql.connect.service.SparkConnectServer"
     with ExitStack() as stack:
-        submit = ["--master", "local[2]", "--class", server, *options, "spark-internal"]
-        start_class(stack, folder, "deploy.SparkSubmit", *submit, memory="1g")
-        wait_for(lambda: listens(port), "the server")
-        yield f"sc://127.0.0.1:{port}"
+        yield connect_server(stack, tmp_path_factory.mktemp("connect"))
 
 
 def client(address, how):

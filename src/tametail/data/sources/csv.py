@@ -186,9 +186,10 @@ class CsvSource(Streamed):
             rows = guarded(self._first_rows(path, file), path, "CSV")
             for count, row in enumerate(rows, start=1):
                 if row.startswith(_MARKS) and self._parse.encoding == "utf-8":
+                    size = 32 if row.startswith(codecs.BOM_UTF32_LE) else 16
                     raise DataError(
-                        f"{shown_path(path)} has a UTF-16 byte order mark. Use "
-                        "parse=Parse(encoding='utf-16')."
+                        f"{shown_path(path)} has a UTF-{size} byte order mark. Use "
+                        f"parse=Parse(encoding='utf-{size}')."
                     )
                 if row.strip(b"\r\n"):
                     cells = split_cells(row, delimiter)

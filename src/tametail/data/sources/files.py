@@ -41,7 +41,7 @@ def find_files(path: str | os.PathLike[str], parse: Parse | None = None) -> list
     Names that begin with a dot or an underscore are by convention no data, and left out of
     folders; so are names that end otherwise than those of data.
     """
-    _refuse_address(path)
+    refuse_address(path)
     place = Path(path).expanduser()
     if os.path.isdir(place):  # unlike Path.is_dir(), raises for no text whatever
         found = sorted(file for file in place.rglob("*") if _is_data(file, place))
@@ -104,12 +104,22 @@ def _is_data(file: Path, folder: Path) -> bool:
     return not file.is_dir() and not hidden
 
 
-def _refuse_address(path: str | os.PathLike[str]) -> None:
+def refuse_address(path: str | os.PathLike[str]) -> None:
     """Refuse what lies on another machine, without a word of the address: it may hold a key."""
     found = _ADDRESS.match(os.fsdecode(path))
     if found is None:
         return
     scheme = found[1].lower()
+    if scheme in _DATABASES:
+        raise DataError(
+            f"Databases at {scheme}:// are not supported. Pass a postgresql:// address or a "
+            "connection of DuckDB, SQLite, ClickHouse (chdb) or PostgreSQL, or export a Parquet "
+            "file."
+        )
+    if scheme == "file":
+        raise DataError(
+            "Addresses with file:// are not read. Pass the path alone, as in /data/x.csv."
+        )
     how = (
         f"Pass pyarrow.dataset.dataset(address), which reads {scheme}:// itself"
         if scheme in ("s3", "gs")
@@ -120,6 +130,12 @@ def _refuse_address(path: str | os.PathLike[str]) -> None:
         "On the command line, pipe a download in with - for standard input."
     )
 
+
+#: Databases whose dialect nothing here can test.
+_DATABASES = frozenset((
+    "bigquery", "snowflake", "trino", "presto", "redshift", "mysql", "mariadb", "mssql", "oracle",
+    "databricks", "clickhouse",
+))  # fmt: skip
 
 #: An address: a scheme of two letters at least, as a drive of Windows has one.
 _ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")

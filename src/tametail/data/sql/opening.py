@@ -13,6 +13,7 @@ from tametail.data.local import Local, Progress
 from tametail.data.reader import Reader
 from tametail.data.relation import Groups, Relation
 from tametail.data.sources import Source
+from tametail.data.sources.files import refuse_address
 from tametail.data.sql import duckdb, kinds, postgresql
 from tametail.data.sql.backend import Sql
 from tametail.data.sql.clickhouse import ClickHouseSession
@@ -47,6 +48,7 @@ def open_session(data: object, table: str | None) -> Session:
     if kinds.is_clickhouse(data):
         return ClickHouseSession(data, table)
     if isinstance(data, str | os.PathLike):
+        refuse_address(data)
         path = Path(data).expanduser()
         kind = duckdb.DuckTableSession if _kind(path) == _DUCKDB else SqliteSession
         return kind(path, table)
