@@ -83,7 +83,7 @@ def count_interval(
     off = count_noise(cost, unit).quantile(1 - confidence)
     low, high = max(answer - off, 0.0), max(answer + off, 0.0)
     parts: dict[str, float | None] = {"privacy": off}
-    return Interval(min(low, value), max(high, value), COUNT, True, parts, confidence)
+    return Interval(min(low, value), max(high, value), COUNT, "none", True, parts, confidence)
 
 
 def shares(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
@@ -100,7 +100,7 @@ def shares(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
         if confidence is not None:
             low, high = share_interval(true, false, noise, confidence, sampled=sampled)
             ends = min(low, value), max(high, value)
-            intervals = (Interval(*ends, SHARE, False, {}, confidence),)
+            intervals = (Interval(*ends, SHARE, "none", False, {}, confidence),)
         return (Estimate(value, intervals, count=float(total), statistic=SHARE),)
 
     return in_each_group(plan, ask, estimate)

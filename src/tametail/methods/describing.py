@@ -12,9 +12,9 @@ from tametail.methods.counting import count_interval
 from tametail.methods.groups.each import in_each_group
 from tametail.methods.quantiles import method as of_quantiles
 from tametail.methods.quantiles.method import column_quantiles, row_of
-from tametail.methods.winsorised.budget_split import divide
-from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.estimate import winsorised_mean
+from tametail.methods.winsorized.budget_split import divide
+from tametail.methods.winsorized.column import ColumnPlan
+from tametail.methods.winsorized.estimate import winsorised_mean
 from tametail.notes import Note, few_records
 from tametail.plans import Prediction, PricedRequest, Step, Steps
 from tametail.privacy.budget import Budget
@@ -87,7 +87,7 @@ def _counted(answer: tuple[int, ...], plan: PricedRequest, confidence: float | N
 def _mean(plan: PricedRequest, ask: Ask, size: int, confidence: float | None) -> Estimate:
     (column,) = plan.request.columns
     cost = plan.cost("mean")
-    told = replace(ColumnPlan.told(plan.request, column, size, cost), confidence=confidence)
+    told = replace(ColumnPlan.from_request(plan.request, column, size, cost), confidence=confidence)
     return winsorised_mean(replace(told, steps=divide(told)), ask)
 
 
@@ -101,8 +101,10 @@ def _sum(mean: Estimate, counted: Estimate, confidence: float | None) -> Estimat
     off = abs(mean.value) * max(number.high - count, count - number.low)
     low = found.value - math.hypot(count * (mean.value - first.low), off)
     high = found.value + math.hypot(count * (first.high - mean.value), off)
-    words = first.describes.replace("mean", SUM, 1)
-    return replace(found, intervals=(Interval(low, high, words, False, {}, confidence),))
+    target = first.target.replace("mean", SUM, 1)
+    return replace(
+        found, intervals=(Interval(low, high, target, first.basis, False, {}, confidence),)
+    )
 
 
 def _few(records: float) -> tuple[Note, ...]:

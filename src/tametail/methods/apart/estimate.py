@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tametail.means import Estimate
-from tametail.methods.winsorised.column import ColumnPlan, all_but_rounding
-from tametail.methods.winsorised.estimate import winsorised_mean
+from tametail.methods.winsorized.column import ColumnPlan, all_but_rounding
+from tametail.methods.winsorized.estimate import winsorised_mean
 from tametail.plans import COUNT, PricedRequest, Step
 from tametail.privacy.budget import Budget
 

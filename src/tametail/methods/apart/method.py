@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tametail.methods.apart.estimate import column_plans
-from tametail.methods.winsorised import prediction
-from tametail.methods.winsorised.budget_split import divide, foresee
-from tametail.methods.winsorised.column import told_parts
-from tametail.methods.winsorised.prediction import half_width
+from tametail.methods.winsorized import prediction
+from tametail.methods.winsorized.budget_split import divide, expected_notes
+from tametail.methods.winsorized.column import column_settings
+from tametail.methods.winsorized.prediction import half_width
 from tametail.notes import EXCEEDS, Note, hint
 from tametail.plans import WORST, Prediction, Step, Steps
 from tametail.privacy.budget import Budget
@@ -16,7 +16,7 @@ from tametail.request import Request
 def steps(request: Request, n: int, budget: Budget) -> Steps:
     """Return the steps with what they cost in all columns; shares are those of one column."""
     each = budget.share(1 / request.dim)
-    found = map(divide, told_parts(request, n, each))
+    found = map(divide, column_settings(request, n, each))
     # The neediest centre decides, of columns with a tail if there are any.
     divided = max(found, key=lambda one: (len(one), one[0].cost.strength))
     parts = [step.cost.values()[0] / each.values()[0] for step in divided]
@@ -56,11 +56,11 @@ class Predicted(Prediction):
         """Say what a release would carry for a note."""
         if self.plan.n is None:
             return ()
-        found = foresee(column_plans(self.plan)[0], columns=self.plan.dim)
+        found = expected_notes(column_plans(self.plan)[0], columns=self.plan.dim)
         if found:
             found = (
                 *found,
-                hint("If the columns have the same unit and magnitude, common=True helps."),
+                hint("If the columns have the same unit and magnitude, same_scale=True helps."),
             )
         exceeds = (self.relative_rmse or 0.0) > 1
         return (*found, EXCEEDS) if exceeds else found

@@ -37,19 +37,22 @@ Floats = npt.NDArray[np.float64]
 def vector_mean(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
     """Run the plan: ask, and conclude from the answers."""
     size, final = told.size(plan), plan.cost("sum", told.rounds(plan))
+    ranks = np.zeros(plan.dim)  # how many cells lie beyond the scale of their column
     if plan.has("centre"):
         centres = np.array(ask(steps.centre_query(plan), plan.cost("centre")))
         scales = np.array(told.scales(plan) or ())
         hidden = scales == 0
         if not told.scales(plan):
             cost = plan.cost("scale")
-            scales = steps.read_scales(ask(steps.scale_query(cost, centres, size), cost))
+            query = steps.scale_query(cost, centres, size)
+            scales, ranks = steps.read_scales(ask(query, cost)), ranks + steps.rank_of(query)
             still = np.flatnonzero((scales == 0) & ~steps.are_bounded(plan))
             if still.size:  # columns that seem constant are looked at again, unless bounds serve
                 again, final = steps.second_look(final, still.size, plan.dim)
                 usual = steps.usual_scale(scales)
                 query = steps.scale_query(again, centres[still], size, still, usual)
                 scales[still] = steps.read_scales(ask(query, again))
+                ranks[still] = steps.rank_of(query)
             hidden = scales == 0
             scales = steps.within_tails(plan, centres, scales)
         weighing, radii = steps.weigh_columns(plan, centres, scales, hidden, final)
@@ -77,7 +80,7 @@ def vector_mean(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
             answer = ask(total, weighing.final)
             measure = BallMeasure.of(total, weighing.final, plan.unit, answer, size, squares)
         centres = np.clip(measure.value, *np.array(plan.possible).T)
-    return conclude(plan, measure)
+    return conclude(plan, measure, ranks)
 
 
 def _middle(low: float, high: float) -> float:

@@ -6,10 +6,12 @@ The half-width of a column is the sum of
 - *sampling* (for the population): Bernstein's inequality for the rows in the ball, with a private
   bound of their second moment;
 - *rounding*: half a tick;
-- *bias*, only if a tail was assumed: a row outside of the ball moves towards the centre, and the
+- *bias*, if a tail was assumed: a row outside of the ball moves towards the centre, and the
   number of such rows is private; Hoelder's inequality bounds what it costs.
 
 Each statement is made for every column with its part of the risk, so that all hold together.
+Where nothing was assumed, what clipping took off is extrapolated (:func:`_extrapolated`), from the
+rank of a column's scale and the number of rows outside of the ball: measured, not proved.
 """
 
 from __future__ import annotations
@@ -22,8 +24,18 @@ import numpy as np
 import numpy.typing as npt
 
 from tametail import notes
-from tametail.means import MEAN, WINSORISED, Estimate, Interval, confined, unknown
+from tametail.means import (
+    MEAN,
+    MEAN_AS_SEEN,
+    WINSORISED,
+    Estimate,
+    Interval,
+    Target,
+    confined,
+    unknown,
+)
 from tametail.methods.ball import told
+from tametail.methods.ball.weigh import CLIP
 from tametail.methods.cells import UNUSUAL
 from tametail.notes import Note
 from tametail.privacy.budget import Budget, Noise, noise_for
@@ -44,11 +56,14 @@ RISKS = {"noise": 0.4, "sampling": 0.4, "spread": 0.1, "moments": 0.1}
 #: of their cells. Noise that passes for missing cells moves the mean of its column to the radius.
 MISSING_DOUBT = 1e-4
 
+#: Beyond its scale a column is taken to fall like T^-SLOPE: one rank does not tell how it does.
+SLOPE = 1.6
+
 #: Confidence with which an assumption is doubted if no interval was asked for.
 DOUBT = 0.95
 
 #: The parts of a half-width.
-PARTS = ("privacy", "sampling", "truncation", "rounding")
+PARTS = ("privacy", "sampling", "clipping", "rounding")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,11 +169,14 @@ class BallMeasure:
         return [(centre - reach, centre + reach) for centre, reach in ends]
 
 
-def conclude(plan: PricedRequest, measure: BallMeasure) -> tuple[Estimate, ...]:
-    """Return the values, clamped to where they can be, and their intervals."""
+def conclude(plan: PricedRequest, measure: BallMeasure, ranks: Floats) -> tuple[Estimate, ...]:
+    """Return the values, clamped to where they can be, and their intervals.
+
+    ``ranks`` are how many cells of each column lie beyond its scale; 0 where that was not asked.
+    """
     low, high = np.array(plan.possible).T
     value = np.clip(measure.value, low, high)
-    widths, few = Widths.of(plan, measure), measure.too_few(plan)
+    widths, few = Widths.of(plan, measure, ranks), measure.too_few(plan)
     held = widths.held_back(plan, value, few)
     found = [()] * plan.dim if plan.confidence is None else widths.intervals(plan, value, held, few)
     doubtful = [one or other for one, other in zip(held, widths.doubtful(plan), strict=True)]
@@ -203,9 +221,11 @@ class Widths:
     """All parts together, with the rounding."""
     squares: tuple[Floats, Floats] | None
     """Second moments around the centres, less their noise, and what sampling adds at most."""
+    extrapolated: Floats | None = None
+    """What clipping may have taken off where nothing was assumed; None if nothing tells."""
 
     @classmethod
-    def of(cls, plan: PricedRequest, measure: BallMeasure) -> Widths:
+    def of(cls, plan: PricedRequest, measure: BallMeasure, ranks: Floats) -> Widths:
         """Bound each part with its share of the risk, for all columns at once."""
         nothing = np.zeros(plan.dim)
         if measure.query is None or measure.noise is None:
@@ -214,10 +234,12 @@ class Widths:
         confidence = DOUBT if plan.confidence is None else plan.confidence
         risk = {name: part * (1 - confidence) for name, part in RISKS.items()}
         present, noise = _noise_reach(measure, measure.query, measure.noise, risk["noise"])
-        sampling, cut, squares = nothing, nothing + 1, None
+        sampling, cut, squares, beyond = nothing, nothing + 1, None, None
         if measure.squares is not None:
             seen = _Squares(plan, measure, measure.query, present, risk)
             cut, squares = seen.cut, (seen.least * measure.ticks**2, seen.slack * measure.ticks**2)
+            if not told.are_assumed(plan):
+                beyond = _extrapolated(plan, measure, measure.query, seen, ranks)
             if plan.target == "population":
                 sampling = seen.sampling
         width = (noise + 0.5 + sampling) * measure.ticks
@@ -225,7 +247,7 @@ class Widths:
         privacy = _likely_noise(measure, measure.query, measure.noise, 1 - confidence)
         noise, sampling = noise * measure.ticks, sampling * measure.ticks
         privacy = privacy * measure.ticks
-        return cls(measure, noise, privacy, sampling, bias, width + bias, squares)
+        return cls(measure, noise, privacy, sampling, bias, width + bias, squares, beyond)
 
     def intervals(
         self, plan: PricedRequest, value: Floats, held: list[bool], few: list[bool]
@@ -235,19 +257,40 @@ class Widths:
         Where nothing stands out and nothing is assumed, that is all there is to say; and so it is
         where there are so few cells that their scale, and with it the width, may be noise.
         """
-        raw, assumed = self.measure.value, told.are_assumed(plan)
-        lows, highs = np.minimum(raw - self.reach, value), np.maximum(raw + self.reach, value)
-        found: list[tuple[Interval, ...]] = []
+        assumed, found = told.are_assumed(plan), []
         for column, possible in enumerate(plan.possible):
-            parts = self._parts(column, assumed)
+            parts, own = self._parts(column, assumed), float(value[column])
             if few[column] or (not assumed and self.measure.ticks[column] == 0):
-                interval = unknown(dict.fromkeys(PARTS) | {"rounding": parts["rounding"]})
+                some = [unknown(dict.fromkeys(PARTS) | {"rounding": parts["rounding"]})]
             else:
-                describes = MEAN if assumed else WINSORISED
-                low, high = float(lows[column]), float(highs[column])
-                interval = Interval(low, high, describes, assumed, parts)
-            found.append((interval if held[column] else confined(interval, possible),))
+                clipped = self._around(column, own, parts, MEAN if assumed else WINSORISED)
+                some = [*self._with_the_tail(plan, column, clipped), clipped]
+            found.append(tuple(one if held[column] else confined(one, possible) for one in some))
         return found
+
+    def _around(
+        self, column: int, value: float, parts: dict[str, float | None], target: Target
+    ) -> Interval:
+        """Return the interval that errors and bias make; it holds the value."""
+        mean, reach = float(self.measure.value[column]), float(self.reach[column])
+        low, high = min(mean - reach, value), max(mean + reach, value)
+        return Interval(low, high, *target, target == MEAN, parts)
+
+    def _with_the_tail(
+        self, plan: PricedRequest, column: int, clipped: Interval
+    ) -> tuple[Interval, ...]:
+        """Return the interval for the mean if nothing was assumed; none if nothing tells.
+
+        A side that is not clipped short of the half line on which all records lie has no tail.
+        """
+        if self.extrapolated is None:
+            return ()
+        beyond, (least, most) = float(self.extrapolated[column]), told.ends(plan)[column]
+        below, above = self.measure.clip[column]
+        low = clipped.low - beyond * (below > least)
+        high = clipped.high + beyond * (above < most)
+        parts = dict(clipped.error_components) | {"clipping": beyond}
+        return (Interval(low, high, *MEAN_AS_SEEN, proved=False, error_components=parts),)
 
     def _parts(self, column: int, assumed: bool) -> dict[str, float | None]:
         """Return what the interval of a column is made of; truncation, if anything bounds it."""
@@ -327,7 +370,8 @@ def _likely_noise(measure: BallMeasure, query: BallSum, noise: Noise, risk: floa
 class _Squares:
     """What the private second moments say; everything is given that a column's cell is there.
 
-    Attributes: ``sampling`` bounds |mean - expectation| in ticks; ``cut`` the probability of a row
+    Attributes: ``sampling`` bounds |mean - expectation| in ticks; ``moments`` bounds the second
+    moments from above, in square ticks; ``cut`` the probability of a row
     outside of the ball, or for ``target="data"`` the share of such rows; ``least`` the second
     moments from below, in square ticks; ``slack`` is what sampling may have added to them.
     """
@@ -346,7 +390,7 @@ class _Squares:
         level = math.log(2 * plan.dim / risk["moments"])
         # E Z <= (sqrt(mean + b l/2n) + sqrt(b l/2n))^2 for 0 <= Z <= b: squares, and cut rows
         squares = (seen[:-1] + 1) / cells * 2.0**asked.shift
-        moments = _expectation(squares, radius**2, cells, level)
+        self.moments = moments = _expectation(squares, radius**2, cells, level)
         self.cut = outside = seen[-1] / asked.cut_weight / cells
         self.least = np.maximum(answers[:-1] - bound, 0.0) / measure.present * 2.0**asked.shift
         self.slack = np.zeros(plan.dim)
@@ -357,6 +401,31 @@ class _Squares:
         level = math.log(2 * plan.dim / risk["sampling"])
         deviation = np.sqrt(np.minimum(moments, radius**2))
         self.sampling = deviation * np.sqrt(2 * level / cells) + 2 * radius * level / (3 * cells)
+
+
+def _extrapolated(
+    plan: PricedRequest, measure: BallMeasure, query: BallSum, seen: _Squares, ranks: Floats
+) -> Floats:
+    """Return what clipping cells, and pulling rows on to the ball, may have taken off each mean.
+
+    Of a column that falls like T^-a beyond its scale s, with so many cells beyond that, what lies
+    beyond CLIP s adds up to rank s CLIP^(1-a) / (a-1). Rows outside of the ball are as long as
+    such a law has it, but no longer than clipped cells make them, and a column has the part of
+    that length which it has of all second moments.
+    """
+    radius, limits, order = float(query.radius), query.ball.limits, query.ball.order
+    longer, clipped = 1 / (SLOPE - 1), np.zeros(plan.dim)
+    if limits is not None:
+        ends = np.array(limits, dtype=np.float64)
+        longest = float((ends**order).sum() ** (1 / order))
+        longer = min(longer, max(longest / radius - 1, 0.0))
+        beyond = ranks * ends / CLIP * CLIP ** (1 - SLOPE) / (SLOPE - 1)
+        untold = np.array([tail is None for tail in plan.tails])
+        clipped = np.where(untold, beyond, 0.0) / np.maximum(measure.present, 1.0)
+    sizes = np.sqrt(seen.moments) ** order
+    pulled = seen.cut * radius * longer * (sizes / max(float(sizes.sum()), 1e-300)) ** (1 / order)
+    found: Floats = (clipped + pulled) * measure.ticks
+    return found
 
 
 def _expectation(mean: Floats, largest: float, n: Floats, level: float) -> Floats:

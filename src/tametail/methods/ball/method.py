@@ -41,7 +41,7 @@ class PredictedInCommon(Predicted):
     @property
     def notes(self) -> tuple[Note, ...]:
         """Say so, if that was not asked for."""
-        if self.plan.request.common:
+        if self.plan.request.same_scale:
             return super().notes
         text = (
             f"{self.plan.n:,} records and this budget are too few to estimate a center and a scale "

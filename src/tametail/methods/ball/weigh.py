@@ -146,6 +146,11 @@ def scale_query(
     )
 
 
+def rank_of(query: Distances) -> float:
+    """Return how many cells of a column lie beyond the scale that the query finds, about."""
+    return float(query.target << query.halvings)
+
+
 def _weights(usual: float) -> tuple[int, ...]:
     """Return the base masses of scales; if others have been found, far ones weigh less."""
     if not usual:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Rows = tuple["Estimate", ...]
 
 ONE_GROUP = Note(
-    "remark",
+    "info",
     "one-group",
     "each person counts in one group only: their records in other groups were left out",
 )

@@ -33,10 +33,10 @@ from tametail.methods.groups.plan import (
 from tametail.methods.groups.shape import Shape
 from tametail.methods.groups.shrink import shrunk
 from tametail.methods.groups.small import SmallGroups, ask_each
-from tametail.methods.winsorised.budget_split import sample_halvings
-from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.estimate import winsorised_mean
-from tametail.methods.winsorised.tail_histogram import Tails, octave_nodes
+from tametail.methods.winsorized.budget_split import sample_halvings
+from tametail.methods.winsorized.column import ColumnPlan
+from tametail.methods.winsorized.estimate import winsorised_mean
+from tametail.methods.winsorized.tail_histogram import TailHistogram, histogram_query
 from tametail.plans import COUNT, PricedRequest
 from tametail.queries.column import Count, Median
 from tametail.queries.groups import Cells
@@ -59,7 +59,7 @@ def means_by_group(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
         about = groups
         if plan.dim > 1:
             about = groups.on(groups.relation.column(place), part.budget)
-        columns.append(_column(part, about, keys, asked(plan.request).borrow))
+        columns.append(_column(part, about, keys, asked(plan.request).pooling))
     return tuple(row for rows in zip(*columns, strict=True) for row in rows)
 
 
@@ -100,8 +100,8 @@ def ask_pool(part: ColumnPlan, ask: Ask) -> tuple[Shape, CellCounts | None]:
     times = sample_halvings(size, counts[0], doubt)
     centre = ask(Median(times, *part.possible), part.cost("centre"))
     plan = pool_plan(part, size, part.cost("tail"))
-    nodes, cost = octave_nodes(plan, centre), part.cost("tail")
-    return Shape.read(centre, Tails.read(plan, nodes, ask(nodes, cost), cost), size), used
+    nodes, cost = histogram_query(plan, centre), part.cost("tail")
+    return Shape.read(centre, TailHistogram.read(plan, nodes, ask(nodes, cost), cost), size), used
 
 
 def ask_cells(part: ColumnPlan, ask: Ask, shape: Shape, groups: int) -> SmallGroups:

@@ -25,12 +25,11 @@ from tametail.inequalities.concentration import second_moment_bound
 from tametail.inequalities.quantiles import NOWHERE, Shifts, deviations, spread_quantiles
 from tametail.inequalities.risk import split_risk
 from tametail.inequalities.truncation import bias_constant
-from tametail.means import MEAN, MEAN_AS_SEEN, WINSORISED, Interval
+from tametail.means import MEAN, MEAN_AS_SEEN, WINSORISED, Interval, Target
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.shape import Array
-from tametail.methods.winsorised.calibrated import Error, reaches
-from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.posterior import Sides
+from tametail.methods.winsorized.approximate_interval import ErrorDistribution, ExcessPair, margins
+from tametail.methods.winsorized.column import ColumnPlan
 from tametail.privacy.budget import Noise, noise_for
 from tametail.queries.column import Lattice
 from tametail.request import Range
@@ -60,7 +59,7 @@ class Small:
     noise: Noise
     seen: bool
     """Whether its count stands out of the noise."""
-    beyond: Sides
+    beyond: ExcessPair
     """What may lie beyond its clip points, by what it is like."""
 
     @property
@@ -74,7 +73,7 @@ class Small:
         return self.lattice.value(self.lattice.side)
 
     @property
-    def error(self) -> Error:
+    def error(self) -> ErrorDistribution:
         """The law of the error, as far as it is known."""
         variance = 0.0
         if self.part.target == "population":
@@ -85,7 +84,7 @@ class Small:
         noise = Noise(self.noise.kind, self.lattice.value(self.noise.scale) / self.count)
         miscounted = abs(self.distance) * self.doubt / self.count
         rounding = self.lattice.tick + 2 * math.ulp(abs(self.middle) + self.reach)
-        return Error(math.sqrt(variance / self.count), 0.0, noise, miscounted, rounding)
+        return ErrorDistribution(math.sqrt(variance / self.count), 0.0, noise, miscounted, rounding)
 
     def most_in(self, cells: Array, risk: float) -> float:
         """Bound the share of the law in some of the cells from above."""
@@ -98,11 +97,13 @@ class Small:
 
 def nothing_known(part: ColumnPlan) -> Interval:
     """Return where the mean can be: no record was seen."""
-    parts = dict.fromkeys(("privacy", "sampling", "truncation", "rounding"))
-    return Interval(*part.possible, MEAN, True, parts, part.confidence or 0.0)
+    parts = dict.fromkeys(("privacy", "sampling", "clipping", "rounding"))
+    return Interval(*part.possible, *MEAN, True, parts, part.confidence or 0.0)
 
 
-def intervals_of(groups: Sequence[Small], errors: Sequence[Error]) -> list[tuple[Interval, ...]]:
+def intervals_of(
+    groups: Sequence[Small], errors: Sequence[ErrorDistribution]
+) -> list[tuple[Interval, ...]]:
     """Return the intervals of small groups of one plan, whose errors have these laws.
 
     Without a tail that is one for the mean, by what each group may have beyond its clip points, and
@@ -127,7 +128,9 @@ def intervals_of(groups: Sequence[Small], errors: Sequence[Error]) -> list[tuple
 
 
 def _around(
-    groups: Sequence[Small], errors: Sequence[Error], shifts: Sequence[tuple[Shifts, Shifts]]
+    groups: Sequence[Small],
+    errors: Sequence[ErrorDistribution],
+    shifts: Sequence[tuple[Shifts, Shifts]],
 ) -> list[tuple[Range, dict[str, float | None]]]:
     """Return the ends of each group around its value, and what they are made of."""
     confidence = groups[0].part.confidence or 0.0
@@ -143,7 +146,7 @@ def _around(
         parts: dict[str, float | None] = {
             "privacy": max(noisy[0][place], noisy[1][place]),
             "sampling": deviations((1 - confidence) / 2) * error.deviation,
-            "truncation": None,
+            "clipping": None,
             "rounding": error.rounding,
         }
         found.append(((group.value - down[place], group.value + up[place]), parts))
@@ -152,29 +155,32 @@ def _around(
 
 def _interval(group: Small, ends: Range, parts: dict[str, float | None]) -> Interval:
     """Return the interval for the mean by what was told, or for the clipped mean."""
-    describes, edges = WINSORISED, (group.middle - group.reach, group.middle + group.reach)
+    target, edges = WINSORISED, (group.middle - group.reach, group.middle + group.reach)
     ends = max(ends[0], edges[0]), min(ends[1], edges[1])
     if group.part.tail is not None:
-        describes, (ends, parts["truncation"]) = MEAN, _beyond(group, ends)
-    return _stated(group, ends, describes, parts)
+        target, (ends, parts["clipping"]) = MEAN, _beyond(group, ends)
+    return _stated(group, ends, target, parts)
 
 
 def _for_the_mean(group: Small, ends: Range, parts: dict[str, float | None]) -> Interval:
     risk = 1 - (group.part.confidence or 0.0)
-    parts["truncation"] = max(side.quantile(risk / 2) for side in group.beyond)
+    parts["clipping"] = max(side.quantile(risk / 2) for side in group.beyond)
     return _stated(group, ends, MEAN_AS_SEEN, parts)
 
 
-def _stated(group: Small, ends: Range, describes: str, parts: dict[str, float | None]) -> Interval:
+def _stated(group: Small, ends: Range, target: Target, parts: dict[str, float | None]) -> Interval:
     """Return an interval that holds the value, within what is possible."""
     low, high = group.part.possible
     ends = max(min(ends[0], group.value), low), min(max(ends[1], group.value), high)
     confidence = group.part.confidence or 0.0
-    return Interval(*ends, describes, proved=False, parts=parts, confidence=confidence)
+    return Interval(*ends, *target, proved=False, error_components=parts, confidence=confidence)
 
 
 def _reaches(
-    groups: Sequence[Small], errors: Sequence[Error], sign: int, shifts: Sequence[Shifts]
+    groups: Sequence[Small],
+    errors: Sequence[ErrorDistribution],
+    sign: int,
+    shifts: Sequence[Shifts],
 ) -> list[float]:
     """Return how far one end of each is from the value.
 
@@ -182,14 +188,14 @@ def _reaches(
     the mean would be at the end, it is the distance of the end that counts (as Fieller found).
     """
     risk = (1 - (groups[0].part.confidence or 0.0)) / 2
-    found, farther = reaches(errors, risk, sign, shifts), {}
+    found, farther = margins(errors, risk, sign, shifts), {}
     for place, (group, error) in enumerate(zip(groups, errors, strict=True)):
         away = min(abs(group.distance + sign * found[place]), group.reach)
         miscounted = away * group.doubt / group.count
         if miscounted > error.miscounted:
             farther[place] = replace(error, miscounted=miscounted)
     if farther:
-        renewed = reaches([*farther.values()], risk, sign, [shifts[place] for place in farther])
+        renewed = margins([*farther.values()], risk, sign, [shifts[place] for place in farther])
         for place, half in zip(farther, renewed, strict=True):
             found[place] = half
     return found

@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.shape import Array, Shape
-from tametail.methods.winsorised.posterior import Hidden, Sides, thinned
+from tametail.methods.winsorized.approximate_interval import ExcessPair, HiddenExcess, thinned
 from tametail.privacy.budget import Noise
 
 #: Points farther out count as if so small a part of all records were beyond them.
@@ -106,7 +106,7 @@ class Likeness:
         )
         return Choice(middles[middle], grid[reach], biases, squares)
 
-    def beyond(self, places: list[int], middles: Array, reaches: Array) -> list[Sides]:
+    def beyond(self, places: list[int], middles: Array, reaches: Array) -> list[ExcessPair]:
         """Return what groups may have beyond their clip points, by the models that they may have.
 
         That is a mean of excesses below and above.
@@ -114,7 +114,9 @@ class Likeness:
         found = []
         for place, middle, reach in zip(places, middles.tolist(), reaches.tolist(), strict=True):
             below, above = (
-                Hidden(thinned(self.laws @ np.maximum(away - reach, 0.0), self.chances[place]))
+                HiddenExcess(
+                    thinned(self.laws @ np.maximum(away - reach, 0.0), self.chances[place])
+                )
                 for away in (middle - self.points, self.points - middle)
             )
             found.append((below, above))

@@ -10,9 +10,9 @@ from tametail.methods.groups import constants as tuned
 from tametail.methods.groups import plan as steps
 from tametail.methods.groups.predict import persons_rmse
 from tametail.methods.persons.shares import FEASIBLE
-from tametail.methods.winsorised import prediction
-from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.prediction import half_width
+from tametail.methods.winsorized import prediction, tail_histogram
+from tametail.methods.winsorized.column import ColumnPlan
+from tametail.methods.winsorized.prediction import half_width
 from tametail.notes import Note, few_records
 from tametail.plans import WORST, Prediction, PricedRequest
 from tametail.privacy.budget import noise_for
@@ -44,10 +44,10 @@ class Predicted(Prediction):
         if usual is None:
             return None
         size, groups = usual.n or 1, plan.request.groups
-        if groups is None or groups.borrow is None:  # each is a column by itself
+        if groups is None or groups.pooling is None:  # each is a column by itself
             return half_width(usual, confidence, law)
         if _shows_nothing(plan, usual) or _is_noise(plan, size):
-            return prediction.half_of_the_possible(usual)
+            return prediction.half_within(usual)
         if usual.tail is None and size * usual.budget.strength < tuned.ALONE:
             return prediction.cautious_half_width(usual, confidence)
         return half_width(usual, confidence, law)
@@ -66,7 +66,7 @@ class Predicted(Prediction):
             )
             said.append(few_records(text))
         if usual is not None and _shows_nothing(plan, usual):
-            told = math.isfinite(prediction.half_of_the_possible(usual))
+            told = math.isfinite(prediction.half_within(usual))
             text = (
                 "Too few records for this budget to estimate the spread, even with all groups "
                 f"pooled: expect no interval{' beyond within=' if told else ''}. Use more records "
@@ -95,7 +95,7 @@ class PredictedOfPersons(Predicted):
         if error is None or usual is None:
             return None
         if _shows_nothing(self.plan, usual):
-            return prediction.half_of_the_possible(usual)
+            return prediction.half_within(usual)
         return deviations((1 - confidence) / 2) * error
 
     @property
@@ -140,7 +140,9 @@ def _shows_nothing(plan: PricedRequest, usual: ColumnPlan) -> bool:
     part = steps.group_plans(plan, 1)[0]
     if not part.has("tail") or isinstance(usual.tail, Bounded):
         return False
-    return prediction.shows_nothing(replace(usual, n=plan.n), part.cost("tail"), together=False)
+    return tail_histogram.expects_no_signal(
+        replace(usual, n=plan.n), part.cost("tail"), together=False
+    )
 
 
 def _is_noise(plan: PricedRequest, size: int) -> bool:

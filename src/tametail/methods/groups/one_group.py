@@ -48,9 +48,9 @@ from tametail.methods.persons.estimate import (
     sum_between,
 )
 from tametail.methods.persons.shares import divide as divide_persons
-from tametail.methods.winsorised.column import ROUNDING, ColumnPlan
-from tametail.methods.winsorised.estimate import winsorised_mean
-from tametail.methods.winsorised.tail_histogram import Tails
+from tametail.methods.winsorized.column import ROUNDING, ColumnPlan
+from tametail.methods.winsorized.estimate import winsorised_mean
+from tametail.methods.winsorized.tail_histogram import TailHistogram
 from tametail.notes import kept_records
 from tametail.plans import COUNT, PricedRequest, Step
 from tametail.privacy.budget import Budget, Noise, noise_for
@@ -87,8 +87,8 @@ class Pool:
     """What all persons show: a pilot, and octave counts of their rows and differences from it."""
 
     ratio: float
-    rows: Tails
-    residuals: Tails
+    rows: TailHistogram
+    residuals: TailHistogram
     persons: int
 
 
@@ -119,7 +119,7 @@ class _Column:
         """Ask large groups alone, and all others with what the pool shows: they are disjoint."""
         part, wanted = self.part, asked(self.request)
         sizes = self._sizes(ask)
-        enough = -math.inf if wanted.borrow is None else self._enough
+        enough = -math.inf if wanted.pooling is None else self._enough
         is_large = sizes * part.cost("groups").strength >= enough
         large, small = np.flatnonzero(is_large).tolist(), np.flatnonzero(~is_large).tolist()
         both = together([part.cost("pool"), part.cost("groups")])
@@ -232,7 +232,7 @@ class _Column:
         plan = self._about(cost, Step("pilot", pilot))
         ratio = pilot_of(plan, ask, self.index)
 
-        def octaves(view: View, cost: Budget) -> Tails:
+        def octaves(view: View, cost: Budget) -> TailHistogram:
             return octaves_around_zero(plan, ask.on(ask.relation.per_person(view), cost), cost)
 
         return Pool(
@@ -248,7 +248,9 @@ class _Column:
         plan = replace(group_plan(self.part, None, cost), n=persons)
         of_rows, of_sum = cost.split(tuned.SMALL_ROWS, 1 - tuned.SMALL_ROWS)
 
-        def total(view: View, tails: Tails, cost: Budget, bias: float = 0.0) -> Total | None:
+        def total(
+            view: View, tails: TailHistogram, cost: Budget, bias: float = 0.0
+        ) -> Total | None:
             part = replace(plan, budget=cost, steps=(Step("sum", cost),), half=None)
             about = ask.on(ask.relation.per_person(view), cost)
             likely = _of_share(tails, min(persons / pool.persons, 1.0))
@@ -263,19 +265,19 @@ class _Column:
         return one if self._is_seen(size) else _perhaps_empty(plan, one)
 
 
-def _of_share(tails: Tails, share: float) -> Tails:
+def _of_share(tails: TailHistogram, share: float) -> TailHistogram:
     """Return the octave counts of a share of all persons, who lie as all do."""
     noise = Noise(tails.noise.kind, tails.noise.scale * share)
     return replace(tails, below=tails.below * share, above=tails.above * share, noise=noise)
 
 
-def _least_clip(tails: Tails, cost: Budget, bias: float) -> float:
+def _least_clip(tails: TailHistogram, cost: Budget, bias: float) -> float:
     """Return a distance below which a group that is unlike the pool would lose too much.
 
     Clip points that the pool suggests suppose that what lies beyond them is as in the pool.
     """
     both = replace(tails, above=tails.below + tails.above)
-    anchor = both.anchor(both.above)
+    anchor = both.highest_detected(both.above)
     if not bias or anchor is None:
         return 0.0
     deviation = math.sqrt(noise_for(cost, 1, 1).variance)
@@ -284,8 +286,8 @@ def _least_clip(tails: Tails, cost: Budget, bias: float) -> float:
 
 def _perhaps_empty(plan: ColumnPlan, one: Estimate) -> Estimate:
     """Return the estimate of a group whose persons do not stand out; perhaps its records do."""
-    if one.intervals and one.intervals[0].describes != MEAN:
+    if one.intervals and one.intervals[0].kind != MEAN:
         return one
-    parts = dict.fromkeys(("privacy", "sampling", "truncation", "rounding"))
+    parts = dict.fromkeys(("privacy", "sampling", "clipping", "rounding"))
     nothing = () if plan.confidence is None else (unknown(parts, plan.possible),)
     return replace(one, intervals=nothing, notes=(EMPTY,))

@@ -34,11 +34,11 @@ from tametail.methods.groups.shrink import shrunk
 from tametail.methods.persons.estimate import persons_mean
 from tametail.methods.persons.shares import FEASIBLE
 from tametail.methods.persons.shares import divide as divide_persons
-from tametail.methods.winsorised.budget_split import divide
-from tametail.methods.winsorised.calibrated import Error
-from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.estimate import winsorised_mean
-from tametail.methods.winsorised.tail_histogram import Tails, octave_nodes, windows
+from tametail.methods.winsorized.approximate_interval import ErrorDistribution
+from tametail.methods.winsorized.budget_split import divide
+from tametail.methods.winsorized.column import ColumnPlan
+from tametail.methods.winsorized.estimate import winsorised_mean
+from tametail.methods.winsorized.tail_histogram import TailHistogram, histogram_query, window_sums
 from tametail.notes import Note
 from tametail.plans import COUNT, PricedRequest
 from tametail.privacy.budget import Budget, Noise, Zcdp, noise_for
@@ -55,17 +55,17 @@ Array = npt.NDArray[np.float64]
 
 UNSEEN = Note(
     "warning",
-    "nothing-seen",
+    "no-signal",
     "Too few people for this budget to separate the groups: every group shows the overall mean.",
 )
 EMPTY = Note(
     "warning",
-    "nothing-seen",
+    "no-signal",
     "The count is indistinguishable from zero. The group may be empty; ignore its mean.",
 )
 
 SCALED_DOWN = Note(
-    "remark",
+    "info",
     "scaled-down",
     "Contributions of people with large totals were scaled down, so the means are probably too "
     "low. The interval accounts for this if such people are spread evenly over the groups; it can "
@@ -143,7 +143,7 @@ class _Column:
                 self._rows(ratio, summed, counted, squares, lost), keys, strict=True
             )
         ]
-        return shrunk(found) if asked(self.request).borrow == "mean" else found
+        return shrunk(found) if asked(self.request).pooling == "mean" else found
 
     @property
     def _by_person(self) -> bool:
@@ -173,20 +173,20 @@ class _Column:
             ).value
         return persons_mean(plan, ask, self.index).value
 
-    def _lengths(self, ask: Ask, vector: Vector, cost: Budget) -> Tails:
+    def _lengths(self, ask: Ask, vector: Vector, cost: Budget) -> TailHistogram:
         """Count the persons by the octaves of their vectors' lengths."""
         plan = self._plan(cost)
-        nodes = octave_nodes(plan, 0.0)
+        nodes = histogram_query(plan, 0.0)
         answer = ask.on(ask.relation.per_person(PersonNorm(vector, self._order)), cost)(nodes, cost)
-        return Tails.read(plan, nodes, answer, cost)
+        return TailHistogram.read(plan, nodes, answer, cost)
 
-    def _limit(self, tails: Tails, cost: Budget, *, is_count: bool = False) -> float | None:
+    def _limit(self, tails: TailHistogram, cost: Budget, *, is_count: bool = False) -> float | None:
         """Return the length at which noise and what is cut off weigh least together, in a group.
 
         None if nothing stands out. With a limit of 1 the noise on a sum has this deviation.
         """
         deviation = math.sqrt(noise_for(cost, 1, 1).variance)
-        anchor = anchor_of_counts(tails) if is_count else tails.anchor(tails.above)
+        anchor = anchor_of_counts(tails) if is_count else tails.highest_detected(tails.above)
         if anchor is None:
             return None
         bias = tuned.BIAS_OF_ROWS if is_count else tuned.BIAS_OF_PERSONS
@@ -235,7 +235,7 @@ class _Column:
         noise = Noise(summed.noise.kind, summed.noise.scale * summed.tick / records)
         rounding = self.persons * summed.tick / records + 2 * math.ulp(abs(ratio) + abs(distance))
         miscounted = abs(distance) * counted.scale / records
-        error = Error(math.sqrt(square) / records, 0.0, noise, miscounted, rounding)
+        error = ErrorDistribution(math.sqrt(square) / records, 0.0, noise, miscounted, rounding)
         is_seen = records > counted.noise.quantile(tuned.UNSEEN_RISK) * counted.tick
         intervals: tuple[Interval, ...] = ()
         if self.part.confidence is not None:
@@ -250,18 +250,20 @@ class _Column:
             variance=error.deviation**2 + noise.variance + miscounted**2,
         )
 
-    def _interval(self, value: float, error: Error) -> Interval:
+    def _interval(self, value: float, error: ErrorDistribution) -> Interval:
         """Return the interval for r0 + E (scaled s - r0 c) / E (scaled c)."""
         (low, high), confidence = self.part.possible, self.part.confidence or 0.0
         below, above = error.ends((1 - confidence) / 2)
         parts = {
             "privacy": error.privacy(1 - confidence),
             "sampling": deviations((1 - confidence) / 2) * error.deviation,
-            "truncation": None,
+            "clipping": None,
             "rounding": error.rounding,
         }
         ends = max(value - below, low), min(value + above, high)
-        return Interval(*ends, WINSORISED, proved=False, parts=parts, confidence=confidence)
+        return Interval(
+            *ends, *WINSORISED, proved=False, error_components=parts, confidence=confidence
+        )
 
     def _as_seen(self, own: Interval, lost: float) -> Interval:
         """Return the interval for the mean, if the lengths of vectors go on as seen.
@@ -272,13 +274,13 @@ class _Column:
         low, high = self.part.possible
         ends = max(own.low - lost, low), min(own.high + lost, high)
         return replace(
-            own, low=ends[0], high=ends[1], describes=MEAN_AS_SEEN,
-            parts={**own.parts, "truncation": lost},
+            own, low=ends[0], high=ends[1], basis=MEAN_AS_SEEN.basis, target=MEAN_AS_SEEN.target,
+            error_components={**own.error_components, "clipping": lost},
         )  # fmt: skip
 
     def _nothing_known(self) -> Interval:
-        parts = dict.fromkeys(("privacy", "sampling", "truncation", "rounding"))
-        return Interval(*self.part.possible, MEAN, True, parts, self.part.confidence or 0.0)
+        parts = dict.fromkeys(("privacy", "sampling", "clipping", "rounding"))
+        return Interval(*self.part.possible, *MEAN, True, parts, self.part.confidence or 0.0)
 
     def _unseen(self, ratio: float, key: Key) -> Estimate:
         low, high = self.part.possible
@@ -312,14 +314,14 @@ class Squares:
         return np.maximum(found - distances**2 * records, least)
 
 
-def length_beyond(tails: Tails, limit: float) -> float:
+def length_beyond(tails: TailHistogram, limit: float) -> float:
     """Return how much longer than the limit all vectors are together, if they go on as seen.
 
     By noisy octave counts, each with a scale of its noise, up to the octave after the last that
     stands out: farther out noise would weigh more than all persons. From there on counts fall from
     octave to octave as they did last, and lengths double.
     """
-    anchor = tails.anchor(tails.above)
+    anchor = tails.highest_detected(tails.above)
     if anchor is None:
         return 0.0
     counts = np.maximum(tails.above[: anchor + 2] + tails.scale, 0.0)
@@ -329,18 +331,18 @@ def length_beyond(tails: Tails, limit: float) -> float:
     return float(excess.sum() + excess[-1] * 2 * falling / (1 - 2 * falling))
 
 
-def anchor_of_counts(tails: Tails) -> int | None:
+def anchor_of_counts(tails: TailHistogram) -> int | None:
     """Return the highest octave of numbers of records that stands out; they are 1 or more.
 
     So few octaves are possible that less has to stand out than for lengths of any size.
     """
     first = max(-tails.first, 0)
-    counts = windows(tails.above)[first : first + tuned.OCTAVES_OF_ROWS]
+    counts = window_sums(tails.above)[first : first + tuned.OCTAVES_OF_ROWS]
     found = np.flatnonzero(counts >= tuned.SEEN_ROWS * tails.scale)
     return first + int(found[-1]) if len(found) else None
 
 
-def best_limit(tails: Tails, anchor: int, noise: float, bias: float) -> float:
+def best_limit(tails: TailHistogram, anchor: int, noise: float, bias: float) -> float:
     """Return the limit T for which (noise T)^2 + (bias * all that is longer than T)^2 is least."""
     top = min(anchor + tuned.WINDOW, len(tails.above))
     beyond = np.cumsum(tails.above[:top][::-1])[::-1]

@@ -14,8 +14,8 @@ from tametail.grouping import Groups
 from tametail.keys import Key
 from tametail.methods.apart.estimate import divided
 from tametail.methods.groups import constants as tuned
-from tametail.methods.winsorised.budget_split import divide
-from tametail.methods.winsorised.column import ColumnPlan
+from tametail.methods.winsorized.budget_split import divide
+from tametail.methods.winsorized.column import ColumnPlan
 from tametail.plans import COUNT, COUNT_SHARE, KEYS, REST, PricedRequest, Step, Steps
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, compose
 from tametail.queries.groups import KeyCounts
@@ -42,7 +42,7 @@ def names(request: Request) -> tuple[tuple[str, int], ...]:
     elif request.unit.person is not None:
         found = (*tuned.OF_PERSONS, *(("spread",) if request.wants_spread else ()))
     else:
-        found = ("groups",) if asked(request).borrow is None else POOLED
+        found = ("groups",) if asked(request).pooling is None else POOLED
     return tuple((name, 1) for name in found)
 
 
@@ -94,7 +94,7 @@ def keys_step(request: Request) -> tuple[Steps, Budget]:
 
 def steps(request: Request, n: int, budget: Budget) -> Steps:
     """Return the steps once the number of records is known."""
-    if asked(request).borrow is None:
+    if asked(request).pooling is None:
         return (Step("groups", budget),)
     wanted = tuned.POOL_RECORDS / (max(n, 1) * budget.strength)
     pool = min(max(wanted, tuned.LEAST_POOL), tuned.MOST_POOL)
@@ -129,7 +129,7 @@ def group_plans(plan: PricedRequest, groups: int) -> tuple[ColumnPlan, ...]:
     costs = [_each(plan.cost(name), dim) for name in wanted]
     return tuple(
         replace(
-            ColumnPlan.told(request, column, plan.n, together(own)),
+            ColumnPlan.from_request(request, column, plan.n, together(own)),
             confidence=confidence,
             steps=tuple(map(Step, wanted, own)),
         )

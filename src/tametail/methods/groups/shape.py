@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tametail.methods.groups import constants as tuned
-from tametail.methods.winsorised.tail_histogram import Tails
+from tametail.methods.winsorized.tail_histogram import TailHistogram
 
 Array = npt.NDArray[np.float64]
 
@@ -39,7 +39,7 @@ class Shape:
     """Whether anything stands out of the noise."""
 
     @classmethod
-    def read(cls, centre: float, tails: Tails, total: float) -> Shape:
+    def read(cls, centre: float, tails: TailHistogram, total: float) -> Shape:
         """Return the shape of noisy octave counts around a private centre."""
         to_zero = (centre, math.inf) if centre > 0 else (math.inf, -centre)
         below, above = (
@@ -72,9 +72,9 @@ class _Side(NamedTuple):
     cuts: Array
 
 
-def _side(tails: Tails, counts: Array, total: float, zero: float) -> _Side:
+def _side(tails: TailHistogram, counts: Array, total: float, zero: float) -> _Side:
     """Return one side, with 0 at a distance ``zero``; no points if nothing stands out."""
-    top = tails.anchor(counts)
+    top = tails.highest_detected(counts)
     if top is None:
         return _Side(np.empty(0), np.empty(0), np.empty(0))
     first = max(top - tuned.OCTAVES_KEPT, 0)

@@ -1,4 +1,4 @@
-"""Means drawn towards that of all groups: post-processing, for ``borrow="mean"``.
+"""Means drawn towards that of all groups: post-processing, for ``pooling="mean"``.
 
 The groups' means are taken to be normal around a common one with variance tau^2, which is found as
 Paule and Mandel do: such that the weighted squares add up to one less than the groups. A group of

@@ -19,9 +19,12 @@ from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.interval import Small, intervals_of, nothing_known
 from tametail.methods.groups.likeness import Likeness
 from tametail.methods.groups.shape import Array, Shape
-from tametail.methods.winsorised.calibrated import Error
-from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.posterior import Hidden, Sides
+from tametail.methods.winsorized.approximate_interval import (
+    ErrorDistribution,
+    ExcessPair,
+    HiddenExcess,
+)
+from tametail.methods.winsorized.column import ColumnPlan
 from tametail.notes import Note
 from tametail.privacy.budget import Budget, Noise, noise_for
 from tametail.queries.column import ClippedSum, Lattice, edge_above
@@ -37,19 +40,19 @@ _BITS = 24
 
 _NO_SHAPE = Note(
     "warning",
-    "nothing-seen",
+    "no-signal",
     "Too few records for this budget to estimate the spread, even with all groups pooled. Small "
     "groups show the overall median.",
 )
 _UNLIKE = Note(
     "warning",
-    "doubtful",
+    "assumption-contradicted",
     "The values of this group differ from those of the other groups, so its pooled clipping bounds "
     "may not fit.",
 )
 _EMPTY = Note(
     "warning",
-    "nothing-seen",
+    "no-signal",
     "The count is indistinguishable from zero. The group may be empty; ignore its mean.",
 )
 
@@ -63,7 +66,7 @@ class Clipped:
     bias: float
     square: float
     """The mean of the squared, clipped distances from ``offset``."""
-    beyond: Sides = (Hidden(), Hidden())
+    beyond: ExcessPair = (HiddenExcess(), HiddenExcess())
     """What may lie beyond the clip points."""
 
 
@@ -149,7 +152,7 @@ class SmallGroups:
         self,
         group: Small,
         clip: Clipped,
-        error: Error,
+        error: ErrorDistribution,
         intervals: tuple[Interval, ...],
         outer: float,
     ) -> Estimate:
@@ -162,7 +165,7 @@ class SmallGroups:
             group.value,
             intervals,
             clip=(lattice.value(lattice.low), lattice.value(lattice.high)),
-            assumption_doubtful=unlike,
+            assumption_contradicted=unlike,
             notes=(_EMPTY,) if not group.seen else (_UNLIKE,) if unlike else (),
             count=group.count,
             variance=square + clip.bias * clip.bias if self.shrinks else None,

@@ -30,8 +30,8 @@ from tametail.privacy.budget import Noise
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
-    from tametail.methods.winsorised.column import ColumnPlan
-    from tametail.methods.winsorised.sums import Sum
+    from tametail.methods.winsorized.column import ColumnPlan
+    from tametail.methods.winsorized.sums import NoisySum
     from tametail.queries.column import ClippedSum
 
 NAME = "clamped mean around a crowd"
@@ -67,7 +67,7 @@ def sum_around(plan: ColumnPlan, centre: float) -> ClippedSum:
     )
 
 
-def _interval(plan: ColumnPlan, total: Sum, confidence: float) -> Interval:
+def _interval(plan: ColumnPlan, total: NoisySum, confidence: float) -> Interval:
     risk = 1 - confidence
     miscounted, fewest = total.count_bound(COUNT_RISK * risk)
     if total.count_weight:
@@ -85,10 +85,10 @@ def _interval(plan: ColumnPlan, total: Sum, confidence: float) -> Interval:
     parts = {
         "privacy": total.privacy(risk) if math.isfinite(miscounted) else None,
         "sampling": sampling,
-        "truncation": truncation if math.isfinite(truncation) else None,
+        "clipping": truncation if math.isfinite(truncation) else None,
         "rounding": total.rounding,
     }
-    return Interval(total.mean - above, total.mean + below, MEAN, False, parts, confidence)
+    return Interval(total.mean - above, total.mean + below, *MEAN, False, parts, confidence)
 
 
 def _last_above(k: float, scale: float, room: float, margin: float) -> float:

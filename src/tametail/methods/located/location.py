@@ -32,7 +32,7 @@ from tametail.queries.crowd import LARGEST_KEY, Crowd, mass_of, octave_spans, we
 from tametail.tail import Moment
 
 if TYPE_CHECKING:
-    from tametail.methods.winsorised.column import ColumnPlan
+    from tametail.methods.winsorized.column import ColumnPlan
 
 Array = npt.NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tametail.methods.apart.estimate import own_asks, own_plans
 from tametail.methods.located import predict, shares
 from tametail.methods.located.estimate import located_mean
-from tametail.methods.winsorised.column import told_parts
+from tametail.methods.winsorized.column import column_settings
 from tametail.plans import WORST, Prediction, PricedRequest, Step, Steps
 from tametail.privacy.budget import Budget
 from tametail.request import Request
@@ -27,7 +27,7 @@ def names(request: Request) -> tuple[tuple[str, int], ...]:  # noqa: ARG001 - al
 def steps(request: Request, n: int, budget: Budget) -> Steps:
     """Return the steps with what they cost in all columns; the neediest column decides."""
     each = budget.share(1 / request.dim)
-    found = map(shares.steps, told_parts(request, n, each))
+    found = map(shares.steps, column_settings(request, n, each))
     divided = max(found, key=lambda one: one[0].cost.strength)
     part = divided[0].cost.values()[0] / each.values()[0]
     costs = budget.split(part, 1 - part)

@@ -9,7 +9,7 @@ from tametail.inequalities.concentration import mean_deviation
 from tametail.inequalities.truncation import worst_excess
 from tametail.methods.located import location
 from tametail.methods.located.shares import noise, side
-from tametail.methods.winsorised.column import ColumnPlan
+from tametail.methods.winsorized.column import ColumnPlan
 from tametail.notes import Note
 from tametail.privacy.budget import Noise, noise_for
 

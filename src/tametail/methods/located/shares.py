@@ -12,8 +12,8 @@ from functools import lru_cache
 
 from tametail.inequalities.truncation import best_reach
 from tametail.methods.located import location
-from tametail.methods.winsorised import constants as tuned
-from tametail.methods.winsorised.column import ColumnPlan
+from tametail.methods.winsorized import constants as tuned
+from tametail.methods.winsorized.column import ColumnPlan
 from tametail.plans import Step
 from tametail.privacy.budget import Budget, noise_for
 

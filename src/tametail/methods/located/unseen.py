@@ -15,7 +15,7 @@ from tametail.tail import Bounded
 if TYPE_CHECKING:
     from tametail.ask import Ask
     from tametail.means import Estimate
-    from tametail.methods.winsorised.column import ColumnPlan
+    from tametail.methods.winsorized.column import ColumnPlan
 
 
 def unseen_mean(plan: ColumnPlan, ask: Ask) -> Estimate:

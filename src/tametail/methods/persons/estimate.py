@@ -24,15 +24,21 @@ from typing import TYPE_CHECKING
 
 from tametail.means import MEAN, WINSORISED, Estimate, Interval
 from tametail.methods.persons.shares import ROWS_TAIL
-from tametail.methods.winsorised.budget_split import divide
-from tametail.methods.winsorised.calibrated import Error, moments, parts
-from tametail.methods.winsorised.clipping import choose_clip
-from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.estimate import winsorised_mean
-from tametail.methods.winsorised.posterior import as_seen, hidden, notes_of
-from tametail.methods.winsorised.reference import Reference
-from tametail.methods.winsorised.sums import Clip
-from tametail.methods.winsorised.tail_histogram import Tails, octave_nodes
+from tametail.methods.winsorized.approximate_interval import (
+    ErrorDistribution,
+    excess_notes,
+    extrapolated_interval,
+    hidden_excess,
+    moments,
+    parts,
+)
+from tametail.methods.winsorized.budget_split import divide
+from tametail.methods.winsorized.clipping import choose_clipping
+from tametail.methods.winsorized.column import ColumnPlan
+from tametail.methods.winsorized.estimate import winsorised_mean
+from tametail.methods.winsorized.sums import ClippingBounds
+from tametail.methods.winsorized.tail_assumption import Reference
+from tametail.methods.winsorized.tail_histogram import TailHistogram, histogram_query
 from tametail.notes import Note
 from tametail.plans import Step
 from tametail.privacy.budget import Budget, Noise, noise_for
@@ -45,7 +51,7 @@ if TYPE_CHECKING:
 
 UNSEEN = Note(
     "warning",
-    "nothing-seen",
+    "no-signal",
     "Too few people for this budget: the result is the mean of the person means, not the mean of "
     "the records, and its error is unknown.",
 )
@@ -62,8 +68,8 @@ class Total:
     value: float
     noise: Noise
     tick: float
-    clip: Clip
-    tails: Tails | None = None
+    clip: ClippingBounds
+    tails: TailHistogram | None = None
 
     @property
     def deviation(self) -> float:
@@ -140,7 +146,7 @@ def number_of_rows(plan: ColumnPlan, ask: Ask, index: int, persons: int) -> Tota
 
 def one_row_each(persons: int, cost: Budget) -> Total:
     """Nobody stands out: there are few persons, with one record each as far as one can tell."""
-    return Total(float(persons), noise_for(cost, 1, 1), 1.0, Clip(0.0, 0.0, 1.0))
+    return Total(float(persons), noise_for(cost, 1, 1), 1.0, ClippingBounds(0.0, 0.0, 1.0))
 
 
 def clipped_sum(
@@ -151,16 +157,16 @@ def clipped_sum(
     return sum_between(plan, ask, tails, persons, is_positive=is_positive)
 
 
-def octaves_around_zero(plan: ColumnPlan, ask: Ask, cost: Budget) -> Tails:
+def octaves_around_zero(plan: ColumnPlan, ask: Ask, cost: Budget) -> TailHistogram:
     """Count the persons by the octaves of their numbers."""
-    nodes = octave_nodes(plan, 0.0)
-    return Tails.read(plan, nodes, ask(nodes, cost), cost)
+    nodes = histogram_query(plan, 0.0)
+    return TailHistogram.read(plan, nodes, ask(nodes, cost), cost)
 
 
 def sum_between(
     plan: ColumnPlan,
     ask: Ask,
-    tails: Tails,
+    tails: TailHistogram,
     persons: int,
     *,
     is_positive: bool = False,
@@ -171,7 +177,7 @@ def sum_between(
     Clip points that are closer than ``least`` move there, and what lies beyond is not added back.
     What ``is_positive`` by its meaning is clipped at 0: a replacement then moves the sum less.
     """
-    clip = choose_clip(plan, 0.0, tails, persons, Reference.of(plan, (0.0, 0.0)))
+    clip = choose_clipping(plan, 0.0, tails, persons, Reference.of(plan, (0.0, 0.0)))
     if 0 < clip.side < least:
         clip = replace(clip, below=least, above=least, excess=0.0)
     if is_positive:
@@ -208,7 +214,7 @@ def _intervals(
         deviation, skewness = total.sampling(persons)
         counted, _ = rows.sampling(persons)
     cut = total.tick + persons * total.clip.side * RELATIVE_ROUNDING
-    error = Error(
+    error = ErrorDistribution(
         deviation=deviation / records,
         skewness=skewness,
         noise=Noise(total.noise.kind, total.noise.scale * total.tick / records),
@@ -219,15 +225,15 @@ def _intervals(
     below, above = error.ends(risk / 2)
     low, high = min(centre - below, value), max(centre + above, value)
     found = parts(error, risk, truncation=None, privacy=error.privacy(risk))
-    own = Interval(low, high, WINSORISED, proved=False, parts=found)
-    sides = hidden(plan, total.clip, total.tails, records)
-    mean = as_seen(plan, value, centre, error, sides)
+    own = Interval(low, high, *WINSORISED, proved=False, error_components=found)
+    sides = hidden_excess(plan, total.clip, total.tails, records)
+    mean = extrapolated_interval(plan, value, centre, error, sides)
     first, second = (
         replace(one, low=max(one.low, least), high=min(one.high, most)) for one in (mean, own)
     )
-    return (first, second), notes_of(sides, (first,))
+    return (first, second), excess_notes(sides, (first,))
 
 
 def _nothing_known(plan: ColumnPlan) -> Interval:
-    parts = dict.fromkeys(("privacy", "sampling", "truncation", "rounding"))
-    return Interval(*plan.possible, MEAN, proved=True, parts=parts)
+    parts = dict.fromkeys(("privacy", "sampling", "clipping", "rounding"))
+    return Interval(*plan.possible, *MEAN, proved=True, error_components=parts)

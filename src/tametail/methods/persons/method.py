@@ -10,7 +10,7 @@ from tametail.methods.apart.estimate import column_plans
 from tametail.methods.cells import read_cells
 from tametail.methods.persons.estimate import persons_mean
 from tametail.methods.persons.shares import FEASIBLE, divide
-from tametail.methods.winsorised import prediction
+from tametail.methods.winsorized import prediction, tail_histogram
 from tametail.notes import Note, few_records
 from tametail.plans import COUNT, WORST, Prediction, PricedRequest, Step, Steps
 from tametail.privacy.budget import Budget
@@ -68,8 +68,8 @@ class Predicted(Prediction):
         if self.plan.n is None:
             return None
         part = replace(column_plans(self.plan)[0], confidence=confidence)
-        if prediction.shows_nothing(part, part.cost("tail"), together=True):
-            return prediction.half_of_the_possible(part)
+        if tail_histogram.expects_no_signal(part, part.cost("tail"), together=True):
+            return prediction.half_within(part)
         width = prediction.cautious_half_width(part, 1 - (1 - confidence) / self.plan.dim)
         return None if width is None else width / math.sqrt(_each(self.plan))
 
@@ -88,5 +88,5 @@ class Predicted(Prediction):
 
 def _each(plan: PricedRequest) -> float:
     """Return the guess of the records that a person has."""
-    rows = plan.request.rows
+    rows = plan.request.n_records
     return 1.0 if rows is None or plan.n is None else max(rows / max(plan.n, 1), 1.0)

@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING
 from tametail.errors import InternalError
 from tametail.methods.apart.estimate import column_plans
 from tametail.methods.pooled.pool import CLOSEST, FARTHEST, LEAST_COLUMNS, Pool, radius_share
-from tametail.methods.winsorised.column import all_but_rounding
-from tametail.methods.winsorised.estimate import Look, look
+from tametail.methods.winsorized.column import all_but_rounding
+from tametail.methods.winsorized.estimate import SpreadEstimate, estimate_spread
 from tametail.privacy.budget import Budget, compose
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
     from tametail.means import Estimate
-    from tametail.methods.winsorised.column import ColumnPlan
-    from tametail.methods.winsorised.sums import Sum
+    from tametail.methods.winsorized.column import ColumnPlan
+    from tametail.methods.winsorized.sums import NoisySum
     from tametail.plans import PricedRequest
 
 
@@ -37,7 +37,7 @@ def pooled_means(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
     parts = column_plans(plan)
     asks = [ask.on(ask.relation.column(index), part.spending) for index, part in enumerate(parts)]
     looks = [_looked(part, one) for part, one in zip(parts, asks, strict=True)]
-    totals: dict[int, Sum] = {}
+    totals: dict[int, NoisySum] = {}
     seen = [index for index, one in enumerate(looks) if CLOSEST < one.clip.side < FARTHEST]
     if len(seen) >= LEAST_COLUMNS:
         radius, left = _divided([looks[index].rest.cost("sum") for index in seen])
@@ -56,10 +56,10 @@ def pooled_means(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
     )
 
 
-def _looked(part: ColumnPlan, ask: Ask) -> Look:
+def _looked(part: ColumnPlan, ask: Ask) -> SpreadEstimate:
     """Look at a column: it is not told anything, so that a look is always worth it."""
-    found = look(part, ask)
-    if not isinstance(found, Look):
+    found = estimate_spread(part, ask)
+    if not isinstance(found, SpreadEstimate):
         raise InternalError("a column was not looked at")
     return found
 

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from tametail.methods.ball.interval import BallMeasure
 from tametail.methods.ball.weigh import FINENESS, count_weights
-from tametail.methods.winsorised.calibrated import moments
-from tametail.methods.winsorised.sums import Counted, Sum, sum_query
+from tametail.methods.winsorized.approximate_interval import moments
+from tametail.methods.winsorized.sums import NoisySum, RecordCount, sum_query
 from tametail.privacy.budget import Budget, Noise, noise_for
 from tametail.privacy.choices import choice_rate
 from tametail.privacy.unit import Unit
@@ -21,8 +21,8 @@ from tametail.queries.column import DistanceSum, Lattice
 from tametail.queries.rows import WIDEST_RADIUS, Ball, BallLevels, BallSum
 
 if TYPE_CHECKING:
-    from tametail.methods.winsorised.column import ColumnPlan
-    from tametail.methods.winsorised.estimate import Look
+    from tametail.methods.winsorized.column import ColumnPlan
+    from tametail.methods.winsorized.estimate import SpreadEstimate
 
 Floats = npt.NDArray[np.float64]
 
@@ -72,13 +72,13 @@ class Pool:
     One sum of all columns may cost ``cost``.
     """
 
-    looks: Mapping[int, Look]
+    looks: Mapping[int, SpreadEstimate]
     lattices: Mapping[int, Lattice]
     ball: Ball
     cost: Budget
 
     @classmethod
-    def of(cls, looks: Mapping[int, Look], dim: int, cost: Budget) -> Pool:
+    def of(cls, looks: Mapping[int, SpreadEstimate], dim: int, cost: Budget) -> Pool:
         """Weigh the columns, and draw the balls.
 
         A cell is told from where the mean is expected, and divided by the geometric mean of the
@@ -146,7 +146,7 @@ class Pool:
             errors.append(math.hypot(sampled, together) / math.hypot(sampled, apart))
         return float(np.mean(np.log(errors))) < math.log(WORTH) and max(noises) < MOST_NOISE
 
-    def read(self, query: BallSum, answer: tuple[int, ...], radius: Budget) -> dict[int, Sum]:
+    def read(self, query: BallSum, answer: tuple[int, ...], radius: Budget) -> dict[int, NoisySum]:
         """Return the sum of every column, as if it had been asked for alone.
 
         ``radius`` is what its choice has cost: it says how many rows may have been shrunk.
@@ -160,14 +160,14 @@ class Pool:
         cut = (1 - part) * rows / self.size
         found = {}
         for place, seen in self.looks.items():
-            known, moved = Counted.by_octaves(seen.rest, seen.tails, self.size), None
+            known, moved = RecordCount.from_histogram(seen.rest, seen.tails, self.size), None
             if weights:
                 counted = Noise(noise.kind, noise.scale * math.hypot(*weights))
-                known = Counted(float(measure.present[place]), 1, counted)
+                known = RecordCount(float(measure.present[place]), 1, counted)
                 moved = float(measure.slack[place])
             lattice, tick = self.lattices[place], float(measure.ticks[place])
             ticks = tick / lattice.tick
-            found[place] = Sum(
+            found[place] = NoisySum(
                 seen.clip.centre, lattice, answer[place] * ticks, known.number, known.weight,
                 Noise(noise.kind, noise.scale * ticks), tick, known.noise, moved,
                 cut * lattice.value(lattice.side),
@@ -180,7 +180,7 @@ def _noise(query: DistanceSum | BallSum, cost: Budget, unit: Unit) -> Noise:
     return noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
 
 
-def _lattice(seen: Look) -> Lattice:
+def _lattice(seen: SpreadEstimate) -> Lattice:
     """Return the clip points, and from where distances are told: where the mean is expected."""
     clip, strength = seen.clip, seen.rest.cost("sum").strength
     return Lattice.of_distances(
@@ -188,7 +188,7 @@ def _lattice(seen: Look) -> Lattice:
     )
 
 
-def _deviation(seen: Look, lattice: Lattice) -> float:
+def _deviation(seen: SpreadEstimate, lattice: Lattice) -> float:
     """Estimate the standard deviation of the clipped cells of a column."""
     width = lattice.value(lattice.width)
     variance, _ = moments(seen.clip, seen.tails, float(seen.size), seen.clip.offset)

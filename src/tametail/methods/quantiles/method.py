@@ -99,7 +99,7 @@ def row_of(
     """Return the row of a quantile."""
     intervals: tuple[Interval, ...] = ()
     if found.low is not None and found.high is not None:
-        proved = Interval(found.low, found.high, QUANTILE, True, {}, confidence or 0.0)
+        proved = Interval(found.low, found.high, QUANTILE, "none", True, {}, confidence or 0.0)
         intervals = (proved,)
     notes = few_beyond([level], size * plan.left.strength)
     count = found.records or size

@@ -12,13 +12,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tametail.inequalities.lognormal import REFERENCE_SD, lognormal_excess
-from tametail.means import Estimate, Interval
+from tametail.means import Estimate, Interval, Target
 from tametail.methods.cells import read_cells
 from tametail.methods.groups.each import in_each_group
 from tametail.methods.persons.estimate import Total, clipped_sum
-from tametail.methods.winsorised.calibrated import Error, moments, parts
-from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.posterior import as_seen, hidden, notes_of
+from tametail.methods.winsorized.approximate_interval import (
+    ErrorDistribution,
+    excess_notes,
+    extrapolated_interval,
+    hidden_excess,
+    moments,
+    parts,
+)
+from tametail.methods.winsorized.column import ColumnPlan
 from tametail.notes import Note, few_records
 from tametail.plans import Prediction, PricedRequest, Step, Steps
 from tametail.privacy.budget import Budget, Noise, noise_for
@@ -37,14 +43,14 @@ SIZE, TAIL, TOTAL = "size", "tail", "sum"
 SHARES = {SIZE: 0.02, TAIL: 0.30, TOTAL: 0.68}
 
 #: What intervals describe.
-AS_SEEN, CLIPPED = "sum, if the tail goes on as seen", "sum of clipped records"
+AS_SEEN, CLIPPED = Target("sum", "extrapolated-tail"), Target("clipped sum", "clipped-data")
 
 #: Fewer records times epsilon than these, and a sum is mostly noise.
 _FEW = 100.0
 
 NOTHING_SEEN = Note(
     "warning",
-    "nothing-seen",
+    "no-signal",
     "Too few records for this budget: the sum is unknown. Use more records or a larger epsilon.",
 )
 
@@ -92,7 +98,7 @@ def sums(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
 def _told(plan: PricedRequest, size: int, confidence: float | None) -> ColumnPlan:
     """Return what the sum of one column needs to know; its mean may be anywhere."""
     (column,), anywhere = plan.request.columns, parse_within(None)
-    told = ColumnPlan.told(plan.request, column, size, plan.left)
+    told = ColumnPlan.from_request(plan.request, column, size, plan.left)
     half = column.half if plan.unit.person is None else None  # it bounds records, not their sums
     own = tuple(step for step in plan.steps if step.name in (TAIL, TOTAL))
     return replace(
@@ -101,7 +107,7 @@ def _told(plan: PricedRequest, size: int, confidence: float | None) -> ColumnPla
 
 
 def _nothing(confidence: float | None) -> Estimate:
-    unknown = Interval(-math.inf, math.inf, SUM, True, {}, confidence or 0.0)
+    unknown = Interval(-math.inf, math.inf, SUM, "none", True, {}, confidence or 0.0)
     return Estimate(0.0, () if confidence is None else (unknown,), notes=(NOTHING_SEEN,))
 
 
@@ -116,16 +122,16 @@ def _concluded(plan: ColumnPlan, total: Total, size: int) -> Estimate:
     error = _error(plan, total, size)
     below, above = error.ends(risk / 2)
     clipped = Interval(
-        total.value - below, total.value + above, CLIPPED, False,
+        total.value - below, total.value + above, *CLIPPED, False,
         parts(error, risk, truncation=None, privacy=error.privacy(risk)), plan.confidence,
     )  # fmt: skip
-    sides = hidden(plan, clip, tails, 1.0)
-    seen = as_seen(plan, value, total.value, error, sides)
-    seen = replace(seen, describes=AS_SEEN, confidence=plan.confidence)
-    return Estimate(value, (seen, clipped), clip=ends, notes=notes_of(sides, (seen,)))
+    sides = hidden_excess(plan, clip, tails, 1.0)
+    seen = extrapolated_interval(plan, value, total.value, error, sides)
+    seen = replace(seen, target=AS_SEEN.target, confidence=plan.confidence)
+    return Estimate(value, (seen, clipped), clip=ends, notes=excess_notes(sides, (seen,)))
 
 
-def _error(plan: ColumnPlan, total: Total, size: int) -> Error:
+def _error(plan: ColumnPlan, total: Total, size: int) -> ErrorDistribution:
     """Return the law of the error of a clipped sum.
 
     Of a population that gives such data again, the number of records is Poisson, so that the sum
@@ -140,7 +146,7 @@ def _error(plan: ColumnPlan, total: Total, size: int) -> Error:
             skewness = third / (variance * math.sqrt(variance) * math.sqrt(size))
     noise = Noise(total.noise.kind, total.noise.scale * total.tick)
     rounding = total.tick + size * total.clip.side * RELATIVE_ROUNDING
-    return Error(deviation, min(max(skewness, -1.0), 1.0), noise, 0.0, rounding)
+    return ErrorDistribution(deviation, min(max(skewness, -1.0), 1.0), noise, 0.0, rounding)
 
 
 def _few(records: float) -> tuple[Note, ...]:

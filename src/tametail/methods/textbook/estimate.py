@@ -1,7 +1,7 @@
 r"""The textbook's mean: clamp the records to their bounds, and ask for one noisy sum.
 
 The interval needs no other question. With noise, and a count that may be noisy, bounded as in
-:mod:`tametail.methods.winsorised.sums`, and records in [A, B], whose variance is at most
+:mod:`tametail.methods.winsorized.sums`, and records in [A, B], whose variance is at most
 (B - mu)(mu - A) (Bhatia and Davis 2000),
 
     \|v - mu\| <= h(mu) = mean_deviation(sqrt((B - mu)(mu - A)), B - A, n, noise) + miscount
@@ -23,9 +23,9 @@ from tametail.errors import InternalError
 from tametail.inequalities.concentration import mean_deviation
 from tametail.means import MEAN, Estimate, Interval, cut
 from tametail.methods.cells import UNUSUAL
-from tametail.methods.winsorised import constants as tuned
-from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.sums import Sum, read_count
+from tametail.methods.winsorized import constants as tuned
+from tametail.methods.winsorized.column import ColumnPlan
+from tametail.methods.winsorized.sums import NoisySum, read_count
 from tametail.privacy.budget import Noise, Zcdp, noise_for
 from tametail.queries.column import ClippedSum, Lattice
 from tametail.tail import Bounded
@@ -57,7 +57,7 @@ def textbook_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
     return conclude(plan, total, partial(_interval, plan, total))
 
 
-def conclude(plan: ColumnPlan, total: Sum, around: Callable[[float], Interval]) -> Estimate:
+def conclude(plan: ColumnPlan, total: NoisySum, around: Callable[[float], Interval]) -> Estimate:
     """Return the value where the mean can be, and its interval.
 
     ``around`` gives the interval of a confidence, before ``within`` cuts it. If even that of a
@@ -116,24 +116,24 @@ def _size(plan: ColumnPlan) -> int:
     return max(plan.n or 0, 1)
 
 
-def read_clamped(plan: ColumnPlan, query: ClippedSum, answer: tuple[int, ...]) -> Sum:
+def read_clamped(plan: ColumnPlan, query: ClippedSum, answer: tuple[int, ...]) -> NoisySum:
     """Read the answer to :func:`clamped_sum`."""
     sensitivity, weight = query.sensitivity(plan.unit), query.count_weight
     noise = noise_for(plan.cost("sum"), sensitivity.l1, sensitivity.l2_squared)
     number, moved = float(_size(plan)), None
     if weight:
         number, moved = read_count(plan, answer[1], weight, noise)
-    return Sum(0.0, query.lattice, float(answer[0]), number, weight, noise, moved=moved)
+    return NoisySum(0.0, query.lattice, float(answer[0]), number, weight, noise, moved=moved)
 
 
-def _interval(plan: ColumnPlan, total: Sum, confidence: float) -> Interval:
+def _interval(plan: ColumnPlan, total: NoisySum, confidence: float) -> Interval:
     """Return the interval; all between the bounds, if the count may be noise alone."""
     bounds, risk = bounds_of(plan), 1 - confidence
     miscounted, fewest = total.count_bound(COUNT_RISK * risk)
     privacy = total.privacy(risk)
     if math.isinf(miscounted):
-        parts = {"privacy": None, "sampling": None, "truncation": 0.0, "rounding": total.rounding}
-        return Interval(bounds.low, bounds.high, MEAN, True, parts, confidence)
+        parts = {"privacy": None, "sampling": None, "clipping": 0.0, "rounding": total.rounding}
+        return Interval(bounds.low, bounds.high, *MEAN, True, parts, confidence)
     if total.count_weight:
         risk *= 1 - COUNT_RISK
     low, high = bounds.low, bounds.high
@@ -141,12 +141,12 @@ def _interval(plan: ColumnPlan, total: Sum, confidence: float) -> Interval:
         sampling, error = _errors(plan, (low, high), total, fewest, risk / 2)
         margin = error + miscounted + total.rounding
         low, high = max(low, total.mean - margin), min(high, total.mean + margin)
-    sizes: dict[str, float | None] = {"privacy": privacy, "sampling": sampling, "truncation": 0.0}
-    return Interval(low, high, MEAN, True, sizes | {"rounding": total.rounding}, confidence)
+    sizes: dict[str, float | None] = {"privacy": privacy, "sampling": sampling, "clipping": 0.0}
+    return Interval(low, high, *MEAN, True, sizes | {"rounding": total.rounding}, confidence)
 
 
 def _errors(
-    plan: ColumnPlan, where: tuple[float, float], total: Sum, fewest: float, risk: float
+    plan: ColumnPlan, where: tuple[float, float], total: NoisySum, fewest: float, risk: float
 ) -> tuple[float, float]:
     """Bound the sampling error alone, and together with the noise, if mu is in ``where``."""
     scale = total.lattice.value(total.noise.scale) / fewest

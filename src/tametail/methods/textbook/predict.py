@@ -7,7 +7,7 @@ import math
 from tametail.inequalities.concentration import mean_deviation
 from tametail.inequalities.quantiles import continuous_quantile
 from tametail.methods.textbook.estimate import bounds_of, clamped_sum
-from tametail.methods.winsorised.column import ColumnPlan
+from tametail.methods.winsorized.column import ColumnPlan
 from tametail.privacy.budget import Noise, noise_for
 
 

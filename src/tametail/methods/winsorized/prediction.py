@@ -28,12 +28,17 @@ from tametail.inequalities.lognormal import REFERENCE_SD, lognormal_excess
 from tametail.inequalities.quantiles import continuous_quantile, normal_tail
 from tametail.inequalities.risk import split_risk
 from tametail.inequalities.truncation import bias_constant
-from tametail.methods.winsorised import constants as tuned
-from tametail.methods.winsorised.budget_split import divide, foresee, lost_square, untold
-from tametail.methods.winsorised.column import ColumnPlan, told_parts
-from tametail.methods.winsorised.estimate import winsorised_mean
-from tametail.methods.winsorised.reference import Reference
-from tametail.methods.winsorised.tail_histogram import noise_of_counts
+from tametail.methods.winsorized import constants as tuned
+from tametail.methods.winsorized.budget_split import (
+    divide,
+    expected_notes,
+    location_failure_mse,
+    missing_assumptions,
+)
+from tametail.methods.winsorized.column import ColumnPlan, column_settings
+from tametail.methods.winsorized.estimate import winsorised_mean
+from tametail.methods.winsorized.tail_assumption import Reference
+from tametail.methods.winsorized.tail_histogram import histogram_noise, min_detected
 from tametail.notes import Note, hint
 from tametail.plans import REFERENCE, WORST, Prediction, Steps
 from tametail.privacy.budget import Budget, Noise, noise_for
@@ -83,7 +88,7 @@ def rmse(plan: ColumnPlan) -> float | None:
     """
     if plan.n is None or plan.tail is None:
         return None
-    noise = math.sqrt(noise_of_counts(plan, plan.cost("tail")).variance / 2) / SOFT_ONE
+    noise = math.sqrt(histogram_noise(plan, plan.cost("tail")).variance / 2) / SOFT_ONE
     unseen = min(tuned.UNSEEN * noise / _size(plan), 1.0)
     if isinstance(plan.tail, Bounded):
         width = plan.tail.high - plan.tail.low
@@ -94,7 +99,7 @@ def rmse(plan: ColumnPlan) -> float | None:
     side = scale * (2 + (bias_constant(k) * strength) ** (1 / k))
     deviation = scale * (side / scale) ** max(1 - k / 2, 0.0)
     found = _error(plan, Setting(2 * side, side, scale * unseen ** (1 - 1 / k), deviation))
-    return math.sqrt(found**2 + lost_square(plan))
+    return math.sqrt(found**2 + location_failure_mse(plan))
 
 
 def reference_rmse(plan: ColumnPlan) -> float | None:
@@ -124,7 +129,7 @@ def cautious_half_width(plan: ColumnPlan, confidence: float) -> float | None:
     return min(map(half, _reference()))
 
 
-def advise(plan: ColumnPlan) -> tuple[Note, ...]:
+def planning_notes(plan: ColumnPlan) -> tuple[Note, ...]:
     """Say what a release would carry for a note, and what public numbers cannot foresee.
 
     If n is unknown, how many records would be few. If n is known, how many must differ from a
@@ -132,7 +137,7 @@ def advise(plan: ColumnPlan) -> tuple[Note, ...]:
     """
     if plan.n is None:
         return _if_few(plan)
-    least, said = _least_seen(plan, plan.cost("tail")), foresee(plan)
+    least, said = min_detected(plan, plan.cost("tail")), expected_notes(plan)
     if plan.tail is None and least > tuned.HIDDEN_SHARE * plan.n:
         part = float(f"{min(100 * least / max(plan.n, 1), 100.0):.2g}")
         text = (
@@ -154,7 +159,7 @@ def _if_few(plan: ColumnPlan) -> tuple[Note, ...]:
     if isinstance(plan.tail, Moment):
         return (hint(_MAY_FAIL),)
     few = tuned.FEASIBLE / plan.budget.strength
-    *others, last = "A larger epsilon", *untold(plan)
+    *others, last = "A larger epsilon", *missing_assumptions(plan)
     help_ = f"{', '.join(others)} or {last} help." if others else f"{last} helps."
     text = (
         f"With fewer than about {_rounded(few):,} records this budget is too small for an accurate "
@@ -172,29 +177,10 @@ def _rounded(number: float) -> int:
     return round(float(f"{number:.3g}"))
 
 
-def shows_nothing(plan: ColumnPlan, cost: Budget, *, together: bool) -> bool:
-    """Say whether usual records would not stand out of the noise on octave counts of this cost.
-
-    Around a median nearly all of them lie in a window, half on either side. Both sides count
-    ``together`` where the method looks at them so.
-    """
-    part = tuned.IN_A_WINDOW * (1.0 if together else 0.5)
-    return part * _size(plan) < _least_seen(plan, cost, together=together)
-
-
-def half_of_the_possible(plan: ColumnPlan) -> float:
+def half_within(plan: ColumnPlan) -> float:
     """Return the half-width of the interval of a release that saw nothing: all that may be."""
     low, high = plan.possible
     return high / 2 - low / 2
-
-
-def _least_seen(plan: ColumnPlan, cost: Budget, *, together: bool = False) -> float:
-    """Return how many records stand out, on one side or on both sides ``together``."""
-    noise = noise_of_counts(plan, cost)
-    scales = tuned.THRESHOLD if noise.kind == "laplace" else tuned.GAUSSIAN_THRESHOLD
-    if together:
-        scales *= math.sqrt(2)
-    return scales * math.sqrt(noise.variance / 2) / SOFT_ONE
 
 
 def _size(plan: ColumnPlan) -> int:
@@ -234,15 +220,15 @@ _REACH, _STEPS = 8, 48
 _GOLDEN, _TURNS = (math.sqrt(5) - 1) / 2, (0.1, 0.3, 0.5, 0.7, 0.9)
 
 
-class Law(NamedTuple):
+class Distribution(NamedTuple):
     """Points in order, and their probabilities."""
 
     points: Array
     masses: Array
 
-    def moved(self, factor: float, shift: float = 0.0) -> Law:
+    def moved(self, factor: float, shift: float = 0.0) -> Distribution:
         """Return the law of ``factor * X + shift``, for a positive factor."""
-        return Law(self.points * factor + shift, self.masses)
+        return Distribution(self.points * factor + shift, self.masses)
 
     def moment(self, k: float) -> float:
         """Return (E|X - mean|^k)^(1/k)."""
@@ -251,32 +237,32 @@ class Law(NamedTuple):
 
 
 @lru_cache(maxsize=1)
-def normal() -> Law:
+def normal() -> Distribution:
     """Return the standard normal law."""
     edges = np.arange(-_REACH * _STEPS, _REACH * _STEPS + 1) / _STEPS
     above = normal_tail(edges)
     # Far out the smaller tail has more digits.
     masses = np.where(edges[1:] <= 0, above[:0:-1] - above[-2::-1], above[:-1] - above[1:])
     masses = np.abs(masses)
-    return Law((edges[1:] + edges[:-1]) / 2, masses / masses.sum())
+    return Distribution((edges[1:] + edges[:-1]) / 2, masses / masses.sum())
 
 
 @lru_cache(maxsize=1)
-def lognormal() -> Law:
+def lognormal() -> Distribution:
     """Return the lognormal law with sigma = 1, in its standard deviations."""
     law = normal()
-    return Law(np.exp(law.points) / REFERENCE_SD, law.masses)
+    return Distribution(np.exp(law.points) / REFERENCE_SD, law.masses)
 
 
-def uniform(low: float, high: float) -> Law:
+def uniform(low: float, high: float) -> Distribution:
     """Return the uniform law on [low, high]."""
     parts = (np.arange(512) + 0.5) / 512
-    return Law(low + (high - low) * parts, np.full(512, 1 / 512))
+    return Distribution(low + (high - low) * parts, np.full(512, 1 / 512))
 
 
-def at_the_ends(low: float, high: float) -> Law:
+def at_the_ends(low: float, high: float) -> Distribution:
     """Return the law with the largest variance on [low, high]: half of the records at each end."""
-    return Law(np.array([low, high]), np.array([0.5, 0.5]))
+    return Distribution(np.array([low, high]), np.array([0.5, 0.5]))
 
 
 def half_width(plan: ColumnPlan, confidence: float, law: str = WORST) -> float | None:
@@ -308,12 +294,14 @@ def half_width(plan: ColumnPlan, confidence: float, law: str = WORST) -> float |
     return max(_usual_width(plan, confidence, one) for one in scaled)
 
 
-def _usual_width(plan: ColumnPlan, confidence: float, law: Law) -> float:
+def _usual_width(plan: ColumnPlan, confidence: float, law: Distribution) -> float:
     """Return the median of the half-widths with usual noise."""
     return sorted(_width(plan, confidence, law, turn) for turn in _TURNS)[len(_TURNS) // 2]
 
 
-def _width(plan: ColumnPlan, confidence: float, law: Law, turn: float | None = None) -> float:
+def _width(
+    plan: ColumnPlan, confidence: float, law: Distribution, turn: float | None = None
+) -> float:
     """Return the half-width of the first interval of a release of n records of the law.
 
     Without a ``turn`` there is no noise.
@@ -329,7 +317,7 @@ def _width(plan: ColumnPlan, confidence: float, law: Law, turn: float | None = N
 class _Expected:
     """Answers with what is expected of n records, with noise on the octave counts if any."""
 
-    def __init__(self, law: Law, n: int, unit: Unit, turn: float | None) -> None:
+    def __init__(self, law: Distribution, n: int, unit: Unit, turn: float | None) -> None:
         self._law, self._n, self._unit, self._turn = law, n, unit, turn
 
     def __call__(self, query: Query[object], cost: Budget) -> object:
@@ -414,7 +402,7 @@ class _Expected:
 
 def steps(request: Request, n: int, budget: Budget) -> Steps:
     """Return the steps, paid from ``budget``."""
-    (told,) = told_parts(request, n, budget)
+    (told,) = column_settings(request, n, budget)
     return divide(told)
 
 
@@ -438,4 +426,4 @@ class Predicted(Prediction):
     @property
     def notes(self) -> tuple[Note, ...]:
         """Say what a release would carry for a note, and what cannot be foreseen."""
-        return advise(ColumnPlan.of(self.plan))
+        return planning_notes(ColumnPlan.of(self.plan))

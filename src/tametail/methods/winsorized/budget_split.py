@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from tametail.methods.located import location
-from tametail.methods.winsorised import constants as tuned
-from tametail.methods.winsorised.column import ColumnPlan
+from tametail.methods.winsorized import constants as tuned
+from tametail.methods.winsorized.column import ColumnPlan
 from tametail.notes import HELPS, Note, few_records, hint
 from tametail.plans import REST, Step
 from tametail.privacy.budget import Budget, Zcdp, noise_for
@@ -114,7 +114,7 @@ def count_share(budget: Budget, about: float) -> float:
     return min(max(sharp, tuned.LEAST_COUNT_SHARE), tuned.MOST_COUNT_SHARE)
 
 
-def is_hopeless(budget: Budget, unit: Unit, n: int, part: float) -> bool:
+def is_undetectable(budget: Budget, unit: Unit, n: int, part: float) -> bool:
     """Say whether counts by octaves would show next to nothing of n records.
 
     Records are seen where a window of octaves holds some twenty noise scales. If that is more than
@@ -160,7 +160,7 @@ def _between_bounds(parts: dict[str, float], squares: float) -> dict[str, float]
     return parts | {"tail": parts["tail"] - taken, "sum": parts["sum"] + taken}
 
 
-def is_cut_short(plan: ColumnPlan) -> bool:
+def has_reduced_tail_share(plan: ColumnPlan) -> bool:
     """Say whether far less than usual is spent on the tail, since the records are bounded."""
     if not isinstance(plan.tail, Bounded):
         return False
@@ -176,16 +176,16 @@ def with_count(plan: ColumnPlan, noisy_count: int) -> ColumnPlan:
     """
     left, n = plan.cost(REST), max(noisy_count, 1)
     told = replace(plan, n=n, budget=left)
-    steps = (Step("sum", left),) if is_in_vain(plan, left, n) else divide(told)
+    steps = (Step("sum", left),) if is_spread_undetectable(plan, left, n) else divide(told)
     return replace(told, steps=steps)
 
 
-def is_in_vain(plan: ColumnPlan, budget: Budget, n: int) -> bool:
+def is_spread_undetectable(plan: ColumnPlan, budget: Budget, n: int) -> bool:
     """Say whether a look at the spread would show next to nothing, and what is told says enough."""
     if isinstance(plan.tail, Bounded):
-        return is_hopeless(budget, plan.unit, n, tuned.WORTH_A_LOOK)
+        return is_undetectable(budget, plan.unit, n, tuned.WORTH_A_LOOK)
     known = isinstance(plan.tail, Moment) and plan.target == "population"
-    return known and is_hopeless(budget, plan.unit, n, tuned.WORTH_A_LOOK_BY_SCALE)
+    return known and is_undetectable(budget, plan.unit, n, tuned.WORTH_A_LOOK_BY_SCALE)
 
 
 def counted_again(plan: ColumnPlan, answer: int, cost: Budget) -> tuple[ColumnPlan, Budget] | None:
@@ -200,7 +200,7 @@ def counted_again(plan: ColumnPlan, answer: int, cost: Budget) -> tuple[ColumnPl
     if plan.n is not None or answer >= tuned.CLEAR_COUNT * scale:
         return None
     left, most = plan.cost(REST), max(math.ceil(answer + scale), 1)
-    hopeless = is_hopeless(left, plan.unit, most, tuned.WORTH_A_LOOK)
+    hopeless = is_undetectable(left, plan.unit, most, tuned.WORTH_A_LOOK)
     if hopeless and isinstance(plan.tail, Bounded):
         return None
     share = count_share(left, max(answer, scale))
@@ -215,7 +215,7 @@ def counted_again(plan: ColumnPlan, answer: int, cost: Budget) -> tuple[ColumnPl
 _SHARES = np.geomspace(0.002, 0.4, 32)
 
 
-class Parts(NamedTuple):
+class LocationShares(NamedTuple):
     """Shares of the budget: to find a range, and to find the median inside of it."""
 
     range: float
@@ -223,7 +223,7 @@ class Parts(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _parts_of_centre(plan: ColumnPlan, usual: float) -> Parts | None:
+def _parts_of_centre(plan: ColumnPlan, usual: float) -> LocationShares | None:
     """Divide the centre's share, if a range by the scale makes a lost centre rarer; else None.
 
     That is so if a scale was told, the mean may be many scales away from anywhere, and the
@@ -239,7 +239,7 @@ def _parts_of_centre(plan: ColumnPlan, usual: float) -> Parts | None:
         return None
     found = _enough(plan, anywhere=True) or _enough(plan, anywhere=False) or float(_SHARES[-1])
     inner = min(share_of_nats(tuned.INNER_NATS, plan.budget, plan.unit, n), tuned.MOST_CENTRE / 3)
-    return Parts(found, max(usual - found, inner, tuned.LEAST_CENTRE))
+    return LocationShares(found, max(usual - found, inner, tuned.LEAST_CENTRE))
 
 
 def _enough(plan: ColumnPlan, *, anywhere: bool) -> float | None:
@@ -264,14 +264,16 @@ def centre_costs(plan: ColumnPlan) -> tuple[Budget, Budget] | None:
     return first, second
 
 
-def lost_chance(plan: ColumnPlan) -> float:
+def location_failure_probability(plan: ColumnPlan) -> float:
     """Return the chance that a winsorised mean loses its centre, about, if a scale is told."""
     if (costs := centre_costs(plan)) is None:
-        return _lost_median(plan, plan.cost("centre"), location.digits(plan, anywhere=True))
+        return _median_failure_probability(
+            plan, plan.cost("centre"), location.digits(plan, anywhere=True)
+        )
     return location.chance(plan, costs[0])
 
 
-def lost_square(plan: ColumnPlan) -> float:
+def location_failure_mse(plan: ColumnPlan) -> float:
     """Bound what a lost centre adds to the mean squared error of a winsorised mean.
 
     A median is lost if it does not stand out by the nats of its digits, and of a prior that does
@@ -280,14 +282,17 @@ def lost_square(plan: ColumnPlan) -> float:
     far = location.loss(plan, anywhere=True)
     if (costs := centre_costs(plan)) is None:
         return (
-            _lost_median(plan, plan.cost("centre"), location.digits(plan, anywhere=True)) * far**2
+            _median_failure_probability(
+                plan, plan.cost("centre"), location.digits(plan, anywhere=True)
+            )
+            * far**2
         )
     width = 2 * location.REACH * location.scale_of(plan).scale
-    inside = _lost_median(plan, costs[1], math.log(location.REACH)) * width**2 / 3
+    inside = _median_failure_probability(plan, costs[1], math.log(location.REACH)) * width**2 / 3
     return location.chance(plan, costs[0]) * far**2 + inside
 
 
-def _lost_median(plan: ColumnPlan, cost: Budget, needed: float) -> float:
+def _median_failure_probability(plan: ColumnPlan, cost: Budget, needed: float) -> float:
     share = cost.strength / plan.budget.strength
     if isinstance(cost, Zcdp):
         share **= 2
@@ -309,7 +314,7 @@ _KNOWLEDGE = {
 _MOST_FACTOR = 100
 
 
-def untold(plan: ColumnPlan) -> tuple[str, ...]:
+def missing_assumptions(plan: ColumnPlan) -> tuple[str, ...]:
     """Return the arguments that would help, and were not given."""
     told = {
         "within=": any(map(math.isfinite, plan.within)) or isinstance(plan.tail, Bounded),
@@ -318,10 +323,10 @@ def untold(plan: ColumnPlan) -> tuple[str, ...]:
     return tuple(name for name in _KNOWLEDGE if not told[name])
 
 
-def foresee(plan: ColumnPlan, *, columns: int = 1) -> tuple[Note, ...]:
+def expected_notes(plan: ColumnPlan, *, columns: int = 1) -> tuple[Note, ...]:
     """Say what would help, if trouble is expected; of one of several columns."""
     if plan.n is not None and isinstance(plan.tail, Moment):
-        return location.lost_note(lost_chance(plan))
+        return location.lost_note(location_failure_probability(plan))
     if plan.n is None or plan.n * plan.budget.strength >= tuned.FEASIBLE:
         return ()
     factor = max(tuned.FEASIBLE / max(plan.n * plan.budget.strength, 1e-9), 1.1)
@@ -335,7 +340,7 @@ def foresee(plan: ColumnPlan, *, columns: int = 1) -> tuple[Note, ...]:
             f"the error may be large. You need {more}."
         )
     ]
-    if "within=" in (missing := untold(plan)):
+    if "within=" in (missing := missing_assumptions(plan)):
         words = " or ".join(_KNOWLEDGE[name] for name in missing)
         found.append(hint(f"{HELPS}state {words}."))
     return tuple(found)

@@ -11,7 +11,7 @@ import numpy as np
 from tametail.doubles import LARGEST
 from tametail.inequalities.risk import split_risk
 from tametail.methods.cells import count_noise
-from tametail.methods.winsorised import constants as tuned
+from tametail.methods.winsorized import constants as tuned
 from tametail.privacy.budget import Budget, Noise, Zcdp, noise_for
 from tametail.privacy.unit import Unit
 from tametail.queries.column import (
@@ -23,8 +23,8 @@ from tametail.queries.column import (
 )
 
 if TYPE_CHECKING:
-    from tametail.methods.winsorised.column import ColumnPlan as Plan
-    from tametail.methods.winsorised.tail_histogram import Tails
+    from tametail.methods.winsorized.column import ColumnPlan as Plan
+    from tametail.methods.winsorized.tail_histogram import TailHistogram
 
 #: Noises at octave nodes, weighted by their distances, and on two sides: the moment generating
 #: function of their sum is below that of 16/3 noises of the top node, and so the tail of the sum
@@ -36,7 +36,7 @@ LEAST_SCALE = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
-class Clip:
+class ClippingBounds:
     """Records are clipped to [centre - below, centre + above]; both are 0 if nothing is seen.
 
     Both are on edges of sixteenths of octaves, where ``DistanceSum`` can clip.
@@ -54,7 +54,7 @@ class Clip:
     offset: float = 0.0
     doubt: float = 0.0
     counted: bool = False
-    anchors: tuple[int | None, int | None] = (None, None)
+    detected: tuple[int | None, int | None] = (None, None)
 
     @property
     def side(self) -> float:
@@ -62,13 +62,13 @@ class Clip:
         return max(self.below, self.above)
 
     @property
-    def sees(self) -> bool:
+    def has_signal(self) -> bool:
         """Whether any records stand out of the noise."""
-        return self.anchors != (None, None)
+        return self.detected != (None, None)
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
+class NoisySum:
     """The noisy sum of the clipped distances from the centre, and their noisy count.
 
     The sum is in ticks and counts from the centre of the ``lattice``, that is of distances.
@@ -142,7 +142,7 @@ class Sum:
         return math.hypot(self.lattice.value(self.noise.quantile(risk) / fewest), miscounted)
 
 
-class Counted(NamedTuple):
+class RecordCount(NamedTuple):
     """A number of records, with ``noise`` over ``weight`` on it; it is exact if that is 0."""
 
     number: float
@@ -150,12 +150,12 @@ class Counted(NamedTuple):
     noise: Noise
 
     @classmethod
-    def asked(cls, answer: int, cost: Budget, unit: Unit) -> Counted:
+    def from_answer(cls, answer: int, cost: Budget, unit: Unit) -> RecordCount:
         """Read the first cell of the answer to ``Count``."""
         return cls(max(float(answer), 1.0), 1, count_noise(cost, unit))
 
     @classmethod
-    def by_octaves(cls, plan: Plan, tails: Tails, size: int) -> Counted:
+    def from_histogram(cls, plan: Plan, tails: TailHistogram, size: int) -> RecordCount:
         """Return the number of records under replace-one, from the counts by octaves."""
         if plan.missing == "none" or tails.count is None:
             return cls(float(size), 0, tails.noise)
@@ -165,7 +165,7 @@ class Counted(NamedTuple):
         return cls(number, SOFT_ONE, tails.noise)
 
 
-def sum_query(plan: Plan, clip: Clip, size: int) -> DistanceSum:
+def sum_query(plan: Plan, clip: ClippingBounds, size: int) -> DistanceSum:
     """Return the sum to ask for: from where the mean is expected, so that the count matters least.
 
     Under add-remove the count comes with it, and under replace-one if it is wanted: there a count
@@ -183,7 +183,7 @@ def sum_query(plan: Plan, clip: Clip, size: int) -> DistanceSum:
     return DistanceSum(clip.centre, lattice, weight)
 
 
-def count_weight(plan: Plan, lattice: Lattice, clip: Clip) -> int:
+def count_weight(plan: Plan, lattice: Lattice, clip: ClippingBounds) -> int:
     """Return the weight of the count beside the sum that makes their quotient most accurate.
 
     The noise on the quotient is that on sum - d * count, where d is the distance of the mean from
@@ -198,18 +198,24 @@ def count_weight(plan: Plan, lattice: Lattice, clip: Clip) -> int:
 
 
 def read_sum(
-    plan: Plan, clip: Clip, query: DistanceSum, answer: tuple[int, ...], known: Counted
-) -> Sum:
+    plan: Plan,
+    clip: ClippingBounds,
+    query: DistanceSum,
+    answer: tuple[int, ...],
+    known: RecordCount,
+) -> NoisySum:
     """Read the answer to :func:`sum_query`; ``known`` counts the records if it does not."""
     sensitivity, weight = query.sensitivity(plan.unit), query.count_weight
     noise = noise_for(plan.cost("sum"), sensitivity.l1, sensitivity.l2_squared)
     moved = None
     if weight:
         number, moved = read_count(plan, answer[1], weight, noise)
-        known = Counted(number, weight, noise)
+        known = RecordCount(number, weight, noise)
     total, cut = float(answer[0]), clip.side * RELATIVE_ROUNDING
     number, weight, count_noise = known
-    return Sum(clip.centre, query.lattice, total, number, weight, noise, cut, count_noise, moved)
+    return NoisySum(
+        clip.centre, query.lattice, total, number, weight, noise, cut, count_noise, moved
+    )
 
 
 def read_count(plan: Plan, answer: int, weight: int, noise: Noise) -> tuple[float, float | None]:
@@ -234,7 +240,7 @@ def is_sharper(noise: Noise, known: Noise) -> bool:
     return noise.scale <= known.scale / 2
 
 
-def sum_of_counts(clip: Clip, tails: Tails, known: Counted) -> Sum:
+def sum_of_counts(clip: ClippingBounds, tails: TailHistogram, known: RecordCount) -> NoisySum:
     """Return the sum that the octave counts themselves give, up to the clip points."""
     lattice = Lattice.around(0.0, clip.below, clip.above)
     total, scale, coarse = 0.0, LEAST_SCALE, 0.0
@@ -255,12 +261,12 @@ def sum_of_counts(clip: Clip, tails: Tails, known: Counted) -> Sum:
         coarse = max(clip.side / SOFT_ONE, tails.coarsest(clip.side))
     noise = Noise(tails.noise.kind, scale)
     number, weight, count_noise = known
-    return Sum(
+    return NoisySum(
         clip.centre, lattice, total / lattice.tick, number, weight, noise, coarse, count_noise
     )
 
 
-def squares_query(clip: Clip) -> Squares:
+def squares_query(clip: ClippingBounds) -> Squares:
     """Return the sum of the squared distances from the centre, capped at the wider clip point."""
     fraction, exponent = math.frexp(clip.side)
     return Squares(clip.centre, exponent - 1, max(math.ceil(32 * fraction) - 16, 1))

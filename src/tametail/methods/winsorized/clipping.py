@@ -14,50 +14,61 @@ import numpy as np
 import numpy.typing as npt
 
 from tametail.inequalities.truncation import best_reach
-from tametail.methods.winsorised import constants as tuned
-from tametail.methods.winsorised.budget_split import is_cut_short
-from tametail.methods.winsorised.curves import Array, Fit, Judgement
-from tametail.methods.winsorised.reference import Reference
-from tametail.methods.winsorised.sums import Clip
-from tametail.methods.winsorised.tail_histogram import Anchors, Pair, Tails, windows
+from tametail.methods.winsorized import constants as tuned
+from tametail.methods.winsorized.budget_split import has_reduced_tail_share
+from tametail.methods.winsorized.sums import ClippingBounds
+from tametail.methods.winsorized.tail_assumption import Reference
+from tametail.methods.winsorized.tail_histogram import (
+    DetectedBins,
+    Pair,
+    TailHistogram,
+    window_sums,
+)
+from tametail.methods.winsorized.tail_models import Array, ClippingScores, TailFit
 from tametail.privacy.budget import Budget, noise_for
 from tametail.queries.column import edge_above, edge_below
 from tametail.tail import Bounded, Moment
 
 if TYPE_CHECKING:
-    from tametail.methods.winsorised.column import ColumnPlan as Plan
+    from tametail.methods.winsorized.column import ColumnPlan as Plan
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class ClippingBound:
     """The distance of a clip point from the centre, and what to add back for what lies beyond."""
 
     distance: float
     excess: float
 
 
-def choose_clip(plan: Plan, centre: float, tails: Tails, size: int, reference: Reference) -> Clip:
+def choose_clipping(
+    plan: Plan, centre: float, tails: TailHistogram, size: int, reference: Reference
+) -> ClippingBounds:
     """Return the clip points that the counts suggest, within what the caller knows.
 
     If an interval for the mean is to be measured by the ``reference``, they may be as wide as that.
     """
-    limits = caps(plan, centre)
-    seen = _seen(plan, tails, limits)  # line 8
+    limits = max_distances(plan, centre)
+    seen = _detected_bins(plan, tails, limits)  # line 8
     if seen == [None, None]:
-        return _unseen(plan, centre, limits)
-    anchors = raise_anchors(plan, tails, seen, limits)  # line 16
-    farthest = [farthest_of(tails, *pair) for pair in zip(seen, anchors, strict=True)]
-    ends = balance(plan, tails, anchors, farthest)
-    ends = [_capped(end, limit) for end, limit in zip(ends, limits, strict=True)]  # line 20
+        return _default_clipping(plan, centre, limits)
+    anchors = raise_detected_bins(plan, tails, seen, limits)  # line 16
+    farthest = [max_distance(tails, *pair) for pair in zip(seen, anchors, strict=True)]
+    ends = best_pair(plan, tails, anchors, farthest)
+    ends = [
+        _limit_to_assumption(end, limit) for end, limit in zip(ends, limits, strict=True)
+    ]  # line 20
     if isinstance(plan.tail, Bounded):
-        ends = _unless_nearly_all(_opened(tails, ends, seen, limits), limits)
+        ends = _snap_to_bounds(_open_undetected_sides(tails, ends, seen, limits), limits)
     if plan.confidence is not None and plan.tail is not None:
         off = tails.offset(anchors, (ends[0].distance, ends[1].distance))[0] / size
-        wanted, exactly = _wanted(plan, ends, tails.squares(anchors), (centre, off), reference)
+        wanted, exactly = _bounds_for_interval(
+            plan, ends, tails.squares(anchors), (centre, off), reference
+        )
         most = limits if isinstance(plan.tail, Bounded) else (math.inf, math.inf)
-        ends = list(map(_widened, ends, wanted, most))
+        ends = list(map(_widen, ends, wanted, most))
         if exactly:  # nor any wider: records between reference and clip points cost width
-            ends = _at(plan, tails, anchors, wanted, size * reference.bias)
+            ends = _bounds_at(plan, tails, anchors, wanted, size * reference.bias)
     below, above = ends
     offset, doubt = tails.offset(anchors, (below.distance, above.distance))  # line 21
     offset = min(max(offset / size, -below.distance / 2), above.distance / 2)
@@ -65,36 +76,36 @@ def choose_clip(plan: Plan, centre: float, tails: Tails, size: int, reference: R
     if isinstance(plan.tail, Bounded) and None in seen:  # what an opened side holds is not known
         doubt += tuned.UNTOLD * (below.distance + above.distance)
     excess = above.excess - below.excess
-    clip = Clip(
+    clip = ClippingBounds(
         centre, below.distance, above.distance, excess, offset, doubt,
-        anchors=(anchors[0], anchors[1]),
+        detected=(anchors[0], anchors[1]),
     )  # fmt: skip
-    return _evened(plan, clip, limits)
+    return _widen_thin_side(plan, clip, limits)
 
 
-def look_again(plan: Plan, centre: float, tails: Tails) -> Clip:
+def second_clipping(plan: Plan, centre: float, tails: TailHistogram) -> ClippingBounds:
     """Return the clip points of a second look: the top nodes of what stands out now, if anything.
 
     Few records away from a common value, such as 5% claims among zeros, may hide in the noise of
     the octave counts. Two noisy counts together are sharper.
     """
-    anchors = _seen(plan, tails, caps(plan, centre))  # line 14
+    anchors = _detected_bins(plan, tails, max_distances(plan, centre))  # line 14
     last = len(tails.above) - 1
     below, above = (
         0.0 if anchor is None else float(tails.distances[min(anchor + tuned.WINDOW - 1, last)])
         for anchor in anchors
     )
-    return Clip(centre, below, above, anchors=(anchors[0], anchors[1]))
+    return ClippingBounds(centre, below, above, detected=(anchors[0], anchors[1]))
 
 
-def _seen(plan: Plan, tails: Tails, limits: Pair) -> Anchors:
+def _detected_bins(plan: Plan, tails: TailHistogram, limits: Pair) -> DetectedBins:
     """Return up to where records are seen; between bounds, a side that is not is opened later."""
     if isinstance(plan.tail, Bounded):
-        return tails.anchors(limits)
-    return tails.beside(tails.anchors(limits), limits)
+        return tails.highest_detected_bins(limits)
+    return tails.with_weaker_side(tails.highest_detected_bins(limits), limits)
 
 
-def caps(plan: Plan, centre: float) -> Pair:
+def max_distances(plan: Plan, centre: float) -> Pair:
     """Return the largest useful distances below and above the centre, each on an edge."""
     tail = plan.tail
     if isinstance(tail, Bounded):
@@ -111,7 +122,7 @@ def caps(plan: Plan, centre: float) -> Pair:
     )
 
 
-def _unseen(plan: Plan, centre: float, limits: Pair) -> Clip:
+def _default_clipping(plan: Plan, centre: float, limits: Pair) -> ClippingBounds:
     """Where to clip if no record stands out, by what the caller knows; at the centre else.
 
     A moment bounds what may hide in the noise, which is best clipped at about this distance: the
@@ -121,21 +132,23 @@ def _unseen(plan: Plan, centre: float, limits: Pair) -> Clip:
     if isinstance(plan.tail, Bounded):
         below, above = limits
         middle, doubt = (above - below) / 2, tuned.UNTOLD * (above + below)
-        return Clip(centre, below, above, offset=middle, doubt=doubt, counted=True)
+        return ClippingBounds(centre, below, above, offset=middle, doubt=doubt, counted=True)
     side = tuned.HIDDEN * (limits[0] - plan.tail.scale) if isinstance(plan.tail, Moment) else 0.0
-    return Clip(centre, edge_below(side), edge_below(side))
+    return ClippingBounds(centre, edge_below(side), edge_below(side))
 
 
 # --- anchors --------------------------------------------------------------------------------------
 
 
-def raise_anchors(plan: Plan, tails: Tails, anchors: Anchors, limits: Pair) -> Anchors:
+def raise_detected_bins(
+    plan: Plan, tails: TailHistogram, anchors: DetectedBins, limits: Pair
+) -> DetectedBins:
     """Move an anchor up to records that stand out less, where a false alarm would cost little.
 
     The cost is the noise of a clip point there, against the variance that the sum has anyway. The
     more it would enlarge that, the more noise scales are needed.
     """
-    group = _needed(plan, tails, anchors)
+    group = _gap_threshold(plan, tails, anchors)
     strength = max(plan.n or 1, 1) * plan.budget.strength
     closer = tuned.CLOSER * max(strength / tuned.CLOSER_UNTIL, 1.0) ** tuned.CLOSER_POWER
 
@@ -143,14 +156,14 @@ def raise_anchors(plan: Plan, tails: Tails, anchors: Anchors, limits: Pair) -> A
         inside = np.flatnonzero(found[start:stop])
         return start + int(inside[-1]) if len(inside) else None
 
-    raised: Anchors = []
+    raised: DetectedBins = []
     for counts, anchor, limit in zip(tails.sides, anchors, limits, strict=True):
         if anchor is None:
             raised.append(None)
             continue
         within = tails.distances <= limit
-        near = (windows(counts) >= closer * tails.scale) & within
-        far = (windows(counts, tuned.GROUP) >= group * tails.scale) & within
+        near = (window_sums(counts) >= closer * tails.scale) & within
+        far = (window_sums(counts, tuned.GROUP) >= group * tails.scale) & within
         candidates = (
             highest_of(far, anchor + tuned.WINDOW, anchor + 1 + tuned.RAISE_OCTAVES),
             highest_of(near, anchor + 1, anchor + tuned.WINDOW),
@@ -159,7 +172,7 @@ def raise_anchors(plan: Plan, tails: Tails, anchors: Anchors, limits: Pair) -> A
     return raised
 
 
-def _needed(plan: Plan, tails: Tails, anchors: Anchors) -> Array:
+def _gap_threshold(plan: Plan, tails: TailHistogram, anchors: DetectedBins) -> Array:
     """Return, per node, the noise scales that move an anchor across a gap."""
     distances, noise = tails.distances, deviation(plan.cost("sum"))
     highest = max(distances[anchor] for anchor in anchors if anchor is not None)
@@ -169,7 +182,7 @@ def _needed(plan: Plan, tails: Tails, anchors: Anchors) -> Array:
     return needed
 
 
-def farthest_of(tails: Tails, anchor: int | None, raised: int | None) -> float:
+def max_distance(tails: TailHistogram, anchor: int | None, raised: int | None) -> float:
     """Return how far away a clip point may be, whatever the curves say.
 
     A group across a gap may be a false alarm: it must not carry the clip point beyond itself.
@@ -189,12 +202,14 @@ def deviation(cost: Budget) -> float:
 # --- bias and noise of both sides together --------------------------------------------------------
 
 #: A side on which nothing stands out is not clipped any wider than it has to be.
-_NOTHING = Judgement(np.zeros(1), np.zeros(1), np.zeros(1))
+_NOTHING = ClippingScores(np.zeros(1), np.zeros(1), np.zeros(1))
 
 
-def balance(plan: Plan, tails: Tails, anchors: Anchors, farthest: list[float]) -> list[End]:
+def best_pair(
+    plan: Plan, tails: TailHistogram, anchors: DetectedBins, farthest: list[float]
+) -> list[ClippingBound]:
     """Return the pair of clip points with the least risk; both sides share one noise."""
-    sides, risk, excess = _judge(plan, tails, anchors)
+    sides, risk, excess = _score_pairs(plan, tails, anchors)
     below, above = sides[0].distances[:, None], sides[1].distances[None, :]
     wider = np.maximum(below, above)
     sensitivity = below + above if plan.unit.size_is_public else wider
@@ -202,14 +217,14 @@ def balance(plan: Plan, tails: Tails, anchors: Anchors, farthest: list[float]) -
     risk[(below > farthest[0]) | (above > farthest[1])] = math.inf
     i, j = np.unravel_index(np.argmin(risk), risk.shape)  # line 19
     return [
-        End(float(sides[0].distances[i]), float(excess[0][i])),
-        End(float(sides[1].distances[j]), float(excess[1][j])),
+        ClippingBound(float(sides[0].distances[i]), float(excess[0][i])),
+        ClippingBound(float(sides[1].distances[j]), float(excess[1][j])),
     ]
 
 
-def _judge(
-    plan: Plan, tails: Tails, anchors: Anchors
-) -> tuple[list[Judgement], Array, list[Array]]:
+def _score_pairs(
+    plan: Plan, tails: TailHistogram, anchors: DetectedBins
+) -> tuple[list[ClippingScores], Array, list[Array]]:
     """Judge both sides, all pairs of their clip points, and what to add back on either side.
 
     Sides may have nothing to do with each other, or one tail in common; the counts say how likely
@@ -223,23 +238,23 @@ def _judge(
         if anchor is None:
             sides.append(_NOTHING)
             continue
-        fit = fit_side(plan, tails, counts, anchor)  # line 17
+        fit = fit_tail(plan, tails, counts, anchor)  # line 17
         fits.append(fit)
-        sides.append(fit.judge().scaled(float(tails.distances[anchor])))
+        sides.append(fit.score().scaled(float(tails.distances[anchor])))
     risk = sides[0].risk[:, None] + sides[1].risk[None, :]
     excess = [side.excess for side in sides]
     if low is not None and low == high:
         unit = float(tails.distances[low])
-        alike, both, added, _ = fits[0].judge_alike(fits[1], tuned.ASYMMETRY)  # line 18
+        alike, both, added, _ = fits[0].score_symmetric(fits[1], tuned.ASYMMETRY)  # line 18
         risk = (1 - alike) * risk + alike * unit**2 * both
         excess = [(1 - alike) * one + alike * unit * added for one in excess]
     return sides, risk, excess
 
 
-def fit_side(plan: Plan, tails: Tails, counts: Array, anchor: int) -> Fit:
+def fit_tail(plan: Plan, tails: TailHistogram, counts: Array, anchor: int) -> TailFit:
     """Compare the counts of one side with all curves."""
     around = _around(counts, anchor)
-    return Fit.of(around, tails.scale, deviation(plan.budget))
+    return TailFit.of(around, tails.scale, deviation(plan.budget))
 
 
 def _around(counts: Array, anchor: int) -> Array:
@@ -255,12 +270,14 @@ def _around(counts: Array, anchor: int) -> Array:
 # --- what else is known ---------------------------------------------------------------------------
 
 
-def _capped(end: End, limit: float) -> End:
+def _limit_to_assumption(end: ClippingBound, limit: float) -> ClippingBound:
     """The caller's knowledge clips first: then no curve applies, and nothing is added back."""
-    return End(limit, 0.0) if end.distance > limit else end
+    return ClippingBound(limit, 0.0) if end.distance > limit else end
 
 
-def _opened(tails: Tails, ends: list[End], seen: Anchors, limits: Pair) -> list[End]:
+def _open_undetected_sides(
+    tails: TailHistogram, ends: list[ClippingBound], seen: DetectedBins, limits: Pair
+) -> list[ClippingBound]:
     """Between bounds, do not clip at the centre where no record stands out: some may hide there.
 
     Clip beyond what stands out half as clearly. Else at the bound, if that is not much farther than
@@ -268,57 +285,63 @@ def _opened(tails: Tails, ends: list[End], seen: Anchors, limits: Pair) -> list[
     """
     widest = max(end.distance for end in ends)
 
-    def opened(counts: Array, end: End, anchor: int | None, limit: float) -> End:
+    def opened(
+        counts: Array, end: ClippingBound, anchor: int | None, limit: float
+    ) -> ClippingBound:
         distance = limit if limit <= tuned.NOT_MUCH_FARTHER * widest else widest
-        if (hidden := tails.anchor(counts, limit, tuned.HALF_AS_CLEARLY)) is not None:
+        if (hidden := tails.highest_detected(counts, limit, tuned.HALF_AS_CLEARLY)) is not None:
             last = min(hidden + tuned.WINDOW - 1, len(counts) - 1)
             distance = max(distance, min(float(tails.distances[last]), limit))
-        return End(distance, 0.0) if anchor is None and distance > end.distance else end
+        return ClippingBound(distance, 0.0) if anchor is None and distance > end.distance else end
 
     return list(map(opened, tails.sides, ends, seen, limits))
 
 
-def _unless_nearly_all(ends: list[End], limits: Pair) -> list[End]:
+def _snap_to_bounds(ends: list[ClippingBound], limits: Pair) -> list[ClippingBound]:
     """Clip at the bounds if the clip points are hardly closer: it costs little, and cuts none."""
     if sum(end.distance for end in ends) < tuned.NEARLY_AS_WIDE * sum(limits):
         return ends
-    return [End(limit, 0.0) for limit in limits]
+    return [ClippingBound(limit, 0.0) for limit in limits]
 
 
-def is_loose(plan: Plan, clip: Clip) -> bool:
+def has_wide_bounds(plan: Plan, clip: ClippingBounds) -> bool:
     """Say whether the look was cut short for bounds that turn out to be far beyond clip points."""
-    if not is_cut_short(plan):
+    if not has_reduced_tail_share(plan):
         return False
-    return clip.below + clip.above < tuned.LOOSE * sum(caps(plan, clip.centre))
+    return clip.below + clip.above < tuned.LOOSE * sum(max_distances(plan, clip.centre))
 
 
-def needs_no_squares(plan: Plan, clip: Clip, tails: Tails) -> bool:
+def needs_no_squares(plan: Plan, clip: ClippingBounds, tails: TailHistogram) -> bool:
     """Say whether records are clipped at their bounds, and noise is most of the error.
 
     Then the bounds tell enough about the variance, and the sum had better have all that is left.
     """
-    if not isinstance(plan.tail, Bounded) or clip.below + clip.above < sum(caps(plan, clip.centre)):
+    if not isinstance(plan.tail, Bounded) or clip.below + clip.above < sum(
+        max_distances(plan, clip.centre)
+    ):
         return False
     noise = deviation(plan.cost("sum")) * (clip.below + clip.above)
-    return noise**2 >= tails.squares(list(clip.anchors))
+    return noise**2 >= tails.squares(list(clip.detected))
 
 
-def _widened(end: End, wanted: float, limit: float) -> End:
+def _widen(end: ClippingBound, wanted: float, limit: float) -> ClippingBound:
     """Clip as wide as an interval wants it, within the caller's knowledge."""
-    return End(min(edge_above(wanted), limit), 0.0) if wanted > end.distance else end
+    return ClippingBound(min(edge_above(wanted), limit), 0.0) if wanted > end.distance else end
 
 
-def _at(plan: Plan, tails: Tails, anchors: Anchors, wanted: Pair, most: float) -> list[End]:
+def _bounds_at(
+    plan: Plan, tails: TailHistogram, anchors: DetectedBins, wanted: Pair, most: float
+) -> list[ClippingBound]:
     """Return clip points at these distances, and what the curves have beyond: what may be there."""
-    sides, _, excess = _judge(plan, tails, anchors)
+    sides, _, excess = _score_pairs(plan, tails, anchors)
     return [
-        End(edge_above(one), min(float(np.interp(one, side.distances, added)), most))
+        ClippingBound(edge_above(one), min(float(np.interp(one, side.distances, added)), most))
         for one, side, added in zip(wanted, sides, excess, strict=True)
     ]
 
 
-def _wanted(
-    plan: Plan, ends: list[End], squares: float, where: Pair, reference: Reference
+def _bounds_for_interval(
+    plan: Plan, ends: list[ClippingBound], squares: float, where: Pair, reference: Reference
 ) -> tuple[Pair, bool]:
     """Return distances up to where an interval for the mean wants records unclipped.
 
@@ -346,7 +369,7 @@ def _wanted(
     return (thin, thin), False
 
 
-def _evened(plan: Plan, clip: Clip, limits: Pair) -> Clip:
+def _widen_thin_side(plan: Plan, clip: ClippingBounds, limits: Pair) -> ClippingBounds:
     """Under add-remove a record weighs by its distance from centre + offset: widen to both."""
     if plan.unit.size_is_public:
         return clip

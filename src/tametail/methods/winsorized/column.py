@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, replace
 
 from tametail.errors import InternalError
-from tametail.methods.winsorised import constants as tuned
+from tametail.methods.winsorized import constants as tuned
 from tametail.plans import PricedRequest, Step
 from tametail.privacy.budget import Budget, compose
 from tametail.privacy.unit import Unit
@@ -55,7 +55,9 @@ class ColumnPlan:
         )
 
     @classmethod
-    def told(cls, request: Request, column: Column, n: int | None, budget: Budget) -> ColumnPlan:
+    def from_request(
+        cls, request: Request, column: Column, n: int | None, budget: Budget
+    ) -> ColumnPlan:
         """Return what is known of one column before its steps are."""
         return cls(
             unit=request.unit,
@@ -111,7 +113,7 @@ class ColumnPlan:
         steps = (Step(step.name, cost) if step.name == "sum" else step for step in self.steps)
         return replace(self, steps=tuple(steps))
 
-    def with_second_look(self) -> tuple[ColumnPlan, Budget]:
+    def with_second_spread_estimate(self) -> tuple[ColumnPlan, Budget]:
         """Return the plan with a smaller sum, and what is left for the octave counts once more."""
         look, total = self.cost("sum").split(tuned.CLOSER_LOOK, 1 - tuned.CLOSER_LOOK)
         return self.with_sum(total), look
@@ -139,6 +141,6 @@ def names(request: Request) -> tuple[tuple[str, int], ...]:
     return tuple((name, 1) for name in found)
 
 
-def told_parts(request: Request, n: int, budget: Budget) -> list[ColumnPlan]:
+def column_settings(request: Request, n: int, budget: Budget) -> list[ColumnPlan]:
     """Return what is known of every column, if each may spend ``budget``."""
-    return [ColumnPlan.told(request, column, n, budget) for column in request.columns]
+    return [ColumnPlan.from_request(request, column, n, budget) for column in request.columns]

@@ -136,7 +136,7 @@ GROUP: Final = 2
 RAISE: Final = 5.0  # +0.7 (0.4), -0.1 (0.1)
 RAISE_COST: Final = 6.0
 
-# --- the curves (curves.py) -----------------------------------------------------------------------
+# --- the curves (tail_models.py) ------------------------------------------------------------------
 
 #: Nodes that are looked at, relative to the anchor: more evidence against more misfit.
 NODES_BELOW: Final = 2  # +1.4 (0.8), +1.2 (2.6)
@@ -239,7 +239,7 @@ CLOSER_LOOK: Final = 0.35
 #: 3e-6, as at the first look (tests/estimators/test_false_alarms.py). Less would see less.
 LOWER_THRESHOLD: Final = 4.0
 
-# --- the interval (interval.py, reference.py, beyond.py; inequalities/risk.py divides the risk) ---
+# --- the guaranteed interval (and tail_assumption.py; inequalities/risk.py divides the risk) ------
 
 #: Records that a plan expects beyond a clip point, times epsilon, and the nodes beyond it: they
 #: place the reference.
@@ -278,7 +278,7 @@ SQUARES_SAMPLED: Final = 0.75
 
 #: Squares and cubes of distances as the soft counts have them are so many times too large if
 #: distances are spread evenly on a log scale; the squares are raised by so many standard deviations
-#: of their noise, and what their mean leaves of them is at least this part (calibrated.py).
+#: of their noise, and what their mean leaves of them is at least this part.
 SOFT_SQUARE: Final = 0.93
 SOFT_CUBE: Final = 0.82
 SQUARES_RAISED: Final = 1.0
@@ -290,7 +290,7 @@ LEAST_SIDE: Final = 0.5
 
 #: Points that stand for what may lie beyond a clip point, and the weight of the last: the curves
 #: do not tell what is rarer, so that at higher confidence an end moves by noise and sampling alone
-#: (posterior.py).
+#: (approximate_interval.py).
 POINTS: Final = 24
 LAST_POINT: Final = 0.01
 
@@ -324,7 +324,7 @@ DOUBT: Final = 5.0
 #: less is surer, and sees less.
 DOUBT_RISK: Final = 1e-4
 
-# --- what else is shown (seen.py) -----------------------------------------------------------------
+# --- the survival curve (tail_histogram.py) -------------------------------------------------------
 
 #: Octaves beyond which all but this part of the records of a side lie say nothing.
 NEAREST_SHARE: Final = 0.02

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tametail.inequalities.quantiles import scaled_tail
-from tametail.methods.winsorised import constants as tuned
+from tametail.methods.winsorized import constants as tuned
 
 Array = npt.NDArray[np.float64]
 
@@ -32,7 +32,7 @@ _UNFELT = 2.0**-60
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class ClippingScores:
     """Clip points, in units of the anchor's distance, and what each would cost.
 
     ``risk`` is the expected squared bias and the variance of the clipped records, for the sum;
@@ -43,20 +43,20 @@ class Judgement:
     risk: Array
     excess: Array
 
-    def scaled(self, unit: float) -> Judgement:
+    def scaled(self, unit: float) -> ClippingScores:
         """Return the same in other units of distance."""
-        return Judgement(self.distances * unit, self.risk * unit**2, self.excess * unit)
+        return ClippingScores(self.distances * unit, self.risk * unit**2, self.excess * unit)
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class TailFit:
     """How well every curve fits the noisy counts of one side."""
 
     costs: _Costs
     log_likelihood: Array
 
     @classmethod
-    def of(cls, counts: Array, noise: float, final_noise: float, depth: float = 0.0) -> Fit:
+    def of(cls, counts: Array, noise: float, final_noise: float, depth: float = 0.0) -> TailFit:
         """Compare the noisy counts at the nodes around the anchor with all curves.
 
         ``noise`` is the scale of the noise on a count (for Gaussian noise its standard deviation
@@ -66,7 +66,7 @@ class Fit:
         """
         return _fit(counts.tobytes(), noise, final_noise, depth)
 
-    def judge(self) -> Judgement:
+    def score(self) -> ClippingScores:
         """Judge all clip points of this side."""
         costs, weight = self.costs, self._weights(self.costs.log_prior + self.log_likelihood)
         some = _felt(weight)
@@ -74,7 +74,7 @@ class Fit:
         expected = weight @ costs.excess[some]
         # Adding back a part c of the expected excess e changes e^2 to (1 - c)^2 e^2 on average.
         risk = weight @ costs.square[some] - tuned.CORRECTION * (2 - tuned.CORRECTION) * expected**2
-        return Judgement(costs.distances, risk, tuned.CORRECTION * expected)
+        return ClippingScores(costs.distances, risk, tuned.CORRECTION * expected)
 
     def beyond(self, distance: float) -> tuple[Array, Array, float]:
         """Return what the curves have beyond a clip point, in sums of excesses, and their weights.
@@ -94,7 +94,9 @@ class Fit:
         excess = (1 - part) * near + part * far + costs.rest[some]
         return excess, weight, float(weight[curves.endless[some]].sum())
 
-    def judge_alike(self, other: Fit, asymmetry: float) -> tuple[float, Array, Array, Array]:
+    def score_symmetric(
+        self, other: TailFit, asymmetry: float
+    ) -> tuple[float, Array, Array, Array]:
         """Judge all pairs of clip points, one on each side, if both sides have the same tail.
 
         Then what clipping takes away on either side nearly cancels: it differs by about the part
@@ -149,12 +151,12 @@ class _Costs:
 
 
 @lru_cache(maxsize=4)  # the clip points and the interval look at the same counts
-def _fit(counts: bytes, noise: float, final_noise: float, depth: float) -> Fit:
+def _fit(counts: bytes, noise: float, final_noise: float, depth: float) -> TailFit:
     costs = _costs(noise, final_noise, depth)
     away = np.frombuffer(counts) / noise - _curves().soft
     np.abs(away, out=away)
     misfit = np.einsum("ij,ij->i", away, costs.inverse_width)  # a sum over so few takes longer
-    return Fit(costs, costs.log_normaliser - misfit)
+    return TailFit(costs, costs.log_normaliser - misfit)
 
 
 @lru_cache(maxsize=4)

@@ -1,8 +1,13 @@
-"""The noisy octave counts on both sides of the centre, and what can be read off them."""
+"""The tail histogram: noisy counts of the distances from the centre, on a log scale, by side.
+
+What is read off it: the highest detected bins, a misplaced centre, bounds of how many records lie
+beyond a distance, and the survival curve. No data here.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -12,13 +17,15 @@ import numpy.typing as npt
 
 from tametail.errors import InternalError
 from tametail.inequalities.quantiles import sum_quantile
-from tametail.methods.winsorised import constants as tuned
+from tametail.methods.winsorized import constants as tuned
 from tametail.privacy.budget import Budget, Noise, noise_for
 from tametail.queries.column import APART, SOFT_ONE, TailNodes
+from tametail.shape import CLEAR, Knot, Shape
 from tametail.tail import Bounded, Moment
 
 if TYPE_CHECKING:
-    from tametail.methods.winsorised.column import ColumnPlan as Plan
+    from tametail.methods.winsorized.column import ColumnPlan as Plan
+
 
 Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
@@ -29,12 +36,12 @@ _ULP_BITS = 53
 Pair = tuple[float, float]
 """One number for the side below the centre and one for that above."""
 
-Anchors = list[int | None]
+DetectedBins = list[int | None]
 """The highest node of either side where records are seen; None if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tails:
+class TailHistogram:
     """Noisy counts, in records, at the octaves ``first, first + 1, ...`` of either side.
 
     Far octaves share ``nodes``, which are places in these arrays: there the next node above has the
@@ -51,8 +58,10 @@ class Tails:
     lower: float = 0.0
 
     @classmethod
-    def read(cls, plan: Plan, query: TailNodes, answer: tuple[int, ...], cost: Budget) -> Tails:
-        """Read the noisy answer to :func:`octave_nodes`, which had this cost."""
+    def read(
+        cls, plan: Plan, query: TailNodes, answer: tuple[int, ...], cost: Budget
+    ) -> TailHistogram:
+        """Read the noisy answer to :func:`histogram_query`, which had this cost."""
         places = np.array(query.nodes) - query.first
         if len(answer) != 2 * len(places) + query.counted:
             raise InternalError("the transcript comes from another version: it has other nodes.")
@@ -61,9 +70,9 @@ class Tails:
         sides[:, places] = counts[: 2 * len(places)].reshape(2, -1)
         count = float(counts[-1]) if query.counted else None
         below, above = sides
-        return cls(below, above, query.first, noise_of_counts(plan, cost), count, places)
+        return cls(below, above, query.first, histogram_noise(plan, cost), count, places)
 
-    def averaged_with(self, other: Tails) -> Tails:
+    def averaged_with(self, other: TailHistogram) -> TailHistogram:
         """Join two answers to the same question, each in proportion to its precision."""
         precisions = 1 / self.noise.variance, 1 / other.noise.variance
         share = precisions[0] / sum(precisions)
@@ -79,7 +88,7 @@ class Tails:
         noise = Noise(self.noise.kind, self.noise.scale * math.sqrt(share))
         lower = tuned.LOWER_THRESHOLD * (1 - max(share, 1 - share) ** 2)
         lower = lower if noise.kind == "laplace" else 0.0
-        return Tails(below, above, self.first, noise, count, self.nodes, lower)
+        return TailHistogram(below, above, self.first, noise, count, self.nodes, lower)
 
     @property
     def scale(self) -> float:
@@ -97,28 +106,30 @@ class Tails:
         return _distances(self.first, len(self.above))
 
     @property
-    def needed(self) -> float:
+    def detection_threshold(self) -> float:
         """The noise scales at which the window of a node stands out: the detection threshold."""
         laplace = self.noise.kind == "laplace"
         return (tuned.THRESHOLD if laplace else tuned.GAUSSIAN_THRESHOLD) - self.lower
 
-    def anchor(self, counts: Array, limit: float = math.inf, clearly: float = 1.0) -> int | None:
+    def highest_detected(
+        self, counts: Array, limit: float = math.inf, clearly: float = 1.0
+    ) -> int | None:
         """Return the highest node whose window stands out, up to the distance ``limit``.
 
         ``clearly`` is the part of the usual threshold that will do.
         """
-        stands_out = windows(counts) / self.scale >= clearly * self.needed
+        stands_out = window_sums(counts) / self.scale >= clearly * self.detection_threshold
         found = np.flatnonzero(stands_out & (self.distances <= limit))
         return int(found[-1]) if len(found) else None
 
-    def anchors(self, limits: Pair, clearly: float = 1.0) -> Anchors:
+    def highest_detected_bins(self, limits: Pair, clearly: float = 1.0) -> DetectedBins:
         """Return the anchors of both sides."""
         return [
-            self.anchor(counts, limit, clearly)
+            self.highest_detected(counts, limit, clearly)
             for counts, limit in zip(self.sides, limits, strict=True)
         ]
 
-    def beside(self, anchors: Anchors, limits: Pair) -> Anchors:
+    def with_weaker_side(self, anchors: DetectedBins, limits: Pair) -> DetectedBins:
         """Return the anchors; next to what stands out, less will do for a side that does not.
 
         What stands out is the other side, or both together. About half of the records lie on either
@@ -132,7 +143,7 @@ class Tails:
         first = max(place - tuned.BESIDE_OCTAVES, 0)
 
         def less_clear(counts: Array, limit: float) -> int | None:
-            stands_out = windows(counts) / self.scale >= tuned.BESIDE
+            stands_out = window_sums(counts) / self.scale >= tuned.BESIDE
             found = np.flatnonzero((stands_out & (self.distances <= limit))[first : place + 1])
             return first + int(found[-1]) if len(found) else None
 
@@ -146,11 +157,13 @@ class Tails:
 
         By as many standard deviations of their noise as one does: Laplace noise allows fewer.
         """
-        both = (windows(self.below) + windows(self.above)) / self.scale
-        found = np.flatnonzero((both >= math.sqrt(2) * self.needed) & (self.distances <= limit))
+        both = (window_sums(self.below) + window_sums(self.above)) / self.scale
+        found = np.flatnonzero(
+            (both >= math.sqrt(2) * self.detection_threshold) & (self.distances <= limit)
+        )
         return int(found[-1]) if len(found) else None
 
-    def squares(self, anchors: Anchors) -> float:
+    def squares(self, anchors: DetectedBins) -> float:
         """Estimate the sum of the squared distances from the centre."""
         return sum(
             float((counts[: anchor + 2] * self.distances[: anchor + 2] ** 2).sum())
@@ -158,7 +171,7 @@ class Tails:
             if anchor is not None
         )
 
-    def misplaced(self, size: float, *, perhaps: bool = False) -> Pair | None:
+    def location_error(self, size: float, *, perhaps: bool = False) -> Pair | None:
         """Return between which distances nearly all records lie, if all on one side.
 
         Those below the centre are negative. Around a median there would be half of the records on
@@ -167,7 +180,7 @@ class Tails:
         most = tuned.NEARLY_ALL * (size if self.count is None else self.count)
         hidden = tuned.NOISE_HIDES * self.scale if perhaps else 0.0
         for sign, counts, others in ((-1.0, self.below, self.above), (1.0, self.above, self.below)):
-            pairs = windows(counts, 2)
+            pairs = window_sums(counts, 2)
             node = int(np.argmax(pairs))
             if pairs[node] < most - hidden:
                 continue
@@ -175,10 +188,13 @@ class Tails:
             noise = tuned.USUAL_NOISE * self.scale
             few = (1 - tuned.NEARLY_ALL) * pairs[node]
             few = few + noise + hidden if perhaps else max(few, noise)
-            few_others = windows(others).max() <= few
+            few_others = window_sums(others).max() <= few
             # What lies beyond the end nodes counts there, wherever it is.
-            clearly = 1 - hidden / (self.needed * self.scale)
-            seen = self.anchor(counts, clearly=clearly) is not None and 0 < node < len(counts) - 2
+            clearly = 1 - hidden / (self.detection_threshold * self.scale)
+            seen = (
+                self.highest_detected(counts, clearly=clearly) is not None
+                and 0 < node < len(counts) - 2
+            )
             if seen and few_others:
                 # The weight of a record in this octave is on its two nodes, so as to keep the sum
                 # of the distances to within a 32nd.
@@ -190,7 +206,7 @@ class Tails:
                 return float(min(sign * near, sign * far)), float(max(sign * near, sign * far))
         return None
 
-    def offset(self, anchors: Anchors, clips: Pair) -> Pair:
+    def offset(self, anchors: DetectedBins, clips: Pair) -> Pair:
         """Estimate the sum of the clipped distances from the centre, and its standard error."""
         total = variance = 0.0
         for sign, counts, anchor, clip in zip((-1, 1), self.sides, anchors, clips, strict=True):
@@ -243,13 +259,32 @@ def _distances(first: int, size: int) -> Array:
     return found
 
 
-def noise_of_counts(plan: Plan, cost: Budget) -> Noise:
+def histogram_noise(plan: Plan, cost: Budget) -> Noise:
     """Return the noise on every soft count if the tail step may spend ``cost``."""
-    sensitivity = octave_nodes(plan, 0.0).sensitivity(plan.unit)
+    sensitivity = histogram_query(plan, 0.0).sensitivity(plan.unit)
     return noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
 
 
-def octave_nodes(plan: Plan, centre: float) -> TailNodes:
+def min_detected(plan: Plan, cost: Budget, *, together: bool = False) -> float:
+    """Return how many records stand out, on one side or on both sides ``together``."""
+    noise = histogram_noise(plan, cost)
+    scales = tuned.THRESHOLD if noise.kind == "laplace" else tuned.GAUSSIAN_THRESHOLD
+    if together:
+        scales *= math.sqrt(2)
+    return scales * math.sqrt(noise.variance / 2) / SOFT_ONE
+
+
+def expects_no_signal(plan: Plan, cost: Budget, *, together: bool) -> bool:
+    """Say whether usual records would not stand out of the noise on octave counts of this cost.
+
+    Around a median nearly all of them lie in a window, half on either side. Both sides count
+    ``together`` where the method looks at them so.
+    """
+    part = tuned.IN_A_WINDOW * (1.0 if together else 0.5)
+    return part * max(plan.n or 1, 1) < min_detected(plan, cost, together=together)
+
+
+def histogram_query(plan: Plan, centre: float) -> TailNodes:
     """Return the query. Under replace-one the number of records comes for free.
 
     The distance of a double from another one, the centre, is 0 or at least half an ulp of that.
@@ -261,14 +296,14 @@ def octave_nodes(plan: Plan, centre: float) -> TailNodes:
     if centre:
         first = min(max(first, octave - _ULP_BITS), last)
     if plan.tail is not None:
-        told = _told_octaves(plan.tail, centre)
+        told = _bins_from_assumption(plan.tail, centre)
         last = min(max(told[0], first) + tuned.OCTAVES_BEYOND, last)
         low, high = min(low, *told), last
     fine = (low - tuned.FINE_BELOW, high)
     return TailNodes(centre, first, last, counted=plan.unit.size_is_public, fine=fine)
 
 
-def _told_octaves(tail: Moment | Bounded, centre: float) -> list[int]:
+def _bins_from_assumption(tail: Moment | Bounded, centre: float) -> list[int]:
     """Return the octaves of the told scale, or of the width and the distances of the bounds."""
     if isinstance(tail, Moment):
         return [math.frexp(tail.scale)[1]]
@@ -276,10 +311,100 @@ def _told_octaves(tail: Moment | Bounded, centre: float) -> list[int]:
     return [math.frexp(distance)[1] for distance in distances if distance > 0]
 
 
-def windows(counts: Array, width: int = tuned.WINDOW) -> Array:
+def window_sums(counts: Array, width: int = tuned.WINDOW) -> Array:
     """Sum of each node and the width - 1 nodes above it."""
     size = len(counts)
     sums: Array = np.zeros(size + width)
     counts.cumsum(out=sums[1 : size + 1])
     sums[size + 1 :] = sums[size]  # there is nothing above the last node
     return sums[width:] - sums[:size]
+
+
+# --- the survival curve ---------------------------------------------------------------------------
+
+#: Steeper than this a tail does not fall, as far as octaves tell.
+_STEEPEST = 6.0
+
+
+def survival_shape(
+    tails: TailHistogram, centre: float, anchors: tuple[int | None, int | None], n: float
+) -> Shape | None:
+    r"""Return how n records spread; None if none of them is detected.
+
+    With S(t) the number of records of one side beyond the distance t, soft counts add up to
+
+    sum over nodes above 2^j = sum of min((\|y\| - 2^j)/2^j, 1)+ = mean of S(t) over 2^j..2^(j+1),
+
+    since a record in that octave counts at its upper node in proportion to its distance. If S falls
+    like t^-a there, its mean is its value at 2^j ((1 - 2^(1-a))/(a - 1))^(-1/a), near 1.44 2^j; a
+    comes from the neighbors.
+    """
+    if anchors == (None, None):
+        return None
+    below, above = (
+        () if anchor is None else _curve_points(tails, counts, anchor, n)
+        for counts, anchor in zip(tails.sides, anchors, strict=True)
+    )
+    return Shape(centre, below, above)
+
+
+def _curve_points(tails: TailHistogram, counts: Array, anchor: int, n: float) -> tuple[Knot, ...]:
+    """Return the knots of one side, from the nearest octave with nodes of its own to the last."""
+    top = min(anchor + tuned.WINDOW, len(counts))
+    nodes = set(range(len(counts)) if tails.nodes is None else tails.nodes.tolist())
+    first = next(j for j in range(anchor, -2, -1) if j not in nodes or j + 1 not in nodes) + 1
+    octaves = np.arange(first, top - 1)
+    beyond = np.cumsum(counts[first + 1 : top][::-1])[::-1] / n
+    errors = tails.scale * np.sqrt(2.0 * (top - 1 - octaves)) / n
+    beyond = np.minimum(np.maximum.accumulate(beyond[::-1])[::-1], 0.5)
+    seen = beyond >= CLEAR * errors
+    # Nearer to the centre than all records of the side there is nothing to tell.
+    full = np.flatnonzero(beyond >= (1 - tuned.NEAREST_SHARE) * beyond.max(initial=0.0))
+    start = int(full[-1]) if len(full) else 0
+    found: list[Knot] = []
+    shares, doubts = beyond.tolist(), errors.tolist()
+    for place in range(start, len(shares)):
+        octave = tails.first + first + place
+        if not seen[place]:
+            # Fewer than stand out lie in this octave, so nearly all of them before it.
+            clear = CLEAR * doubts[place]
+            if found and found[-1].beyond > 2 * clear:
+                found.append(Knot(math.ldexp(1.0, octave), clear, doubts[place]))
+            break
+        distance = math.ldexp(_representative(shares, place), octave)
+        found.append(Knot(distance, shares[place], doubts[place]))
+    return tuple(found)
+
+
+def _representative(beyond: Sequence[float], place: int) -> float:
+    """Return where in its octave, 1 to 2, the share beyond is as large as its mean over it.
+
+    A tail that falls like a power does so at :func:`_middle`; one that ends, along a line, at 1.5.
+    The more steeply it falls after the octave than before, the more it is taken to end.
+    """
+    before = _slope(beyond, place - 1, place)
+    after = _slope(beyond, place, place + 1)
+    ends = min(max(after - before, 0.0) / tuned.SUDDEN_END, 1.0)
+    return (1 - ends) * _middle((before + after) / 2) + 1.5 * ends
+
+
+def _slope(beyond: Sequence[float], near: int, far: int) -> float:
+    """Return how steeply the shares fall between two octaves, as a power of the distance."""
+    if near < 0:
+        return 0.0
+    if far >= len(beyond) or beyond[far] <= 0:
+        return _STEEPEST
+    return min(max(math.log2(beyond[near] / beyond[far]), 0.0), _STEEPEST)
+
+
+def _middle(slope: float) -> float:
+    """Return where t^-slope is as large as its mean over 1..2.
+
+    >>> round(_middle(1.0), 4), round(_middle(2.0), 4)
+    (1.4427, 1.4142)
+    """
+    if slope < 1e-3:
+        return math.exp(2 * math.log(2) - 1)  # the mean of the logarithms
+    if abs(slope - 1) < 1e-6:
+        return 1 / math.log(2)
+    return math.pow((1 - math.pow(2, 1 - slope)) / (slope - 1), -1 / slope)

@@ -1,0 +1,300 @@
+"""The default mean: winsorise around a private median, at private clip points.
+
+Three questions to the data (four with an interval), and arithmetic on noisy numbers between:
+
+1. *centre*: a private median, over all doubles;
+2. *tail*: noisy counts of the distances from it, by octaves, on either side. From them alone
+   follow the clip points;
+3. *sum*: noisy sum and count of the clipped distances from it;
+4. *spread* (for the interval): second moment of the clipped distances.
+
+The first two are a half of their own (:func:`estimate_spread`), so that the spread of several
+columns can be estimated before any is summed. If the counts show that the centre lies away from the
+records, 1 and 2 are asked once more, closer. If nothing stands out of their noise, 2 is asked once
+more with the budget of 3; if they show that the caller's bounds are loose, with a part of it. The
+numbered lines are those of the pseudocode in docs/explanation/method.md.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tametail import notes
+from tametail.means import Estimate, Interval, confined, cut
+from tametail.methods.cells import UNUSUAL, count_noise, read_cells
+from tametail.methods.located import location
+from tametail.methods.located.unseen import unseen_mean
+from tametail.methods.winsorized import constants as tuned
+from tametail.methods.winsorized.approximate_interval import (
+    ErrorDistribution,
+    excess_notes,
+    hidden_excess,
+)
+from tametail.methods.winsorized.budget_split import (
+    centre_costs,
+    count_share,
+    counted_again,
+    expected_notes,
+    halvings,
+    missing_assumptions,
+    sample_halvings,
+    with_count,
+)
+from tametail.methods.winsorized.clipping import (
+    choose_clipping,
+    has_wide_bounds,
+    needs_no_squares,
+    second_clipping,
+)
+from tametail.methods.winsorized.column import ColumnPlan
+from tametail.methods.winsorized.guaranteed_interval import intervals_around
+from tametail.methods.winsorized.sums import (
+    ClippingBounds,
+    NoisySum,
+    RecordCount,
+    is_sharper,
+    read_sum,
+    squares_bound,
+    squares_query,
+    sum_of_counts,
+    sum_query,
+)
+from tametail.methods.winsorized.tail_assumption import Reference, contradicts
+from tametail.methods.winsorized.tail_histogram import (
+    TailHistogram,
+    histogram_query,
+    survival_shape,
+)
+from tametail.queries.column import Count, Median
+from tametail.tail import Bounded
+
+if TYPE_CHECKING:
+    from tametail.ask import Ask
+    from tametail.means import CellCounts
+    from tametail.notes import Note
+    from tametail.plans import PricedRequest
+    from tametail.privacy.budget import Budget
+    from tametail.queries.column import TailNodes
+
+
+def estimate_spread(plan: ColumnPlan, ask: Ask) -> SpreadEstimate | Estimate:
+    """Ask all that comes before the sum, and choose where to clip.
+
+    If bounds or a scale are told, and a private count shows that there is too little to look at,
+    this is all there is to ask.
+    """
+    known, times, too_many, cells = None, halvings(max(plan.n or 0, 1)), 0.0, None
+    if plan.has("count"):
+        cost = plan.cost("count")
+        counts = ask(Count(), cost)  # line 1
+        if (unclear := counted_again(plan, counts[0], cost)) is not None:
+            plan, cost = unclear
+            counts = ask(Count(), cost)
+        plan, known, times, too_many = _plan_by_count(plan, counts[0], cost)
+        cells = read_cells(counts, cost, plan.unit)
+        if not plan.has("centre"):
+            return replace(unseen_mean(plan, ask), cells=cells)
+    size = max(plan.n or 0, 1)
+
+    (low, high), cost = plan.possible, plan.cost("centre")
+    if (costs := centre_costs(plan)) is not None:
+        buckets, (first, cost) = location.crowd(plan), costs
+        low, high = location.around(plan, location.middle(buckets, ask(buckets, first)))
+    centre = ask(Median(times, low, high), cost)  # line 2
+    rest, nodes, cost = plan, histogram_query(plan, centre), plan.cost("tail")
+    tails = TailHistogram.read(plan, nodes, ask(nodes, cost), cost)  # line 3
+    if (elsewhere := _relocated_range(plan, centre, tails, size - too_many)) is not None:  # line 4
+        rest = plan.with_new_centre()  # line 5
+        centre = ask(Median(times, *elsewhere), rest.cost("centre"))  # line 6
+        nodes, cost = histogram_query(rest, centre), rest.cost("tail")
+        tails = TailHistogram.read(rest, nodes, ask(nodes, cost), cost)  # line 7
+    reference = Reference.of(plan, (centre, centre))
+    clip = choose_clipping(rest, centre, tails, size, reference)
+    if rest is plan and has_wide_bounds(plan, clip):  # line 9
+        rest, cost = plan.with_second_spread_estimate()
+        again = TailHistogram.read(plan, nodes, ask(nodes, cost), cost)
+        tails = tails.averaged_with(again)  # line 10
+        clip = choose_clipping(rest, centre, tails, size, reference)
+    return SpreadEstimate(
+        plan, _without_unneeded_squares(rest, clip, tails), nodes, tails, clip, known, cells
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadEstimate:
+    """What the questions before the sum have shown: where to clip, and what is left to spend.
+
+    ``plan`` is what they were asked by, ``rest`` what is left of it; ``known`` is the number of
+    records and ``cells`` those of cells, if they were asked for.
+    """
+
+    plan: ColumnPlan
+    rest: ColumnPlan
+    nodes: TailNodes
+    tails: TailHistogram
+    clip: ClippingBounds
+    known: RecordCount | None
+    cells: CellCounts | None
+
+    @property
+    def size(self) -> int:
+        """The number of records, as far as the plan knows it."""
+        return max(self.plan.n or 0, 1)
+
+    def finish(self, ask: Ask) -> Estimate:
+        """Ask for the sum, and conclude."""
+        plan, rest, clip, tails, known = self.plan, self.rest, self.clip, self.tails, self.known
+        cost, squares = rest.cost("sum"), math.inf
+        if clip.side == 0:  # line 11
+            if tails.count is None:
+                about = self.size if known is None else min(known.number, self.size)
+                share = count_share(cost, about)
+                part, left = cost.split(share, 1 - share)
+                if known is None or is_sharper(count_noise(part, plan.unit), known.noise):
+                    answer, *_ = ask(Count(), part)  # line 12
+                    cost, known = left, RecordCount.from_answer(answer, part, plan.unit)
+            again = TailHistogram.read(rest, self.nodes, ask(self.nodes, cost), cost)
+            tails = tails.averaged_with(again)  # line 13
+            clip = second_clipping(rest, clip.centre, tails)
+            if tails.count is not None or known is None:
+                known = RecordCount.from_histogram(rest, tails, self.size)
+            total = sum_of_counts(clip, tails, known)  # line 15
+        else:
+            query = sum_query(rest, clip, self.size)
+            answers = ask(query, cost)  # line 22
+            known = RecordCount.from_histogram(rest, tails, self.size)
+            total = read_sum(rest, clip, query, answers, known)
+        if rest.has("spread"):  # line 23
+            squares = 0.0
+            if clip.side > 0:
+                capped = squares_query(clip)
+                (answer,) = ask(capped, rest.cost("spread"))
+                squares = squares_bound(rest, capped, answer)
+        return self.conclude(total, clip, tails, squares)
+
+    def conclude(
+        self, total: NoisySum, clip: ClippingBounds, tails: TailHistogram, squares: float
+    ) -> Estimate:
+        """Return what follows from the sum."""
+        found = assemble_estimate(self.plan, clip, tails, total, squares)
+        return replace(found, cells=self.cells)
+
+
+def column_mean(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
+    """Run the plan of a single column."""
+    return (winsorised_mean(ColumnPlan.of(plan), ask),)
+
+
+def winsorised_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
+    """Run the plan: ask, and conclude from the answers."""
+    found = estimate_spread(plan, ask)
+    return found.finish(ask) if isinstance(found, SpreadEstimate) else found
+
+
+def _plan_by_count(
+    plan: ColumnPlan, answer: int, cost: Budget
+) -> tuple[ColumnPlan, RecordCount | None, int, float]:
+    """Return the plan by a private count that had this cost, with its steps, and the count.
+
+    And how often to halve the records for a sample, and by how much they may be fewer than the plan
+    takes them to be; a guess is taken as it is.
+    """
+    doubt, too_many = count_noise(cost, plan.unit).quantile(tuned.RARE), 0.0
+    if plan.n is None:
+        plan, too_many = with_count(plan, answer), doubt
+    times = sample_halvings(max(plan.n or 0, 1), answer, doubt)
+    return plan, RecordCount.from_answer(answer, cost, plan.unit), times, too_many
+
+
+def _without_unneeded_squares(
+    plan: ColumnPlan, clip: ClippingBounds, tails: TailHistogram
+) -> ColumnPlan:
+    """Return the plan without a second moment, if the sum can make better use of its cost."""
+    spared = plan.has("spread") and needs_no_squares(plan, clip, tails)
+    return plan.without_squares() if spared else plan
+
+
+def _relocated_range(
+    plan: ColumnPlan, centre: float, tails: TailHistogram, size: float
+) -> tuple[float, float] | None:
+    """Return where to look for a new centre, if the counts show that this one is misplaced.
+
+    That happens if records agree in more digits than the first median could pay for, such as a
+    spread of 0.1 around a million. Now that they are known to be near, fewer digits are missing.
+    """
+    distances = tails.location_error(size)
+    if distances is None:
+        return None
+    (low, high), (near, far) = plan.possible, distances
+    low, high = max(low, centre + near), min(high, centre + far)
+    return (low, high) if low < high else None
+
+
+# --- from the last answers to an estimate ---------------------------------------------------------
+
+
+def assemble_estimate(
+    plan: ColumnPlan, clip: ClippingBounds, tails: TailHistogram, total: NoisySum, squares: float
+) -> Estimate:
+    """Return what follows from the answers; ``squares`` is infinite if it was not asked for."""
+    raw = total.mean + clip.excess / total.count
+    value = min(max(raw, plan.possible[0]), plan.possible[1])  # line 24
+    held = _is_limited_by_within(plan, raw - value, clip, tails, total)
+    beyond = hidden_excess(plan, clip, tails, total.count) if clip.has_signal else None
+    intervals: tuple[Interval, ...] = ()
+    if plan.confidence is not None:
+        first, *rest = intervals_around(plan, value, clip, tails, total, squares, beyond)  # line 25
+        first = first if held else cut(first, plan.possible)
+        found = (confined(one, plan.ends) for one in (first, *rest))
+        intervals = tuple(replace(one, confidence=plan.confidence) for one in found)
+    off = abs(value - clip.centre)
+    if plan.tail is not None and clip.has_signal:
+        off += max(ErrorDistribution.of(plan, clip, tails, total).ends(tuned.DOUBT_RISK))
+    doubtful = contradicts(plan.half or plan.tail, tails, clip.centre, off, total.count)  # line 26
+    misplaced = tails.location_error(total.count, perhaps=True) is not None
+    said = _notes(
+        plan, clip, misplaced=misplaced, doubtful=bool(doubtful), clamped=raw != value, held=held
+    )  # line 27
+    if plan.tail is None and beyond is not None:
+        said += excess_notes(beyond, intervals)
+    return Estimate(
+        value, intervals, total.ends, held or doubtful, said,
+        count=total.count, present=total.present(UNUSUAL),
+        shape=survival_shape(tails, clip.centre, clip.detected, total.count),
+    )  # fmt: skip
+
+
+def _is_limited_by_within(
+    plan: ColumnPlan, beyond: float, clip: ClippingBounds, tails: TailHistogram, total: NoisySum
+) -> bool:
+    """Say whether the mean lies outside of where it can be by more than errors account for."""
+    if beyond == 0 or not clip.has_signal:
+        return False
+    error = ErrorDistribution.of(plan, clip, tails, total)
+    return abs(beyond) > error.margin(tuned.RARE / 2, -1 if beyond > 0 else 1)
+
+
+def _notes(
+    plan: ColumnPlan,
+    clip: ClippingBounds,
+    *,
+    misplaced: bool,
+    doubtful: bool,
+    clamped: bool,
+    held: bool,
+) -> tuple[Note, ...]:
+    said = list(expected_notes(plan))
+    if not clip.has_signal:
+        bounded = isinstance(plan.tail, Bounded)
+        said.append(notes.nothing_seen(missing_assumptions(plan), bounded=bounded))
+    if clip.side == 0:
+        said.append(notes.MEDIAN)
+    if misplaced:
+        said.append(notes.MISPLACED)
+    if clamped:
+        said.append(notes.CONTRADICTED if held else notes.CLAMPED)
+    if doubtful:
+        said.append(notes.DOUBTFUL)
+    return tuple(said)
