@@ -107,6 +107,29 @@ def test_from_plan_to_report(page, address, tmp_path):
     assert [value for value in PLANTED if value in everything] == []
 
 
+def test_quantiles_and_a_difference_of_groups(page, address):
+    page.goto(f"{address}/")
+    page.check("#statistic-quantile", force=True)
+    page.fill("#levels", "0.5, 0.9")
+    page.wait_for_selector("text=in the share of records below it")
+    assert not page.is_visible("#know-moment")
+    page.click("text=Choose data for this plan")
+    page.click("text=charges.parquet")
+    assert page.input_value("#levels") == "0.5, 0.9"
+    assert page.is_visible("text=Choose one column.")
+    page.fill("#levels", "0.9")
+    page.check("input[value=charge]")
+    page.select_option("#by", "state")
+    page.fill("#keys", "CA\nNY")
+    page.click("text=Review")
+    assert "Quantiles at levels 0.9" in page.text_content("main")
+    page.click("text=Release (spend")
+    page.wait_for_selector("#take")
+    assert page.text_content("h1") == "90% quantile of charge by state"
+    page.click("text=Compare >> nth=-1")
+    page.wait_for_selector("text=in CA than in NY")
+
+
 def test_controls_move_the_plan(page, address):
     page.goto(f"{address}/")
     before = page.text_content("#outcome .big")

@@ -57,7 +57,7 @@ def test_a_ledger_knows_the_table(client, named, data):
     paid = {"ledger": "office.ledger", "dataset": "charges"}
     release(client, database="claims", column="charge", epsilon="1", **paid)
     ledger = tt.Ledger(data / "office.ledger")
-    assert ledger.left("charges").charges == 1
+    assert ledger.remaining("charges").charges == 1
     ledger.create("second", tt.pure(1))
     with pytest.raises(tt.errors.BudgetError, match="charged as dataset"):
         tt.mean(str(named), "charge", table="claims", epsilon=0.1, ledger=ledger, dataset="second")

@@ -25,6 +25,10 @@ REQUESTS = (
     {"path": "charges.csv", "column": "nothing", "epsilon": "1"},
     {"path": "charges.csv", "column": "charge", "where": "nothing > 3", "epsilon": "1"},
     {"path": "part", "column": "charge", "epsilon": "1", "know": "bounds", "low": "0", "high": "9"},
+    {"path": "charges.csv", "column": "charge", "epsilon": "3", "statistic": "describe"},
+    {"path": "charges.csv", "column": "charge", "epsilon": "1", "statistic": "quantile"},
+    {"path": "charges.csv", "column": "charge", "epsilon": "1", "statistic": "sum"},
+    {"path": "charges.csv", "column": "state", "epsilon": "1", "statistic": "count"},
 )
 
 

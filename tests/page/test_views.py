@@ -69,6 +69,9 @@ def test_a_plan_says_what_the_library_says(client):
         ("n=100&know=bounds&low=3&high=1", "low"),
         ("n=100&notion=other", "Choose a privacy definition"),
         ("n=nan", "must be an integer"),
+        ("n=100&statistic=mode", "Choose a statistic"),
+        ("n=100&statistic=quantile&levels=0.999", "Levels"),
+        ("n=100&statistic=describe&things=person", "one by one"),
     ],
 )
 def test_a_wrong_control_is_told(client, query, words):
@@ -133,6 +136,21 @@ def test_numbers_are_read_as_the_form_says(client):
         {"path": "charges.csv", "thousands": ",", "currency": "$ USD", "accounting": "yes"},
         {"path": "part"},
         {"column": "", "computed": "charge / 2"},
+        {"column": "", "computed": "charge > 200"},
+        {"statistic": "sum", "know": "bounds", "low": "0"},
+        {"statistic": "sum", "person": "patient", "each": "person"},
+        {"statistic": "count", "know": "moment", "scale": "3", "within_low": "0"},
+        {"statistic": "quantile"},
+        {"statistic": "quantile", "levels": "0.25, 0.5 0.9", "person": "patient"},
+        {"statistic": "describe", "epsilon": "3"},
+        {"statistic": "describe", "by": "state", "keys": "CA\nNY", "epsilon": "6"},
+        {
+            "statistic": "sum",
+            "by": "state",
+            "keys": "CA\nNY",
+            "person": "patient",
+            "one_group": "yes",
+        },
     ],
     ids=str,
 )
@@ -153,6 +171,57 @@ def test_every_choice_reaches_the_release_and_what_is_taken_away(client, data, f
     again = tt.Release.from_json(read_report((data / "same.html").read_text()))
     assert again.plan.request.hash() == wanted
     nbformat.validate(nbformat.reads(client.get(f"{BASE}/releases/{name}/release.ipynb").text, 4))
+
+
+STATISTICS = {
+    "sum": "The sum of charge is",
+    "count": "The count of charge is",
+    "quantile": "The median of charge is",
+    "describe": "The 8 statistics are in the table",
+}
+
+
+@pytest.mark.parametrize("statistic", STATISTICS)
+def test_a_statistic_is_named_from_plan_to_report(client, statistic):
+    plan = client.get(f"{BASE}/outcome?n=20000&epsilon=1&statistic={statistic}").text
+    assert "<h2>Budget split</h2>" in plan
+    assert "Expected error by number of" not in plan
+    assert f"statistic={statistic}" in plan
+    carried = client.get(f"{BASE}/open?statistic={statistic}&levels=0.9").text
+    assert f"statistic={statistic}" in carried
+    form = client.get(f"{BASE}/release?path=charges.parquet&statistic={statistic}").text
+    assert f'id="statistic-{statistic}" value="{statistic}" checked' in form
+    page, _ = confirm(client, **CHARGE, statistic=statistic)
+    called = {"quantile": "Quantiles at levels 0.5", "describe": "Summary"}
+    words = called.get(statistic, statistic.capitalize())
+    assert f"<dt>Statistic</dt><dd>{words}</dd>" in page.text
+    name, page = release(client, **CHARGE, statistic=statistic)
+    assert STATISTICS[statistic] in page.text
+    titles = {"quantile": "Median of charge", "describe": "Statistics of charge"}
+    title = f"<h1>{titles.get(statistic, f'{statistic.capitalize()} of charge')}</h1>"
+    assert title in page.text
+    assert title in client.get(f"{BASE}/releases/{name}/release.html").text
+    picture = page.text.partition("<svg")[2].partition("</svg>")[0]
+    assert (">95% quantile</text>" in picture) is (statistic == "describe")
+    assert ">sum</text>" not in picture  # no axis holds a sum beside a mean
+
+
+def test_two_groups_are_compared_for_nothing(client):
+    groups = CHARGE | {"by": "state", "keys": "CA\nNY", "confidence": "0.9"}
+    name, page = release(client, **groups)
+    assert "Difference between two groups" in page.text
+    made = tt.Release.from_json(client.get(f"{BASE}/releases/{name}/release.json").text)
+    found = client.get(f"{BASE}/releases/{name}?first=1&second=0").text
+    assert made.difference("NY", "CA").sentence() in found
+    assert "90% confidence interval of the difference" in found
+    assert '<option value="1" selected>NY</option>' in found
+    assert "two different groups" in client.get(f"{BASE}/releases/{name}?first=1&second=1").text
+    for other in ("first=7&second=0", "first=x&second=-1"):
+        assert "than in" not in client.get(f"{BASE}/releases/{name}?{other}").text
+    name, page = release(client, **groups | {"statistic": "quantile", "levels": "0.25 0.75"})
+    assert "different statistics" in client.get(f"{BASE}/releases/{name}?first=0&second=3").text
+    for alone in (CHARGE, groups | {"confidence": "none"}):
+        assert "Difference between two groups" not in release(client, **alone)[1].text
 
 
 def test_everything_can_be_taken_away(client):
@@ -181,7 +250,7 @@ def test_one_confirmation_is_one_release(client, data):
         assert send(client, "/begin", name=name).status_code == 200
     while not client.get(f"{BASE}/releases/{name}/progress").json()["done"]:
         pass
-    assert tt.Ledger(data / "office.ledger").left("charges").charges == 1
+    assert tt.Ledger(data / "office.ledger").remaining("charges").charges == 1
     assert send(client, "/begin", name="another").status_code == 409
 
 
@@ -193,7 +262,7 @@ def test_with_a_ledger_the_script_gives_the_same_release_for_nothing(client, dat
     namespace = {}
     exec(client.get(f"{BASE}/releases/{name}/release.py").text, namespace)
     assert namespace["release"] == made
-    assert tt.Ledger("office.ledger").left("charges").charges == 1
+    assert tt.Ledger("office.ledger").remaining("charges").charges == 1
 
 
 @pytest.mark.parametrize(
@@ -207,6 +276,17 @@ def test_with_a_ledger_the_script_gives_the_same_release_for_nothing(client, dat
         ({"ledger": "office.ledger", "dataset": "other"}, "other"),
         ({"ledger": "office.ledger", "dataset": "charges", "epsilon": "9"}, "Budget exceeded"),
         ({"where": "charge >"}, "charge"),
+        ({"statistic": "mode"}, "Choose a statistic"),
+        ({"statistic": "quantile", "levels": "half"}, "Levels must be numbers between 0 and 1"),
+        ({"statistic": "quantile", "levels": "0.5, 2"}, "Levels"),
+        ({"statistic": "quantile", "levels": "0.9999", "n": "6000"}, "No budget was spent"),
+        ({"statistic": "sum", "column": ["charge", "patient"]}, "ask for each column by itself"),
+        ({"statistic": "sum", "know": "moment", "scale": "3"}, "Assumption about the data"),
+        ({"statistic": "describe", "person": "patient"}, "one by one"),
+        (
+            {"statistic": "sum", "by": "state", "keys": "CA\nNY", "person": "patient"},
+            "Each person belongs to one group",
+        ),
         ({"path": "charges.csv", "decimal": ",", "thousands": ","}, "They must differ"),
     ],
     ids=str,
@@ -217,7 +297,7 @@ def test_what_is_wrong_is_told_before_anything_is_spent(client, data, fields, wo
     assert page.status_code == 422
     assert 'role="alert"' in page.text
     assert words in page.text
-    assert tt.Ledger(data / "office.ledger").left("charges").charges == 0
+    assert tt.Ledger(data / "office.ledger").remaining("charges").charges == 0
 
 
 def test_a_column_that_is_not_there_is_told(client):
@@ -247,7 +327,7 @@ def test_the_ledger_view(client, data):
         person="clinic patient",
     )  # fmt: skip
     assert "Created dataset b." in made.text
-    assert tt.Ledger(data / "new.ledger").left("b").protection.person == ("clinic", "patient")
+    assert tt.Ledger(data / "new.ledger").remaining("b").protection.person == ("clinic", "patient")
     assert "new.ledger" in client.get(f"{BASE}/ledger").text
 
 

@@ -6,17 +6,21 @@ wrong raises the library's own errors, with its own words.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
 from tametail._json import Json
 from tametail.api import plan
 from tametail.errors import ParameterError
+from tametail.expressions import Expression
 from tametail.parse import Parse
 from tametail.planning import Plan
 from tametail.privacy.budget import parse_budget
 from tametail.request import Request
+from tametail.statistic import COUNT, DESCRIBE, MEAN, QUANTILE, SUM
 from tametail.tail import Bounded, Moment, Tail
 
 #: The most fields that a form may have.
@@ -76,6 +80,8 @@ class Form:
 
 #: What a control holds before anyone touches it.
 DEFAULTS: Mapping[str, str] = {
+    "statistic": MEAN,
+    "levels": "0.5",
     "things": "record",
     "notion": "pure",
     "epsilon": "1",
@@ -84,9 +90,44 @@ DEFAULTS: Mapping[str, str] = {
     "know": "nothing",
     "n": "10000",
     "confidence": "0.95",
-    "unit": "add-remove",
+    "neighbors": "add-remove",
     "each": "record",
 }
+
+
+#: What can be asked for, and what the page calls it.
+STATISTICS: Mapping[str, str] = {
+    MEAN: "Mean",
+    SUM: "Sum",
+    COUNT: "Count",
+    QUANTILE: "Quantiles",
+    DESCRIBE: "Summary",
+}
+
+
+def statistic_of(form: Form) -> str:
+    """Return which statistic is asked for."""
+    wanted = form.one("statistic", MEAN)
+    if wanted not in STATISTICS:
+        raise ParameterError("Choose a statistic.")
+    return wanted
+
+
+def levels_of(form: Form) -> list[float] | None:
+    """Return the levels of quantiles; None for other statistics.
+
+    >>> levels_of(Form.read("statistic=quantile&levels=0.25,+0.5;0.9"))
+    [0.25, 0.5, 0.9]
+    """
+    if statistic_of(form) != QUANTILE:
+        return None
+    words = re.split(r"[\s,;]+", form.one("levels", DEFAULTS["levels"]))
+    try:
+        return [float(word) for word in words if word]
+    except ValueError:
+        raise ParameterError(
+            "Levels must be numbers between 0 and 1, such as 0.25, 0.5, 0.9."
+        ) from None
 
 
 def budget_of(form: Form) -> dict[str, float | None]:
@@ -103,7 +144,9 @@ def budget_of(form: Form) -> dict[str, float | None]:
 
 
 def tail_of(form: Form) -> Tail:
-    """Return what is assumed about the records."""
+    """Return what is assumed about the records; only means and sums take an assumption."""
+    if statistic_of(form) not in (MEAN, SUM):
+        return None
     know = form.one("know", DEFAULTS["know"])
     if know == "nothing":
         return None
@@ -123,6 +166,8 @@ def tail_of(form: Form) -> Tail:
 
 def within_of(form: Form) -> tuple[float, float] | None:
     """Return where the mean can be; an end that is empty is open."""
+    if statistic_of(form) != MEAN:
+        return None
     low = form.number("within_low", "The lower limit of the mean")
     high = form.number("within_high", "The upper limit of the mean")
     if low is None and high is None:
@@ -162,7 +207,7 @@ def parse_of(form: Form) -> Parse | None:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A release as a form asks for it: arguments of ``mean``, those at their defaults left out."""
+    """A release as a form asks for it: a statistic and arguments, without those at defaults."""
 
     path: str
     columns: tuple[str, ...]
@@ -171,10 +216,40 @@ class Asked:
     dataset: str | None = None
     release_id: str | None = None
     table: str | None = None
+    statistic: str = MEAN
+    levels: list[float] | None = None
+
+    @property
+    def request(self) -> Request:
+        """What is asked for, checked; nothing is read."""
+        said = Request.parse(
+            **self.options,
+            statistic=self.statistic,
+            levels=self.levels,
+            target=_target(self.statistic),
+        )
+        return said.with_names(self.columns)
 
     def plan(self) -> Plan:
-        """Return the plan of the release; nothing is read."""
-        return Plan.of(Request.parse(**self.options).with_names(self.columns))
+        """Return the plan of the release, as far as it is known before the data are opened."""
+        return Plan.of(self.request.with_conditions(list(map(_is_condition, self.columns))))
+
+    @property
+    def called(self) -> str:
+        """What is asked for, in the words of the page."""
+        levels = ", ".join(f"{level:g}" for level in self.levels or ())
+        return f"{STATISTICS[self.statistic]}{f' at levels {levels}' * bool(levels)}"
+
+
+def _is_condition(column: str) -> bool:
+    with suppress(ParameterError):  # a name may be no expression
+        return Expression.parse(column).is_condition
+    return False
+
+
+def _target(statistic: str) -> str:
+    """Return what the interval is for, as the function of the statistic says by itself."""
+    return "data" if statistic == SUM else "population"
 
 
 def planned(form: Form) -> Plan:
@@ -183,13 +258,19 @@ def planned(form: Form) -> Plan:
     >>> planned(Form.read("n=20000&epsilon=1")).n
     20000
     """
+    people = form.one("things", DEFAULTS["things"]) == "person"
+    statistic = statistic_of(form)
     return plan(
+        statistic=statistic,
+        target=_target(statistic),
+        q=levels_of(form),
+        each="person" if people and statistic == QUANTILE else "record",
         n=form.whole("n", "The number of records"),
         tail=tail_of(form),
         within=within_of(form),
-        unit=form.one("unit", DEFAULTS["unit"]),
+        neighbors=form.one("neighbors", DEFAULTS["neighbors"]),
         confidence=confidence_of(form),
-        person=form.one("things", DEFAULTS["things"]) == "person",
+        person=people,
         budget=parse_budget(**budget_of(form)),
     )
 
@@ -210,8 +291,8 @@ def asked(form: Form) -> Asked:
         **_groups(form),
     }
     options = {name: value for name, value in wanted.items() if value is not None}
-    if form.one("unit", DEFAULTS["unit"]) != "add-remove":
-        options["unit"] = form.one("unit")
+    if form.one("neighbors", DEFAULTS["neighbors"]) != "add-remove":
+        options["neighbors"] = form.one("neighbors")
     confidence = confidence_of(form)
     if confidence != 0.95:
         options["confidence"] = confidence
@@ -223,6 +304,8 @@ def asked(form: Form) -> Asked:
         ledger,
         form.one("dataset") or None if ledger else None,
         form.one("release_id") or None if ledger else None,
+        statistic=statistic_of(form),
+        levels=levels_of(form),
     )
 
 
@@ -230,7 +313,9 @@ def _persons(form: Form) -> dict[str, object]:
     people = form.all("person")
     if not people:
         return {}
-    each = form.one("each", "record")
+    each = form.one("each", "record") if statistic_of(form) == MEAN else "record"
+    if statistic_of(form) == QUANTILE:  # the only way to count every person once
+        each = "person"
     return {
         "person": people[0] if len(people) == 1 else people,
         "each": None if each == "record" else each,
@@ -246,6 +331,7 @@ def _groups(form: Form) -> dict[str, object]:
         "by": by[0] if len(by) == 1 else by,
         "keys": keys or None,
         "other": form.one("other") or None,
+        "groups_per_person": 1 if form.one("one_group") and form.all("person") else None,
     }
 
 

@@ -15,11 +15,13 @@ from tametail.tail import Bounded, Moment
 
 
 def python_call(asked: Asked) -> str:
-    """Return the call of ``mean``, on several lines."""
+    """Return the call of the function of the statistic, on several lines."""
     columns = asked.columns[0] if len(asked.columns) == 1 else list(asked.columns)
     lines = [f"    {asked.path!r},", f"    {columns!r},"]
+    if asked.levels is not None:
+        lines.append(f"    {asked.levels!r},")
     lines += [f"    {name}={_python(value)}," for name, value in _arguments(asked)]
-    return "\n".join(["release = tt.mean(", *lines, ")"])
+    return "\n".join([f"release = tt.{asked.statistic}(", *lines, ")"])
 
 
 def python_script(asked: Asked) -> str:
@@ -71,9 +73,11 @@ def _end(value: float) -> str:
 
 def command_line(asked: Asked) -> str:
     """Return the command that does the same."""
-    words = ["tametail", "mean", asked.path]
+    words = ["tametail", asked.statistic, asked.path]
     for column in asked.columns:
         words += ["--column", column]
+    for level in asked.levels or ():
+        words += ["--level", _plain(level)]
     for name, value in _arguments(asked):
         words += _option(name, value)
     return shlex.join(words)

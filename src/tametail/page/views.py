@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,16 @@ from tametail.errors import DataError, ParameterError, TametailError
 from tametail.ledger import Ledger, Payment
 from tametail.page.desk import Desk, Job
 from tametail.page.folder import LEDGER, Folder
-from tametail.page.forms import DEFAULTS, Asked, Form, asked, budget_of, parse_of, planned
+from tametail.page.forms import (
+    DEFAULTS,
+    STATISTICS,
+    Asked,
+    Form,
+    asked,
+    budget_of,
+    parse_of,
+    planned,
+)
 from tametail.page.guard import FAILED
 from tametail.page.sources import Source, named_databases
 from tametail.page.takeaway import command_line, notebook, python_script
@@ -33,8 +42,11 @@ from tametail.release import Release
 from tametail.report.document import both, facts, report_text, result_parts
 from tametail.report.export import csv_text
 from tametail.show.numbers import percent, significant
+from tametail.show.plan import predictions
+from tametail.show.rows import name_of
 from tametail.show.sentences import assumptions, sentence, title_of
 from tametail.show.warnings import one_per_cause
+from tametail.statistic import MEAN
 
 _REFERENCE_SPREAD = 1.3108  # standard deviation over mean of the reference law, sqrt(e - 1)
 
@@ -78,8 +90,10 @@ class Views:
                 raise ParameterError("Enter the number of records. An estimate is fine.")
             confidence = made.confidence or 0.95
             shares = made.shares()
+            is_mean = made.request.statistic == MEAN
             return {
                 "plan": made,
+                "figures": None if is_mean else list(_figures(made)),
                 "notes": _notes(made),
                 "rmse": significant(made.rmse) if isinstance(made.rmse, float) else None,
                 "percent": None
@@ -88,7 +102,9 @@ class Views:
                 "half_width": _half_width(made.half_width(confidence)),
                 "in_units": made.tails[0] is not None,
                 "confidence": percent(confidence),
-                "pictures": _both(partial(plan_picture, made, made.curve(steps=2))),
+                "pictures": _both(partial(plan_picture, made, made.curve(steps=2)))
+                if is_mean
+                else "",
                 "bar": _both(lambda width: steps_bar([step[:2] for step in shares], width)),
                 "steps": shares,
                 "carried": urlencode([(k, v) for k, vs in form.fields.items() for v in vs]),
@@ -144,12 +160,12 @@ class Views:
         try:
             source = Source.of(form, self.folder)
             wanted = replace(asked(form), path=source.shown, table=source.table)
-            plan, payment = wanted.plan(), self._payment(wanted)
+            request, plan, payment = wanted.request, wanted.plan(), self._payment(wanted)
             quote = None
             if payment is not None:
                 unit = plan.unit
                 quote = payment.quote(
-                    budget=plan.budget, unit=unit.value, person=unit.person,
+                    budget=plan.budget, neighbors=unit.value, person=unit.person,
                     locator=source.locators,
                 )  # fmt: skip
         except TametailError as error:
@@ -158,7 +174,7 @@ class Views:
         name = self.desk.put(
             wanted,
             lambda tell: carry_out(
-                plan, source.data, list(wanted.columns), tell, payment, source.table
+                request, source.data, list(wanted.columns), tell, payment, source.table
             ),
         )
         return self._page(
@@ -202,10 +218,13 @@ class Views:
         if job.release is None:
             return self._page("waiting.html", here="releases", job=job)
         release, same = job.release, _same(job)
+        form = Form.read(request.url.query)
+        compared, problem = _difference(release, form)
         return self._page(
             "result.html", here="releases", job=job, release=release, title=title_of(release),
             parts_of=[Markup(part) for part in result_parts(release, for_people)],  # noqa: S704
-            script=python_script(same), command=command_line(same),
+            script=python_script(same), command=command_line(same), form=form,
+            groups=_comparable(release), compared=compared, problem=problem,
         )  # fmt: skip
 
     def progress(self, request: Request) -> Response:
@@ -246,8 +265,8 @@ class Views:
             if place:
                 ledger = Ledger(self._ledger_at(place))
                 found = [
-                    (left, _both(partial(ledger_bar, left.share)))
-                    for left in map(ledger.left, ledger.datasets())
+                    (left, _both(partial(ledger_bar, left.share_spent)))
+                    for left in map(ledger.remaining, ledger.datasets())
                 ]
                 history, head = list(reversed(ledger.history(last=200))), ledger.head
         except TametailError as error:
@@ -280,7 +299,7 @@ class Views:
         Ledger(place).create(
             name,
             parse_budget(**budget_of(form)),
-            form.one("unit") or None,
+            form.one("neighbors") or None,
             tuple(people[0].replace(",", " ").split()) if people else None,
         )
         return f"Created dataset {name}."
@@ -328,13 +347,46 @@ class Views:
         return self._page("message.html", 404, here="", words="Page not found.")
 
     def _page(self, template: str, status: int = 200, /, **told: object) -> Response:
-        told = {"base": self.base, "folder": self.folder.root.name, "default": DEFAULTS} | told
+        told = {
+            "base": self.base, "folder": self.folder.root.name, "default": DEFAULTS,
+            "statistics": STATISTICS,
+        } | told  # fmt: skip
         return HTMLResponse(self.words.get_template(template).render(told), status_code=status)
 
 
 def _notes(plan: Plan) -> list[tuple[str, str]]:
     """Return what a plan warns of, in the words of the page."""
-    return [(note.kind, for_people(note.text)) for note in one_per_cause(plan.foreseen)]
+    return [(note.kind, for_people(note.text)) for note in one_per_cause(plan.notes)]
+
+
+def _figures(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Yield what is predicted of another statistic than a mean: a number, and what it is."""
+    for name, words in predictions(plan, plan.prediction):
+        number, _, scale = words.removeprefix("about ").partition(" ")
+        yield number, f"{name[:1].upper()}{name[1:]}, in {scale.removeprefix('in ')}"
+
+
+def _comparable(release: Release) -> list[tuple[int, str]]:
+    """Return the rows that can be compared, by their places; none without groups or intervals."""
+    if release.groups is None or release.confidence is None:
+        return []
+    rows = [(at, name_of(release, row)) for at, row in enumerate(release) if row.usable]
+    return rows if len(rows) > 1 else []
+
+
+def _difference(release: Release, form: Form) -> tuple[str | None, str | None]:
+    """Return the difference of two groups in a sentence, or what is wrong; it costs nothing."""
+    places = {str(at): at for at, _ in _comparable(release)}
+    one, other = (places.get(form.one(name)) for name in ("first", "second"))
+    if one is None or other is None:
+        return None, None
+    if one == other:
+        return None, "Choose two different groups."
+    try:
+        found = release.difference(release.means[one], release.means[other])
+    except TametailError as error:
+        return None, for_people(str(error))
+    return found.sentence(), None
 
 
 def _half_width(width: float | None) -> str | None:

@@ -10,12 +10,13 @@ from tametail.notes import FOR_LISTS
 #: What the page calls the arguments of the library.
 _LABELS: Final = {
     "by": "Group by",
-    "column": "Columns to average",
+    "column": "Columns",
     "confidence": "Confidence level",
     "dataset": "Dataset name in the ledger",
     "delta": "Delta",
     "each": "Average over",
     "epsilon": "Epsilon",
+    "groups_per_person": "Each person belongs to one group",
     "keys": "Group keys",
     "ledger": "Budget ledger",
     "missing": "Missing cells",
@@ -23,10 +24,11 @@ _LABELS: Final = {
     "other": "Name for all other rows",
     "parse": "File and number format",
     "person": "Person ID column",
+    "q": "Levels",
     "release_id": "Release ID",
     "rho": "Rho",
     "tail": "Assumption about the data",
-    "unit": "Neighboring datasets",
+    "neighbors": "Neighboring datasets",
     "where": "Only records where",
     "within": "Range of the mean",
 }
