@@ -90,7 +90,7 @@ def run(task: Task) -> Floats:
         release = tt.mean(
             population.sample(n, rng),
             budget=budgets[options.budget],
-            unit=options.unit,
+            neighbors=options.unit,
             tail=tail,
             within=options.within,
             confidence=options.confidence,
@@ -153,7 +153,7 @@ def print_table(
         table.add_section()
         for octaves in OCTAVES:
             bounds = [
-                price_of_not_knowing(n, epsilon=epsilon, octaves=octaves, unit=options.unit)
+                price_of_not_knowing(n, epsilon=epsilon, octaves=octaves, neighbors=options.unit)
                 for n, epsilon in cells
             ]
             # A ratio below 1 would say nothing: the oracle itself is there.
@@ -189,7 +189,7 @@ def _cell(text: str) -> Cell:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="folder of one-column Parquet or CSV files")
-    parser.add_argument("--unit", default="replace-one", choices=("replace-one", "add-remove"))
+    parser.add_argument("--neighbors", default="replace-one", choices=("replace-one", "add-remove"))
     parser.add_argument("--budget", default="pure", choices=("pure", "zcdp", "approx"))
     parser.add_argument("--cells", type=_cell, nargs="+", default=CELLS, metavar="N,EPSILON")
     parser.add_argument("--trials", type=int, default=400)

@@ -44,14 +44,14 @@ def main() -> None:
     """Print what each part found."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", choices=list(PARTS), help="all, if none is named")
-    parser.add_argument("--rows", type=int, default=1_000_000, help="for same")
+    parser.add_argument("--n-records", type=int, default=1_000_000, help="for same")
     parser.add_argument("--here", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     for part in arguments.parts or PARTS:
         if arguments.here:
             print(json.dumps(PARTS[part](arguments.rows)))
         else:
-            command = [sys.executable, __file__, part, "--rows", str(arguments.rows), "--here"]
+            command = [sys.executable, __file__, part, "--n-records", str(arguments.rows), "--here"]
             found = subprocess.run(command, check=True, capture_output=True, text=True)
             for what, value in json.loads(found.stdout.splitlines()[-1]).items():
                 print(f"{part:8} {what:58} {value:14,.2f}")

@@ -36,10 +36,10 @@ from tametail import plans
 from tametail.ask import Ask
 from tametail.data.open import open_data
 from tametail.mechanisms.dispatch import mechanism_for
-from tametail.methods.winsorised import constants, curves
-from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.estimate import winsorised_mean
-from tametail.methods.winsorised.tail_histogram import Tails
+from tametail.methods.winsorized import constants, tail_models
+from tametail.methods.winsorized.column import ColumnPlan
+from tametail.methods.winsorized.estimate import winsorised_mean
+from tametail.methods.winsorized.tail_histogram import TailHistogram
 from tametail.planning import Plan
 from tametail.privacy.budget import Budget, Noise, noise_for
 from tametail.privacy.unit import Unit
@@ -92,11 +92,13 @@ class View:
 
 
 VIEWS = {
-    "error": View("error", {"unit": "replace-one"}),
-    "count": View("count", {"unit": "add-remove", "n": None}),
-    "zcdp": View("zcdp", {"unit": "replace-one"}, zcdp=True),
-    "moment": View("moment", {"unit": "replace-one"}, moment=True),
-    "width": View("width", {"unit": "replace-one", "confidence": 0.95}, moment=True, width=True),
+    "error": View("error", {"neighbors": "replace-one"}),
+    "count": View("count", {"neighbors": "add-remove", "n": None}),
+    "zcdp": View("zcdp", {"neighbors": "replace-one"}, zcdp=True),
+    "moment": View("moment", {"neighbors": "replace-one"}, moment=True),
+    "width": View(
+        "width", {"neighbors": "replace-one", "confidence": 0.95}, moment=True, width=True
+    ),
 }
 
 
@@ -133,12 +135,12 @@ RULES: dict[str, tuple[str, list[Change]]] = {
     "a part added back (CORRECTION)": ("error", [(constants, "CORRECTION", 0.0)]),
     "not all of it": ("error", [(constants, "CORRECTION", 1.0)]),
     "sides alike (ALIKE)": ("error", [(constants, "ALIKE", 1e-300)]),
-    "told from the offset": ("error", [(Tails, "offset", _no_offset)]),
+    "told from the offset": ("error", [(TailHistogram, "offset", _no_offset)]),
     "misplaced centres (NEARLY_ALL)": ("error", [(constants, "NEARLY_ALL", 9.0)]),
     "noise beside a misplaced centre (USUAL_NOISE)": ("error", [(constants, "USUAL_NOISE", 0.0)]),
     "second look": ("error", [(constants, "LOWER_THRESHOLD", -1e12)]),
     "its lower threshold (LOWER_THRESHOLD)": ("error", [(constants, "LOWER_THRESHOLD", 0.0)]),
-    "told from the offset, add-remove": ("count", [(Tails, "offset", _no_offset)]),
+    "told from the offset, add-remove": ("count", [(TailHistogram, "offset", _no_offset)]),
     "clip points as wide as the reference": ("width", [(constants, "AFFORDABLE", 0.0)]),
     "no thin side (THIN_SIDE)": ("width", [(constants, "THIN_SIDE", 0.0)]),
     "a wider reference (WIDER)": ("width", [(constants, "WIDER", 1.0)]),
@@ -171,7 +173,7 @@ class Setting:
 
 
 def _forget() -> None:
-    for cached in (curves._curves, curves._costs, curves._fit):
+    for cached in (tail_models._curves, tail_models._costs, tail_models._fit):
         cached.cache_clear()
 
 

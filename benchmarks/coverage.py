@@ -63,7 +63,7 @@ def run(task: Task) -> Outcome:
     for _ in range(task.trials):
         records = population.sample(task.n, rng)
         release = tt.mean(
-            records, epsilon=task.epsilon, unit=task.unit, tail=tail, confidence=CONFIDENCE
+            records, epsilon=task.epsilon, neighbors=task.unit, tail=tail, confidence=CONFIDENCE
         )
         interval = release[0].intervals[-1]  # with a tail the only one; else the winsorised mean's
         covered += interval.low <= _target(population, release) <= interval.high
@@ -90,7 +90,9 @@ def run_both(task: Task) -> Both:
     rng, covered, widths = np.random.default_rng(key), [], []
     for _ in range(task.trials):
         records = population.sample(task.n, rng)
-        row = tt.mean(records, epsilon=task.epsilon, unit=task.unit, confidence=task.confidence)[0]
+        row = tt.mean(
+            records, epsilon=task.epsilon, neighbors=task.unit, confidence=task.confidence
+        )[0]
         if len(row.intervals) == 2:
             as_seen, winsorised = row.intervals
             targets = population.winsorised_mean(*row.clip), population.mean()
@@ -145,7 +147,7 @@ def print_both(outcomes: list[Both]) -> None:
 
 def _target(population: Population, release: Release) -> float:
     row = release[0]
-    if row.intervals[-1].describes == "mean" or row.clip is None:
+    if row.intervals[-1].target == "mean" or row.clip is None:
         return population.mean()
     return population.winsorised_mean(*row.clip)
 

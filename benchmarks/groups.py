@@ -230,7 +230,7 @@ def main() -> None:
         oracles = best_errors(population, given.total, given.epsilon)
         cell = population, oracles, given.epsilon, given.draws
         print(f"{name:22} caps  ", caps(population, oracles, given.epsilon), flush=True)
-        alone = measure(*cell, borrow=None) if given.alone else None
+        alone = measure(*cell, pooling=None) if given.alone else None
         if alone is not None:
             show(name, "alone", alone, given.epsilon, None)
         show(name, "shape", measure(*cell), given.epsilon, alone)

@@ -48,10 +48,15 @@ def widths(_populations: list[Population], runs: int) -> Iterator[Row]:
         for unit in UNITS:
             found = []
             for n, epsilon in cells:
-                plan = tt.plan(n=n, epsilon=epsilon, tail=tail, unit=unit)
-                planned = plan.half_width(0.95) if law is None else plan.half_width(0.95, law=law)
+                plan = tt.plan(n=n, epsilon=epsilon, tail=tail, neighbors=unit)
+                planned = (
+                    plan.half_width(0.95)
+                    if law is None
+                    else plan.half_width(0.95, distribution=law)
+                )
                 drawn = [
-                    tt.mean(draw(n), epsilon=epsilon, tail=tail, unit=unit) for _ in range(runs)
+                    tt.mean(draw(n), epsilon=epsilon, tail=tail, neighbors=unit)
+                    for _ in range(runs)
                 ]
                 width = np.median([(float(one.high) - float(one.low)) / 2 for one in drawn])
                 scale = deviation if tail is None else 1.0
@@ -103,7 +108,9 @@ def doubts(populations: list[Population], runs: int) -> Iterator[Row]:
         for part in (1.0, 0.5, 0.1):
             tail = tt.Moment(2, deviation * part)
             drawn = (population.sample(10_000, rng) for _ in range(runs))
-            doubted = [bool(tt.mean(x, epsilon=1, tail=tail).assumption_doubtful) for x in drawn]
+            doubted = [
+                bool(tt.mean(x, epsilon=1, tail=tail).assumption_contradicted) for x in drawn
+            ]
             found.append(f"{np.mean(doubted):.2f}")
         yield (population.name, *found)
 
@@ -118,8 +125,8 @@ def privacy(populations: list[Population], runs: int) -> Iterator[Row]:
             for population in populations:
                 for _ in range(max(runs // 4, 2)):
                     records = population.sample(n, rng)
-                    release = tt.mean(records, epsilon=epsilon, unit=unit)
-                    part = release[0].parts.get("privacy")
+                    release = tt.mean(records, epsilon=epsilon, neighbors=unit)
+                    part = release[0].error_components.get("privacy")
                     if part is not None and math.isfinite(part):
                         finite += 1
                         held += abs(float(release) - float(records.mean())) <= part

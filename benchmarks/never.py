@@ -4,7 +4,8 @@ Laws with standard deviation 1, at locations drawn from (-300, 300) that are no 
 every law: root mean squared error, typical (median) error, the share of releases that lost their
 centre (an error above 5), and what the plan bounds the error by.
 
-    python benchmarks/never.py --runs 100 --strengths 50,100,200,500 --told both --unit replace-one
+    python benchmarks/never.py --runs 100 --strengths 50,100,200,500 --told both
+    python benchmarks/never.py --neighbors replace-one
 
 ``--notion zcdp`` spends rho = epsilon^2/2; CoinPress knows no other notion. ``--only ours`` leaves
 the others out.
@@ -66,7 +67,7 @@ def estimators(
     alpha = 3 / math.sqrt(n * epsilon)
 
     def ours(data: Floats) -> tuple[float, float]:
-        release = tt.mean(data, budget=budget, unit=unit, confidence=confidence, **TOLD[told])
+        release = tt.mean(data, budget=budget, neighbors=unit, confidence=confidence, **TOLD[told])
         expected = release.plan.rmse
         return float(release), math.nan if expected is None else float(expected)
 
@@ -112,7 +113,7 @@ def line(name: str, law: str, found: Floats, expected: float) -> str:
 @click.option("--strengths", default="100", show_default=True, help="n epsilon, with commas.")
 @click.option("--epsilon", default=0.1, show_default=True)
 @click.option("--told", default="both", show_default=True, help=", ".join(TOLD) + "; with commas.")
-@click.option("--unit", default="replace-one", show_default=True)
+@click.option("--neighbors", default="replace-one", show_default=True)
 @click.option("--notion", default="pure", show_default=True)
 @click.option("--only", default=None, help="One estimator: ours, Karwa-Vadhan, paper, CoinPress.")
 @click.option("--confidence", default=None, type=float)

@@ -100,11 +100,11 @@ def _at(ordered: Floats, parts: tuple[float, ...]) -> Floats:
 
 def misleads(records: Floats, epsilon: float, unit: str) -> tuple[bool, bool, bool]:
     """Release a mean, and say if it is far off, with a finite interval, and without a warning."""
-    release = tt.mean(records, epsilon=epsilon, unit=unit)
+    release = tt.mean(records, epsilon=epsilon, neighbors=unit)
     truth = float(records[np.isfinite(records)].mean())
     off = abs(float(release) - truth) > MANY * oracle(records, epsilon)
     finite = math.isfinite(release[0].low) and math.isfinite(release[0].high)
-    return off, off and finite, off and finite and release.reliable
+    return off, off and finite, off and finite and not release.has_warnings
 
 
 def run(task: Task) -> Outcome:

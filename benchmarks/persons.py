@@ -102,13 +102,13 @@ def cover(
     persons, epsilon = cell
     rng = np.random.default_rng(8)
     plan = Plan.of(Request.parse(epsilon=epsilon, person="id").with_names(["value"]))
-    usual, found, inside, widths = estimate._clipped_sum, [], [], []
+    usual, found, inside, widths = estimate.clipped_sum, [], [], []
 
     def noted(*given: Any, **named: Any) -> Any:
         found.append(usual(*given, **named))
         return found[-1]
 
-    with mock.patch.object(estimate, "_clipped_sum", noted):
+    with mock.patch.object(estimate, "clipped_sum", noted):
         for _ in range(trials):
             drawn = rng.integers(0, len(sums), persons)
             backend = known(sums[drawn], counts[drawn])

@@ -48,7 +48,7 @@ BLOCK = 1_000_000
 def main() -> None:
     """Print one row per engine and size."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000])
+    parser.add_argument("--n-records", type=int, nargs="+", default=[1_000_000])
     parser.add_argument("--engines", nargs="+", default=list(ENGINES), choices=list(ENGINES))
     parser.add_argument("--columns", type=int, nargs="*", default=[1, 4, 16, 64, 256, 768])
     parser.add_argument("--groups", type=int, nargs="*", default=[1, 10, 100, 1000])

@@ -32,15 +32,21 @@ import tametail as tt
 from _common import Floats, Oracle, Population, columns
 from tametail.ask import Ask, Data
 from tametail.data.open import open_one
-from tametail.methods.winsorised import clipping
-from tametail.methods.winsorised import estimate as steps
-from tametail.methods.winsorised.budget_split import halvings
-from tametail.methods.winsorised.clipping import look_again
-from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.curves import Fit
-from tametail.methods.winsorised.reference import Reference
-from tametail.methods.winsorised.sums import Counted, read_sum, sum_of_counts, sum_query
-from tametail.methods.winsorised.tail_histogram import Anchors, Array, Tails, octave_nodes, windows
+from tametail.methods.winsorized import clipping
+from tametail.methods.winsorized import estimate as steps
+from tametail.methods.winsorized.budget_split import halvings
+from tametail.methods.winsorized.clipping import second_clipping
+from tametail.methods.winsorized.column import ColumnPlan
+from tametail.methods.winsorized.sums import RecordCount, read_sum, sum_of_counts, sum_query
+from tametail.methods.winsorized.tail_assumption import Reference
+from tametail.methods.winsorized.tail_histogram import (
+    Array,
+    DetectedBins,
+    TailHistogram,
+    histogram_query,
+    window_sums,
+)
+from tametail.methods.winsorized.tail_models import TailFit
 from tametail.plans import Step
 from tametail.queries.column import Median
 
@@ -64,9 +70,9 @@ class Survival:
     rng: np.random.Generator
     farther: int = 1  # the side that reaches farther
 
-    def fit(self, plan: ColumnPlan, tails: Tails, counts: Array, anchor: int) -> Fit:
+    def fit(self, plan: ColumnPlan, tails: TailHistogram, counts: Array, anchor: int) -> TailFit:
         """Do what ``fit_side`` does, and ask for one count on the side that reaches farther."""
-        fit = Fit.of(
+        fit = TailFit.of(
             clipping._around(counts, anchor),
             tails.scale,
             clipping.deviation(plan.budget),
@@ -86,7 +92,7 @@ class Survival:
         expected = costs.beyond[:, place]
         width = np.sqrt(noise**2 + expected / 2 + (MISFIT * expected) ** 2 / 2)
         likelihood = -np.log(width) - np.abs(answer - expected) / width
-        return Fit(costs, fit.log_likelihood + likelihood)
+        return TailFit(costs, fit.log_likelihood + likelihood)
 
 
 @contextmanager
@@ -95,7 +101,7 @@ def curves_weighed_by(survival: Survival | None) -> Iterator[None]:
     fit_side, balance = clipping.fit_side, clipping.balance
 
     def balanced(
-        plan: ColumnPlan, tails: Tails, anchors: Anchors, farthest: list[float]
+        plan: ColumnPlan, tails: TailHistogram, anchors: DetectedBins, farthest: list[float]
     ) -> list[clipping.End]:
         if survival is not None:
             low, high = (-1 if anchor is None else anchor for anchor in anchors)
@@ -125,10 +131,10 @@ def estimate(variant: str, x: Floats, plan: ColumnPlan, rng: np.random.Generator
     centre, asked = None, 0.0
     if variant == "zero first":
         # Gradual release: if it is refined, the coarse answer costs nothing beside the fine one.
-        coarse, at_zero = min(COARSE, 60 / (n * epsilon)), octave_nodes(plan, 0.0)
+        coarse, at_zero = min(COARSE, 60 / (n * epsilon)), histogram_query(plan, 0.0)
         cost = tt.pure(coarse * epsilon)
-        first = Tails.read(plan, at_zero, ask(at_zero, cost), cost)
-        if max(windows(side, 2).max() for side in first.sides) < CONCENTRATED * n:
+        first = TailHistogram.read(plan, at_zero, ask(at_zero, cost), cost)
+        if max(window_sums(side, 2).max() for side in first.sides) < CONCENTRATED * n:
             centre = 0.0
         else:
             asked = coarse
@@ -149,14 +155,14 @@ def concluded(
     x: Floats, plan: ColumnPlan, ask: Ask, centre: float, extra: float, rng: np.random.Generator
 ) -> float:
     """Do what ``winsorised_mean`` does after the centre, with ``extra`` for a survival count."""
-    n, nodes, cost = len(x), octave_nodes(plan, centre), plan.cost("tail")
-    tails, rest = Tails.read(plan, nodes, ask(nodes, cost), cost), plan
+    n, nodes, cost = len(x), histogram_query(plan, centre), plan.cost("tail")
+    tails, rest = TailHistogram.read(plan, nodes, ask(nodes, cost), cost), plan
     if (elsewhere := steps._elsewhere(plan, centre, tails, n)) is not None:
         free = () if plan.has("centre") else (Step("centre", cost),)
         rest, extra = replace(plan, steps=(*free, *plan.steps)).with_new_centre(), 0.0
         centre = ask(Median(halvings(n), *elsewhere), rest.cost("centre"))
-        nodes, cost = octave_nodes(rest, centre), rest.cost("tail")
-        tails = Tails.read(rest, nodes, ask(nodes, cost), cost)
+        nodes, cost = histogram_query(rest, centre), rest.cost("tail")
+        tails = TailHistogram.read(rest, nodes, ask(nodes, cost), cost)
     survival, cheaper = None, rest
     if extra:
         survival = Survival(x - centre, extra, rng)
@@ -167,13 +173,13 @@ def concluded(
         clip = clipping.choose_clip(cheaper, centre, tails, n, Reference.of(plan, (centre, centre)))
     if clip.side == 0:  # the second look; no survival count was asked for
         cost = rest.cost("sum")
-        tails = tails.averaged_with(Tails.read(rest, nodes, ask(nodes, cost), cost))
-        clip = look_again(rest, centre, tails)
-        total = sum_of_counts(clip, tails, Counted.by_octaves(rest, tails, n))
+        tails = tails.averaged_with(TailHistogram.read(rest, nodes, ask(nodes, cost), cost))
+        clip = second_clipping(rest, centre, tails)
+        total = sum_of_counts(clip, tails, RecordCount.from_histogram(rest, tails, n))
     else:
         query = sum_query(cheaper, clip, n)
         answer = ask(query, cheaper.cost("sum"))
-        total = read_sum(cheaper, clip, query, answer, Counted.by_octaves(rest, tails, n))
+        total = read_sum(cheaper, clip, query, answer, RecordCount.from_histogram(rest, tails, n))
     return total.mean + clip.excess / total.count
 
 
@@ -242,7 +248,7 @@ def main(data: Path | None, trials: int, variants: str, seed: int) -> None:
     print("| n, epsilon | column | shipped / oracle | " + " | ".join(chosen) + " |")
     print("|---|---|--:|" + "--:|" * len(chosen))
     for n, epsilon in CELLS:
-        request = {"unit": "replace-one", "confidence": None, "missing": "none"}
+        request = {"neighbors": "replace-one", "confidence": None, "missing": "none"}
         plan = ColumnPlan.of(tt.plan(n=n, epsilon=epsilon, **request))  # type: ignore[arg-type]
         for kind, found in kinds.items():
             logs: dict[str, list[tuple[float, float]]] = {name: [] for name in chosen}

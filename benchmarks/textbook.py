@@ -7,7 +7,7 @@ Gaussian. Its error is computed, with the sampling error of the same samples.
 
     python benchmarks/textbook.py --whole    # every table below, about ten minutes
     python benchmarks/textbook.py --others   # more laws
-    python benchmarks/textbook.py --runs 40 --cells 1000:0.1 --unit replace-one --notion pure
+    python benchmarks/textbook.py --runs 40 --cells 1000:0.1 --neighbors replace-one --notion pure
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ def ratio(law: str, n: int, strength: float, setting: Setting) -> tuple[float, f
             data if columns > 1 else data[:, 0],
             budget=budget,
             tail=tt.Bounded(*bounds),
-            unit=unit,
+            neighbors=unit,
             confidence=0.95 if setting.interval else None,
         )
         ours.append(np.atleast_1d(release.value) - mean)
@@ -170,7 +170,7 @@ def print_table(setting: Setting, cells: str, laws: list[str]) -> None:
 @click.option("--others", is_flag=True, help="All tables of more laws.")
 @click.option("--runs", default=40, show_default=True)
 @click.option("--cells", default="1000:0.1", show_default=True, help="n:epsilon, with commas.")
-@click.option("--unit", default="replace-one", show_default=True)
+@click.option("--neighbors", default="replace-one", show_default=True)
 @click.option("--notion", default="pure", show_default=True, help="pure, zcdp or approx.")
 @click.option("--columns", default=1, show_default=True)
 @click.option("--interval/--no-interval", default=True, show_default=True)

@@ -91,7 +91,9 @@ def errors(setting: Setting, runs: int, seed: int) -> dict[str, list[float]]:
     for _ in range(runs):
         rows = setting.rows(rng)
         answers = {
-            "tametail": tt.mean(rows, unit="replace-one", confidence=None, **setting.request).value,
+            "tametail": tt.mean(
+                rows, neighbors="replace-one", confidence=None, **setting.request
+            ).value,
             "not private": rows.mean(axis=0),
         }
         for count in steps:
@@ -118,7 +120,7 @@ def anisotropic(runs: int, seed: int) -> str:
     squares = []
     for _ in range(runs):
         rows = 10 + deviations * rng.normal(size=(n, dim))
-        value = tt.mean(rows, rho=0.125, unit="replace-one", confidence=None).value
+        value = tt.mean(rows, rho=0.125, neighbors="replace-one", confidence=None).value
         squares.append(float(((value - rows.mean(axis=0)) ** 2).sum()))
     return f"root mean square of |value - mean(X)|: {math.sqrt(np.mean(squares)):.3f}"
 
@@ -146,9 +148,11 @@ def on_files(folder: Path, runs: int, rho: float) -> Iterator[str]:
     """Compare each column's error with that of a release of its own at rho / d."""
     for name, rows in matrices(folder):
         dim, truth = rows.shape[1], rows.mean(axis=0)
-        request = {"unit": "replace-one", "confidence": None, "missing": "none"}
+        request = {"neighbors": "replace-one", "confidence": None, "missing": "none"}
         own = [tt.mean(rows, rho=rho, **request).value - truth for _ in range(runs)]
-        shared = [tt.mean(rows, rho=rho, common=True, **request).value - truth for _ in range(runs)]
+        shared = [
+            tt.mean(rows, rho=rho, same_scale=True, **request).value - truth for _ in range(runs)
+        ]
         columns = range(dim) if dim <= 40 else range(0, dim, dim // 20)
         ratios = []
         for column in columns:
@@ -188,7 +192,7 @@ def pure_errors(rows: Floats, unit: str, epsilon: float, runs: int) -> dict[str,
     """
     (size, dim), truth = rows.shape, rows.mean(axis=0)
     usual = tt.plan(
-        n=size, epsilon=epsilon, dim=dim, unit=unit, confidence=None, missing="none"
+        n=size, epsilon=epsilon, n_columns=dim, neighbors=unit, confidence=None, missing="none"
     )  # fmt: skip
     before = tuple(step for step in usual.steps if step.name == "count")
     found = {}
@@ -232,7 +236,7 @@ def pure_on_files(folder: Path, runs: int) -> Iterator[str]:
 
 def sparse_columns(folder: Path, runs: int, rho: float) -> Iterator[str]:
     """Compare sparse columns, some of each file, with releases of their own at rho / d."""
-    request = {"unit": "replace-one", "confidence": None, "missing": "none"}
+    request = {"neighbors": "replace-one", "confidence": None, "missing": "none"}
     for name, rows in matrices(folder):
         dim, truth, deviation = rows.shape[1], rows.mean(axis=0), rows.std(axis=0)
         zeros = (rows == 0).mean(axis=0)

@@ -52,7 +52,7 @@ def main(folder: str) -> None:
     report = Path(folder) / "charges-by-state.html"
     means.report(report)
     print(f"report: {report.name}, {report.stat().st_size // 1000} kB")
-    print(ledger.left("discharges-2025"))
+    print(ledger.remaining("discharges-2025"))
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ def main(folder: Path) -> None:
     paid = {"ledger": ledger, "dataset": "claims-2026-10"}
     for run in ("first", "second"):
         release = tt.mean(CLAIMS, "amount", epsilon=0.6, release_id="report-2026-10", **paid)
-        print(f"{run} run: {release.value:,.2f}; {ledger.left('claims-2026-10')}")
+        print(f"{run} run: {release.value:,.2f}; {ledger.remaining('claims-2026-10')}")
     release.report(folder / "claims-2026-10.html")
     try:
         tt.mean(CLAIMS, "amount", epsilon=0.6, **paid)

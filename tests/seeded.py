@@ -40,9 +40,10 @@ def seeded_program(name: str, *command: object) -> dict[str, Any]:
     A test whose result depends on what a program draws runs it so; ``command`` is what Python would
     be called with.
     """
-    root = str(Path(__file__).parents[1])
+    # The caller's own path stays: it names the copy of the package that is tested.
+    path = os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
     given = {"args": [sys.executable, "-m", "tests.seeded", name, *map(str, command)]}
-    return given | {"env": os.environ | {"PYTHONPATH": root}, "text": True}
+    return given | {"env": os.environ | {"PYTHONPATH": path.rstrip(os.pathsep)}, "text": True}
 
 
 class UnseededSource:

@@ -23,12 +23,16 @@ ON_SPARK = [
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
 ]
 
+#: For processes that live minutes: the first compiler only, and a collector without threads.
+JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
 _SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.sql.shuffle.partitions": "1",
+    "spark.driver.extraJavaOptions": JAVA,
 }
 
 
@@ -73,6 +77,7 @@ def start_class(stack, folder, kind, *arguments, memory="256m"):
         "SPARK_HOME": str(home),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_DAEMON_MEMORY": memory,
+        "SPARK_DAEMON_JAVA_OPTS": JAVA,
         "PYSPARK_PYTHON": sys.executable,
     }
     log = stack.enter_context((folder / f"{kind}-{free_port()}.log").open("wb"))
@@ -101,3 +106,25 @@ def wait_for(condition, what):
 def listens(port):
     with closing(socket.socket()) as client:
         return client.connect_ex(("127.0.0.1", port)) == 0
+
+
+#: What keeps a server of Spark Connect on loopback.
+_CONNECT_SETTINGS = {
+    "spark.driver.extraJavaOptions": JAVA,
+    "spark.connect.grpc.binding.address": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+}
+
+
+def connect_server(stack, folder):
+    """Start a server of Spark Connect in local mode, and return its address."""
+    port = free_port()
+    settings = _CONNECT_SETTINGS | {"spark.connect.grpc.binding.port": str(port)}
+    options = [word for item in settings.items() for word in ("--conf", "=".join(item))]
+    server = "org.apache.spark.sql.connect.service.SparkConnectServer"
+    submit = ["--master", "local[2]", "--class", server, *options, "spark-internal"]
+    start_class(stack, folder, "deploy.SparkSubmit", *submit, memory="1g")
+    wait_for(lambda: listens(port), "the server")
+    return f"sc://127.0.0.1:{port}"

@@ -41,11 +41,11 @@ def spent(guarantee):
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_guarantee_is_computed(unit, budget, options):
     """At most what was asked for, and nearly all of it; nothing is left unspent by accident."""
-    guarantee = tt.mean(RECORDS, budget=budget, unit=unit, **options).guarantee
+    guarantee = tt.mean(RECORDS, budget=budget, neighbors=unit, **options).guarantee
     assert fits(spent(guarantee), budget)
     asked = budget.values()[0]
     assert 0.9 * asked <= (guarantee.rho or guarantee.epsilon) <= asked
-    assert guarantee.unit == unit
+    assert guarantee.protects == unit
 
 
 def test_a_budget_may_be_given_in_numbers():
@@ -60,7 +60,7 @@ def test_sentence_says_what_add_remove_implies():
     assert "epsilon = 1 (pure DP)" in sentence
     assert "for adding or removing any one record" in sentence
     assert "epsilon = 2 for replacing one record" in sentence
-    assert "adding" not in str(tt.mean(RECORDS, epsilon=1, unit="replace-one").guarantee)
+    assert "adding" not in str(tt.mean(RECORDS, epsilon=1, neighbors="replace-one").guarantee)
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -68,7 +68,7 @@ def test_sentence_says_what_add_remove_implies():
 @pytest.mark.parametrize("tail", TAILS, ids=str)
 @pytest.mark.parametrize("options", OPTIONS[::2], ids=str)
 def test_replay_is_bit_for_bit(unit, budget, tail, options):
-    release = tt.mean(RECORDS, budget=budget, unit=unit, tail=tail, **options)
+    release = tt.mean(RECORDS, budget=budget, neighbors=unit, tail=tail, **options)
     assert tt.replay(release.plan, release.answers) == release
     plan = Plan.from_json(release.plan.to_json())
     answers = json.loads(json.dumps(release.answers))
@@ -86,7 +86,7 @@ def test_replay_needs_all_answers():
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("n", [None, 2500])
 def test_release_follows_the_plan(unit, n):
-    plan = tt.plan(n=n, rho=0.5, unit=unit, tail=tt.Moment(2, 20), within=100, confidence=0.9)
+    plan = tt.plan(n=n, rho=0.5, neighbors=unit, tail=tt.Moment(2, 20), within=100, confidence=0.9)
     release = tt.mean(RECORDS, plan=Plan.from_json(plan.to_json()))
     if unit == "add-remove":
         assert release.plan == plan
@@ -94,13 +94,13 @@ def test_release_follows_the_plan(unit, n):
         assert release.plan == plan.with_size(len(RECORDS))
         assert n is None or release.plan.steps == plan.steps
     assert release.confidence == 0.9
-    assert release.guarantee.unit == unit
+    assert release.guarantee.protects == unit
 
 
 def test_value_and_interval_stay_within():
     release = tt.mean(RECORDS, epsilon=1, within=(0, 5))
     assert release.value == 5.0
-    assert release.assumption_doubtful  # the records put the mean at about 10
+    assert release.assumption_contradicted  # the records put the mean at about 10
     assert release.low <= 5.0 < release.high
     release = tt.mean(RECORDS, epsilon=1, within=(0, release.high))
     assert 0 <= release.low <= release.value <= release.high <= release.plan.possible[0][1]
@@ -109,7 +109,9 @@ def test_value_and_interval_stay_within():
 @pytest.mark.parametrize("tail", TAILS, ids=str)
 def test_interval_says_what_it_is_for(tail):
     release = tt.mean(RECORDS, epsilon=1, tail=tail)
-    assert release.interval_for == ("mean, if the tail goes on as seen" if tail is None else "mean")
+    assert release.interval_target == "mean"
+    basis = "extrapolated-tail" if tail is None else "assumption"
+    assert release.intervals[0].basis == release.to_dict()["intervals"][0]["basis"] == basis
     assert release.low < release.value < release.high
 
 
@@ -138,7 +140,10 @@ def test_interval_says_what_it_is_for(tail):
         ({"epsilon": 1, "delta": 0}, "delta=0 means pure differential privacy. Use pure"),
         ({"budget": 1}, "Invalid budget=1. Use epsilon=1"),
         ({"epsilon": 1, "tail": 3}, "Invalid tail=3"),
-        ({"epsilon": 1, "unit": "person"}, "Invalid unit='person'. Use unit='add-remove'"),
+        (
+            {"epsilon": 1, "neighbors": "person"},
+            "Invalid neighbors='person'. Use neighbors='add-remove'",
+        ),
         ({"epsilon": 1, "confidence": 1}, "Invalid confidence=1"),
         ({"epsilon": 1, "confidence": -0.5}, "Invalid confidence=-0.5"),
         ({"epsilon": 1, "confidence": "high"}, "Invalid confidence='high'"),
@@ -176,7 +181,7 @@ def test_mistakes_of_the_request(arguments, message):
     "given",
     [
         {"epsilon": 1}, {"budget": tt.pure(1)}, {"tail": tt.Moment(2, 1)}, {"within": 3},
-        {"unit": "replace-one"}, {"missing": "none"}, {"n": 3}, {"confidence": 0.9},
+        {"neighbors": "replace-one"}, {"missing": "none"}, {"n": 3}, {"confidence": 0.9},
         {"confidence": None}, {"target": "data"},
     ],
 )  # fmt: skip
@@ -196,9 +201,9 @@ def test_what_is_no_plan(plan):
 
 def test_common_is_for_several_columns():
     with pytest.raises(ParameterError, match="requires several columns"):
-        tt.plan(n=10, epsilon=1, common=True)
+        tt.plan(n=10, epsilon=1, same_scale=True)
     with pytest.raises(ParameterError, match="requires several columns"):
-        tt.mean([1.0, 2.0], epsilon=1, common=True)
+        tt.mean([1.0, 2.0], epsilon=1, same_scale=True)
 
 
 @pytest.mark.parametrize("error", [0, -1, math.nan, math.inf, None])
@@ -268,5 +273,5 @@ def test_public_mistakes_come_before_the_data():
 def test_the_stated_guarantee_does_not_depend_on_the_way_that_answers_went(budget, unit):
     # Constant records end in the branch that skips the step for the spread.
     constant, spread = [5.0] * 3_000, np.linspace(-1, 1, 3_000)
-    stated = {str(tt.mean(data, unit=unit, **budget).guarantee) for data in (constant, spread)}
+    stated = {str(tt.mean(data, neighbors=unit, **budget).guarantee) for data in (constant, spread)}
     assert len(stated) == 1

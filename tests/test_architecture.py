@@ -86,7 +86,7 @@ def cycles(graph):
 def test_no_modules_import_each_other_not_even_for_types():
     graph = imports_of_modules()
     assert "tametail.cli.mean" in graph["tametail.cli.shell"]  # by its name alone
-    assert "tametail.ask" in graph["tametail.methods.winsorised.estimate"]  # for types alone
+    assert "tametail.ask" in graph["tametail.methods.winsorized.estimate"]  # for types alone
     assert cycles(graph) == []
 
 

@@ -93,14 +93,14 @@ def holed(share, n=20_000):
 @pytest.mark.parametrize("budget", [tt.pure(1), tt.zcdp(0.5), tt.approx(1, 1e-6)], ids=str)
 @pytest.mark.parametrize("missing", [0.0, 0.1, 0.4, 1.0])
 def test_the_share_of_one_column(unit, budget, missing):
-    release = tt.mean(holed(missing), budget=budget, unit=unit)
-    assert release.used == pytest.approx(1 - missing, abs=0.03)
-    assert release[0].used == release.used == release.to_dict()["used"]
-    noted = [note for note in release.notes if note.code == "few-numbers"]
+    release = tt.mean(holed(missing), budget=budget, neighbors=unit)
+    assert release.share_used == pytest.approx(1 - missing, abs=0.03)
+    assert release[0].share_used == release.share_used == release.to_dict()["share_used"]
+    noted = [note for note in release.notes if note.code == "many-unparsed-cells"]
     assert bool(noted) == (missing > 0)
     # Without missing cells one release in a hundred still warns, of far records that are noise.
     assert missing or {note.code for note in release.notes} <= {"far-group"}
-    assert not (missing and release.reliable)
+    assert not (missing and not release.has_warnings)
     assert all(note.kind == "warning" and "parse=" in note.text for note in noted)
     assert tt.replay(release.plan, release.answers) == release
     assert tt.Release.from_json(release.to_json()) == release
@@ -110,8 +110,8 @@ def test_the_share_of_one_column(unit, budget, missing):
 @pytest.mark.parametrize("budget", [tt.pure(4), tt.zcdp(0.5)], ids=str)
 def test_the_share_of_several_columns(unit, budget):
     matrix = np.column_stack([holed(0.0), np.random.default_rng(6).permutation(holed(0.4))])
-    release = tt.mean(matrix, budget=budget, unit=unit)
-    assert release.used == pytest.approx((1.0, 0.6), abs=0.05)
+    release = tt.mean(matrix, budget=budget, neighbors=unit)
+    assert release.share_used == pytest.approx((1.0, 0.6), abs=0.05)
     assert [bool(row.notes) for row in release] == [False, True]
 
 
@@ -121,24 +121,30 @@ def test_the_share_of_persons_and_groups():
     for more in ({"person": "who"}, {"person": "who", "each": "person"}, {"by": "g"}):
         keys = {"keys": ["a", "b"]} if "by" in more else {}
         release = tt.mean(frame, "v", epsilon=20, **more, **keys)
-        assert np.ravel(release.used) == pytest.approx([0.6] * len(release), abs=0.05)
-        assert "few-numbers" in {note.code for note in release.notes}
+        assert np.ravel(release.share_used) == pytest.approx([0.6] * len(release), abs=0.05)
+        assert "many-unparsed-cells" in {note.code for note in release.notes}
 
 
 def test_what_a_condition_leaves_out_is_no_missing_cell():
     frame = pd.DataFrame({"v": holed(0.0), "w": holed(0.0), "k": [0, 0, 0, 1] * 5_000})
-    assert tt.mean(frame, "v", epsilon=10, where="k == 1").used == pytest.approx(1.0, abs=0.05)
+    assert tt.mean(frame, "v", epsilon=10, where="k == 1").share_used == pytest.approx(
+        1.0, abs=0.05
+    )
     both = tt.mean(frame, ["v", "w"], rho=1, where="k == 1")
-    assert both.used == pytest.approx((1.0, 1.0), abs=0.05)
+    assert both.share_used == pytest.approx((1.0, 1.0), abs=0.05)
     # Under replace-one rows are public, and nobody has counted those that are left out.
-    assert tt.mean(frame, "v", epsilon=1, where="k == 1", unit="replace-one").used is None
+    assert (
+        tt.mean(frame, "v", epsilon=1, where="k == 1", neighbors="replace-one").share_used is None
+    )
 
 
 def test_where_nothing_is_asked_nothing_is_said():
-    assert tt.mean(holed(0.4), epsilon=1, missing="none").used is None
-    assert tt.mean(holed(0.4), epsilon=1, missing="none", unit="replace-one").used is None
+    assert tt.mean(holed(0.4), epsilon=1, missing="none").share_used is None
+    assert (
+        tt.mean(holed(0.4), epsilon=1, missing="none", neighbors="replace-one").share_used is None
+    )
     # All of it may be noise, which seems to say something in one release of a thousand.
-    noise = [tt.mean([1.0, None], epsilon=0.01).used for _ in range(20)]
+    noise = [tt.mean([1.0, None], epsilon=0.01).share_used for _ in range(20)]
     assert noise.count(None) >= 17
 
 
@@ -147,12 +153,12 @@ def test_a_warning_is_no_accident():
     counts = CellCounts(85.0, 15.0, 16.0)
     assert counts.used == 0.85
     assert not counts.notes
-    assert [note.kind for note in CellCounts(980.0, 20.0, 4.0).notes] == ["remark"]
+    assert [note.kind for note in CellCounts(980.0, 20.0, 4.0).notes] == ["info"]
     assert not CellCounts(980.0, 20.0, 16.0).notes
     assert [note.kind for note in CellCounts(80.0, 20.0, 16.0).notes] == ["warning"]
     column = holed(0.0, 2_000)
     codes = [n.code for _ in range(40) for n in tt.mean(column, epsilon=0.5).notes]
-    assert "few-numbers" not in codes
+    assert "many-unparsed-cells" not in codes
 
 
 def test_amounts_that_are_not_read_are_told(tmp_path):
@@ -161,10 +167,10 @@ def test_amounts_that_are_not_read_are_told(tmp_path):
     path = tmp_path / "x.csv"
     path.write_text("amount\n" + "".join(f'"{amount:,.0f}"\n' for amount in amounts))
     release = tt.mean(path, "amount", epsilon=1)
-    assert release.used == pytest.approx(np.mean(amounts < 999.5), abs=0.03)
-    assert not release.reliable
+    assert release.share_used == pytest.approx(np.mean(amounts < 999.5), abs=0.03)
+    assert release.has_warnings
     read = tt.mean(path, "amount", epsilon=1, parse=tt.Parse(thousands=","))
-    assert read.used == pytest.approx(1.0, abs=0.02)
+    assert read.share_used == pytest.approx(1.0, abs=0.02)
     assert float(read) == pytest.approx(amounts.mean(), rel=0.1)
 
 
@@ -175,5 +181,5 @@ def test_amounts_that_can_mean_one_number_are_read(tmp_path):
     path.write_text("amount\n" + "".join(f'"{amount:,.2f}"\n' for amount in amounts))
     assert 0.1 < np.mean(amounts >= 1000) < 0.2
     release = tt.mean(path, "amount", epsilon=1)
-    assert release.used == pytest.approx(1.0, abs=0.02)
+    assert release.share_used == pytest.approx(1.0, abs=0.02)
     assert float(release) == pytest.approx(amounts.mean(), rel=0.1)

@@ -23,7 +23,8 @@ from .seeded import seeded_program
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 KEYS = {
-    "value", "low", "high", "interval_for", "confidence", "epsilon", "delta", "rho", "unit",
+    "value", "low", "high", "interval_target", "confidence", "epsilon", "delta", "rho",
+    "neighbors",
     "method",
 }  # fmt: skip
 
@@ -127,10 +128,10 @@ def test_options_mean_what_the_arguments_mean(run, claims, options, plan):
 
 def test_replace_one(run, claims):
     _, out, _ = run(
-        "mean", claims, "--column=amount", "--epsilon=1", "--unit=replace-one", "--json"
+        "mean", claims, "--column=amount", "--epsilon=1", "--neighbors=replace-one", "--json"
     )
     record = json.loads(out)
-    assert (record["unit"], record["plan"]["n"]) == ("replace-one", 4000)
+    assert (record["neighbors"], record["plan"]["n"]) == ("replace-one", 4000)
 
 
 def test_doubt_and_too_little_are_said(run, claims):
@@ -159,7 +160,7 @@ def test_doubt_and_too_little_are_said(run, claims):
         (["mean", "FILE", "--epsilon", "1", "--within", "5:1"], 2, "is empty"),
         (["mean", "FILE", "--epsilon", "1", "--moment", "1:5"], 2, "k=1.0 is too small"),
         (["mean", "FILE", "--epsilon", "1", "--confidence", "some"], 2, "or none"),
-        (["mean", "FILE", "--epsilon", "1", "--unit", "x"], 2, "'x' is not one of"),
+        (["mean", "FILE", "--epsilon", "1", "--neighbors", "x"], 2, "'x' is not one of"),
         (["mean", "FILE", "--moment=2:1", "--bounds=0:1", "--rho=1"], 2, "not "),
         (["mean", "FILE", "--plan", "no.json"], 2, "--plan 'no.json' cannot be read"),
         (["mean", "FILE", "--plan", "FILE"], 2, "This is not a plan"),

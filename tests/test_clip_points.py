@@ -20,10 +20,10 @@ def test_clip_points_never_leave_the_bounds(n: int, bounds: tuple[float, float],
         (records[:, 0], {"epsilon": 0.1}),
         (records[:, 0], {"rho": 0.5}),
         (records, {"epsilon": 1.0}),
-        (records, {"epsilon": 1.0, "common": True}),
+        (records, {"epsilon": 1.0, "same_scale": True}),
         (records, {"rho": 0.5}),
     ]:
-        for row in tt.mean(data, tail=tt.Bounded(*bounds), unit=unit, **budget):
+        for row in tt.mean(data, tail=tt.Bounded(*bounds), neighbors=unit, **budget):
             assert bounds[0] <= row.clip[0] <= row.clip[1] <= bounds[1]
             assert bounds[0] <= row.low <= row.value <= row.high <= bounds[1]
 

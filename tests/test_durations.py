@@ -61,26 +61,26 @@ def test_durations_are_seconds(tmp_path, kind):
     data, column = sources(tmp_path)[kind]
     release = tt.mean(data, column, epsilon=5)
     assert float(release) == pytest.approx(MEAN, rel=0.02)
-    assert release[0].measure == "s"
+    assert release[0].units == "s"
     assert f"mean       {value_of(release[0])}" in str(release)
     assert value_of(release[0]).endswith(" s")
-    assert json.loads(release.to_json())["rows"][0]["measure"] == "s"
+    assert json.loads(release.to_json())["rows"][0]["units"] == "s"
     assert tt.Release.from_json(release.to_json()) == release
     assert tt.replay(release.plan, release.answers) == release
     if column is not None:
         for more in ({"person": "who"}, {"where": "who >= 0"}, {"by": "g", "keys": ["a", "b"]}):
             found = tt.mean(data, column, epsilon=5, **more)
             assert found.means[0].value == pytest.approx(MEAN, rel=0.05)
-            assert found.means[0].measure == "s"
+            assert found.means[0].units == "s"
         computed = tt.mean(data, "wait * 1000", epsilon=5)
         assert float(computed) == pytest.approx(1000 * MEAN, rel=0.02)
-        assert computed[0].measure is None
+        assert computed[0].units is None
 
 
 def test_words_and_pictures_show_the_unit(tmp_path, capsys):
     data, _ = sources(tmp_path)["pandas"]
     release = tt.mean(data, ["wait", "who"], rho=1)
-    assert [row.measure for row in release] == ["s", None]
+    assert [row.units for row in release] == ["s", None]
     assert "wait [s]" in str(release)
     assert "wait [s]" in release._repr_html_()
     axes = release.plot()
@@ -91,8 +91,8 @@ def test_words_and_pictures_show_the_unit(tmp_path, capsys):
     mean, interval, *_ = capsys.readouterr().out.splitlines()
     assert mean.endswith(" s")
     assert " s   approximate" in interval
-    assert release.cells()["measure"] == ["s", None]
-    assert "measure" not in tt.mean(data, "who", epsilon=1).cells()
+    assert release.cells()["units"] == ["s", None]
+    assert "units" not in tt.mean(data, "who", epsilon=1).cells()
 
 
 def test_sentence_report_and_groups_show_the_unit(tmp_path):
@@ -114,7 +114,7 @@ def test_sentence_report_and_groups_show_the_unit(tmp_path):
     assert " s (a)" in sentence(grouped)
     assert ">mean [s]<" in interval_picture(grouped)
     assert grouped.plot().get_xlabel() == "mean [s]"
-    assert [row["measure"] for row in grouped.to_dict()["rows"]] == ["s", "s"]
+    assert [row["units"] for row in grouped.to_dict()["rows"]] == ["s", "s"]
 
 
 # --- lists
@@ -130,7 +130,7 @@ def test_the_first_item_of_a_list_says_whether_it_holds_durations():
         True, False, False, False,
     ]  # fmt: skip
     release = tt.mean([5.0, second] * 1000, epsilon=5)
-    assert release[0].measure is None
+    assert release[0].units is None
     assert float(release) == pytest.approx(5, abs=0.1)
 
 
@@ -163,7 +163,7 @@ def test_a_request_keeps_the_unit():
     release = tt.mean(MILLIS.astype("m8[ms]"), epsilon=1)
     plain = tt.mean(MILLIS, epsilon=1)
     assert release.plan.request.hash() != plain.plan.request.hash()
-    assert "measure" not in json.dumps(plain.plan.request.to_dict())
+    assert "units" not in json.dumps(plain.plan.request.to_dict())
 
 
 @pytest.mark.parametrize("unit", ["W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "10ms"])

@@ -13,7 +13,7 @@ import pytest
 import tametail as tt
 from tametail import randomness, run
 from tametail.cli import main
-from tametail.errors import BudgetError, InternalError, ParameterError, TamperedLedger
+from tametail.errors import BudgetError, InternalError, LedgerIntegrityError, ParameterError
 from tametail.ledger.registered import registry_entry
 from tametail.ledger.verify import verify_entries
 from tametail.planning import Plan
@@ -70,7 +70,7 @@ REQUESTS = {
         "by": "state",
         "keys": ["CA", "NY"],
     },
-    "replace-one": {"column": "paid", "epsilon": 1, "unit": "replace-one", "missing": "none"},
+    "replace-one": {"column": "paid", "epsilon": 1, "neighbors": "replace-one", "missing": "none"},
     "moment": {"column": "paid", "epsilon": 1, "tail": tt.Moment(2, 100), "within": (0, 1e5)},
     "bounded": {"column": "age", "epsilon": 1, "tail": tt.Bounded(0, 120)},
     "half a line": {
@@ -148,7 +148,7 @@ SHAPES = {
         "keys": ["CA", "NY"],
         "other": "rest",
     },
-    "replace-one": {"column": "paid", "epsilon": 1, "unit": "replace-one", "missing": "none"},
+    "replace-one": {"column": "paid", "epsilon": 1, "neighbors": "replace-one", "missing": "none"},
     "persons in groups": {
         "column": "paid",
         "epsilon": 1,
@@ -184,7 +184,7 @@ def test_a_fake_has_the_shape_of_a_release(asked):
     assert [row.group for row in made_up] == [row.group for row in real]
     codes = {note.code for note in real.notes}
     assert {note.code for note in made_up.notes} == codes | {"fake"}
-    assert made_up.reliable == real.reliable
+    assert made_up.has_warnings == real.has_warnings
 
 
 def test_what_nobody_said_is_an_argument():
@@ -192,7 +192,7 @@ def test_what_nobody_said_is_an_argument():
         assert fake_in_block().plan.dim == 4
         release = tt.mean(Untouchable(), "paid", epsilon=1, delta=1e-6, by="state")
         assert [row.group for row in release] == ["fake 1", "fake 2"]
-        assert tt.mean(Untouchable(), "paid", epsilon=1, unit="replace-one").plan.n == 500
+        assert tt.mean(Untouchable(), "paid", epsilon=1, neighbors="replace-one").plan.n == 500
 
 
 def fake_in_block():
@@ -244,7 +244,7 @@ def test_a_changed_mark_is_noticed():
     for change in (
         lambda r: r.pop("fake"),
         lambda r: r["plan"]["request"].pop("fake"),
-        lambda r: r["remarks"].pop(0) and r["notes"].pop(0),
+        lambda r: r["shared_notes"].pop(0) and r["notes"].pop(0),
     ):
         changed = json.loads(json.dumps(record))
         change(changed)
@@ -335,12 +335,12 @@ def test_a_ledger_of_fakes_takes_fakes_and_no_releases(ledger, capsys):
         assert first.fake
         assert first.receipt["release_id"] == "monthly"
         assert tt.mean(Untouchable(), **asked, release_id="monthly").issued == first.issued
-        assert ledger.left("claims").epsilon == 2
+        assert ledger.remaining("claims").epsilon == 2
         tt.mean(Untouchable(), **asked)
         tt.mean(Untouchable(), **asked)
         with pytest.raises(BudgetError):
             tt.mean(Untouchable(), **asked)
-    assert str(ledger.left("claims")).startswith("FAKE claims")
+    assert str(ledger.remaining("claims")).startswith("FAKE claims")
     assert main(["ledger", "show", "--ledger", ledger._shown]) == 0
     assert "FAKE claims" in capsys.readouterr().out
     with pytest.raises(BudgetError, match="is fake"):
@@ -359,7 +359,7 @@ def test_a_ledger_that_mixes_both_does_not_verify(ledger, tmp_path):
         (first,), (second,) = list(rows.all()), list(more.all())
     mixed = type(second).after((first.seq, first.hash), "open", second.dataset, second.read())
     assert verify_entries([first]).entries == 1
-    with pytest.raises(TamperedLedger, match="mixes"):
+    with pytest.raises(LedgerIntegrityError, match="mixes"):
         verify_entries([first, mixed])
 
 

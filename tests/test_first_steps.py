@@ -1,6 +1,7 @@
 """What somebody new writes first, and what the answer is: a refusal says what to write."""
 
 import sqlite3
+from contextlib import closing
 
 import duckdb
 import numpy as np
@@ -17,19 +18,27 @@ N = 3_000
 FRAME = pd.DataFrame({"amount": np.arange(N) % 100, "state": ["CA", "NY", "VT"] * (N // 3)})
 
 
-def sqlite_of(declared, cells):
-    connection = sqlite3.connect(":memory:")
-    connection.execute(f"CREATE TABLE claims (x {declared}, who REAL)")
-    connection.executemany("INSERT INTO claims VALUES (?, 1)", [(cell,) for cell in cells])
-    connection.commit()
-    return connection
+@pytest.fixture
+def sqlite_of():
+    """Return what makes a table of these cells, on a connection that is closed afterwards."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+
+        def make(declared, cells):
+            connection.execute(f"CREATE TABLE claims (x {declared}, who REAL)")
+            connection.executemany("INSERT INTO claims VALUES (?, 1)", [(cell,) for cell in cells])
+            connection.commit()
+            return connection
+
+        yield make
 
 
 @pytest.mark.parametrize("declared", ["TEXT", "varchar(20)", "CLOB"])
 @pytest.mark.parametrize(
     "more", [{}, {"where": "who > 0"}, {"person": "who"}, {"by": "who", "keys": [1]}], ids=str
 )
-def test_a_column_that_sqlite_declares_as_text_is_refused_before_it_is_paid_for(declared, more):
+def test_a_column_that_sqlite_declares_as_text_is_refused_before_it_is_paid_for(
+    declared, more, sqlite_of
+):
     data = sqlite_of(declared, ["1.5"] * 100)
     with pytest.raises(ColumnError) as said:
         tt.mean(data, "x", table="claims", epsilon=1, **more)
@@ -40,22 +49,22 @@ def test_a_column_that_sqlite_declares_as_text_is_refused_before_it_is_paid_for(
     assert str(said.value) == str(same.value)
 
 
-def test_a_text_column_of_sqlite_charges_no_ledger(tmp_path):
+def test_a_text_column_of_sqlite_charges_no_ledger(tmp_path, sqlite_of):
     ledger = tt.Ledger(str(tmp_path / "office.ledger"))
     ledger.create("claims", tt.pure(3))
     data = sqlite_of("TEXT", ["1.5"] * 100)
     with pytest.raises(ColumnError, match="is text"):
         tt.mean(data, "x", table="claims", epsilon=1, ledger=ledger, dataset="claims")
-    assert ledger.left("claims").charges == 0
+    assert ledger.remaining("claims").charges == 0
 
 
 @pytest.mark.parametrize("declared", ["", "REAL", "NUMERIC", "INTEGER", "CHARINT"])
-def test_what_sqlite_does_not_declare_as_text_is_read_as_before(declared):
+def test_what_sqlite_does_not_declare_as_text_is_read_as_before(declared, sqlite_of):
     release = tt.mean(sqlite_of(declared, [2] * N), "x", table="claims", epsilon=5)
     assert float(release) == pytest.approx(2, abs=0.1)
 
 
-def test_text_in_sqlite_is_read_if_it_is_said_how():
+def test_text_in_sqlite_is_read_if_it_is_said_how(sqlite_of):
     data = sqlite_of("TEXT", ["1,200"] * N)
     release = tt.mean(data, "x", table="claims", epsilon=5, parse=tt.Parse(thousands=","))
     assert float(release) == pytest.approx(1200, rel=0.01)

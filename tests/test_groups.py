@@ -49,7 +49,7 @@ def data():
 @pytest.mark.parametrize("borrow", ["shape", "mean", None])
 def test_a_release_is_replayed_and_goes_through_json(data, budget, borrow):
     keys = [*KEYS[6:], "nobody"]
-    release = tt.mean(data, "paid", by="state", keys=keys, other="rest", borrow=borrow, **budget)
+    release = tt.mean(data, "paid", by="state", keys=keys, other="rest", pooling=borrow, **budget)
     assert [row.group for row in release] == [*keys, "rest"]
     again = tt.Release.from_json(release.to_json())
     assert again == release
@@ -104,11 +104,13 @@ def test_types_of_keys_survive_json():
 
 
 def test_the_frame_is_the_callers(data):
-    release = tt.mean(pl.from_pandas(data), "paid", by="state", keys=KEYS, epsilon=2, borrow="mean")
+    release = tt.mean(
+        pl.from_pandas(data), "paid", by="state", keys=KEYS, epsilon=2, pooling="mean"
+    )
     table = release.to_frame()
     assert isinstance(table, pl.DataFrame)
     assert table.columns == [
-        "state", "mean", "low", "high", "count", "total", "interval_for", "notes",
+        "state", "mean", "low", "high", "count", "total", "interval_target", "notes",
         "shrunk", "shrunk_low", "shrunk_high",
     ]  # fmt: skip
     totals = (table["mean"] * table["count"]).to_list()
@@ -117,7 +119,7 @@ def test_the_frame_is_the_callers(data):
 
 def test_groups_whose_ends_are_huge_are_not_drawn_together():
     """Noisy answers may be anything: the square of such a width is infinite, and no error."""
-    ends = [Interval(-1e300, 1e300, "mean", False, {}, 0.95)] * 3
+    ends = [Interval(-1e300, 1e300, "mean", "assumption", False, {}, 0.95)] * 3
     found = shrunk([Estimate(float(place), (one,)) for place, one in enumerate(ends)])
     assert [one.shrunk.value for one in found] == [0.0, 1.0, 2.0]
 
@@ -127,7 +129,7 @@ def test_a_difference_of_intervals_that_hold_at_once_joins_them(data):
     found = together.difference("S11", "S00")
     assert found.confidence == 0.95
     one, other = (together[key].intervals[0] for key in ("S11", "S00"))  # the mean's
-    assert one.describes == other.describes
+    assert one.target == other.target
     assert found.low == one.low - other.high
 
 
@@ -135,7 +137,7 @@ def test_a_difference_of_intervals_that_hold_at_once_joins_them(data):
     ("arguments", "words"),
     [
         (
-            {"by": "state", "keys": KEYS, "epsilon": 1, "unit": "replace-one"},
+            {"by": "state", "keys": KEYS, "epsilon": 1, "neighbors": "replace-one"},
             "can change two groups",
         ),
         ({"by": "state", "epsilon": 1}, "needs a delta"),
@@ -148,9 +150,12 @@ def test_a_difference_of_intervals_that_hold_at_once_joins_them(data):
         ({"by": "state", "keys": ["a"], "other": "a", "epsilon": 1}, "one of the keys"),
         ({"by": ["state", "state"], "keys": ["a"], "epsilon": 1}, "Invalid by="),
         ({"keys": ["a"], "epsilon": 1}, "requires by="),
-        ({"borrow": "mean", "epsilon": 1}, "requires by="),
-        ({"by": "state", "keys": ["a"], "borrow": "all", "epsilon": 1}, "borrow"),
-        ({"by": "state", "keys": ["a"], "epsilon": 1, "common": True}, "not available with by="),
+        ({"pooling": "mean", "epsilon": 1}, "requires by="),
+        ({"by": "state", "keys": ["a"], "pooling": "all", "epsilon": 1}, "pooling"),
+        (
+            {"by": "state", "keys": ["a"], "epsilon": 1, "same_scale": True},
+            "not available with by=",
+        ),
     ],
 )
 def test_what_cannot_be_asked_says_what_to_write(data, arguments, words):
@@ -209,7 +214,7 @@ def test_what_intervals_hold_together(data, simultaneous, together, borrow):
     """None: the columns of a group; True: everything; False: each alone."""
     release = tt.mean(
         data, ["paid", "open"], by="state", keys=KEYS, epsilon=2, simultaneous=simultaneous,
-        borrow=borrow,
+        pooling=borrow,
     )  # fmt: skip
     for row in release:
         for interval in row.intervals:
@@ -231,8 +236,8 @@ def test_groups_may_be_said_beside_the_plan(data):
     chosen = tt.plan(n=len(data), epsilon=2, delta=1e-6, by="state")
     with pytest.raises(ParameterError, match="selects the groups privately"):
         tt.mean(data, "paid", plan=chosen, **told)
-    with pytest.raises(ParameterError, match="borrow cannot be combined with plan"):
-        tt.mean(data, "paid", plan=plan, borrow="mean", **told)
+    with pytest.raises(ParameterError, match="pooling cannot be combined with plan"):
+        tt.mean(data, "paid", plan=plan, pooling="mean", **told)
 
 
 def test_the_table_prints_and_draws(data):
@@ -252,7 +257,7 @@ def test_the_command_line_prints_a_table_csv_and_json(data, tmp_path, capsys):
     groups = ["--by", "state", "--keys", "S10,S11", "--other", "rest"]
     assert main([*request, *groups, "--csv"]) == 0
     rows = capsys.readouterr().out.splitlines()
-    assert rows[0] == "state,mean,low,high,count,total,interval_for,notes"
+    assert rows[0] == "state,mean,low,high,count,total,interval_target,notes"
     assert [row.split(",")[0] for row in rows[1:]] == ["S10", "S11", "rest"]
     assert main([*request, *groups, "--json"]) == 0
     assert [row["group"] for row in json.loads(capsys.readouterr().out)["rows"]] == [
@@ -277,7 +282,7 @@ def test_groups_beside_a_plan_on_the_command_line(data, tmp_path, capsys):
     assert main([*request, "--by", "state", "--keys", "S10,S11", "--other", "rest", "--csv"]) == 0
     rows = capsys.readouterr().out.splitlines()
     assert [row.split(",")[0] for row in rows] == ["state", "S10", "S11", "rest"]
-    assert main([*request, "--by", "state", "--borrow", "mean"]) == 2
+    assert main([*request, "--by", "state", "--pooling", "mean"]) == 2
     # How many cells a key has, the plan knows.
     pairs = tt.plan(n=6000, epsilon=2, by=["state", "year"], keys=[("S10", "2013")])
     plan.write_text(pairs.to_json(), encoding="utf-8")
@@ -293,8 +298,8 @@ def test_a_group_without_records_has_no_ends_and_a_warning():
     release = tt.mean(frame, "x", epsilon=1, by="key", keys=["a", "b", "nobody"])
     row = release["nobody"]
     assert (row.low, row.high) == (-math.inf, math.inf)
-    assert [note.code for note in row.notes] == ["nothing-seen"]
-    assert not release.reliable
+    assert [note.code for note in row.notes] == ["no-signal"]
+    assert release.has_warnings
     assert release["a"].notes == ()
 
 
@@ -324,7 +329,7 @@ def test_files_by_group_on_the_command_line(data, kind, tmp_path, capsys):
     request += ["--keys-file", str(names)]
     assert main([*request, "--csv"]) == 0
     rows = capsys.readouterr().out.splitlines()
-    assert rows[0] == "state,year,column,mean,low,high,count,total,interval_for,notes"
+    assert rows[0] == "state,year,column,mean,low,high,count,total,interval_target,notes"
     assert [row.split(",")[:3] for row in rows[1:3]] == [
         ["S11", "2013", "paid"],
         ["S11", "2013", "paid * 2"],
@@ -338,8 +343,8 @@ def test_files_by_group_on_the_command_line(data, kind, tmp_path, capsys):
 def test_what_is_told_of_records_holds_in_every_group(data, tail, borrow):
     """The interval is then for the mean itself, of small groups and of large ones."""
     keys = ["S11", "S00", "nobody"]
-    release = tt.mean(data, "paid", by="state", keys=keys, tail=tail, epsilon=4, borrow=borrow)
-    assert release.interval_for == "mean"
+    release = tt.mean(data, "paid", by="state", keys=keys, tail=tail, epsilon=4, pooling=borrow)
+    assert release.interval_target == "mean"
     for key in keys[:2]:
         row = release[key]
         assert row.low <= data.paid[data.state == key].mean() <= row.high
@@ -400,6 +405,6 @@ def test_groups_of_huge_numbers_have_means(target, budget):
 def test_clamped_groups_do_not_name_the_method_of_all(sizes):
     frame = pd.DataFrame({"g": np.repeat(list(sizes), list(sizes.values()))})
     frame["x"] = np.random.default_rng(4).exponential(size=len(frame))
-    told = {"tail": tt.Bounded(0, 1e4), "borrow": None, "keys": list(sizes)}
+    told = {"tail": tt.Bounded(0, 1e4), "pooling": None, "keys": list(sizes)}
     release = tt.mean(frame, "x", by="g", epsilon=0.1, **told)
     assert release.method == release.plan.method == "means by group"

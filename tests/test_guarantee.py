@@ -47,11 +47,11 @@ def test_guarantees_state_what_applies():
         for spent in (pure(1), zcdp(0.5), approx(1, 1e-6))
     ]
     assert rows == [
-        {"epsilon": 1.0, "delta": 0.0, "rho": None, "unit": "add-remove", "person": None},
-        {"epsilon": None, "delta": None, "rho": 0.5, "unit": "add-remove", "person": None},
-        {"epsilon": 1.0, "delta": 1e-6, "rho": None, "unit": "add-remove", "person": None},
+        {"epsilon": 1.0, "delta": 0.0, "rho": None, "neighbors": "add-remove", "person": None},
+        {"epsilon": None, "delta": None, "rho": 0.5, "neighbors": "add-remove", "person": None},
+        {"epsilon": 1.0, "delta": 1e-6, "rho": None, "neighbors": "add-remove", "person": None},
     ]
-    assert all(type(row["unit"]) is str for row in rows)
+    assert all(type(row["neighbors"]) is str for row in rows)
 
 
 def test_a_doubled_delta_never_exceeds_one():
@@ -111,7 +111,7 @@ def test_a_person_is_named_by_columns(person):
 
 @pytest.mark.parametrize("unit", ["add", None, 3, [], Unit.parse("add-remove", "a")])
 def test_an_unknown_unit_is_refused(unit):
-    with pytest.raises(ParameterError, match="Use unit='add-remove'"):
+    with pytest.raises(ParameterError, match="Use neighbors='add-remove'"):
         Unit.parse(unit, None if not isinstance(unit, Unit) else "b")
 
 

@@ -32,7 +32,7 @@ FRAME = pa.table({"paid": RECORDS, "who": np.arange(4000) // 4, "state": np.aran
 CHOSEN = {
     "winsorised mean": (RECORDS, {"epsilon": 1}),
     "mean in a weighted ball": (ROWS, {"rho": 0.5}),
-    "mean in a ball, one scale for all columns": (ROWS, {"rho": 0.5, "common": True}),
+    "mean in a ball, one scale for all columns": (ROWS, {"rho": 0.5, "same_scale": True}),
     "winsorised means, columns apart": (ROWS, {"epsilon": 3}),
     "winsorised means, one sum": (np.column_stack([ROWS] * 3), {"epsilon": 9}),
     "mean of the records of persons": (FRAME, {"column": "paid", "epsilon": 1, "person": "who"}),

@@ -51,11 +51,11 @@ def notion(request):
 
 
 def measurement(notion="pure", unit="add-remove", column=None):
-    return tt.as_opendp(tt.plan(n=2_000, budget=BUDGETS[notion][0], unit=unit), column)
+    return tt.as_opendp(tt.plan(n=2_000, budget=BUDGETS[notion][0], neighbors=unit), column)
 
 
 def vector_measurement(budget, unit="add-remove", column=None):
-    return tt.as_opendp(tt.plan(budget=budget, dim=2, n=2_000, unit=unit), column)
+    return tt.as_opendp(tt.plan(budget=budget, n_columns=2, n=2_000, neighbors=unit), column)
 
 
 def test_signature_is_the_contract():
@@ -64,18 +64,47 @@ def test_signature_is_the_contract():
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("said", "labels"),
+    [
+        ({"statistic": "sum", "target": "data"}, ["sum"]),
+        ({"statistic": "count"}, ["count"]),
+        ({"statistic": "quantile", "q": [0.5, 0.9]}, ["median", "90% quantile"]),
+        ({"statistic": "describe"}, None),
+    ],
+)
+def test_the_statistic_is_that_of_the_plan(notion, unit, said, labels):
+    budget, measure, cost = BUDGETS[notion]
+    plan = tt.plan(n=2_000, budget=budget, neighbors=unit, **said)
+    made = tt.as_opendp(plan, "x")
+    assert (made.input_metric, made.output_measure) == (UNITS[unit], measure)
+    assert made.map(1) == cost
+    release = made(pl.DataFrame({"x": RECORDS}))
+    assert len(release) == (8 if labels is None else len(labels))
+    assert labels is None or [row.label for row in release] == labels
+    assert release.plan.request.statistic == said["statistic"]
+    assert tt.replay(release.plan, release.answers) == release
+
+
+def test_a_statistic_of_several_columns_is_refused():
+    with pytest.raises(ParameterError, match="ask for each column by itself"):
+        tt.plan(n=2_000, epsilon=1, n_columns=2, statistic="sum")
+    with pytest.raises(ParameterError, match="does not match the plan"):
+        tt.as_opendp(tt.plan(n=2_000, epsilon=1, statistic="sum"), ["x", "y"])
+
+
 def test_persons_are_counted_by_a_metric_of_their_own(unit):
     """A record costs twice what its person does: a metric of records would promise half of it."""
-    made = tt.as_opendp(tt.plan(n=500, epsilon=0.5, unit=unit, person="who"), "x")
+    made = tt.as_opendp(tt.plan(n=500, epsilon=0.5, neighbors=unit, person="who"), "x")
     assert made.input_metric not in UNITS.values()
     assert (made.map(1), made.map(2)) == (0.5, 1.0)
     frame = pl.DataFrame({"x": RECORDS, "who": np.arange(2_000) % 500})
     release = made(frame)
-    assert release.guarantee.unit.person == "who"
-    same = tt.as_opendp(tt.plan(n=500, epsilon=1, unit=unit, person="who"), "x")
+    assert release.guarantee.protects.person == "who"
+    same = tt.as_opendp(tt.plan(n=500, epsilon=1, neighbors=unit, person="who"), "x")
     assert same.input_metric == made.input_metric
     for other in ({"person": "house"}, {}):
-        plan = tt.plan(n=500, epsilon=0.5, unit=unit, **other)
+        plan = tt.plan(n=500, epsilon=0.5, neighbors=unit, **other)
         assert tt.as_opendp(plan, "x").input_metric != made.input_metric
         with pytest.raises(dp.OpenDPException, match=r"(?i)mismatch"):
             dp.c.make_composition([made, tt.as_opendp(plan, "x")])
@@ -95,7 +124,7 @@ def test_spaces_and_cost_of_one_record(notion, unit):
 def test_a_release_comes_out(notion, unit):
     release = measurement(notion, unit)(RECORDS)
     assert isinstance(release, Release)
-    assert release.guarantee.unit == unit
+    assert release.guarantee.protects == unit
     assert tt.replay(release.plan, release.answers) == release
 
 
@@ -113,7 +142,7 @@ def test_what_the_release_states_is_within_the_map(notion, unit):
 
 @pytest.mark.parametrize("size", [None, 2_000, 17])
 def test_no_n_and_a_wrong_n_stay_within_the_map(size, unit):
-    made = tt.as_opendp(tt.plan(n=size, epsilon=0.3, unit=unit))
+    made = tt.as_opendp(tt.plan(n=size, epsilon=0.3, neighbors=unit))
     assert made(RECORDS).guarantee.epsilon <= made.map(1) == 0.3
 
 

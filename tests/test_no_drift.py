@@ -31,7 +31,7 @@ def test_rows_are_rows(budget):
     said = [
         {"budget": budget, "within": [(-1e6, 1e6)] * 2},
         {"budget": budget, "tail": [None, tt.Moment(2, 40.0)]},
-        {"plan": tt.plan(n=len(two), budget=budget, dim=2)},
+        {"plan": tt.plan(n=len(two), budget=budget, n_columns=2)},
     ]
     releases = [tt.mean(two, **words) for words in said]
     plain = [tt.mean(data, budget=budget) for data in (two, list(ROWS), np.array(two))]
@@ -44,7 +44,7 @@ def test_rows_are_rows(budget):
 
 def test_a_row_that_is_none_changes_no_other():
     """Neither the columns nor what the other rows are: they were said."""
-    plan = tt.plan(n=4_000, rho=2.0, dim=2)
+    plan = tt.plan(n=4_000, rho=2.0, n_columns=2)
     for odd in (None, 7.0, [1.0], [1.0, 2.0, 3.0], "x"):
         release = tt.mean([*ROWS[:-1].tolist(), odd], plan=plan)
         assert (np.abs(release.value - [3, -200]) < [0.5, 15]).all()
@@ -53,11 +53,11 @@ def test_a_row_that_is_none_changes_no_other():
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 @pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
 def test_within_clamps_value_and_interval(budget, unit):
-    for release in both(budget=budget, unit=unit, within=(3.01, 5.0)):
+    for release in both(budget=budget, neighbors=unit, within=(3.01, 5.0)):
         for row in release:
             assert 3.01 <= row.value <= 5.0
             assert row.low <= row.value <= row.high
-            held_back = any(note.code == "clamped" for note in row.notes)
+            held_back = any(note.code == "at-range-limit" for note in row.notes)
             assert held_back or 3.01 <= row.low < row.high <= 5.0
 
 
@@ -66,8 +66,8 @@ def test_within_clamps_value_and_interval(budget, unit):
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 def test_an_interval_is_called_the_same(budget, target, tail):
     one, two = both(budget=budget, target=target, tail=tail)
-    last = {row.intervals[-1].describes for row in (*one, *two)}
-    assert last == ({"mean"} if tail else {"winsorised mean"})
+    last = {row.intervals[-1].target for row in (*one, *two)}
+    assert last == ({"mean"} if tail else {"clipped mean"})
     assert (two.low <= ROWS.mean(axis=0)).all()
     assert (two.high >= ROWS.mean(axis=0)).all()
 
@@ -75,7 +75,7 @@ def test_an_interval_is_called_the_same(budget, target, tail):
 def test_more_records_than_anyone_has_are_refused():
     for dim in (1, 2):
         with pytest.raises(ParameterError, match="It must be at most"):
-            tt.plan(n=10**16, rho=0.5, dim=dim)
+            tt.plan(n=10**16, rho=0.5, n_columns=dim)
 
 
 def test_a_list_of_one_column_is_one_column(tmp_path):
@@ -108,9 +108,9 @@ def test_a_release_has_rows_parts_clips_doubts_items_frames_and_pictures(budget)
         for index, row in enumerate(release):
             assert release[row.column] is row
             assert release[index].value == row.value  # noqa: PLR1736 - items, as users write them
-            assert row.parts.keys() == {"privacy", "sampling", "truncation", "rounding"}
+            assert row.error_components.keys() == {"privacy", "sampling", "clipping", "rounding"}
             assert row.clip[0] <= row.value <= row.clip[1]
-            assert row.assumption_doubtful is False
+            assert row.assumption_contradicted is False
         assert len(release.to_frame()) == len(release)
         assert release.plot().get_xlabel() == "mean"
         assert tt.Release.from_json(release.to_json()) == release
@@ -125,7 +125,7 @@ def test_a_release_has_rows_parts_clips_doubts_items_frames_and_pictures(budget)
 def test_the_budget_of_a_plan_is_what_was_asked_for(budget):
     for dim in (1, 2):
         for n in (None, 4_000):
-            plan = tt.plan(n=n, budget=budget, dim=dim)
+            plan = tt.plan(n=n, budget=budget, n_columns=dim)
             assert plan.budget == budget
             if n is None:
                 counted = plan.with_count(4_000)
@@ -156,14 +156,14 @@ def test_one_number_or_many():
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 def test_a_plan_goes_to_json_and_back(dim, budget):
     for request in ({}, {"n": 20}, {"n": 10**6, "confidence": None}, {"n": 900, "target": "data"}):
-        plan = tt.plan(budget=budget, dim=dim, tail=tt.Moment(2, 3.0), **request)
+        plan = tt.plan(budget=budget, n_columns=dim, tail=tt.Moment(2, 3.0), **request)
         assert Plan.from_json(plan.to_json()) == plan
         assert str(Plan.from_json(plan.to_json())) == str(plan)
 
 
 def test_a_plan_of_the_first_format_is_refused():
     for dim in (1, 2):
-        record = tt.plan(n=100, epsilon=1, dim=dim).to_dict() | {"format": 1}
+        record = tt.plan(n=100, epsilon=1, n_columns=dim).to_dict() | {"format": 1}
         with pytest.raises(ParameterError, match="format 1, but this version reads format 2"):
             Plan.from_dict(record)
 
@@ -171,5 +171,5 @@ def test_a_plan_of_the_first_format_is_refused():
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 def test_a_wrong_assumption_is_doubted(budget):
     for release in both(budget=budget, tail=tt.Moment(2, 1e-3)):
-        assert all(row.assumption_doubtful for row in release)
-        assert not release.reliable
+        assert all(row.assumption_contradicted for row in release)
+        assert release.has_warnings

@@ -53,11 +53,11 @@ def test_large_budgets_are_told_wherever_one_decides(budget, is_weak, tmp_path, 
     plan = tt.plan(n=4000, budget=budget)
     one = tt.mean(RECORDS, budget=budget)
     two = tt.mean(np.column_stack([RECORDS, RECORDS]), budget=budget)
-    for notes in (plan.foreseen, one.notes, two.notes):
+    for notes in (plan.notes, one.notes, two.notes):
         assert ("weak-budget" in {note.code for note in notes}) is is_weak
     for text in (str(plan), plan._repr_html_(), str(one), str(two), one._repr_html_()):
         assert ("This budget protects little" in text) is is_weak
-    assert one.reliable  # it is a remark: the value does not mislead
+    assert not one.has_warnings  # it is a remark: the value does not mislead
     assert tt.replay(one.plan, one.answers) == one
 
 

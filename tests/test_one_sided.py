@@ -37,18 +37,18 @@ AMOUNTS = np.random.default_rng(3).lognormal(6, 1.5, 8_000)
 def test_no_end_and_no_clip_point_is_beyond_the_bound(unit, epsilon, sign):
     tail = NOT_NEGATIVE if sign > 0 else tt.Bounded(None, 0)
     for records in (AMOUNTS, np.where(AMOUNTS < 800, 0.0, AMOUNTS), AMOUNTS[:300]):
-        release = tt.mean(sign * records, epsilon=epsilon, unit=unit, tail=tail)
+        release = tt.mean(sign * records, epsilon=epsilon, neighbors=unit, tail=tail)
         ends = [end for one in release[0].intervals for end in (one.low, one.high)]
         for end in (*release.clip, *ends, release.value):
             assert sign * end >= 0
-        assert release.assumption_doubtful is False
+        assert release.assumption_contradicted is False
         assert tt.replay(release.plan, release.answers) == release
 
 
 def test_the_bounded_side_is_clipped_at_the_bound_and_loses_nothing():
     release = tt.mean(AMOUNTS, epsilon=1, tail=NOT_NEGATIVE)
     assert release.clip[0] == 0
-    assert release.interval_for == "mean, if the tail goes on as seen"
+    assert release.interval_target == "mean"
     assert release.low < AMOUNTS.mean() * 1.1
     assert release.high > AMOUNTS.mean() * 0.9
     free = tt.mean(AMOUNTS, epsilon=1)
@@ -59,7 +59,7 @@ def test_the_bounded_side_is_clipped_at_the_bound_and_loses_nothing():
 def test_where_nothing_is_seen_the_interval_begins_at_the_bound():
     release = tt.mean(np.zeros(3_000), epsilon=1, tail=NOT_NEGATIVE)
     assert (release.low, release.high) == (0, math.inf)
-    assert not release.reliable
+    assert release.has_warnings
 
 
 @pytest.mark.parametrize("budget", [{"epsilon": 1}, {"rho": 1}, {"epsilon": 1, "delta": 1e-6}])
@@ -75,8 +75,10 @@ def test_records_beyond_are_clipped_and_raise_doubt_by_the_private_count(budget,
     release = tt.mean(data, tail=NOT_NEGATIVE, **said, **budget)
     clipped = np.maximum(records, 0).mean()
     assert abs(release.value - clipped) < 0.25 * clipped  # neither dropped (1.5 times) nor -3e4
-    assert release.assumption_doubtful
-    assert "doubtful" in {note.code for note in release.notes if note.kind == "warning"}
+    assert release.assumption_contradicted
+    assert "assumption-contradicted" in {
+        note.code for note in release.notes if note.kind == "warning"
+    }
     assert release.low >= 0
 
 
@@ -125,7 +127,7 @@ def all_at_least_zero(release, *, doubtful=(None,)):
         if row.shrunk is not None:
             numbers += [row.shrunk.value, row.shrunk.low, row.shrunk.high]
         assert min(numbers) >= 0
-        assert row.assumption_doubtful in doubtful
+        assert row.assumption_contradicted in doubtful
     assert tt.replay(release.plan, release.answers) == release
     assert tt.Release.from_json(release.to_json()) == release
 
@@ -134,14 +136,14 @@ def all_at_least_zero(release, *, doubtful=(None,)):
     "said",
     [
         STATES,
-        STATES | {"borrow": None},
-        STATES | {"borrow": "mean"},
+        STATES | {"pooling": None},
+        STATES | {"pooling": "mean"},
         STATES | {"person": "who"},
         STATES | {"person": "who", "each": "person"},
         {"person": "who"},
         {"person": "who", "each": "person"},
-        {"person": "who", "unit": "replace-one"},
-        {"person": "who", "each": "person", "unit": "replace-one"},
+        {"person": "who", "neighbors": "replace-one"},
+        {"person": "who", "each": "person", "neighbors": "replace-one"},
     ],
 )
 def test_groups_and_persons_are_clipped_and_nothing_is_dropped(said):
@@ -164,7 +166,7 @@ def test_means_drawn_together_stay_on_the_right_side():
     rng = np.random.default_rng(1)
     amounts = rng.exponential(1, 2_000) * (rng.random(2_000) < 0.1)
     visits = pa.table({"amount": amounts, "state": rng.choice(list("abcdef"), 2_000)})
-    told = {"by": "state", "keys": list("abcdef"), "borrow": "mean", "epsilon": 1}
+    told = {"by": "state", "keys": list("abcdef"), "pooling": "mean", "epsilon": 1}
     for _ in range(5):
         release = tt.mean(visits, "amount", tail=NOT_NEGATIVE, **told)
         assert all(row.shrunk is not None for row in release)
@@ -174,7 +176,7 @@ def test_means_drawn_together_stay_on_the_right_side():
 
 
 @pytest.mark.parametrize("n", [3, 20, 100])
-@pytest.mark.parametrize("said", [{"epsilon": 1, "common": True}, {"rho": 1}, {"rho": 0.1}])
+@pytest.mark.parametrize("said", [{"epsilon": 1, "same_scale": True}, {"rho": 1}, {"rho": 0.1}])
 def test_a_ball_of_few_rows_lies_on_the_right_side(n, said):
     """Once -460 to 0, and a warning of a within= that nobody gave, in one row of ten."""
     rng = np.random.default_rng(n)
@@ -191,7 +193,9 @@ def test_a_ball_of_few_rows_lies_on_the_right_side(n, said):
 
 def test_a_ball_around_noise_lies_where_the_means_can_be():
     """What the first round found is noise below the bound; the second is around the bound."""
-    plan = tt.plan(dim=2, n=100, unit="replace-one", epsilon=1, common=True, tail=NOT_NEGATIVE)
+    plan = tt.plan(
+        n_columns=2, n=100, neighbors="replace-one", epsilon=1, same_scale=True, tail=NOT_NEGATIVE
+    )
     found = tt.mean(np.ones((100, 2)), plan=plan)
     first = found.answers[2]
     answers = list(found.answers)
@@ -213,14 +217,14 @@ def test_an_interval_wholly_beyond_the_bound_says_no_more_than_the_bound():
             assert row.high == (math.inf if within is None else 1e6)
             assert notes.CLAMPED in row.notes
             assert notes.CONTRADICTED not in row.notes
-            assert row.assumption_doubtful is None
+            assert row.assumption_contradicted is None
 
 
 def test_a_wrong_within_beside_a_half_line_is_said():
     rows = np.column_stack([AMOUNTS, AMOUNTS])
     for row in tt.mean(rows, rho=0.5, tail=NOT_NEGATIVE, within=(0, 100)):
         assert notes.CONTRADICTED in row.notes
-        assert row.assumption_doubtful
+        assert row.assumption_contradicted
         assert row.low <= 100 < row.high
 
 
@@ -228,7 +232,7 @@ def test_a_wrong_within_beside_a_half_line_is_said():
     "said",
     [
         {"rho": 0.5},
-        {"epsilon": 1, "common": True},
+        {"epsilon": 1, "same_scale": True},
         {"epsilon": 1, "delta": 1e-6},
         {"epsilon": 2, "person": "who"},
         {"epsilon": 2, "person": "who", "each": "person"},

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import tametail as tt
 from tametail.errors import BudgetError, ParameterError
-from tametail.methods.winsorised.budget_split import halvings, shares
+from tametail.methods.winsorized.budget_split import halvings, shares
 from tametail.planning import Plan
 from tametail.privacy.budget import Approx, compose, fits
 from tametail.privacy.unit import Unit
@@ -112,7 +112,7 @@ STEPS = PLAN.to_dict()["steps"]
             "has almost no budget",
         ),
         ({"budget": {"kind": "none"}}, "is not a budget"),
-        ({"unit": "person"}, "Invalid unit='person'"),
+        ({"neighbors": "person"}, "Invalid neighbors='person'"),
         ({"n": -5}, "Invalid n=-5"),
         ({"missing": "drop"}, "Invalid missing='drop'"),
         ({"target": "x"}, "Invalid target='x'"),
@@ -182,9 +182,9 @@ def test_half_width_checks_its_confidence():
 def test_sample_size_is_the_least(tail, unit):
     error = 0.05 if tail is None else 5.0
     told = {"relative_error": error} if tail is None else {"error": error}
-    n = tt.sample_size(**told, epsilon=1, tail=tail, unit=unit)
-    assert tt.plan(n=n, epsilon=1, tail=tail, unit=unit).half_width() <= error
-    assert tt.plan(n=n - 1, epsilon=1, tail=tail, unit=unit).half_width() > error
+    n = tt.sample_size(**told, epsilon=1, tail=tail, neighbors=unit)
+    assert tt.plan(n=n, epsilon=1, tail=tail, neighbors=unit).half_width() <= error
+    assert tt.plan(n=n - 1, epsilon=1, tail=tail, neighbors=unit).half_width() > error
 
 
 @pytest.mark.parametrize("tail", [None, tt.Moment(2, 50)])
@@ -202,13 +202,13 @@ def test_the_least_size_is_found_though_methods_change(unit):
     tail = tt.Bounded(0, 1)
 
     def plans(n):
-        return tt.plan(n=n, epsilon=1, tail=tail, unit=unit)
+        return tt.plan(n=n, epsilon=1, tail=tail, neighbors=unit)
 
     border = next(n for n in range(100, 3000, 20) if plans(n).method != plans(100).method)
     last = next(n for n in range(border - 20, border + 1) if plans(n).method != plans(100).method)
     few = plans(last - 1).half_width()
     for error in (few, few * 1.05, few * 0.98, plans(last).half_width() * 0.9):
-        n = tt.sample_size(error, epsilon=1, tail=tail, unit=unit)
+        n = tt.sample_size(error, epsilon=1, tail=tail, neighbors=unit)
         assert plans(n).half_width() <= error < plans(n - 1).half_width()
         if error >= few:
             assert n < last
@@ -241,7 +241,7 @@ def test_the_sampler_never_halves_more_than_it_can_count():
 
 
 def test_pure_steps_that_would_fit_an_approximate_budget_by_detour_only_are_refused():
-    plan = tt.plan(n=1000, budget=tt.approx(0.2, 0.9), unit="replace-one")
+    plan = tt.plan(n=1000, budget=tt.approx(0.2, 0.9), neighbors="replace-one")
     record = plan.to_dict()
     for step in record["steps"]:
         step["cost"]["epsilon"] *= 1.2
@@ -282,13 +282,13 @@ def test_a_plan_that_another_process_unpickles_has_its_methods():
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 def test_every_plan_reads_back_and_its_shares_are_of_the_whole(budget, n, dim, tail):
     """A few bounded columns at a small delta were paid in a notion that reading back refused."""
-    plan = tt.plan(n=n, budget=budget, dim=dim, tail=tail)
+    plan = tt.plan(n=n, budget=budget, n_columns=dim, tail=tail)
     assert Plan.from_json(plan.to_json()) == plan
     assert sum(part for _, part, _ in plan.shares()) == pytest.approx(100, rel=1e-9)
 
 
 def test_a_clamped_mean_beside_a_delta_reads_back():
-    plan = tt.plan(n=100, epsilon=0.01, delta=1e-6, dim=3, tail=tt.Bounded(0, 1))
+    plan = tt.plan(n=100, epsilon=0.01, delta=1e-6, n_columns=3, tail=tt.Bounded(0, 1))
     assert plan.method == "clamped mean"
     assert Plan.from_json(plan.to_json()) == plan
     assert sum(part for _, part, _ in plan.shares()) == pytest.approx(100)

@@ -47,7 +47,7 @@ def test_a_name_on_the_picture_is_no_markup():
 )
 @pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
 def test_plan_lies_above_the_lower_bound(budget, k, unit):
-    ax = tt.plan(n=3000, budget=budget, tail=tt.Moment(k, 10), unit=unit).plot()
+    ax = tt.plan(n=3000, budget=budget, tail=tt.Moment(k, 10), neighbors=unit).plot()
     error, floor = (np.asarray(line.get_ydata()) for line in ax.lines[:2])
     assert np.all(error > floor)
     assert floor[8] >= lower_bound(3000, k=k, scale=10)

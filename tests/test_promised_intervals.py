@@ -23,13 +23,13 @@ def _frame(n: int) -> pd.DataFrame:
 
 
 def _records(n: int, unit: str, budget: dict[str, float]) -> tuple[tt.Plan, Callable]:
-    told = {"unit": unit, **budget}
+    told = {"neighbors": unit, **budget}
     frame, size = _frame(n), {} if unit == "replace-one" else {"n": 3 * n}
     return tt.plan(3 * n, **told), lambda: tt.mean(frame, "x", **told, **size)
 
 
 def _persons(n: int, unit: str, budget: dict[str, float]) -> tuple[tt.Plan, Callable]:
-    told = {"unit": unit, **budget}
+    told = {"neighbors": unit, **budget}
     frame, size = _frame(n), {} if unit == "replace-one" else {"n": n}
     return (
         tt.plan(n, person=True, **told),
@@ -40,17 +40,17 @@ def _persons(n: int, unit: str, budget: dict[str, float]) -> tuple[tt.Plan, Call
 def _rows(n: int, unit: str, budget: dict[str, float]) -> tuple[tt.Plan, Callable]:
     rows, size = _frame(n)["x"].to_numpy().reshape(-1, 3), {"n": n}
     size = {} if unit == "replace-one" else size
-    told = {"unit": unit, **budget}
-    return tt.plan(n, dim=3, **told), lambda: tt.mean(rows, **told, **size)
+    told = {"neighbors": unit, **budget}
+    return tt.plan(n, n_columns=3, **told), lambda: tt.mean(rows, **told, **size)
 
 
 def _groups(n: int, unit: str, budget: dict[str, float]) -> tuple[tt.Plan, Callable]:
-    told = {"by": "g", "keys": KEYS, "unit": unit, **budget}
+    told = {"by": "g", "keys": KEYS, "neighbors": unit, **budget}
     return tt.plan(3 * n, **told), lambda: tt.mean(_frame(n), "x", n=3 * n, **told)
 
 
 def _persons_by_group(n: int, unit: str, budget: dict[str, float]) -> tuple[tt.Plan, Callable]:
-    told = {"by": "g", "keys": KEYS, "unit": unit, **budget}
+    told = {"by": "g", "keys": KEYS, "neighbors": unit, **budget}
     return (
         tt.plan(n, person=True, **told),
         lambda: tt.mean(_frame(n), "x", person="who", n=n, **told),
@@ -111,7 +111,12 @@ def test_persons_by_group_stay_within_a_budget_of_zcdp(rho: float) -> None:
     assert len(found) == 3
 
 
-SIDES = [{"borrow": None}, {"tail": tt.Bounded(0, 1000)}, {"within": (0, 100)}, {"borrow": "mean"}]
+SIDES = [
+    {"pooling": None},
+    {"tail": tt.Bounded(0, 1000)},
+    {"within": (0, 100)},
+    {"pooling": "mean"},
+]
 
 
 @pytest.mark.parametrize("n", [8, 2500])

@@ -20,17 +20,18 @@ SIGNATURES = {
     "Bounded": "(low, high)",
     "mean": (
         "(data, column=None, *, epsilon=None, delta=None, rho=None, budget=None, tail=None, "
-        "within=None, unit='add-remove', missing='skip', n=None, confidence=0.95, "
-        "target='population', plan=None, common=False, person=None, each='record', "
-        "rows=None, where=None, by=None, keys=None, other=None, borrow='shape', "
+        "within=None, neighbors='add-remove', missing='skip', n=None, confidence=0.95, "
+        "target='population', plan=None, same_scale=False, person=None, each='record', "
+        "n_records=None, where=None, by=None, keys=None, other=None, pooling='shape', "
         "simultaneous=None, groups_per_person=None, parse=None, table=None, ledger=None, "
         "dataset=None, release_id=None, weights=None)"
     ),
     "plan": (
         "(n=None, *, epsilon=None, delta=None, rho=None, budget=None, tail=None, within=None, "
-        "unit='add-remove', missing='skip', confidence=0.95, target='population', dim=1, "
-        "common=False, person=False, each='record', rows=None, by=None, keys=None, other=None, "
-        "borrow='shape', simultaneous=None, groups_per_person=None, statistic='mean', q=None)"
+        "neighbors='add-remove', missing='skip', confidence=0.95, target='population', "
+        "n_columns=1, same_scale=False, person=False, each='record', n_records=None, by=None, "
+        "keys=None, other=None, pooling='shape', simultaneous=None, "
+        "groups_per_person=None, statistic='mean', q=None)"
     ),
     "sum": "(data, column=None, *, tail=None, target='data', **options)",
     "count": "(data, column=None, **options)",
@@ -39,15 +40,16 @@ SIGNATURES = {
     "describe": "(data, column=None, *, target='population', **options)",
     "sample_size": (
         "(error=None, *, relative_error=None, epsilon=None, delta=None, rho=None, budget=None, "
-        "tail=None, confidence=0.95, unit='add-remove')"
+        "tail=None, confidence=0.95, neighbors='add-remove')"
     ),
     "epsilon_for": (
-        "(error=None, *, relative_error=None, n, tail=None, confidence=0.95, unit='add-remove')"
+        "(error=None, *, relative_error=None, n, tail=None, confidence=0.95, "
+        "neighbors='add-remove')"
     ),
     "replay": "(plan, answers)",
     "paper.range_estimate": f"(x, budget, *, alpha, k, R, scale=1.0, constants='tight', {PAID})",
     "paper.mean_1d": f"(x, budget, *, alpha, beta, k, R, scale=1.0, constants='tight', {PAID})",
-    "mechanisms.histogram": f"(keys, budget, *, universe=None, unit='replace-one', {PAID})",
+    "mechanisms.histogram": f"(keys, budget, *, universe=None, neighbors='replace-one', {PAID})",
 }
 
 RANDOMNESS = {"seed", "rng", "random_state", "generator", "ask", "bits", "source"}

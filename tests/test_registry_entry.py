@@ -52,7 +52,7 @@ ASKED = {
         {"variant_name": "Zero-concentrated DP", "privacy_parameters": {"rho": 0.5}},
     ),
     "bounded": (
-        {"epsilon": 1, "unit": "replace-one", "n": N},
+        {"epsilon": 1, "neighbors": "replace-one", "n": N},
         {"number_of_privacy_units": N, "variant_name": "Pure DP"},
     ),
     "persons": ({"epsilon": 2, "person": "who"}, {"privacy_unit": "Person-level"}),

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import tametail as tt
+from tametail.errors import ParameterError
 from tametail.means import Estimate, Interval, Mean
 from tametail.notes import Note
 from tametail.release import Release
@@ -15,8 +16,9 @@ from tametail.show.rows import value_of
 RECORDS = np.random.default_rng(3).lognormal(2, 1, 4000)
 
 KEYS = {
-    "value", "low", "high", "interval_for", "confidence", "epsilon", "delta", "rho", "unit",
-    "method", "parts", "clip", "assumption_doubtful", "plan", "guarantee",
+    "value", "low", "high", "interval_target", "confidence", "epsilon", "delta", "rho",
+    "neighbors",
+    "method", "error_components", "clip", "assumption_contradicted", "plan", "guarantee",
 }  # fmt: skip
 
 
@@ -61,18 +63,26 @@ def test_plain_values(options):
     assert parsed == record
     assert json.loads(found.to_json(indent=2)) == record
     assert parsed["value"] == found.value
-    assert parsed["unit"] == "add-remove"
+    assert parsed["neighbors"] == "add-remove"
+
+
+@pytest.mark.parametrize("number", [1, 2, 3])
+def test_a_release_of_an_older_format_is_refused_with_what_to_do(number):
+    with pytest.raises(ParameterError, match=r"before 0\.3"):
+        Release.from_dict(release().to_dict() | {"format": number})
 
 
 def test_parts_are_separate():
-    parts = release(tail=tt.Moment(2, 30)).to_dict()["parts"]
-    assert parts.keys() == {"privacy", "sampling", "truncation", "rounding"}
+    parts = release(tail=tt.Moment(2, 30)).to_dict()["error_components"]
+    assert parts.keys() == {"privacy", "sampling", "clipping", "rounding"}
     assert all(size >= 0 for size in parts.values())
-    assert release(target="data").parts["sampling"] == 0
+    assert release(target="data").error_components["sampling"] == 0
 
 
 def made(**changes):
-    interval = Interval(-math.inf, math.inf, "mean", True, {"privacy": math.inf, "sampling": None})
+    interval = Interval(
+        -math.inf, math.inf, "mean", "assumption", True, {"privacy": math.inf, "sampling": None}
+    )
     estimate = Estimate(1.0, (interval,), (0.0, 2.0), **changes)
     plan = tt.plan(n=100, epsilon=1)
     return Release((Mean.of("0", estimate),), release().guarantee, plan, plan.method)
@@ -81,12 +91,12 @@ def made(**changes):
 def test_infinities_become_words():
     record = json.loads(made().to_json(), parse_constant=pytest.fail)
     assert (record["low"], record["high"]) == ("-inf", "inf")
-    assert record["parts"] == {"privacy": "inf", "sampling": None}
+    assert record["error_components"] == {"privacy": "inf", "sampling": None}
     assert Release.from_dict(record) == made()
 
 
 def test_html_escapes():
-    html = made(notes=(Note("remark", "x", "<script>alert(1)</script> & more"),))._repr_html_()
+    html = made(notes=(Note("info", "x", "<script>alert(1)</script> & more"),))._repr_html_()
     assert "<script>" not in html
     assert "&lt;script&gt;alert(1)&lt;/script&gt; &amp; more" in html
 
@@ -134,10 +144,10 @@ def test_cannot_be_changed():
 
 
 def test_doubtful_assumptions_are_reported():
-    assert release(tail=tt.Moment(2, 1e-3)).assumption_doubtful is True
-    assert release(tail=tt.Moment(2, 1e3)).assumption_doubtful is False
-    assert release(tail=tt.Bounded(-1e-3, 1e-3)).assumption_doubtful is True
-    assert release().assumption_doubtful is None
+    assert release(tail=tt.Moment(2, 1e-3)).assumption_contradicted is True
+    assert release(tail=tt.Moment(2, 1e3)).assumption_contradicted is False
+    assert release(tail=tt.Bounded(-1e-3, 1e-3)).assumption_contradicted is True
+    assert release().assumption_contradicted is None
 
 
 @pytest.mark.parametrize("confidence", [1 - 1e-12, 1 - 2**-53])

@@ -88,7 +88,7 @@ def test_every_kind_of_file(run, tmp_path, name):
 
     assert middle("amount") == pytest.approx(MEAN, rel=0.05)
     assert middle("amount * 2") == pytest.approx(2 * MEAN, rel=0.05)
-    for more in (["--person=id"], ["--where=id >= 0"], ["--unit=replace-one"]):
+    for more in (["--person=id"], ["--where=id >= 0"], ["--neighbors=replace-one"]):
         code, out, err = run("mean", path, "-c", "amount", "-e", 5, "--quiet", *more)
         assert (code, err) == (0, ""), more
         assert float(out) == pytest.approx(MEAN, rel=0.1), more
@@ -343,7 +343,7 @@ def test_lines_fit_the_terminal(tmp_path, monkeypatch, width):
         ("Use Bounded(low, high) with low < high.", "Use --bounds LOW:HIGH with low < high."),
         ("or rho=0.5, or budget=pure(1), one", "or --rho 0.5, one"),
         ("tail=Bounded(0, 9) or tail=", "--bounds 0:9 or --moment or --bounds"),
-        ("common=True is for", "--common is for"),
+        ("same_scale=True is for", "--same-scale is for"),
         ("release_id='x y'", "--release-id 'x y'"),
         ('where="age >= 65".', "--where 'age >= 65'."),
         ("parse=Parse(delimiter=';')", "--delimiter ';'"),
@@ -373,7 +373,7 @@ def test_messages_speak_of_options(run, tmp_path):
         [path, "-c", "amount", "-c", "id", "-e", 1, "--where", "id >"],
         [path, "-c", "amount", "-e", 1, "--missing=none", "--where", "id > 3"],
         [text, "-c", "v", "-e", 1], [text, "-c", "w", "-c", "w", "-e", 1],
-        [text, "-c", "w", "-e", 1, "--thousands", "x"], [text, "-c", "w", "-e", 1, "--common"],
+        [text, "-c", "w", "-e", 1, "--thousands", "x"], [text, "-c", "w", "-e", 1, "--same-scale"],
     ]  # fmt: skip
     for mistake in mistakes:
         code, out, err = run("mean", *mistake)
@@ -412,5 +412,5 @@ class Broken(io.RawIOBase):
 @pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
 def test_a_stream_that_fails_is_an_error_of_ours(unit):
     with pytest.raises(DataError, match="cannot be read to its end") as caught:
-        tt.mean(Broken(), "x", epsilon=1, parse=tt.Parse(format="csv"), unit=unit)
+        tt.mean(Broken(), "x", epsilon=1, parse=tt.Parse(format="csv"), neighbors=unit)
     assert caught.value.__context__ is None or "zebrafish" not in str(caught.value.__context__)

@@ -31,7 +31,7 @@ def test_limits_are_rounded_outward_and_the_value_stays_inside(low, value, high)
     low, value, high = sorted((low, value, high))
     if high - low <= 1e-9 * max(abs(low), abs(high)):
         return
-    row = Mean("x", None, value, (Interval(low, high, MEAN, True, {}),))
+    row = Mean("x", None, value, (Interval(low, high, *MEAN, True, {}),))
     below, _, above = limits_of(row.intervals[0], row).partition(" to ")
     assert read(below) <= Decimal(low)
     assert read(above) >= Decimal(high)
@@ -51,7 +51,7 @@ def test_limits_are_rounded_outward_and_the_value_stays_inside(low, value, high)
 )
 def test_no_limit_is_ever_called_infinite(low, high, words):
     row = Mean("x", None, 1500.0)
-    assert limits_of(Interval(low, high, MEAN, True, {}), row) == words
+    assert limits_of(Interval(low, high, *MEAN, True, {}), row) == words
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
@@ -86,7 +86,7 @@ def test_one_warning_for_one_cause():
     assert len({note.code for note in release.notes if note.kind == "warning"}) >= 2
     assert str(release).count("warning    ") == 1
     few, median = Note("warning", "few-records", "a"), Note("warning", "median", "b")
-    other = Note("warning", "doubtful", "c")
+    other = Note("warning", "assumption-contradicted", "c")
     assert one_per_cause([median, few, other]) == [few, other]
 
 

@@ -53,7 +53,7 @@ tt.mean(frame, "x", person="who", epsilon=1)
 tt.mean(pl.from_pandas(frame), "x", epsilon=1, delta=1e-6)
 tt.paper.mean_1d(np.arange(3000.0), tt.pure(1), alpha=0.5, beta=0.1, k=2, R=1e6)
 ledger = tt.Ledger(folder + "/office.ledger")
-ledger.create("a", budget=tt.pure(2), unit="add-remove")
+ledger.create("a", budget=tt.pure(2), neighbors="add-remove")
 tt.mean(folder + "/a.csv", "x", epsilon=1, ledger=ledger, dataset="a")
 print("done")
 """

@@ -120,7 +120,7 @@ def test_other_kinds_of_files_are_refused_before_anything_is_spent(
     said = capsys.readouterr()
     assert said.out == ""
     assert ".html" in said.err
-    assert tt.Ledger(place).left("claims").epsilon == 5
+    assert tt.Ledger(place).remaining("claims").epsilon == 5
     assert {path.name for path in tmp_path.iterdir()} == {"claims.csv", "office.ledger"}
 
 

@@ -117,13 +117,28 @@ PAGES = [
     ROOT / "README.md",
     *sorted((ROOT / "docs" / "how-to").glob("*.md")),
     *sorted((ROOT / "docs" / "tutorials").glob("*.md")),
+    *sorted((ROOT / "docs" / "evidence").glob("*.md")),
+    *sorted((ROOT / "docs" / "explanation").glob("*.md")),
+    *sorted((ROOT / "docs" / "contributing").glob("*.md")),
+    *sorted((ROOT / "docs" / "reference").glob("*.md")),
+    *sorted((ROOT / "docs" / "proofs").glob("*.md")),
+    ROOT / "ARCHITECTURE.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "SECURITY.md",
 ]
+
+#: Pages whose tables a program writes, with the names of cases and queries, and one that still
+#: has the names of steps.
+_NOT_YET = {"audit.md", "reproduction.md", "method.md", "intervals.md"}
+PAGES = [path for path in PAGES if path.name not in _NOT_YET]
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 def test_pages(path):
     text = re.sub(r"```.*?```", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
-    text = re.sub(r"`[^`]*`|\]\([^)]*\)", " ", text)
+    text = re.sub(
+        r"^proves: .*$|^## \w+\(.*$|`[^`]*`|\]\([^)]*\)|\$[^$]*\$", " ", text, flags=re.MULTILINE
+    )
     assert not found_in(text)
 
 

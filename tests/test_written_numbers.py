@@ -133,7 +133,7 @@ def test_a_list_of_paths_and_a_list_of_cells(tmp_path):
     paths = [file_of(tmp_path / f"{name}.csv", ["7"] * N) for name in "ab"]
     assert float(tt.mean(paths, "v", epsilon=5)) == pytest.approx(7, rel=1e-3)
     release = tt.mean(paths, epsilon=1)  # cells that are no numbers
-    assert not release.reliable
+    assert release.has_warnings
     assert (release.low, release.high) == (-np.inf, np.inf)
 
 
@@ -163,11 +163,11 @@ def test_a_file_that_is_written_otherwise_never_misleads(tmp_path, name):
         assert "id;amount" not in str(caught.value)
     else:
         release = tt.mean(path, "amount", epsilon=1)
-        assert not release.reliable
-        assert "few-numbers" in [note.code for note in release.notes]
+        assert release.has_warnings
+        assert "many-unparsed-cells" in [note.code for note in release.notes]
     read = tt.mean(path, "amount", epsilon=1, parse=tt.Parse(**written))
     assert float(read) == pytest.approx(factor * amounts.mean(), rel=0.15)
-    assert "few-numbers" not in [note.code for note in read.notes]
+    assert "many-unparsed-cells" not in [note.code for note in read.notes]
 
 
 TEXT = [f"{x:,}" for x in range(900, 1900)]
@@ -192,7 +192,7 @@ def test_lists_with_and_without_a_column():
     with pytest.raises(ParameterError, match="must contain paths"):
         tt.mean([{"x": 1.0}] * 9, "x", epsilon=1)
     text = tt.mean(TEXT, epsilon=5)  # cells that are no numbers, unless it is said how to read them
-    assert not text.reliable
+    assert text.has_warnings
     assert (text.low, text.high) == (-np.inf, np.inf)
     read = tt.mean(TEXT, epsilon=5, parse=tt.Parse(thousands=","))
     assert float(read) == pytest.approx(1399.5, rel=0.05)

@@ -28,9 +28,7 @@ FEATURES = {
     "numbers as written": ("parse", "engines/text", "cli/written"),
     "never worse than the textbook": ("methods/textbook",),
     "columns apart": ("methods/apart", "methods/pooled"),
-    "two intervals and notes": (
-        "notes", "methods/winsorised/posterior", "methods/winsorised/calibrated",
-    ),
+    "two intervals and notes": ("notes", "methods/winsorized/approximate_interval"),
     "related work": ("paper/related",),
     "reports and pictures": ("report", "pictures", "drawing", "markup", "issued", "cli/replay"),
     "databases": ("engines/database", "engines/sql", "engines/databases"),

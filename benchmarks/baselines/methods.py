@@ -102,7 +102,7 @@ def _tametail(told: Told, notion: str, unit: str) -> Method:
         # The others know n under replace-one and that nothing is missing, and give no interval.
         missing = "none" if unit == "replace-one" else "skip"
         release = tt.mean(
-            records, budget=budgets[notion], unit=unit, missing=missing, confidence=None,
+            records, budget=budgets[notion], neighbors=unit, missing=missing, confidence=None,
             **knowledge,
         )  # fmt: skip
         return float(release)

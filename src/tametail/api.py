@@ -55,18 +55,18 @@ class Others(TypedDict, total=False):
     budget: Budget | None
     tail: Tail | list[Tail]
     within: Within | list[Within]
-    unit: str
+    neighbors: str
     missing: str
     n: int | None
     target: str
-    common: bool
+    same_scale: bool
     person: Person
     each: str
-    rows: int | None
+    n_records: int | None
     where: str | None
     keys: Iterable[object] | None
     other: str | None
-    borrow: str | None
+    pooling: str | None
     simultaneous: bool | None
     groups_per_person: Literal[1] | None
     parse: Parse | None
@@ -136,21 +136,21 @@ def mean(
     budget: Budget | None = None,
     tail: Tail | list[Tail] = None,
     within: Within | list[Within] = None,
-    unit: str = "add-remove",
+    neighbors: str = "add-remove",
     missing: str = "skip",
     n: int | None = None,
     confidence: float | None = 0.95,
     target: str = "population",
     plan: Plan | None = None,
-    common: bool = False,
+    same_scale: bool = False,
     person: Person = None,
     each: str = "record",
-    rows: int | None = None,
+    n_records: int | None = None,
     where: str | None = None,
     by: str | Sequence[str] | None = None,
     keys: Iterable[object] | None = None,
     other: str | None = None,
-    borrow: str | None = "shape",
+    pooling: str | None = "shape",
     simultaneous: bool | None = None,
     groups_per_person: Literal[1] | None = None,
     parse: Parse | None = None,
@@ -188,7 +188,7 @@ def mean(
         wrong, privacy is not affected.
     within
         Where the *mean* can be: R for [-R, R], or (low, high). It never clips records.
-    unit
+    neighbors
         "add-remove" (one record more or less; the size of the data is protected too) or
         "replace-one" (one record changed; the size is public).
     missing
@@ -207,7 +207,7 @@ def mean(
         A plan made before. Beside it may be said what is about the data: column, ``person``,
         ``where``, ``by``, ``keys``, ``other``, ``parse`` and who pays; all else stays at its
         default.
-    common
+    same_scale
         For several columns: they share a unit and a size (pixels, embeddings, returns), so
         use one centre and one scale for all of them.
     person
@@ -217,7 +217,7 @@ def mean(
     each
         With ``person``, what counts once: "record", so that a person with many records counts
         more, or "person", by the mean of their own records.
-    rows
+    n_records
         A guess of the number of records of all persons; predictions use it.
     where
         A condition on records, such as ``"age >= 65 and region != 'north'"``
@@ -228,7 +228,7 @@ def mean(
         is in. ``keys`` are the groups, which must be public (see docs/how-to); without them
         they are chosen privately, which takes a ``delta``. ``other`` names one more group, for
         all rows without one of the keys.
-    borrow
+    pooling
         "shape": small groups are clipped where the records of all groups suggest; "mean": their
         means are also drawn towards the common one, beside; None: each group alone.
     simultaneous
@@ -271,8 +271,9 @@ def mean(
     """
     said: dict[str, object] = {
         "epsilon": epsilon, "delta": delta, "rho": rho, "budget": budget, "tail": tail,
-        "within": within, "unit": unit, "missing": missing, "n": n, "confidence": confidence,
-        "target": target, "common": common, "each": each, "rows": rows, "borrow": borrow,
+        "within": within, "neighbors": neighbors, "missing": missing, "n": n,
+        "confidence": confidence, "target": target, "same_scale": same_scale, "each": each,
+        "n_records": n_records, "pooling": pooling,
         "simultaneous": simultaneous, "groups_per_person": groups_per_person,
     }  # fmt: skip
     if weights is not None:
@@ -314,7 +315,7 @@ class Common(Whose, total=False):
     rho: float | None
     budget: Budget | None
     within: Within
-    unit: str
+    neighbors: str
     n: int | None
     simultaneous: bool | None
     groups_per_person: Literal[1] | None
@@ -520,19 +521,19 @@ def plan(
     budget: Budget | None = None,
     tail: Tail | list[Tail] = None,
     within: Within | list[Within] = None,
-    unit: str = "add-remove",
+    neighbors: str = "add-remove",
     missing: str = "skip",
     confidence: float | None = 0.95,
     target: str = "population",
-    dim: int = 1,
-    common: bool = False,
+    n_columns: int = 1,
+    same_scale: bool = False,
     person: bool | str | Sequence[str] = False,
     each: str = "record",
-    rows: int | None = None,
+    n_records: int | None = None,
     by: str | Sequence[str] | None = None,
     keys: Iterable[object] | None = None,
     other: str | None = None,
-    borrow: str | None = "shape",
+    pooling: str | None = "shape",
     simultaneous: bool | None = None,
     groups_per_person: Literal[1] | None = None,
     statistic: str = "mean",
@@ -542,8 +543,8 @@ def plan(
 
     The arguments are those of :func:`mean`. ``statistic`` is "mean", "sum", "count", "quantile"
     (with levels ``q``) or "describe". The plan predicts its error (``rmse`` with a tail
-    assumption, ``relative_rmse`` without), prints its steps and says what would help. ``dim`` is
-    the number of columns. With ``person=True``, ``n`` counts persons; which column says who they
+    assumption, ``relative_rmse`` without), prints its steps and says what would help. ``n_columns``
+    is the number of columns. With ``person=True``, ``n`` counts persons; which column says who they
     are may be said later, beside ``plan=``, and is "person" if it is not.
 
     >>> import tametail as tt
@@ -552,21 +553,22 @@ def plan(
     True
     >>> tt.plan(n=100, epsilon=0.1).advice != ()
     True
-    >>> tt.plan(n=100, rho=0.5, dim=50).method  # too few records for a scale of every column
+    >>> tt.plan(n=100, rho=0.5, n_columns=50).method  # too few records for a scale of every column
     'mean in a ball, one scale for all columns'
     """
     said = Request.parse(
-        epsilon=epsilon, delta=delta, rho=rho, budget=budget, tail=tail, within=within, unit=unit,
-        missing=missing, n=n, confidence=confidence, target=target, common=common,
+        epsilon=epsilon, delta=delta, rho=rho, budget=budget, tail=tail, within=within,
+        neighbors=neighbors, missing=missing, n=n, confidence=confidence, target=target,
+        same_scale=same_scale,
         person="person" if person is True else None if person is False else person,
-        each=each, rows=rows, by=by,
-        keys=keys, other=other, borrow=borrow, simultaneous=simultaneous,
+        each=each, n_records=n_records, by=by,
+        keys=keys, other=other, pooling=pooling, simultaneous=simultaneous,
         groups_per_person=groups_per_person,
         statistic=statistic, levels=q,
     )  # fmt: skip
-    if whole_number(dim=dim) < 1:
-        raise ParameterError(f"Invalid dim={shown(dim)}. Use at least one column.")
-    return Plan.of(said.with_names([str(number) for number in range(dim)]))
+    if whole_number(n_columns=n_columns) < 1:
+        raise ParameterError(f"Invalid n_columns={shown(n_columns)}. Use at least one column.")
+    return Plan.of(said.with_names([str(number) for number in range(n_columns)]))
 
 
 def sample_size(
@@ -579,7 +581,7 @@ def sample_size(
     budget: Budget | None = None,
     tail: Tail = None,
     confidence: float = 0.95,
-    unit: str = "add-remove",
+    neighbors: str = "add-remove",
 ) -> int:
     """Return the least n whose planned interval has a half-width of at most ``error``.
 
@@ -599,7 +601,7 @@ def sample_size(
     most_error = wanted(error, relative_error, parse_tail(tail))
 
     def made(size: int) -> Plan:
-        return plan(n=size, budget=whole, tail=tail, confidence=confidence, unit=unit)
+        return plan(n=size, budget=whole, tail=tail, confidence=confidence, neighbors=neighbors)
 
     refusal = (
         f"error={most_error!r} is not reachable with up to 10^15 records. Allow a larger error."
@@ -614,7 +616,7 @@ def epsilon_for(
     n: int,
     tail: Tail = None,
     confidence: float = 0.95,
-    unit: str = "add-remove",
+    neighbors: str = "add-remove",
 ) -> float:
     """Return the least epsilon whose planned interval at n has a half-width of ``error``.
 
@@ -630,7 +632,7 @@ def epsilon_for(
 
     def made(steps: int) -> Plan:
         whole = Pure(steps / steps_of_one)
-        return plan(n=size, budget=whole, tail=tail, confidence=confidence, unit=unit)
+        return plan(n=size, budget=whole, tail=tail, confidence=confidence, neighbors=neighbors)
 
     most = round(GREATEST_STRENGTH * steps_of_one)
     refusal = (
@@ -753,7 +755,7 @@ def _paid(
         write=Release.to_json,
         read=Release.from_json,
         budget=request.budget,
-        unit=request.unit.value,
+        neighbors=request.unit.value,
         person=request.unit.person,
         request=request.said(),
         locator=locators,
@@ -810,8 +812,8 @@ _NO_WEIGHTS = (
 )
 
 _DEFAULTS = {
-    "unit": "add-remove", "missing": "skip", "confidence": 0.95, "target": "population",
-    "common": False, "each": "record", "borrow": "shape",
+    "neighbors": "add-remove", "missing": "skip", "confidence": 0.95, "target": "population",
+    "same_scale": False, "each": "record", "pooling": "shape",
 }  # fmt: skip
 
 

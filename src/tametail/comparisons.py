@@ -205,7 +205,7 @@ def _alike(one: Mean, other: Mean) -> tuple[Interval, Interval]:
         raise ParameterError(
             "A comparison needs intervals. Make the release without confidence=None."
         )
-    pairs = ((a, b) for a in one.intervals for b in other.intervals if a.describes == b.describes)
+    pairs = ((a, b) for a in one.intervals for b in other.intervals if a.kind == b.kind)
     return next(pairs, (one.intervals[0], other.intervals[0]))
 
 

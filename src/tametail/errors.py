@@ -5,9 +5,9 @@
     TametailError
     ├── ParameterError   a public argument is wrong            (exit code 2)
     ├── BudgetError      the privacy budget is refused          (exit code 3)
-    │   └── LostRelease  charged, but no result was stored      (exit code 3)
+    │   └── ResultNotStoredError  charged, but no result was stored      (exit code 3)
     ├── LedgerError      the ledger cannot be used              (exit code 1)
-    │   └── TamperedLedger  its entries do not match            (exit code 1)
+    │   └── LedgerIntegrityError  its entries do not match            (exit code 1)
     ├── DataError        the data cannot be read at all         (exit code 4)
     │   └── ColumnError  the column is not there or not numeric (exit code 4)
     ├── MissingExtraError  an optional package is not installed (exit code 1)
@@ -49,7 +49,7 @@ class BudgetError(TametailError):
     exit_code = 3
 
 
-class LostRelease(BudgetError):  # noqa: N818  a public name: it says what happened
+class ResultNotStoredError(BudgetError):
     """A release was charged, but has no stored result: its budget is spent."""
 
 
@@ -57,7 +57,7 @@ class LedgerError(TametailError):
     """The ledger cannot be opened, read or written; the message says what was spent."""
 
 
-class TamperedLedger(LedgerError):  # noqa: N818  a public name: it says what happened
+class LedgerIntegrityError(LedgerError):
     """An entry of the ledger was changed, or does not match those before it."""
 
 

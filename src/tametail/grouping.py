@@ -1,4 +1,4 @@
-"""What was asked about groups: columns to group by, keys, and what groups may borrow."""
+"""What was asked about groups: columns to group by, keys, and how groups are pooled."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Groups:
     """The public keys; None if they are to be chosen privately."""
     other: str | None = None
     """The name of one more group, for all rows without one of the keys."""
-    borrow: str | None = "shape"
+    pooling: str | None = "shape"
     simultaneous: bool | None = None
     groups_per_person: Literal[1] | None = None
     """Whether each person is kept to one group, that of most of their rows."""
@@ -41,7 +41,7 @@ class Groups:
         by: object = None,
         keys: object = None,
         other: object = None,
-        borrow: object = "shape",
+        pooling: object = "shape",
         simultaneous: object = None,
         groups_per_person: object = None,
     ) -> Groups | None:
@@ -51,9 +51,9 @@ class Groups:
                 keys=keys, other=other, simultaneous=simultaneous,
                 groups_per_person=groups_per_person,
             )  # fmt: skip
-            if not isinstance(borrow, str) or borrow != "shape":
+            if not isinstance(pooling, str) or pooling != "shape":
                 raise ParameterError(
-                    "borrow= requires by=, the grouping column. Remove it, or add by='state'."
+                    "pooling= requires by=, the grouping column. Remove it, or add by='state'."
                 )
             return None
         names = _names(by)
@@ -65,7 +65,7 @@ class Groups:
             by=names,
             keys=None if keys is None else parse_keys(keys, len(names)),
             other=other,
-            borrow=None if borrow is None else one_of(("shape", "mean"), borrow=borrow),
+            pooling=None if pooling is None else one_of(("shape", "mean"), pooling=pooling),
             simultaneous=None if simultaneous is None else flag(simultaneous=simultaneous),
             groups_per_person=_one_or_none(groups_per_person),
         )
@@ -102,7 +102,7 @@ class Groups:
         if unit.size_is_public:
             who = "record" if unit.person is None else "person"
             raise ParameterError(
-                f"by= requires unit='add-remove'. Replacing a {who} can change two groups. An "
+                f"by= requires neighbors='add-remove'. Replacing a {who} can change two groups. An "
                 "add-remove epsilon implies 2 x epsilon for replacement."
             )
         self._check_persons(unit)
@@ -120,14 +120,14 @@ class Groups:
                     "groups_per_person=1 is about people: add person='patient', the column with "
                     "the person ID, or remove it. Without person= each record is in one group."
                 )
-            if self.borrow == "mean":
+            if self.pooling == "mean":
                 raise ParameterError(
-                    "borrow='mean' is not available with groups_per_person=1. Remove one of them."
+                    "pooling='mean' is not available with groups_per_person=1. Remove one of them."
                 )
-        elif unit.person is not None and self.borrow is None:
+        elif unit.person is not None and self.pooling is None:
             raise ParameterError(
-                "borrow=None with person= is refused: a person may be in many groups, so that "
-                "groups cannot be released each alone at the whole budget. Leave borrow out, or "
+                "pooling=None with person= is refused: a person may be in many groups, so that "
+                "groups cannot be released each alone at the whole budget. Leave pooling= out, or "
                 "write groups_per_person=1 if each person belongs to one group."
             )
 
@@ -139,7 +139,7 @@ class Groups:
             "by": list(self.by),
             "keys": keys,
             "other": self.other,
-            "borrow": self.borrow,
+            "pooling": self.pooling,
             "simultaneous": self.simultaneous,
             **kept,  # a name of a request does not change as long as nobody says it
         }

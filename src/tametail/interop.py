@@ -46,7 +46,8 @@ def as_opendp(
     Parameters
     ----------
     plan
-        From :func:`tametail.plan`.
+        From :func:`tametail.plan`. Its ``statistic`` is what is released: the mean, or "sum",
+        "count", "quantile" with levels ``q``, or "describe".
     column
         The column of a frame or a file, or a list of columns.
     ledger, dataset, release_id

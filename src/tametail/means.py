@@ -30,37 +30,53 @@ _LEAST_USED = 0.05
 FARTHEST_CLIP = 2.0**126
 FARTHEST_VALUE = 2.0**100
 
-#: What intervals describe.
-MEAN = "mean"
-MEAN_AS_SEEN = "mean, if the tail goes on as seen"
-WINSORISED = "winsorised mean"
+
+class Target(NamedTuple):
+    """What an interval is for, and what that rests on."""
+
+    target: str
+    basis: str
+    """``"assumption"``, ``"extrapolated-tail"``, ``"clipped-data"``; ``"none"`` if nothing."""
+
+
+MEAN = Target("mean", "assumption")
+MEAN_AS_SEEN = Target("mean", "extrapolated-tail")
+WINSORISED = Target("clipped mean", "clipped-data")
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An interval, what it describes, whether that is proved, and what it is made of.
+    """An interval, what it is for, whether that is proved, and what it is made of.
 
-    ``parts`` are distances, each with the confidence of the release: ``privacy``, what privacy
-    changed, that is noise and, in an interval for the mean, the private choice of clip points;
-    ``sampling``, what the choice of the records did; ``truncation``, what lies beyond the clip
-    points, None if nothing bounds that; and ``rounding``. The first two say what is likely, so that
-    large ones seldom come together: an interval may be narrower than their sum.
+    ``error_components`` are distances, each with the confidence of the release: ``privacy``, what
+    privacy changed, that is noise and, in an interval for the mean, the private choice of clip
+    points; ``sampling``, what the choice of the records did; ``clipping``, what lies beyond
+    the clip points, None if nothing bounds that; and ``rounding``. The first two say what is
+    likely, so that large ones seldom come together: an interval may be narrower than their sum.
     """
 
     low: float
     high: float
-    describes: str
+    target: str
+    """What it is for: "mean", "clipped mean", "sum" and the like."""
+    basis: str
+    """What that rests on (:class:`Target`)."""
     proved: bool
-    parts: dict[str, float | None]
+    error_components: dict[str, float | None]
     confidence: float = 0.0
+
+    @property
+    def kind(self) -> Target:
+        """What it is for and what that rests on, in one."""
+        return Target(self.target, self.basis)
 
     @classmethod
     def from_dict(cls, record: Json) -> Interval:
         """Undo what JSON did to it."""
-        parts = {name: _number(size) for name, size in record["parts"].items()}
+        parts = {name: _number(size) for name, size in record["error_components"].items()}
         ends = float(record["low"]), float(record["high"])
-        words = str(record["describes"]), bool(record["proved"])
-        return cls(*ends, *words, parts, float(record["confidence"]))
+        words = str(record["target"]), str(record["basis"])
+        return cls(*ends, *words, bool(record["proved"]), parts, float(record["confidence"]))
 
 
 def unknown(
@@ -73,7 +89,7 @@ def unknown(
     >>> unknown({"privacy": None, "rounding": 0.5}).low
     -inf
     """
-    return Interval(*ends, MEAN, proved=True, parts=parts)
+    return Interval(*ends, *MEAN, proved=True, error_components=parts)
 
 
 def cut(interval: Interval, possible: tuple[float, float]) -> Interval:
@@ -81,7 +97,7 @@ def cut(interval: Interval, possible: tuple[float, float]) -> Interval:
 
     What contradicts a ``within`` is shown as it is.
 
-    >>> cut(Interval(-1.0, 3.0, MEAN, True, {}), (0.0, math.inf)).low
+    >>> cut(Interval(-1.0, 3.0, *MEAN, True, {}), (0.0, math.inf)).low
     0.0
     """
     low, high = max(interval.low, possible[0]), min(interval.high, possible[1])
@@ -93,14 +109,16 @@ def confined(interval: Interval, possible: tuple[float, float]) -> Interval:
 
     For records that were clipped there: what lies beyond is noise.
 
-    >>> confined(Interval(-3.0, -1.0, WINSORISED, False, {"privacy": 1.0}), (0.0, math.inf))
-    Interval(low=0.0, high=inf, describes='mean', proved=True, parts={'privacy': None}, \
-confidence=0.0)
+    >>> confined(Interval(-3.0, -1.0, *WINSORISED, False, {"privacy": 1.0}), (0.0, math.inf))
+    Interval(low=0.0, high=inf, target='mean', basis='assumption', proved=True, \
+error_components={'privacy': None}, confidence=0.0)
     """
     low, high = max(interval.low, possible[0]), min(interval.high, possible[1])
     if low < high or (low, high) == (interval.low, interval.high):
         return replace(interval, low=low, high=high)
-    return replace(unknown(dict.fromkeys(interval.parts), possible), confidence=interval.confidence)
+    return replace(
+        unknown(dict.fromkeys(interval.error_components), possible), confidence=interval.confidence
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +163,7 @@ class CellCounts(NamedTuple):
         """What is to be said, where noise alone cannot have made the share of numbers so low.
 
         >>> CellCounts(990.0, 10.0, 2.0).notes[0].kind, CellCounts(950.0, 50.0, 2.0).notes[0].kind
-        ('remark', 'warning')
+        ('info', 'warning')
         >>> CellCounts(950.0, 50.0, 60.0).notes
         ()
         """
@@ -171,7 +189,7 @@ class Estimate:
     value: float
     intervals: tuple[Interval, ...] = ()
     clip: tuple[float, float] | None = None
-    assumption_doubtful: bool | None = None
+    assumption_contradicted: bool | None = None
     notes: tuple[Note, ...] = ()
     group: Label | None = None
     count: float | None = None
@@ -196,8 +214,8 @@ class Estimate:
             return self
         intervals = tuple(confined(one, ends) for one in self.intervals)
         shrunk = None if self.shrunk is None else self.shrunk.inside(ends)
-        doubtful = self.assumption_doubtful or None
-        return replace(self, intervals=intervals, assumption_doubtful=doubtful, shrunk=shrunk)
+        doubtful = self.assumption_contradicted or None
+        return replace(self, intervals=intervals, assumption_contradicted=doubtful, shrunk=shrunk)
 
     def clipped_inside(self, ends: tuple[float, float]) -> Estimate:
         """Return the same with clip points where records can be.
@@ -226,7 +244,7 @@ class Estimate:
             return self
         intervals = self.intervals
         if intervals:
-            nothing = unknown(dict.fromkeys(intervals[0].parts), possible)
+            nothing = unknown(dict.fromkeys(intervals[0].error_components), possible)
             intervals = (replace(nothing, confidence=intervals[0].confidence),)
         notes = (*self.notes, note)
         return replace(self, intervals=intervals, notes=notes, shape=None, shrunk=None)
@@ -253,7 +271,7 @@ class Mean:
         The intervals, the first for the mean if there is one; none with ``confidence=None``.
     clip
         The private clip points: records beyond them counted as if they were there, at most.
-    assumption_doubtful
+    assumption_contradicted
         True if private answers contradict what was assumed; None if nothing was assumed, or
         nothing asked that could tell.
     notes
@@ -267,14 +285,14 @@ class Mean:
         a number in the column, or a record if there are several columns; the public number of
         persons under replace-one. None if each record counts and it is by group, or ``where=`` is
         given under replace-one: that would be a question of its own, at the expense of the means.
-    used
+    share_used
         A private estimate of the part of the cells that were numbers, among those that ``where=``
         did not leave out; in pooled groups, of all groups together. None if it was not asked for
         (``missing="none"``; ``where=`` under replace-one) or all of it may be noise.
-    measure
+    units
         What the numbers are measured in, if the column is declared so: "s" (seconds) for durations.
     shrunk
-        With ``borrow="mean"``: the group's mean drawn towards that of all groups, and its interval.
+        With ``pooling="mean"``: the group's mean drawn towards that of all groups, with interval.
     shape
         How the records spread, by the private octave counts; None if nothing stands out of the
         noise, or if no octaves were counted.
@@ -288,13 +306,13 @@ class Mean:
     value: float
     intervals: tuple[Interval, ...] = ()
     clip: tuple[float, float] | None = None
-    assumption_doubtful: bool | None = None
+    assumption_contradicted: bool | None = None
     notes: tuple[Note, ...] = ()
     count: float | None = None
     shrunk: Shrunk | None = None
-    used: float | None = None
+    share_used: float | None = None
     shape: Shape | None = None
-    measure: str | None = None
+    units: str | None = None
     persons: float | None = None
     kept: float | None = None
     statistic: str = "mean"
@@ -303,7 +321,7 @@ class Mean:
     """The level of a quantile."""
 
     @classmethod
-    def of(cls, column: str, estimate: Estimate, measure: str | None = None) -> Mean:
+    def of(cls, column: str, estimate: Estimate, units: str | None = None) -> Mean:
         """Return the row of a column."""
         cells = estimate.cells
         return cls(
@@ -312,13 +330,13 @@ class Mean:
             value=float(estimate.value),
             intervals=estimate.intervals,
             clip=estimate.clip,
-            assumption_doubtful=estimate.assumption_doubtful,
+            assumption_contradicted=estimate.assumption_contradicted,
             notes=(*estimate.notes, *(cells.notes if cells else ())),
             count=estimate.count,
             shrunk=estimate.shrunk,
-            used=cells.used if cells else None,
+            share_used=cells.used if cells else None,
             shape=estimate.shape,
-            measure=measure,
+            units=units,
             persons=estimate.persons,
             kept=estimate.kept,
             statistic=estimate.statistic,
@@ -343,7 +361,7 @@ class Mean:
 
     def measured(self, numbers: str) -> str:
         """Return numbers of this row with what they are measured in, if that is known."""
-        return f"{numbers} {self.measure}" if self.measure else numbers
+        return f"{numbers} {self.units}" if self.units else numbers
 
     def __float__(self) -> float:
         return self.value
@@ -370,14 +388,14 @@ class Mean:
         return self.intervals[0].high if self.intervals else None
 
     @property
-    def interval_for(self) -> str | None:
-        """What the first interval describes, such as "mean"."""
-        return self.intervals[0].describes if self.intervals else None
+    def interval_target(self) -> str | None:
+        """What the first interval is for, such as "mean"."""
+        return self.intervals[0].target if self.intervals else None
 
     @property
-    def parts(self) -> Parts:
+    def error_components(self) -> Parts:
         """What the first interval is made of."""
-        return dict(self.intervals[0].parts) if self.intervals else None
+        return dict(self.intervals[0].error_components) if self.intervals else None
 
     @property
     def median(self) -> float | None:
@@ -406,13 +424,19 @@ class Mean:
         True
         """
         codes = {note.code for note in self.notes if note.kind == "warning"}
-        if "beyond-range" in codes:
+        if "out-of-float-range" in codes:
             return False
-        if "few-numbers" in codes and self.used is not None and self.used < _LEAST_USED:
+        if (
+            "many-unparsed-cells" in codes
+            and self.share_used is not None
+            and self.share_used < _LEAST_USED
+        ):
             return False
         # An interval that is only what was assumed has no part that is due to privacy.
-        known = bool(self.intervals) and self.intervals[0].parts.get("privacy") is not None
-        return "nothing-seen" not in codes or known
+        known = (
+            bool(self.intervals) and self.intervals[0].error_components.get("privacy") is not None
+        )
+        return "no-signal" not in codes or known
 
     @property
     def total(self) -> float | None:
@@ -424,7 +448,10 @@ class Mean:
 
     def to_dict(self) -> dict[str, object]:
         """Return plain values, ready for JSON; infinities are strings."""
-        first = {name: getattr(self, name) for name in ("low", "high", "interval_for", "parts")}
+        first = {
+            name: getattr(self, name)
+            for name in ("low", "high", "interval_target", "error_components")
+        }
         found = {key: plain(value) for key, value in (asdict(self) | first).items()}
         # Without groups a row is what it was before there were any; so is that of a mean.
         usual = {key for key in _GROUP if found[key] is None}
@@ -442,13 +469,13 @@ class Mean:
             value=float(record["value"]),
             intervals=tuple(map(Interval.from_dict, record["intervals"])),
             clip=None if clip is None else (float(clip[0]), float(clip[1])),
-            assumption_doubtful=record["assumption_doubtful"],
+            assumption_contradicted=record["assumption_contradicted"],
             notes=tuple(map(Note.from_dict, record["notes"])),
             count=_number(record.get("count")),
             shrunk=_shrunk(record.get("shrunk")),
-            used=_number(record.get("used")),
+            share_used=_number(record.get("share_used")),
             shape=None if record.get("shape") is None else Shape.from_dict(record["shape"]),
-            measure=record.get("measure"),
+            units=record.get("units"),
             persons=_number(record.get("persons")),
             kept=_number(record.get("kept")),
             statistic=str(record.get("statistic", "mean")),
@@ -470,7 +497,7 @@ def plain(value: object) -> object:
 
 
 #: What a row has only if there is something to say.
-_GROUP = ("measure", "count", "persons", "shrunk", "shape", "kept", "level")
+_GROUP = ("units", "count", "persons", "shrunk", "shape", "kept", "level")
 
 
 def _label(value: list[Cell] | Cell | None) -> Label | None:

@@ -1,8 +1,8 @@
 """Notes: what is to be said about a release, in one vocabulary for Python, JSON and people.
 
 A note is a function of public numbers and noisy answers, as all else in a release. One of the kind
-"warning" says that value or interval may mislead; one of the kind "remark" explains. A release is
-``reliable`` unless there is a warning. Codes are for programs, and stay.
+"warning" says that value or interval may mislead; one of the kind "info" explains. A release is
+without warnings if there is none of that kind. Codes are for programs, and stay.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 from tametail._json import Json
 from tametail.errors import ParameterError
 
-KINDS: Final = ("warning", "remark")
+KINDS: Final = ("warning", "info")
 
 #: What only callers of Python can do.
 FOR_LISTS: Final = " Pass a list of rows as an array."
@@ -73,7 +73,7 @@ def nothing_seen(untold: tuple[str, ...], *, bounded: bool = False) -> Note:
     state = f", or state {' or '.join(untold)}" if untold else ""
     helps = "a larger epsilon" if untold else "or a larger epsilon"
     return Note(
-        "warning", "nothing-seen", f"{text} Use more records{',' if untold else ''} {helps}{state}."
+        "warning", "no-signal", f"{text} Use more records{',' if untold else ''} {helps}{state}."
     )
 
 
@@ -94,35 +94,35 @@ TOO_FEW: Final = Note(
 
 MISPLACED: Final = Note(
     "warning",
-    "misplaced",
+    "low-precision-location",
     "The values are very close together compared with their distance from zero, and this budget "
     "could not locate them precisely. The estimate is much less accurate than it could be. A "
     "narrow within= helps most; more records or a larger epsilon help, too.",
 )
 
 CLAMPED: Final = Note(
-    "remark",
-    "clamped",
+    "info",
+    "at-range-limit",
     "The estimate equals a limit of within= or of the bounds. Noise alone can cause this.",
 )
 
 CONTRADICTED: Final = Note(
     "warning",
-    "clamped",
+    "at-range-limit",
     "The data point to a mean outside within=. The estimate was moved into that range; the "
     "interval was not. Check within=.",
 )
 
 CUT: Final = Note(
-    "remark",
-    "cut",
+    "info",
+    "interval-cut-to-range",
     "One limit of the interval is the limit of within=. It comes from your assumption, not from "
     "the data.",
 )
 
 BEYOND_RANGE: Final = Note(
     "warning",
-    "beyond-range",
+    "out-of-float-range",
     "Some values are infinite or at least 1e38 in size, which is outside the supported range. The "
     "mean cannot be estimated.",
 )
@@ -130,7 +130,7 @@ BEYOND_RANGE: Final = Note(
 #: The same without clip points, where a few records of 1e38 and all of 1e30 look alike.
 BEYOND_RANGE_OF_VALUES: Final = Note(
     "warning",
-    "beyond-range",
+    "out-of-float-range",
     "The estimate is 1e30 or more in size. A few infinite values, or values of at least 1e38, "
     "which are outside the supported range, would give the same result. The mean cannot be "
     "estimated.",
@@ -138,13 +138,13 @@ BEYOND_RANGE_OF_VALUES: Final = Note(
 
 LOST: Final = Note(
     "warning",
-    "lost",
+    "location-error",
     "Most values may lie outside the clipping bounds, so the estimate may be far from the mean.",
 )
 
 NO_ENDS: Final = Note(
     "warning",
-    "no-ends",
+    "unbounded-interval",
     "The confidence interval is unbounded on at least one side. Use more records, a larger "
     "epsilon, or a within= with two limits.",
 )
@@ -172,13 +172,13 @@ FAR_GROUP: Final = Note(
 
 DOUBTFUL: Final = Note(
     "warning",
-    "doubtful",
+    "assumption-contradicted",
     "The data contradict the assumption. Do not use the interval. Privacy is not affected.",
 )
 
 
 FAKE: Final = Note(
-    "remark",
+    "info",
     "fake",
     "FAKE: made up by tametail.testing. No data were read. Do not publish or use it.",
 )
@@ -191,7 +191,7 @@ def few_records(text: str) -> Note:
 
 def hint(text: str) -> Note:
     """Return a remark on what would help where there are few records."""
-    return Note("remark", "few-records", text)
+    return Note("info", "few-records", text)
 
 
 def shared_scale(text: str) -> Note:
@@ -207,14 +207,14 @@ def kept_records(share: float) -> Note:
     """Return the note on records that were left out, since their person is in another group.
 
     >>> kept_records(0.992).kind, kept_records(0.9).kind
-    ('remark', 'warning')
+    ('info', 'warning')
     """
     told = (
         f"About {share:.0%} of the records were kept: each person stays in the group with most of "
         "their records, and the others were left out"
     )
     if share >= MOSTLY_KEPT:
-        return Note("remark", "kept-records", f"{told}.")
+        return Note("info", "kept-records", f"{told}.")
     return Note(
         "warning",
         "few-kept",
@@ -237,10 +237,10 @@ def few_numbers(used: float, *, warn: bool) -> Note:
         "rest were ignored."
     )
     if not warn:
-        return Note("remark", "cells-used", told)
+        return Note("info", "cells-used", told)
     return Note(
         "warning",
-        "few-numbers",
+        "many-unparsed-cells",
         f"{told} If they contain numbers in another format (1,200 or $5), set parse=.{FOR_LISTS}",
     )
 

@@ -66,7 +66,7 @@ class Bill:
             write=lambda released: json.dumps(write(released)),
             read=lambda text: read(json.loads(text)),
             budget=self.budget,
-            unit=self.unit.value,
+            neighbors=self.unit.value,
             person=None,
             request={"function": self.function, **self.arguments},
             locator=self.locators,

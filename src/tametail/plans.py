@@ -30,7 +30,7 @@ from tametail.request import Range, Request
 from tametail.tail import Tail
 
 #: Format of the JSON text.
-FORMAT = 2
+FORMAT = 3
 
 #: What is asked first if the number of records is unknown, and what is left for all that follows.
 COUNT, REST = "count", "rest"
@@ -112,6 +112,11 @@ class PricedRequest:
     def target(self) -> str:
         """Whose mean the interval is for: "population" or "data"."""
         return self.request.target
+
+    @property
+    def neighbors(self) -> str:
+        """The neighboring datasets: ``"add-remove"`` or ``"replace-one"``."""
+        return self.request.unit.value
 
     @property
     def dim(self) -> int:

@@ -98,7 +98,7 @@ def _plot_curve(curve: Curve, row: Mean, ax: Axes) -> None:
     ax.axvline(row.value - curve.origin, color="black", linestyle=":", linewidth=0.9)
     for one in row.intervals[:1]:
         ends = [end - curve.origin for end in (one.low, one.high)]
-        ax.plot(ends, [curve.least / 1.5] * 2, "|-", color=_INTERVALS.get(one.describes, "black"))
+        ax.plot(ends, [curve.least / 1.5] * 2, "|-", color=_INTERVALS.get(one.kind, "black"))
     ticks = curve.ticks(0.08)
     ax.set_xticks(ticks, labels=labels(ticks))
     ax.set_xlabel(curve.label, fontsize="small")
@@ -112,7 +112,7 @@ def _plot_groups(release: Released, ax: Axes) -> Axes:
     for height, row in zip(heights, release, strict=True):
         if row.low is not None and row.high is not None:
             ax.plot([row.low, row.high], [height, height], "-", color=_CURVE, lw=1.5)
-        colour = _INTERVALS[WINSORISED] if row.assumption_doubtful else "black"
+        colour = _INTERVALS[WINSORISED] if row.assumption_contradicted else "black"
         ax.plot([row.value], [height], "o", color=colour, markersize=4)
     names = [name_of(release, row) for row in release]
     ax.set_yticks(heights, labels=names, fontsize="small")
@@ -142,7 +142,7 @@ def _draw_row(
     for one in row.intervals[:1]:
         ends = [max(one.low, span[0]), min(one.high, span[1])]
         signs = ["<" if one.low == -math.inf else "|", ">" if one.high == math.inf else "|"]
-        colour = _INTERVALS.get(one.describes, "black")
+        colour = _INTERVALS.get(one.kind, "black")
         words = label(f"{level(release)}, {quote(release, row).qualifier}")
         ax.plot(ends, [height] * 2, color=colour, label=words)
         for end, sign in zip(ends, signs, strict=True):

@@ -15,23 +15,39 @@ from tametail.keys import Key
 from tametail.notes import FAKE
 
 #: Format of the JSON text.
-FORMAT = 3
+FORMAT = 4
 
 #: What stands at the top of the plain values: a number for one row, a list for more.
-TOP = ("value", "low", "high", "parts", "intervals", "clip", "assumption_doubtful", "used")
+TOP = (
+    "value",
+    "low",
+    "high",
+    "error_components",
+    "intervals",
+    "clip",
+    "assumption_contradicted",
+    "share_used",
+)
 
 #: What names a release and says when it was made.
 NAMES = ("ledger", "issued")
 
-#: Keys at the top that only repeat what the rows, the remarks and the guarantee say.
-DERIVED = (*TOP, "interval_for", "confidence", "guarantee", "columns", "notes")
+#: Keys at the top that only repeat what the rows, the shared notes and the guarantee say.
+DERIVED = (*TOP, "interval_target", "confidence", "guarantee", "columns", "notes")
 
 #: What is said of a text that is none.
+#: What versions before 0.3 wrote, and what is said of it.
+OLD_FORMATS = (1, 2, 3)
+OLD = (
+    "This release was written by a version before 0.3, whose fields have other names. Read it with "
+    "that version, or make it again, which spends budget again."
+)
+
 REFUSAL = "This is not a release. Use the output of Release.to_json() or Release.to_dict()."
 
 
 def check_top(
-    record: dict[str, object], rows: list[dict[str, object]], remarks: list[object]
+    record: dict[str, object], rows: list[dict[str, object]], shared: list[object]
 ) -> None:
     """Refuse a record whose top says something else than its rows; nothing is read again."""
     told = {key: [row[key] for row in rows] for key in TOP if all(key in row for row in rows)}
@@ -40,7 +56,7 @@ def check_top(
     }
     top["columns"] = [row["column"] for row in rows]
     own = (cast("list[object]", row.get("notes", [])) for row in rows)
-    every = [*remarks, *(note for notes in own for note in notes)]
+    every = [*shared, *(note for notes in own for note in notes)]
     top["notes"] = list({json.dumps(note, sort_keys=True): note for note in every}.values())
     for key, cells in top.items():
         if key in record and not same_cells(record[key], cells):
@@ -52,7 +68,7 @@ def check_top(
 
 def check_mark(record: dict[str, object], *, fake: bool) -> None:
     """Refuse a record whose mark as a fake is not that of its plan, or is not in its notes."""
-    told = cast("list[dict[str, object]]", record["remarks"])
+    told = cast("list[dict[str, object]]", record["shared_notes"])
     noted = any(note.get("code") == FAKE.code for note in told)
     if not record.get("fake", False) is noted is fake:
         raise ParameterError(

@@ -130,7 +130,7 @@ def _variant(guarantee: Guarantee) -> str:
 
 
 def _privacy_loss(facts: Facts) -> Node:
-    guarantee, unit = facts.guarantee, facts.guarantee.unit
+    guarantee, unit = facts.guarantee, facts.guarantee.protects
     named = {"epsilon": guarantee.epsilon, "delta": guarantee.delta or None, "rho": guarantee.rho}
     parameters = {name: value for name, value in named.items() if value is not None}
     bounded = "Bounded" if unit.size_is_public else "Unbounded"

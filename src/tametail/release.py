@@ -25,7 +25,16 @@ from tametail.notes import Note
 from tametail.planning import Plan
 from tametail.privacy.budget import Guarantee
 from tametail.privacy.unit import Unit
-from tametail.recorded import FORMAT, NAMES, REFUSAL, answer, check_mark, check_top
+from tametail.recorded import (
+    FORMAT,
+    NAMES,
+    OLD,
+    OLD_FORMATS,
+    REFUSAL,
+    answer,
+    check_mark,
+    check_top,
+)
 from tametail.released import Released
 from tametail.show import release as shown_release
 from tametail.show.rows import name_of
@@ -71,8 +80,8 @@ class Release(Released, Generic[Value_co, End_co]):
 
     ``len``, iteration and items go over the rows: ``release[0]``, ``release["paid"]``. For one
     column ``value``, ``low`` and ``high`` are numbers and ``float(release)`` is the mean; for
-    several columns, a list of them, or groups, they are arrays. ``parts``, ``clip`` and
-    ``assumption_doubtful`` are those of the row, or a tuple with one for each.
+    several columns, a list of them, or groups, they are arrays. ``error_components``, ``clip`` and
+    ``assumption_contradicted`` are those of the row, or a tuple with one for each.
 
     Attributes
     ----------
@@ -84,7 +93,7 @@ class Release(Released, Generic[Value_co, End_co]):
         The public plan that this release followed.
     method
         The method that was followed; the plan's, unless a private count made another one better.
-    remarks
+    shared_notes
         What is to be said about the release as a whole.
     answers
         The noisy answers, in order: ``replay(plan, answers)`` gives this release again.
@@ -297,9 +306,9 @@ class Release(Released, Generic[Value_co, End_co]):
         return make_frame(({"row": names} if len(self) > 1 else {}) | cells, self.library)
 
     @property
-    def parts(self) -> Parts | tuple[Parts, ...]:
+    def error_components(self) -> Parts | tuple[Parts, ...]:
         """What the first interval is made of."""
-        return _each([row.parts for row in self.means])
+        return _each([row.error_components for row in self.means])
 
     @property
     def clip(self) -> Clip | tuple[Clip, ...]:
@@ -307,14 +316,14 @@ class Release(Released, Generic[Value_co, End_co]):
         return _each([row.clip for row in self.means])
 
     @property
-    def assumption_doubtful(self) -> bool | tuple[bool | None, ...] | None:
+    def assumption_contradicted(self) -> bool | tuple[bool | None, ...] | None:
         """Whether private answers contradict what was assumed; None where nothing was."""
-        return _each([row.assumption_doubtful for row in self.means])
+        return _each([row.assumption_contradicted for row in self.means])
 
     @property
-    def used(self) -> float | tuple[float | None, ...] | None:
+    def share_used(self) -> float | tuple[float | None, ...] | None:
         """The part of the cells that were numbers, as private counts say; None if not asked."""
-        return _each([row.used for row in self.means])
+        return _each([row.share_used for row in self.means])
 
     @property
     def intervals(self) -> tuple[Interval, ...] | tuple[tuple[Interval, ...], ...]:
@@ -323,9 +332,9 @@ class Release(Released, Generic[Value_co, End_co]):
         return found[0] if len(found) == 1 else found
 
     @property
-    def reliable(self) -> bool:
-        """False if and only if a note is a warning."""
-        return all(note.kind != "warning" for note in self.notes)
+    def has_warnings(self) -> bool:
+        """Whether a note is a warning: value or interval may mislead."""
+        return any(note.kind == "warning" for note in self.notes)
 
     def __float__(self) -> float:
         if len(self) != 1:
@@ -382,10 +391,12 @@ class Release(Released, Generic[Value_co, End_co]):
 
         What is told twice, at the top and in the rows, must be the same: it is refused otherwise.
         """
-        if not isinstance(record, dict) or record.get("format") != FORMAT:
+        if not isinstance(record, dict):
             raise ParameterError(REFUSAL)
+        if record.get("format") != FORMAT:
+            raise ParameterError(OLD if record.get("format") in OLD_FORMATS else REFUSAL)
         try:
-            check_top(record, record["rows"], record["remarks"])
+            check_top(record, record["rows"], record["shared_notes"])
             plan = Plan.from_dict(record["plan"])
             check_mark(record, fake=plan.request.fake)
             return Release(
@@ -394,11 +405,11 @@ class Release(Released, Generic[Value_co, End_co]):
                     record["epsilon"],
                     record["delta"],
                     record["rho"],
-                    Unit.parse(record["unit"], record.get("person")),
+                    Unit.parse(record["neighbors"], record.get("person")),
                 ),
                 plan=plan,
                 method=str(record["method"]),
-                remarks=tuple(map(Note.from_dict, record["remarks"])),
+                shared_notes=tuple(map(Note.from_dict, record["shared_notes"])),
                 answers=tuple(map(answer, record.get("answers", ()))),
                 receipt=record.get("ledger"),
                 issued=Issued.from_dict(record.get("issued")),
@@ -418,7 +429,7 @@ class Release(Released, Generic[Value_co, End_co]):
 
         One of pandas, Polars and Arrow, in this order; a row for each mean, with what its interval
         is for and what is to be said about it (notes). With groups: their keys, mean, low, high,
-        count (of what the mean averages), total (their sum), interval_for and notes. With
+        count (of what the mean averages), total (their sum), interval_target and notes. With
         ``person=`` there are count, persons and total in every frame; of groups in which each
         record counts it is not known how many persons they have (``Mean``), hence None.
         """

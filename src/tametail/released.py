@@ -28,7 +28,7 @@ class Released:
     guarantee: Guarantee
     plan: PricedRequest
     method: str
-    remarks: tuple[Note, ...] = ()
+    shared_notes: tuple[Note, ...] = ()
     answers: tuple[object, ...] = field(default=(), repr=False)
     library: str | None = field(default=None, repr=False)
     receipt: dict[str, str] | None = None
@@ -62,16 +62,16 @@ class Released:
         return self.plan.confidence if has_ends else None
 
     @property
-    def interval_for(self) -> str | tuple[str | None, ...] | None:
+    def interval_target(self) -> str | tuple[str | None, ...] | None:
         """What the first interval covers, such as "mean"; a tuple if rows differ."""
-        found = tuple(row.interval_for for row in self.means)
+        found = tuple(row.interval_target for row in self.means)
         return found[0] if len(set(found)) == 1 else found
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """What is to be said about the release and its rows, each thing once."""
         own = (note for row in self.means for note in row.notes)
-        return tuple(dict.fromkeys([*self.remarks, *own]))
+        return tuple(dict.fromkeys([*self.shared_notes, *own]))
 
     def to_dict(self) -> Json:
         """Return plain values, ready for JSON; infinities are strings.
@@ -81,28 +81,28 @@ class Released:
         rows = [row.to_dict() for row in self.means]
         one = len(rows) == 1
         top = {key: rows[0][key] if one else [row[key] for row in rows] for key in TOP}
-        interval_for = self.interval_for
+        interval_target = self.interval_target
         marked = {"fake": True} if self.fake else {}
         return (
             marked
             | top
             | {
-                "interval_for": list(interval_for)
-                if isinstance(interval_for, tuple)
-                else interval_for,
+                "interval_target": list(interval_target)
+                if isinstance(interval_target, tuple)
+                else interval_target,
                 "confidence": self.confidence,
                 "epsilon": self.guarantee.epsilon,
                 "delta": self.guarantee.delta,
                 "rho": self.guarantee.rho,
-                "unit": self.guarantee.unit.value,
-                "person": self.guarantee.unit.person,
+                "neighbors": self.guarantee.protects.value,
+                "person": self.guarantee.protects.person,
                 "method": self.method,
                 "guarantee": str(self.guarantee),
                 "columns": list(self.columns),
                 "notes": [note.to_dict() for note in self.notes],
                 "format": FORMAT,
                 "rows": rows,
-                "remarks": [note.to_dict() for note in self.remarks],
+                "shared_notes": [note.to_dict() for note in self.shared_notes],
                 "plan": self.plan.to_dict(),
                 "answers": plain(self.answers),
                 "ledger": self.receipt,
@@ -118,4 +118,6 @@ class Released:
         """Return the columns of the frame that :meth:`to_frame` makes, as lists."""
         persons = self.plan.unit.person is not None
         several = self.plan.dim > 1
-        return cells_of(self.means, self.groups, self.remarks, several=several, persons=persons)
+        return cells_of(
+            self.means, self.groups, self.shared_notes, several=several, persons=persons
+        )

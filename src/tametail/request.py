@@ -29,7 +29,7 @@ Range = tuple[float, float]
 Kind = TypeVar("Kind")
 
 #: Format of the JSON text, and of what is hashed.
-FORMAT = 1
+FORMAT = 2
 
 #: More records than anyone has.
 MOST_RECORDS = 10**15
@@ -55,7 +55,7 @@ class Column:
     tail: Tail = None
     within: Range = _EVERYWHERE
     half: Bounded | None = None
-    measure: str | None = None
+    units: str | None = None
     """What its numbers are measured in, if its declared type says so: "s" for durations."""
     is_condition: bool = False
     """Whether it is a condition, so that its mean is a share."""
@@ -83,7 +83,7 @@ class Column:
     def to_dict(self) -> Json:
         """Return plain values, ready for JSON."""
         tail = None if self.said is None else self.said.to_dict()
-        measured = {} if self.measure is None else {"measure": self.measure}
+        measured = {} if self.units is None else {"units": self.units}
         within = [str(end) for end in self.within]
         kind = {"condition": True} if self.is_condition else {}
         return {"name": self.name, "tail": tail, "within": within} | measured | kind
@@ -109,9 +109,9 @@ class Request:
     n: int | None = None
     confidence: float | None = 0.95
     target: str = "population"
-    common: bool = False
+    same_scale: bool = False
     each: str = "record"
-    rows: int | None = None
+    n_records: int | None = None
     where: str | None = None
     groups: Groups | None = None
     written: Parse | None = None
@@ -134,20 +134,20 @@ class Request:
         budget: object = None,
         tail: object = None,
         within: object = None,
-        unit: object = Unit.ADD_REMOVE,
+        neighbors: object = Unit.ADD_REMOVE,
         missing: object = "skip",
         n: object = None,
         confidence: object = 0.95,
         target: object = "population",
-        common: object = False,
+        same_scale: object = False,
         person: object = None,
         each: object = "record",
-        rows: object = None,
+        n_records: object = None,
         where: object = None,
         by: object = None,
         keys: object = None,
         other: object = None,
-        borrow: object = "shape",
+        pooling: object = "shape",
         simultaneous: object = None,
         groups_per_person: object = None,
         parse: object = None,
@@ -163,7 +163,7 @@ class Request:
         wanted = one_of(statistics.STATISTICS, statistic=statistic)
         return cls(
             budget=whole,
-            unit=Unit.parse(unit, person),
+            unit=Unit.parse(neighbors, person),
             missing=one_of(("skip", "none"), missing=missing),
             n=None if n is None else _size(n),
             confidence=None if confidence is None else probability(confidence=confidence),
@@ -171,12 +171,12 @@ class Request:
             target="data"
             if wanted == statistics.COUNT
             else one_of(("population", "data"), target=target),
-            common=flag(common=common),
+            same_scale=flag(same_scale=same_scale),
             each=one_of(("record", "person"), each=each),
-            rows=None if rows is None else _size(rows),
+            n_records=None if n_records is None else _size(n_records),
             where=None if where is None else str(Expression.parse_condition(_text(where))),
             columns=_said_of_columns(tail, within),
-            groups=Groups.parse(by, keys, other, borrow, simultaneous, groups_per_person),
+            groups=Groups.parse(by, keys, other, pooling, simultaneous, groups_per_person),
             written=parse_parse(parse),
             statistic=wanted,
             levels=statistics.parse_levels(wanted, levels),
@@ -186,8 +186,8 @@ class Request:
     def __post_init__(self) -> None:
         if not self.columns:
             raise ParameterError("No column is given. Name at least one column.")
-        if self.common and self.known_dim == 1:
-            raise ParameterError("common=True requires several columns. Remove it.")
+        if self.same_scale and self.known_dim == 1:
+            raise ParameterError("same_scale=True requires several columns. Remove it.")
         self._check_persons()
         if self.groups is not None:
             self._check_groups(self.groups)
@@ -202,9 +202,9 @@ class Request:
                 )
 
     def _check_persons(self) -> None:
-        if self.unit.person is None and (self.each != "record" or self.rows is not None):
+        if self.unit.person is None and (self.each != "record" or self.n_records is not None):
             raise ParameterError(
-                "each= and rows= require person=, the column with the person ID, such as "
+                "each= and n_records= require person=, the column with the person ID, such as "
                 "person='patient'. Add it, or remove them."
             )
         if self.where is not None and self.missing == "none":
@@ -212,16 +212,16 @@ class Request:
                 "missing='none' cannot be combined with where=, because the number of records "
                 "that match is private. Remove missing=."
             )
-        if self.weighs_records and (self.common or any(one.tail for one in self.columns)):
+        if self.weighs_records and (self.same_scale or any(one.tail for one in self.columns)):
             raise ParameterError(
-                "tail= and common= are not available with person=, except one-sided bounds such "
-                "as Bounded(0, None). Remove them, or use each='person'."
+                "tail= and same_scale= are not available with person=, except one-sided bounds "
+                "such as Bounded(0, None). Remove them, or use each='person'."
             )
 
     def _check_groups(self, groups: Groups) -> None:
         groups.check(self.budget, self.unit)
-        if self.common:
-            raise ParameterError("common=True is not available with by=. Remove it.")
+        if self.same_scale:
+            raise ParameterError("same_scale=True is not available with by=. Remove it.")
         if self.unit.person is not None and any(column.tail for column in self.columns):
             raise ParameterError(
                 "tail= is not available with person= and by=, except one-sided bounds such as "
@@ -231,7 +231,7 @@ class Request:
     def _check_statistic(self) -> None:
         """Refuse what a statistic other than the mean does not go with."""
         asked = self.statistic
-        if self.common or (self.known_dim or 1) > 1:
+        if self.same_scale or (self.known_dim or 1) > 1:
             raise ParameterError(f"a {asked} is that of one column: ask for each column by itself.")
         said = self.columns[0].said
         if said is not None and not (asked == statistics.SUM and self.columns[0].half is not None):
@@ -282,7 +282,7 @@ class Request:
         None if no such bound is said, or if a column is taken by itself: its method clips there,
         and can tell whether records lie beyond.
         """
-        together = self.common or not isinstance(self.budget, Pure)
+        together = self.same_scale or not isinstance(self.budget, Pure)
         alone = self.known_dim == 1 or not together
         if self.groups is None and self.unit.person is None and alone:
             return None
@@ -347,7 +347,7 @@ class Request:
     def measured(self, measures: Sequence[str | None]) -> Request:
         """Return the same request for columns that are measured in these units."""
         columns = zip(self.columns, measures, strict=True)
-        return replace(self, columns=tuple(replace(one, measure=unit) for one, unit in columns))
+        return replace(self, columns=tuple(replace(one, units=units) for one, units in columns))
 
     def with_conditions(self, conditions: Sequence[bool]) -> Request:
         """Return the same request, told which of the columns are conditions."""
@@ -360,7 +360,7 @@ class Request:
             "format": FORMAT,
             "columns": [column.to_dict() for column in self.columns],
             "budget": self.budget.to_dict(),
-            "unit": self.unit.value,
+            "neighbors": self.unit.value,
             "person": self.unit.person,
             **{name: getattr(self, name) for name in (*_PLAIN, *_LATER)},
             "groups": None if self.groups is None else self.groups.to_dict(),
@@ -385,7 +385,7 @@ class Request:
             columns = record["columns"]
             checked = cls.parse(
                 budget=Budget.from_dict(record["budget"]),
-                unit=record["unit"],
+                neighbors=record["neighbors"],
                 tail=[tail_from_dict(column["tail"]) for column in columns],
                 within=[tuple(map(float, column["within"])) for column in columns],
                 person=record.get("person"),
@@ -398,7 +398,7 @@ class Request:
             request = replace(request, fake=flag(fake=record.get("fake", False)))
             kinds = [flag(condition=column.get("condition", False)) for column in columns]
             request = request.with_conditions(kinds)
-            return request.measured([column.get("measure") for column in columns])
+            return request.measured([column.get("units") for column in columns])
         except TametailError:
             raise
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
@@ -441,10 +441,10 @@ class Request:
 
 
 #: What a request and its JSON hold in the same form.
-_PLAIN = ("missing", "n", "confidence", "target", "common")
+_PLAIN = ("missing", "n", "confidence", "target", "same_scale")
 
 #: The same, of arguments that texts of the first version lack.
-_LATER = ("each", "rows", "where")
+_LATER = ("each", "n_records", "where")
 
 #: What is there if it is not that of a mean.
 _OTHERS = ("statistic", "levels")

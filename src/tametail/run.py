@@ -71,7 +71,7 @@ def run(plan: Plan, ask: Ask) -> Release:
         rows = float(count), count_margin(plan.cost(COUNT), plan.unit)
     # Before more is paid for; one column says what it sees itself.
     weak = weak_budget(plan.budget, plan.unit)
-    remarks = followed.foreseen if plan.dim > 1 else weak
+    remarks = followed.notes if plan.dim > 1 else weak
     estimates = find(followed.method).estimate(followed, ask)
     estimates = tuple(_with_persons(_with_cells(one, plan, rows), plan, rows) for one in estimates)
     if (lines := plan.request.half_lines) is not None:
@@ -91,7 +91,7 @@ def run(plan: Plan, ask: Ask) -> Release:
         guarantee=Guarantee.from_budget(plan.budget, plan.unit),
         plan=plan,
         method=_done(plan, estimates) or followed.method,
-        remarks=(FAKE, *remarks) if plan.request.fake else remarks,
+        shared_notes=(FAKE, *remarks) if plan.request.fake else remarks,
         answers=ask.answers,
     )
 
@@ -143,7 +143,7 @@ def _rows(plan: Plan, estimates: tuple[Estimate, ...]) -> tuple[Mean, ...]:
     columns = _each_column(plan, estimates)
     said = map(_said_where_cut, columns, map(_said_without_ends, estimates))
     pairs = zip(columns, said, strict=True)
-    return tuple(Mean.of(column.name, one, column.measure) for column, one in pairs)
+    return tuple(Mean.of(column.name, one, column.units) for column, one in pairs)
 
 
 def _public_rows(plan: Plan) -> tuple[float, float] | None:

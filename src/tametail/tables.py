@@ -12,7 +12,7 @@ from tametail.means import Mean
 from tametail.notes import Note
 
 #: What a frame of the rows has for columns.
-_CELLS = ("column", "group", "value", "low", "high", "interval_for", "assumption_doubtful")
+_CELLS = ("column", "group", "value", "low", "high", "interval_target", "assumption_contradicted")
 
 #: Libraries of frames, and what makes one of them out of columns.
 _FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "table"}
@@ -58,21 +58,21 @@ def _same(label: Label | None, cells: tuple[object, ...]) -> bool:
 def cells_of(
     means: Sequence[Mean],
     groups: Groups | None,
-    remarks: Sequence[Note],
+    shared: Sequence[Note],
     *,
     several: bool,
     persons: bool,
 ) -> Cells:
     """Return the columns of a frame of these rows, of one column or several, and of persons.
 
-    A row has its own notes and the ``remarks`` on all of them, since rows are read one by one.
+    A row has its own notes and the ``shared`` notes on all of them, since rows are read one by one.
     """
     notes: Cells = {
-        "notes": ["; ".join(map(str, dict.fromkeys([*remarks, *row.notes]))) for row in means]
+        "notes": ["; ".join(map(str, dict.fromkeys([*shared, *row.notes]))) for row in means]
     }
     if groups is not None:
         return _cells_of_groups(means, groups, notes, several=several, persons=persons)
-    measured = ("measure",) if any(row.measure for row in means) else ()
+    measured = ("units",) if any(row.units for row in means) else ()
     counted = ("count", "persons", "total") if persons else ()
     return _statistics(means) | _fields(means, *_CELLS, *measured, *counted) | notes
 
@@ -93,10 +93,10 @@ def _cells_of_groups(
     cells |= _statistics(means) | {
         name: [row.value for row in means],
         **_fields(means, "low", "high", *(("count",) if name != "count" else ()), *counted, *known),
-        **_fields(means, "interval_for"),
+        **_fields(means, "interval_target"),
         **notes,
     }
-    if groups.borrow == "mean":
+    if groups.pooling == "mean":
         for name, own in (("shrunk", "value"), ("shrunk_low", "low"), ("shrunk_high", "high")):
             cells[name] = [getattr(row.shrunk, own, None) for row in means]
     return cells

@@ -57,7 +57,7 @@ class Exact:
 
 def estimate(data: Any, **options: Any) -> Estimate:
     """Run the estimator on exact answers; n is told."""
-    options = {"epsilon": 1.0, "unit": "replace-one", **options}
+    options = {"epsilon": 1.0, "neighbors": "replace-one", **options}
     plan = make_plan(n=len(data), **options)
     ask = Ask(Exact(data), plan.budget.spendable(), plan.unit)
     return find(plan.method).estimate(plan, ask)[0]

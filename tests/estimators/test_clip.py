@@ -4,25 +4,25 @@ import numpy as np
 import pytest
 
 import tametail as tt
-from tametail.methods.winsorised.clipping import choose_clip, raise_anchors
-from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.constants import WINDOW
-from tametail.methods.winsorised.curves import Fit
-from tametail.methods.winsorised.reference import Reference
-from tametail.methods.winsorised.sums import Clip
-from tametail.methods.winsorised.tail_histogram import Tails, noise_of_counts
+from tametail.methods.winsorized.clipping import choose_clipping, raise_detected_bins
+from tametail.methods.winsorized.column import ColumnPlan
+from tametail.methods.winsorized.constants import WINDOW
+from tametail.methods.winsorized.sums import ClippingBounds
+from tametail.methods.winsorized.tail_assumption import Reference
+from tametail.methods.winsorized.tail_histogram import TailHistogram, histogram_noise
+from tametail.methods.winsorized.tail_models import TailFit
 
 FIRST, LAST = -128, 127
 LIMITS = (np.inf, np.inf)
 
 
-def _tails(plan: ColumnPlan, above: dict[int, float]) -> Tails:
+def _tails(plan: ColumnPlan, above: dict[int, float]) -> TailHistogram:
     """Counts above the centre by octaves, in units of the noise; none below."""
-    tails = Tails(
+    tails = TailHistogram(
         np.zeros(LAST - FIRST + 1),
         np.zeros(LAST - FIRST + 1),
         FIRST,
-        noise_of_counts(plan, plan.cost("tail")),
+        histogram_noise(plan, plan.cost("tail")),
         float(plan.n),
     )
     for octave, count in above.items():
@@ -30,21 +30,21 @@ def _tails(plan: ColumnPlan, above: dict[int, float]) -> Tails:
     return tails
 
 
-def _clip(plan: ColumnPlan, tails: Tails) -> Clip:
-    return choose_clip(plan, 0.0, tails, plan.n, Reference.of(plan, (0.0, 0.0)))
+def _clip(plan: ColumnPlan, tails: TailHistogram) -> ClippingBounds:
+    return choose_clipping(plan, 0.0, tails, plan.n, Reference.of(plan, (0.0, 0.0)))
 
 
 def _plan(n: int) -> ColumnPlan:
-    return ColumnPlan.of(tt.plan(n=n, epsilon=1.0, unit="replace-one", confidence=None))
+    return ColumnPlan.of(tt.plan(n=n, epsilon=1.0, neighbors="replace-one", confidence=None))
 
 
 def _raised(n: int, octave: int, count: float, body: float = 2000.0) -> int:
     """By how many octaves a group moves an anchor at 1."""
     plan = _plan(n)
     tails = _tails(plan, {0: body, octave: count})
-    anchor = tails.anchor(tails.above)
+    anchor = tails.highest_detected(tails.above)
     assert anchor == -FIRST
-    raised = raise_anchors(plan, tails, [None, anchor], LIMITS)
+    raised = raise_detected_bins(plan, tails, [None, anchor], LIMITS)
     assert raised[0] is None
     return raised[1] - anchor
 
@@ -89,13 +89,13 @@ def test_sides_that_look_alike_may_be_clipped_closer():
 def test_likeness_is_a_matter_of_the_counts():
     counts = np.array([0, 0, 4000.0, 1500.0, 500.0, 180.0, 60.0, 20.0, 0, 0, 0])
     steeper = np.array([0, 0, 4000.0, 10.0, 0, 0, 0, 0, 0, 0, 0])
-    one, same, other = (Fit.of(side, 7.0, 2.0) for side in (counts, counts + 3.0, steeper))
-    alike, risk, excess, beyond = one.judge_alike(same, 0.1)
+    one, same, other = (TailFit.of(side, 7.0, 2.0) for side in (counts, counts + 3.0, steeper))
+    alike, risk, excess, beyond = one.score_symmetric(same, 0.1)
     assert alike > 0.5
-    assert one.judge_alike(other, 0.1)[0] < 0.01
+    assert one.score_symmetric(other, 0.1)[0] < 0.01
     assert np.all(np.diff(beyond) <= 0)
     # Sides that differ more are the riskier, and most if they are clipped most.
-    added = np.diag(one.judge_alike(same, 0.6)[1] - risk)
+    added = np.diag(one.score_symmetric(same, 0.6)[1] - risk)
     assert np.all(added > 0)
     assert np.all(np.diff(added) <= 0)
     assert risk.shape == (len(excess), len(excess))
@@ -106,8 +106,8 @@ def test_likeness_is_a_matter_of_the_counts():
 def test_a_group_across_a_gap_carries_the_clip_point_to_its_end_and_no_further():
     plan = _plan(10_000)
     tails = _tails(plan, {0: 3000.0, 3: 6.0, **dict.fromkeys(range(4, 13), 4.5)})
-    anchor = tails.anchor(tails.above)
-    raised = raise_anchors(plan, tails, [None, anchor], LIMITS)[1]
+    anchor = tails.highest_detected(tails.above)
+    raised = raise_detected_bins(plan, tails, [None, anchor], LIMITS)[1]
     assert raised >= anchor + WINDOW
     assert _clip(plan, tails).above == 2.0 ** (FIRST + raised + 1)  # the curves want to go further
 
@@ -116,6 +116,6 @@ def test_an_even_law_is_not_clipped_where_its_centre_would_decide():
     """On uniform records the centre is poor, and the records beyond a clip point follow it."""
     rng = np.random.default_rng(3)
     for _ in range(5):
-        release = tt.mean(rng.random(10_000), epsilon=1, unit="replace-one", confidence=None)
+        release = tt.mean(rng.random(10_000), epsilon=1, neighbors="replace-one", confidence=None)
         assert release.clip[0] < 0.1
         assert release.clip[1] > 0.9

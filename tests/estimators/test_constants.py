@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tametail.methods.winsorised import constants
+from tametail.methods.winsorized import constants
 
 ROOT = Path(__file__).parents[2]
-CODE = ROOT / "src" / "tametail" / "methods" / "winsorised"
+CODE = ROOT / "src" / "tametail" / "methods" / "winsorized"
 PAGES = [
     ROOT / "docs" / "evidence" / "constants.md",
     ROOT

@@ -12,9 +12,9 @@ from scipy.stats import norm
 import tametail as tt
 from tametail.inequalities.quantiles import sum_quantile
 from tametail.inequalities.risk import split_risk
-from tametail.methods.winsorised import constants as tuned
-from tametail.methods.winsorised.beyond import OCTAVES_WEIGH
-from tametail.methods.winsorised.tail_histogram import Tails
+from tametail.methods.winsorized import constants as tuned
+from tametail.methods.winsorized.guaranteed_interval import OCTAVES_WEIGH
+from tametail.methods.winsorized.tail_histogram import TailHistogram
 from tametail.privacy.budget import Noise
 from tametail.queries.column import SOFT_ONE
 
@@ -25,10 +25,10 @@ _STEP, _REACH = 0.02, 90.0
 _GRID = np.arange(-_REACH, _REACH + _STEP / 2, _STEP)
 
 
-def _empty(scale: float, kind: str = "laplace") -> Tails:
+def _empty(scale: float, kind: str = "laplace") -> TailHistogram:
     """Return the counts of no records; the scale is in records."""
     nodes = np.zeros(tuned.LAST_OCTAVE - tuned.FIRST_OCTAVE + 1)
-    return Tails(nodes, nodes, tuned.FIRST_OCTAVE, Noise(kind, scale * SOFT_ONE))
+    return TailHistogram(nodes, nodes, tuned.FIRST_OCTAVE, Noise(kind, scale * SOFT_ONE))
 
 
 def _masses(scale: float) -> np.ndarray:
@@ -52,13 +52,15 @@ def _exceeded(scales: list[float], bounds: np.ndarray) -> np.ndarray:
     return np.interp(bounds, _GRID - _STEP / 2, above)
 
 
-def _false_alarms(tails: Tails, scales: list[float]) -> float:
+def _false_alarms(tails: TailHistogram, scales: list[float]) -> float:
     """Bound the probability of an anchor where there is no record, by the sum over all windows.
 
     ``scales`` are those of the independent noises on a node, in units of ``tails.scale``.
     """
     windows = 2 * len(tails.above)
-    return windows * float(_exceeded(scales * tuned.WINDOW, np.array([tails.needed]))[0])
+    return windows * float(
+        _exceeded(scales * tuned.WINDOW, np.array([tails.detection_threshold]))[0]
+    )
 
 
 def test_the_convolution_is_that_of_laplace_noises():
@@ -76,7 +78,7 @@ def test_the_first_look_is_safe():
     assert 1e-6 < _false_alarms(_empty(1.0), [1.0]) < MOST
     gaussian = _empty(1.0, "gaussian")
     deviation = math.sqrt(2 * tuned.WINDOW)  # of a window, in units of tails.scale
-    assert 2 * len(gaussian.above) * norm.sf(gaussian.needed / deviation) < MOST
+    assert 2 * len(gaussian.above) * norm.sf(gaussian.detection_threshold / deviation) < MOST
 
 
 @pytest.mark.parametrize("ratio", [0.1, 0.3, 0.7, 1.0, 1.2, 1.5, 2.0, 2.8, 4.0, 7.0, 20.0])
@@ -110,7 +112,7 @@ def test_averaged_noise_is_within_quantiles_of_one_of_its_variance(ratio, nodes)
 def test_averaged_gaussian_noise_is_gaussian():
     both = _empty(2.0, "gaussian").averaged_with(_empty(1.0, "gaussian"))
     assert both.lower == 0
-    assert both.needed == pytest.approx(_empty(1.0, "gaussian").needed)
+    assert both.detection_threshold == pytest.approx(_empty(1.0, "gaussian").detection_threshold)
 
 
 # --- next to what stands out ----------------------------------------------------------------------
@@ -119,10 +121,10 @@ def test_averaged_gaussian_noise_is_gaussian():
 def test_both_sides_together_are_as_safe_as_one():
     for tails, scale in ((_empty(1.0), 1.0), (_empty(1.0).averaged_with(_empty(1.0)), 0.5)):
         parts = [1.0] * 2 * tuned.WINDOW if scale == 1 else [math.sqrt(scale)] * 4 * tuned.WINDOW
-        needed = np.array([math.sqrt(2) * tails.needed])
+        needed = np.array([math.sqrt(2) * tails.detection_threshold])
         assert len(tails.above) * _exceeded(parts, needed)[0] < MOST / 2
     gaussian = _empty(1.0, "gaussian")
-    together = math.sqrt(2) * gaussian.needed / math.sqrt(4 * tuned.WINDOW)
+    together = math.sqrt(2) * gaussian.detection_threshold / math.sqrt(4 * tuned.WINDOW)
     assert len(gaussian.above) * norm.sf(together) < MOST
 
 
@@ -132,14 +134,14 @@ def test_an_empty_side_beside_a_full_one_seldom_raises_an_alarm():
     assert windows * norm.sf(tuned.BESIDE / math.sqrt(2 * tuned.WINDOW)) < 0.03
 
 
-def _counted(below: dict[int, float], above: dict[int, float]) -> Tails:
+def _counted(below: dict[int, float], above: dict[int, float]) -> TailHistogram:
     """Return counts at octaves, without noise where there are none; its scale is 1."""
     tails = _empty(1.0)
     sides = np.zeros((2, len(tails.above)))
     for side, counts in zip(sides, (below, above), strict=True):
         for octave, count in counts.items():
             side[octave - tuned.FIRST_OCTAVE] = count
-    return Tails(*sides, tuned.FIRST_OCTAVE, tails.noise)
+    return TailHistogram(*sides, tuned.FIRST_OCTAVE, tails.noise)
 
 
 ANYWHERE = (math.inf, math.inf)
@@ -159,15 +161,17 @@ ANYWHERE = (math.inf, math.inf)
 )
 def test_next_to_what_stands_out_less_will_do(below, above, seen):
     tails = _counted(below, above)
-    found = tails.beside(tails.anchors(ANYWHERE), ANYWHERE)
+    found = tails.with_weaker_side(tails.highest_detected_bins(ANYWHERE), ANYWHERE)
     assert tuple(anchor is not None for anchor in found) == seen
     mirrored = _counted(above, below)
-    assert mirrored.beside(mirrored.anchors(ANYWHERE), ANYWHERE) == found[::-1]
+    assert (
+        mirrored.with_weaker_side(mirrored.highest_detected_bins(ANYWHERE), ANYWHERE) == found[::-1]
+    )
 
 
 def test_no_half_of_the_records_is_clipped_at_the_centre():
     """One side alone stood out in most releases: an error of a fourth of the deviation."""
     records = np.random.default_rng(4).lognormal(0, 1.5, 5_000)
-    request = {"epsilon": 0.088, "unit": "replace-one", "confidence": None}
+    request = {"epsilon": 0.088, "neighbors": "replace-one", "confidence": None}
     errors = [float(tt.mean(records, **request)) - records.mean() for _ in range(8)]
     assert np.sqrt(np.mean(np.square(errors))) < 0.17 * records.std()

@@ -18,8 +18,8 @@ from tametail.methods.ball.shares import (
     least_halvings,
 )
 from tametail.methods.ball.weigh import centre_query
-from tametail.methods.winsorised import constants as tuned
-from tametail.methods.winsorised.budget_split import sample_halvings
+from tametail.methods.winsorized import constants as tuned
+from tametail.methods.winsorized.budget_split import sample_halvings
 from tametail.privacy.budget import noise_for
 from tametail.queries.column import MOST_HALVINGS
 from tametail.queries.rows import ColumnMedians
@@ -97,11 +97,13 @@ def test_the_pool_of_groups_follows_the_count_and_its_doubt(asked, monkeypatch, 
 
 def test_a_ball_keeps_few_cells_of_as_many_rows_as_there_may_be():
     """A guess of 8 million rows at epsilon = 1e-4, where the count leaves 77 million possible."""
-    plan = tt.plan(8_000_000, epsilon=1e-4, dim=2, tail=tt.Moment(4, 1.0))
+    plan = tt.plan(8_000_000, epsilon=1e-4, n_columns=2, tail=tt.Moment(4, 1.0))
     assert told.most(plan) > 4 * plan.n
     times = centre_query(plan).halvings
     assert told.most(plan) * plan.dim / 2**times <= max(2 * plan.n * plan.dim, LARGEST_SAMPLE)
-    known = tt.plan(8_000_000, epsilon=1e-4, dim=2, tail=tt.Moment(4, 1.0), unit="replace-one")
+    known = tt.plan(
+        8_000_000, epsilon=1e-4, n_columns=2, tail=tt.Moment(4, 1.0), neighbors="replace-one"
+    )
     assert told.most(known) == known.n
     assert least_halvings(known.n, told.most(known), known.dim) == 0
 
@@ -115,7 +117,7 @@ def test_the_count_beside_a_guess_costs_a_five_hundredth():
 
 
 def test_a_public_size_needs_no_count():
-    assert not tt.plan(1000, epsilon=1, unit="replace-one").has("count")
+    assert not tt.plan(1000, epsilon=1, neighbors="replace-one").has("count")
 
 
 def test_a_large_guess_still_decides():

@@ -19,10 +19,10 @@ from tametail.inequalities.quantiles import (
     spread_quantiles,
 )
 from tametail.inequalities.risk import split_risk
-from tametail.methods.winsorised.beyond import per_count
-from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.reference import Reference
-from tametail.methods.winsorised.sums import Sum
+from tametail.methods.winsorized.column import ColumnPlan
+from tametail.methods.winsorized.guaranteed_interval import per_count
+from tametail.methods.winsorized.sums import NoisySum
+from tametail.methods.winsorized.tail_assumption import Reference
 from tametail.privacy.budget import Noise
 from tametail.queries.column import SOFT_ONE, Lattice, TailNodes
 
@@ -125,9 +125,9 @@ def test_noise_on_sum_and_count_is_noise_on_their_quotient(n, total, on_sum, on_
 
 def test_a_count_that_may_be_noise_alone_says_nothing():
     lattice = Lattice.around(0.0, 1.0, 1.0)
-    noisy = Sum(0.0, lattice, 5.0, 3.0, 1, Noise("laplace", 10.0))
+    noisy = NoisySum(0.0, lattice, 5.0, 3.0, 1, Noise("laplace", 10.0))
     assert noisy.count_bound(0.01) == (math.inf, 1.0)
-    public = Sum(0.0, lattice, 5.0, 3.0, 0, Noise("laplace", 10.0))
+    public = NoisySum(0.0, lattice, 5.0, 3.0, 0, Noise("laplace", 10.0))
     assert public.count_bound(0.01) == (0.0, 3.0)
 
 
@@ -141,7 +141,7 @@ def test_a_count_that_may_be_noise_alone_says_nothing():
     ],
 )
 def test_what_an_interval_is_measured_by_is_fixed_by_the_plan_alone(unit, n, epsilon, small):
-    plan = ColumnPlan.of(tt.plan(n=n, epsilon=epsilon, tail=tt.Moment(4, 2.0), unit=unit))
+    plan = ColumnPlan.of(tt.plan(n=n, epsilon=epsilon, tail=tt.Moment(4, 2.0), neighbors=unit))
     reference = Reference.of(plan, (-1.0, 1.0))
     assert reference == Reference.of(plan, (-1e6, 3.0))
     assert (reference.noise > 0) == small  # only noise of a fixed scale may go with sampling
@@ -150,21 +150,21 @@ def test_what_an_interval_is_measured_by_is_fixed_by_the_plan_alone(unit, n, eps
 def test_noise_that_the_records_choose_has_a_quantile_of_its_own():
     data = np.random.default_rng(8).normal(size=24_000)
     tail, unit = tt.Moment(2, 1.0), "replace-one"
-    plan = ColumnPlan.of(tt.plan(n=len(data), epsilon=0.05, tail=tail, unit=unit))
+    plan = ColumnPlan.of(tt.plan(n=len(data), epsilon=0.05, tail=tail, neighbors=unit))
     assert Reference.of(plan, (-1.0, 1.0)).noise == 0
-    result = estimate(data, epsilon=0.05, tail=tail, unit=unit)
+    result = estimate(data, epsilon=0.05, tail=tail, neighbors=unit)
     width = result.clip[1] - result.clip[0]
     quantile = math.log(2 / split_risk(0.05).noise) / plan.cost("sum").strength
     (interval,) = result.intervals
     # What noise does by itself is in there, beside what is bounded together with sampling.
     # Truncation is that of the longer side.
     longer = max(interval.high - result.value, result.value - interval.low)
-    half = longer - interval.parts["truncation"]
+    half = longer - interval.error_components["clipping"]
     assert half >= 0.99 * width * quantile / len(data)
     # The part that is shown is what privacy does at 95%: at least what noise does, and no share of
     # the risk.
     shown = math.log(1 / 0.05) / plan.cost("sum").strength * width / len(data)
-    assert interval.parts["privacy"] >= 0.95 * shown
+    assert interval.error_components["privacy"] >= 0.95 * shown
 
 
 @pytest.mark.parametrize("unit", ["replace-one", "add-remove"])
@@ -173,13 +173,13 @@ def test_privacy_is_what_privacy_changed(unit):
     rng, changed, noisy = np.random.default_rng(4), [], []
     for _ in range(60):
         records = rng.pareto(2.2, 5_000)
-        release = tt.mean(records, epsilon=1, unit=unit)
+        release = tt.mean(records, epsilon=1, neighbors=unit)
         first, second = release.intervals
         clipped = np.clip(records, *release.clip).mean()
         excess = release.value - clipped  # the noise, and what was added back
-        changed.append(abs(release.value - records.mean()) <= first.parts["privacy"])
-        noisy.append((excess, second.parts["privacy"]))
-        assert first.parts["privacy"] >= second.parts["privacy"]
+        changed.append(abs(release.value - records.mean()) <= first.error_components["privacy"])
+        noisy.append((excess, second.error_components["privacy"]))
+        assert first.error_components["privacy"] >= second.error_components["privacy"]
     assert sum(changed) > 50  # 57 of 60 are expected: below 51 has a probability of 1%
     noises, shown = np.array(noisy).T
     # Half of Laplace noises are within ln 2/ln 20 of the 95% quantile.
@@ -204,7 +204,7 @@ def test_the_mean_of_the_data_is_covered_if_the_records_keep_the_moment(values, 
     mean = float(data.mean())
     scale = float(np.mean(np.abs(data - mean) ** k) ** (1 / k)) * (1 + 1e-9)
     assume(scale > 1e-6)
-    result = estimate(data, tail=tt.Moment(k, scale), target="data", unit=unit)
+    result = estimate(data, tail=tt.Moment(k, scale), target="data", neighbors=unit)
     slack = 1e-9 * (abs(mean) + scale)
     assert result.intervals[0].low - slack <= mean <= result.intervals[0].high + slack
 
@@ -220,11 +220,15 @@ def test_the_mean_of_bounded_data_is_covered(values, target):
 
 def test_parts_bound_the_interval_and_none_spends_nothing():
     data = np.random.default_rng(1).standard_normal(20_000)
-    release = tt.mean(data, epsilon=1, tail=tt.Moment(4, 3**0.25), unit="replace-one")
-    assert set(release.parts) == {"privacy", "sampling", "truncation", "rounding"}
+    release = tt.mean(data, epsilon=1, tail=tt.Moment(4, 3**0.25), neighbors="replace-one")
+    assert set(release.error_components) == {"privacy", "sampling", "clipping", "rounding"}
     larger = max(release.high - release.value, release.value - release.low)
-    assert max(release.parts.values()) < larger < 1.2 * sum(release.parts.values())
-    assert all(part >= 0 for part in release.parts.values())
+    assert (
+        max(release.error_components.values())
+        < larger
+        < 1.2 * sum(release.error_components.values())
+    )
+    assert all(part >= 0 for part in release.error_components.values())
     without = tt.mean(data, epsilon=1, confidence=None)
     assert without.low is None
     assert "spread" not in [step.name for step in without.plan.steps]
@@ -235,7 +239,9 @@ def test_intervals_with_a_true_moment_cover(unit):
     # At least 95% are guaranteed: 20 misses of 60 have a probability below 1e-10.
     rng, missed = np.random.default_rng(7), 0
     for _ in range(60):
-        release = tt.mean(rng.exponential(size=2000), epsilon=1, tail=tt.Moment(2, 1.0), unit=unit)
+        release = tt.mean(
+            rng.exponential(size=2000), epsilon=1, tail=tt.Moment(2, 1.0), neighbors=unit
+        )
         missed += not release.low <= 1.0 <= release.high
     assert missed < 20
 

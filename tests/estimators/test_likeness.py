@@ -12,8 +12,8 @@ from tametail.means import MEAN_AS_SEEN, WINSORISED
 from tametail.methods.groups.interval import Small, intervals_of
 from tametail.methods.groups.likeness import Likeness
 from tametail.methods.groups.shape import Shape
-from tametail.methods.winsorised.posterior import Hidden
-from tametail.methods.winsorised.tail_histogram import Tails
+from tametail.methods.winsorized.approximate_interval import HiddenExcess
+from tametail.methods.winsorized.tail_histogram import TailHistogram
 from tametail.privacy.budget import Noise
 from tametail.queries.column import Lattice
 
@@ -29,7 +29,7 @@ def pooled(rng, records, noise=1.0):
         for distance in distances[distances > 0].tolist():
             octave = max(math.frexp(distance)[1] - 1, -12)
             side[octave + 12] += 1
-    return Shape.read(centre, Tails(*sides, -12, Noise("laplace", noise)), len(records))
+    return Shape.read(centre, TailHistogram(*sides, -12, Noise("laplace", noise)), len(records))
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ def test_the_part_of_an_interval_that_noise_makes_is_in_the_units_of_the_records
         for row in release:
             interval = row.intervals[-1]
             if math.isfinite(interval.low):
-                assert 0 < interval.parts["privacy"] < interval.high - interval.low
+                assert 0 < interval.error_components["privacy"] < interval.high - interval.low
 
 
 def test_an_end_far_from_the_middle_reckons_with_the_count_where_it_lies():
@@ -110,7 +110,7 @@ def test_an_end_far_from_the_middle_reckons_with_the_count_where_it_lies():
     )
     group = Small(
         part, 0.0, np.zeros(0), np.zeros(1), 1.0, Lattice.around(0.0, 8.0, 8.0, bits=24), 1.0,
-        1.0, 70.0, 14.0, Noise("laplace", 1e4), True, (Hidden(), Hidden()),
+        1.0, 70.0, 14.0, Noise("laplace", 1e4), True, (HiddenExcess(), HiddenExcess()),
     )  # fmt: skip
     ((mean, interval),) = intervals_of([group], [group.error])
     assert (mean.low, mean.high) == (interval.low, interval.high)  # nothing lies beyond
@@ -126,8 +126,8 @@ def test_the_mean_of_a_small_group_has_an_interval_with_what_lies_beyond():
     held = 0
     for row in release:
         mean, clipped = row.intervals
-        assert (mean.describes, clipped.describes) == (MEAN_AS_SEEN, WINSORISED)
+        assert (mean.kind, clipped.kind) == (MEAN_AS_SEEN, WINSORISED)
         assert mean.low <= clipped.low <= clipped.high < mean.high < math.inf
-        assert 0 < mean.parts["truncation"] < mean.high - mean.low
+        assert 0 < mean.error_components["clipping"] < mean.high - mean.low
         held += mean.low <= math.exp(1.3**2 / 2) <= mean.high
     assert held >= 15  # if each of the 20 holds with .95, fewer have a probability of 3e-4

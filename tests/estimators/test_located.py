@@ -14,7 +14,7 @@ from tametail.ask import Ask
 from tametail.inequalities.truncation import worst_excess
 from tametail.methods.located import location
 from tametail.methods.located.estimate import located_mean
-from tametail.methods.winsorised.column import ColumnPlan
+from tametail.methods.winsorized.column import ColumnPlan
 from tametail.planning import Plan
 from tametail.queries.crowd import Crowd
 
@@ -28,26 +28,26 @@ NAME = "clamped mean around a crowd"
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("budget", [tt.pure(0.1), tt.zcdp(0.005), tt.approx(0.1, 1e-6)])
 def test_few_records_of_known_scale_are_located_and_many_are_looked_at(unit, budget):
-    few = tt.plan(n=300, budget=budget, tail=TAIL, unit=unit, within=1000)
-    many = tt.plan(n=10**6, budget=budget, tail=TAIL, unit=unit, within=1000)
+    few = tt.plan(n=300, budget=budget, tail=TAIL, neighbors=unit, within=1000)
+    many = tt.plan(n=10**6, budget=budget, tail=TAIL, neighbors=unit, within=1000)
     assert (few.method, many.method) == (NAME, "winsorised mean")
     assert [step.name for step in few.steps][-2:] == ["centre", "sum"]
     assert Plan.from_json(few.to_json()) == few
     assert "clamped" in str(few)
-    assert few.rmse > tt.plan(n=600, budget=budget, tail=TAIL, unit=unit, within=1000).rmse
+    assert few.rmse > tt.plan(n=600, budget=budget, tail=TAIL, neighbors=unit, within=1000).rmse
 
 
 def test_the_mean_of_the_data_and_columns_in_a_ball_have_other_methods():
     assert tt.plan(n=300, epsilon=1, tail=TAIL, target="data").method != NAME
-    assert tt.plan(n=100, rho=0.5, tail=TAIL, dim=3).method != NAME
-    assert tt.plan(n=300, epsilon=1, tail=TAIL, dim=3).method == NAME
+    assert tt.plan(n=100, rho=0.5, tail=TAIL, n_columns=3).method != NAME
+    assert tt.plan(n=300, epsilon=1, tail=TAIL, n_columns=3).method == NAME
 
 
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("location", [0.0, -299.7, 123.45])
 def test_on_exact_answers_it_is_the_mean_of_the_clamped_records(unit, location):
     data = location + np.random.default_rng(3).normal(size=300)
-    result = estimate(data, tail=TAIL, within=1000, unit=unit, epsilon=0.5)
+    result = estimate(data, tail=TAIL, within=1000, neighbors=unit, epsilon=0.5)
     assert result.clip[0] < location - 1 < location + 1 < result.clip[1]
     assert result.value == pytest.approx(np.clip(data, *result.clip).mean(), abs=1e-3)
     (interval,) = result.intervals
@@ -62,7 +62,7 @@ def test_no_centre_is_lost_that_the_paper_would_find(unit):
     for _ in range(12):
         location = rng.uniform(-300, 300)
         data = location + rng.standard_t(3, size=1000) / math.sqrt(3)
-        release = tt.mean(data, epsilon=0.1, tail=TAIL, within=1000, unit=unit, n=1000)
+        release = tt.mean(data, epsilon=0.1, tail=TAIL, within=1000, neighbors=unit, n=1000)
         # The noise has a scale of about 0.15: beyond 5 with a probability of e^-30.
         assert abs(float(release) - location) < 5
         held += release.low < location < release.high
@@ -80,18 +80,18 @@ class Elsewhere(Exact):
 def test_no_finite_interval_if_the_records_may_be_elsewhere(confidence):
     data = np.random.default_rng(6).normal(size=1000)
     plan = tt.plan(
-        n=1000, epsilon=0.2, tail=TAIL, within=1000, unit="replace-one", confidence=confidence
+        n=1000, epsilon=0.2, tail=TAIL, within=1000, neighbors="replace-one", confidence=confidence
     )
     part = ColumnPlan.of(plan)
     result = located_mean(part, Ask(Elsewhere(data), plan.budget, plan.unit))
     assert result.value > 500
-    assert "lost" in [note.code for note in result.notes]
+    assert "location-error" in [note.code for note in result.notes]
     assert {note.kind for note in result.notes} >= {"warning"}
     if confidence is not None:
         (interval,) = result.intervals
         assert interval.low == -1000  # as far as within= goes
         unbounded = located_mean(
-            ColumnPlan.of(tt.plan(n=1000, epsilon=0.2, tail=TAIL, unit="replace-one")),
+            ColumnPlan.of(tt.plan(n=1000, epsilon=0.2, tail=TAIL, neighbors="replace-one")),
             Ask(Elsewhere(data), plan.budget, plan.unit),
         )
         assert unbounded.intervals[0].low == -math.inf
@@ -124,7 +124,7 @@ def test_the_excess_never_falls_faster_than_the_distance_rises(k):
 @pytest.mark.parametrize("within", [None, 1000, (0, math.inf), (-3, 5)])
 def test_the_chance_of_a_lost_centre_falls_with_records_and_says_so(unit, within):
     def chance(n):
-        plan = tt.plan(n=n, epsilon=0.1, tail=TAIL, within=within, unit=unit)
+        plan = tt.plan(n=n, epsilon=0.1, tail=TAIL, within=within, neighbors=unit)
         part = ColumnPlan.of(plan)
         return location.chance(part, part.cost("centre")), plan
 
@@ -133,14 +133,16 @@ def test_the_chance_of_a_lost_centre_falls_with_records_and_says_so(unit, within
     assert chances[-1] < 1e-4
     few = chance(20)[1]
     if chances[0] > 1e-3:
-        assert any("Locating the data fails" in note.text for note in few.foreseen)
+        assert any("Locating the data fails" in note.text for note in few.notes)
     assert few.rmse > 1 or within == (-3, 5)
 
 
 def test_the_chance_is_a_bound():
     """With few candidates and next to no budget centres are lost, but no more often than said."""
     rng, lost = np.random.default_rng(11), 0
-    plan = tt.plan(n=200, epsilon=0.06, tail=TAIL, within=60, unit="replace-one", confidence=None)
+    plan = tt.plan(
+        n=200, epsilon=0.06, tail=TAIL, within=60, neighbors="replace-one", confidence=None
+    )
     part = ColumnPlan.of(plan)
     bound = location.chance(part, part.cost("centre"))
     assert 0.01 < bound < 0.9
@@ -156,7 +158,7 @@ def test_the_chance_is_a_bound():
 @pytest.mark.parametrize("n", [4_000, 7_000])
 def test_a_mean_at_the_end_of_a_wide_range_is_found(n, unit):
     """Once the budget was divided for a mean near 0: half of such centres were lost."""
-    plan = tt.plan(n=n, epsilon=0.1, unit=unit, tail=tt.Moment(2, 1), within=1e12)
+    plan = tt.plan(n=n, epsilon=0.1, neighbors=unit, tail=tt.Moment(2, 1), within=1e12)
     assert plan.rmse < 1
     rng = np.random.default_rng(n)
     for sign in (-1, 1):
@@ -166,7 +168,7 @@ def test_a_mean_at_the_end_of_a_wide_range_is_found(n, unit):
 
 @pytest.mark.parametrize("n", [300, 1_000])
 def test_what_is_promised_of_the_error_holds_anywhere_in_the_range(n):
-    plan = tt.plan(n=n, epsilon=0.1, unit="replace-one", tail=tt.Moment(2, 1), within=1e12)
+    plan = tt.plan(n=n, epsilon=0.1, neighbors="replace-one", tail=tt.Moment(2, 1), within=1e12)
     assert plan.rmse > 1e11
     assert "Locating the data fails" in " ".join(plan.advice)
     assert plan.half_width(0.95) > 1e11
@@ -187,7 +189,7 @@ def test_several_columns_each_have_a_range_of_their_own():
     rng = np.random.default_rng(4)
     data = np.column_stack([rng.normal(size=400) + 70, 1e4 * rng.normal(size=400) - 2e6])
     tails = [tt.Moment(2, 1), tt.Moment(2, 1e4)]
-    release = tt.mean(data, epsilon=1, tail=tails, unit="replace-one")
+    release = tt.mean(data, epsilon=1, tail=tails, neighbors="replace-one")
     assert release.method == NAME
     assert abs(release[0].value - 70) < 5
     assert abs(release[1].value + 2e6) < 5e4
@@ -198,6 +200,6 @@ def test_no_answer_makes_the_ends_impossible(scale):
     """They were checked as if a caller had told them, so that what was paid for failed."""
     records = np.full(100, 1e16 if scale < 1 else -1e62)
     for unit in ("add-remove", "replace-one"):
-        release = tt.mean(records, epsilon=0.5, tail=tt.Moment(1.01, scale), unit=unit, n=100)
+        release = tt.mean(records, epsilon=0.5, tail=tt.Moment(1.01, scale), neighbors=unit, n=100)
         assert release.guarantee.epsilon == 0.5
         assert tt.replay(release.plan, release.answers) == release

@@ -10,8 +10,8 @@ import pytest
 
 import tametail as tt
 from tametail.ask import Ask
-from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.estimate import Look, look
+from tametail.methods.winsorized.column import ColumnPlan
+from tametail.methods.winsorized.estimate import SpreadEstimate, estimate_spread
 from tametail.privacy.budget import Budget, Pure, compose
 from tametail.queries.column import DistanceSum, TailNodes
 
@@ -38,13 +38,15 @@ class Recorded(Exact):
         return super().prepare(query, cost, unit)
 
 
-def _looked(tail: tt.Bounded | None, unit: str, size: int) -> tuple[ColumnPlan, Look, Recorded]:
+def _looked(
+    tail: tt.Bounded | None, unit: str, size: int
+) -> tuple[ColumnPlan, SpreadEstimate, Recorded]:
     """Return a plan, what was seen, and what was asked for, up to the end."""
-    plan = ColumnPlan.of(tt.plan(n=size, epsilon=1, unit=unit, tail=tail))
+    plan = ColumnPlan.of(tt.plan(n=size, epsilon=1, neighbors=unit, tail=tail))
     responder = Recorded(size)
     ask = Ask(responder, plan.spending, plan.unit)
-    seen = look(plan, ask)
-    assert isinstance(seen, Look)
+    seen = estimate_spread(plan, ask)
+    assert isinstance(seen, SpreadEstimate)
     seen.finish(ask)
     return plan, seen, responder
 

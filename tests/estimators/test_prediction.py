@@ -40,9 +40,9 @@ def test_more_records_or_more_budget_never_make_a_prediction_worse(unit, tail, b
     make = BUDGETS[budget]
     for epsilon in (0.1, 1.0):
         sizes = [int(10 ** (2 + 2 * step / 3)) for step in range(7)]
-        _never_worse([tt.plan(n=n, budget=make(epsilon), unit=unit, tail=tail) for n in sizes])
+        _never_worse([tt.plan(n=n, budget=make(epsilon), neighbors=unit, tail=tail) for n in sizes])
     budgets = map(make, (0.03, 0.3, 3.0))
-    _never_worse([tt.plan(n=10_000, budget=one, unit=unit, tail=tail) for one in budgets])
+    _never_worse([tt.plan(n=10_000, budget=one, neighbors=unit, tail=tail) for one in budgets])
 
 
 def test_nothing_is_predicted_without_n_or_without_a_scale():
@@ -61,7 +61,7 @@ def test_the_typical_error_on_the_reference_law_is_as_predicted(unit, budget):
     # The median of 60 errors, as a normal law's, within a factor of 2: the true factor is about
     # 1.1, and the median varies by 13%.
     rng, n = np.random.default_rng(8), 20_000
-    plan = tt.plan(n=n, budget=BUDGETS[budget](1.0), unit=unit)
+    plan = tt.plan(n=n, budget=BUDGETS[budget](1.0), neighbors=unit)
     errors = [float(tt.mean(rng.lognormal(size=n), plan=plan)) - math.exp(0.5) for _ in range(60)]
     typical = np.median(np.abs(errors)) / REFERENCE_SD / 0.6745
     assert 0.5 < typical / plan.relative_rmse < 2.0
@@ -73,7 +73,7 @@ def test_the_bound_holds_for_a_group_of_far_records(unit, unseen):
     n, share = 10_000, unseen / 10_000
     far = 1 / math.sqrt(share * (1 - share))  # standard deviation 1
     data = np.repeat([0.0, far], [n - unseen, unseen])
-    plan = tt.plan(n=n, epsilon=1, unit=unit, tail=tt.Moment(2, 1.0))
+    plan = tt.plan(n=n, epsilon=1, neighbors=unit, tail=tt.Moment(2, 1.0))
     errors = [float(tt.mean(data, plan=plan)) - share * far for _ in range(20)]
     assert np.median(np.abs(errors)) < plan.rmse
 
@@ -114,7 +114,7 @@ def test_advice_names_what_would_help():
 )
 def test_advice_names_only_what_was_not_told(unit, n, told, untold):
     """Once "within= or tail= help" to somebody who had told both."""
-    advice = tt.plan(n=n, epsilon=0.1, unit=unit, **told).advice
+    advice = tt.plan(n=n, epsilon=0.1, neighbors=unit, **told).advice
     said = " ".join(advice).replace("a narrower within=", "")
     assert {name for name in ("within=", "tail=") if name in said} <= untold
     if n is None and "tail" not in told:
@@ -134,8 +134,8 @@ def test_advice_names_only_what_was_not_told(unit, n, told, untold):
 )
 def test_a_release_in_which_nothing_is_seen_asks_for_what_was_not_told(told, untold):
     zeros = np.zeros(2_000)
-    release = tt.mean(zeros, epsilon=1, unit="replace-one", **told)
-    (note,) = [note for note in release.notes if note.code == "nothing-seen"]
+    release = tt.mean(zeros, epsilon=1, neighbors="replace-one", **told)
+    (note,) = [note for note in release.notes if note.code == "no-signal"]
     assert note.text.endswith(f"Use more records{untold}")
 
 
@@ -153,25 +153,25 @@ LAWS = {
 def test_half_widths_are_as_predicted(law, unit, n, epsilon):
     """Once 3.9 to 8.3 times too wide for bounded records; without a tail, of another interval."""
     tail, name, draw = LAWS[law]
-    rng, plan = np.random.default_rng(6), tt.plan(n=n, epsilon=epsilon, unit=unit, tail=tail)
+    rng, plan = np.random.default_rng(6), tt.plan(n=n, epsilon=epsilon, neighbors=unit, tail=tail)
     found = [tt.mean(draw(rng, n), plan=plan) for _ in range(9)]
     typical = np.median([(release.high - release.low) / 2 for release in found])
     if law == "normal" and n == 1_000:
         return  # then it is for lognormal records, which are worse
     # Without a tail the width itself varies by a factor of two or three where n epsilon is 1,000.
     most = 1.25 if tail is not None else 1.6 if n > 1_000 else 6.0
-    assert 1 / most < plan.half_width(law=name) / typical < most
+    assert 1 / most < plan.half_width(distribution=name) / typical < most
 
 
 def test_words_of_a_plan_are_in_the_right_unit():
-    told = {"n": 100_000, "epsilon": 1, "dim": 3}
+    told = {"n": 100_000, "epsilon": 1, "n_columns": 3}
     width, bounded = (
         next(line for line in str(plan).splitlines() if "95% CI" in line)
         for plan in (tt.plan(**told), tt.plan(**told, tail=tt.Bounded(0, 1000)))
     )
     assert "standard deviations" in width
     assert "standard deviations" not in bounded
-    few = " ".join(tt.plan(n=4900, epsilon=1, dim=10).advice)
+    few = " ".join(tt.plan(n=4900, epsilon=1, n_columns=10).advice)
     assert "n x epsilon for each of 10 columns is below 500" in few
     assert "1.1 times as many records" in " ".join(tt.plan(n=495, epsilon=1).advice)
     assert "fewer than about 5,080 records" in " ".join(tt.plan(epsilon=0.1).advice)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "explanation" / "method.md"
-CODE = ROOT / "src" / "tametail" / "methods" / "winsorised"
+CODE = ROOT / "src" / "tametail" / "methods" / "winsorized"
 
 
 def numbered() -> list[int]:

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 import tametail as tt
 from tametail.errors import InternalError
 from tametail.inequalities.quantiles import sum_quantile
-from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.doubt import contradicts
-from tametail.methods.winsorised.tail_histogram import Tails, octave_nodes, windows
+from tametail.methods.winsorized.column import ColumnPlan
+from tametail.methods.winsorized.tail_assumption import contradicts
+from tametail.methods.winsorized.tail_histogram import TailHistogram, histogram_query, window_sums
 from tametail.privacy.budget import Noise
 from tametail.queries.column import SOFT_ONE, TailNodes
 
@@ -25,12 +25,14 @@ SILENT = Noise("laplace", 1e-3)
 ALL, FEW = None, (-4, 4)
 
 
-def _tails(data: np.ndarray, noise: Noise = SILENT, fine: tuple[int, int] | None = ALL) -> Tails:
+def _tails(
+    data: np.ndarray, noise: Noise = SILENT, fine: tuple[int, int] | None = ALL
+) -> TailHistogram:
     query = TailNodes(0.0, FIRST, LAST, fine=fine)
     places, sides = np.array(query.nodes) - FIRST, np.zeros((2, LAST - FIRST + 1))
     answer = np.array(open_table(data).answer(query), dtype=np.float64)
     sides[:, places] = answer.reshape(2, -1) / SOFT_ONE
-    return Tails(*sides, FIRST, noise, nodes=None if fine is ALL else places)
+    return TailHistogram(*sides, FIRST, noise, nodes=None if fine is ALL else places)
 
 
 @pytest.mark.parametrize("fine", [ALL, FEW, (0, 0)])
@@ -114,21 +116,21 @@ def test_records_in_the_octave_of_a_bound_but_beyond_it_raise_doubt():
 
 
 def test_windows_add_up_four_nodes():
-    assert windows(np.arange(6.0)).tolist() == [6.0, 10.0, 14.0, 12.0, 9.0, 5.0]
+    assert window_sums(np.arange(6.0)).tolist() == [6.0, 10.0, 14.0, 12.0, 9.0, 5.0]
 
 
 @given(st.lists(st.floats(-1e5, 1e5), min_size=1, max_size=12))
 def test_no_median_is_misplaced(records):
     data = np.tile(np.sort(records), 500)
     centre = float(np.sort(data)[(len(data) - 1) // 2])
-    assert _tails(data - centre).misplaced(len(data)) is None
+    assert _tails(data - centre).location_error(len(data)) is None
 
 
 @pytest.mark.parametrize("sign", [-1, 1])
 @given(st.sampled_from([0.03, 0.2, 1.3, 2.1, 31.0, 33.0, 4e3]), st.floats(0.0, 1e-3))
 def test_records_at_shared_nodes_are_found_within_them(sign, distance, spread):
     data = sign * distance * (1 + spread * np.linspace(-1, 1, 1000))
-    found = _tails(data, fine=(0, 1)).misplaced(len(data))
+    found = _tails(data, fine=(0, 1)).location_error(len(data))
     assert found is not None
     assert found[0] <= data.min() <= data.max() <= found[1]
 
@@ -147,7 +149,7 @@ def test_a_sum_of_counts_knows_how_coarse_shared_nodes_are():
 )
 def test_no_record_is_nearer_than_the_first_node(centre, record, ulps):
     plan = ColumnPlan.of(tt.plan(n=1000, epsilon=1, confidence=None))
-    first = octave_nodes(plan, centre).first
+    first = histogram_query(plan, centre).first
     near = centre
     for _ in range(abs(ulps)):
         near = math.nextafter(near, math.copysign(math.inf, ulps))
@@ -161,11 +163,11 @@ def test_octaves_near_the_centre_and_above_a_told_scale_have_their_own_nodes():
         ColumnPlan.of(tt.plan(n=1000, epsilon=1, tail=tail)) for tail in (None, tt.Moment(2, 3.0))
     )
     for centre, octave in ((1.5, 0), (1e12, 39), (0.0, 0), (-1e-30, -100)):
-        nodes = octave_nodes(plain, centre).nodes
+        nodes = histogram_query(plain, centre).nodes
         wanted = range(max(min(octave, 0) - 40, nodes[0]), max(octave, 0) + 49)
         assert set(wanted) <= set(nodes)
         assert len(nodes) < (200 if octave == -100 else 140)
-    nodes = octave_nodes(told, 1.5).nodes
+    nodes = histogram_query(told, 1.5).nodes
     assert nodes[-1] == 2 + 32
     assert set(range(-40, 35)) <= set(nodes)
 
@@ -174,43 +176,43 @@ def test_octaves_near_the_centre_and_above_a_told_scale_have_their_own_nodes():
 @given(st.floats(0.01, 1e4), st.floats(0.0, 1e-3))
 def test_records_away_from_the_centre_are_found_where_they_are(sign, distance, spread):
     data = sign * distance * (1 + spread * np.linspace(-1, 1, 1000))
-    low, high = _tails(data).misplaced(len(data))
+    low, high = _tails(data).location_error(len(data))
     assert low <= data.min() <= data.max() <= high
     assert high - low <= distance / 2
 
 
 def test_a_tenth_of_the_records_elsewhere_is_no_reason_to_look_there():
     data = np.concatenate([np.full(850, 100.0), np.zeros(150)])
-    assert _tails(data).misplaced(len(data)) is None
+    assert _tails(data).location_error(len(data)) is None
 
 
 def test_a_guess_of_the_size_that_is_too_small_misplaces_no_centre():
     data = np.concatenate([np.full(1000, 3.0), np.full(1000, -3.0)])
-    assert _tails(data).misplaced(500) is None
+    assert _tails(data).location_error(500) is None
 
 
 def test_nobody_knows_where_records_beyond_the_last_node_are():
-    assert _tails(np.full(1000, 2.0 ** (LAST + 3))).misplaced(1000) is None
+    assert _tails(np.full(1000, 2.0 ** (LAST + 3))).location_error(1000) is None
 
 
 def test_noise_on_the_other_side_does_not_hide_a_misplaced_centre():
     tails = _tails(np.full(300, 100.0), Noise("laplace", 5.0 * SOFT_ONE))  # five records
     tails.below[3:6] += 20.0  # twelve noise scales: usual somewhere among hundreds of nodes
-    assert tails.misplaced(300) is not None
+    assert tails.location_error(300) is not None
     tails.below[3:6] += 9.0  # more than is usual
-    assert tails.misplaced(300) is None
-    assert tails.misplaced(300, perhaps=True) is not None
+    assert tails.location_error(300) is None
+    assert tails.location_error(300, perhaps=True) is not None
     tails.below[3:6] += 100.0  # records
-    assert tails.misplaced(300) is None
-    assert tails.misplaced(300, perhaps=True) is None
+    assert tails.location_error(300) is None
+    assert tails.location_error(300, perhaps=True) is None
 
 
 def test_noise_that_hides_a_part_of_nearly_all_is_reckoned_with_for_a_warning():
     tails = _tails(np.full(300, 100.0), Noise("laplace", 5.0 * SOFT_ONE))
-    assert tails.misplaced(345) is None  # 0.9 * 345 = 310
-    assert tails.misplaced(345, perhaps=True) is not None
+    assert tails.location_error(345) is None  # 0.9 * 345 = 310
+    assert tails.location_error(345, perhaps=True) is not None
     half = _tails(np.repeat([-100.0, 100.0], 150), Noise("laplace", 5.0 * SOFT_ONE))
-    assert half.misplaced(300, perhaps=True) is None
+    assert half.location_error(300, perhaps=True) is None
 
 
 def test_a_transcript_of_another_version_is_refused():

@@ -11,12 +11,12 @@ import tametail as tt
 from tametail import notes
 from tametail.methods.ball.weigh import Weighing, make_ball, unless_bounds_do
 from tametail.methods.textbook.estimate import clamped_sum, most_deviation
-from tametail.methods.winsorised.budget_split import counted_again, with_count
-from tametail.methods.winsorised.clipping import choose_clip
-from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.reference import Reference
-from tametail.methods.winsorised.sums import read_count
-from tametail.methods.winsorised.tail_histogram import Tails
+from tametail.methods.winsorized.budget_split import counted_again, with_count
+from tametail.methods.winsorized.clipping import choose_clipping
+from tametail.methods.winsorized.column import ColumnPlan
+from tametail.methods.winsorized.sums import read_count
+from tametail.methods.winsorized.tail_assumption import Reference
+from tametail.methods.winsorized.tail_histogram import TailHistogram
 from tametail.planning import Plan
 from tametail.privacy.budget import Noise, fits, noise_for
 from tametail.queries.column import SOFT_ONE
@@ -31,20 +31,20 @@ BOUNDS, SCALE = tt.Bounded(0, 1), tt.Moment(2, 1)
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("budget", [tt.pure(0.1), tt.zcdp(0.005), tt.approx(0.1, 1e-6)])
 def test_few_bounded_records_are_clamped_and_many_are_looked_at(unit, budget):
-    few = tt.plan(n=300, budget=budget, tail=BOUNDS, unit=unit)
-    many = tt.plan(n=10**6, budget=budget, tail=BOUNDS, unit=unit)
+    few = tt.plan(n=300, budget=budget, tail=BOUNDS, neighbors=unit)
+    many = tt.plan(n=10**6, budget=budget, tail=BOUNDS, neighbors=unit)
     assert (few.method, many.method) == ("clamped mean", "winsorised mean")
     counted = unit == "add-remove"  # whatever is guessed
     assert [step.name for step in few.steps] == ["count"] * counted + ["sum"]
     assert Plan.from_json(few.to_json()) == few
     assert "clamped" in str(few)
-    assert few.rmse > tt.plan(n=600, budget=budget, tail=BOUNDS, unit=unit).rmse
+    assert few.rmse > tt.plan(n=600, budget=budget, tail=BOUNDS, neighbors=unit).rmse
 
 
 def test_the_plan_needs_bounds_of_every_column():
     assert tt.plan(n=300, epsilon=1, tail=tt.Moment(2, 1)).method != "clamped mean"
-    mixed = tt.plan(n=300, epsilon=1, tail=[BOUNDS, None], dim=2)
-    told = tt.plan(n=300, epsilon=1, tail=BOUNDS, dim=2)
+    mixed = tt.plan(n=300, epsilon=1, tail=[BOUNDS, None], n_columns=2)
+    told = tt.plan(n=300, epsilon=1, tail=BOUNDS, n_columns=2)
     assert (mixed.method == "clamped mean", told.method) == (False, "clamped mean")
     assert len(told.rmse) == 2
 
@@ -55,7 +55,7 @@ def test_the_plan_needs_bounds_of_every_column():
     st.sampled_from(["population", "data"]),
 )
 def test_exact_answers_give_the_clamped_mean(values, unit, target):
-    found = estimate(values, tail=tt.Bounded(0, 100), unit=unit, target=target)
+    found = estimate(values, tail=tt.Bounded(0, 100), neighbors=unit, target=target)
     wanted = np.clip(values, 0, 100).mean()
     assert found.clip == pytest.approx((0, 100), abs=1)
     # Without noise; but a count is raised by one scale, if the rows allow it, or at least to that.
@@ -76,7 +76,7 @@ def test_a_within_that_the_clamped_sum_contradicts_is_said(unit, told, tail, sev
     """
     records = np.random.default_rng(4).normal(50, 1, 1_000)
     data = np.column_stack([records, records]) if several else records
-    request = {"epsilon": 0.2 * (1 + several), "unit": unit, "tail": tail, "within": 5, **told}
+    request = {"epsilon": 0.2 * (1 + several), "neighbors": unit, "tail": tail, "within": 5, **told}
     releases = [tt.mean(data, **request) for _ in range(9)]
     clamped = [one for one in releases if one.method.startswith("clamped mean")]
     assert len(clamped) >= 4
@@ -85,21 +85,23 @@ def test_a_within_that_the_clamped_sum_contradicts_is_said(unit, told, tail, sev
             assert row.value == 5
             assert row.low <= 5
             assert row.high > 30
-            assert row.assumption_doubtful
+            assert row.assumption_contradicted
             assert notes.CONTRADICTED in row.notes
-        assert not release.reliable
+        assert release.has_warnings
 
 
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_right_within_at_the_edge_is_not_contradicted(unit):
     records = np.random.default_rng(4).normal(50, 1, 1_000)
-    plan = tt.plan(n=1000, epsilon=0.1, unit=unit, tail=tt.Bounded(0, 100), within=(50, 51))
+    plan = tt.plan(n=1000, epsilon=0.1, neighbors=unit, tail=tt.Bounded(0, 100), within=(50, 51))
     for _ in range(30):  # a chance of 1e-3 each by design, far less by inequalities
         release = tt.mean(records, plan=plan)
-        assert release.assumption_doubtful is None
+        assert release.assumption_contradicted is None
         assert 50 <= release.low < release.high
-        assert release.reliable
-        assert ("clamped" in [note.code for note in release.notes]) == (release.value in (50, 51))
+        assert not release.has_warnings
+        assert ("at-range-limit" in [note.code for note in release.notes]) == (
+            release.value in (50, 51)
+        )
 
 
 def test_missing_records_are_left_out():
@@ -112,7 +114,7 @@ def test_missing_records_are_left_out():
 def test_the_interval_covers_and_the_error_is_as_promised(unit):
     rng, errors, missed = np.random.default_rng(5), [], 0
     for _ in range(60):
-        release = tt.mean(rng.random(1000) < 0.3, epsilon=0.1, tail=BOUNDS, unit=unit, n=1000)
+        release = tt.mean(rng.random(1000) < 0.3, epsilon=0.1, tail=BOUNDS, neighbors=unit, n=1000)
         missed += not release.low <= 0.3 <= release.high
         errors.append(release.value - 0.3)
     assert release.method == "clamped mean"
@@ -173,7 +175,7 @@ def test_a_count_that_is_far_too_low_makes_no_coarse_ticks():
 def test_several_columns_are_clamped_together_with_the_whole_budget():
     data = np.random.default_rng(2).random((200, 3))
     for budget in (tt.pure(1), tt.zcdp(0.05)):
-        release = tt.mean(data, budget=budget, tail=BOUNDS, unit="replace-one")
+        release = tt.mean(data, budget=budget, tail=BOUNDS, neighbors="replace-one")
         assert release.method == "clamped mean"
         assert len(release.answers) == 3
         assert all(row.low <= row.value <= row.high for row in release)
@@ -200,17 +202,17 @@ def test_records_that_stand_out_less_open_their_side_between_bounds(scales, far)
     """A centre just above the zeros; the ones, far above it, do not quite stand out."""
     nodes = np.arange(-12, 8)
     below, above = np.where(nodes == -7, 700.0, 0.0), np.where(nodes == 0, 10 * scales, 0.0)
-    tails = Tails(below, above, -12, Noise("laplace", 10.0 * SOFT_ONE))
-    plan = ColumnPlan.of(tt.plan(n=1000, epsilon=1, unit="replace-one", tail=BOUNDS))
+    tails = TailHistogram(below, above, -12, Noise("laplace", 10.0 * SOFT_ONE))
+    plan = ColumnPlan.of(tt.plan(n=1000, epsilon=1, neighbors="replace-one", tail=BOUNDS))
     centre = 0.008
-    clip = choose_clip(plan, centre, tails, 1000, Reference.of(plan, (centre, centre)))
-    assert tails.anchor(above) is None
+    clip = choose_clipping(plan, centre, tails, 1000, Reference.of(plan, (centre, centre)))
+    assert tails.highest_detected(above) is None
     assert (clip.above >= 0.99) == far
 
 
 def test_where_noise_is_most_of_the_error_the_sum_has_what_squares_would_cost():
     data = (np.random.default_rng(3).random(100_000) < 0.01) * 1.0
-    release = tt.mean(data, epsilon=0.01, tail=BOUNDS, unit="replace-one")
+    release = tt.mean(data, epsilon=0.01, tail=BOUNDS, neighbors="replace-one")
     assert release == tt.replay(release.plan, release.answers)
     assert [step.name for step in release.plan.steps] == ["centre", "tail", "sum", "spread"]
     assert len(release.answers) == 3
@@ -222,7 +224,7 @@ def test_where_noise_is_most_of_the_error_the_sum_has_what_squares_would_cost():
 
 @pytest.mark.parametrize("budget", [tt.pure(1), tt.zcdp(0.3), tt.pure(0.1)])
 def test_what_squares_would_have_cost_is_spent_once(budget):
-    plan = ColumnPlan.of(tt.plan(n=9_000, budget=budget, tail=BOUNDS, unit="replace-one"))
+    plan = ColumnPlan.of(tt.plan(n=9_000, budget=budget, tail=BOUNDS, neighbors="replace-one"))
     spared = plan.without_squares()
     assert fits(spared.spending, budget)
     assert not spared.has("spread")
@@ -233,11 +235,11 @@ def test_what_squares_would_have_cost_is_spent_once(budget):
 def test_clip_points_that_are_hardly_closer_than_the_bounds_are_moved_there(reach, whole):
     nodes = np.arange(-12, 8)
     counts = np.where(nodes == reach, 5000.0, 0.0)
-    tails = Tails(counts, counts, -12, Noise("laplace", 10.0 * SOFT_ONE))
+    tails = TailHistogram(counts, counts, -12, Noise("laplace", 10.0 * SOFT_ONE))
     bounds = tt.Bounded(-1.05, 1.05)
-    told = {"unit": "replace-one", "tail": bounds, "confidence": None}
+    told = {"neighbors": "replace-one", "tail": bounds, "confidence": None}
     plan = ColumnPlan.of(tt.plan(n=10_000, epsilon=1, **told))
-    clip = choose_clip(plan, 0.0, tails, 10_000, Reference.of(plan, (0.0, 0.0)))
+    clip = choose_clipping(plan, 0.0, tails, 10_000, Reference.of(plan, (0.0, 0.0)))
     assert (min(clip.below, clip.above) >= 1.05) == whole
 
 
@@ -245,9 +247,9 @@ def test_a_side_that_was_opened_makes_the_mean_doubtful():
     """The count beside the sum got a thousandth of the noise: 1,420 for 5,000 records."""
     nodes = np.arange(-12, 8)
     below = np.where(nodes == -7, 3000.0, 0.0)
-    tails = Tails(below, np.zeros(20), -12, Noise("laplace", 10.0 * SOFT_ONE))
+    tails = TailHistogram(below, np.zeros(20), -12, Noise("laplace", 10.0 * SOFT_ONE))
     plan = ColumnPlan.of(tt.plan(n=5_000, epsilon=1, tail=BOUNDS, confidence=None))
-    clip = choose_clip(plan, 0.008, tails, 5_000, Reference.of(plan, (0.008, 0.008)))
+    clip = choose_clipping(plan, 0.008, tails, 5_000, Reference.of(plan, (0.008, 0.008)))
     assert clip.above > 0
     assert clip.doubt >= 0.3 * (clip.below + clip.above)
 
@@ -256,7 +258,7 @@ def test_a_side_that_was_opened_makes_the_mean_doubtful():
 @pytest.mark.parametrize("n", [9_000, 20_000, 50_000, 200_000])
 def test_a_look_in_vain_costs_no_more_than_it_may(n, confidence):
     """Told bounds, the noise may be 1.4 times the textbook's: where nothing shows, all is noise."""
-    told = {"unit": "replace-one", "tail": BOUNDS, "confidence": confidence}
+    told = {"neighbors": "replace-one", "tail": BOUNDS, "confidence": confidence}
     plan = ColumnPlan.of(tt.plan(n=n, epsilon=0.1, **told))
     plan = plan.without_squares() if plan.has("spread") else plan
     assert 0.1 / plan.cost("sum").strength < 1.37
@@ -264,7 +266,7 @@ def test_a_look_in_vain_costs_no_more_than_it_may(n, confidence):
 
 @pytest.mark.parametrize("kind", ["laplace", "gaussian"])
 def test_few_missing_records_are_taken_for_noise_and_many_are_not(kind):
-    plan = ColumnPlan.of(tt.plan(n=1000, epsilon=1, unit="replace-one", tail=BOUNDS))
+    plan = ColumnPlan.of(tt.plan(n=1000, epsilon=1, neighbors="replace-one", tail=BOUNDS))
     noise = Noise(kind, 20.0)
     one = np.sqrt(noise.variance) / 10  # the weight is 10
     found = {
@@ -287,7 +289,7 @@ def test_the_count_that_was_moved_is_within_what_the_interval_allows(missing):
     for _ in range(40):
         data = np.where(rng.random(2_000) < 0.02, 0.0, 1.0)
         data[:missing] = np.nan
-        release = tt.mean(data, epsilon=0.3, tail=BOUNDS, unit="replace-one", target="data")
+        release = tt.mean(data, epsilon=0.3, tail=BOUNDS, neighbors="replace-one", target="data")
         assert release.method == "clamped mean"
         covered += release.low <= np.nanmean(data) <= release.high
     assert covered >= 31  # 95% is promised: fewer in one of 50,000 runs
@@ -298,7 +300,7 @@ def test_the_count_that_was_moved_is_within_what_the_interval_allows(missing):
 )
 def test_a_ball_as_wide_as_the_bounds_is_put_around_them(scale, around):
     """Around medians of 0 a ball has room for negative ones, too."""
-    plan = tt.plan(n=20_000, rho=0.005, unit="replace-one", tail=BOUNDS, dim=4)
+    plan = tt.plan(n=20_000, rho=0.005, neighbors="replace-one", tail=BOUNDS, n_columns=4)
     final = plan.cost("sum")
     everything = np.full(4, np.inf)
     weighing = Weighing(np.zeros(4), np.full(4, 0.5), everything, final)
@@ -320,7 +322,7 @@ def test_sparse_columns_between_bounds_are_never_much_worse_than_the_textbook():
     squares = []
     for _ in range(12):
         data = (rng.random((n, 3)) < 0.01) * 1.0
-        release = tt.mean(data, rho=rho, tail=BOUNDS, unit="replace-one")
+        release = tt.mean(data, rho=rho, tail=BOUNDS, neighbors="replace-one")
         squares.append(np.mean(np.square(np.array(release.value) - 0.01)))
     assert release.method == "mean in a weighted ball"
     textbook = 3 / (2 * rho) / n**2 + 0.01 * 0.99 / n
@@ -333,7 +335,7 @@ def test_between_bounds_the_tail_pays_for_the_sum(unit):
     told, untold = (
         {step.name: step.cost.epsilon for step in ColumnPlan.of(plan).steps}
         for plan in (
-            tt.plan(n=1000, epsilon=1, unit=unit, tail=tail, confidence=None)
+            tt.plan(n=1000, epsilon=1, neighbors=unit, tail=tail, confidence=None)
             for tail in (BOUNDS, None)
         )
     )
@@ -347,7 +349,7 @@ def test_the_cheaper_centre_is_found_in_loose_bounds(unit):
     """Records in a thousandth of their bounds: a lost centre would cost a hundred times as much."""
     rng, bounds = np.random.default_rng(6), tt.Bounded(0, 1)
     errors = [
-        float(tt.mean(0.3141 + rng.random(2000) / 1000, epsilon=0.5, tail=bounds, unit=unit))
+        float(tt.mean(0.3141 + rng.random(2000) / 1000, epsilon=0.5, tail=bounds, neighbors=unit))
         - 0.3146
         for _ in range(12)
     ]

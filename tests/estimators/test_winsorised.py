@@ -5,11 +5,11 @@ import pytest
 
 import tametail as tt
 from tametail.ask import Ask
-from tametail.methods.winsorised import constants as tuned
-from tametail.methods.winsorised.column import ColumnPlan
-from tametail.methods.winsorised.constants import FINE
-from tametail.methods.winsorised.estimate import winsorised_mean
-from tametail.methods.winsorised.reference import Reference
+from tametail.methods.winsorized import constants as tuned
+from tametail.methods.winsorized.column import ColumnPlan
+from tametail.methods.winsorized.constants import FINE
+from tametail.methods.winsorized.estimate import winsorised_mean
+from tametail.methods.winsorized.tail_assumption import Reference
 from tametail.privacy.budget import Pure, compose
 from tametail.queries.column import Count, Median
 
@@ -26,7 +26,7 @@ def _symmetric(n: int = 50_000) -> np.ndarray:
 @UNITS
 @pytest.mark.parametrize("value", [0.0, 7.0, -19.99, 1e300, 5e-324])
 def test_constants_come_out_exactly(unit, value):
-    result = estimate([value] * 5000, unit=unit)
+    result = estimate([value] * 5000, neighbors=unit)
     assert result.value == value
     assert result.clip == (value, value)
 
@@ -34,7 +34,7 @@ def test_constants_come_out_exactly(unit, value):
 @UNITS
 def test_the_value_is_the_winsorised_mean_and_what_the_fit_adds(unit):
     data = _symmetric()
-    result = estimate(data, unit=unit, missing="none")
+    result = estimate(data, neighbors=unit, missing="none")
     low, high = result.clip
     winsorised = np.clip(data, low, high).mean()
     assert low < 0 < high
@@ -54,8 +54,8 @@ def test_symmetric_data_have_their_centre_as_the_mean():
 @pytest.mark.parametrize("factor", [1.0, 2.0**-6, 2.0**6])
 def test_a_shift_or_a_power_of_two_moves_the_answer_with_the_data(unit, shift, factor):
     data = np.round(np.random.default_rng(3).lognormal(0, 1, 20_000) * 1024) / 1024
-    plain = estimate(data, unit=unit, missing="none")
-    moved = estimate(factor * (data + shift), unit=unit, missing="none")
+    plain = estimate(data, neighbors=unit, missing="none")
+    moved = estimate(factor * (data + shift), neighbors=unit, missing="none")
     spread = data.std()
     assert moved.value / factor - shift == pytest.approx(plain.value, abs=0.02 * spread)
     assert moved.clip[1] / factor - shift == pytest.approx(plain.clip[1], rel=0.05)
@@ -91,13 +91,13 @@ def test_what_the_caller_knows_caps_the_clip_points():
 )
 def test_an_assumption_that_the_counts_contradict_is_doubtful(tail, doubtful):
     data = np.random.default_rng(6).standard_normal(50_000)
-    assert estimate(data, tail=tail).assumption_doubtful is doubtful
+    assert estimate(data, tail=tail).assumption_contradicted is doubtful
 
 
 @UNITS
 @pytest.mark.parametrize("data", [[], [3.0], [float("nan")] * 3, [float("inf")]])
 def test_few_or_no_records_still_give_an_answer(unit, data):
-    result = estimate(data, unit=unit, within=(-10.0, 10.0))
+    result = estimate(data, neighbors=unit, within=(-10.0, 10.0))
     assert -10.0 <= result.value <= 10.0
     first = result.intervals[0]
     assert -10.0 <= first.low <= result.value <= first.high <= 10.0
@@ -127,7 +127,7 @@ def test_an_assumption_that_is_far_too_loose_costs_no_sight(tail):
 
 def test_an_assumption_that_is_far_too_tight_is_doubtful():
     data = np.random.default_rng(9).lognormal(size=50_000)
-    assert estimate(data, tail=tt.Moment(2, 1e-30)).assumption_doubtful
+    assert estimate(data, tail=tt.Moment(2, 1e-30)).assumption_contradicted
 
 
 class Misled(Exact):
@@ -154,7 +154,7 @@ class Misled(Exact):
 @pytest.mark.parametrize("wrong", [0.0, 1e6 - 300, 1e6 + 40, -3e9])
 def test_a_centre_away_from_all_records_is_looked_for_again(unit, tail, wrong):
     data = 1e6 + np.random.default_rng(4).exponential(size=4000)
-    plan = ColumnPlan.of(tt.plan(n=len(data), epsilon=1.0, unit=unit, tail=tail))
+    plan = ColumnPlan.of(tt.plan(n=len(data), epsilon=1.0, neighbors=unit, tail=tail))
     responder = Misled(data, wrong)
     result = winsorised_mean(plan, Ask(responder, plan.spending, plan.unit))
     assert result.value == pytest.approx(data.mean(), abs=0.1)
@@ -167,7 +167,7 @@ def test_a_centre_away_from_all_records_is_looked_for_again(unit, tail, wrong):
 @UNITS
 def test_a_new_centre_costs_what_the_sum_would_have_cost(unit):
     for budget in (tt.pure(0.7), tt.zcdp(0.3)):
-        plan = ColumnPlan.of(tt.plan(n=5000, budget=budget, unit=unit, tail=tt.Moment(2, 1)))
+        plan = ColumnPlan.of(tt.plan(n=5000, budget=budget, neighbors=unit, tail=tt.Moment(2, 1)))
         anew = plan.with_new_centre()
         costs = [anew.cost(name) for name in ("centre", "tail", "sum")]
         assert compose(costs, type(budget)) == plan.cost("sum")
@@ -219,7 +219,7 @@ def test_many_digits_in_common_cost_accuracy_but_not_the_answer():
 def test_after_a_new_centre_clip_points_follow_the_reference_of_the_plan_as_made():
     data = 1e6 + np.random.default_rng(6).standard_normal(100_000)
     tail = tt.Moment(4, 1.5)
-    plan = ColumnPlan.of(tt.plan(n=len(data), epsilon=8.0, unit="replace-one", tail=tail))
+    plan = ColumnPlan.of(tt.plan(n=len(data), epsilon=8.0, neighbors="replace-one", tail=tail))
     result = winsorised_mean(plan, Ask(Misled(data, 0.0), plan.spending, plan.unit))
     beyond = tuned.BEYOND_REFERENCE * tail.scale
     reach = Reference.of(plan, (0.0, 0.0)).high + beyond

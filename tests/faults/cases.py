@@ -136,7 +136,7 @@ with open(file, "rb") as stream:
     fails(DataError, lambda: tt.mean(stream, "x", epsilon=1, parse=told))
 fails(ParameterError, lambda: release.report(folder + "/report.html"))
 ledger = tt.Ledger(folder + "/office.ledger")
-fails(LedgerError, lambda: ledger.create("a", budget=tt.pure(1), unit="add-remove"))
+fails(LedgerError, lambda: ledger.create("a", budget=tt.pure(1), neighbors="add-remove"))
 """
 
 
@@ -163,7 +163,7 @@ def read_only_folder(folder: Path, size: int) -> str:
                 release.report(Path(os.devnull) / "report.html")
             with pytest.raises(LedgerError, match="cannot be"):
                 tt.Ledger(Path(os.devnull) / "office.ledger").create(
-                    "a", budget=tt.pure(1), unit="add-remove"
+                    "a", budget=tt.pure(1), neighbors="add-remove"
                 )
         assert [found.name for found in inside.iterdir()] == ["data.csv"]
     finally:

@@ -63,7 +63,7 @@ def forged(ledger: Ledger, release: str = "forged", cost: str = "0.1", **account
     stated = stated | account | {"spent": stated["spent"] | account.get("spent", {})}
     body |= {
         "account": stated, "cost": {"epsilon": cost}, "price": {"epsilon": cost},
-        "protection": {"unit": "add-remove", "person": []}, "request": {},
+        "protection": {"neighbors": "add-remove", "person": []}, "request": {},
     }  # fmt: skip
     return Entry.after(
         last, "charge", "claims", body, release=release, request=request_hash("claims", {})
@@ -81,7 +81,7 @@ def forged_at_random(ledger: Ledger, rng: random.Random) -> Entry:
         {"spent": sums},
         {"spent": sums, "budget": {"epsilon": "100"}},
         {"cost": f"-{rng.randrange(1, 9)}", "spent": sums},
-        {"unit": "replace-one", "spent": sums},
+        {"neighbors": "replace-one", "spent": sums},
         {"person": ["patient"], "budget": {"epsilon": "9"}},
     ]
     return forged(ledger, **rng.choice(ways))

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import tametail as tt
-from tametail.errors import LostRelease
+from tametail.errors import ResultNotStoredError
 from tametail.ledger import Ledger
 
 NAME = "office.ledger"
@@ -88,12 +88,12 @@ def examine(folder: Path, killed: bool, where: str, outcome: Outcome) -> None:
             "claims", tt.pure(0.25), release_id="r", request={"column": "x"}
         ).stored
         lost = False
-    except LostRelease:
+    except ResultNotStoredError:
         again, lost = None, True
     sound = {
         "data were read, and nothing was charged": not read or charged,
         "printed, and not stored": not printed or again is not None,
-        "charged twice": events.count("r") <= 1 and ledger.left("claims").charges == 2,
+        "charged twice": events.count("r") <= 1 and ledger.remaining("claims").charges == 2,
         "charged, and free to be charged again": lost or again is not None or not charged,
         "stored, and not given back": again in (None, '{"value": 1.5}'),
     }

@@ -165,7 +165,7 @@ def swallowed(folder: Path) -> Row:
                 with suppress(LedgerError):
                     Ledger(url).charge("claims", tt.pure(0.1))
                     acknowledged += 1
-            kept += Ledger(url).left("claims").charges
+            kept += Ledger(url).remaining("claims").charges
     finally:
         server.cleanup()
     runs = 25 * len(by_hand.SWALLOWED)

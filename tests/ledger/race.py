@@ -14,7 +14,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 import tametail as tt
-from tametail.errors import BudgetError, LedgerError, LostRelease
+from tametail.errors import BudgetError, LedgerError, ResultNotStoredError
 from tametail.ledger import Ledger
 
 BUDGET, COST = 4.99, 0.01  # 499 times, in decimals
@@ -34,7 +34,9 @@ def _one(ledger: Ledger, number: int) -> list[str]:
     while True:
         try:
             ledger.charge("claims", tt.pure(COST), release_id=f"r{number}")
-        except LostRelease:  # the answer to an earlier attempt was lost, its charge was not
+        except (
+            ResultNotStoredError
+        ):  # the answer to an earlier attempt was lost, its charge was not
             return [*words, "accepted"]
         except BudgetError:
             return [*words, "refused"]

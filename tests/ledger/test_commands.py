@@ -82,7 +82,7 @@ def test_a_part_shows_its_own_share(run, office):
     assert cells[1:4] == ["0.0%", "epsilon = 1 (pure)", "epsilon = 0.4 (limited by claims)"]
     ledger.charge("claims-11", tt.pure(0.25))
     told = json.loads(run("ledger", "show", "claims-11", "--json")[1])["datasets"][0]
-    assert (told["share"], told["epsilon"], told["charges"]) == (0.25, 0.15, 1)
+    assert (told["share_spent"], told["epsilon"], told["charges"]) == (0.25, 0.15, 1)
     assert (told["part_of"], told["limited_by"]) == ("claims", "claims")
 
 

@@ -97,7 +97,7 @@ def test_a_release_is_not_written_over_a_ledger(office, tmp_path, option, capsys
     assert cli.main([*ask, "--ledger", str(office), "--dataset", "claims"]) == 2
     said = capsys.readouterr().err
     assert "part of a database" in said or "unsupported" in said or "HTML files" in said
-    assert Ledger(office).left("claims").charges == 1
+    assert Ledger(office).remaining("claims").charges == 1
     with pytest.raises(ParameterError, match=r"HTML files|part of a database"):
         tt.mean([1.0, 2.0] * 500, epsilon=1).report(office)
 

@@ -8,7 +8,13 @@ from fractions import Fraction
 import pytest
 
 import tametail as tt
-from tametail.errors import BudgetError, LedgerError, LostRelease, ParameterError, TamperedLedger
+from tametail.errors import (
+    BudgetError,
+    LedgerError,
+    LedgerIntegrityError,
+    ParameterError,
+    ResultNotStoredError,
+)
 from tametail.ledger import Ledger, accounts
 from tametail.ledger.entries import START
 
@@ -25,8 +31,8 @@ def test_ten_charges_of_a_tenth_fit_a_budget_of_one(ledger):
         spend(ledger, tt.pure(0.1))
     with pytest.raises(BudgetError, match="Budget exceeded"):
         spend(ledger, tt.pure(1e-9))
-    left = ledger.left("claims")
-    assert (left.epsilon, left.share, left.charges) == (0.0, 1.0, 10)
+    left = ledger.remaining("claims")
+    assert (left.epsilon, left.share_spent, left.charges) == (0.0, 1.0, 10)
 
 
 def test_the_same_id_and_request_give_the_stored_text_for_nothing(ledger):
@@ -36,7 +42,7 @@ def test_the_same_id_and_request_give_the_stored_text_for_nothing(ledger):
     head = ticket.store('{"value": 1.5}')
     again = spend(ledger, tt.pure(0.7), release_id="q3")
     assert (again.stored, again.head) == ('{"value": 1.5}', ticket.head)
-    assert ledger.left("claims").charges == 1
+    assert ledger.remaining("claims").charges == 1
     assert ledger.head == head
 
 
@@ -44,15 +50,15 @@ def test_without_an_id_every_call_pays(ledger):
     ledger.create("claims", tt.pure(1))
     first, second = spend(ledger, tt.pure(0.1)), spend(ledger, tt.pure(0.1))
     assert first.release_id != second.release_id
-    assert ledger.left("claims").epsilon == 0.8
+    assert ledger.remaining("claims").epsilon == 0.8
 
 
 def test_a_charge_without_a_result_is_lost(ledger):
     ledger.create("claims", tt.pure(1))
     spend(ledger, tt.pure(0.6), release_id="q3")
-    with pytest.raises(LostRelease, match="Its budget is spent"):
+    with pytest.raises(ResultNotStoredError, match="Its budget is spent"):
         spend(ledger, tt.pure(0.6), release_id="q3")
-    assert ledger.left("claims").epsilon == 0.4
+    assert ledger.remaining("claims").epsilon == 0.4
 
 
 CHANGED = {
@@ -61,7 +67,7 @@ CHANGED = {
     "data set": {"dataset": "other"},
     "budget": {"budget": tt.pure(0.01)},
     "kind of budget": {"budget": tt.approx(0.1, 1e-9)},
-    "unit": {"person": "patient"},
+    "neighbors": {"person": "patient"},
     "place": {"locator": "/data/2026.csv"},
     "one place more": {"locator": ["/data/2025.csv", "/data/2026.csv"]},
     "no place": {"locator": None},
@@ -122,7 +128,7 @@ def test_a_refusal_says_what_is_left_and_what_was_charged_last(ledger):
 def test_what_is_shown_as_left_can_be_spent_and_not_more(ledger):
     ledger.create("claims", tt.approx(1, 1e-6))
     spend(ledger, tt.zcdp(0.01))
-    left = ledger.left("claims")
+    left = ledger.remaining("claims")
     for budget, excess in (
         (tt.zcdp(left.rho), tt.zcdp(left.rho * (1 + 1e-12))),
         (tt.pure(left.epsilon), tt.pure(left.epsilon * (1 + 1e-12))),
@@ -131,10 +137,10 @@ def test_what_is_shown_as_left_can_be_spent_and_not_more(ledger):
             tt.approx(left.epsilon_with_delta, left.delta * (1 + 1e-12)),
         ),
     ):
-        assert ledger.quote("claims", budget).left.share <= 1
+        assert ledger.quote("claims", budget).left.share_spent <= 1
         with pytest.raises(BudgetError):
             ledger.quote("claims", excess)
-    assert ledger.left("claims").charges == 1  # quotes cost nothing
+    assert ledger.remaining("claims").charges == 1  # quotes cost nothing
 
 
 def test_a_person_release_on_a_record_ledger_at_the_converted_price(ledger):
@@ -144,7 +150,7 @@ def test_a_person_release_on_a_record_ledger_at_the_converted_price(ledger):
     assert 2.284e-7 < quote.price.delta < 2.2841e-7
     assert ledger.quote("claims", tt.zcdp(0.001), person="patient").price.rho == Fraction(4, 1000)
     spend(ledger, tt.pure(0.2), person="patient")
-    assert ledger.left("claims").epsilon == 0.6
+    assert ledger.remaining("claims").epsilon == 0.6
     assert ledger.verify().entries == 2
 
 
@@ -154,23 +160,23 @@ def test_a_person_release_on_a_record_ledger_at_the_converted_price(ledger):
         ({"person": "patient"}, {}),
         ({"person": "patient"}, {"person": "doctor"}),
         ({"person": "patient"}, {"person": ("patient", "year")}),
-        ({"person": "patient"}, {"person": "patient", "unit": "replace-one"}),
-        ({}, {"unit": "replace-one"}),
-        ({"unit": "replace-one"}, {}),
-        ({"unit": "replace-one"}, {"person": "patient", "unit": "replace-one"}),
-        ({"unit": "replace-one"}, {"person": "patient"}),
+        ({"person": "patient"}, {"person": "patient", "neighbors": "replace-one"}),
+        ({}, {"neighbors": "replace-one"}),
+        ({"neighbors": "replace-one"}, {}),
+        ({"neighbors": "replace-one"}, {"person": "patient", "neighbors": "replace-one"}),
+        ({"neighbors": "replace-one"}, {"person": "patient"}),
     ],
 )
 def test_another_unit_is_refused(ledger, made, asked):
     ledger.create("claims", tt.pure(1), **made)
     with pytest.raises(BudgetError, match="protects"):
         spend(ledger, tt.pure(0.1), **asked)
-    assert ledger.left("claims").charges == 0
+    assert ledger.remaining("claims").charges == 0
 
 
 def test_an_unknown_data_set_and_no_ledger_at_all(ledger, tmp_path):
     with pytest.raises(LedgerError, match="No ledger"):
-        ledger.left("claims")
+        ledger.remaining("claims")
     with pytest.raises(LedgerError, match="No data were read"):
         spend(ledger, tt.pure(1))
     ledger.create("claims", tt.pure(1))
@@ -267,7 +273,7 @@ def test_an_alias_spends_the_same_budget(ledger):
     with pytest.raises(BudgetError, match="Budget exceeded"):
         spend(ledger, tt.pure(0.6), dataset="claims-old-name", locator="/data/claims.csv")
     spend(ledger, tt.pure(0.4), dataset="claims-old-name", locator="/data/claims.csv")
-    assert ledger.left("claims").epsilon == ledger.left("claims-old-name").epsilon == 0
+    assert ledger.remaining("claims").epsilon == ledger.remaining("claims-old-name").epsilon == 0
     with pytest.raises(ParameterError, match="Remove them"):
         ledger.create("third", tt.pure(1), alias_of="claims")
     ledger.verify()
@@ -281,16 +287,16 @@ def test_a_part_charges_its_wholes(ledger):
         ledger, tt.pure(0.5), dataset="claims-2025-11", person="patient", locator="/data/11.csv"
     )
     ticket.store("{}")
-    assert ledger.left("claims").epsilon == 0.5
-    assert ledger.left("claims-2025").epsilon == 0.3
-    assert ledger.left("claims-2025-11").epsilon == 0
+    assert ledger.remaining("claims").epsilon == 0.5
+    assert ledger.remaining("claims-2025").epsilon == 0.3
+    assert ledger.remaining("claims-2025-11").epsilon == 0
     spend(ledger, tt.pure(0.3), dataset="claims", person="patient", locator="/data")
-    assert ledger.left("claims-2025").epsilon == 0.2  # no more is left of the whole
+    assert ledger.remaining("claims-2025").epsilon == 0.2  # no more is left of the whole
     with pytest.raises(BudgetError, match="but 'claims' has"):
         spend(ledger, tt.pure(0.3), dataset="claims-2025", person="patient")
     assert ledger.verify().datasets == ("claims", "claims-2025", "claims-2025-11")
     with pytest.raises(ParameterError, match="must protect the same"):
-        ledger.create("claims-2024", tt.pure(1), unit="replace-one", part_of="claims")
+        ledger.create("claims-2024", tt.pure(1), neighbors="replace-one", part_of="claims")
 
 
 # Raise and close
@@ -300,7 +306,7 @@ def test_a_raise_is_an_entry_with_a_reason(ledger):
     ledger.create("claims", tt.pure(1))
     spend(ledger, tt.pure(1))
     head = ledger.raise_budget("claims", tt.pure(1.5), "board, 12 May")
-    assert ledger.left("claims").epsilon == 0.5
+    assert ledger.remaining("claims").epsilon == 0.5
     assert ledger.history("claims")[-1].reason == "board, 12 May"
     assert ledger.verify(head=head).entries == 3
     for budget in (tt.pure(1), tt.pure(1.5), tt.zcdp(9), tt.approx(2, 1e-6)):
@@ -315,7 +321,7 @@ def test_a_closed_data_set_admits_nothing_but_stored_releases(ledger):
     ledger.create("part", tt.pure(1), part_of="claims")
     spend(ledger, tt.pure(0.1), release_id="q3").store("{}")
     ledger.close("claims", "retention ended")
-    assert str(ledger.left("part")).endswith("closed")
+    assert str(ledger.remaining("part")).endswith("closed")
     for dataset in ("claims", "part"):
         with pytest.raises(BudgetError, match="is closed"):
             spend(ledger, tt.pure(0.1), dataset=dataset)
@@ -349,7 +355,7 @@ def test_a_head_that_is_not_there_shows(ledger):
     head = ledger.create("claims", tt.pure(1))
     assert ledger.verify(head=head).head == head
     assert ledger.verify(head=START)
-    with pytest.raises(TamperedLedger, match="entries are missing"):
+    with pytest.raises(LedgerIntegrityError, match="entries are missing"):
         ledger.verify(head="ab" * 32)
     with pytest.raises(ParameterError, match="Invalid head="):
         ledger.verify(head="abc")
@@ -400,3 +406,13 @@ def test_history_and_plot(ledger):
 def test_a_place_that_is_none(place):
     with pytest.raises(ParameterError, match=r"Invalid (ledger|locator)="):
         Ledger(place)
+
+
+def test_a_ledger_of_an_older_format_is_refused_with_what_to_do(tmp_path, monkeypatch):
+    ledger = tt.Ledger(tmp_path / "office.ledger")
+    with monkeypatch.context() as older:
+        older.setattr("tametail.ledger.accounts.FORMAT", 1)
+        ledger.create("claims", tt.pure(1))
+    for use in (lambda: ledger.remaining("claims"), ledger.verify, ledger.history):
+        with pytest.raises(LedgerError, match=r"before 0\.3.*create a new ledger"):
+            use()

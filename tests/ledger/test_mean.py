@@ -9,7 +9,13 @@ import pytest
 
 import tametail as tt
 from tametail import cli
-from tametail.errors import BudgetError, ColumnError, DataError, LostRelease, ParameterError
+from tametail.errors import (
+    BudgetError,
+    ColumnError,
+    DataError,
+    ParameterError,
+    ResultNotStoredError,
+)
 from tametail.ledger import Ledger
 
 
@@ -36,7 +42,7 @@ def test_a_release_is_charged_stored_and_given_back(office, file):
     file.unlink()
     file.write_text("amount,open\n1,2\n")  # other data: the stored release, all the same
     assert tt.mean(file, "amount", epsilon=0.5, **paid) == release
-    assert office.left("claims").charges == 1
+    assert office.remaining("claims").charges == 1
     assert office.verify(head=release.receipt["head"]).entries == 3
     with pytest.raises(BudgetError, match="another request"):
         tt.mean(file, "open", epsilon=0.5, **paid)
@@ -55,7 +61,7 @@ def test_another_file_under_a_used_id_is_refused(office, file):
             tt.mean(data, "amount", epsilon=0.5, **paid)
     for data in (file, str(file), [file], (file,)):
         assert tt.mean(data, "amount", epsilon=0.5, **paid) == release
-    assert office.left("claims").charges == 1
+    assert office.remaining("claims").charges == 1
 
 
 def test_lists_and_tuples_of_files_have_a_place(office, file, monkeypatch):
@@ -103,7 +109,7 @@ def test_several_columns_and_a_plan(office, file):
     assert len(release) == 2
     plan = tt.plan(n=2000, epsilon=0.25)
     tt.mean(file, "amount", plan=plan, ledger=office, dataset="claims")
-    assert office.left("claims").epsilon == 0.25
+    assert office.remaining("claims").epsilon == 0.25
 
 
 def test_ten_releases_of_a_tenth(office):
@@ -118,12 +124,12 @@ def test_what_is_wrong_with_the_schema_costs_nothing(office, file):
         tt.mean(file, "amuont", epsilon=0.5, ledger=office, dataset="claims")
     with pytest.raises(ParameterError, match="requires dataset="):
         tt.mean(file, "amount", epsilon=0.5, ledger=office)
-    assert office.left("claims").charges == 0
+    assert office.remaining("claims").charges == 0
 
 
 def test_an_iterator_is_not_touched_before_it_is_paid_for(office):
     def numbers():
-        seen.append(office.left("claims").charges)
+        seen.append(office.remaining("claims").charges)
         yield from [1.0, 2.0] * 500
 
     seen = []
@@ -139,7 +145,7 @@ def test_a_lazy_frame_is_not_computed_before_it_is_paid_for(office):
     seen = []
 
     def look(frame):
-        seen.append(office.left("claims").charges)
+        seen.append(office.remaining("claims").charges)
         return frame
 
     lazy = polars.LazyFrame({"x": [1.0, 2.0] * 500}).map_batches(look, schema={"x": polars.Float64})
@@ -148,7 +154,7 @@ def test_a_lazy_frame_is_not_computed_before_it_is_paid_for(office):
     assert set(seen) == {1}
     with pytest.raises(ColumnError):
         tt.mean(lazy, "y", epsilon=0.1, ledger=office, dataset="claims")
-    assert office.left("claims").charges == 1
+    assert office.remaining("claims").charges == 1
 
 
 @pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="no /proc counts what is read")
@@ -158,8 +164,8 @@ def test_a_file_is_not_counted_before_it_is_paid_for(tmp_path, unit):
     file = tmp_path / "large.csv"
     file.write_text("amount\n" + "12345678.5\n" * 2_000_000)
     ledger = Ledger(tmp_path / "own.ledger")
-    ledger.create("claims", tt.pure(1), unit=unit)
-    ask = {"unit": unit, "confidence": None, "ledger": ledger, "dataset": "claims"}
+    ledger.create("claims", tt.pure(1), neighbors=unit)
+    ask = {"neighbors": unit, "confidence": None, "ledger": ledger, "dataset": "claims"}
     with pytest.raises(BudgetError):  # what is imported now is not read again below
         tt.mean(file, "amount", epsilon=5, **ask)
     before = bytes_read()
@@ -183,7 +189,7 @@ def test_a_crash_while_reading_is_a_lost_release(office):
     paid = {"ledger": office, "dataset": "claims", "release_id": "q3"}
     with pytest.raises(KeyboardInterrupt):
         tt.mean(broken(), epsilon=0.5, **paid)
-    with pytest.raises(LostRelease):
+    with pytest.raises(ResultNotStoredError):
         tt.mean(iter([1.0]), epsilon=0.5, **paid)
 
 
@@ -218,7 +224,7 @@ def test_an_error_after_the_charge_says_that_it_was_charged(tmp_path, unit):
     file = tmp_path / "x.csv.gz"
     file.write_bytes(packed[: len(packed) // 2])
     ledger = tt.Ledger(tmp_path / "office.ledger")
-    ledger.create("a", budget=tt.pure(2), unit=unit)
+    ledger.create("a", budget=tt.pure(2), neighbors=unit)
     with pytest.raises(DataError, match="The ledger has charged this release"):
-        tt.mean(file, "x", epsilon=1, unit=unit, ledger=ledger, dataset="a")
-    assert ledger.left("a").charges == 1
+        tt.mean(file, "x", epsilon=1, neighbors=unit, ledger=ledger, dataset="a")
+    assert ledger.remaining("a").charges == 1

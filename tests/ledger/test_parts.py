@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import tametail as tt
 from tametail import cli
-from tametail.errors import BudgetError, ParameterError, TamperedLedger
+from tametail.errors import BudgetError, LedgerIntegrityError, ParameterError
 from tametail.expressions import Expression
 from tametail.ledger import Ledger
 from tametail.ledger.parts import check_condition, is_within
@@ -46,8 +46,10 @@ def test_years_in_one_file(office, file):
     assert abs(float(older) - 100) < 30
     assert abs(float(newer) - 500) < 30
     assert newer.plan.request.where == "year == 2025"
-    assert office.left("claims-2024").epsilon == office.left("claims-2025").epsilon == 0.25
-    assert office.left("claims").epsilon == 0.5
+    assert (
+        office.remaining("claims-2024").epsilon == office.remaining("claims-2025").epsilon == 0.25
+    )
+    assert office.remaining("claims").epsilon == 0.5
     with pytest.raises(BudgetError, match="but 'claims-2024' has"):
         tt.mean(file, "amount", dataset="claims-2024", **paid)
     tt.mean(file, "amount", dataset="claims", epsilon=0.5, ledger=office)
@@ -109,14 +111,19 @@ def test_what_has_no_condition_is_refused(office):
         with pytest.raises(BudgetError, match="does not have that condition"):
             office.charge("claims-2024", tt.pure(0.1), request=request)
     office.charge("claims-2024", tt.pure(0.1), request={"where": "year == 2024"})
-    assert office.left("claims").charges == 1
+    assert office.remaining("claims").charges == 1
 
 
 def test_a_histogram_of_a_part_is_refused(tmp_path):
     ledger = Ledger(tmp_path / "office.ledger")
     ledger.create("claims", tt.pure(1))
     ledger.create("claims-2024", tt.pure(1), part_of="claims", where="year == 2024")
-    paid = {"ledger": ledger, "dataset": "claims-2024", "unit": "add-remove", "universe": (0, 9)}
+    paid = {
+        "ledger": ledger,
+        "dataset": "claims-2024",
+        "neighbors": "add-remove",
+        "universe": (0, 9),
+    }
     with pytest.raises(BudgetError, match="does not have that condition"):
         tt.mechanisms.histogram([1, 2], tt.pure(0.1), **paid)
 
@@ -152,7 +159,7 @@ def test_the_advice_of_a_refusal_works(tmp_path, file):
     tt.mean(file, "amount", epsilon=0.1, ledger=ledger, dataset="2025 A")
     ledger.create("2025 B", tt.pure(0.5), part_of="2024", where="year == 2025")
     tt.mean(file, "amount", epsilon=0.1, ledger=ledger, dataset="2025 B")
-    assert ledger.left("2024").charges == 3
+    assert ledger.remaining("2024").charges == 3
 
 
 @pytest.mark.parametrize(
@@ -196,5 +203,5 @@ def test_a_charge_outside_of_its_part_shows(tmp_path, monkeypatch):
     with monkeypatch.context() as patched:
         patched.setattr("tametail.ledger.charging.is_within", lambda *_: True)
         ledger.charge("part", tt.pure(0.1), request={"where": "year == 2025"})
-    with pytest.raises(TamperedLedger, match="condition of the part"):
+    with pytest.raises(LedgerIntegrityError, match="condition of the part"):
         ledger.verify()

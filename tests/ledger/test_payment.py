@@ -5,7 +5,7 @@ import json
 import pytest
 
 import tametail as tt
-from tametail.errors import BudgetError, LedgerError, LostRelease, ParameterError
+from tametail.errors import BudgetError, LedgerError, ParameterError, ResultNotStoredError
 from tametail.ledger import Ledger
 from tametail.ledger.payment import Payment
 
@@ -20,7 +20,7 @@ def ledger(place):
 def pay(ledger, make, release_id=None, epsilon=0.25):
     payment = Payment.parse(ledger, "claims", release_id)
     return payment.carry_out(
-        make, write=json.dumps, read=json.loads, budget=tt.pure(epsilon), unit="add-remove",
+        make, write=json.dumps, read=json.loads, budget=tt.pure(epsilon), neighbors="add-remove",
         person=None, request={"column": "x"}, locator=None,
     )  # fmt: skip
 
@@ -52,9 +52,9 @@ def test_what_fails_after_the_charge_is_spent_and_lost(ledger):
 
     with pytest.raises(RuntimeError):
         pay(ledger, make, "q3")
-    with pytest.raises(LostRelease):
+    with pytest.raises(ResultNotStoredError):
         pay(ledger, make, "q3")
-    assert ledger.left("claims").epsilon == 0.75
+    assert ledger.remaining("claims").epsilon == 0.75
 
 
 def test_what_is_refused_reads_nothing(ledger):
@@ -82,7 +82,7 @@ def test_a_result_that_cannot_be_stored_is_not_returned(ledger, monkeypatch):
 
 def test_a_quote_charges_nothing(ledger):
     quote = Payment.parse(ledger, "claims", None).quote(
-        budget=tt.pure(0.25), unit="add-remove", person=None, locator=None
+        budget=tt.pure(0.25), neighbors="add-remove", person=None, locator=None
     )
     assert str(quote).startswith(
         "Dry run: would spend epsilon = 0.25 of claims. Afterwards, remaining budget:"

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 
 import tametail as tt
-from tametail.errors import LedgerError, MissingExtraError, TamperedLedger
+from tametail.errors import LedgerError, LedgerIntegrityError, MissingExtraError
 from tametail.ledger import Ledger
 from tametail.ledger.accounts import body_of, find_account
 from tametail.ledger.cost import Cost, Protection
@@ -97,7 +97,7 @@ FORGERIES = {
     "sums that begin anew": {"spent": {"epsilon": "0", "concentrated": "0", "charges": 0}},
     "no whole": {"part_of": "claims"},
     "an open end": {"closed": True},
-    "another unit": {"unit": "replace-one"},
+    "another unit": {"neighbors": "replace-one"},
 }
 
 
@@ -109,11 +109,11 @@ def test_a_spender_cannot_grant_budget_by_hand(url, analyst, forgery):
     insert(analyst, forged(ledger, **FORGERIES[forgery]))
     for other in (ledger, Ledger(analyst), Ledger(url)):  # who has seen the charges, and who not
         for epsilon in (0.05, 500):
-            with pytest.raises(TamperedLedger, match="Entry 4"):
+            with pytest.raises(LedgerIntegrityError, match="Entry 4"):
                 other.charge("claims", tt.pure(epsilon))
-        with pytest.raises(TamperedLedger, match="Entry 4"):
+        with pytest.raises(LedgerIntegrityError, match="Entry 4"):
             other.raise_budget("claims", tt.pure(2), "board")
-        with pytest.raises(TamperedLedger, match="Entry 4"):
+        with pytest.raises(LedgerIntegrityError, match="Entry 4"):
             other.close("claims", "board")
     assert len(Ledger(url).history()) == 3
     Ledger(url).export(os.devnull)  # auditors can still look
@@ -127,7 +127,7 @@ def test_a_second_forged_charge_does_not_hide_the_first(analyst):
     insert(analyst, first)
     again = forged(ledger, "second", spent={"epsilon": "0.2", "concentrated": "0.01", "charges": 2})
     insert(analyst, again)
-    with pytest.raises(TamperedLedger, match="Entry 3"):
+    with pytest.raises(LedgerIntegrityError, match="Entry 3"):
         Ledger(analyst).charge("claims", tt.pure(0.5))
 
 
@@ -160,7 +160,7 @@ def test_a_charge_below_zero_gives_nothing_back(ledger):
         )
         rows.append(Entry.after(rows.last(), "charge", "claims", body, release="refund",
                                 request=request_hash("claims", {})))  # fmt: skip
-    with pytest.raises(TamperedLedger, match="Entry 3"):
+    with pytest.raises(LedgerIntegrityError, match="Entry 3"):
         ledger.verify()
 
 
@@ -173,7 +173,7 @@ def test_entries_that_are_hidden_are_missed(url, analyst):
         f"DROP POLICY everyone_reads ON {TABLE}",
         f"CREATE POLICY own_rows ON {TABLE} FOR SELECT USING (release IS DISTINCT FROM 'theirs')",
     )
-    with pytest.raises(TamperedLedger, match="hides entries"):
+    with pytest.raises(LedgerIntegrityError, match="hides entries"):
         Ledger(analyst).charge("claims", tt.pure(0.5))
 
 
@@ -205,7 +205,7 @@ def test_a_charge_that_the_server_swallows_is_not_acknowledged(url, way):
         with pytest.raises(LedgerError, match="Remove the trigger") as caught:
             Ledger(url).charge("claims", tt.pure(0.1))
         assert "No data were read" in str(caught.value)
-    assert Ledger(url).left("claims").charges == 0
+    assert Ledger(url).remaining("claims").charges == 0
 
 
 def test_a_table_that_is_empty_after_a_crash_is_refused(url):
@@ -267,7 +267,7 @@ def test_others_keep_it_busy(url):
         pytest.raises(LedgerError, match="busy"),
     ):
         Ledger(url, timeout=0.2).charge("claims", tt.pure(0.1))
-    assert Ledger(url).left("claims").charges == 0
+    assert Ledger(url).remaining("claims").charges == 0
 
 
 def test_two_who_create_at_once(server):
@@ -289,7 +289,7 @@ def test_commits_wait_for_the_disk(url):
 def test_without_psycopg_the_message_has_the_line_that_installs_it(monkeypatch):
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'psycopg\[binary\]>="):
-        Ledger("postgresql://localhost/office").left("claims")
+        Ledger("postgresql://localhost/office").remaining("claims")
 
 
 @pytest.mark.skipif(

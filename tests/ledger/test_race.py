@@ -11,4 +11,4 @@ def test_spenders_in_several_processes_get_exactly_what_there_is(place):
     assert outcome["refused"] == 101
     ledger = Ledger(place)
     assert ledger.verify().entries == 100
-    assert ledger.left("claims").epsilon == 0.008
+    assert ledger.remaining("claims").epsilon == 0.008

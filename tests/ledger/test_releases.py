@@ -9,7 +9,7 @@ import pytest
 from opendp.mod import OpenDPException
 
 import tametail as tt
-from tametail.errors import BudgetError, LostRelease, ParameterError
+from tametail.errors import BudgetError, ParameterError, ResultNotStoredError
 from tametail.ledger import Ledger
 from tametail.paper import related
 from tametail.paper._opened import Opened
@@ -28,7 +28,7 @@ NUMBERS = {"alpha": 0.5, "k": 2, "R": 100.0}
 
 
 def opendp(data, budget, **paid):
-    return tt.as_opendp(tt.plan(n=400, budget=budget, unit="replace-one"), **paid)(data)
+    return tt.as_opendp(tt.plan(n=400, budget=budget, neighbors="replace-one"), **paid)(data)
 
 
 def by_state(data, budget, **paid):
@@ -43,6 +43,8 @@ def private_states(data, budget, **paid):
 def by_patient(data, budget, **paid):
     return tt.mean(data, "paid", person="patient", budget=budget, **paid)
 
+
+ADDED = {"neighbors": "add-remove"}
 
 #: What releases: the function, its data, a budget, the unit of its data set.
 RELEASES = {
@@ -61,9 +63,9 @@ RELEASES = {
         tt.mechanisms.histogram, COLUMN.round(), tt.pure(0.1), {}, {"universe": (0, 10**30)},
     ),
     "as_opendp": (opendp, COLUMN, tt.pure(0.1), {}, {}),
-    "groups": (by_state, FRAME, tt.pure(0.1), {"unit": "add-remove"}, {}),
-    "private groups": (private_states, FRAME, tt.approx(0.1, 1e-3), {"unit": "add-remove"}, {}),
-    "persons": (by_patient, FRAME, tt.zcdp(0.1), {"unit": "add-remove", "person": "patient"}, {}),
+    "groups": (by_state, FRAME, tt.pure(0.1), ADDED, {}),
+    "private groups": (private_states, FRAME, tt.approx(0.1, 1e-3), ADDED, {}),
+    "persons": (by_patient, FRAME, tt.zcdp(0.1), ADDED | {"person": "patient"}, {}),
 }  # fmt: skip
 
 
@@ -74,7 +76,7 @@ def release(request, tmp_path):
     ledger = Ledger(tmp_path / "office.ledger")
     notion = type(budget)
     whole = {"Pure": tt.pure(1), "Zcdp": tt.zcdp(1), "Approx": tt.approx(1, 1e-2)}[notion.__name__]
-    ledger.create("claims", whole, **({"unit": "replace-one"} | protected))
+    ledger.create("claims", whole, **({"neighbors": "replace-one"} | protected))
 
     def released(again=data, **paid):
         return function(again, budget, **told, **paid)
@@ -90,12 +92,12 @@ def test_charged_once_stored_and_given_back(release):
     released, data, ledger = release
     paid = {"ledger": ledger, "dataset": "claims", "release_id": "q3"}
     first = released(**paid)
-    assert ledger.left("claims").charges == 1
+    assert ledger.remaining("claims").charges == 1
     others = data * 0 if isinstance(data, np.ndarray) else data.assign(paid=0.0)
     again = released(others, **paid)  # other data: the stored release all the same
     assert same(first, again)
     assert type(first) is type(again)
-    assert ledger.left("claims").charges == 1
+    assert ledger.remaining("claims").charges == 1
     ledger.verify()
 
 
@@ -104,21 +106,21 @@ def test_a_release_id_stands_for_one_budget(name, tmp_path):
     """A stored result must not come back stating another budget than it was made with."""
     function, data, budget, protected, told = RELEASES[name]
     ledger = Ledger(tmp_path / "office.ledger")
-    ledger.create("claims", tt.approx(5, 1e-2), **({"unit": "replace-one"} | protected))
+    ledger.create("claims", tt.approx(5, 1e-2), **({"neighbors": "replace-one"} | protected))
     paid = {"ledger": ledger, "dataset": "claims", "release_id": "q3"}
     function(data, budget, **told, **paid)
     with pytest.raises(REFUSED, match="another"):
         function(data, budget.share(0.5), **told, **paid)
-    assert ledger.left("claims").charges == 1
+    assert ledger.remaining("claims").charges == 1
 
 
 def test_a_histogram_stands_for_one_unit_and_one_universe(tmp_path):
     ledger = Ledger(tmp_path / "office.ledger")
     ledger.create("claims", tt.pure(100))
     paid = {"ledger": ledger, "dataset": "claims", "release_id": "q3"}
-    made = {"universe": (0, 9), "unit": "add-remove"}
+    made = {"universe": (0, 9), "neighbors": "add-remove"}
     tt.mechanisms.histogram([1] * 50, tt.pure(8), **made, **paid)
-    for change in ({"unit": "replace-one"}, {"universe": (0, 10)}):
+    for change in ({"neighbors": "replace-one"}, {"universe": (0, 10)}):
         with pytest.raises(BudgetError, match="another"):
             tt.mechanisms.histogram([1] * 50, tt.pure(8), **made | change, **paid)
     with pytest.raises(BudgetError, match="another budget"):
@@ -127,7 +129,7 @@ def test_a_histogram_stands_for_one_unit_and_one_universe(tmp_path):
 
 def test_the_columns_of_a_frame_belong_to_the_request(tmp_path):
     ledger = Ledger(tmp_path / "office.ledger")
-    ledger.create("claims", tt.zcdp(1), unit="replace-one")
+    ledger.create("claims", tt.zcdp(1), neighbors="replace-one")
     paid = {"ledger": ledger, "dataset": "claims", "release_id": "q3"}
     frame = FRAME[["paid", "open"]]
     tt.paper.mean_ball(frame, tt.zcdp(0.1), **NUMBERS, **paid)
@@ -137,7 +139,7 @@ def test_the_columns_of_a_frame_belong_to_the_request(tmp_path):
 
 def test_ten_tenths_fit_and_no_eleventh(release):
     released, _, ledger = release
-    if ledger.left("claims").delta:
+    if ledger.remaining("claims").delta:
         pytest.skip("half of a delta is kept for the other rule of the filter")
     for _ in range(10):
         released(ledger=ledger, dataset="claims")
@@ -153,18 +155,18 @@ def test_mistakes_are_told_before_anything_is_charged(release):
         released(release_id="q3")
     with pytest.raises((ParameterError, OpenDPException)):
         released(object(), ledger=ledger, dataset="claims")
-    assert ledger.left("claims").charges == 0
+    assert ledger.remaining("claims").charges == 0
 
 
 @pytest.mark.parametrize("name", ["range_estimate", "mean_1d", "karwa_vadhan", "histogram"])
 def test_records_are_read_after_the_charge(name, tmp_path):
     function, data, budget, _, told = RELEASES[name]
     ledger = Ledger(tmp_path / "office.ledger")
-    ledger.create("claims", tt.pure(1), unit="replace-one")
+    ledger.create("claims", tt.pure(1), neighbors="replace-one")
     seen = []
 
     def broken():
-        seen.append(ledger.left("claims").charges)
+        seen.append(ledger.remaining("claims").charges)
         yield 1.0
         raise KeyboardInterrupt
 
@@ -172,7 +174,7 @@ def test_records_are_read_after_the_charge(name, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         function(broken(), budget, **told, **paid)
     assert seen == [1]
-    with pytest.raises(LostRelease):
+    with pytest.raises(ResultNotStoredError):
         function(data, budget, **told, **paid)
 
 
@@ -202,10 +204,10 @@ def test_records_are_read_after_the_charge(name, tmp_path):
 )
 def test_a_call_that_cannot_be_made_costs_nothing(call, message, tmp_path):
     ledger = Ledger(tmp_path / "office.ledger")
-    ledger.create("claims", tt.pure(1), unit="replace-one")
+    ledger.create("claims", tt.pure(1), neighbors="replace-one")
     with pytest.raises(ParameterError, match=message):
         call(ledger=ledger, dataset="claims")
-    assert ledger.left("claims").charges == 0
+    assert ledger.remaining("claims").charges == 0
 
 
 def test_every_public_function_that_takes_a_budget_can_be_paid_for():

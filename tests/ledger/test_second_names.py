@@ -33,7 +33,7 @@ def path(tmp_path):
 def refused(path, match):
     for use in (
         lambda: Ledger(path).charge("claims", tt.pure(0.1)),
-        lambda: Ledger(path).left("claims"),
+        lambda: Ledger(path).remaining("claims"),
         lambda: Ledger(path).verify(),
         lambda: Ledger(path).create("other", tt.pure(1)),
     ):
@@ -45,7 +45,7 @@ def test_a_second_link_is_refused_under_both_names(path):
     with attacks.hard_link(path) as second:
         refused(path, "2 hard links")
         refused(second, "2 hard links")
-    assert Ledger(path).left("claims").charges == 0
+    assert Ledger(path).remaining("claims").charges == 0
 
 
 def test_a_single_file_that_is_mounted_is_refused(path, tmp_path):
@@ -77,7 +77,7 @@ def test_a_folder_that_is_mounted_is_welcome(path, tmp_path):
     shutil.move(path, folder)
     with attacks.folder_mount(folder) as second:
         Ledger(second / path.name).charge("claims", tt.pure(0.1))
-    assert Ledger(folder / path.name).left("claims").charges == 1
+    assert Ledger(folder / path.name).remaining("claims").charges == 1
 
 
 def test_a_symbolic_link_has_the_journal_of_its_target(path, tmp_path):
@@ -87,7 +87,7 @@ def test_a_symbolic_link_has_the_journal_of_its_target(path, tmp_path):
         list(rows._run(f"INSERT INTO {TABLE} VALUES (9,'note','','','','','','a','b')"))
         assert path.with_name("office.ledger-journal").exists()
     Ledger(link).charge("claims", tt.pure(0.1))
-    assert Ledger(path).left("claims").charges == 1
+    assert Ledger(path).remaining("claims").charges == 1
 
 
 @pytest.mark.parametrize("second_name", [attacks.hard_link, attacks.file_mount])
@@ -160,7 +160,7 @@ def test_a_file_that_is_replaced_while_it_is_open_acknowledges_nothing(path):
     shutil.copy(path, old)
     with pytest.raises(LedgerError, match="replaced or overwritten"):
         charge_and_then(path, lambda: os.replace(old, path))
-    assert Ledger(path).left("claims").charges == 0
+    assert Ledger(path).remaining("claims").charges == 0
 
 
 def test_a_large_result_can_be_stored(path):

@@ -43,7 +43,7 @@ def test_others_keep_it_busy(path):
     other.execute("BEGIN IMMEDIATE")
     refused(path, "busy", timeout=0.1)
     other.close()
-    assert Ledger(path).left("claims").charges == 1
+    assert Ledger(path).remaining("claims").charges == 1
 
 
 @pytest.mark.parametrize("content", [b"", b"id,amount\n1,2\n", b"\0" * 8192])
@@ -115,7 +115,7 @@ def test_a_full_disk(path):
     command = [sys.executable, "-c", FULL, str(path)]
     said = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
     assert said[::2] == ["refused", "True"]
-    assert Ledger(path).left("claims").charges == 1 + int(said[1])
+    assert Ledger(path).remaining("claims").charges == 1 + int(said[1])
     Ledger(path).verify()
 
 
@@ -124,7 +124,7 @@ import os, sys
 import tametail as tt
 from tametail.errors import LedgerError
 ledger = tt.Ledger(sys.argv[1])
-ledger.left("claims"), tt.__version__  # so that all modules are loaded
+ledger.remaining("claims"), tt.__version__  # so that all modules are loaded
 if os.getuid() == 0:
     os.setgid(65534); os.setuid(65534)
 print(ledger.verify().entries)
@@ -167,7 +167,7 @@ def test_threads_share_a_ledger(path):
     for thread in threads:
         thread.join()
     assert failures == []
-    assert ledger.left("claims").charges == 9
+    assert ledger.remaining("claims").charges == 9
 
 
 # Network file systems

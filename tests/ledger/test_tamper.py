@@ -8,7 +8,7 @@ from hashlib import sha256
 import pytest
 
 import tametail as tt
-from tametail.errors import TamperedLedger
+from tametail.errors import LedgerIntegrityError
 from tametail.ledger import Ledger
 from tametail.ledger.entries import Entry, canonical, request_hash
 from tametail.ledger.rows import TABLE
@@ -57,7 +57,7 @@ CHANGES = {
 def test_a_change_shows(path, change):
     Ledger(path).verify()
     behind_its_back(path, *CHANGES[change])
-    with pytest.raises(TamperedLedger):
+    with pytest.raises(LedgerIntegrityError):
         Ledger(path).verify()
 
 
@@ -65,7 +65,7 @@ def test_a_cut_off_end_shows_only_by_the_head(path):
     head = Ledger(path).head
     behind_its_back(path, f"DELETE FROM {TABLE} WHERE seq > 5")
     Ledger(path).verify()
-    with pytest.raises(TamperedLedger, match="entries are missing"):
+    with pytest.raises(LedgerIntegrityError, match="entries are missing"):
         Ledger(path).verify(head=head)
 
 
@@ -157,7 +157,7 @@ def test_a_forger_who_mends_the_chain_must_still_get_the_sums_right(path, forger
     if forgery.endswith("lost release"):
         assert verify_entries(forged).entries == len(entries) - 1
         return
-    with pytest.raises(TamperedLedger):
+    with pytest.raises(LedgerIntegrityError):
         verify_entries(forged)
 
 
@@ -189,7 +189,7 @@ def test_places_follow_their_charge(tmp_path, forgery):
     entries = entries_of(path)
     assert [entry.place for entry in entries] == [None, *places, None]
     assert verify_entries(chained_again(entries)).entries == 5
-    with pytest.raises(TamperedLedger):
+    with pytest.raises(LedgerIntegrityError):
         verify_entries(chained_again(FORGED_PLACES[forgery](entries)))
 
 
@@ -204,7 +204,7 @@ def test_overspending_shows_even_with_right_sums(tmp_path, monkeypatch):
         for _ in range(11):
             ledger.charge("claims", tt.pure(0.1))
         ledger.raise_budget("claims", tt.pure(2), "to hide it")
-    with pytest.raises(TamperedLedger, match="exceed its budget"):
+    with pytest.raises(LedgerIntegrityError, match="exceed its budget"):
         ledger.verify()
 
 

@@ -227,7 +227,7 @@ def test_about_one_empty_bucket_is_released(unit):
 def test_a_universe_of_any_size_costs_no_time(unit):
     keys = [10**299] * 4000 + [-(10**299)] * 2000
     for budget in (Pure(1.0), Zcdp(0.1)):
-        result = module.histogram(keys, budget, universe=(-(10**300), 10**300), unit=unit)
+        result = module.histogram(keys, budget, universe=(-(10**300), 10**300), neighbors=unit)
         assert result.largest() == 10**299
         assert abs(result.counts[-(10**299)] - 2000) <= result.error_bound(1e-9)
         assert list(result.counts) == sorted(result.counts)
@@ -398,7 +398,7 @@ def test_keys_of_any_size_stay_exact():
         ({"budget": Pure(1.0), "universe": (2, 1)}, "Invalid universe=tuple"),
         ({"budget": Pure(1.0), "universe": (0.5, 1)}, "Invalid universe=tuple"),
         ({"budget": Pure(1.0), "universe": 5}, r"Invalid universe=5"),
-        ({"budget": Pure(1.0), "universe": (0, 1), "unit": "person"}, r"unit='person'"),
+        ({"budget": Pure(1.0), "universe": (0, 1), "neighbors": "person"}, r"neighbors='person'"),
     ],
 )
 def test_mistakes_say_what_to_write_and_read_nothing(arguments, message):

@@ -27,6 +27,17 @@ ACCOUNTS: tuple[Mutant, ...] = (
         tests=(f"{ASK}::test_an_answer_does_not_hear_what_numpy_was_told",),
     ),
     Mutant(
+        name="exact-answers-in-the-log",
+        why="A log is kept and read by others: an exact answer in it is a release without noise.",
+        file="ask.py",
+        old="answer = make_private(exact)",
+        new=(
+            "answer = make_private(exact)\n"
+            '            __import__("logging").getLogger("py4j.clientserver").debug("%s", exact)'
+        ),
+        tests=("tests/privacy/test_side_channels.py::test_lists_look_alike",),
+    ),
+    Mutant(
         name="groups-of-parts-as-if-disjoint",
         why="Two ways to cut the same records, or two columns of one row, add up.",
         file="ask.py",

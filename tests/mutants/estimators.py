@@ -120,7 +120,7 @@ ESTIMATORS: tuple[Mutant, ...] = (
     Mutant(
         name="plan-forgets-its-count",
         why="The steps after the private count share what it has left.",
-        file="methods/winsorised/budget_split.py",
+        file="methods/winsorized/budget_split.py",
         old="left, n = plan.cost(REST), max(noisy_count, 1)",
         new="left, n = plan.budget, max(noisy_count, 1)",
         tests=(
@@ -131,7 +131,7 @@ ESTIMATORS: tuple[Mutant, ...] = (
     Mutant(
         name="spared-squares-are-asked-for",
         why="What the squares would have cost goes to the sum, so they must not be asked for.",
-        file="methods/winsorised/column.py",
+        file="methods/winsorized/column.py",
         old='steps = tuple(step for step in self.steps if step.name != "spread")',
         new="steps = tuple(step for step in self.steps)",
         tests=(
@@ -174,7 +174,7 @@ ESTIMATORS: tuple[Mutant, ...] = (
     Mutant(
         name="release-not-a-function-of-its-answers",
         why="Whatever leaves follows from public numbers and answers: a replay must give it again.",
-        file="methods/winsorised/estimate.py",
+        file="methods/winsorized/estimate.py",
         old="return self.conclude(total, clip, tails, squares)",
         new=(
             "found = self.conclude(total, clip, tails, squares)\n"
@@ -186,7 +186,7 @@ ESTIMATORS: tuple[Mutant, ...] = (
     Mutant(
         name="value-leaves-where-it-cannot-be",
         why="The caller's knowledge about the mean restricts what is released.",
-        file="methods/winsorised/conclude.py",
+        file="methods/winsorized/estimate.py",
         old="value = min(max(raw, plan.possible[0]), plan.possible[1])",
         new="value = raw",
         tests=("tests/test_api.py::test_value_and_interval_stay_within",),
@@ -194,15 +194,15 @@ ESTIMATORS: tuple[Mutant, ...] = (
     Mutant(
         name="tail-question-costs-the-whole-budget",
         why="Every step has a share of its own.",
-        file="methods/winsorised/estimate.py",
-        old='rest, nodes, cost = plan, octave_nodes(plan, centre), plan.cost("tail")',
-        new="rest, nodes, cost = plan, octave_nodes(plan, centre), plan.budget",
+        file="methods/winsorized/estimate.py",
+        old='rest, nodes, cost = plan, histogram_query(plan, centre), plan.cost("tail")',
+        new="rest, nodes, cost = plan, histogram_query(plan, centre), plan.budget",
         tests=("tests/test_api.py::test_a_budget_may_be_given_in_numbers",),
     ),
     Mutant(
         name="new-centre-for-free",
         why="What is asked again must come out of the sum's share.",
-        file="methods/winsorised/column.py",
+        file="methods/winsorized/column.py",
         old='costs = self.cost("sum").split(*tuned.NEW_CENTRE.values())',
         new="costs = [self.cost(name) for name in tuned.NEW_CENTRE]",
         tests=(
@@ -213,7 +213,7 @@ ESTIMATORS: tuple[Mutant, ...] = (
     Mutant(
         name="second-look-for-free",
         why="What is asked again must come out of the sum's share.",
-        file="methods/winsorised/column.py",
+        file="methods/winsorized/column.py",
         old='look, total = self.cost("sum").split(tuned.CLOSER_LOOK, 1 - tuned.CLOSER_LOOK)',
         new='look, total = self.cost("tail"), self.cost("sum")',
         tests=(
@@ -224,7 +224,7 @@ ESTIMATORS: tuple[Mutant, ...] = (
     Mutant(
         name="noise-that-the-records-choose-taken-as-fixed",
         why="The clip points, and so the noise, are chosen by the records that are summed.",
-        file="methods/winsorised/interval.py",
+        file="methods/winsorized/guaranteed_interval.py",
         old="fixed = answers.reference.noise if answers.plan.tail is not None else scale",
         new="fixed = scale",
         tests=(
@@ -235,7 +235,7 @@ ESTIMATORS: tuple[Mutant, ...] = (
     Mutant(
         name="guess-decides-the-sample",
         why="A guess that is far too small would load every record of a file.",
-        file="methods/winsorised/budget_split.py",
+        file="methods/winsorized/budget_split.py",
         old="halvings(max(n, math.floor(counted - doubt)))",
         new="halvings(n)",
         tests=(f"{GUESS}::test_a_small_guess_samples_as_little_as_the_right_one",),

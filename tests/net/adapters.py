@@ -278,7 +278,7 @@ def sensitivities(query: Any) -> list[Any]:
 
 
 def _moves(query: Any, name: str) -> Any:
-    unit = tametail.plan(n=10, epsilon=1.0, unit=name).unit
+    unit = tametail.plan(n=10, epsilon=1.0, neighbors=name).unit
     try:
         if hasattr(query, "score_sensitivity"):
             return query.score_sensitivity(unit)

@@ -26,7 +26,7 @@ STRUCTURED, PLACED = HERE / "structured.jsonl.xz", HERE / "placed.jsonl.xz"
 CLOSE = 1e-12
 
 #: Prose, which other tests read: here numbers, codes and choices are compared.
-PROSE = frozenset({"text", "words", "advice", "guarantee", "remarks"})
+PROSE = frozenset({"text", "words", "advice", "guarantee", "shared_notes"})
 
 
 def is_prose(key: str, value: Any) -> bool:
@@ -90,7 +90,7 @@ def steps_of(plan: Any) -> list[list[Any]]:
 
 
 #: Fields that a release of several columns did not have when the net was made.
-_OF_ONE_COLUMN = ("parts", "clip", "assumption_doubtful")
+_OF_ONE_COLUMN = ("error_components", "clip", "assumption_contradicted")
 
 
 def release_fields(release: Any, several: bool) -> dict[str, Any]:
@@ -100,7 +100,7 @@ def release_fields(release: Any, several: bool) -> dict[str, Any]:
         "value": release.value,
         "low": release.low,
         "high": release.high,
-        "interval_for": release.interval_for,
+        "interval_target": release.interval_target,
         "confidence": release.confidence,
         "intervals": release.to_dict()["intervals"],
         "notes": [note.to_dict() for note in release.notes],
@@ -110,7 +110,7 @@ def release_fields(release: Any, several: bool) -> dict[str, Any]:
             "epsilon": guarantee.epsilon,
             "delta": guarantee.delta,
             "rho": guarantee.rho,
-            "unit": str(guarantee.unit.value),
+            "neighbors": str(guarantee.neighbors),
             "words": str(guarantee),
         },
         "answers": len(release.answers),
@@ -127,7 +127,8 @@ def _of_one_column(release: Any) -> dict[str, Any]:
 def rows_fields(release: Any) -> dict[str, Any]:
     """Return what a release of groups or persons states, row by row."""
     whole = release.to_dict()
-    names = ("rows", "remarks", "method", "confidence", "epsilon", "delta", "rho", "unit", "person")
+    names = ("rows", "shared_notes", "method", "confidence", "epsilon", "delta", "rho",
+             "neighbors", "person")  # fmt: skip
     told = {name: whole[name] for name in (*names, "guarantee", "columns")}
     told["rows"] = [adapters.digest(plain(row)) for row in whole["rows"]]
     told |= {"steps": steps_of(release.plan), "answers": len(release.answers)}
@@ -160,7 +161,7 @@ def conclude(case: dict[str, Any]) -> dict[str, Any]:
     result = {"plan": plan_fields(plan)}
     if case.get("answers") is not None:
         release = tt.replay(plan, answers_from(case["answers"]))
-        several = case["request"].get("dim", 1) > 1
+        several = case["request"].get("n_columns", 1) > 1
         is_structured = "structured" in case["tags"]
         result["release"] = (
             rows_fields(release) if is_structured else release_fields(release, several)
@@ -239,7 +240,7 @@ def scales(record: dict[str, Any]) -> dict[str, float]:
     ]
     if "value" not in record or not all(np.isfinite(numbers).all() for numbers in told):
         return {}
-    sizes = (float(size or 0.0) for size in (record.get("parts") or {}).values())
+    sizes = (float(size or 0.0) for size in (record.get("error_components") or {}).values())
     width = max(sizes, default=0.0)
     found = dict.fromkeys(ends[1:], float(np.abs(told).max(axis=0).min()))
-    return found | ({"parts": width} if math.isfinite(width) else {})
+    return found | ({"error_components": width} if math.isfinite(width) else {})

@@ -82,7 +82,7 @@ def some_request(scales: list[float], size: int) -> dict[str, Any]:
     """Return a request as a record; n is the size under replace-one, where it is public."""
     request = dict(pick(*BUDGETS))
     unit, dim = pick("add-remove", "replace-one"), len(scales)
-    request |= {"unit": unit, "missing": pick("skip", "skip", "none")}
+    request |= {"neighbors": unit, "missing": pick("skip", "skip", "none")}
     request |= {"confidence": pick(0.95, 0.95, 0.8, None)}
     request |= {"target": pick("population", "population", "data")}
     guesses = (None, None, size, 3 * size + 10, size // 3 + 1)
@@ -91,7 +91,7 @@ def some_request(scales: list[float], size: int) -> dict[str, Any]:
         return request | {"tail": some_tail(scales[0]), "within": some_within(scales[0])}
     each = [some_tail(scale) for scale in scales]
     moments = [{"Moment": [2, scale]} for scale in scales]
-    request |= {"dim": dim, "common": pick(False, False, True)}
+    request |= {"n_columns": dim, "same_scale": pick(False, False, True)}
     request |= {"tail": pick(None, each, moments, some_tail(scales[0]))}
     ends = [some_within(scale) for scale in scales]
     return request | {"within": pick(None, None, ends, some_within(max(scales)))}
@@ -103,9 +103,9 @@ def tags_of(request: dict[str, Any], law: str, kind: str) -> list[str]:
     notion = "zcdp" if "rho" in request or "zcdp" in budget else "pure"
     notion = "approx" if "delta" in request or "approx" in budget else notion
     text = repr(request["tail"])
-    found = [kind, f"law:{law}", f"notion:{notion}", f"unit:{request['unit']}"]
+    found = [kind, f"law:{law}", f"notion:{notion}", f"unit:{request['neighbors']}"]
     found += [f"missing:{request['missing']}", f"target:{request['target']}"]
-    found.append("several" if request.get("dim", 1) > 1 else "one")
+    found.append("several" if request.get("n_columns", 1) > 1 else "one")
     found += [name for name in ("Moment", "Bounded") if name in text]
     told = {"within": request["within"], "n": request["n"], "confidence": request["confidence"]}
     found += [name for name, value in told.items() if value is not None]
@@ -122,7 +122,7 @@ def some_case(
     data = columns[0] if dim == 1 else np.column_stack(columns)
     while True:
         chosen = request or some_request([LAWS[name][1] for name in names], size)
-        if chosen["unit"] == "replace-one":
+        if chosen["neighbors"] == "replace-one":
             chosen = chosen | {"n": size}
         try:
             plan = tt.plan(**fields.request_from(chosen))
@@ -180,7 +180,7 @@ def others(first: int) -> list[dict[str, Any]]:
     for tail in (None, {"Moment": [2, 1.0]}):
         for unit in ("add-remove", "replace-one"):
             wanted = {"relative_error": 0.1} if tail is None else {"error": 0.1}
-            request = wanted | {"tail": tail, "unit": unit}
+            request = wanted | {"tail": tail, "neighbors": unit}
             found.append({"function": "sample_size", "request": request | {"epsilon": 1.0}})
             found.append({"function": "epsilon_for", "request": request | {"n": 10_000}})
     numbered = [
@@ -223,7 +223,7 @@ def few_of_known_scale(first: int) -> list[dict[str, Any]]:
     for budget in ({"epsilon": 0.3}, {"rho": 0.02}, {"epsilon": 0.5, "delta": 1e-6}):
         for law in ("normal", "t3", "lognormal", "million") * 2:
             unit, size, scale = pick("add-remove", "replace-one"), 200, LAWS[law][1]
-            request = budget | {"unit": unit, "missing": pick("skip", "none")}
+            request = budget | {"neighbors": unit, "missing": pick("skip", "none")}
             request |= {"target": "population", "confidence": pick(0.95, None)}
             request |= {"tail": {"Moment": [2, scale]}, "within": pick(None, 1e4 * scale)}
             request["n"] = size if unit == "replace-one" else None
@@ -239,7 +239,7 @@ def without_knowledge(first: int) -> list[dict[str, Any]]:
     for budget in ({"epsilon": 1.0}, {"rho": 0.5}, {"epsilon": 0.5}, {"epsilon": 1, "delta": 1e-6}):
         for law in ("billions", "billions", "billions", "million", "zeros", "rare", "gap") * 3:
             unit, confidence = pick("add-remove", "replace-one"), pick(0.95, None)
-            request = budget | plainly | {"unit": unit, "confidence": confidence}
+            request = budget | plainly | {"neighbors": unit, "confidence": confidence}
             number = first + len(cases)
             cases.append(some_case(number, law, False, 1, request, sizes=(300, 1_000, 2_000)))
     return cases

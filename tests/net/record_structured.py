@@ -65,14 +65,17 @@ def about_groups(request: dict[str, Any], private: bool) -> dict[str, Any]:
     chosen = {"by": by, "keys": None if private else [*keys, *pick([], ["never"])[: by == ["k"]]]}
     chosen |= {"other": None if private else pick(None, None, "rest")}
     borrow = pick("shape", "shape", "mean", None)
-    chosen["borrow"] = "shape" if borrow is None and request.get("person") else borrow
-    return request | chosen | {"simultaneous": pick(None, True, False), "unit": "add-remove"}
+    chosen["pooling"] = "shape" if borrow is None and request.get("person") else borrow
+    return request | chosen | {"simultaneous": pick(None, True, False), "neighbors": "add-remove"}
 
 
 def some_request(kind: str, scales: list[float], size: int) -> dict[str, Any]:
     """Return a request of a kind; it may be one that is refused."""
     request = dict(pick(*BUDGETS))
-    request |= {"unit": pick("add-remove", "add-remove", "replace-one"), "dim": len(scales)}
+    request |= {
+        "neighbors": pick("add-remove", "add-remove", "replace-one"),
+        "n_columns": len(scales),
+    }
     request |= {
         "missing": pick("skip", "skip", "skip", "none"),
         "target": pick("population", "data"),
@@ -88,7 +91,7 @@ def some_request(kind: str, scales: list[float], size: int) -> dict[str, Any]:
     if "group" not in kind:
         return request
     request = about_groups(request, "keys" in kind)
-    kept = {"groups_per_person": 1, "borrow": pick("shape", "shape", None)}
+    kept = {"groups_per_person": 1, "pooling": pick("shape", "shape", None)}
     return request | kept if "one-group" in kind else request
 
 
@@ -140,7 +143,7 @@ def whose(request: dict[str, Any]) -> dict[str, Any]:
 
 def size_of(data: pa.Table, names: list[str], request: dict[str, Any], where: Any) -> int | None:
     """Return n of the request; the number of records or persons where that is public."""
-    if request["unit"] == "add-remove":
+    if request["neighbors"] == "add-remove":
         guess: int | None = request["n"]
         return guess
     plan = tt.plan(**fields.request_from(request | {"n": 10}))

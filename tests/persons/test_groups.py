@@ -260,7 +260,7 @@ def test_every_budget(visits, budget, each):
         assert release[key].low <= release[key].value <= release[key].high
     if release["none"].notes:  # but for one release in a thousand
         assert (release["none"].low, release["none"].high) == (-math.inf, math.inf)
-        assert [note.code for note in release["none"].notes] == ["nothing-seen"]
+        assert [note.code for note in release["none"].notes] == ["no-signal"]
     assert "any one person (who)" in str(release.guarantee)
     again = tt.Release.from_json(release.to_json())
     assert again == release
@@ -282,7 +282,7 @@ def test_several_columns_filters_lazy_frames_and_shrinking(visits):
     rows = pl.from_pandas(visits).lazy()
     release = tt.mean(
         rows, ["paid", "open * 2"], person="who", by="state", keys=KEYS, other="rest",
-        where="paid > 2", borrow="mean", rho=4, simultaneous=True,
+        where="paid > 2", pooling="mean", rho=4, simultaneous=True,
     )  # fmt: skip
     kept = visits[visits.paid > 2]
     truth = kept.groupby("state").paid.mean()["S5"]
@@ -312,8 +312,8 @@ def test_an_empty_group_has_no_ends_and_a_warning(visits):
     for _ in range(3):
         release = tt.mean(visits, "paid", person="who", by="state", keys=["S5", "none"], epsilon=4)
         found.append([note.code for note in release["none"].notes])
-    assert ["nothing-seen"] in found  # noise alone looks like records once in a thousand times
-    assert [note.kind for note in release["S5"].notes] == ["remark"]  # what is scaled down
+    assert ["no-signal"] in found  # noise alone looks like records once in a thousand times
+    assert [note.kind for note in release["S5"].notes] == ["info"]  # what is scaled down
 
 
 def test_ids_and_keys_are_compared_exactly(tmp_path):
@@ -336,14 +336,14 @@ def test_nobody_and_nothing(visits):
     for rows in (visits[:0], visits.assign(paid=math.nan), visits.assign(who=None)):
         release = tt.mean(rows, "paid", person="who", by="state", keys=KEYS, epsilon=1)
         assert [math.isfinite(row.value) for row in release] == [True] * 6
-        assert not release.reliable
+        assert release.has_warnings
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"borrow": None}, "many groups"),
-        ({"unit": "replace-one"}, "can change two groups"),
+        ({"pooling": None}, "many groups"),
+        ({"neighbors": "replace-one"}, "can change two groups"),
         ({"tail": tt.Moment(2, 1.0), "each": "person"}, "not available with person= and by="),
     ],
 )
@@ -382,10 +382,10 @@ def test_the_first_interval_is_for_the_mean_itself():
         release = tt.mean(frame, "x", by="key", keys=keys, person="who", epsilon=1)
         for row in release:
             first, second = row.intervals
-            assert first.describes == "mean, if the tail goes on as seen"
-            assert second.describes == "winsorised mean"
+            assert first.target == "mean"
+            assert second.target == "clipped mean"
             assert first.low <= second.low <= second.high <= first.high
-            assert first.parts["truncation"] > 0
+            assert first.error_components["clipping"] > 0
             held += row.low <= truth[row.group] <= row.high
             missed += not second.low <= truth[row.group] <= second.high
         assert tt.replay(release.plan, release.answers) == release

@@ -9,7 +9,7 @@ import pytest
 
 import tametail as tt
 from tametail.methods.groups.persons import anchor_of_counts, best_limit
-from tametail.methods.winsorised.tail_histogram import Tails
+from tametail.methods.winsorized.tail_histogram import TailHistogram
 from tametail.privacy.budget import Noise
 from tametail.queries.column import SOFT_ONE
 
@@ -19,7 +19,7 @@ def tails_of(lengths, scale=5.0):
     counts = np.zeros(40)
     octaves = np.floor(np.log2(lengths)).astype(int) + 10
     np.add.at(counts, octaves, 1.0)
-    return Tails(np.zeros(40), counts, -10, Noise("laplace", scale * SOFT_ONE))
+    return TailHistogram(np.zeros(40), counts, -10, Noise("laplace", scale * SOFT_ONE))
 
 
 def cost_of(lengths, limit, noise, bias):
@@ -31,7 +31,7 @@ def cost_of(lengths, limit, noise, bias):
 def test_a_limit_costs_little_more_than_the_best_one(noise, sigma):
     lengths = np.random.default_rng(5).lognormal(2, sigma, 5000)
     tails = tails_of(lengths)
-    found = best_limit(tails, tails.anchor(tails.above), noise, 0.5)
+    found = best_limit(tails, tails.highest_detected(tails.above), noise, 0.5)
     best = min(cost_of(lengths, limit, noise, 0.5) for limit in np.geomspace(0.1, 1e4, 400))
     assert cost_of(lengths, found, noise, 0.5) < 2.5 * best  # a root of 1.6
 
@@ -39,7 +39,7 @@ def test_a_limit_costs_little_more_than_the_best_one(noise, sigma):
 def test_noise_far_out_does_not_raise_a_limit():
     lengths = np.random.default_rng(5).lognormal(2, 1, 5000)
     tails = tails_of(lengths)
-    anchor = tails.anchor(tails.above)
+    anchor = tails.highest_detected(tails.above)
     noisy = tails.above.copy()
     noisy[anchor + 3] += 3 * tails.scale
     raised = best_limit(replace(tails, above=noisy), anchor, 30.0, 0.5)
@@ -48,7 +48,7 @@ def test_noise_far_out_does_not_raise_a_limit():
 
 def test_numbers_of_records_are_seen_where_lengths_of_any_size_are_not():
     tails = tails_of(np.random.default_rng(6).integers(1, 60, 600).astype(float), scale=30.0)
-    assert tails.anchor(tails.above) is None
+    assert tails.highest_detected(tails.above) is None
     anchor = anchor_of_counts(tails)
     assert 3 <= anchor - 10 <= 5  # the octave of 8 to 32
     nobody = replace(tails, above=np.zeros(40))
@@ -101,7 +101,7 @@ def test_a_sum_of_records_is_not_divided_by_persons():
     truth = frame["paid"].mean()
     for _ in range(4):
         release = tt.mean(frame, "paid", person="who", epsilon=0.5, n=150)
-        if any(note.code == "nothing-seen" for note in release.notes):
+        if any(note.code == "no-signal" for note in release.notes):
             assert math.isinf(release.high)
         else:
             assert abs(float(release) / truth - 1) < 5

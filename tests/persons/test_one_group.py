@@ -96,7 +96,7 @@ def test_small_groups_take_their_clip_points_from_all(visits):
 
 def test_a_group_without_people_says_that_it_may_be_empty(visits):
     row = released(visits, keys=[*KEYS, "ZZ"])["ZZ"]
-    assert next(note.code for note in row.notes) == "nothing-seen"
+    assert next(note.code for note in row.notes) == "no-signal"
     assert np.isinf(row.high)
 
 
@@ -143,9 +143,9 @@ def test_each_person_keeps_the_group_with_most_rows_and_the_first_of_ties():
 
 def test_groups_alone_are_possible_and_means_are_not_shrunk(visits):
     assert tuned.ALONE_PERSONS > 180 * 2
-    assert len(released(visits, borrow=None).means) == 3
-    with pytest.raises(ParameterError, match="borrow='mean' is not available"):
-        released(visits, borrow="mean")
+    assert len(released(visits, pooling=None).means) == 3
+    with pytest.raises(ParameterError, match="pooling='mean' is not available"):
+        released(visits, pooling="mean")
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_groups_alone_are_possible_and_means_are_not_shrunk(visits):
         ({"groups_per_person": 2}, "groups_per_person=2 is not supported"),
         ({"groups_per_person": True}, "is not supported"),
         ({"by": None, "keys": None}, "groups_per_person= requires by="),
-        ({"unit": "replace-one"}, "can change two groups"),
+        ({"neighbors": "replace-one"}, "can change two groups"),
     ],
 )
 def test_what_cannot_be_is_refused(visits, more, says):

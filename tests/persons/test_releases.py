@@ -40,13 +40,13 @@ MEAN_OF_MEANS = VISITS.groupby("patient").cost.mean().mean()
 @pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("budget", [{"epsilon": 3}, {"rho": 2}, {"epsilon": 3, "delta": 1e-6}])
 def test_every_budget_and_unit(budget, unit):
-    release = tt.mean(VISITS, "cost", person="patient", unit=unit, **budget)
+    release = tt.mean(VISITS, "cost", person="patient", neighbors=unit, **budget)
     assert abs(float(release) / MEAN - 1) < 0.2
     assert release.low <= float(release) <= release.high
     assert tt.replay(release.plan, release.answers) == release
     again = Release.from_json(release.to_json())
     assert again == release
-    assert again.guarantee.unit.person == "patient"
+    assert again.guarantee.protects.person == "patient"
     assert "any one person (patient)" in str(release.guarantee)
     assert release.to_dict()["person"] == "patient"
 
@@ -96,7 +96,7 @@ def test_where_filters_records_and_columns_are_computed():
     plain = tt.mean(VISITS, "cost * 2", where="age >= 40", epsilon=1)
     assert abs(float(plain) / wanted - 1) < 0.1
     assert plain.plan.request.where == "age >= 40"
-    public = tt.mean(VISITS, "cost", where="age >= 40", epsilon=1, unit="replace-one")
+    public = tt.mean(VISITS, "cost", where="age >= 40", epsilon=1, neighbors="replace-one")
     assert abs(float(public) / VISITS.cost[VISITS.age >= 40].mean() - 1) < 0.1
     assert Plan.from_json(plain.plan.to_json()) == plain.plan
 
@@ -104,7 +104,7 @@ def test_where_filters_records_and_columns_are_computed():
 @pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("columns", [["cost"], ["cost", "age"]])
 def test_records_and_persons_are_counted_apart(unit, columns):
-    said = {"person": "patient", "unit": unit, "epsilon": 8}
+    said = {"person": "patient", "neighbors": unit, "epsilon": 8}
     persons, records = VISITS.patient.nunique(), len(VISITS)
     every = tt.mean(VISITS, columns, **said)
     for row in every:
@@ -129,7 +129,7 @@ def test_persons_are_those_whom_a_condition_leaves_records():
     said = {"person": "patient", "where": "age >= 60", "epsilon": 8}
     assert tt.mean(VISITS, "cost", **said).persons == pytest.approx(kept, rel=0.2)
     # The number of all persons is public then, and how many are left is not asked.
-    assert tt.mean(VISITS, "cost", unit="replace-one", **said).persons is None
+    assert tt.mean(VISITS, "cost", neighbors="replace-one", **said).persons is None
 
 
 def test_without_persons_nothing_is_said_about_them():
@@ -148,7 +148,7 @@ def test_a_zero_that_was_not_seen_has_no_ends(persons):
     frame = pd.DataFrame({"who": who, "paid": paid})
     for _ in range(3):
         release = tt.mean(frame, "paid", person="who", epsilon=0.1)
-        assert not release.reliable
+        assert release.has_warnings
         assert release.high == math.inf or release.high > paid.mean()
 
 
@@ -159,7 +159,7 @@ def test_nobody_and_nothing():
 
 
 def test_a_plan_for_no_person_predicts_what_records_were_guessed():
-    plan = tt.plan(n=0, unit="replace-one", epsilon=1, person=True, rows=10)
+    plan = tt.plan(n=0, neighbors="replace-one", epsilon=1, person=True, n_records=10)
     assert plan.relative_rmse > 1
     assert "10" in str(plan)
 
@@ -175,12 +175,12 @@ class TestPlans:
         """The accuracy of ``each="person"`` is that of a column of the persons' means."""
         for budget in ({"epsilon": 0.1}, {"rho": 0.5}, {"epsilon": 1, "delta": 1e-6}):
             for unit in ("add-remove", "replace-one"):
-                said = {"n": 20_000, "unit": unit, **budget}
+                said = {"n": 20_000, "neighbors": unit, **budget}
                 persons = tt.plan(person=True, each="person", **said)
                 assert persons.steps == tt.plan(**said).steps
 
     def test_n_counts_persons_and_few_are_warned_about(self):
-        plan = tt.plan(n=20_000, rows=120_000, epsilon=1, person=True)
+        plan = tt.plan(n=20_000, n_records=120_000, epsilon=1, person=True)
         assert [step.name for step in plan.steps] == [
             "count",
             "pilot",
@@ -197,13 +197,13 @@ class TestPlans:
     def test_the_column_of_persons_may_be_said_beside_the_plan(self):
         plan = tt.plan(n=4000, epsilon=3, person=True)
         release = tt.mean(VISITS, "cost", plan=plan, person="patient", where="age >= 0")
-        assert release.guarantee.unit.person == "patient"
+        assert release.guarantee.protects.person == "patient"
         assert release.plan.request.where == "age >= 0"
 
     def test_what_earlier_texts_lack_has_its_default(self):
         plan = tt.plan(n=4000, epsilon=3)
         record = plan.to_dict()
-        for name in ("person", "each", "rows", "where"):
+        for name in ("person", "each", "n_records", "where"):
             del record["request"][name]
         assert Plan.from_dict(record) == plan
 
@@ -211,8 +211,8 @@ class TestPlans:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"each": "person"}, "each= and rows= require person="),
-        ({"rows": 5}, "each= and rows= require person="),
+        ({"each": "person"}, "each= and n_records= require person="),
+        ({"n_records": 5}, "each= and n_records= require person="),
         ({"person": "patient", "each": "row"}, "each="),
         ({"person": "patient", "tail": tt.Moment(2, 1.0)}, "Remove them, or use each"),
         ({"where": "age >= 1", "missing": "none"}, "missing='none' cannot be combined"),

@@ -69,7 +69,7 @@ def loose_case() -> Case:
     """A look that was cut short for bounds, and a second one: every step shows the record."""
     records, unit = [3.0, 4.0, 5.0] * 350, Unit.REPLACE_ONE
     told = {"tail": tt.Bounded(-1e12, 1e12), "confidence": None}
-    plan = tt.plan(n=len(records) + 1, budget=PURE, unit=unit.value, **told)
+    plan = tt.plan(n=len(records) + 1, budget=PURE, neighbors=unit.value, **told)
     return estimator_case(
         "mean between loose bounds: a far outlier moves",
         [[*records, 1e9], [*records, -1e9]],
@@ -84,7 +84,7 @@ def loose_case() -> Case:
 def _pairs(name: str, unit: Unit, part: float = 1.0, **request: Any) -> Iterator[Case]:
     if unit is Unit.REPLACE_ONE:
         request.pop("n", None)
-    plan = tt.plan(unit=unit.value, **request)
+    plan = tt.plan(neighbors=unit.value, **request)
     table: dict[str, Any] = ADDED if unit is Unit.ADD_REMOVE else REPLACED
     for number, (pair, (records, *changed)) in enumerate(table.items()):
         share = OTHERS / (len(table) - 1) if number else MAIN
@@ -126,7 +126,9 @@ def vector_cases() -> Iterator[Case]:
     }
     for name, cost, unit, common in settings:
         added = unit is Unit.ADD_REMOVE
-        plan = tt.plan(budget=cost, dim=2, unit=unit.value, n=61, common=common, confidence=None)
+        plan = tt.plan(
+            budget=cost, n_columns=2, neighbors=unit.value, n=61, same_scale=common, confidence=None
+        )
         for pair, (row, other) in pairs.items():
             neighbours = np.vstack([rows, [row]]), rows if added else np.vstack([rows, [other]])
             yield _rows_case(f"{name}: {pair}", neighbours, plan, ESTIMATOR_DRAWS // 10)
@@ -137,7 +139,7 @@ def pooled_cases() -> Iterator[Case]:
     rows = np.random.default_rng(0).exponential(size=(8_000, 8))
     far, other = np.full((1, 8), 1e9), np.full((1, 8), -1e9)
     for unit in RECORD_UNITS:
-        plan = tt.plan(epsilon=1.0, dim=8, unit=unit.value, n=len(rows), confidence=None)
+        plan = tt.plan(epsilon=1.0, n_columns=8, neighbors=unit.value, n=len(rows), confidence=None)
         less = rows[:-1] if unit is Unit.ADD_REMOVE else np.vstack([rows[:-1], other])
         neighbours = np.vstack([rows[:-1], far]), less
         name = "vector mean, one sum: a far outlier"

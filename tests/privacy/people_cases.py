@@ -56,7 +56,7 @@ def people_cases() -> Iterator[Case]:
         yield from _pairs("groups", RECORDS, budget, **_grouped(budget))
         yield from _pairs("persons by group", PERSONS, budget, person="who", **_grouped(budget))
     yield from _pairs("a mean of each person", PERSONS, PURE, person="who", each="person")
-    yield from _pairs("groups alone", RECORDS, ZCDP, borrow=None, **_grouped(ZCDP))
+    yield from _pairs("groups alone", RECORDS, ZCDP, pooling=None, **_grouped(ZCDP))
     alone = {"person": "who", "each": "person"}
     yield from _pairs(
         "a mean of each person by group", PERSONS, APPROX, **alone, **_grouped(APPROX)

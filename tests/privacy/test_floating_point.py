@@ -88,7 +88,7 @@ def test_questions_follow_from_public_numbers_and_answers(name, unit):
     """Every tick, centre and clip point: the same answers lead to the same questions."""
     for records in neighbours(name, unit):
         for request in ({"epsilon": 2.0}, {"rho": 0.5, "tail": tt.Moment(2, 4.0)}):
-            plan = tt.plan(unit=unit.value, n=records.size, **request)
+            plan = tt.plan(neighbors=unit.value, n=records.size, **request)
             data = Noting(Data(open_table(records).backend))
             release = run(plan, Ask(data, plan.budget, plan.unit))
             told = Noting(Replay(release.answers))
@@ -100,7 +100,7 @@ def test_questions_follow_from_public_numbers_and_answers(name, unit):
 @pytest.mark.parametrize("name", HOSTILE)
 def test_answers_are_integers_or_doubles(name, unit):
     for records in neighbours(name, unit):
-        answers = tt.mean(records, epsilon=2, unit=unit.value).answers
+        answers = tt.mean(records, epsilon=2, neighbors=unit.value).answers
         # Under add-remove a count comes first, twice if it is unclear, then the centre; under
         # replace-one there is none. After the octave counts the centre may be asked for again.
         place = next(at for at, answer in enumerate(answers) if type(answer) is float)
@@ -121,7 +121,7 @@ def numbers_of(answers):
 def test_the_last_answer_alone_tells_neighbours_apart(name, unit):
     """With all earlier answers equal, both neighbours end on the values that one formula allows."""
     first, second = neighbours(name, unit)
-    plan = tt.plan(unit=unit.value, epsilon=2.0, n=first.size, confidence=None)
+    plan = tt.plan(neighbors=unit.value, epsilon=2.0, n=first.size, confidence=None)
     seen = Noting(Data(open_table(first).backend))
     answers = run(plan, Ask(seen, plan.budget, plan.unit)).answers
     last, moved = answers[-1], set()

@@ -62,7 +62,7 @@ budgets = st.one_of(
 requests = st.fixed_dictionaries(
     {"budget": budgets},
     optional={
-        "unit": st.sampled_from(UNITS),
+        "neighbors": st.sampled_from(UNITS),
         "missing": st.sampled_from(["skip", "none"]),
         "n": st.none() | st.integers(0, 10**6),
         "confidence": st.none() | st.floats(0.05, 0.999),

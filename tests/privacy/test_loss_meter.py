@@ -82,15 +82,17 @@ REQUESTS = [
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 @pytest.mark.parametrize("number", range(len(REQUESTS)))
 def test_the_mean_of_a_column(number, budget, unit):
-    call = partial(tt.mean, budget=budget, unit=str(unit), **REQUESTS[number])
+    call = partial(tt.mean, budget=budget, neighbors=str(unit), **REQUESTS[number])
     check(call, unit, budget, seed=number)
 
 
 @pytest.mark.parametrize("unit", RECORD_UNITS, ids=str)
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
-@pytest.mark.parametrize("request_", [{}, {"common": True}, {"tail": tt.Moment(4, 3.0)}], ids=str)
+@pytest.mark.parametrize(
+    "request_", [{}, {"same_scale": True}, {"tail": tt.Moment(4, 3.0)}], ids=str
+)
 def test_the_means_of_several_columns(request_, budget, unit):
-    check(partial(tt.mean, budget=budget, unit=str(unit), **request_), unit, budget, columns=3)
+    check(partial(tt.mean, budget=budget, neighbors=str(unit), **request_), unit, budget, columns=3)
 
 
 STATISTICS = {
@@ -118,7 +120,7 @@ def test_other_statistics_of_a_column(name, budget, unit):
 def test_shares(budget, unit):
     for data, neighbour in pairs(unit, 1, seed=2):
         frames = [pd.DataFrame({"x": each}) for each in (data, neighbour)]
-        call = partial(tt.mean, column="x > 2", budget=budget, unit=str(unit))
+        call = partial(tt.mean, column="x > 2", budget=budget, neighbors=str(unit))
         losses, _ = measured(call, *frames)
         assert losses.part_of(budget) <= ROUNDING, losses
 
@@ -195,7 +197,7 @@ def test_no_estimator_of_the_paper_is_left_out():
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 @pytest.mark.parametrize("columns", [1, 3])
 def test_measurements_of_opendp(columns, budget, unit):
-    planned = tt.plan(n=400, budget=budget, unit=str(unit), dim=columns)
+    planned = tt.plan(n=400, budget=budget, neighbors=str(unit), n_columns=columns)
     check(tt.as_opendp(planned), unit, budget, columns)
 
 
@@ -248,7 +250,7 @@ def test_other_statistics_of_persons(budget, name):
         assert losses.part_of(budget) <= ROUNDING, losses
 
 
-GROUPED = [{}, {"borrow": None}, {"tail": tt.Bounded(-10, 10)}, {"borrow": "mean", "n": 400}]
+GROUPED = [{}, {"pooling": None}, {"tail": tt.Bounded(-10, 10)}, {"pooling": "mean", "n": 400}]
 
 
 @pytest.mark.parametrize("request_", GROUPED, ids=str)
@@ -291,7 +293,7 @@ def some_of_everything():
     for request in ({"epsilon": 1}, {"epsilon": 0.01, **moment}, {"epsilon": 100, **moment}):
         yield partial(tt.mean, n=3000, **request), np.append(column, 1e9), column
     yield partial(tt.quantile, q=[0.25, 0.5, 0.9], epsilon=1), np.append(column, 1e9), column
-    for request in ({}, {"common": True}):
+    for request in ({}, {"same_scale": True}):
         yield partial(tt.mean, rho=0.5, **request), rows, rows[1:]
     frame = pd.DataFrame({"x": column, "key": "a", "who": np.arange(3000) // 3})
     grouped = partial(tt.mean, column="x", by="key", epsilon=1, delta=1e-6)

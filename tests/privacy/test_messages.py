@@ -158,7 +158,7 @@ USUAL = {"name": "a", "dataset": "a", "budget": BUDGET, "reason": "why", "cost":
 @pytest.mark.parametrize("method", LEDGER)
 def test_a_ledger_repeats_nothing(method, tmp_path):
     ledger = tt.Ledger(tmp_path / "office.ledger")
-    ledger.create("a", budget=tt.pure(1), unit="add-remove")
+    ledger.create("a", budget=tt.pure(1), neighbors="add-remove")
     call = getattr(ledger, method)
     known = [key for key in signature(call) if key != "self"]
     for argument in known:

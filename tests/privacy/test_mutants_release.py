@@ -21,7 +21,7 @@ CONSTANT = np.full((3000, 2), 7.0)
 def test_the_guarantee_is_that_of_the_plan(unit):
     """Constant columns have no ball to ask for; that they cost less must not be seen."""
     budget = tt.zcdp(0.05)
-    releases = [tt.mean(data, budget=budget, unit=unit) for data in (SPREAD, CONSTANT)]
+    releases = [tt.mean(data, budget=budget, neighbors=unit) for data in (SPREAD, CONSTANT)]
     for release in releases:
         plan = release.plan
         assert release.guarantee == Guarantee.from_budget(plan.budget, plan.unit)

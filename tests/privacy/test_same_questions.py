@@ -51,7 +51,7 @@ ONE: dict[str, dict[str, Any]] = {
 }
 SEVERAL: dict[str, dict[str, Any]] = {
     "columns": {"column": ["x", "y"]},
-    "same scale": {"column": ["x", "y"], "common": True},
+    "same scale": {"column": ["x", "y"], "same_scale": True},
     "six columns": {"column": ["x", "y", "x + y", "x - y", "2 * x", "y / 2"]},
     "column moments": {"column": ["x", "y"], "tail": [tt.Moment(2, 500.0), tt.Moment(2, 9.0)]},
 }
@@ -62,8 +62,8 @@ PERSONS: dict[str, dict[str, Any]] = {
 }
 GROUPS: dict[str, dict[str, Any]] = {
     "groups": {"by": "s", "keys": ["a", "b", "z"], "other": "rest"},
-    "groups alone": {"by": "s", "keys": ["a", "b"], "borrow": None},
-    "groups drawn together": {"by": "s", "keys": ["a", "b"], "borrow": "mean"},
+    "groups alone": {"by": "s", "keys": ["a", "b"], "pooling": None},
+    "groups drawn together": {"by": "s", "keys": ["a", "b"], "pooling": "mean"},
     "persons in groups": {"by": "s", "keys": ["a", "b"], "person": "p"},
     "persons in one group": {"by": "s", "keys": ["a", "b"], "person": "p", "groups_per_person": 1},
     "private keys": {"by": "s", "epsilon": 9.0, "delta": 1e-3},
@@ -154,7 +154,7 @@ def compare(monkeypatch, first: Callable[[], Any], second: Callable[[], Any]) ->
 def requests(kinds: dict[str, dict[str, Any]], units: tuple[str, ...]) -> list[Any]:
     return [
         pytest.param(
-            {"column": "x", "unit": unit} | ({} if "epsilon" in each else budget) | each,
+            {"column": "x", "neighbors": unit} | ({} if "epsilon" in each else budget) | each,
             id=f"{name}-{notion}-{unit}",
         )
         for name, each in kinds.items()
@@ -178,11 +178,11 @@ def released(request: dict[str, Any], data: Any, **where: Any) -> tt.Release:
 
 def others_of(data: pa.Table, request: dict[str, Any]) -> list[pa.Table]:
     """Return other data about which the same is public: under replace-one, the same sizes."""
-    if request.get("person") and request["unit"] == "replace-one":
+    if request.get("person") and request["neighbors"] == "replace-one":
         return [pa.concat_tables([data.slice(0, 599), data.slice(0, 1)])]
     columns = {name: data[name] for name in data.column_names}
     same_size = [neighbor(data), table(2), pa.table({**columns, "x": np.full(600, 7.0)})]
-    if request["unit"] == "replace-one":
+    if request["neighbors"] == "replace-one":
         return same_size
     return [data.slice(1), *same_size, table(3, 900), data.slice(0, 0)]
 

@@ -74,7 +74,9 @@ def test_what_the_caller_tells_numpy_about_rounding_changes_nothing(settings, un
     with np.errstate(all=settings):
         for request in (*REQUESTS, {"epsilon": 1000}):
             tables = [np.stack([x, x], axis=1) for x in data]
-            calls = [lambda x=x, r=request: tt.mean(x, unit=unit, **r) for x in (*data, *tables)]
+            calls = [
+                lambda x=x, r=request: tt.mean(x, neighbors=unit, **r) for x in (*data, *tables)
+            ]
             for seen in (observe(call, capfd) for call in calls):
                 assert (seen.raised, seen.warned) == (None, ())
 
@@ -86,7 +88,7 @@ def test_lists_look_alike(number, unit, capfd):
     data = [neighbour for name in HOSTILE for neighbour in neighbours(name, unit)]
     if unit == "replace-one":
         assert len({len(records) for records in data}) == 1
-    assert_all_alike([lambda x=x: tt.mean(x, unit=unit, **request) for x in data], capfd)
+    assert_all_alike([lambda x=x: tt.mean(x, neighbors=unit, **request) for x in data], capfd)
 
 
 def _sources(tmp_path, name, unit):
@@ -111,7 +113,7 @@ def _sources(tmp_path, name, unit):
 def test_frames_and_files_look_alike(name, unit, tmp_path, capfd):
     for kind in ("objects", "pandas", "csv", "polars", "parquet", "arrow"):
         calls = [
-            lambda data=data, column=column: tt.mean(data, column, epsilon=1, unit=unit)
+            lambda data=data, column=column: tt.mean(data, column, epsilon=1, neighbors=unit)
             for each, data, column in _sources(tmp_path, name, unit)
             if each == kind
         ]
@@ -125,7 +127,7 @@ def test_vector_means_look_alike(unit, capfd):
         for records in neighbours(name, unit, BASE[:30]):
             rows = [[cell, 1.0] for cell in records]
             # Without n the advice would follow from the noisy count, and so from an answer.
-            calls.append(lambda rows=rows: tt.mean(_matrix(rows), rho=0.5, unit=unit, n=31))
+            calls.append(lambda rows=rows: tt.mean(_matrix(rows), rho=0.5, neighbors=unit, n=31))
     assert_all_alike(calls, capfd)
 
 
@@ -157,7 +159,8 @@ def test_the_papers_functions_and_histograms_look_alike(budget, capfd):
 #: What noisy answers decide to be there, on the terminal and in JSON.
 FROM_ANSWERS = ("interval", "clipping", "warning", "note")
 JSON_FROM_ANSWERS = (
-    "assumption_doubtful", "intervals", "interval_for", "notes", "parts", "remarks", "used",
+    "assumption_contradicted", "intervals", "interval_target", "notes", "error_components",
+    "shared_notes", "share_used",
     "shape", "survival",
 )  # fmt: skip
 
@@ -177,7 +180,7 @@ def test_the_command_line_looks_alike(options, unit, tmp_path, capfd):
                         column,
                         "--epsilon",
                         "1",
-                        "--unit",
+                        "--neighbors",
                         unit,
                         *options,
                     ]
@@ -207,7 +210,7 @@ def _json_shape(record):
     return "number" if isinstance(record, float) or record in ("inf", "-inf") else type(record)
 
 
-@pytest.mark.parametrize("mistake", [{"epsilon": -1}, {"epsilon": 1, "unit": "person"}, {}])
+@pytest.mark.parametrize("mistake", [{"epsilon": -1}, {"epsilon": 1, "neighbors": "person"}, {}])
 def test_a_mistake_is_told_in_the_same_words_whatever_the_data(mistake, capfd):
     data = [neighbour for name in HOSTILE for neighbour in neighbours(name, "add-remove")]
     seen = [observe(lambda x=x: tt.mean(x, **mistake), capfd) for x in data]
@@ -248,7 +251,7 @@ def test_the_search_notices_an_aggregate():
     records = secret_records()
     release = tt.mean(records, epsilon=1)
     for planted in (
-        replace(release, remarks=(Note("remark", "x", f"{records.size} records"),)),
+        replace(release, shared_notes=(Note("info", "x", f"{records.size} records"),)),
         replace(release, means=(replace(release[0], value=float(records.mean())),)),
         replace(release, answers=(*release.answers, float(records.max()))),
         replace(release, plan=replace(release.plan, n=records.size)),
@@ -257,7 +260,7 @@ def test_the_search_notices_an_aggregate():
 
 
 def test_under_replace_one_n_is_public_and_shown():
-    release = tt.mean(secret_records(), epsilon=1, unit="replace-one")
+    release = tt.mean(secret_records(), epsilon=1, neighbors="replace-one")
     assert 4219.0 in numbers_in(release.plan)
 
 
@@ -266,14 +269,14 @@ def test_under_replace_one_n_is_public_and_shown():
 def test_replay_gives_the_same_bits(name, unit):
     for request in REQUESTS:
         for records in neighbours(name, unit):
-            release = tt.mean(records, unit=unit, **request)
+            release = tt.mean(records, neighbors=unit, **request)
             again = tt.replay(release.plan, release.answers)
             assert again == release
             assert pickle.dumps(again.to_json()) == pickle.dumps(
                 replace(release, issued=None).to_json()
             )
             assert again.value.hex() == release.value.hex()
-    vector = tt.mean(_matrix([[cell, 1.0] for cell in records]), rho=0.5, unit=unit)
+    vector = tt.mean(_matrix([[cell, 1.0] for cell in records]), rho=0.5, neighbors=unit)
     assert tt.replay(vector.plan, vector.answers) == vector
 
 

@@ -42,7 +42,7 @@ EACH = pytest.mark.parametrize("name", ASKED)
     "said",
     [
         {"epsilon": 1}, {"rho": 0.1}, {"epsilon": 1, "delta": 1e-6}, {"epsilon": 0.5, "n": 11_000},
-        {"epsilon": 1, "unit": "replace-one"}, {"epsilon": 1, **BY},
+        {"epsilon": 1, "neighbors": "replace-one"}, {"epsilon": 1, **BY},
         {"epsilon": 1, "confidence": None},
         {"epsilon": 1, **BY, "simultaneous": True}, {"epsilon": 2, "delta": 1e-6, "by": "state"},
         {"epsilon": 1, "where": "nights >= 1"}, {"epsilon": 1, "within": (0, 1e9)},
@@ -97,7 +97,7 @@ def test_a_sum_of_nothing_is_not_known():
     release = tt.sum([], epsilon=1)
     assert (release.low, release.high) == (-math.inf, math.inf)
     assert "no reliable estimate" in str(release)
-    assert not release.reliable
+    assert release.has_warnings
 
 
 def test_counts_hold_the_number_of_records_and_of_persons():
@@ -235,7 +235,7 @@ def test_a_description_has_every_row():
             lambda: tt.sum(FRAME, "paid", epsilon=1, tail=tt.Moment(2, 9.0)),
             "not available for a sum",
         ),
-        (lambda: tt.sum(FRAME, "paid", epsilon=1, rows=7), "is not available for a sum"),
+        (lambda: tt.sum(FRAME, "paid", epsilon=1, n_records=7), "is not available for a sum"),
         (lambda: tt.sum(FRAME, ["paid", "nights"], epsilon=1), "one column"),
         (lambda: tt.describe(FRAME, "paid", epsilon=1, person="who"), "one by one"),
         (lambda: tt.plan(n=9, epsilon=1, statistic="mode"), "statistic"),

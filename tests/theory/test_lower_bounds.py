@@ -105,16 +105,16 @@ def test_monotone(privacy, d):
     assert bound(factor=0.1) > bound() > bound(factor=10)
     assert bound(k=4) < bound()
     assert bound(scale=7.0) == pytest.approx(7 * bound())
-    assert bound(unit="add-remove") < bound()
+    assert bound(neighbors="add-remove") < bound()
 
 
 def test_add_remove_is_replace_one_at_twice_the_budget():
-    assert lower_bound(500, k=2, epsilon=1.0, unit="add-remove") == lower_bound(
+    assert lower_bound(500, k=2, epsilon=1.0, neighbors="add-remove") == lower_bound(
         500, k=2, epsilon=2.0
     )
-    assert lower_bound(500, k=2, rho=0.1, unit="add-remove") == lower_bound(500, k=2, rho=0.4)
+    assert lower_bound(500, k=2, rho=0.1, neighbors="add-remove") == lower_bound(500, k=2, rho=0.4)
     # group privacy over two steps: delta (1 + e^eps)
-    assert lower_bound(500, k=2, epsilon=1.0, delta=1e-4, unit="add-remove") == pytest.approx(
+    assert lower_bound(500, k=2, epsilon=1.0, delta=1e-4, neighbors="add-remove") == pytest.approx(
         lower_bound(500, k=2, epsilon=2.0, delta=1e-4 * (1 + math.e)), rel=1e-12
     )
 
@@ -142,7 +142,7 @@ def test_slope_of_the_privacy_term(k):
 
 def test_extremes_do_not_overflow():
     assert lower_bound(10, k=2, epsilon=1e-9) == pytest.approx(1.0)
-    assert 0 < lower_bound(10, k=2, epsilon=1e4, delta=1e-9, unit="add-remove") < 1
+    assert 0 < lower_bound(10, k=2, epsilon=1e4, delta=1e-9, neighbors="add-remove") < 1
     assert 0 < lower_bound(1, k=2, epsilon=1.0) <= 1
     assert 0 < lower_bound(10**9, k=2, rho=1e-12) < 1
 
@@ -201,7 +201,7 @@ def test_the_zcdp_bound_is_below_the_pure_one():
 def test_location_bound():
     n = location_lower_bound(1000, 0.5, 0.1, 0.2)
     assert n == math.ceil(math.log(1999 * 0.9 / 0.1) / 0.2)
-    assert location_lower_bound(1000, 0.5, 0.1, 0.2, unit="add-remove") == math.ceil(
+    assert location_lower_bound(1000, 0.5, 0.1, 0.2, neighbors="add-remove") == math.ceil(
         math.log(1999 * 9) / 0.4
     )
     assert location_lower_bound(1, 1, 0.1, 1.0) == 0
@@ -234,7 +234,7 @@ def test_packing_bound(d, alpha, k, epsilon, beta):
     bound = packing_lower_bound(d, alpha, k, epsilon, beta)
     assert formula <= bound <= 5 * formula
     assert packing_lower_bound(d, 5 * alpha, k, epsilon, beta, scale=5.0) == bound
-    assert packing_lower_bound(d, alpha, k, epsilon, beta, unit="add-remove") <= bound
+    assert packing_lower_bound(d, alpha, k, epsilon, beta, neighbors="add-remove") <= bound
 
 
 def test_where_the_packing_bound_is_trivial():
@@ -273,8 +273,8 @@ def test_one_hot_family_meets_the_moment_condition():
 
 
 def test_mistakes_are_named():
-    with pytest.raises(ParameterError, match="unit="):
-        lower_bound(10, k=2, epsilon=1.0, unit="person")
+    with pytest.raises(ParameterError, match="neighbors="):
+        lower_bound(10, k=2, epsilon=1.0, neighbors="person")
     with pytest.raises(ParameterError, match="Missing privacy budget"):
         lower_bound(10, k=2, delta=0.1)
     with pytest.raises(ParameterError, match="n="):

@@ -19,7 +19,7 @@ def test_more_places_and_less_budget_cost_more():
     assert places[0] < 1 < places[1] < 2 < places[2] + 0.05
     assert price_of_not_knowing(10_000, epsilon=1.0) < price_of_not_knowing(10_000, epsilon=0.1)
     # Under add-remove records are told apart twice as well, and the oracle is as good.
-    assert price_of_not_knowing(10_000, epsilon=0.1, unit="add-remove") < places[2]
+    assert price_of_not_knowing(10_000, epsilon=0.1, neighbors="add-remove") < places[2]
 
 
 def test_the_number_of_records_hardly_matters():
@@ -69,7 +69,7 @@ def test_it_binds_a_simple_estimator():
 @pytest.mark.parametrize(("n", "epsilon"), [(1, 1e-9), (1, 0.4), (10, 0.01), (39, 0.01)])
 def test_where_nothing_can_be_seen_it_says_nothing(n, epsilon, unit):
     """No oracle sees far records there either: a valid bound, and below 1."""
-    assert 0.9 < price_of_not_knowing(n, epsilon=epsilon, unit=unit) < 1
+    assert 0.9 < price_of_not_knowing(n, epsilon=epsilon, neighbors=unit) < 1
 
 
 def test_arguments():

@@ -225,7 +225,7 @@ def test_accuracy_bound_has_the_theorems_exponents(k):
     assert records(beta=1e-12) / records() == pytest.approx(
         math.log(5e11) / math.log(5e5), rel=0.01
     )
-    assert accuracy_lower_bound(0.01, 0.1, k=k, rho=1.0, unit="add-remove") < (
+    assert accuracy_lower_bound(0.01, 0.1, k=k, rho=1.0, neighbors="add-remove") < (
         accuracy_lower_bound(0.01, 0.1, k=k, rho=1.0)
     )
     assert accuracy_lower_bound(2.0, 0.1, k=k, epsilon=1.0) == 0

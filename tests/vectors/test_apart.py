@@ -20,7 +20,7 @@ ROWS = np.random.default_rng(5).lognormal(2, 1, size=(3_000, 3)) * [1.0, 1e3, 1e
 def test_columns_share_the_budget(epsilon, dim):
     parts = divided(tt.pure(epsilon), dim)
     assert 0.999 * epsilon < sum(Fraction(part.epsilon) for part in parts) <= Fraction(epsilon)
-    plan = tt.plan(n=10**6, epsilon=epsilon, dim=dim)
+    plan = tt.plan(n=10**6, epsilon=epsilon, n_columns=dim)
     plan = Plan(plan.request, 10**6, APART.name, APART.divide(plan.request, 10**6, plan.budget))
     spent = [step.cost for part in column_plans(plan) for step in part.steps]
     assert sum(Fraction(cost.epsilon) for cost in spent) <= Fraction(epsilon)
@@ -29,7 +29,7 @@ def test_columns_share_the_budget(epsilon, dim):
 @pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("n", [None, 3_000])
 def test_every_column_finds_its_mean(unit, n):
-    release = tt.mean(ROWS, epsilon=3, unit=unit, n=n)
+    release = tt.mean(ROWS, epsilon=3, neighbors=unit, n=n)
     assert release.method == APART.name
     assert (np.abs(release.value / ROWS.mean(axis=0) - 1) < 0.2).all()
     assert (release.low < release.value).all()
@@ -39,33 +39,33 @@ def test_every_column_finds_its_mean(unit, n):
 
 
 def test_intervals_hold_together():
-    request = {"n": 3_000, "epsilon": 3, "dim": 3, "confidence": 0.94}
+    request = {"n": 3_000, "epsilon": 3, "n_columns": 3, "confidence": 0.94}
     parts = column_plans(tt.plan(**request))
     assert [part.confidence for part in parts] == pytest.approx([0.98] * 3)
 
 
 def test_the_choice_is_made_from_public_numbers_and_said():
-    few = tt.plan(n=20_000, epsilon=1, dim=2)
+    few = tt.plan(n=20_000, epsilon=1, n_columns=2)
     assert few.method == APART.name
     assert "one by one: with heavy tails" in str(few)
-    light = tt.plan(n=100_000, epsilon=4, dim=40, tail=tt.Moment(4, 1.0))
+    light = tt.plan(n=100_000, epsilon=4, n_columns=40, tail=tt.Moment(4, 1.0))
     assert light.method == BALL.name
     assert "columns are clipped jointly: all have light tails" in str(light)
-    poor = tt.plan(n=30_000, epsilon=1, dim=100, tail=tt.Moment(4, 1.0))
+    poor = tt.plan(n=30_000, epsilon=1, n_columns=100, tail=tt.Moment(4, 1.0))
     assert poor.method == APART.name
     assert "joint clipping needs more" in str(poor)
-    assert tt.plan(n=300, epsilon=1, dim=40, tail=tt.Moment(4, 1.0)).method == LOCATED.name
-    many = tt.plan(n=9_000, epsilon=1, dim=100)
+    assert tt.plan(n=300, epsilon=1, n_columns=40, tail=tt.Moment(4, 1.0)).method == LOCATED.name
+    many = tt.plan(n=9_000, epsilon=1, n_columns=100)
     assert many.method == POOLED.name
     assert "sums are released jointly" in str(many)
-    assert tt.plan(n=9_000, epsilon=1, dim=5).method == POOLED.name
-    assert tt.plan(n=9_000, epsilon=1, dim=4).method == APART.name
-    assert tt.plan(n=90_000, epsilon=1, dim=8, tail=tt.Moment(2, 1.0)).method == APART.name
-    assert tt.plan(epsilon=1, dim=5).method == POOLED.name
-    assert tt.plan(epsilon=1, delta=1e-6, dim=5).method == POOLED.name
-    assert tt.plan(n=20_000, rho=0.5, dim=2).method == BALL.name
-    assert tt.plan(n=20_000, epsilon=1, dim=2, common=True).method == COMMON_BALL.name
-    assert tt.plan(epsilon=1, dim=2).method == APART.name
+    assert tt.plan(n=9_000, epsilon=1, n_columns=5).method == POOLED.name
+    assert tt.plan(n=9_000, epsilon=1, n_columns=4).method == APART.name
+    assert tt.plan(n=90_000, epsilon=1, n_columns=8, tail=tt.Moment(2, 1.0)).method == APART.name
+    assert tt.plan(epsilon=1, n_columns=5).method == POOLED.name
+    assert tt.plan(epsilon=1, delta=1e-6, n_columns=5).method == POOLED.name
+    assert tt.plan(n=20_000, rho=0.5, n_columns=2).method == BALL.name
+    assert tt.plan(n=20_000, epsilon=1, n_columns=2, same_scale=True).method == COMMON_BALL.name
+    assert tt.plan(epsilon=1, n_columns=2).method == APART.name
 
 
 UNITS = pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
@@ -76,7 +76,7 @@ UNITS = pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("dim", [2, 3])
 def test_a_delta_is_left_alone_where_it_does_not_pay(unit, n, dim):
     """With two columns a ball of (epsilon, 1e-6) had up to 2.2 times the error of a pure budget."""
-    request = {"n": n, "dim": dim, "epsilon": 1.0, "unit": unit}
+    request = {"n": n, "n_columns": dim, "epsilon": 1.0, "neighbors": unit}
     pure, plan = tt.plan(**request), tt.plan(**request, delta=1e-6)
     assert plan.method == pure.method == APART.name
     assert plan.steps == pure.steps
@@ -92,7 +92,7 @@ def test_the_smaller_noise_is_taken(unit, delta, epsilon):
     """The variance of noise on d sums of size 1, by what each way leaves for them."""
     for dim in (2, 4, 8, 16, 40):
         n = round(700 * dim / epsilon)
-        plan = tt.plan(n=n, dim=dim, epsilon=epsilon, delta=delta, unit=unit)
+        plan = tt.plan(n=n, n_columns=dim, epsilon=epsilon, delta=delta, neighbors=unit)
         noise = {}
         for method in (APART, BALL):
             steps = method.divide(plan.request, n, plan.budget)
@@ -106,7 +106,7 @@ def test_the_smaller_noise_is_taken(unit, delta, epsilon):
 
 @UNITS
 def test_releases_with_a_delta_find_their_means(unit):
-    release = tt.mean(ROWS, epsilon=3, delta=1e-6, unit=unit)
+    release = tt.mean(ROWS, epsilon=3, delta=1e-6, neighbors=unit)
     assert release.method == APART.name
     assert (np.abs(release.value / ROWS.mean(axis=0) - 1) < 0.2).all()
     assert fits(tt.approx(release.guarantee.epsilon, 1e-6), tt.approx(3, 1e-6))
@@ -116,22 +116,24 @@ def test_releases_with_a_delta_find_their_means(unit):
 @UNITS
 @pytest.mark.parametrize("tail", [tt.Moment(2, 1.0), tt.Moment(4, 1.0), tt.Bounded(0, 1e6)])
 def test_with_a_delta_columns_with_a_tail_are_together(unit, tail):
-    plan = tt.plan(n=100_000, epsilon=1, delta=1e-6, dim=2, tail=tail, unit=unit)
+    plan = tt.plan(n=100_000, epsilon=1, delta=1e-6, n_columns=2, tail=tail, neighbors=unit)
     assert plan.method == BALL.name
-    mixed = tt.plan(n=100_000, epsilon=1, delta=1e-6, dim=2, tail=[tail, None], unit=unit)
+    mixed = tt.plan(
+        n=100_000, epsilon=1, delta=1e-6, n_columns=2, tail=[tail, None], neighbors=unit
+    )
     assert mixed.method == BALL.name
     assert "columns are clipped jointly" not in str(plan)
 
 
 def test_few_records_and_a_delta():
     """A ball cannot pay: few columns are apart, many share a scale, as the budgets compare."""
-    assert tt.plan(n=100, epsilon=1, delta=1e-6, dim=3).method == APART.name
-    assert tt.plan(n=100, epsilon=1, delta=1e-6, dim=30).method == COMMON_BALL.name
+    assert tt.plan(n=100, epsilon=1, delta=1e-6, n_columns=3).method == APART.name
+    assert tt.plan(n=100, epsilon=1, delta=1e-6, n_columns=30).method == COMMON_BALL.name
 
 
 def test_plans_that_had_begun_in_a_ball_go_on_in_one():
     """What was left of an approximate budget of two columns, before 0224, is zCDP."""
-    request = tt.plan(epsilon=1, delta=1e-6, dim=2).request
+    request = tt.plan(epsilon=1, delta=1e-6, n_columns=2).request
     first, rest = paid_in(request.budget, Zcdp).split(0.05, 0.95)
     begun = Plan(request, None, BALL.name, (Step("count", first), Step("rest", rest)))
     assert begun.with_count(20_000).method == BALL.name

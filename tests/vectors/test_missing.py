@@ -90,7 +90,7 @@ def holed():
 @pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 def test_missing_cells_are_left_out_of_their_columns(holed, budget, unit):
-    release = tt.mean(holed, budget=budget, unit=unit)
+    release = tt.mean(holed, budget=budget, neighbors=unit)
     truth = np.nanmean(holed, axis=0)
     assert (np.abs(release.value - truth) < 0.12).all()
     assert (release.low <= truth + 0.05).all()
@@ -99,7 +99,7 @@ def test_missing_cells_are_left_out_of_their_columns(holed, budget, unit):
 
 def test_with_a_promise_a_missing_cell_counts_as_the_centre(holed):
     rows = holed[5_000:15_000]  # in column 1 half of the cells are missing; the median is 1
-    release = tt.mean(rows, rho=50.0, unit="replace-one", missing="none", confidence=None)
+    release = tt.mean(rows, rho=50.0, neighbors="replace-one", missing="none", confidence=None)
     assert abs(release.value[1] - (np.nanmean(rows[:, 1]) + 1.0) / 2) < 0.1
 
 

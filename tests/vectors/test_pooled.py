@@ -63,7 +63,7 @@ def test_one_sum_finds_every_mean(monkeypatch, unit, missing, confidence):
     if missing == "skip":
         rows[RNG.random(rows.shape) < 0.2] = math.nan
         truth = np.nanmean(rows, axis=0)
-    request = {"unit": unit, "missing": missing, "confidence": confidence, "n": len(rows)}
+    request = {"neighbors": unit, "missing": missing, "confidence": confidence, "n": len(rows)}
     if unit == "replace-one":
         del request["n"]
     release, asked = pooled(monkeypatch, rows, epsilon=0.8, **request)
@@ -83,7 +83,7 @@ def test_one_sum_finds_every_mean(monkeypatch, unit, missing, confidence):
 def test_every_way_stays_within_the_budget(monkeypatch, rows, unit, epsilon):
     """In exact arithmetic, whichever questions the answers lead to."""
     for _ in range(3):
-        _, asked = questions(monkeypatch, rows, epsilon=epsilon, unit=unit)
+        _, asked = questions(monkeypatch, rows, epsilon=epsilon, neighbors=unit)
         spent = sum(Fraction(cost.epsilon) for _, cost in asked)
         assert spent <= Fraction(epsilon)
         monkeypatch.undo()
@@ -105,7 +105,7 @@ def pool_of(monkeypatch, rows, **request):
 
 def test_rows_that_are_long_in_all_columns_are_summed_apart(monkeypatch):
     """A ball that holds a row at all clip points has no less noise than columns apart."""
-    pool, _ = pool_of(monkeypatch, INDEPENDENT, epsilon=0.8, unit="replace-one")
+    pool, _ = pool_of(monkeypatch, INDEPENDENT, epsilon=0.8, neighbors="replace-one")
     assert pool.pays(pool.sum_query(len(pool.ball.radii) // 2))
     assert not pool.pays(pool.sum_query(len(pool.ball.radii) - 1))
     monkeypatch.setattr(pools.Pool, "pays", lambda self, query: False)
@@ -133,7 +133,11 @@ def test_less_noise_than_columns_apart(monkeypatch, dim, most):
     found = []
     for _ in range(7):
         pool, query = pool_of(
-            monkeypatch, INDEPENDENT[:, :dim], epsilon=dim / 2, unit="replace-one", confidence=None
+            monkeypatch,
+            INDEPENDENT[:, :dim],
+            epsilon=dim / 2,
+            neighbors="replace-one",
+            confidence=None,
         )
         monkeypatch.undo()
         ratios = []
@@ -163,7 +167,7 @@ def test_as_many_rows_as_are_allowed_for_are_cut(monkeypatch):
     rows = np.vstack([RNG.uniform(0.8, 1, size=(50, DIM)) * 20, INDEPENDENT / SCALES])
     beyond = []
     for _ in range(3):
-        pool, _ = pool_of(monkeypatch, rows, epsilon=5, unit="replace-one")
+        pool, _ = pool_of(monkeypatch, rows, epsilon=5, neighbors="replace-one")
         monkeypatch.undo()
         cost = tt.pure(pool.cost.epsilon * radius_share(DIM) / (1 - radius_share(DIM)))
         query, rate = pool.level_query(cost), float(choice_rate(cost, 1))
@@ -193,7 +197,7 @@ def test_no_size_of_numbers_makes_it_fail():
 
 def test_old_plans_are_followed():
     """A plan of columns apart is one still, and so is what was released by it."""
-    usual = tt.plan(n=20_000, epsilon=5, dim=DIM, unit="replace-one")
+    usual = tt.plan(n=20_000, epsilon=5, n_columns=DIM, neighbors="replace-one")
     steps = APART.divide(usual.request, 20_000, usual.budget)
     release = tt.mean(INDEPENDENT, plan=Plan(usual.request, 20_000, APART.name, steps))
     assert release.method == APART.name

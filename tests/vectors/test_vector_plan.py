@@ -20,7 +20,7 @@ def rows():
 
 
 def test_a_plan_with_several_columns_is_followed(rows):
-    plan = tt.plan(n=5_000, rho=0.5, dim=3, unit="replace-one", target="data")
+    plan = tt.plan(n=5_000, rho=0.5, n_columns=3, neighbors="replace-one", target="data")
     assert isinstance(plan, Plan)
     release = tt.mean(rows, plan=plan)
     assert release.plan.steps == plan.steps
@@ -31,33 +31,33 @@ def test_a_plan_with_several_columns_is_followed(rows):
 
 def test_a_plan_and_data_must_agree_on_the_columns(rows):
     with pytest.raises(ParameterError, match="The plan is for 2 columns"):
-        tt.mean(rows, plan=tt.plan(n=10, rho=0.5, dim=2))
+        tt.mean(rows, plan=tt.plan(n=10, rho=0.5, n_columns=2))
     with pytest.raises(ParameterError, match="for 2 columns, but the data have 1 column"):
-        tt.mean(rows[:, 0], plan=tt.plan(n=10, rho=0.5, dim=2))
+        tt.mean(rows[:, 0], plan=tt.plan(n=10, rho=0.5, n_columns=2))
     with pytest.raises(ParameterError, match="for 1 column, but the data have 3 columns"):
         tt.mean(rows, plan=tt.plan(n=10, rho=0.5))
-    with pytest.raises(ParameterError, match="common cannot be combined with plan"):
-        tt.mean(rows, plan=tt.plan(n=10, rho=0.5, dim=3), common=True)
+    with pytest.raises(ParameterError, match="same_scale cannot be combined with plan"):
+        tt.mean(rows, plan=tt.plan(n=10, rho=0.5, n_columns=3), same_scale=True)
     with pytest.raises(ParameterError, match="at least one column"):
-        tt.plan(n=10, rho=0.5, dim=0)
+        tt.plan(n=10, rho=0.5, n_columns=0)
 
 
 def test_columns_of_one_unit_can_be_said_to_be_so(rows):
-    assert tt.mean(rows, rho=0.5, common=True).plan.method == COMMON
-    assert tt.plan(n=5_000, rho=0.5, dim=3, common=True).method == COMMON
+    assert tt.mean(rows, rho=0.5, same_scale=True).plan.method == COMMON
+    assert tt.plan(n=5_000, rho=0.5, n_columns=3, same_scale=True).method == COMMON
 
 
 def test_predictions_improve_with_records_and_budget():
     sizes = [3_000, 10_000, 10**5, 10**6, 10**8]
     for budget in (tt.zcdp(0.1), tt.zcdp(2.0), tt.pure(3.0)):
-        errors = [tt.plan(n=n, budget=budget, dim=8).relative_rmse for n in sizes]
+        errors = [tt.plan(n=n, budget=budget, n_columns=8).relative_rmse for n in sizes]
         assert errors == sorted(errors, reverse=True)
-        widths = [tt.plan(n=n, budget=budget, dim=8).half_width() for n in sizes]
+        widths = [tt.plan(n=n, budget=budget, n_columns=8).half_width() for n in sizes]
         assert widths == sorted(widths, reverse=True)
-    weak, strong = (tt.plan(n=3_000, rho=rho, dim=8).relative_rmse for rho in (0.05, 5.0))
+    weak, strong = (tt.plan(n=3_000, rho=rho, n_columns=8).relative_rmse for rho in (0.05, 5.0))
     assert strong < weak
-    assert tt.plan(rho=0.5, dim=8).relative_rmse is None
-    assert tt.plan(rho=0.5, dim=8).half_width() is None
+    assert tt.plan(rho=0.5, n_columns=8).relative_rmse is None
+    assert tt.plan(rho=0.5, n_columns=8).half_width() is None
 
 
 def test_a_prediction_is_about_what_happens():
@@ -68,30 +68,30 @@ def test_a_prediction_is_about_what_happens():
         for _ in range(4)
     ]
     measured = np.sqrt(np.mean(np.square(errors)))
-    assert 1 / 3 < tt.plan(n=4_000, rho=0.1, dim=20).relative_rmse / measured < 3
+    assert 1 / 3 < tt.plan(n=4_000, rho=0.1, n_columns=20).relative_rmse / measured < 3
 
 
 def test_scales_that_were_told_give_errors_in_their_units():
     tails = [tt.Moment(2, 5.0), tt.Moment(2, 1.0)]
-    plan = tt.plan(n=10_000, rho=0.5, dim=2, tail=tails)
+    plan = tt.plan(n=10_000, rho=0.5, n_columns=2, tail=tails)
     assert plan.rmse == (5.0 * plan.relative_rmse, plan.relative_rmse)
-    assert tt.plan(n=10_000, rho=0.5, dim=2, tail=[tails[0], None]).rmse is None
+    assert tt.plan(n=10_000, rho=0.5, n_columns=2, tail=[tails[0], None]).rmse is None
 
 
 def test_advice_says_what_was_given_up():
-    (first, *_) = tt.plan(n=500, rho=0.5, dim=200).advice
+    (first, *_) = tt.plan(n=500, rho=0.5, n_columns=200).advice
     assert "are too few to estimate a center" in first
     assert any(
         "larger than the standard deviation" in text
-        for text in tt.plan(n=50, rho=0.001, dim=200).advice
+        for text in tt.plan(n=50, rho=0.001, n_columns=200).advice
     )
-    assert tt.plan(n=10_000, rho=0.5, dim=5).advice == ()
+    assert tt.plan(n=10_000, rho=0.5, n_columns=5).advice == ()
 
 
 def test_the_command_line_prints_a_table_and_follows_a_plan(tmp_path, capsys):
     lines = ["a,b", *(f"{i % 7},{100 + i % 3}" for i in range(3_000))]
     (tmp_path / "rows.csv").write_text("\n".join(lines), encoding="utf-8")
-    assert main(["plan", "-n", "3000", "--rho", "3", "--dim", "2", "--json"]) == 0
+    assert main(["plan", "-n", "3000", "--rho", "3", "--n-columns", "2", "--json"]) == 0
     written = capsys.readouterr().out
     assert json.loads(written)["relative_rmse"] > 0
     (tmp_path / "plan.json").write_text(written, encoding="utf-8")
@@ -101,18 +101,18 @@ def test_the_command_line_prints_a_table_and_follows_a_plan(tmp_path, capsys):
     table = capsys.readouterr().out.splitlines()
     assert table[0].split() == ["column", "mean", "95%", "CI"]
     assert [line.split()[0] for line in table[1:3]] == ["a", "b"]
-    assert main(["mean", data, *columns, "--rho", "3", "--common", "--json"]) == 0
+    assert main(["mean", data, *columns, "--rho", "3", "--same-scale", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["method"] == COMMON
     assert main(["mean", data, "--column", "a", "--plan", plan]) == 2
-    assert main(["plan", "--error", "0.1", "--rho", "3", "--dim", "2"]) == 2
-    assert main(["plan", "-n", "3000", "--rho", "3", "--dim", "2"]) == 0
+    assert main(["plan", "--error", "0.1", "--rho", "3", "--n-columns", "2"]) == 2
+    assert main(["plan", "-n", "3000", "--rho", "3", "--n-columns", "2"]) == 0
 
 
 def test_a_sparse_column_is_found_by_a_second_look():
     rows = np.random.default_rng(9).normal(size=(20_000, 16))
     rows[:, 0] = 0.0
     rows[:120, 0] = 100.0  # the first look needs about 140 records, the second 50
-    release = tt.mean(rows, rho=0.5, unit="replace-one", confidence=None)
+    release = tt.mean(rows, rho=0.5, neighbors="replace-one", confidence=None)
     assert abs(release.value[0] - 0.6) < 0.4
 
 
@@ -120,5 +120,5 @@ def test_a_column_of_very_heavy_tails_does_not_drown_the_others():
     rng = np.random.default_rng(12)
     rows = rng.normal(size=(10_000, 3))
     rows[:, 2] = rng.pareto(0.4, size=10_000)
-    value = tt.mean(rows, rho=0.5, unit="replace-one", confidence=None).value
+    value = tt.mean(rows, rho=0.5, neighbors="replace-one", confidence=None).value
     assert (np.abs(value[:2] - rows[:, :2].mean(axis=0)) < 0.05).all()

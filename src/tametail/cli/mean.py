@@ -116,7 +116,7 @@ def release(
         written = written or Parse()
         written = replace(written, format=written.format or "csv")
     if plan_file is None:
-        planned = plan_of(dim=len(columns) or 1, **request)
+        planned = plan_of(n_columns=len(columns) or 1, **request)
     else:
         person = request.pop("person") or None
         groups = {name: request.pop(name) for name in ("by", "keys", "keys_file", "other")}
@@ -140,7 +140,7 @@ def release(
         wanted = planned.request if plan_file is None else planned
         found = carry_out(wanted, data, columns or None, tell, payment, table)
     given.give(found)
-    if strict and not found.reliable:
+    if strict and found.has_warnings:
         ctx.exit(WARNED)
 
 
@@ -171,7 +171,9 @@ def _quote(payment: Payment | None, planned: Plan, locator: tuple[str, ...]) -> 
         return f"Dry run: would spend {planned.budget}. No ledger is charged."
     unit = planned.unit
     return str(
-        payment.quote(budget=planned.budget, unit=unit.value, person=unit.person, locator=locator)
+        payment.quote(
+            budget=planned.budget, neighbors=unit.value, person=unit.person, locator=locator
+        )
     )
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @click.option(
     "--plot", "picture", metavar="FILE.png", help=("Plot the error by number of records.")
 )
-@click.option("--dim", type=int, default=1, show_default=True, help="Number of columns.")
+@click.option("--n-columns", type=int, default=1, show_default=True, help="Number of columns.")
 @click.option(
     "--statistic",
     type=click.Choice(list(STATISTICS)),
@@ -60,8 +60,8 @@ def plan_command(
     """
     request["q"] = list(request["q"]) or None
     is_asked = error is not None or relative_error is not None
-    if request["dim"] != 1 and (is_asked or picture is not None):
-        raise click.UsageError("--error and --plot require one column. Remove --dim.")
+    if request["n_columns"] != 1 and (is_asked or picture is not None):
+        raise click.UsageError("--error and --plot require one column. Remove --n-columns.")
     if is_asked:
         request |= _answer(error, relative_error, **request)
     elif request["n"] is None:
@@ -75,7 +75,7 @@ def plan_command(
             "rmse": planned.rmse,
             "relative_rmse": planned.relative_rmse,
             "half_width": planned.half_width(confidence),
-            "reference_half_width": planned.half_width(confidence, law="reference"),
+            "reference_half_width": planned.half_width(confidence, distribution="reference"),
             "advice": planned.advice,
         }
         found = {key: plain(value) for key, value in predicted.items()}
@@ -99,7 +99,7 @@ def _answer(error: float | None, relative_error: float | None, **request: Any) -
     common = {
         "relative_error": relative_error,
         "confidence": request["confidence"],
-        "unit": request["unit"],
+        "neighbors": request["neighbors"],
     }
     tail = tail_of(request["moment"], request["bounds"])
     budget = {name: request[name] for name in ("epsilon", "delta", "rho")}

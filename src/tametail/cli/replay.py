@@ -51,7 +51,7 @@ def replay_command(file: str, place: str | None) -> int:
 
 
 def _is_real(release: Release) -> tuple[bool, str]:
-    return not release.fake, f"{release.remarks[0]}" if release.fake else ""
+    return not release.fake, f"{release.shared_notes[0]}" if release.fake else ""
 
 
 def _follows(release: Release, record: dict[str, object]) -> tuple[bool, str]:

@@ -81,7 +81,7 @@ _REQUEST = (
         ),
     ),
     click.option(
-        "--unit",
+        "--neighbors",
         type=click.Choice(["add-remove", "replace-one"]),
         default="add-remove",
         show_default=True,
@@ -112,7 +112,9 @@ _REQUEST = (
         show_default=True,
         help="Inference target: the mean of the population, or of these data.",
     ),
-    click.option("--common", is_flag=True, help="All columns have the same unit and magnitude."),
+    click.option(
+        "--same-scale", is_flag=True, help="All columns have the same unit and magnitude."
+    ),
     click.option(
         "--person",
         multiple=True,
@@ -129,7 +131,9 @@ _REQUEST = (
         help="With --person: average all records, or one mean per person.",
     ),
     click.option(
-        "--rows", type=int, help=("With --person and -n people: the number of records, if public.")
+        "--n-records",
+        type=int,
+        help=("With --person and -n people: the number of records, if public."),
     ),
     click.option(
         "--by", multiple=True, help=("Column to group by: one mean per group. Repeatable.")

@@ -16,9 +16,9 @@ from tametail.notes import FOR_LISTS
 
 #: Arguments of the library that are options, by the same name but for hyphens.
 _OPTIONS: Final = (
-    "epsilon", "delta", "rho", "within", "unit", "missing", "confidence", "target", "common",
-    "person", "each", "rows", "where", "by", "keys", "other", "plan", "dataset", "release_id",
-    "column", "table", "ledger", "error", "relative_error", "dim", "decimal",
+    "epsilon", "delta", "rho", "within", "neighbors", "missing", "confidence", "target",
+    "same_scale", "person", "each", "n_records", "where", "by", "keys", "other", "plan", "dataset",
+    "release_id", "column", "table", "ledger", "error", "relative_error", "n_columns", "decimal",
     "thousands", "currency", "accounting", "percent", "delimiter", "header", "encoding", "format",
 )  # fmt: skip
 

@@ -28,7 +28,7 @@ def lower_bound(
     epsilon: float | None = None,
     delta: float | None = None,
     rho: float | None = None,
-    unit: str = "replace-one",
+    neighbors: str = "replace-one",
     scale: float = 1.0,
     d: int = 1,
 ) -> float:
@@ -51,8 +51,8 @@ def lower_bound(
     differ in ``H = sum B_i`` records, and ``inequalities.confusion`` bounds it for each notion.
     The worst of S is no better than the average.
 
-    Under ``unit="add-remove"`` a replaced record is two steps: epsilon doubles, rho is multiplied
-    by 4 and delta by ``1 + e^eps``. With neither epsilon nor rho it is the floor without
+    Under ``neighbors="add-remove"`` a replaced record is two steps: epsilon doubles, rho is
+    multiplied by 4 and delta by ``1 + e^eps``. With neither epsilon nor rho it is the floor without
     privacy: a normal mean that may be anywhere cannot be known better than ``sigma/sqrt(n)``,
     g is 1 for H > 0, and in one dimension there is ``coin_floor``. The private bound does not
     contain this floor; both hold.
@@ -67,7 +67,7 @@ def lower_bound(
     whole(n=n, d=d)
     positive(scale=scale)
     moment_order(k, at_least=1 if d == 1 else 2)
-    budget = _budget(epsilon, delta, rho, unit)
+    budget = _budget(epsilon, delta, rho, neighbors)
     _, best = _hardest(n, k, budget, d)
     if budget is None:
         floor = coin_floor(n, k) if d == 1 else 0.0
@@ -84,7 +84,7 @@ def hardest_mass(
     epsilon: float | None = None,
     delta: float | None = None,
     rho: float | None = None,
-    unit: str = "replace-one",
+    neighbors: str = "replace-one",
     d: int = 1,
 ) -> float:
     """Return the mass p, of each coordinate, at which the family gives :func:`lower_bound`.
@@ -94,15 +94,15 @@ def hardest_mass(
     """
     whole(n=n, d=d)
     moment_order(k, at_least=1 if d == 1 else 2)
-    return _hardest(n, k, _budget(epsilon, delta, rho, unit), d)[0]
+    return _hardest(n, k, _budget(epsilon, delta, rho, neighbors), d)[0]
 
 
 def _budget(
-    epsilon: float | None, delta: float | None, rho: float | None, unit: str
+    epsilon: float | None, delta: float | None, rho: float | None, neighbors: str
 ) -> Budget | None:
     if epsilon is None and delta is None and rho is None:
         return None
-    return as_replace_one(parse_budget(epsilon=epsilon, delta=delta, rho=rho), unit)
+    return as_replace_one(parse_budget(epsilon=epsilon, delta=delta, rho=rho), neighbors)
 
 
 @lru_cache(maxsize=512)

@@ -10,15 +10,15 @@ from tametail.ledger.book import Ledger, Quote
 from tametail.ledger.charging import Ticket
 from tametail.ledger.identity import locator_of, locators_of
 from tametail.ledger.payment import Payment
-from tametail.ledger.show import Event, Left
+from tametail.ledger.show import Event, Remaining
 from tametail.ledger.verify import Verified
 
 __all__ = [
     "Event",
     "Ledger",
-    "Left",
     "Payment",
     "Quote",
+    "Remaining",
     "Ticket",
     "Verified",
     "locator_of",

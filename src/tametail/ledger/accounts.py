@@ -84,8 +84,8 @@ def real_name(rows: Rows, name: str) -> str:
         known = ", ".join(rows.datasets()) or "none"
         raise ParameterError(
             f"No dataset {shown(name)} in this ledger. Datasets: {known}. Check the name, or "
-            f"create it with ledger.create({shown(name)}, budget=..., unit or person). No data "
-            "were read and no budget was spent."
+            f"create it with ledger.create({shown(name)}, budget=..., neighbors or person). No "
+            "data were read and no budget was spent."
         )
     alias = opening.read().get("alias_of")
     return name if alias is None else str(alias)

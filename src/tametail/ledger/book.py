@@ -12,7 +12,7 @@ from tametail._files import written_beside
 from tametail._json import Json
 from tametail._shown import shown, shown_path
 from tametail._validate import count
-from tametail.errors import ParameterError, TamperedLedger
+from tametail.errors import LedgerIntegrityError, ParameterError
 from tametail.ledger.accounts import (
     Account,
     body_of,
@@ -29,7 +29,7 @@ from tametail.ledger.filter import Spent
 from tametail.ledger.identity import Places, check_name, check_places
 from tametail.ledger.parts import check_condition
 from tametail.ledger.rows import Rows, Storage
-from tametail.ledger.show import Event, Left, cell, draw, shares
+from tametail.ledger.show import Event, Remaining, cell, draw, shares
 from tametail.ledger.verify import Verified, covers, verify_entries
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ class Quote:
     """What a release would cost, and what would then be left; nothing was charged."""
 
     price: Cost
-    left: Left
+    left: Remaining
 
     def __str__(self) -> str:
         left = self.left
@@ -73,7 +73,7 @@ class Ledger:
     >>> folder = tempfile.TemporaryDirectory()
     >>> ledger = tt.Ledger(f"{folder.name}/office.ledger")
     >>> head = ledger.create("claims-2025", budget=tt.pure(1), person="patient")
-    >>> ledger.left("claims-2025").epsilon
+    >>> ledger.remaining("claims-2025").epsilon
     1.0
     >>> ledger.verify(head=head).entries
     1
@@ -94,13 +94,13 @@ class Ledger:
         return f"Ledger({self._shown!r})"
 
     def _repr_html_(self) -> str:
-        return cell(self._shown, [self.left(name) for name in self.datasets()], self.head)
+        return cell(self._shown, [self.remaining(name) for name in self.datasets()], self.head)
 
     def create(
         self,
         name: str,
         budget: Budget | None = None,
-        unit: str | None = None,
+        neighbors: str | None = None,
         person: str | tuple[str, ...] | None = None,
         *,
         alias_of: str | None = None,
@@ -115,7 +115,7 @@ class Ledger:
             Chosen by you. A window of time is a name too: "claims-2025-11".
         budget
             ``pure``, ``zcdp`` or ``approx``: what all releases together may cost.
-        unit, person
+        neighbors, person
             What is protected: "add-remove" (the default) or "replace-one"; records, or persons, who
             are named by this column.
         alias_of
@@ -128,7 +128,7 @@ class Ledger:
         """
         name = check_name(name)
         if alias_of is not None:
-            return self._create_alias(name, alias_of, (budget, unit, person, part_of, where))
+            return self._create_alias(name, alias_of, (budget, neighbors, person, part_of, where))
         if budget is None:
             raise ParameterError("Missing budget. Use create(name, tametail.pure(1)).")
         if where is not None and part_of is None:
@@ -137,10 +137,10 @@ class Ledger:
         with self._storage.writing(create=True) as rows:
             self._storage.follow(rows)
             _refuse_known(rows, name)
-            protection = Protection.parse(unit or ADD_REMOVE, person)
+            protection = Protection.parse(neighbors or ADD_REMOVE, person)
             whole = None
             if part_of is not None:
-                whole, protection = _part(rows, part_of, protection, given=(unit, person))
+                whole, protection = _part(rows, part_of, protection, given=(neighbors, person))
             account = Account(
                 name, protection, Cost.of(budget), Spent(), part_of=whole, where=condition,
                 fake=fakes_in_use() is not None,
@@ -150,8 +150,8 @@ class Ledger:
     def _create_alias(self, name: str, target: str, others: tuple[object, ...]) -> str:
         if any(other is not None for other in others):
             raise ParameterError(
-                "alias_of cannot be combined with a budget, unit, person, part_of or where: an "
-                "alias shares those of its dataset. Remove them."
+                "alias_of cannot be combined with a budget, neighbors, person, part_of or where: "
+                "an alias shares those of its dataset. Remove them."
             )
         with self._storage.writing() as rows:
             _refuse_known(rows, name)
@@ -167,7 +167,7 @@ class Ledger:
         dataset: str,
         budget: Budget,
         *,
-        unit: str = ADD_REMOVE,
+        neighbors: str = ADD_REMOVE,
         person: object = None,
         request: Json | None = None,
         release_id: str | None = None,
@@ -184,7 +184,7 @@ class Ledger:
         A ``release_id`` stands for one request: another request, budget, privacy unit or place
         under it is refused.
         """
-        demand = self._demand(dataset, budget, unit, person, request, locator)
+        demand = self._demand(dataset, budget, neighbors, person, request, locator)
         return charge(self._storage, demand, release_id)
 
     def quote(
@@ -192,26 +192,26 @@ class Ledger:
         dataset: str,
         budget: Budget,
         *,
-        unit: str = ADD_REMOVE,
+        neighbors: str = ADD_REMOVE,
         person: object = None,
         locator: Places = None,
     ) -> Quote:
         """Return what a release would cost and leave, or refuse it as :meth:`charge` would."""
-        demand = self._demand(dataset, budget, unit, person, None, locator)
+        demand = self._demand(dataset, budget, neighbors, person, None, locator)
         with self._storage.reading() as rows:
             changed = admit(rows, demand)
-        return Quote(changed[0][0], Left.of([account for _, account in changed]))
+        return Quote(changed[0][0], Remaining.of([account for _, account in changed]))
 
     @staticmethod
     def _demand(
         dataset: object,
         budget: object,
-        unit: object,
+        neighbors: object,
         person: object,
         request: Json | None,
         locator: Places,
     ) -> Demand:
-        protection, places = Protection.parse(unit, person), check_places(locator)
+        protection, places = Protection.parse(neighbors, person), check_places(locator)
         return Demand(check_name(dataset), Cost.of(budget), protection, request or {}, places)
 
     def datasets(self) -> list[str]:
@@ -219,10 +219,10 @@ class Ledger:
         with self._storage.reading() as rows:
             return rows.datasets()
 
-    def left(self, dataset: str) -> Left:
+    def remaining(self, dataset: str) -> Remaining:
         """Return what may still be spent on a data set."""
         with self._storage.reading() as rows:
-            return Left.of(with_wholes(rows, check_name(dataset)))
+            return Remaining.of(with_wholes(rows, check_name(dataset)))
 
     def history(self, dataset: str | None = None, last: int | None = None) -> list[Event]:
         """Return who charged what for which release, oldest first; of one data set or of all."""
@@ -241,13 +241,13 @@ class Ledger:
     def verify(self, head: str | None = None) -> Verified:
         """Recompute everything; with a head noted earlier, see that nothing was cut off since.
 
-        Raises :class:`~tametail.errors.TamperedLedger`.
+        Raises :class:`~tametail.errors.LedgerIntegrityError`.
         """
         with self._storage.reading() as rows:
             self._storage.check(rows)
             verified = verify_entries(rows.all())
             if head is not None and head != START and not rows.has(_checked_head(head)):
-                raise TamperedLedger(
+                raise LedgerIntegrityError(
                     f"Head hash {head} is not in this ledger: entries are missing, or an old copy "
                     "was restored. Do not make releases until you have found the newest copy."
                 )

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 from tametail._json import Json
 from tametail._shown import shown, shown_path
-from tametail.errors import BudgetError, LedgerError, LostRelease, ParameterError
+from tametail.errors import BudgetError, LedgerError, ParameterError, ResultNotStoredError
 from tametail.ledger.accounts import (
     Account,
     body_of,
@@ -86,8 +86,8 @@ def charge(storage: Storage, demand: Demand, release_id: str | None) -> Ticket:
     """Charge a release; return only when that is on disk.
 
     The same explicit id and request: the stored result, free. The same id without a result:
-    :class:`LostRelease`. Another request under a used id, or a budget that does not admit it:
-    :class:`BudgetError`, and nothing is spent.
+    :class:`ResultNotStoredError`. Another request under a used id, or a budget that does not admit
+    it: :class:`BudgetError`, and nothing is spent.
     """
     release = uuid4().hex if release_id is None else check_release_id(release_id)
     try:
@@ -179,7 +179,7 @@ def _stored(rows: Rows, earlier: Entry, demand: Demand, digest: str) -> str:
         )
     result = rows.result(release)
     if result is None:
-        raise LostRelease(
+        raise ResultNotStoredError(
             f"Release {shown(release)} was charged (entry {earlier.seq}) but has no stored result: "
             "it is still running, or it crashed. Its budget is spent. To run it again, use a new "
             "release_id; this spends budget again."

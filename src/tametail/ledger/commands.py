@@ -63,7 +63,7 @@ def ledger_commands() -> None:
 @ledger_option
 @_budget
 @click.option(
-    "--unit",
+    "--neighbors",
     type=click.Choice(["add-remove", "replace-one"]),
     help=("Neighboring datasets: add or remove one, or replace one."),
 )
@@ -76,7 +76,7 @@ def ledger_commands() -> None:
 def _create(
     dataset: str,
     place: str | None,
-    unit: str | None,
+    neighbors: str | None,
     person: tuple[str, ...],
     alias_of: str | None,
     part_of: str | None,
@@ -88,9 +88,9 @@ def _create(
     budget = parse_budget(**numbers) if given or alias_of is None else None
     ledger = open_ledger(place)
     head = ledger.create(
-        dataset, budget, unit, person or None, alias_of=alias_of, part_of=part_of, where=where
+        dataset, budget, neighbors, person or None, alias_of=alias_of, part_of=part_of, where=where
     )
-    made = ledger.left(dataset)
+    made = ledger.remaining(dataset)
     about = f"budget {made.budget}, protects {made.protection}"
     click.echo(f"Created dataset {dataset!r}: {about}.\nHead hash: {head}")
 
@@ -103,7 +103,7 @@ def _show(dataset: str | None, place: str | None, as_json: bool) -> None:
     """Show the spent and the remaining budget, of DATASET or of all."""
     ledger = open_ledger(place)
     names = ledger.datasets() if dataset is None else [dataset]
-    found = [ledger.left(name) for name in names]
+    found = [ledger.remaining(name) for name in names]
     if as_json:
         plain = [asdict(left) | {"budget": left.budget.to_dict()} for left in found]
         click.echo(json.dumps({"datasets": plain, "head": ledger.head}))

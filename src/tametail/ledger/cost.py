@@ -104,32 +104,32 @@ def _exponential(exponent: Fraction) -> Fraction:
 class Protection:
     """What one neighbour is: a record or a person with all of their records; more or changed."""
 
-    unit: str = ADD_REMOVE
+    neighbors: str = ADD_REMOVE
     person: tuple[str, ...] = ()
 
     @classmethod
-    def parse(cls, unit: object, person: object) -> Protection:
+    def parse(cls, neighbors: object, person: object) -> Protection:
         """Check a unit and the column or columns that name a person (None: records).
 
         >>> Protection.parse("add-remove", "patient")
-        Protection(unit='add-remove', person=('patient',))
+        Protection(neighbors='add-remove', person=('patient',))
         """
-        checked = Unit.parse(unit, person)
+        checked = Unit.parse(neighbors, person)
         named = checked.person or ()
         return cls(checked.value, (named,) if isinstance(named, str) else tuple(sorted(named)))
 
     def to_dict(self) -> dict[str, object]:
         """Return the protection as plain values."""
-        return {"unit": self.unit, "person": list(self.person)}
+        return {"neighbors": self.neighbors, "person": list(self.person)}
 
     @classmethod
     def from_dict(cls, values: Json) -> Protection:
         """Return the protection that :meth:`to_dict` described."""
-        return cls(values["unit"], tuple(values["person"]))
+        return cls(values["neighbors"], tuple(values["person"]))
 
     def __str__(self) -> str:
         what = f"one person ({', '.join(self.person)})" if self.person else "one record"
-        return f"{what}, {self.unit}"
+        return f"{what}, {self.neighbors}"
 
     def price(self, cost: Cost, of: Protection) -> Cost:
         """Return what a release that protects ``of`` at ``cost`` costs a data set that protects me.
@@ -144,7 +144,7 @@ class Protection:
         """
         if self == of:
             return cost
-        if self == Protection() and of.unit == ADD_REMOVE:
+        if self == Protection() and of.neighbors == ADD_REMOVE:
             return cost.twice()
         raise BudgetError(
             f"The dataset protects {self}, but this release protects {of}. {self._advice(of)} No "
@@ -154,6 +154,6 @@ class Protection:
     def _advice(self, of: Protection) -> str:
         if self.person and not of.person:
             return f"Use person={self.person[0] if len(self.person) == 1 else self.person!r}."
-        if self.unit != of.unit:
-            return f"write unit={self.unit!r}."
+        if self.neighbors != of.neighbors:
+            return f"write neighbors={self.neighbors!r}."
         return "Create a dataset with its own budget that protects the same."

@@ -14,9 +14,12 @@ from json.encoder import encode_basestring_ascii as _quote
 from typing import Final
 
 from tametail._json import Json
+from tametail.errors import LedgerError
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 """Of bodies and of requests; a number that was used once keeps its meaning."""
+
+_OLD_FORMAT: Final = 1
 
 START: Final = "0" * 64
 """The hash before the first entry."""
@@ -95,6 +98,12 @@ class Entry:
         body, end = _DECODE(self.body)
         if end != len(self.body):
             raise ValueError("there is more than one value.")
+        if body.get("format") == _OLD_FORMAT:
+            raise LedgerError(
+                "This ledger was written by a version before 0.3, whose entries have other names. "
+                "Keep it, and create a new ledger whose budgets are what remains in the old one. "
+                "No data were read and no budget was spent."
+            )
         return body
 
 

@@ -68,9 +68,11 @@ class Payment:
         except LedgerError as error:
             raise type(error)(f"{error} No data were read.") from None
 
-    def quote(self, *, budget: Budget, unit: str, person: object, locator: Places) -> Quote:
+    def quote(self, *, budget: Budget, neighbors: str, person: object, locator: Places) -> Quote:
         """Return what the release would cost and leave; nothing is charged (``--dry-run``)."""
-        return self.ledger.quote(self.dataset, budget, unit=unit, person=person, locator=locator)
+        return self.ledger.quote(
+            self.dataset, budget, neighbors=neighbors, person=person, locator=locator
+        )
 
     def carry_out(
         self,
@@ -79,7 +81,7 @@ class Payment:
         write: Callable[[Released], str],
         read: Callable[[str], Released],
         budget: Budget,
-        unit: str,
+        neighbors: str,
         person: object,
         request: Json,
         locator: Places,
@@ -93,7 +95,7 @@ class Payment:
         ticket = self.ledger.charge(
             self.dataset,
             budget,
-            unit=unit,
+            neighbors=neighbors,
             person=person,
             request=request,
             release_id=self.release_id,

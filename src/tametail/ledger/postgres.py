@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from tametail.errors import LedgerError, MissingExtraError, TamperedLedger
+from tametail.errors import LedgerError, LedgerIntegrityError, MissingExtraError
 from tametail.ledger.rows import SCHEMA, TABLE, Row, Rows
 from tametail.ledger.verify import Verifier
 
@@ -119,8 +119,8 @@ class PostgresStorage:
             known = Verifier()  # another copy was restored
         try:
             known.follow(rows.all(after=known.number))
-        except TamperedLedger as error:
-            raise TamperedLedger(
+        except LedgerIntegrityError as error:
+            raise LedgerIntegrityError(
                 f"{error} Nothing can be charged until an administrator has looked at the ledger. "
                 "If row security hides entries from this role, it needs a policy FOR SELECT USING "
                 "(true)."

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tametail.errors import ParameterError
 from tametail.ledger.book import Ledger
-from tametail.ledger.show import Event, Left
+from tametail.ledger.show import Event, Remaining
 from tametail.privacy.budget import Guarantee
 from tametail.privacy.unit import Unit
 from tametail.registry import Facts, blank, entry, mechanisms
@@ -29,14 +29,14 @@ def registry_entry(ledger: Ledger, dataset: str) -> str:
     (True, True)
     """
     charges = [event for event in ledger.history(dataset) if event.kind in ("charge", "part")]
-    left = ledger.left(dataset)
+    left = ledger.remaining(dataset)
     if left.fake:
         raise ParameterError("This dataset is fake, so there is no registry entry.")
     return entry(_facts(left, charges))
 
 
-def _facts(left: Left, charges: Sequence[Event]) -> Facts:
-    unit = Unit.parse(left.protection.unit, [*left.protection.person] or None)
+def _facts(left: Remaining, charges: Sequence[Event]) -> Facts:
+    unit = Unit.parse(left.protection.neighbors, [*left.protection.person] or None)
     told = [f"- {event.at[:10]}: {event.price}" for event in charges[:_MOST]]
     if len(charges) > _MOST:
         told.append(f"- and {len(charges) - _MOST} more")
@@ -48,8 +48,9 @@ def _facts(left: Left, charges: Sequence[Event]) -> Facts:
         date=charges[0].at[:10] if charges else None,
         guarantee=Guarantee.from_budget(left.budget, unit),
         parameters=(
-            f"The parameters are the limit for all releases together. {100 * left.share:.1f}% of "
-            f"it is spent{' and no further release is admitted' * left.closed}."
+            "The parameters are the limit for all releases together. "
+            f"{100 * left.share_spent:.1f}% of it is spent"
+            f"{' and no further release is admitted' * left.closed}."
         ),
         units=None,
         domain=blank("which columns, and which values they may hold"),

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class Remaining:
     """What one more release on a data set may cost: any one of these, not all of them.
 
     ``epsilon`` is the largest pure charge, ``rho`` the largest zCDP charge (0 if none is admitted).
@@ -36,7 +36,7 @@ class Left:
     rho: float
     epsilon_with_delta: float
     delta: float
-    share: float
+    share_spent: float
     """The part of its own budget that is spent, between 0 and 1."""
     charges: int
     closed: bool
@@ -49,7 +49,7 @@ class Left:
     """Whether it was created where releases are made up (:mod:`tametail.testing`)."""
 
     @classmethod
-    def of(cls, accounts: Sequence[Account]) -> Left:
+    def of(cls, accounts: Sequence[Account]) -> Remaining:
         """Return what is left of a data set, given its account and those of its wholes."""
         account, *wholes = accounts
         own, *others = map(_most, accounts)
@@ -104,7 +104,7 @@ class Left:
         part = "" if self.part_of is None else f"; part of {self.part_of}"
         return (
             self._shown,
-            f"{100 * self.share:.1f}%",
+            f"{100 * self.share_spent:.1f}%",
             str(self.budget),
             "closed" if self.closed else self.remaining,
             str(self.charges),
@@ -116,7 +116,7 @@ class Left:
 _HEAD = ("dataset", "spent", "budget", "remaining", "releases", "protects")
 
 
-def table(found: Sequence[Left]) -> str:
+def table(found: Sequence[Remaining]) -> str:
     """Return budgets as a table for a terminal."""
     rows = [_HEAD, *(one.cells() for one in found)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -199,7 +199,7 @@ def refusal(account: Account, price: Cost, last: Sequence[Entry]) -> str:
     if account.closed:
         why = f"Dataset {account.dataset!r} is closed"
     else:
-        left = Left.of([account]).remaining
+        left = Remaining.of([account]).remaining
         why = (
             f"Budget exceeded: this release needs {price}, but {account.dataset!r} has {left} left"
         )
@@ -229,13 +229,13 @@ def shares(entries: Sequence[Entry]) -> list[float]:
     return [float(_share(Account.read(entry))) for entry in entries]
 
 
-def cell(place: str, accounts: Sequence[Left], head: str) -> str:
+def cell(place: str, accounts: Sequence[Remaining], head: str) -> str:
     """Return a ledger as a cell of a notebook: how much of each budget is spent."""
     parts = [text("p", f"Ledger {place}", style="font-size:1.1em;margin:.2em 0")]
     for one in accounts:
-        spent = f"{one.dataset}: {100 * one.share:.1f}% of {one.budget} spent"
+        spent = f"{one.dataset}: {100 * one.share_spent:.1f}% of {one.budget} spent"
         parts.append(text("p", spent, style="margin:.6em 0 .2em"))
-        parts.append(ledger_bar(one.share, 640.0))
+        parts.append(ledger_bar(one.share_spent, 640.0))
         words = f"{one.words[:1].upper()}{one.words[1:]}. Protects {one.protection}."
         parts.append(text("p", words, style="opacity:.8;margin:.2em 0"))
     parts.append(text("p", f"Head hash: {head}", style="font-family:monospace;opacity:.8"))

@@ -18,7 +18,7 @@ from typing import Final, TypeVar
 from urllib.parse import quote
 
 from tametail._shown import shown_path
-from tametail.errors import LedgerError, TamperedLedger
+from tametail.errors import LedgerError, LedgerIntegrityError
 from tametail.ledger.places import refuse_network, refuse_second_name
 from tametail.ledger.rows import SCHEMA, TABLE, Row, Rows
 from tametail.ledger.turns import turn
@@ -141,7 +141,7 @@ class SqliteStorage:
         with self._errors("read"), closing(self._open(create=False)) as connection:
             said = [row[0] for row in connection.run("PRAGMA quick_check(1)")]
         if said != ["ok"]:
-            raise TamperedLedger(
+            raise LedgerIntegrityError(
                 f"The file {shown_path(self.path)} is corrupt. Restore a copy of it."
             )
 

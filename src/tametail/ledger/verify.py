@@ -12,7 +12,7 @@ from decimal import Context, Decimal, Inexact, Rounded
 from typing import Final
 
 from tametail._json import Json
-from tametail.errors import BudgetError, TamperedLedger
+from tametail.errors import BudgetError, LedgerIntegrityError
 from tametail.ledger.accounts import Account
 from tametail.ledger.cost import Cost, Protection
 from tametail.ledger.entries import START, Entry, request_hash
@@ -106,7 +106,7 @@ class Verifier:
             changed.add(entry.dataset)
             in_order = entry.seq == self.number and entry.prev == self.head
             if not in_order or entry.hash != entry.digest():
-                raise TamperedLedger(f"Entry {self.number} was changed, removed or moved.")
+                raise LedgerIntegrityError(f"Entry {self.number} was changed, removed or moved.")
             self.head = entry.hash
             place = entry.kind, entry.dataset, entry.place
             is_next = not seen.waiting or seen.waiting[0] == place
@@ -117,7 +117,7 @@ class Verifier:
             except _ODD as error:
                 _fail(entry, f"cannot be read ({type(error).__name__})")
         if seen.waiting:
-            raise TamperedLedger(f"The last charge is missing in {seen.waiting[0][1]!r}.")
+            raise LedgerIntegrityError(f"The last charge is missing in {seen.waiting[0][1]!r}.")
         for name in changed & seen.accounts.keys():
             _must_fit(seen.accounts[name].now())
         return Verified(self.number, self.head, tuple(seen.accounts))
@@ -263,8 +263,8 @@ _CHECKS = {
 
 def _must_fit(account: Account) -> None:
     if not account.sound:
-        raise TamperedLedger(f"The charges of {account.dataset!r} exceed its budget.")
+        raise LedgerIntegrityError(f"The charges of {account.dataset!r} exceed its budget.")
 
 
 def _fail(entry: Entry, why: str) -> None:
-    raise TamperedLedger(f"Entry {entry.seq} ({entry.kind} of {entry.dataset!r}) {why}.")
+    raise LedgerIntegrityError(f"Entry {entry.seq} ({entry.kind} of {entry.dataset!r}) {why}.")

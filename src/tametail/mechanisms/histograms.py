@@ -78,7 +78,7 @@ def histogram(
     budget: Budget,
     *,
     universe: Universe | None = None,
-    unit: Unit | str = "replace-one",
+    neighbors: Unit | str = "replace-one",
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     release_id: str | None = None,
@@ -99,14 +99,14 @@ def histogram(
     universe
         The least and the greatest key that can occur, chosen without looking at the keys. Needed
         for pure and concentrated budgets; the size does not matter for the time.
-    unit
+    neighbors
         ``"replace-one"`` or ``"add-remove"``.
     ledger, dataset, release_id
         As in :func:`tametail.mean`: charged before any key is read.
 
     Notes
     -----
-    **Formal guarantee**: the histogram satisfies ``budget`` for ``unit``. See
+    **Formal guarantee**: the histogram satisfies ``budget`` for ``neighbors``. See
     ``docs/proofs/histograms.md``.
 
     Examples
@@ -117,7 +117,7 @@ def histogram(
     ({7: 500, 8: 300}, 7, 2)
     """
     # Mistakes are reported before any key is read or paid for.
-    protected, payment = Unit.parse(unit), payment_of(ledger, dataset, release_id)
+    protected, payment = Unit.parse(neighbors), payment_of(ledger, dataset, release_id)
     possible = _checked_universe(budget, universe)
     _check_keys(keys)
 

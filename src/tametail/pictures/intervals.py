@@ -22,6 +22,7 @@ from tametail.show.intervals import NO_ESTIMATE, level, quote
 from tametail.show.release import mark
 from tametail.show.rows import is_usable, name_of, value_of
 from tametail.show.tables import mean_label
+from tametail.statistic import COUNT, SUM
 
 _SIZE = 13.0
 
@@ -37,7 +38,7 @@ def span(release: Released) -> tuple[float, float]:
     >>> low < 1.5 < high
     True
     """
-    rows = [row for row in release if is_usable(row)] or release.means
+    rows = [row for row in _drawn(release) if is_usable(row)] or release.means
     ends = [end for row in rows for one in row.intervals[:1] for end in (one.low, one.high)]
     finite = [end for end in ends if math.isfinite(end)] + [row.value for row in rows]
     margin = 0.08 * (max(finite) - min(finite)) or 0.1 * abs(finite[0]) or 1.0
@@ -51,10 +52,16 @@ def interval_picture(release: Released, width: float = 720.0) -> str:
     >>> interval_picture(tt.mean([1.0, 2.0] * 500, epsilon=1)).startswith("<svg")
     True
     """
-    if not any(map(is_usable, release.means)):
+    if not any(map(is_usable, _drawn(release))):
         return ""
     single = len(release) == 1 and release.groups is None
     return _one(release, width) if single else _many(release, width)
+
+
+def _drawn(release: Released) -> Sequence[Mean]:
+    """Return the rows that one axis can hold: beside means and quantiles, no sum and no count."""
+    alike = [row for row in release if row.statistic not in (SUM, COUNT)]
+    return alike or release.means
 
 
 def _one(release: Released, width: float) -> str:
@@ -84,7 +91,7 @@ def _one(release: Released, width: float) -> str:
 
 def _many(release: Released, width: float) -> str:
     """Draw a dot for the mean of every row, and whiskers for its interval; the first on top."""
-    rows: Sequence[Mean] = release.means[:_MOST_ROWS]
+    rows = _drawn(release)[:_MOST_ROWS]
     names = [name_of(release, row) for row in rows]
     room = 0.34 * width
     names = [_cut(name, room) for name in names]
@@ -120,7 +127,7 @@ def _lines(label: str, room: float) -> list[str]:
 
 
 def _warned(row: Mean) -> bool:
-    return bool(row.assumption_doubtful) or any(note.kind == "warning" for note in row.notes)
+    return bool(row.assumption_contradicted) or any(note.kind == "warning" for note in row.notes)
 
 
 def _cut(name: str, room: float) -> str:

@@ -86,7 +86,7 @@ def _floor(plan: PricedRequest, sizes: tuple[int, ...]) -> tuple[str, list[float
         privacy = {name: value for name, value in plan.budget.to_dict().items() if name != "kind"}
         floor = [
             max(
-                lower_bound(n, k=k, scale=scale, unit=plan.unit.value, **privacy),
+                lower_bound(n, k=k, scale=scale, neighbors=plan.unit.value, **privacy),
                 lower_bound(n, k=k, scale=scale),
             )
             for n in sizes

@@ -31,7 +31,7 @@ def whiskers(
 
 def colour_of(one: Interval) -> str:
     """Return the colour of what an interval is for."""
-    return SECOND if one.describes == WINSORISED else ACCENT
+    return SECOND if one.kind == WINSORISED else ACCENT
 
 
 def fake_mark(release: Released, width: float, height: float) -> list[str]:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from tametail.methods.apart.method import steps as steps_apart
 from tametail.methods.ball.told import own_steps as steps_in_ball
 from tametail.methods.pooled.pool import LEAST_COLUMNS
-from tametail.methods.winsorised.budget_split import is_in_vain
-from tametail.methods.winsorised.column import told_parts
+from tametail.methods.winsorized.budget_split import is_spread_undetectable
+from tametail.methods.winsorized.column import column_settings
 from tametail.plans import PricedRequest, Steps, paid_in
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, noise_for
 from tametail.request import Request
@@ -64,12 +64,12 @@ def _in_vain(request: Request, n: int | None, budget: Budget) -> bool:
     if n is None:
         return False
     each = paid_in(budget, Pure).share(1 / request.dim)
-    return all(is_in_vain(part, each, n) for part in told_parts(request, n, each))
+    return all(is_spread_undetectable(part, each, n) for part in column_settings(request, n, each))
 
 
 def ball(request: Request, n: int | None, budget: Budget) -> bool:
     """Say whether columns are taken together, each with a centre and a scale of its own."""
-    if request.dim == 1 or request.common:
+    if request.dim == 1 or request.same_scale:
         return False
     if n is None:
         return _in_a_ball(request, n, budget)
@@ -79,7 +79,7 @@ def ball(request: Request, n: int | None, budget: Budget) -> bool:
 
 def common_ball(request: Request, n: int | None, budget: Budget) -> bool:
     """Say whether columns are taken together with one scale: by request, or as n pays no other."""
-    return request.dim > 1 and (request.common or _in_a_ball(request, n, budget))
+    return request.dim > 1 and (request.same_scale or _in_a_ball(request, n, budget))
 
 
 def one_column(request: Request, n: int | None, budget: Budget) -> bool:  # noqa: ARG001
@@ -149,9 +149,9 @@ def no_words(plan: PricedRequest) -> tuple[str, ...]:  # noqa: ARG001
 
 def why_records(plan: PricedRequest) -> tuple[str, ...]:
     """Say what counts how much."""
-    if plan.request.rows is None:
+    if plan.request.n_records is None:
         return ("average over all records, with any number per person",)
-    return (f"average over all records, about {plan.request.rows:,} as given",)
+    return (f"average over all records, about {plan.request.n_records:,} as given",)
 
 
 def why_bounded(plan: PricedRequest) -> tuple[str, ...]:  # noqa: ARG001
@@ -209,4 +209,4 @@ def _if_chosen(plan: PricedRequest, words: str) -> tuple[str, ...]:
     chosen = isinstance(plan.budget, Pure) or (
         isinstance(plan.budget, Approx) and _is_free(plan.request)
     )
-    return (words,) if chosen and not plan.request.common else ()
+    return (words,) if chosen and not plan.request.same_scale else ()

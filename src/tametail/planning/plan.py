@@ -59,7 +59,7 @@ class Plan(PricedRequest):
     a guess an even smaller one comes first: a guess may cost accuracy, but never memory.
 
     >>> import tametail as tt
-    >>> plan = tt.plan(n=10_000, epsilon=1, unit="replace-one", confidence=None)
+    >>> plan = tt.plan(n=10_000, epsilon=1, neighbors="replace-one", confidence=None)
     >>> [step.name for step in plan.steps]
     ['centre', 'tail', 'sum']
     >>> Plan.from_json(plan.to_json()) == plan
@@ -106,7 +106,7 @@ class Plan(PricedRequest):
             planned, there = columns_told(self.dim), columns_told(len(names))
             raise ParameterError(
                 f"The plan is for {planned}, but the data have {there}. Use a plan with "
-                f"dim={len(names)}, or name {planned} of the data."
+                f"n_columns={len(names)}, or name {planned} of the data."
             )
         return replace(self, request=self.request.with_names(names))
 
@@ -164,30 +164,30 @@ class Plan(PricedRequest):
         """
         return self.prediction.relative_rmse
 
-    def half_width(self, confidence: float = 0.95, *, law: str = WORST) -> float | None:
+    def half_width(self, confidence: float = 0.95, *, distribution: str = WORST) -> float | None:
         """The expected half-width of the interval that ``low`` and ``high`` will show.
 
         With ``Bounded`` records it is that of the worst law within the bounds, half of the records
-        at each end, or with ``law="reference"`` that of uniform records. With a ``Moment`` it is
-        for records with that moment. Without a tail, and for several columns in a ball, it is in
-        standard deviations of the reference law, lognormal with sigma = 1. It is infinite if
+        at each end, or with ``distribution="reference"`` that of uniform records. With a ``Moment``
+        it is for records with that moment. Without a tail, and for several columns in a ball, it is
+        in standard deviations of the reference law, lognormal with sigma = 1. It is infinite if
         nothing is expected to stand out of the noise, and None if n is unknown.
 
         >>> import tametail as tt
         >>> plan = tt.plan(n=10_000, epsilon=1, tail=tt.Bounded(0, 120))
-        >>> plan.half_width(0.95) > plan.half_width(0.95, law="reference") > 0.5
+        >>> plan.half_width(0.95) > plan.half_width(0.95, distribution="reference") > 0.5
         True
         """
-        one_of((WORST, REFERENCE), law=law)
-        return self.prediction.half_width(probability(confidence=confidence), law)
+        one_of((WORST, REFERENCE), distribution=distribution)
+        return self.prediction.half_width(probability(confidence=confidence), distribution)
 
     @property
     def advice(self) -> tuple[str, ...]:
         """What would help, if the plan expects trouble; ``foreseen`` has it as notes."""
-        return tuple(note.text for note in self.foreseen)
+        return tuple(note.text for note in self.notes)
 
     @property
-    def foreseen(self) -> tuple[Note, ...]:
+    def notes(self) -> tuple[Note, ...]:
         """The notes that a release of this plan would carry, as public numbers tell."""
         return (*weak_budget(self.budget, self.unit), *self.prediction.notes)
 

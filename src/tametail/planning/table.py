@@ -30,9 +30,9 @@ from tametail.methods.quantiles import method as quantiles
 from tametail.methods.sums import method as sums
 from tametail.methods.textbook import method as textbook
 from tametail.methods.textbook.estimate import NAME as TEXTBOOK_NAME
-from tametail.methods.winsorised import column
-from tametail.methods.winsorised import prediction as winsorised
-from tametail.methods.winsorised.estimate import column_mean
+from tametail.methods.winsorized import column
+from tametail.methods.winsorized import prediction as winsorised
+from tametail.methods.winsorized.estimate import column_mean
 from tametail.planning import choice
 from tametail.plans import Divide, Prediction, PricedRequest, Steps, paid_in
 from tametail.privacy.budget import Budget, Pure, Zcdp

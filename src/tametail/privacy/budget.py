@@ -306,7 +306,7 @@ class Guarantee:
     epsilon: float | None
     delta: float | None
     rho: float | None
-    unit: Unit
+    protects: Unit
 
     @classmethod
     def from_budget(cls, spent: Budget, unit: Unit) -> Self:
@@ -341,7 +341,7 @@ class Guarantee:
         >>> Guarantee.from_budget(zcdp(0.5), Unit.ADD_REMOVE).for_replacement().rho
         2.0
         """
-        return self if self.unit.size_is_public else self._twice(self.unit.replaced())
+        return self if self.protects.size_is_public else self._twice(self.protects.replaced())
 
     def for_one_record(self) -> Guarantee:
         """Return what a guarantee for persons implies for one record of a person.
@@ -354,10 +354,10 @@ class Guarantee:
         >>> Guarantee.from_budget(pure(1), unit).for_one_record().epsilon
         2.0
         """
-        if self.unit.person is None:
+        if self.protects.person is None:
             return self
-        if self.unit.size_is_public:
-            return replace(self, unit=Unit.REPLACE_ONE)
+        if self.protects.size_is_public:
+            return replace(self, protects=Unit.REPLACE_ONE)
         return self._twice(Unit.ADD_REMOVE)
 
     def _twice(self, unit: Unit) -> Guarantee:
@@ -378,12 +378,22 @@ class Guarantee:
         """Return the guarantee as plain values, for JSON."""
         person = [*self.person] if isinstance(self.person, tuple) else self.person
         numbers = {"epsilon": self.epsilon, "delta": self.delta, "rho": self.rho}
-        return {**numbers, "unit": self.unit.value, "person": person}
+        return {**numbers, "neighbors": self.protects.value, "person": person}
+
+    @property
+    def neighbors(self) -> str:
+        """The neighboring datasets: ``"add-remove"`` or ``"replace-one"``."""
+        return self.protects.value
+
+    @property
+    def privacy_unit(self) -> str:
+        """What is protected: ``"record"`` or ``"person"``."""
+        return self.protects.thing
 
     @property
     def person(self) -> str | tuple[str, ...] | None:
         """The column or columns that name a person; None if records are protected."""
-        return self.unit.person
+        return self.protects.person
 
     def _pair(self) -> tuple[float, float]:
         if self.epsilon is None or self.delta is None:
@@ -397,13 +407,13 @@ class Guarantee:
         return ", ".join(f"{name} = {x:.12g}" for name, x in shown.items() if x is not None)
 
     def __repr__(self) -> str:
-        return f"<Guarantee: {self.numbers}, {self.unit}>"
+        return f"<Guarantee: {self.numbers}, {self.protects}>"
 
     def _repr_html_(self) -> str:
         return f"<p><b>{escape(self.numbers)}</b></p><p>{escape(str(self))}</p>"
 
     def __str__(self) -> str:
-        found = f"{self.short} for {self.unit.description}."
+        found = f"{self.short} for {self.protects.description}."
         return f"{found} This implies {self.implied}." if self.implied else found
 
     @property
@@ -415,8 +425,8 @@ class Guarantee:
     @property
     def implied(self) -> str:
         """What else follows: for a replacement, and for one record of a person; "" if nothing."""
-        if not self.unit.size_is_public:
-            found = f"{self.for_replacement().numbers} for replacing one {self.unit.thing}"
+        if not self.protects.size_is_public:
+            found = f"{self.for_replacement().numbers} for replacing one {self.protects.thing}"
             if self.person is None:
                 return found
             return f"{found}, or for adding or removing one of their records"

@@ -31,10 +31,10 @@ def odds(guarantee: Guarantee) -> str:
     an attacker's odds that a certain record is in the data rise from 1:1 to at most 2.72:1 (73.2%)
     """
     epsilon, delta = _epsilon(guarantee)
-    thing = guarantee.unit.thing
+    thing = guarantee.protects.thing
     what = (
         f"a certain {thing} is this one and not that one"
-        if guarantee.unit.size_is_public
+        if guarantee.protects.size_is_public
         else f"a certain {thing} is in the data"
     )
     apart = f", but for a probability of {delta:.3g}" if delta else ""
@@ -54,7 +54,7 @@ def weak_budget(budget: Budget, unit: Unit) -> tuple[Note, ...]:
     guarantee = Guarantee.from_budget(budget, unit)
     if _epsilon(guarantee)[0] <= MUCH:
         return ()
-    return (Note("remark", "weak-budget", f"This budget protects little: {odds(guarantee)}."),)
+    return (Note("info", "weak-budget", f"This budget protects little: {odds(guarantee)}."),)
 
 
 def _epsilon(guarantee: Guarantee) -> tuple[float, float]:

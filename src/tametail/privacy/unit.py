@@ -48,9 +48,9 @@ class Unit:
             if isinstance(value, str | Unit) and value == unit:
                 return unit if person is None else cls(unit.value, _columns(person))
         raise ParameterError(
-            f"Invalid unit={shown(value)}. Use unit='add-remove' (add or remove one record; the "
-            "number of records is protected) or unit='replace-one' (replace one record; the "
-            "number of records is public)."
+            f"Invalid neighbors={shown(value)}. Use neighbors='add-remove' (add or remove one "
+            "record; the number of records is protected) or neighbors='replace-one' (replace one "
+            "record; the number of records is public)."
         )
 
     @property

@@ -84,7 +84,7 @@ def _errors(rng: Generator, *, notion: str, k: float, d: int, n: int) -> Sequenc
     p, alpha = _setting(notion, k, d, n)
     source = OneHot(p, one_hot_atom(p, k, d), tuple(rng.choice([-1, 1], d).tolist()))
     rows = source.sample(n, rng)
-    release = mean(rows, unit="replace-one", missing="none", confidence=None, **numbers)
+    release = mean(rows, neighbors="replace-one", missing="none", confidence=None, **numbers)
     estimates = mean_ball(rows, budget, alpha=alpha, k=k, R=R), release.value
     return [float(np.linalg.norm(estimate - source.mean)) for estimate in estimates]
 

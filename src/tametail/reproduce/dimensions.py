@@ -64,7 +64,7 @@ def _hard(rng: Generator, *, notion: str, k: float, d: int) -> Sequence[float]:
     else:
         many = theory.hard_instance("one-hot", n=RECORDS, k=k, signs=signs, **numbers)
         rows, centre = many.sample(RECORDS, rng), np.asarray(many.mean)
-    release = mean(rows, unit="replace-one", confidence=None, **numbers)
+    release = mean(rows, neighbors="replace-one", confidence=None, **numbers)
     estimates = mean_ball(rows, budget, alpha=ALPHA, k=k, R=R), np.asarray(release.value)
     return [float(np.linalg.norm(estimate - centre)) for estimate in estimates]
 
@@ -72,7 +72,7 @@ def _hard(rng: Generator, *, notion: str, k: float, d: int) -> Sequence[float]:
 def _ordinary(rng: Generator, *, rho: float, d: int) -> Sequence[float]:
     # Independent coordinates of variance 1: the mean is 0, every direction has variance 1.
     rows = theory.law("t", nu=3, k=2).sample(RECORDS * d, rng).reshape(RECORDS, d)
-    release = mean(rows, rho=rho, unit="replace-one", confidence=None)
+    release = mean(rows, rho=rho, neighbors="replace-one", confidence=None)
     estimates = mean_ball(rows, zcdp(rho), alpha=ALPHA, k=2, R=R), np.asarray(release.value)
     return [float(np.linalg.norm(estimate)) for estimate in estimates]
 

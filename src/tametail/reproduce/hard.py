@@ -70,18 +70,18 @@ class Setting:
     @property
     def bound(self) -> float:
         """The root mean squared error that no estimator can beat."""
-        return lower_bound(self.n, k=self.k, unit=self.unit, **self.budget)
+        return lower_bound(self.n, k=self.k, neighbors=self.unit, **self.budget)
 
     def instance(self, multiple: float = 1.0) -> TwoPoint:
         """Return D+ at a multiple of the hardest p."""
-        hardest = hardest_mass(self.n, k=self.k, unit=self.unit, **self.budget)
+        hardest = hardest_mass(self.n, k=self.k, neighbors=self.unit, **self.budget)
         p = min(multiple * hardest, 0.5)
         return TwoPoint(p, two_point_atom(p, self.k))
 
     def release(self, records: Floats) -> float:
         """Run the estimator once."""
         if self.estimator == "tametail.mean":
-            return moment_releases(records, 1, k=self.k, unit=self.unit, **self.budget)[0]
+            return moment_releases(records, 1, k=self.k, neighbors=self.unit, **self.budget)[0]
         promise = upper_bound(
             self.n, k=self.k, R=1.0, epsilon=self.epsilon, beta=_ONE_BLOCK, constants="tight"
         )

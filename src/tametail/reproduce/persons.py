@@ -69,7 +69,7 @@ def _error(rng: Generator, *, k: int, n: int, m: int) -> Sequence[float]:
         person="who",
         each="person",
         epsilon=EPSILON,
-        unit="replace-one",
+        neighbors="replace-one",
         confidence=None,
     )
     return [float(release) / scale - source.mean]

@@ -16,7 +16,7 @@ def moment_releases(
     k: float,
     scale: float = 1.0,
     within: float | None = None,
-    unit: str = "replace-one",
+    neighbors: str = "replace-one",
     **budget: Unpack[Numbers],
 ) -> list[float]:
     """Release the mean ``count`` times, told a moment and where the mean is: within one scale.
@@ -30,7 +30,7 @@ def moment_releases(
                 records,
                 tail=Moment(k, scale),
                 within=scale if within is None else within,
-                unit=unit,
+                neighbors=neighbors,
                 missing="none",
                 confidence=None,
                 **budget,

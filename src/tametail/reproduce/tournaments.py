@@ -55,7 +55,7 @@ def _errors(rng: Generator, *, d: int, n: int) -> Sequence[float]:
     estimates = (
         mean_tournament(rows, pure(EPSILON), alpha=ALPHA, beta=BETA, k=K, R=R),
         mean_ball(rows, pure(EPSILON), alpha=ALPHA, k=K, R=R),
-        mean(rows, epsilon=EPSILON, unit="replace-one", confidence=None).value,
+        mean(rows, epsilon=EPSILON, neighbors="replace-one", confidence=None).value,
     )
     return [float(np.linalg.norm(estimate)) for estimate in estimates]
 

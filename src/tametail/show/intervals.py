@@ -16,9 +16,6 @@ from tametail.show import numbers
 from tametail.show.rows import is_usable, step_for, value_of
 from tametail.tail import Bounded, Moment, Tail
 
-#: How an interval is described whose tail is extrapolated, of a mean or of a sum.
-_EXTRAPOLATED = MEAN_AS_SEEN.removeprefix("mean")
-
 #: What a row shows in place of a number that says nothing.
 NO_ESTIMATE = "no reliable estimate"
 
@@ -76,9 +73,9 @@ def limits_of(interval: Interval, row: Mean) -> str | None:
     """Return the limits of an interval of a row, rounded outward; None if there is none.
 
     >>> row = Mean("paid", None, 1481.73)
-    >>> limits_of(Interval(1439.77, 1590.09, MEAN, True, {}), row)
+    >>> limits_of(Interval(1439.77, 1590.09, *MEAN, True, {}), row)
     '1,439 to 1,591'
-    >>> limits_of(Interval(1439.77, math.inf, MEAN, True, {}), row)
+    >>> limits_of(Interval(1439.77, math.inf, *MEAN, True, {}), row)
     'at least 1,430 (no upper limit)'
     """
     low, high = interval.low, interval.high
@@ -136,7 +133,7 @@ def details_of(release: Released, row: Mean) -> list[tuple[str, str]]:
         name = f"clipped {row.label}" if _is_clipped(other) else "other interval"
         how = "guaranteed" if other.proved else "approximate"
         found.append((name, f"{level(release)} {limits}   {how}"))
-    if row.intervals and (words := _components(row.intervals[0].parts)):
+    if row.intervals and (words := _components(row.intervals[0].error_components)):
         found.append(("error components", words))
     found.append(("method", release.method))
     return found
@@ -145,7 +142,7 @@ def details_of(release: Released, row: Mean) -> list[tuple[str, str]]:
 _COMPONENTS = {
     "sampling": "sampling",
     "privacy": "privacy noise",
-    "truncation": "clipping",
+    "clipping": "clipping",
     "rounding": "rounding",
 }
 
@@ -159,13 +156,13 @@ def _components(parts: dict[str, float | None]) -> str:
         for name, words in _COMPONENTS.items()
         if known.get(name, 0.0) > 0.01 * largest
     ]
-    if "truncation" in parts and parts["truncation"] is None and found:
+    if "clipping" in parts and parts["clipping"] is None and found:
         found.append("clipping not included")
     return ", ".join(found) + "   (not additive)" * (len(found) > 1)
 
 
 def _is_clipped(one: Interval) -> bool:
-    return one.describes == WINSORISED or one.describes.endswith("of clipped records")
+    return one.basis == WINSORISED.basis
 
 
 def _column(release: Released, row: Mean) -> Column:
@@ -175,15 +172,15 @@ def _column(release: Released, row: Mean) -> Column:
 
 def _mark(first: Interval, row: Mean) -> str:
     """Return the letter of what an interval rests on."""
-    if row.assumption_doubtful:
+    if row.assumption_contradicted:
         return "x"
     if _is_clipped(first):
         return "c"
-    if first.describes.endswith(_EXTRAPOLATED):
+    if first.basis == MEAN_AS_SEEN.basis:
         return "e"
-    if first.describes != MEAN:  # counts, shares and quantiles need no assumption
+    if first.kind != MEAN:  # counts, shares and quantiles need no assumption
         return "p" if first.proved else "m"
-    if all(size is None for name, size in first.parts.items() if name != "rounding"):
+    if all(size is None for name, size in first.error_components.items() if name != "rounding"):
         return "w"
     return "g" if first.proved else "a"
 

@@ -99,16 +99,16 @@ def data_words(release: Released, row: Mean) -> str:
     if row.persons is not None and not people:
         counted.append(f"{numbers.significant(row.persons)} people")
     found = [f"about {' of '.join(counted)}"] if counted else []
-    if row.used is not None:
-        sure = any(note.code in ("cells-used", "few-numbers") for note in row.notes)
-        found.append(numbers.cells_used(row.used, sure=sure))
+    if row.share_used is not None:
+        sure = any(note.code in ("cells-used", "many-unparsed-cells") for note in row.notes)
+        found.append(numbers.cells_used(row.share_used, sure=sure))
     return "; ".join(found)
 
 
 def _privacy(release: Released, *, details: bool) -> list[str]:
     guarantee = release.guarantee
     together = "" if release.groups is None else " for all groups together"
-    found = [_line("privacy", f"{guarantee.short}{together}, {guarantee.unit.change}")]
+    found = [_line("privacy", f"{guarantee.short}{together}, {guarantee.protects.change}")]
     if details and guarantee.implied:
         found.append(_line("", f"implies {guarantee.implied}"))
     return [*found, _line("odds", odds(guarantee))]

@@ -10,7 +10,7 @@ from tametail.show import numbers
 
 def name_of(release: Released, row: Mean) -> str:
     """Return what a row is called: its column, or its group; both, if there are several."""
-    column = f"{row.column} [{row.measure}]" if row.measure else row.column
+    column = f"{row.column} [{row.units}]" if row.units else row.column
     several = len({one.label for one in release}) > 1
     if row.group is None:
         return row.label if several else column

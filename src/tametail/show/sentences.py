@@ -24,10 +24,14 @@ def title_of(release: Released) -> str:
     'A private mean'
     """
     names = list(dict.fromkeys(row.column for row in release)) or list(release.plan.columns)
+    labels = {row.label for row in release} or {release.plan.request.statistic}
+    word = labels.pop() if len(labels) == 1 else plural(release)
     if all(name.isdigit() for name in names):
-        what = "A private mean" if len(names) == 1 else f"{len(names)} private means"
+        alone = f"Private {word}" if labels else f"A private {word}"
+        what = alone if len(names) == 1 else f"{len(names)} private means"
     elif len(names) <= 3:
-        what = f"Mean of {' and '.join([', '.join(names[:-1]), names[-1]] if names[1:] else names)}"
+        listed = " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+        what = f"{word.capitalize()} of {listed}"
     else:
         what = f"Means of {len(names)} columns"
     groups = release.groups
@@ -82,9 +86,9 @@ def _result(release: Released, row: Mean) -> str:
 
 def _why_none(row: Mean) -> str:
     codes = {note.code for note in row.notes}
-    if "beyond-range" in codes:
+    if "out-of-float-range" in codes:
         return "some values are outside the supported range"
-    if "few-numbers" in codes and "nothing-seen" not in codes:
+    if "many-unparsed-cells" in codes and "no-signal" not in codes:
         return "almost none of its cells are numbers"
     return "there are too few records for this privacy budget"
 
@@ -129,7 +133,7 @@ def _clipped(row: Mean, tail: Tail) -> Iterator[str]:
 def privacy_loss(release: Released) -> str:
     """Say what was spent; what that implies for other units is in the guarantee."""
     guarantee = release.guarantee
-    return f"Privacy loss: at most {guarantee.short} for {guarantee.unit.description}."
+    return f"Privacy loss: at most {guarantee.short} for {guarantee.protects.description}."
 
 
 def _sentence_of_many(release: Released) -> str:

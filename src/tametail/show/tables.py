@@ -63,7 +63,7 @@ def mean_label(release: Released) -> str:
     """
     labels = {row.label for row in release} or {"mean"}
     label = labels.pop() if len(labels) == 1 else "value"
-    measures = {row.measure for row in release}
+    measures = {row.units for row in release}
     is_one = len(measures) == 1 and None not in measures
     return f"{label} [{measures.pop()}]" if is_one else label
 

@@ -11,7 +11,7 @@ from tametail.released import Released
 from tametail.show.rows import is_usable, name_of, value_of
 
 #: Notes with one cause, too few records for the budget: the first of them that is there is shown.
-_TOO_FEW = ("few-records", "nothing-seen", "no-ends", "median")
+_TOO_FEW = ("few-records", "no-signal", "unbounded-interval", "median")
 
 #: So many rows are named beside a note.
 _MOST_NAMES = 6
@@ -34,7 +34,7 @@ def notes_shown(release: Released) -> list[ShownNote]:
         if not is_usable(row) and any(note.code == "median" for note in row.notes):
             shown.append(ShownNote("note", _only_a_median(row)))
     else:
-        shown = [_shown(note, "") for note in one_per_cause(release.remarks)]
+        shown = [_shown(note, "") for note in one_per_cause(release.shared_notes)]
         shown += [_shown(note, names) for note, names in _of_rows(release)]
     return sorted(dict.fromkeys(shown), key=lambda one: one.kind != "warning")
 
@@ -43,7 +43,7 @@ def one_per_cause(notes: Sequence[Note]) -> list[Note]:
     """Return one warning for one cause; advice that follows a warning is added to its text.
 
     >>> few = Note("warning", "few-records", "n x epsilon is below 500.")
-    >>> hint = Note("remark", "few-records", "It helps to state within=.")
+    >>> hint = Note("info", "few-records", "It helps to state within=.")
     >>> median = Note("warning", "median", "This is a private median.")
     >>> [note.text for note in one_per_cause([median, few, hint])]
     ['n x epsilon is below 500. It helps to state within=.']
@@ -67,7 +67,7 @@ def _of_rows(release: Released) -> Iterator[tuple[Note, str]]:
     about: dict[Note, list[str]] = {}
     for row in release:
         for note in one_per_cause(row.notes):
-            if note not in release.remarks:
+            if note not in release.shared_notes:
                 about.setdefault(note, []).append(name_of(release, row))
     for note, names in about.items():
         yield note, "" if len(names) == len(release) else _named(names)

@@ -163,14 +163,14 @@ def _two_point(
     epsilon: float | None = None,
     delta: float | None = None,
     rho: float | None = None,
-    unit: str = "replace-one",
+    neighbors: str = "replace-one",
     scale: float = 1.0,
     sign: int = 1,
 ) -> TwoPoint:
     positive(scale=scale)
     if sign not in (1, -1):
         raise ParameterError(f"Expected sign={shown(sign)} to be 1 or -1.")
-    p = hardest_mass(n, k=k, epsilon=epsilon, delta=delta, rho=rho, unit=unit)
+    p = hardest_mass(n, k=k, epsilon=epsilon, delta=delta, rho=rho, neighbors=neighbors)
     return TwoPoint(p, sign * scale * two_point_atom(p, k))
 
 
@@ -196,14 +196,14 @@ def _one_hot(
     epsilon: float | None = None,
     delta: float | None = None,
     rho: float | None = None,
-    unit: str = "replace-one",
+    neighbors: str = "replace-one",
     scale: float = 1.0,
 ) -> OneHot:
     positive(scale=scale)
     if len(signs) < 2 or not set(signs) <= {1, -1}:
         raise ParameterError(f"Expected signs={shown(signs)} to be two or more of 1 and -1.")
     d = len(signs)
-    p = hardest_mass(n, k=k, epsilon=epsilon, delta=delta, rho=rho, unit=unit, d=d)
+    p = hardest_mass(n, k=k, epsilon=epsilon, delta=delta, rho=rho, neighbors=neighbors, d=d)
     return OneHot(p, scale * one_hot_atom(p, k, d), tuple(signs))
 
 
@@ -227,7 +227,7 @@ def hard_instance(kind: str, **parameters: object) -> HardInstance:
           makes it hardest to tell from D1. Takes ``alpha``, ``k``, ``scale=1``.
         * ``"two-point"``: the member of D+- (``sign=1`` or ``-1``) that gives
           :func:`~tametail.theory.lower_bound`. Takes ``n``, ``k``, ``epsilon``, ``delta``, ``rho``,
-          ``unit="replace-one"``, ``scale=1``, ``sign=1``.
+          ``neighbors="replace-one"``, ``scale=1``, ``sign=1``.
         * ``"packing"``: P_c for a word c of :func:`~tametail.theory.binary_code`. Theorem
           ``high-d-lb``, k = 2. Takes ``d``, ``alpha``, ``index=1``, ``scale=1``.
         * ``"one-hot"``: the family that gives the bound in ``d = len(signs) >= 2`` dimensions,

@@ -19,7 +19,7 @@ _STEPS = np.arange(0.5, 12.0, 0.25)
 
 
 def price_of_not_knowing(
-    n: int, *, epsilon: float, octaves: float = 1000.0, unit: str = "replace-one"
+    n: int, *, epsilon: float, octaves: float = 1000.0, neighbors: str = "replace-one"
 ) -> float:
     """Return a ratio to an oracle that every epsilon-DP algorithm reaches for some law.
 
@@ -55,7 +55,7 @@ def price_of_not_knowing(
     positive(octaves=octaves, epsilon=epsilon)
     if octaves < 1:
         raise ParameterError("octaves is at least 1: so many are possible for far records.")
-    step_cost = as_replace_one(Pure(epsilon), unit).strength
+    step_cost = as_replace_one(Pure(epsilon), neighbors).strength
     # With few records and little budget the least mass would be more than all records.
     least = min(_LEAST_MASS, n * epsilon * _MOST_FAR / 4)
     return max(

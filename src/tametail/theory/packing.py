@@ -26,7 +26,7 @@ def location_lower_bound(
     *,
     delta: float | None = None,
     rho: float | None = None,
-    unit: str = "replace-one",
+    neighbors: str = "replace-one",
 ) -> int:
     """Return a number of records below which no mean in [-R, R] can be found within alpha.
 
@@ -47,7 +47,7 @@ def location_lower_bound(
     """
     positive(R=R, alpha=alpha)
     probability(beta=beta)
-    budget = as_replace_one(parse_budget(epsilon=epsilon, delta=delta, rho=rho), unit)
+    budget = as_replace_one(parse_budget(epsilon=epsilon, delta=delta, rho=rho), neighbors)
     others = math.floor(R / alpha) - 1
     if others < 1 or beta >= others / (others + 1):  # guessing is good enough
         return 0
@@ -84,7 +84,7 @@ def accuracy_lower_bound(
     epsilon: float | None = None,
     delta: float | None = None,
     rho: float | None = None,
-    unit: str = "replace-one",
+    neighbors: str = "replace-one",
     scale: float = 1.0,
 ) -> int:
     """Return a number of records below which no error is under alpha with probability 1 - beta.
@@ -109,7 +109,7 @@ def accuracy_lower_bound(
     positive(alpha=alpha, scale=scale)
     probability(beta=beta)
     moment_order(k)
-    budget = as_replace_one(parse_budget(epsilon=epsilon, delta=delta, rho=rho), unit)
+    budget = as_replace_one(parse_budget(epsilon=epsilon, delta=delta, rho=rho), neighbors)
     target = alpha / scale
     if target >= 1 or beta >= 0.5:
         return 0
@@ -144,7 +144,7 @@ def packing_lower_bound(
     beta: float,
     *,
     scale: float = 1.0,
-    unit: str = "replace-one",
+    neighbors: str = "replace-one",
 ) -> int:
     """Return the least n at which pure DP can be within alpha in d dimensions.
 
@@ -163,7 +163,7 @@ def packing_lower_bound(
     probability(beta=beta)
     moment_order(k, at_least=2)
     target = alpha / scale
-    strength = as_replace_one(Pure(epsilon), unit).strength
+    strength = as_replace_one(Pure(epsilon), neighbors).strength
     if target >= 1:
         return 0
     best = math.e * target ** (k / (k - 1))
