@@ -183,14 +183,13 @@ class KeyEncoder:
 
     def codes(self, columns: Sequence[pa.Array]) -> Codes:
         """Return the codes of some rows, one array of cells for each column."""
-        found: pa.Array | None = None
-        for cells, values, prefixes in zip(columns, self._sets, self._prefixes, strict=True):
-            own = pc.index_in(cells, value_set=values)  # null: none of them, and stays so
-            if found is None:
-                found = own  # each of these cells begins a key, so that places are those of prefixes
-            else:
-                joined = pc.add(pc.multiply(found.cast(pa.int64()), len(values) + 1), own)
-                found = pc.index_in(joined, value_set=prefixes)
+        # Null is none of them, and stays so; each cell of the first column begins a key.
+        first, *others = zip(columns, self._sets, self._prefixes, strict=True)
+        found = pc.index_in(first[0], value_set=first[1])
+        for cells, values, prefixes in others:
+            own = pc.index_in(cells, value_set=values)
+            joined = pc.add(pc.multiply(found.cast(pa.int64()), len(values) + 1), own)
+            found = pc.index_in(joined, value_set=prefixes)
         return self._key_of[found.fill_null(-1).to_numpy(zero_copy_only=False)]
 
 
