@@ -57,8 +57,10 @@ def printable(text: str) -> str:
 def shown_path(path: str | os.PathLike[str]) -> str:
     r"""Return a path for a message, unless it cannot be one: then it may be the file's own text.
 
-    >>> shown_path("data/claims.csv"), shown_path("paid\n52000")
-    ("'data/claims.csv'", 'of this name')
+    >>> shown_path("data/claims.csv"), shown_path("paid\n52000"), shown_path("/proc/self/fd/4")
+    ("'data/claims.csv'", 'of this name', 'The stream')
     """
     text = str(path)
+    if text.startswith("/proc/self/fd/"):  # the copy of a stream, which has no name
+        return "The stream"
     return repr(text) if text.isprintable() and len(text) <= _LONGEST_PATH else "of this name"

@@ -787,7 +787,7 @@ def _opened(
     try:
         backend = open_data(
             data, column, relation_of(request), parse=request.written, progress=progress,
-            dim=request.known_dim, table=table, groups=groups,
+            dim=request.known_dim, table=table, groups=groups, counted=request.unit.keeps_positions,
         )  # fmt: skip
     except DataError as error:
         raise type(error)(f"{error} No budget was spent.") from None

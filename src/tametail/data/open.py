@@ -17,7 +17,7 @@ from tametail.data.cells import Array
 from tametail.data.local import Local, Progress
 from tametail.data.reader import Reader
 from tametail.data.relation import Groups, Relation
-from tametail.data.sources import Source
+from tametail.data.sources import Source, Streamed
 from tametail.data.sources.arrays import (
     ArraySource,
     LaterSource,
@@ -72,6 +72,7 @@ def open_data(
     dim: int | None = None,
     table: str | None = None,
     groups: Groups | None = None,
+    counted: bool = False,
 ) -> Backend:
     """Return the backend over one or several columns of ``data``.
 
@@ -97,6 +98,8 @@ def open_data(
         The table, if data is a database.
     groups
         Public keys, which are checked against the declared types of their columns.
+    counted
+        Whether the number of records is public, so that no record may change it.
 
     Examples
     --------
@@ -128,6 +131,12 @@ def open_data(
     source = open_source(data, parse) if is_named else _numbers(data, parse, dim)
     if names is not None and isinstance(source, FrameSource) and source.is_series:
         raise _no_columns(data, names, selects=bool(selects))
+    if counted and isinstance(source, Streamed) and not source.is_counted:
+        raise DataError(
+            "The number of records of an Excel workbook depends on their cells: a row without any "
+            "is not stored. With neighbors='replace-one' that number is public, so save the sheet "
+            "as .csv, or use neighbors='add-remove'."
+        )
     reader = Reader(source, asked if names else asked.with_values(_all(data, source)))
     if groups is not None:
         reader.check(groups)
@@ -187,7 +196,7 @@ def _refuse_grouped(data: object) -> None:
 
 def open_one(data: object) -> Backend:
     """Return the backend over data that are one column, whose rows have stable positions."""
-    backend = open_data(data)
+    backend = open_data(data, counted=True)
     if len(backend.relation.names) != 1:
         raise ColumnError(
             "The data have 2 dimensions. Pass one column, a one-dimensional array or a list."

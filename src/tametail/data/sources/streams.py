@@ -39,7 +39,7 @@ from tametail.errors import DataError, ParameterError
 from tametail.parse import Parse
 
 if TYPE_CHECKING:
-    from pyarrow.dataset import Dataset
+    from pyarrow.dataset import Dataset, FileSystemDataset, Fragment
 
 #: Lines of a JSON file that are read at a time.
 _LINES = 1 << 14
@@ -97,17 +97,63 @@ class ArrowSource(ArrowBatches):
 
 
 class DatasetSource(ArrowBatches):
-    """Columns of a dataset of Arrow, which may be many files of any kind that Arrow reads."""
+    """Columns of a dataset of Arrow: of files that declare types, or of tables.
+
+    Of text Arrow would guess the types from the first records, and fail at the first that differs.
+    """
 
     def __init__(self, data: Dataset, parse: Parse | None) -> None:
         self._data = data
+        if any(type(one.format).__name__ in _UNDECLARED for one in _with_files(data)):
+            raise DataError(
+                "The dataset consists of text files, whose types Arrow infers from records. Pass "
+                "their path instead, or a stream, with parse=Parse(format='csv')."
+            )
         super().__init__(data.schema, parse)
+
+    def empty(self, wanted: Sequence[Wanted]) -> Block | None:
+        """Return a block without rows, and see that all files declare these columns alike.
+
+        Arrow would convert what a file declares otherwise, and fail where a record does not fit.
+        """
+        for one in _with_files(self._data):
+            for piece in guarded(one.get_fragments(), _DATASET, "a dataset"):
+                self._check_piece(_schema_of(piece), names_of(wanted))
+        return super().empty(wanted)
+
+    def _check_piece(self, schema: pa.Schema, names: Sequence[str]) -> None:
+        for name in names:
+            place = schema.get_field_index(name)  # -1: its cells are missing
+            if place >= 0 and schema.field(place).type != self.schema.field(name).type:
+                raise DataError(
+                    f"Column {name!r} does not have the same type in all files of the dataset. Use "
+                    "files with the same schema."
+                )
 
     def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
         """Yield the rows batch by batch; what Arrow says of a failure may quote cells."""
         stream = self._data.to_batches(columns=names_of(wanted))
-        yield from self._blocks(guarded(stream, Path("the dataset"), "a dataset"), wanted, most)
+        yield from self._blocks(guarded(stream, _DATASET, "a dataset"), wanted, most)
         tell(1.0)
+
+
+#: What stands for a dataset in messages, and files that declare no types.
+_DATASET = Path("the dataset")
+_UNDECLARED = ("CsvFileFormat", "JsonFileFormat")
+
+
+def _with_files(data: Dataset) -> list[FileSystemDataset]:
+    """Return the datasets of files that a dataset consists of."""
+    if hasattr(data, "children"):
+        return [one for child in data.children for one in _with_files(child)]
+    return [data] if hasattr(data, "files") else []
+
+
+def _schema_of(piece: Fragment) -> pa.Schema:
+    """Return what a file of a dataset declares."""
+    with suppress(*UNREADABLE):
+        return piece.physical_schema
+    raise unreadable(_DATASET, "a dataset")
 
 
 def _tell_nobody(_: float) -> None:
@@ -212,6 +258,11 @@ class StreamSource(Streamed):
     ) -> None:
         self._stream, self._parse, self._opened = stream, parse, opened
         self.names = AnyName()
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether files of the format that the caller says count every record."""
+        return self._parse.format != "xlsx"
 
     def empty(self, wanted: Sequence[Wanted]) -> Block | None:  # noqa: ARG002 - a source's verb
         """Return None: nothing has been read yet."""
