@@ -286,6 +286,7 @@ def asked(form: Form) -> Asked:
         "within": within_of(form),
         "n": form.whole("n", "The number of records"),
         "where": form.one("where") or None,
+        "weights": (form.one("weights") or None) if statistic_of(form) == MEAN else None,
         "parse": parse_of(form),
         **_persons(form),
         **_groups(form),
