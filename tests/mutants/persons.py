@@ -19,8 +19,7 @@ PERSONS: tuple[Mutant, ...] = (
             "            kept = (~are_left_out("
         ),
         tests=(
-            "tests/statistics/test_weights.py::"
-            "test_records_that_weigh_are_those_of_the_definition",
+            "tests/statistics/test_weights.py::test_records_that_weigh_are_those_of_the_definition",
         ),
     ),
     Mutant(
@@ -30,8 +29,7 @@ PERSONS: tuple[Mutant, ...] = (
         old="own = _at_least(weight.tree, _ZERO)",
         new="own = _at_least(weight.tree, Negate(_MOST))",
         tests=(
-            "tests/statistics/test_weights.py::"
-            "test_records_that_weigh_are_those_of_the_definition",
+            "tests/statistics/test_weights.py::test_records_that_weigh_are_those_of_the_definition",
         ),
     ),
     Mutant(

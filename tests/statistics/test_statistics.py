@@ -111,6 +111,34 @@ def test_counts_hold_the_number_of_records_and_of_persons():
     assert abs(table["CA"].value - (FRAME.state == "CA").sum()) < 20
 
 
+def test_records_are_counted_where_no_column_is_named(tmp_path, capsys):
+    path, people = tmp_path / "claims.csv", FRAME.who.nunique()
+    odd = FRAME.assign(day=pd.Timestamp("2025-01-01"), paid=FRAME.paid.where(FRAME.nights > 0))
+    odd.to_csv(path, index=False)
+    with sqlite3.connect(tmp_path / "claims.db") as base:
+        FRAME.to_sql("claims", base, index=False)
+    ducks = duckdb.connect()
+    ducks.execute("CREATE TABLE claims AS SELECT * FROM odd")
+    for data, table in [(odd, None), (path, None), (base, "claims"), (ducks, "claims")]:
+        release = tt.count(data, table=table, epsilon=1)
+        assert abs(float(release) - N) < 20
+        assert release.sentence().startswith("The count of records is ")
+        assert tt.replay(release.plan, release.answers) == release
+        persons = tt.count(data, table=table, epsilon=1, person="who")
+        assert abs(float(persons) - people) < 20
+        assert persons.sentence().startswith("The count of people is ")
+        filtered = tt.count(data, table=table, epsilon=1, where="nights >= 1")
+        assert abs(float(filtered) - (FRAME.nights >= 1).sum()) < 20
+        by_state = tt.count(data, table=table, epsilon=1, **BY)
+        assert abs(by_state["CA"].value - (FRAME.state == "CA").sum()) < 20
+    base.close()
+    assert abs(float(tt.count(odd.paid, epsilon=1)) - odd.paid.notna().sum()) < 20  # of a column
+    assert main(["count", str(path), "-e", "1", "--sentence"]) == 0
+    assert "The count of records is" in capsys.readouterr().out
+    with pytest.raises(ParameterError, match="only be counted"):
+        tt.mean(FRAME, "*", epsilon=1)
+
+
 LAWS = {
     "lognormal": (lambda rng, n: rng.lognormal(0, 1.5, n), lambda q: float(
         np.exp(1.5 * {0.25: -0.67448975, 0.5: 0.0, 0.9: 1.28155157}[q]))),

@@ -13,6 +13,7 @@ from tametail.show.intervals import Quoted, assumption, quote
 from tametail.show.release import mark
 from tametail.show.rows import is_usable, name_of, plural, value_of
 from tametail.show.warnings import notes_shown
+from tametail.statistic import RECORDS
 from tametail.tail import Bounded, Tail
 
 
@@ -69,7 +70,9 @@ def findings(release: Released) -> str:
 
 
 def _result(release: Released, row: Mean) -> str:
-    name = "" if row.column.isdigit() else f" of {row.column}"
+    people = release.plan.unit.person is not None
+    column = ("people" if people else "records") if row.column == RECORDS else row.column
+    name = "" if column.isdigit() else f" of {column}"
     if not is_usable(row):
         return f"No reliable estimate of the {row.label}{name}: {_why_none(row)}."
     found = f"The {row.label}{name} is {value_of(row)}"
