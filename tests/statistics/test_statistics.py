@@ -186,7 +186,9 @@ def test_quantiles_of_persons_count_everybody_once():
     many = pd.DataFrame({"x": np.r_[np.zeros(9_000), np.ones(3_000)],
                          "who": np.r_[np.zeros(9_000), np.arange(1, 3_001)]})  # fmt: skip
     assert float(tt.median(many, "x", epsilon=1)) == 0.0
-    assert float(tt.median(many, "x", epsilon=1, person="who", each="person")) == 1.0
+    each = tt.median(many, "x", epsilon=1, person="who", each="person")
+    assert float(each) == 1.0
+    assert "of one mean per person" in str(each)
 
 
 @pytest.mark.parametrize("share", [0.5, 0.1, 0.01])
