@@ -77,6 +77,10 @@ def test_a_sum_is_near_and_its_interval_holds_it():
     assert release.low < TOTAL < release.high
     assert abs(float(release) / TOTAL - 1) < 0.05
     assert release.means[0].total == float(release)
+    (hidden,) = [note.text for note in release[0].notes if note.code == "hidden-records"]
+    giants = pd.concat([FRAME.paid, pd.Series([1e9] * 2)])  # nobody can tell: so it is said
+    few = tt.sum(giants, epsilon=1)
+    assert hidden in [note.text for note in few[0].notes]
     table = tt.sum(FRAME, "paid", epsilon=1, **BY)
     for state, own in FRAME.groupby("state").paid.sum().items():
         assert table[state].low < own < table[state].high
