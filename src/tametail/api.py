@@ -23,6 +23,7 @@ from tametail.release import Floats, Release
 from tametail.request import GREATEST_STRENGTH, LEAST_STRENGTH, Request
 from tametail.run import asking, relation_of, replaying, run
 from tametail.searching import least, wanted
+from tametail.statistic import COUNT
 from tametail.tables import library_of
 from tametail.tail import Tail, parse_tail
 
@@ -390,7 +391,8 @@ def count(
 def count(data: object, column: str | None = None, **options: Unpack[Options]) -> Release:
     """Release how many records have a number in a column, with an interval.
 
-    With ``person`` persons are counted, each once.
+    Of a frame, a file or a database all records are counted if no column is named. With ``person``
+    persons are counted, each once.
 
     >>> import tametail as tt
     >>> release = tt.count([2.0, None, 4.0] * 5_000, epsilon=1)
@@ -788,7 +790,9 @@ def _opened(
     try:
         backend = open_data(
             data, column, relation_of(request), parse=request.written, progress=progress,
-            dim=request.known_dim, table=table, groups=groups, counted=request.unit.keeps_positions,
+            dim=request.known_dim, table=table, groups=groups,
+            counted=request.unit.keeps_positions,
+            counts_records=request.statistic == COUNT,
         )  # fmt: skip
     except DataError as error:
         raise type(error)(f"{error} No budget was spent.") from None

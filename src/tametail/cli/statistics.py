@@ -48,8 +48,8 @@ sum_command = _command(
 )
 count_command = _command(
     "count",
-    "Release how many records have a number in a column; with --person, how many persons. DATA and "
-    "options are those of `tametail mean`.",
+    "Release how many records there are, or have a number in a column; with --person, how many "
+    "persons. DATA and options are those of `tametail mean`.",
     (),
     target="data",
 )

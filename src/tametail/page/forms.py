@@ -20,7 +20,7 @@ from tametail.parse import Parse
 from tametail.planning import Plan
 from tametail.privacy.budget import parse_budget
 from tametail.request import Request
-from tametail.statistic import COUNT, DESCRIBE, MEAN, QUANTILE, SUM
+from tametail.statistic import COUNT, DESCRIBE, MEAN, QUANTILE, RECORDS, SUM
 from tametail.tail import Bounded, Moment, Tail
 
 #: The most fields that a form may have.
@@ -278,6 +278,8 @@ def planned(form: Form) -> Plan:
 def asked(form: Form) -> Asked:
     """Return the release that a form asks for."""
     columns = (*form.all("column"), *form.all("computed"))
+    if not columns and statistic_of(form) == COUNT:
+        columns = (RECORDS,)
     if not columns:
         raise ParameterError("Choose at least one column.")
     wanted: dict[str, object] = {

@@ -12,6 +12,7 @@ from tametail.show.intervals import details_of, level, quote
 from tametail.show.rows import is_usable, name_of, plural
 from tametail.show.tables import table_of
 from tametail.show.warnings import notes_shown
+from tametail.statistic import MEAN, QUANTILE
 
 #: More rows than this are not printed: files have them all.
 _MOST_ROWS = 40
@@ -81,7 +82,11 @@ def what_is_averaged(release: Released) -> str:
     weights = release.plan.request.weights
     if weights is not None:
         return f"weighted by {weights}"
-    if release.plan.unit.person is None or release.plan.request.statistic != "mean":
+    if release.plan.unit.person is None:
+        return ""
+    if release.plan.request.statistic == QUANTILE:
+        return "of one mean per person"
+    if release.plan.request.statistic != MEAN:
         return ""
     each = release.plan.request.each
     return "average of one mean per person" if each == "person" else "per record"
