@@ -24,7 +24,7 @@ from tametail.parse import Parse
 from tametail.planning import Plan
 
 
-@click.command("mean")
+@click.command("mean", short_help="Release the mean of columns, in total or by group.")
 @click.argument("files", metavar="DATA...", nargs=-1, required=True, type=click.Path())
 @click.option("--table", help="The table, if DATA is a database.")
 @click.option(
