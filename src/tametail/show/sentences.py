@@ -98,7 +98,7 @@ def _why_none(row: Mean) -> str:
     codes = {note.code for note in row.notes}
     if "out-of-float-range" in codes:
         return "some values are outside the supported range"
-    if "many-unparsed-cells" in codes and "no-signal" not in codes:
+    if "many-unparsed-cells" in codes and (row.share_used or 0.0) < 0.5:
         return "almost none of its cells are numbers"
     return "there are too few records for this privacy budget"
 
