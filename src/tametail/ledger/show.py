@@ -212,11 +212,12 @@ class Event:
 def refusal(account: Account, price: Cost, last: Sequence[Entry]) -> str:
     """Say why a charge is refused, what is left and what was charged last; all of it is public."""
     if account.closed:
-        why = f"Dataset {account.dataset!r} is closed"
+        why = f"Dataset {account.dataset!r} is closed. Use another dataset"
     else:
         left = Remaining.of([account]).remaining
         why = (
-            f"Budget exceeded: this release needs {price}, but {account.dataset!r} has {left} left"
+            f"Budget exceeded: this release needs {price}, but {account.dataset!r} has {left} left. "
+            "Use less, or ask those who keep the ledger for a larger budget"
         )
     charges = [Event.of(entry) for entry in last if entry.kind in ("charge", "part")]
     told = "; ".join(f"{event.price} ({event.release_id}, {event.user})" for event in charges)
