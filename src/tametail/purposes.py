@@ -42,8 +42,7 @@ PURPOSES: Final[Mapping[str, Mapping[str, str]]] = {
         "sum": "sum of the clipped values",
     },
     "count": _KEYS | {"cells": "number of records or people"},
-    "share": _KEYS
-    | {"cells": "number of records that satisfy the condition, and of those that do not"},
+    "share": _KEYS | {"cells": "number of records for which the condition is true or false"},
     "quantiles": _QUANTILES,
     "description": _QUANTILES | {"mean": "clipped mean, as in a release of its own"},
     "winsorised mean": _COLUMN,

@@ -216,8 +216,8 @@ def refusal(account: Account, price: Cost, last: Sequence[Entry]) -> str:
     else:
         left = Remaining.of([account]).remaining
         why = (
-            f"Budget exceeded: this release needs {price}, but {account.dataset!r} has {left} left. "
-            "Use less, or ask those who keep the ledger for a larger budget"
+            f"Budget exceeded: this release needs {price}, but {account.dataset!r} has {left} "
+            "left. Use less, or ask those who keep the ledger for a larger budget"
         )
     charges = [Event.of(entry) for entry in last if entry.kind in ("charge", "part")]
     told = "; ".join(f"{event.price} ({event.release_id}, {event.user})" for event in charges)
