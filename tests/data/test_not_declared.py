@@ -85,7 +85,7 @@ def test_the_number_of_records_of_a_workbook_is_never_public(tmp_path, monkeypat
         monkeypatch.chdir(folder)
         stream, written = io.BytesIO((folder / "x.xlsx").read_bytes()), tt.Parse(format="xlsx")
         for data, parse in (("x.xlsx", None), (tmp_path / name, None), (stream, written)):
-            with pytest.raises(DataError, match="save the sheet as .csv") as caught:
+            with pytest.raises(DataError, match=r"save the sheet as \.csv") as caught:
                 tt.mean(data, "x", epsilon=1, neighbors="replace-one", parse=parse)
             told.add(str(caught.value))
         with pytest.raises(DataError, match=r"save the sheet as \.csv"):
