@@ -1,9 +1,10 @@
-"""How accurate sums, counts, shares, quantiles and descriptions are, and how often intervals cover.
+"""How accurate other statistics than the mean are, and how often their intervals cover.
 
-    python benchmarks/other_statistics.py FOLDER [TRIALS]
+    python benchmarks/other_statistics.py FOLDER [TRIALS] [STATISTIC ...]
 
 FOLDER has Parquet files of one column each; records are drawn from a column with replacement, so
-that the column is the population. Laws are added. Prints the tables of docs/how-to/statistics.md.
+that the column is the population. Laws are added. Prints the tables of docs/how-to/statistics.md
+and docs/how-to/survey-weights.md; STATISTIC is a name of ``MEASURES``.
 """
 
 from __future__ import annotations
@@ -123,7 +124,38 @@ def of_description(x: Floats, population: Floats, epsilon: float) -> list[float]
     return [error, float(np.mean(inside)), width]
 
 
+def of_weights(spread: float, likeness: float) -> Callable[[Floats, Floats, float], list[float]]:
+    """Measure a mean with lognormal weights, which may go with the ranks of the values."""
+    rest, known = spread**2 * (1 - likeness**2), {}
+
+    def measure(x: Floats, population: Floats, epsilon: float) -> list[float]:
+        if id(population) not in known:
+            known[id(population)] = _truth(population, spread * likeness, rest)
+        own, true, deviation = known[id(population)]
+        places = RNG.integers(0, len(population), len(x))
+        noise = RNG.normal(0, math.sqrt(rest), len(x))
+        frame = pa.table({"x": population[places], "w": 100 * np.exp(own[places] + noise)})
+        release = tt.mean(frame, "x", weights="w", epsilon=epsilon)
+        low, high, scale = float(release.low), float(release.high), deviation / math.sqrt(len(x))
+        return [(float(release) - true) / scale, low <= true <= high,
+                (high - low) / (2 * 1.96 * scale)]  # fmt: skip
+
+    return measure
+
+
+def _truth(population: Floats, slope: float, rest: float) -> tuple[Floats, float, float]:
+    """Return the part of log weights that ranks say, the weighted mean and its deviation."""
+    own = slope * stats.norm.ppf((np.arange(len(population)) + 0.5) / len(population))
+    expected, squares = np.exp(own + rest / 2), np.exp(2 * own + 2 * rest)
+    true = float((expected * population).sum() / expected.sum())
+    deviation = math.sqrt((squares * (population - true) ** 2).mean()) / float(expected.mean())
+    return own, true, deviation
+
+
 MEASURES = {
+    "weights, sd 0.5": of_weights(0.47, 0.0),
+    "weights, sd 1.3": of_weights(1.0, 0.0),
+    "weights, sd 0.5, larger for larger values": of_weights(0.47, 0.5),
     "sum": of_sum, "count": of_count, "share above the 90% quantile": of_share,
     "median": of_level(0.5), "90% quantile": of_level(0.9), "five quantiles": of_five,
     "description (its mean)": of_description,

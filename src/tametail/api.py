@@ -74,7 +74,7 @@ class Others(TypedDict, total=False):
     ledger: Ledger | str | None
     dataset: str | None
     release_id: str | None
-    weights: None
+    weights: str | None
 
 
 # fmt: off
@@ -158,7 +158,7 @@ def mean(
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     release_id: str | None = None,
-    weights: None = None,
+    weights: str | None = None,
 ) -> Release:
     """Release the mean of a column under differential privacy.
 
@@ -249,9 +249,10 @@ def mean(
         A :class:`~tametail.Ledger`, or its path or address, which is charged before any record is
         read; the name that it has for these data; and an id of your own, under which the same
         request gives the same release again, for nothing (docs/how-to/track-budgets.md).
-
     weights
-        Refused: the message says what to do with survey weights.
+        What each record weighs: a column, or a computation such as ``"1 / chance"``. The release is
+        sum w y / sum w; weights below 0 count as 0. Strata and clusters of a survey design are not
+        accounted for (docs/how-to/survey-weights.md).
 
     Returns
     -------
@@ -275,9 +276,8 @@ def mean(
         "confidence": confidence, "target": target, "same_scale": same_scale, "each": each,
         "n_records": n_records, "pooling": pooling,
         "simultaneous": simultaneous, "groups_per_person": groups_per_person,
+        "weights": weights,
     }  # fmt: skip
-    if weights is not None:
-        raise ParameterError(_NO_WEIGHTS)
     about: About = {
         "person": person, "where": where, "by": by, "keys": keys, "other": other, "parse": parse,
         "table": table, "ledger": ledger, "dataset": dataset, "release_id": release_id,
@@ -538,6 +538,7 @@ def plan(
     groups_per_person: Literal[1] | None = None,
     statistic: str = "mean",
     q: float | Iterable[float] | None = None,
+    weights: str | None = None,
 ) -> Plan:
     """Plan a release from public numbers, before any data is read.
 
@@ -564,7 +565,7 @@ def plan(
         each=each, n_records=n_records, by=by,
         keys=keys, other=other, pooling=pooling, simultaneous=simultaneous,
         groups_per_person=groups_per_person,
-        statistic=statistic, levels=q,
+        statistic=statistic, levels=q, weights=weights,
     )  # fmt: skip
     if whole_number(n_columns=n_columns) < 1:
         raise ParameterError(f"Invalid n_columns={shown(n_columns)}. Use at least one column.")
@@ -805,11 +806,6 @@ def _checked(plan: object) -> Plan:
         "for a saved plan."
     )
 
-
-_NO_WEIGHTS = (
-    "Survey weights are not supported: their sensitivity is unknown. Instead, release the means "
-    "of column='weight * charge' and column='weight' with half the budget each, and divide."
-)
 
 _DEFAULTS = {
     "neighbors": "add-remove", "missing": "skip", "confidence": 0.95, "target": "population",

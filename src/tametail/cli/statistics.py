@@ -11,7 +11,7 @@ from tametail.cli.mean import mean_command, release
 #: Options of the mean that other statistics do not have, and what they stand at.
 _OF_MEANS: Final[dict[str, object]] = {
     "plan_file": None, "moment": None, "bounds": None, "same_scale": False, "n_records": None,
-    "missing": "skip", "each": "record", "target": "population",
+    "missing": "skip", "each": "record", "target": "population", "weights": None,
 }  # fmt: skip
 
 _LEVELS = click.Option(

@@ -111,13 +111,17 @@ def open_data(
     _refuse_grouped(data)
     names = names_of(columns)
     asked = (relation or Relation(())).with_values(names or ())
+    if asked.weights is not None and len(asked.values) > 1:
+        raise ParameterError("weights= is available for one column at a time.")
     if is_database(data, table):
         from tametail.data.sql.opening import open_database
 
         return open_database(data, table, asked, parse, progress, groups)
-    selects = asked.person or asked.where is not None
+    selects = asked.person or asked.where is not None or asked.weights is not None
     if names is None and selects:
-        raise ParameterError("person= and where= require column=, such as column='charge'.")
+        raise ParameterError(
+            "person=, where= and weights= require column=, such as column='charge'."
+        )
     if asked.by and (names is None or not _has_names(data)):
         raise ParameterError(
             "by= requires a frame or a file, and column=.... Use mean(frame, 'charge', by='state', "
@@ -167,8 +171,8 @@ def _has_names(data: object, names: Sequence[str] | None = ()) -> bool:
 def _no_columns(data: object, names: Sequence[str], *, selects: bool) -> ParameterError:
     if selects:
         return ParameterError(
-            f"Data of type {type(data).__name__} have no named columns. person=, where= and "
-            "computed columns require a frame or a file."
+            f"Data of type {type(data).__name__} have no named columns. person=, where=, "
+            "weights= and computed columns require a frame or a file."
         )
     given = shown(names[0] if len(names) == 1 else names)
     return ParameterError(

@@ -77,7 +77,10 @@ def _one(release: Released) -> list[str]:
 
 
 def what_is_averaged(release: Released) -> str:
-    """Say what counts once, where that is a question: with persons who have several records."""
+    """Say what counts how much, where that is a question: with weights, or with persons."""
+    weights = release.plan.request.weights
+    if weights is not None:
+        return f"weighted by {weights}"
     if release.plan.unit.person is None or release.plan.request.statistic != "mean":
         return ""
     each = release.plan.request.each

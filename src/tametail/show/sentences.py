@@ -175,6 +175,8 @@ def assumptions(plan: PricedRequest) -> list[tuple[str, str]]:
     found.append((f"Number of {things}", size))
     if request.where is not None:
         found.append(("Only records where", request.where))
+    if request.weights is not None:
+        found.append(("Weights", f"{request.weights}; weights below 0 count as 0"))
     if request.written is not None:
         said = request.written.to_dict()
         found.append(("Number format", ", ".join(f"{k} {said[k]!r}" for k in said)))
