@@ -44,6 +44,8 @@ from tametail.data.sources.streams import (
     format_of,
     is_dataset,
     is_stream,
+    path_of,
+    places_of,
 )
 from tametail.data.sql.kinds import is_database
 from tametail.data.text import objects_to_floats
@@ -157,9 +159,9 @@ def _locators(data: object, parse: Parse | None) -> tuple[str, ...]:
     """Return where named columns lie, for a ledger: files have a place, frames have none."""
     if isinstance(data, str | os.PathLike | list | tuple):
         return locators_of(data, files=find_all(data, parse))
-    if is_dataset(data) and getattr(getattr(data, "filesystem", None), "type_name", "") == "local":
-        return locators_of(list(getattr(data, "files", ())))
-    return ()
+    if is_dataset(data):
+        return locators_of(places_of(data))
+    return locators_of(path_of(data)) if is_stream(data) else ()
 
 
 def _has_names(data: object, names: Sequence[str] | None = ()) -> bool:

@@ -40,6 +40,7 @@ from tametail.parse import Parse
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset, FileSystemDataset, Fragment
+    from pyarrow.fs import FileSystem
 
 #: Lines of a JSON file that are read at a time.
 _LINES = 1 << 14
@@ -147,6 +148,23 @@ def _with_files(data: Dataset) -> list[FileSystemDataset]:
     if hasattr(data, "children"):
         return [one for child in data.children for one in _with_files(child)]
     return [data] if hasattr(data, "files") else []
+
+
+def places_of(data: Dataset) -> list[str]:
+    """Return where the files of a dataset lie, as paths and addresses, as far as that is known."""
+    found = [_place(one.filesystem, file) for one in _with_files(data) for file in one.files]
+    return [place for place in found if place is not None]
+
+
+#: How an address begins, by the name that Arrow gives to a file system.
+_SCHEMES = {"local": "", "s3": "s3://", "gcs": "gs://", "abfs": "abfs://"}
+
+
+def _place(system: FileSystem, file: str) -> str | None:
+    if system.type_name == "subtree":
+        return _place(system.base_fs, f"{system.base_path.rstrip('/')}/{file}")
+    scheme = _SCHEMES.get(system.type_name)
+    return None if scheme is None else scheme + file
 
 
 def _schema_of(piece: Fragment) -> pa.Schema:
@@ -306,6 +324,16 @@ def is_stream(data: object) -> TypeGuard[IO[bytes]]:
             "Streams are supported on Linux only. Write the data to a file, and pass its path."
         )
     return is_file
+
+
+def path_of(stream: IO[bytes]) -> str | None:
+    """Return the path of the file that a stream reads; None for a pipe, a socket or bytes."""
+    with suppress(Exception):  # whatever a stream of somebody else's may raise
+        number = stream.fileno()
+        path = os.readlink(f"/proc/self/fd/{number}")
+        if os.path.isfile(path) and os.path.samestat(os.stat(path), os.fstat(number)):
+            return path
+    return None
 
 
 def format_of(parse: Parse | None) -> str:
