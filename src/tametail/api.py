@@ -791,6 +791,7 @@ def _opened(
         backend = open_data(
             data, column, relation_of(request), parse=request.written, progress=progress,
             dim=request.known_dim, table=table, groups=groups,
+            counted=request.unit.keeps_positions,
             counts_records=request.statistic == COUNT,
         )  # fmt: skip
     except DataError as error:

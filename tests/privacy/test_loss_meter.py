@@ -111,7 +111,7 @@ STATISTICS = {
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 @pytest.mark.parametrize("name", STATISTICS)
 def test_other_statistics_of_a_column(name, budget, unit):
-    call = partial(STATISTICS[name], budget=budget, unit=str(unit))
+    call = partial(STATISTICS[name], budget=budget, neighbors=str(unit))
     check(call, unit, budget, seed=list(STATISTICS).index(name))
 
 

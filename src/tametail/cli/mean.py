@@ -25,7 +25,7 @@ from tametail.planning import Plan
 from tametail.statistic import COUNT, RECORDS
 
 
-@click.command("mean")
+@click.command("mean", short_help="Release the mean of columns, in total or by group.")
 @click.argument("files", metavar="DATA...", nargs=-1, required=True, type=click.Path())
 @click.option("--table", help="The table, if DATA is a database.")
 @click.option(

@@ -90,13 +90,18 @@ class CodedRows:
 
     def __init__(self, rows: RowsInMemory, groups: Groups, by: Sequence[str]) -> None:
         codes = rows.codes(groups, by)
-        short = codes.astype(np.int16 if len(groups) < _SHORT >> 1 else np.int64)
-        order = np.argsort(short, kind="stable")
-        self._ends = np.searchsorted(codes[order], np.arange(len(groups) + 1))
-        self._numbers, self._codes = rows.numbers[order], codes[order]
+        short = codes.astype(np.int16) if len(groups) < _SHORT >> 1 else codes
+        self._ends = np.cumsum(np.bincount(short + 1, minlength=len(groups) + 1))
+        order = np.argsort(short, kind="stable")[self._ends[0] :]  # first those of no group
+        self._ends -= self._ends[0]
+        self._numbers = rows.numbers[order]
         self._persons = rows.persons[order] if len(rows.persons) else rows.persons
         self._groups = len(groups)
         self._found: dict[tuple[object, ...], GroupedPersons] = {}
+
+    @cached_property
+    def _codes(self) -> Codes:
+        return np.repeat(np.arange(self._groups), np.diff(self._ends))
 
     def numbers(self, codes: Sequence[int], columns: Sequence[int]) -> Floats:
         """Return the numbers of the rows of some groups, group after group."""

@@ -17,7 +17,7 @@ from tametail.data.cells import Array
 from tametail.data.local import Local, Progress
 from tametail.data.reader import Reader
 from tametail.data.relation import Groups, Relation
-from tametail.data.sources import Source
+from tametail.data.sources import Source, Streamed
 from tametail.data.sources.arrays import (
     ArraySource,
     LaterSource,
@@ -44,6 +44,8 @@ from tametail.data.sources.streams import (
     format_of,
     is_dataset,
     is_stream,
+    path_of,
+    places_of,
 )
 from tametail.data.sql.kinds import is_database
 from tametail.data.text import objects_to_floats
@@ -73,6 +75,7 @@ def open_data(
     dim: int | None = None,
     table: str | None = None,
     groups: Groups | None = None,
+    counted: bool = False,
     counts_records: bool = False,
 ) -> Backend:
     """Return the backend over one or several columns of ``data``.
@@ -99,6 +102,8 @@ def open_data(
         The table, if data is a database.
     groups
         Public keys, which are checked against the declared types of their columns.
+    counted
+        Whether the number of records is public, so that no record may change it.
     counts_records
         Whether all records are meant, and not numbers, if no column is named.
 
@@ -138,6 +143,12 @@ def open_data(
     source = open_source(data, parse) if is_named else _numbers(data, parse, dim)
     if names is not None and isinstance(source, FrameSource) and source.is_series:
         raise _no_columns(data, names, selects=bool(selects))
+    if counted and isinstance(source, Streamed) and not source.is_counted:
+        raise DataError(
+            "The number of records of an Excel workbook depends on their cells: a row without any "
+            "is not stored. With neighbors='replace-one' that number is public, so save the sheet "
+            "as .csv, or use neighbors='add-remove'."
+        )
     reader = Reader(source, asked if names else asked.with_values(_all(data, source)))
     if groups is not None:
         reader.check(groups)
@@ -148,9 +159,9 @@ def _locators(data: object, parse: Parse | None) -> tuple[str, ...]:
     """Return where named columns lie, for a ledger: files have a place, frames have none."""
     if isinstance(data, str | os.PathLike | list | tuple):
         return locators_of(data, files=find_all(data, parse))
-    if is_dataset(data) and getattr(getattr(data, "filesystem", None), "type_name", "") == "local":
-        return locators_of(list(getattr(data, "files", ())))
-    return ()
+    if is_dataset(data):
+        return locators_of(places_of(data))
+    return locators_of(path_of(data)) if is_stream(data) else ()
 
 
 def _has_names(data: object, names: Sequence[str] | None = ()) -> bool:
@@ -202,7 +213,7 @@ def _refuse_grouped(data: object) -> None:
 
 def open_one(data: object) -> Backend:
     """Return the backend over data that are one column, whose rows have stable positions."""
-    backend = open_data(data)
+    backend = open_data(data, counted=True)
     if len(backend.relation.names) != 1:
         raise ColumnError(
             "The data have 2 dimensions. Pass one column, a one-dimensional array or a list."

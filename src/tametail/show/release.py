@@ -106,7 +106,9 @@ def data_words(release: Released, row: Mean) -> str:
         counted.append(f"{numbers.significant(row.count)} {'people' if people else 'records'}")
     if row.persons is not None and not people:
         counted.append(f"{numbers.significant(row.persons)} people")
-    found = [f"about {' of '.join(counted)}"] if counted else []
+    where = release.plan.request.where
+    which = "" if where is None else f" where {where}"
+    found = [f"about {' of '.join(counted)}{which}"] if counted else []
     if row.share_used is not None:
         sure = any(note.code in ("cells-used", "many-unparsed-cells") for note in row.notes)
         found.append(numbers.cells_used(row.share_used, sure=sure))

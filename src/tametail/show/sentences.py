@@ -59,14 +59,24 @@ def sentence(release: Released) -> str:
 
 def findings(release: Released) -> str:
     """Return the sentences without the warnings, for where these are shown beside them."""
+    return f"{lead(release)} {rest(release)}"
+
+
+def lead(release: Released) -> str:
+    """Return the result alone, in a sentence or two."""
     fake = mark(release)
     if not release.means:
-        return f"{fake}No group was large enough to be released. {privacy_loss(release)}"
+        return f"{fake}No group was large enough to be released."
     if len(release) > 1 or release.groups is not None:
-        return f"{fake}{_sentence_of_many(release)} {privacy_loss(release)}"
-    row = release.means[0]
-    clipped = _clipped(row, release.plan.tails[0]) if is_usable(row) else ()
-    return fake + " ".join([_result(release, row), *clipped, privacy_loss(release)])
+        return f"{fake}{_sentence_of_many(release)}"
+    return fake + _result(release, release.means[0])
+
+
+def rest(release: Released) -> str:
+    """Return what was clipped, of one mean, and the privacy loss."""
+    one = release.means[0] if len(release) == 1 and release.groups is None else None
+    clipped = _clipped(one, release.plan.tails[0]) if one is not None and is_usable(one) else ()
+    return " ".join([*clipped, privacy_loss(release)])
 
 
 def _result(release: Released, row: Mean) -> str:
@@ -91,7 +101,7 @@ def _why_none(row: Mean) -> str:
     codes = {note.code for note in row.notes}
     if "out-of-float-range" in codes:
         return "some values are outside the supported range"
-    if "many-unparsed-cells" in codes and "no-signal" not in codes:
+    if "many-unparsed-cells" in codes and (row.share_used or 0.0) < 0.5:
         return "almost none of its cells are numbers"
     return "there are too few records for this privacy budget"
 

@@ -140,8 +140,8 @@ def _hidden(plan: ColumnPlan, scale: float) -> Note:
     fewest = math.ceil(_SURELY_SEEN * scale)
     things = "people" if plan.unit.person is not None else "records"
     text = (
-        f"Fewer than about {fewest:,} {things} whose values are far beyond those of all others do "
-        "not stand out from the noise: the interval does not account for them."
+        f"The noise can hide up to about {fewest:,} {things} whose values are far beyond those of "
+        "all others. The interval does not account for them."
     )
     return Note("info", "hidden-records", text)
 
