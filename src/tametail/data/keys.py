@@ -190,7 +190,8 @@ class KeyEncoder:
             own = pc.index_in(cells, value_set=values)
             joined = pc.add(pc.multiply(found.cast(pa.int64()), len(values) + 1), own)
             found = pc.index_in(joined, value_set=prefixes)
-        return self._key_of[found.fill_null(-1).to_numpy(zero_copy_only=False)]
+        codes: Codes = self._key_of[found.fill_null(-1).to_numpy(zero_copy_only=False)]
+        return codes
 
 
 def _fits(value: Kept, kind: str) -> bool:
