@@ -206,7 +206,7 @@ ESTIMATORS: tuple[Mutant, ...] = (
         old='costs = self.cost("sum").split(tuned.NEW_CENTRE, tail, 1 - tuned.NEW_CENTRE - tail)',
         new='costs = [self.cost(name) for name in ("centre", "tail", "sum")]',
         tests=(
-            "tests/estimators/test_winsorised.py"
+            "tests/estimators/test_winsorized.py"
             "::test_a_new_centre_costs_what_the_sum_would_have_cost",
         ),
     ),

@@ -21,7 +21,7 @@ from tametail.report.document import changed_parts, read_report
 _MOST = 6
 
 
-@click.command("replay")
+@click.command("replay", short_help="Check a published release or report, without the data.")
 @click.argument("file")
 @ledger_option
 def replay_command(file: str, place: str | None) -> int:

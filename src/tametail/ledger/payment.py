@@ -66,7 +66,8 @@ class Payment:
         try:
             return self.ledger.condition(self.dataset)
         except LedgerError as error:
-            raise type(error)(f"{error} No data were read.") from None
+            read = "" if "No data were read" in str(error) else " No data were read."
+            raise type(error)(f"{error}{read}") from None
 
     def quote(self, *, budget: Budget, neighbors: str, person: object, locator: Places) -> Quote:
         """Return what the release would cost and leave; nothing is charged (``--dry-run``)."""
