@@ -354,6 +354,6 @@ def test_the_command_line_leaves_an_end_open(tmp_path, capsys):
 
 
 def test_the_page_leaves_an_end_open():
-    assert tail_of(Form.read("know=bounds&low=0&high=")) == NOT_NEGATIVE
+    assert tail_of(Form.read("assumption=bounds&low=0&high=")) == NOT_NEGATIVE
     assert _python(NOT_NEGATIVE) == "tt.Bounded(0.0, None)"
     assert [*_option("tail", NOT_NEGATIVE)] == ["--bounds", "0:"]

@@ -23,6 +23,7 @@ from tametail.release import Floats, Release
 from tametail.request import GREATEST_STRENGTH, LEAST_STRENGTH, Request
 from tametail.run import prepare_release, prepare_replay, relation_of, run
 from tametail.searching import smallest_sufficient, target_half_width
+from tametail.statistic import COUNT
 from tametail.tables import library_of
 from tametail.tail import Tail, parse_tail
 
@@ -74,7 +75,7 @@ class Others(TypedDict, total=False):
     ledger: Ledger | str | None
     dataset: str | None
     release_id: str | None
-    weights: None
+    weights: str | None
 
 
 # fmt: off
@@ -158,7 +159,7 @@ def mean(
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     release_id: str | None = None,
-    weights: None = None,
+    weights: str | None = None,
 ) -> Release:
     """Release the mean of a column under differential privacy.
 
@@ -249,9 +250,10 @@ def mean(
         A :class:`~tametail.Ledger`, or its path or address, which is charged before any record is
         read; the name that it has for these data; and an id of your own, under which the same
         request gives the same release again, for nothing (docs/how-to/track-budgets.md).
-
     weights
-        Refused: the message says what to do with survey weights.
+        What each record weighs: a column, or a computation such as ``"1 / chance"``. The release is
+        sum w y / sum w; weights below 0 count as 0. Strata and clusters of a survey design are not
+        accounted for (docs/how-to/survey-weights.md).
 
     Returns
     -------
@@ -275,9 +277,8 @@ def mean(
         "confidence": confidence, "target": target, "same_scale": same_scale, "each": each,
         "n_records": n_records, "pooling": pooling,
         "simultaneous": simultaneous, "groups_per_person": groups_per_person,
+        "weights": weights,
     }  # fmt: skip
-    if weights is not None:
-        raise ParameterError(_NO_WEIGHTS)
     about: About = {
         "person": person, "where": where, "by": by, "keys": keys, "other": other, "parse": parse,
         "table": table, "ledger": ledger, "dataset": dataset, "release_id": release_id,
@@ -390,7 +391,8 @@ def count(
 def count(data: object, column: str | None = None, **options: Unpack[Options]) -> Release:
     """Release how many records have a number in a column, with an interval.
 
-    With ``person`` persons are counted, each once.
+    Of a frame, a file or a database all records are counted if no column is named. With ``person``
+    persons are counted, each once.
 
     >>> import tametail as tt
     >>> release = tt.count([2.0, None, 4.0] * 5_000, epsilon=1)
@@ -538,6 +540,7 @@ def plan(
     groups_per_person: Literal[1] | None = None,
     statistic: str = "mean",
     q: float | Iterable[float] | None = None,
+    weights: str | None = None,
 ) -> Plan:
     """Plan a release from public numbers, before any data is read.
 
@@ -564,7 +567,7 @@ def plan(
         each=each, n_records=n_records, by=by,
         keys=keys, other=other, pooling=pooling, simultaneous=simultaneous,
         groups_per_person=groups_per_person,
-        statistic=statistic, levels=q,
+        statistic=statistic, levels=q, weights=weights,
     )  # fmt: skip
     if whole_number(n_columns=n_columns) < 1:
         raise ParameterError(f"Invalid n_columns={shown(n_columns)}. Use at least one column.")
@@ -790,6 +793,8 @@ def _opened(
         backend = open_data(
             data, column, relation_of(request), parse=request.written, progress=progress,
             dim=request.known_dim, table=table, groups=groups,
+            counted=request.unit.keeps_positions,
+            counts_records=request.statistic == COUNT,
         )  # fmt: skip
     except DataError as error:
         raise type(error)(f"{error} No budget was spent.") from None
@@ -807,11 +812,6 @@ def _checked(plan: object) -> Plan:
         "for a saved plan."
     )
 
-
-_NO_WEIGHTS = (
-    "Survey weights are not supported: their sensitivity is unknown. Instead, release the means "
-    "of column='weight * charge' and column='weight' with half the budget each, and divide."
-)
 
 _DEFAULTS = {
     "neighbors": "add-remove", "missing": "skip", "confidence": 0.95, "target": "population",

@@ -70,6 +70,14 @@ PURPOSES: Final[Mapping[str, Mapping[str, str]]] = {
         "sum": "sum of these differences, clipped",
         "rest": "remaining steps, planned once the count is known",
     },
+    "weighted mean": _KEYS
+    | {
+        "size": "how many records, or people, have a value and a weight",
+        "pilot": "clipped mean without weights (pilot estimate)",
+        "rows": "sum of the weights, clipped",
+        "tail": "log-scale histogram of weighted differences from the pilot estimate",
+        "sum": "sum of these differences, clipped",
+    },
     "means by group": {
         "keys": "private selection of the groups",
         "count": "approximate number of records",

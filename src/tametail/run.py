@@ -56,6 +56,7 @@ def relation_of(request: Request) -> Relation:
         () if groups is None else groups.by,
         None if lines is None else tuple(lines),
         None if groups is None else groups.groups_per_person,
+        weights=request.weights,
     )
 
 

@@ -14,6 +14,9 @@ MEAN, SUM, COUNT, QUANTILE, DESCRIBE = "mean", "sum", "count", "quantile", "desc
 #: All statistics that can be asked for.
 STATISTICS: Final = (MEAN, SUM, COUNT, QUANTILE, DESCRIBE)
 
+#: Stands for a column where records are counted, or persons, whatever they hold: as in COUNT(*).
+RECORDS: Final = "*"
+
 #: More levels than these are not chosen at once.
 MOST_LEVELS = 25
 

@@ -22,6 +22,7 @@ from tametail.ledger import Payment, locators_of
 from tametail.ledger.commands import ledger_option
 from tametail.parse import Parse
 from tametail.planning import Plan
+from tametail.statistic import COUNT, RECORDS
 
 
 @click.command("mean", short_help="Release the mean of columns, in total or by group.")
@@ -135,6 +136,8 @@ def release(
     if dry_run:
         click.echo(_quote(payment, planned, locators_of(data, table)))
         return
+    if planned.request.statistic == COUNT:
+        columns = columns or (RECORDS,)
     with progress(quiet=quiet) as tell:
         # Without a plan of the user's, one is made once it is known which columns are conditions.
         wanted = planned.request if plan_file is None else planned

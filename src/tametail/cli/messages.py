@@ -18,8 +18,9 @@ from tametail.notes import FOR_LISTS
 _OPTIONS: Final = (
     "epsilon", "delta", "rho", "within", "neighbors", "missing", "confidence", "target",
     "same_scale", "person", "each", "n_records", "where", "by", "keys", "other", "plan", "dataset",
-    "release_id", "column", "table", "ledger", "error", "relative_error", "n_columns", "decimal",
-    "thousands", "currency", "accounting", "percent", "delimiter", "header", "encoding", "format",
+    "release_id", "weights", "column", "table", "ledger", "error", "relative_error", "n_columns",
+    "decimal", "thousands", "currency", "accounting", "percent", "delimiter", "header", "encoding",
+    "format",
 )  # fmt: skip
 
 _TEXT: Final = r"'[^']*'|\"[^\"]*\"|\.\.\.|True|False|None"

@@ -14,7 +14,7 @@ from tametail.cli.mean import mean_command, release
 #: Options of the mean that other statistics do not have, and what they stand at.
 _OF_MEANS: Final[dict[str, object]] = {
     "plan_file": None, "moment": None, "bounds": None, "same_scale": False, "n_records": None,
-    "missing": "skip", "each": "record", "target": "population",
+    "missing": "skip", "each": "record", "target": "population", "weights": None,
 }  # fmt: skip
 
 _LEVELS = click.Option(
@@ -69,8 +69,8 @@ sum_command = _command(
 count_command = _command(
     "count",
     "Release the number of records or people.",
-    "Release how many records have a number in a column; with --person, how many persons. DATA and "
-    "options are those of `tametail mean`.",
+    "Release how many records there are, or have a number in a column; with --person, how many "
+    "persons. DATA and options are those of `tametail mean`.",
     (),
     target="data",
 )

@@ -20,7 +20,7 @@ from tametail.parse import Parse
 from tametail.planning import Plan
 from tametail.privacy.budget import parse_budget
 from tametail.request import Request
-from tametail.statistic import COUNT, DESCRIBE, MEAN, QUANTILE, SUM
+from tametail.statistic import COUNT, DESCRIBE, MEAN, QUANTILE, RECORDS, SUM
 from tametail.tail import Bounded, Moment, Tail
 
 #: The most fields that a form may have.
@@ -278,6 +278,8 @@ def plan_from_form(form: Form) -> Plan:
 def release_from_form(form: Form) -> ReleaseForm:
     """Return the release that a form asks for."""
     columns = (*form.all("column"), *form.all("computed"))
+    if not columns and statistic_of(form) == COUNT:
+        columns = (RECORDS,)
     if not columns:
         raise ParameterError("Choose at least one column.")
     wanted: dict[str, object] = {
@@ -286,6 +288,7 @@ def release_from_form(form: Form) -> ReleaseForm:
         "within": within_of(form),
         "n": form.whole("n", "The number of records"),
         "where": form.one("where") or None,
+        "weights": (form.one("weights") or None) if statistic_of(form) == MEAN else None,
         "parse": parse_of(form),
         **_persons(form),
         **_groups(form),

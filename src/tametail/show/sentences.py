@@ -11,8 +11,9 @@ from tametail.released import Released
 from tametail.show import numbers
 from tametail.show.intervals import Quoted, assumption, quote
 from tametail.show.release import mark
-from tametail.show.rows import is_usable, name_of, plural, value_of
+from tametail.show.rows import is_usable, name_of, plural, value_of, weighted
 from tametail.show.warnings import notes_shown
+from tametail.statistic import RECORDS
 from tametail.tail import Bounded, Tail
 
 
@@ -79,10 +80,12 @@ def rest(release: Released) -> str:
 
 
 def _result(release: Released, row: Mean) -> str:
-    name = "" if row.column.isdigit() else f" of {row.column}"
+    people = release.plan.unit.person is not None
+    column = ("people" if people else "records") if row.column == RECORDS else row.column
+    name = "" if column.isdigit() else f" of {column}"
     if not is_usable(row):
         return f"No reliable estimate of the {row.label}{name}: {_why_none(row)}."
-    found = f"The {row.label}{name} is {value_of(row)}"
+    found = f"The {weighted(release)}{row.label}{name} is {value_of(row)}"
     shown = quote(release, row)
     if shown.limits is None:
         return f"{found}."
@@ -185,6 +188,8 @@ def assumptions(plan: PricedRequest) -> list[tuple[str, str]]:
     found.append((f"Number of {things}", size))
     if request.where is not None:
         found.append(("Only records where", request.where))
+    if request.weights is not None:
+        found.append(("Weights", f"{request.weights}; weights below 0 count as 0"))
     if request.written is not None:
         said = request.written.to_dict()
         found.append(("Number format", ", ".join(f"{k} {said[k]!r}" for k in said)))
@@ -226,7 +231,9 @@ def method_text(release: Released, version: str) -> str:
 
 def _what(release: Released) -> str:
     """Return what was released, in words."""
-    return release.means[0].label if len(release) == 1 else plural(release)
+    if len(release) > 1:
+        return plural(release)
+    return f"{weighted(release)}{release.means[0].label}"
 
 
 def _steps(release: Released) -> str:
