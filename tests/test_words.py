@@ -122,9 +122,8 @@ PAGES = [
     ROOT / "SECURITY.md",
 ]
 
-#: Pages whose tables a program writes, with the names of cases and queries, and one that still
-#: has the names of steps.
-_NOT_YET = {"audit.md", "reproduction.md", "method.md", "intervals.md"}
+#: Pages whose tables a program writes, with the names of cases and queries.
+_NOT_YET = {"audit.md", "reproduction.md"}
 PAGES = [path for path in PAGES if path.name not in _NOT_YET]
 
 
