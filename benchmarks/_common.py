@@ -63,7 +63,7 @@ class Population:
             moment = np.average(np.abs(self.points - self.mean()) ** k, weights=self.masses)
         return float(moment ** (1 / k))
 
-    def winsorised_mean(self, low: float, high: float) -> float:
+    def winsorized_mean(self, low: float, high: float) -> float:
         """The mean of the records clipped to [low, high]."""
         # Distances from low are exactly 0 where the interval is one point.
         return low + float(np.average(np.clip(self.points, low, high) - low, weights=self.masses))
@@ -199,13 +199,13 @@ class Oracle:
         self._sums = [
             np.concatenate([[0.0], np.cumsum(masses * points**power)]) for power in range(3)
         ]
-        self._rmse = lru_cache(maxsize=None)(self._minimise)
+        self._rmse = lru_cache(maxsize=None)(self._minimize)
 
     def rmse(self, n: int, epsilon: float) -> float:
         """Return the oracle's root mean squared error."""
         return self._rmse(n, epsilon)
 
-    def _minimise(self, n: int, epsilon: float) -> float:
+    def _minimize(self, n: int, epsilon: float) -> float:
         count = len(self._points)
         steps = np.unique(np.geomspace(1, count, 160).astype(int)) - 1
         lows, highs = steps, count - 1 - steps

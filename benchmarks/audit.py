@@ -2,7 +2,7 @@
 
     python benchmarks/audit.py --write docs/evidence/audit.md
 
-A row runs a mechanism on two worst-case neighbours and shows the epsilon that it claims, the
+A row runs a mechanism on two worst-case neighbors and shows the epsilon that it claims, the
 largest epsilon that its outputs prove, and the verdict. All bounds hold together with a confidence
 of 99.9%. The first two rows are noise drawn here, right and wrong, to show that the auditor has
 teeth: it must see at least 0.95 of an exact epsilon of 1, and flag half the noise.
@@ -46,7 +46,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 CONFIDENCE = 0.999
 TEETH_RUNS = 1_000_000
-LEAST_RUNS = 500  # on each neighbour
+LEAST_RUNS = 500  # on each neighbor
 
 GROUPS = {
     "Mechanisms": (mechanism_cases,),
@@ -215,7 +215,7 @@ def _line(cells) -> str:
 
 INTRODUCTION = """\
 Written by `make audit`. Each line runs a mechanism, a query with its noise, or an estimator on two
-neighbours that are as bad as we could think of: a far outlier that moves or comes, a record at the
+neighbors that are as bad as we could think of: a far outlier that moves or comes, a record at the
 end of a bucket or alone in it, NaN, None and infinity against an ordinary value, n against n - 1
 records, a person with all of their records in several groups. *Found* is the largest epsilon that
 the outputs prove: an event is chosen on one half of the runs, and its two probabilities are bounded
@@ -224,14 +224,14 @@ holds if no more is found than is claimed; for zCDP two points of its (epsilon, 
 checked and the closer one is shown.
 
 An estimator is audited through *all* of its answers, which a release shows: the statistic is the
-log-ratio of their likelihoods, and no event separates the neighbours better. What is found is below
+log-ratio of their likelihoods, and no event separates the neighbors better. What is found is below
 the claim because runs are finite, because few data sets make every step of an estimator leak at
 once, and because accounts round to the safe side. A line that finds 0 proves little: either its
-neighbours must not differ (a NaN that comes adds nothing), or its runs were too few.
+neighbors must not differ (a NaN that comes adds nothing), or its runs were too few.
 
-Draws are those of both neighbours together. So that this ends, exact answers are remembered between
+Draws are those of both neighbors together. So that this ends, exact answers are remembered between
 runs, OpenDP draws noise some thousand at a time, and noise on octave counts that are the same for
-both neighbours comes from a stock that both share, as if the attacker knew it; all other noise and
+both neighbors comes from a stock that both share, as if the attacker knew it; all other noise and
 all secret samples are drawn anew in every run (`tests/privacy/bulk.py` and `witness.py`)."""
 
 

@@ -1,4 +1,4 @@
-"""What each tuned number of the winsorised mean is worth: halved, doubled, or its rule dropped.
+"""What each tuned number of the winsorized mean is worth: halved, doubled, or its rule dropped.
 
     python benchmarks/constants.py                         # synthetic laws
     python benchmarks/constants.py --data DIR              # some columns of a folder
@@ -38,7 +38,7 @@ from tametail.data.open import open_data
 from tametail.mechanisms.dispatch import mechanism_for
 from tametail.methods.winsorized import constants, tail_models
 from tametail.methods.winsorized.column import ColumnPlan
-from tametail.methods.winsorized.estimate import winsorised_mean
+from tametail.methods.winsorized.estimate import winsorized_mean
 from tametail.methods.winsorized.tail_histogram import TailHistogram, detection_threshold
 from tametail.planning import Plan
 from tametail.privacy.budget import Budget, Noise, noise_for
@@ -110,7 +110,7 @@ def _no_offset(*_: Any) -> tuple[float, float]:
 #: what can be represented, or read by predictions alone.
 TUNED: dict[str, tuple[str, ...]] = {
     "error": (
-        "CENTRE_NATS", "TAIL_SHARE", "CENTRE_SAMPLE", "FALSE_ALARM", "WEAK_THRESHOLD",
+        "CENTER_NATS", "TAIL_SHARE", "CENTER_SAMPLE", "FALSE_ALARM", "WEAK_THRESHOLD",
         "CLOSER_UNTIL", "RAISE_COST", "NEARBY", "NODES_BELOW", "FARTHEST", "MISFIT", "FAIRNESS",
         "CORRECTION", "ALIKE", "ASYMMETRY", "NEARLY_ALL", "ELSEWHERE",
     ),
@@ -134,7 +134,7 @@ RULES: dict[str, tuple[str, list[Change]]] = {
     "not all of it": ("error", [(constants, "CORRECTION", 1.0)]),
     "sides alike (ALIKE)": ("error", [(constants, "ALIKE", 1e-300)]),
     "told from the offset": ("error", [(TailHistogram, "offset", _no_offset)]),
-    "misplaced centres (NEARLY_ALL)": ("error", [(constants, "NEARLY_ALL", 9.0)]),
+    "misplaced centers (NEARLY_ALL)": ("error", [(constants, "NEARLY_ALL", 9.0)]),
     "told from the offset, add-remove": ("count", [(TailHistogram, "offset", _no_offset)]),
     "clip points as wide as the reference": ("width", [(constants, "AFFORDABLE", 0.0)]),
     "no thin side (THIN_SIDE)": ("width", [(constants, "THIN_SIDE", 0.0)]),
@@ -292,7 +292,7 @@ def errors_of(
                 plan = view.plan(population, cell)
                 for column, sample in enumerate(samples):
                     asked = cast(Ask, sample.ask(plan.unit))
-                    found = winsorised_mean(ColumnPlan.of(plan), asked)
+                    found = winsorized_mean(ColumnPlan.of(plan), asked)
                     error = found.value - mean
                     if view.width and found.intervals:
                         error = (found.intervals[0].high - found.intervals[0].low) / 2

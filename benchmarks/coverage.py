@@ -4,7 +4,7 @@
     python benchmarks/coverage.py --trials 200 --columns FOLDER --jobs 2
 
 With a true ``Moment`` (its scale is that of the law, k = 2 and 4 where it exists) the interval must
-cover the mean. Without one there are two: (a) for the winsorised mean at the released clip points,
+cover the mean. Without one there are two: (a) for the winsorized mean at the released clip points,
 (b) for the mean, if the tail goes on as seen. With ``--columns`` these two are measured on every
 one-column file of a folder, drawn from with replacement, as averages over columns with standard
 errors. Widths are over that of the t-interval of the same records, which is not private.
@@ -65,7 +65,7 @@ def run(task: Task) -> Outcome:
         release = tt.mean(
             records, epsilon=task.epsilon, neighbors=task.unit, tail=tail, confidence=CONFIDENCE
         )
-        interval = release[0].intervals[-1]  # with a tail the only one; else the winsorised mean's
+        interval = release[0].intervals[-1]  # with a tail the only one; else the winsorized mean's
         covered += interval.low <= _target(population, release) <= interval.high
         widths.append((interval.high - interval.low) / _t_width(records, CONFIDENCE))
     return Outcome(task, covered, float(np.median(widths)))
@@ -94,9 +94,9 @@ def run_both(task: Task) -> Both:
             records, epsilon=task.epsilon, neighbors=task.unit, confidence=task.confidence
         )[0]
         if len(row.intervals) == 2:
-            as_seen, winsorised = row.intervals
-            targets = population.winsorised_mean(*row.clip), population.mean()
-            pairs = list(zip((winsorised, as_seen), targets, strict=True))
+            as_seen, winsorized = row.intervals
+            targets = population.winsorized_mean(*row.clip), population.mean()
+            pairs = list(zip((winsorized, as_seen), targets, strict=True))
             covered.append([one.low <= target <= one.high for one, target in pairs])
             usual = _t_width(records, task.confidence)
             widths.append([(one.high - one.low) / usual for one, _ in pairs])
@@ -112,7 +112,7 @@ def print_both(outcomes: list[Both]) -> None:
     """Print a table of averages over columns, and one with every column."""
     cells = sorted({(o.task.unit, o.task.n, o.task.epsilon) for o in outcomes})
     table = Table(title="coverage (standard error over columns), median width over the t-interval")
-    heads = ("unit", "n", "epsilon", "seen", "winsorised", "width", "as seen", "width", "limits")
+    heads = ("unit", "n", "epsilon", "seen", "winsorized", "width", "as seen", "width", "limits")
     for name in heads:
         table.add_column(name, justify="right")
     for cell in cells:
@@ -131,9 +131,9 @@ def print_both(outcomes: list[Both]) -> None:
     console.print(table)
     names = dict.fromkeys(o.task.name for o in outcomes)
     table = Table(
-        title="by column: coverage of the winsorised mean and of the mean, over all cells"
+        title="by column: coverage of the winsorized mean and of the mean, over all cells"
     )
-    for name in ("column", "winsorised", "least", "as seen", "least"):
+    for name in ("column", "winsorized", "least", "as seen", "least"):
         table.add_column(name, justify="right")
     for name in names:
         found = [o for o in outcomes if o.task.name == name and o.seen]
@@ -149,7 +149,7 @@ def _target(population: Population, release: Release) -> float:
     row = release[0]
     if row.intervals[-1].target == "mean" or row.clip is None:
         return population.mean()
-    return population.winsorised_mean(*row.clip)
+    return population.winsorized_mean(*row.clip)
 
 
 def _t_width(records: Floats, confidence: float) -> float:
@@ -176,7 +176,7 @@ def print_tables(outcomes: list[Outcome]) -> None:
     groups = dict.fromkeys((o.task.knows, o.task.unit) for o in outcomes)
     for knows, unit in groups:
         rows = [o for o in outcomes if (o.task.knows, o.task.unit) == (knows, unit)]
-        what = "winsorised mean" if knows is None else f"mean, with the true Moment({knows}, ...)"
+        what = "winsorized mean" if knows is None else f"mean, with the true Moment({knows}, ...)"
         table = Table(title=f"coverage of the {what}, {unit}; width over the t-interval's")
         table.add_column("population")
         for n, epsilon in cells:
@@ -187,7 +187,7 @@ def print_tables(outcomes: list[Outcome]) -> None:
         console.print(table)
     for kind, tasks in (
         ("with a true Moment", [o for o in outcomes if o.task.knows]),
-        ("winsorised mean", [o for o in outcomes if o.task.knows is None]),
+        ("winsorized mean", [o for o in outcomes if o.task.knows is None]),
     ):
         if tasks:
             shares = [o.covered / o.task.trials for o in tasks]

@@ -1,7 +1,7 @@
 """What a delta could buy: how deep into the tail octave counts see, with and without one.
 
 Exact counts by octaves of the distances from the median, upper side, of samples of every column;
-Laplace noise of scale 2/(share epsilon). *Pure*: noise on every octave, seen where four neighbours
+Laplace noise of scale 2/(share epsilon). *Pure*: noise on every octave, seen where four neighbors
 together stand out by 22 scales, or from there on one by 8. *Delta*: a stability histogram, noise
 on occupied octaves only, shown from 1 + ln(1/delta) scales on; whatever is shown is there. Printed
 is how many records lie beyond the highest octave that is seen, times epsilon (the oracle clips at

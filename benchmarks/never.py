@@ -2,7 +2,7 @@
 
 Laws with standard deviation 1, at locations drawn from (-300, 300) that are no round numbers. For
 every law: root mean squared error, typical (median) error, the share of releases that lost their
-centre (an error above 5), and what the plan bounds the error by.
+center (an error above 5), and what the plan bounds the error by.
 
     python benchmarks/never.py --runs 100 --strengths 50,100,200,500 --told both
     python benchmarks/never.py --neighbors replace-one
@@ -26,7 +26,7 @@ from tametail.paper import related
 
 Floats = npt.NDArray[np.float64]
 
-#: An error beyond this many standard deviations means that the centre was lost.
+#: An error beyond this many standard deviations means that the center was lost.
 LOST = 5.0
 
 RANGE, SPREAD = 1000.0, 300.0

@@ -9,7 +9,7 @@ error is ``(t/epsilon)^2 2 x^2/(x^2 + 2)`` with x = h epsilon. Every epsilon-DP 
 neither has, for one of these data sets, at least the printed multiple of the oracle's root mean
 squared error ("worst"); and as much in root mean square over all of them ("average").
 
-The mechanisms form a linear programme: outputs fall into cells, a cell counts as its point nearest
+The mechanisms form a linear program: outputs fall into cells, a cell counts as its point nearest
 to the truth, and neighbors are the same j with one record more or less (for small epsilon: with
 ``step/epsilon`` more, at e^step). Each of this leaves a mechanism more than it has. What is printed
 is not the solver's optimum but the bound that its multipliers prove, evaluated anew (see

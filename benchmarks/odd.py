@@ -31,8 +31,8 @@ def _mixed(share: float, usual: Draw, rare: Draw) -> Draw:
     return lambda rng, n: np.where(rng.random(n) < share, rare(rng, n), usual(rng, n))
 
 
-def _normal(centre: float, spread: float) -> Draw:
-    return lambda rng, n: rng.normal(centre, spread, n)
+def _normal(center: float, spread: float) -> Draw:
+    return lambda rng, n: rng.normal(center, spread, n)
 
 
 LAWS: dict[str, Draw] = {

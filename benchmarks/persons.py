@@ -98,7 +98,7 @@ def oracle(sums: Floats, counts: Floats, persons: int, epsilon: float) -> float:
 def cover(
     sums: Floats, counts: Floats, cell: tuple[int, float], trials: int
 ) -> tuple[float, float]:
-    """Return how often intervals hold the winsorised ratio of the population, and their width."""
+    """Return how often intervals hold the winsorized ratio of the population, and their width."""
     persons, epsilon = cell
     rng = np.random.default_rng(8)
     plan = Plan.of(Request.parse(epsilon=epsilon, person="id").with_names(["value"]))

@@ -392,11 +392,17 @@ class Database:
     def check(self) -> None:
         """See that the answers are those of the records in memory."""
         from tametail.data.open import open_data
-        from tametail.queries.column import ClippedSum, Count, DistanceSum, Lattice, TailNodes
+        from tametail.queries.column import (
+            ClippedSum,
+            ClippingGrid,
+            Count,
+            DistanceSum,
+            LogHistogram,
+        )
 
         there, memory = open_data(columns=COLUMN, **self.source), open_data(in_memory(self.path))
-        lattice = Lattice(-8, -256, 0, 768)
-        for query in (Count(), TailNodes(3.5, -200, 200), DistanceSum(3.5, lattice),
+        lattice = ClippingGrid(-8, -256, 0, 768)
+        for query in (Count(), LogHistogram(3.5, -200, 200), DistanceSum(3.5, lattice),
                       ClippedSum(lattice)):  # fmt: skip
             if there.answer(query) != memory.answer(query):
                 raise SystemExit(f"{self.kind} differs from memory: {query}")

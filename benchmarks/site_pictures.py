@@ -25,7 +25,7 @@ from tametail.inequalities.lognormal import REFERENCE_SD
 from tametail.theory.moments import student_moment
 
 ROOT = Path(__file__).parents[1]
-BLUE, RED, GREEN, GREY = "#1f6f8b", "#b5523b", "#5c8a3a", "0.55"
+BLUE, RED, GREEN, GRAY = "#1f6f8b", "#b5523b", "#5c8a3a", "0.55"
 SIZES = (1_000, 3_000, 10_000, 30_000, 100_000)
 EPSILONS = {0.1: RED, 1.0: BLUE}
 #: A heavy tail with a fourth moment, so that both assumptions below are true.
@@ -33,7 +33,7 @@ FREEDOM = 5
 ASSUMPTIONS = {
     "Moment(2, sd)": (tt.Moment(2, student_moment(FREEDOM, 2) ** 0.5), RED),
     "Moment(4, scale)": (tt.Moment(4, student_moment(FREEDOM, 4) ** 0.25), BLUE),
-    "nothing (for the winsorised mean)": (None, GREEN),
+    "nothing (for the winsorized mean)": (None, GREEN),
 }
 
 
@@ -63,7 +63,7 @@ def draw_error(folder: Path, runs: int) -> None:
     """Draw the error on lognormal records, told nothing, and what plans predict."""
     rng, mean = np.random.default_rng(5), math.exp(0.5)
     picture = axes("lognormal records (sigma 1), told nothing, add-remove")
-    for epsilon, colour in EPSILONS.items():
+    for epsilon, color in EPSILONS.items():
         measured = []
         for n in SIZES:
             errors = [
@@ -72,12 +72,12 @@ def draw_error(folder: Path, runs: int) -> None:
             ]
             measured.append(float(np.sqrt(np.mean(np.square(errors)))) / REFERENCE_SD)
         plans = [tt.plan(n=n, epsilon=epsilon, confidence=None) for n in SIZES]
-        picture.plot(SIZES, measured, "o-", color=colour, label=f"measured, epsilon = {epsilon:g}")
+        picture.plot(SIZES, measured, "o-", color=color, label=f"measured, epsilon = {epsilon:g}")
         predicted = [plan.relative_rmse for plan in plans]
-        picture.plot(SIZES, predicted, "--", color=colour, label="as planned")
+        picture.plot(SIZES, predicted, "--", color=color, label="as planned")
         show(f"error, epsilon = {epsilon:g}", measured)
     plain = [1 / math.sqrt(n) for n in SIZES]
-    picture.plot(SIZES, plain, ":", color=GREY, label="sampling alone")
+    picture.plot(SIZES, plain, ":", color=GRAY, label="sampling alone")
     picture.set_ylabel("error in standard deviations")
     picture.legend(frameon=False, fontsize=9)
     save(picture, folder / "error.png")
@@ -88,7 +88,7 @@ def draw_widths(folder: Path, runs: int) -> None:
     rng = np.random.default_rng(6)
     picture = axes(f"records of Student's t({FREEDOM}), epsilon = 1, 95%")
     deviation = student_moment(FREEDOM, 2) ** 0.5
-    for label, (tail, colour) in ASSUMPTIONS.items():
+    for label, (tail, color) in ASSUMPTIONS.items():
         widths, covered = [], []
         for n in SIZES:
             releases = [
@@ -98,11 +98,11 @@ def draw_widths(folder: Path, runs: int) -> None:
             ends = np.array([(release.low, release.high) for release in releases])
             widths.append(float(np.median(ends[:, 1] - ends[:, 0])) / 2 / deviation)
             covered.append(float(np.mean((ends[:, 0] <= 0) & (ends[:, 1] >= 0))))
-        picture.plot(SIZES, widths, "o-", color=colour, label=label)
+        picture.plot(SIZES, widths, "o-", color=color, label=label)
         show(f"half-width, {label}", widths)
         show("  covers the mean", covered)
     plain = [1.96 / math.sqrt(n) for n in SIZES]
-    picture.plot(SIZES, plain, ":", color=GREY, label="no privacy: 1.96 standard errors")
+    picture.plot(SIZES, plain, ":", color=GRAY, label="no privacy: 1.96 standard errors")
     picture.set_ylabel("half-width in standard deviations")
     picture.legend(title="assumed", frameon=False, fontsize=9, title_fontsize=9)
     save(picture, folder / "widths.png")

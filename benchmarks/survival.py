@@ -1,15 +1,15 @@
 """What other questions than the shipped ones would bring where few records are seen.
 
-The shipped steps (centre, counts by octaves, sum; the second look where nothing shows) on columns
+The shipped steps (center, counts by octaves, sum; the second look where nothing shows) on columns
 that they were not tuned on, beside variants of them: same samples, fresh noise, the library's own
 code and constants between the questions. Pure differential privacy, replace-one.
 
 * *survival*: a smaller share for the counts, then one count of the records beyond the distance
   where about 10/epsilon are expected, on the side that reaches farther. The curves weigh it.
 * *zero first*: a coarse look around 0, refined by gradual release, so that it costs nothing if 0
-  will do as the centre; a median is asked for only where two octaves hold most records. With the
+  will do as the center; a median is asked for only where two octaves hold most records. With the
   survival count.
-* *free centre*: the exact median for nothing. No way to find a centre can bring more than this,
+* *free center*: the exact median for nothing. No way to find a center can bring more than this,
   not even one that uses a delta.
 
 The additional answers are simulated with an ordinary generator: this is no release.
@@ -51,7 +51,7 @@ from tametail.plans import Step
 from tametail.queries.column import Median
 
 CELLS = ((1_000, 1.0), (10_000, 0.1))
-VARIANTS = ("shipped", "survival", "zero first", "free centre")
+VARIANTS = ("shipped", "survival", "zero first", "free center")
 
 #: Shares of the counts and of the survival count, the records times epsilon that it aims at, and
 #: how far a curve may be from the truth at one place.
@@ -65,7 +65,7 @@ COARSE, CONCENTRATED = 0.06, 0.8
 class Survival:
     """Ask how many records lie beyond a distance, and weigh the curves by the answer."""
 
-    distances: Floats  # of the records from the centre, signed
+    distances: Floats  # of the records from the center, signed
     epsilon: float  # of the count alone
     rng: np.random.Generator
     farther: int = 1  # the side that reaches farther
@@ -128,53 +128,53 @@ def estimate(variant: str, x: Floats, plan: ColumnPlan, rng: np.random.Generator
     ask = Ask(Data(open_one(x)), tt.pure(100 * epsilon), plan.unit)
     parts = {step.name: step.cost.strength / epsilon for step in plan.steps}
     counted = variant in ("survival", "zero first")
-    centre, asked = None, 0.0
+    center, asked = None, 0.0
     if variant == "zero first":
         # Gradual release: if it is refined, the coarse answer costs nothing beside the fine one.
         coarse, at_zero = min(COARSE, 60 / (n * epsilon)), histogram_query(plan, 0.0)
         cost = tt.pure(coarse * epsilon)
         first = TailHistogram.read(plan, at_zero, ask(at_zero, cost), cost)
         if max(window_sums(side, 2).max() for side in first.sides) < CONCENTRATED * n:
-            centre = 0.0
+            center = 0.0
         else:
             asked = coarse
-    elif variant == "free centre":
-        centre = float(np.median(x))
-    if centre is not None:
-        del parts["centre"]
+    elif variant == "free center":
+        center = float(np.median(x))
+    if center is not None:
+        del parts["center"]
     if counted:
         parts["tail"] = COUNTS
-    left = 1 - parts.get("centre", 0.0) - parts["tail"] - asked
+    left = 1 - parts.get("center", 0.0) - parts["tail"] - asked
     first_plan = priced(plan, parts | {"sum": left - 1e-9})
-    if centre is None:
-        centre = ask(Median(halvings(n), *plan.possible), first_plan.cost("centre"))
-    return concluded(x, first_plan, ask, centre, SURVIVAL * epsilon if counted else 0.0, rng)
+    if center is None:
+        center = ask(Median(halvings(n), *plan.possible), first_plan.cost("center"))
+    return concluded(x, first_plan, ask, center, SURVIVAL * epsilon if counted else 0.0, rng)
 
 
 def concluded(
-    x: Floats, plan: ColumnPlan, ask: Ask, centre: float, extra: float, rng: np.random.Generator
+    x: Floats, plan: ColumnPlan, ask: Ask, center: float, extra: float, rng: np.random.Generator
 ) -> float:
-    """Do what ``winsorised_mean`` does after the centre, with ``extra`` for a survival count."""
-    n, nodes, cost = len(x), histogram_query(plan, centre), plan.cost("tail")
+    """Do what ``winsorized_mean`` does after the center, with ``extra`` for a survival count."""
+    n, nodes, cost = len(x), histogram_query(plan, center), plan.cost("tail")
     tails, rest = TailHistogram.read(plan, nodes, ask(nodes, cost), cost), plan
-    if (elsewhere := steps._elsewhere(plan, centre, tails, n)) is not None:
-        free = () if plan.has("centre") else (Step("centre", cost),)
-        rest, extra = replace(plan, steps=(*free, *plan.steps)).with_new_centre(), 0.0
-        centre = ask(Median(halvings(n), *elsewhere), rest.cost("centre"))
-        nodes, cost = histogram_query(rest, centre), rest.cost("tail")
+    if (elsewhere := steps._elsewhere(plan, center, tails, n)) is not None:
+        free = () if plan.has("center") else (Step("center", cost),)
+        rest, extra = replace(plan, steps=(*free, *plan.steps)).with_new_center(), 0.0
+        center = ask(Median(halvings(n), *elsewhere), rest.cost("center"))
+        nodes, cost = histogram_query(rest, center), rest.cost("tail")
         tails = TailHistogram.read(rest, nodes, ask(nodes, cost), cost)
     survival, cheaper = None, rest
     if extra:
-        survival = Survival(x - centre, extra, rng)
+        survival = Survival(x - center, extra, rng)
         sum_cost = tt.pure(rest.cost("sum").strength - extra)
         changed = (Step(s.name, sum_cost if s.name == "sum" else s.cost) for s in rest.steps)
         cheaper = replace(rest, steps=tuple(changed))
     with curves_weighed_by(survival):
-        clip = clipping.choose_clip(cheaper, centre, tails, n, Reference.of(plan, (centre, centre)))
+        clip = clipping.choose_clip(cheaper, center, tails, n, Reference.of(plan, (center, center)))
     if clip.side == 0:  # the second look; no survival count was asked for
         cost = rest.cost("sum")
         tails = tails.averaged_with(TailHistogram.read(rest, nodes, ask(nodes, cost), cost))
-        clip = second_clipping(rest, centre, tails)
+        clip = second_clipping(rest, center, tails)
         total = sum_of_counts(clip, tails, RecordCount.from_histogram(rest, tails, n))
     else:
         query = sum_query(cheaper, clip, n)

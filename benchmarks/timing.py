@@ -5,7 +5,7 @@
 Data sets of one size take turns, so that the machine's moods fall on all alike. A row shows the
 median CPU time of a release, the quartiles, and the shift against the first row in units of the
 spread of one run (half the distance of the quartiles): how well a single stopwatch reading tells
-the two apart. Neighbours must lie far below 1; data of another nature need not.
+the two apart. Neighbors must lie far below 1; data of another nature need not.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from _common import console
 
 
 def data_sets(n: int) -> dict[str, dict[str, object]]:
-    """Return neighbours of one data set, and data sets of another nature, as groups."""
+    """Return neighbors of one data set, and data sets of another nature, as groups."""
     records = np.random.default_rng(1).lognormal(3, 1, n)
-    neighbours: dict[str, object] = {"lognormal": records}
+    neighbors: dict[str, object] = {"lognormal": records}
     for name, value in {"outlier": 1e300, "infinity": np.inf, "NaN": np.nan, "zero": 0.0}.items():
         changed = records.copy()
         changed[n // 2] = value
-        neighbours[f"one record: {name}"] = changed
-    neighbours["one record less"] = records[1:]
+        neighbors[f"one record: {name}"] = changed
+    neighbors["one record less"] = records[1:]
     natures: dict[str, object] = {
         "lognormal": records,
         "all equal": np.full(n, 7.0),
@@ -48,7 +48,7 @@ def data_sets(n: int) -> dict[str, dict[str, object]]:
         "one cell is None": [*cells[:-1], None],
         "all cells are words": ["word"] * n,
     }
-    return {"neighbours": neighbours, "other data": natures, "lists": lists}
+    return {"neighbors": neighbors, "other data": natures, "lists": lists}
 
 
 def measure(data: dict[str, object], runs: int, title: str) -> dict[str, np.ndarray]:

@@ -2,7 +2,7 @@
 
 Two columns, normal with standard deviation 0.1, n = 1000 records, epsilon = 0.5, replace-one.
 Nobody knows how concentrated the records are, so the truncation is a generous 4.5 around a coarse
-centre. Every method is given that centre, a random point near the mean; this is about the fine
+center. Every method is given that center, a random point near the mean; this is about the fine
 step alone. The tournament and the exact ball are real mechanisms; the others are simulated in
 floats.
 """
@@ -41,18 +41,18 @@ GAME = Tournament(
 Method = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 
-def tournament(Z: np.ndarray, centre: np.ndarray) -> np.ndarray:
+def tournament(Z: np.ndarray, center: np.ndarray) -> np.ndarray:
     """The exponential mechanism on exact scores, with xi the generous truncation."""
     grid = grid_for(GAME, dim=2, size=len(Z), scale=SPREAD)
     ask = Ask(Data(open_data(Z)), Pure(EPSILON), Unit.REPLACE_ONE)
-    return np.array(play(ask, Pure(EPSILON), centre.tolist(), grid))
+    return np.array(play(ask, Pure(EPSILON), center.tolist(), grid))
 
 
 def exact_ball(radius: float) -> Method:
     """The second step of ``mean_ball`` under pure privacy: exact spherical noise for 8r/(3n)."""
 
-    def estimate(Z: np.ndarray, centre: np.ndarray) -> np.ndarray:
-        query = BallMean.around(centre.tolist(), radius, size=len(Z), strength=EPSILON)
+    def estimate(Z: np.ndarray, center: np.ndarray) -> np.ndarray:
+        query = BallMean.around(center.tolist(), radius, size=len(Z), strength=EPSILON)
         ask = Ask(Data(open_data(Z)), Pure(EPSILON), Unit.REPLACE_ONE)
         return np.array(query.value(ask(query, Pure(EPSILON))))
 
@@ -62,9 +62,9 @@ def exact_ball(radius: float) -> Method:
 def box(rng: np.random.Generator, radius: float) -> Method:
     """Clip every column to +-radius and add Laplace noise at epsilon / 2 each."""
 
-    def estimate(Z: np.ndarray, centre: np.ndarray) -> np.ndarray:
-        mean = np.clip(Z - centre, -radius, radius).mean(axis=0)
-        return centre + mean + rng.laplace(0, 2 * radius * 2 / (len(Z) * EPSILON), 2)
+    def estimate(Z: np.ndarray, center: np.ndarray) -> np.ndarray:
+        mean = np.clip(Z - center, -radius, radius).mean(axis=0)
+        return center + mean + rng.laplace(0, 2 * radius * 2 / (len(Z) * EPSILON), 2)
 
     return estimate
 
@@ -72,10 +72,10 @@ def box(rng: np.random.Generator, radius: float) -> Method:
 def l1_ball(rng: np.random.Generator, radius: float) -> Method:
     """Shrink the rows on to an l1 ball and add Laplace noise to both columns."""
 
-    def estimate(Z: np.ndarray, centre: np.ndarray) -> np.ndarray:
-        norms = np.abs(Z - centre).sum(axis=1, keepdims=True)
-        mean = ((Z - centre) * np.minimum(1, radius / norms)).mean(axis=0)
-        return centre + mean + rng.laplace(0, 2 * radius / (len(Z) * EPSILON), 2)
+    def estimate(Z: np.ndarray, center: np.ndarray) -> np.ndarray:
+        norms = np.abs(Z - center).sum(axis=1, keepdims=True)
+        mean = ((Z - center) * np.minimum(1, radius / norms)).mean(axis=0)
+        return center + mean + rng.laplace(0, 2 * radius / (len(Z) * EPSILON), 2)
 
     return estimate
 
@@ -83,12 +83,12 @@ def l1_ball(rng: np.random.Generator, radius: float) -> Method:
 def l2_ball(rng: np.random.Generator, radius: float) -> Method:
     """Shrink the rows on to an l2 ball and add the noise with density e^(-epsilon n |z| / 2r)."""
 
-    def estimate(Z: np.ndarray, centre: np.ndarray) -> np.ndarray:
-        norms = np.linalg.norm(Z - centre, axis=1, keepdims=True)
-        mean = ((Z - centre) * np.minimum(1, radius / norms)).mean(axis=0)
+    def estimate(Z: np.ndarray, center: np.ndarray) -> np.ndarray:
+        norms = np.linalg.norm(Z - center, axis=1, keepdims=True)
+        mean = ((Z - center) * np.minimum(1, radius / norms)).mean(axis=0)
         angle = rng.uniform(0, 2 * math.pi)
         length = rng.gamma(2, 2 * radius / (len(Z) * EPSILON))
-        return centre + mean + length * np.array([math.cos(angle), math.sin(angle)])
+        return center + mean + length * np.array([math.cos(angle), math.sin(angle)])
 
     return estimate
 
@@ -116,10 +116,10 @@ def main() -> None:
     for _ in range(arguments.runs):
         mean = rng.uniform(-100, 100, 2)
         Z = rng.normal(mean, SPREAD, (RECORDS, 2))
-        centre = mean + rng.uniform(-0.25, 0.25, 2) * GAME.half_width
+        center = mean + rng.uniform(-0.25, 0.25, 2) * GAME.half_width
         for name, method in methods.items():
             start = time.process_time()
-            squares[name].append(float(((method(Z, centre) - mean) ** 2).sum()))
+            squares[name].append(float(((method(Z, center) - mean) ** 2).sum()))
             seconds[name] += time.process_time() - start
 
     reference = math.sqrt(np.mean(squares[f"Laplace in a box, {GENEROUS}"]))

@@ -275,7 +275,7 @@ COVERED_LAWS: dict[str, Draw] = LAWS | {"lognormal": lognormal, "uniform": unifo
 def coverage(runs: int, seed: int) -> Iterator[str]:
     """Count the releases of which all intervals hold at once, told Moment(2, 1) or nothing.
 
-    Told nothing the intervals are for the winsorised mean. It is counted how often they hold the
+    Told nothing the intervals are for the winsorized mean. It is counted how often they hold the
     mean itself: for symmetric laws the two are the same, for others that need not happen.
     """
     requests = {"told Moment(2, 1)": {"tail": tt.Moment(2, 1.0)}, "told nothing": {}}

@@ -43,14 +43,14 @@ def equally_likely(values: Iterable[Any]) -> dict[Event, float]:
     return each | {lambda drawn: drawn not in all_of_them: 0.0}
 
 
-def noise_events(probability_of: Callable[[int], float], centre: int = 0) -> dict[Event, float]:
+def noise_events(probability_of: Callable[[int], float], center: int = 0) -> dict[Event, float]:
     """Return the events of noise on the integers: single values, and tails of either side."""
     masses = {z: probability_of(z) for z in range(-2000, 2001)}
-    events = {_is(centre + z): masses[z] for z in range(-8, 9)}
+    events = {_is(center + z): masses[z] for z in range(-8, 9)}
     for least in (1, 2, 4, 8, 16, 32):
         tail = math.fsum(mass for z, mass in masses.items() if z >= least)
-        events[_above(centre + least)] = tail
-        events[_below(centre - least)] = tail
+        events[_above(center + least)] = tail
+        events[_below(center - least)] = tail
     return events
 
 

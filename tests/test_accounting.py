@@ -67,7 +67,7 @@ def test_pure_to_zcdp_is_half_the_square_rounded_up(epsilon):
 
 
 def _exact_conversion(rho: float, delta: float) -> Decimal:
-    """Minimise the conversion of Canonne, Kamath and Steinke with 60 digits, by bisection."""
+    """Minimize the conversion of Canonne, Kamath and Steinke with 60 digits, by bisection."""
     rho, log_inverse = Decimal(rho), -Decimal(delta).ln()
     low, high = Decimal(0), (log_inverse / rho).sqrt()
     for _ in range(220):

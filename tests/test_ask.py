@@ -17,7 +17,7 @@ from tametail.mechanisms.dispatch import mechanism_for
 from tametail.mechanisms.medians import choose_many_medians
 from tametail.privacy.budget import Approx, Pure, Zcdp, compose, fits
 from tametail.privacy.unit import Unit
-from tametail.queries.column import Buckets, ClippedSum, Count, Lattice, Median
+from tametail.queries.column import Buckets, ClippedSum, ClippingGrid, Count, Median
 from tametail.queries.persons import PersonMean
 from tametail.queries.query import Query
 from tametail.queries.rows import ColumnMedians, Distances
@@ -25,7 +25,7 @@ from tametail.queries.rows import ColumnMedians, Distances
 from .opened import open_table
 
 BUCKETS = Buckets(inverse_width=1.0, low=-5, high=5)
-LATTICE = Lattice(exponent=-4, low=-48, centre=0, high=64)
+LATTICE = ClippingGrid(exponent=-4, low=-48, center=0, high=64)
 RECORDS = [0.5, 1.5, 1.5, 2.5, None, 3.0]
 
 
@@ -225,7 +225,7 @@ def estimator(ask):
     """Ask everything once, and let later questions depend on earlier answers."""
     first, second = parts_of(ask, [(0, 3), (3, 6)])
     key = first(BUCKETS, Pure(0.5)) or 0
-    lattice = Lattice(exponent=-4, low=16 * key - 48, centre=16 * key, high=16 * key + 64)
+    lattice = ClippingGrid(exponent=-4, low=16 * key - 48, center=16 * key, high=16 * key + 64)
     (total,) = second(ClippedSum(lattice), Pure(0.5))
     return key, total, ask(Median(0, -10.0, 10.0), Pure(0.5)), ask.spent
 

@@ -177,8 +177,8 @@ def test_anything(data, copies, budget, **request):
 
 
 @pytest.mark.parametrize("scale", [1e17, 1e59])
-def test_large_moments_and_centres_far_away_raise_nothing(scale):
-    """Once a power overflowed, and a centre beyond 1e60 was refused like a caller's bound."""
+def test_large_moments_and_centers_far_away_raise_nothing(scale):
+    """Once a power overflowed, and a center beyond 1e60 was refused like a caller's bound."""
     tail = tt.Moment(18, scale)
     for data in ([], [1e62] * 60, [-1e300] * 60, [LARGEST] * 60):
         for request in ({"epsilon": 0.3}, {"epsilon": 339.0}, {"rho": 0.5, "within": LARGEST}):

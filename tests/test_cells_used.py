@@ -64,7 +64,7 @@ RECORDS = st.lists(st.sampled_from([1.0, math.inf, math.nan, LEFT_OUT]), max_siz
 
 @settings(max_examples=100, deadline=None)
 @given(others=RECORDS, first=RECORDS.filter(len), second=RECORDS.filter(len))
-def test_no_neighbour_moves_the_counts_further(others, first, second):
+def test_no_neighbor_moves_the_counts_further(others, first, second):
     def counts(query, records):
         chunk = np.array(records, dtype=np.float64)
         chunk = chunk[:, np.newaxis] if isinstance(query, Rows) else chunk

@@ -238,7 +238,7 @@ def test_terminated(run, claims, monkeypatch):
 def test_plan_prints_steps_and_predictions(run):
     code, out, err = run("plan", "-n", 4000, "--epsilon", 0.1, "--moment", "2:50")
     assert (code, err) == (0, "")
-    for word in ("centre", "sum", "%", "RMSE", "95% CI           about ±"):
+    for word in ("center", "sum", "%", "RMSE", "95% CI           about ±"):
         assert word in out
     assert "note       If most values are identical" in run("plan", "-n", 1000, "--epsilon", 1)[1]
     assert out == f"{tt.plan(n=4000, epsilon=0.1, tail=tt.Moment(2, 50))}\n"

@@ -28,7 +28,7 @@ def test_there_and_back(value):
 
 
 @given(value=st.floats(max_value=math.nextafter(LARGEST, 0), allow_nan=False, allow_infinity=False))
-def test_neighbouring_doubles_have_neighbouring_keys(value):
+def test_neighboring_doubles_have_neighboring_keys(value):
     (key,) = to_key(np.array([value])).tolist()
     assert from_key(key + 1) == math.nextafter(value, math.inf)
 

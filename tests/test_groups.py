@@ -190,7 +190,7 @@ def test_a_group_without_records_is_asked_like_any_other(data):
     full = tt.mean(data, "paid", by="state", keys=["S00", "S01"], epsilon=1e-3, n=100)
     empty = tt.mean(data, "paid", by="state", keys=["S00", "none"], epsilon=1e-3, n=100)
     assert len(full.answers) == len(empty.answers)
-    # Which octaves have nodes follows from the centre, a noisy answer; nothing else may differ.
+    # Which octaves have nodes follows from the center, a noisy answer; nothing else may differ.
     sizes = [[np.size(answer) for answer in release.answers] for release in (full, empty)]
     assert max(sizes[0]) > 100
     assert [[size for size in found if size < 100] for found in sizes] == [[2, 3, 1, 2]] * 2

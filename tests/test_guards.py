@@ -13,7 +13,7 @@ import tametail as tt
 from tametail.cli.shell import COMMANDS
 from tametail.planning.table import METHODS
 from tametail.purposes import PURPOSES
-from tametail.queries.column import ClippedSum, Count, Lattice, TailNodes
+from tametail.queries.column import ClippedSum, ClippingGrid, Count, LogHistogram
 
 from .backends.test_conformance import PLACES
 from .opened import open_table
@@ -30,14 +30,14 @@ RECORDS = np.random.default_rng(1).lognormal(size=4000)
 ROWS = np.column_stack([RECORDS, RECORDS**2, -RECORDS])
 FRAME = pa.table({"paid": RECORDS, "who": np.arange(4000) // 4, "state": np.arange(4000) % 3})
 CHOSEN = {
-    "winsorised mean": (RECORDS, {"epsilon": 1}),
-    "mean in a weighted ball": (ROWS, {"rho": 0.5}),
-    "mean in a ball, one scale for all columns": (ROWS, {"rho": 0.5, "same_scale": True}),
-    "winsorised means, columns apart": (ROWS, {"epsilon": 3}),
-    "winsorised means, one sum": (np.column_stack([ROWS] * 3), {"epsilon": 9}),
+    "winsorized mean": (RECORDS, {"epsilon": 1}),
+    "mean with joint clipping": (ROWS, {"rho": 0.5}),
+    "mean with joint clipping, one scale": (ROWS, {"rho": 0.5, "same_scale": True}),
+    "winsorized means, column by column": (ROWS, {"epsilon": 3}),
+    "winsorized means, joint sum": (np.column_stack([ROWS] * 3), {"epsilon": 9}),
     "mean of the records of persons": (FRAME, {"column": "paid", "epsilon": 1, "person": "who"}),
-    "clamped mean": (RECORDS, {"epsilon": 0.01, "tail": tt.Bounded(0, 50), "n": 4000}),
-    "clamped mean around a crowd": (
+    "bounded mean": (RECORDS, {"epsilon": 0.01, "tail": tt.Bounded(0, 50), "n": 4000}),
+    "clipped mean around the densest bin": (
         RECORDS,
         {"epsilon": 0.01, "tail": tt.Moment(2, 5.0), "n": 4000, "within": 1000},
     ),
@@ -146,7 +146,7 @@ DATA = {
 }
 NAMELESS = ("ArraySource", "LaterSource")
 
-ASKED = [Count(), ClippedSum(Lattice(0, -100, 0, 100)), TailNodes(0.0, -3, 5)]
+ASKED = [Count(), ClippedSum(ClippingGrid(0, -100, 0, 100)), LogHistogram(0.0, -3, 5)]
 
 
 @pytest.mark.parametrize("kind", file_sources(), ids=lambda kind: kind.__name__)

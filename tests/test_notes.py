@@ -13,7 +13,7 @@ import tametail as tt
 from tametail import cli, notes
 from tametail.cli.messages import in_options
 from tametail.errors import ParameterError
-from tametail.means import MEAN, MEAN_AS_SEEN, WINSORISED, Estimate, Interval
+from tametail.means import MEAN, MEAN_AS_SEEN, WINSORIZED, Estimate, Interval
 from tametail.notes import Note
 from tametail.report.document import result_parts
 from tametail.report.export import csv_text
@@ -92,8 +92,8 @@ def test_a_wrong_within_is_said(several):
         assert release.has_warnings
 
 
-def test_records_away_from_the_centre_are_said():
-    """A centre that misses records which agree in many digits: once a finite interval, silently."""
+def test_records_away_from_the_center_are_said():
+    """A center that misses records which agree in many digits: once a finite interval, silently."""
     records = np.random.default_rng(4).normal(1e6, 1.0, 5_000)
     kept_away = tt.mean(records, epsilon=1, within=(0, 1e6 - 50))
     assert "low-precision-location" in warned(kept_away)
@@ -146,7 +146,7 @@ def test_a_good_release_has_two_intervals_and_no_note():
     assert release.notes == ()
     assert not release.has_warnings
     first, second = release.intervals
-    assert (first.kind, second.kind) == (MEAN_AS_SEEN, WINSORISED)
+    assert (first.kind, second.kind) == (MEAN_AS_SEEN, WINSORIZED)
     assert not first.proved
     assert not second.proved
     assert (release.low, release.high) == (first.low, first.high)
@@ -260,7 +260,7 @@ def test_tables_of_groups_say_what_each_interval_is_for():
     shown = [release._repr_html_(), "".join(result_parts(release)), str(release)]
     for row in release:
         found = quote(release, row)
-        assert found.mark == ("c" if row.interval_target == WINSORISED.target else "e")
+        assert found.mark == ("c" if row.interval_target == WINSORIZED.target else "e")
         for text in shown:
             assert text.count(found.limits) >= 1
     for text in shown:

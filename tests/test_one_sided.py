@@ -21,7 +21,7 @@ from tametail.data.reader import clipped
 from tametail.errors import ParameterError
 from tametail.page.downloads import _option, _python
 from tametail.page.forms import Form, tail_of
-from tametail.queries.column import TailNodes
+from tametail.queries.column import LogHistogram
 from tametail.queries.persons import PersonMean, PersonResidual
 from tametail.show.sentences import assumptions
 
@@ -258,7 +258,7 @@ def test_columns_of_which_nothing_is_said_stay_as_they_are():
 
 CELLS = np.array([[-3.0, 5.0], [np.nan, -np.inf], [LEFT_OUT, 2.0], [np.inf, -0.5], [1.0, 9.0]])
 LINES = [(0.0, math.inf), (-math.inf, 4.0)]
-EVERYTHING = TailNodes(0.0, -1022, 1023, counted=True)
+EVERYTHING = LogHistogram(0.0, -1022, 1023, counted=True)
 
 
 def test_a_record_is_clipped_whatever_the_others_are():

@@ -40,7 +40,7 @@ def test_no_interval_costs_no_step():
     for options in ({"confidence": None}, {"target": "data"}):
         assert names(**options, **told) < names(**told)
     # Without a tail both intervals come out of the octave counts, which are asked for anyway.
-    assert names() == names(confidence=None) == {"count", "centre", "tail", "sum"}
+    assert names() == names(confidence=None) == {"count", "center", "tail", "sum"}
 
 
 @given(
@@ -101,7 +101,7 @@ STEPS = PLAN.to_dict()["steps"]
         ({"steps": STEPS[:-1]}, "The steps of the plan were changed"),
         ({"steps": [*STEPS, STEPS[0]]}, "The steps of the plan were changed"),
         ({"steps": list(reversed(STEPS))}, "The steps of the plan were changed"),
-        ({"steps": [{"name": "centre"}]}, "is missing or invalid"),
+        ({"steps": [{"name": "center"}]}, "is missing or invalid"),
         ({"method": "a guess"}, "Unknown method='a guess'"),
         ({"steps": None}, "is missing or invalid"),
         (
@@ -152,7 +152,7 @@ def test_prints_as_a_table():
     assert text.startswith(
         "Plan for 200 records, epsilon = 0.1 (pure DP), add or remove one record\n"
     )
-    for word in ("centre", "tail", "sum", "%", "warning    ", "standard deviations"):
+    for word in ("center", "tail", "sum", "%", "warning    ", "standard deviations"):
         assert word in text
     assert "an unknown number of records" in str(tt.plan(epsilon=1))
 
@@ -258,12 +258,12 @@ def test_every_step_gets_a_share(n, epsilon, unit):
         parts = shares(budget, Unit.parse(unit), n)
         assert sum(parts.values()) == pytest.approx(1.0)
         assert min(parts.values()) > 0.009
-        # Where only a centre can be found, it gets nearly all.
-        assert parts["sum"] > 0.1 or parts["centre"] > 0.6
+        # Where only a center can be found, it gets nearly all.
+        assert parts["sum"] > 0.1 or parts["center"] > 0.6
 
 
-def test_the_fewer_the_records_the_more_goes_to_the_centre():
-    parts = [shares(tt.pure(1.0), Unit.ADD_REMOVE, n)["centre"] for n in (30, 100, 1000, 10**4)]
+def test_the_fewer_the_records_the_more_goes_to_the_center():
+    parts = [shares(tt.pure(1.0), Unit.ADD_REMOVE, n)["center"] for n in (30, 100, 1000, 10**4)]
     assert parts == sorted(parts, reverse=True)
     assert parts[0] > 0.5 > 0.05 > parts[-1]  # noqa: PLR0133 - a chain reads best
 
@@ -290,6 +290,6 @@ def test_every_plan_reads_back_and_its_shares_are_of_the_whole(budget, n, dim, t
 
 def test_a_clamped_mean_beside_a_delta_reads_back():
     plan = tt.plan(n=100, epsilon=0.01, delta=1e-6, n_columns=3, tail=tt.Bounded(0, 1))
-    assert plan.method == "clamped mean"
+    assert plan.method == "bounded mean"
     assert Plan.from_json(plan.to_json()) == plan
     assert sum(part for _, part, _ in plan.shares()) == pytest.approx(100)

@@ -1,4 +1,4 @@
-"""No neighbour moves a query further than it states, and some neighbour moves it as far."""
+"""No neighbor moves a query further than it states, and some neighbor moves it as far."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from tametail.queries.column import (
     WIDEST_SIDE,
     Buckets,
     ClippedSum,
+    ClippingGrid,
     Count,
     DistanceSum,
-    Lattice,
+    LogHistogram,
     Median,
     Sensitivity,
     Squares,
-    TailNodes,
     edge_above,
     edge_below,
 )
@@ -35,9 +35,9 @@ MISSING = math.nan
 @st.composite
 def lattices(draw, widest=WIDEST_SIDE):
     exponent = draw(st.one_of(st.integers(-6, 6), st.integers(-1022, 1022)))
-    centre = draw(st.integers(-(2**40), 2**40))
+    center = draw(st.integers(-(2**40), 2**40))
     below, above = (draw(st.one_of(st.integers(0, 9), st.integers(0, widest))) for _ in range(2))
-    return Lattice(exponent, centre - below, centre, centre + above)
+    return ClippingGrid(exponent, center - below, center, center + above)
 
 
 @st.composite
@@ -45,18 +45,18 @@ def edges(draw):
     """Lattices of distances: their ends have five significant bits."""
     below, above = (draw(st.integers(0, 31)) << draw(st.integers(0, 30)) for _ in range(2))
     exponent = draw(st.one_of(st.integers(-30, 6), st.integers(-1022, 980)))
-    return Lattice(exponent, -below, draw(st.integers(-below, above)), above)
+    return ClippingGrid(exponent, -below, draw(st.integers(-below, above)), above)
 
 
-CENTRES = st.one_of(st.just(0.0), st.floats(allow_nan=False, allow_infinity=False))
+CENTERS = st.one_of(st.just(0.0), st.floats(allow_nan=False, allow_infinity=False))
 SUM_QUERIES = st.one_of(
     st.just(Count()),
     st.builds(ClippedSum, lattices(), st.one_of(st.integers(0, 9), st.integers(0, 2**37))),
-    st.builds(DistanceSum, CENTRES, edges(), st.one_of(st.integers(0, 9), st.integers(0, 2**37))),
-    st.builds(Squares, CENTRES, st.integers(-1000, 1023), st.integers(1, 16)),
+    st.builds(DistanceSum, CENTERS, edges(), st.one_of(st.integers(0, 9), st.integers(0, 2**37))),
+    st.builds(Squares, CENTERS, st.integers(-1000, 1023), st.integers(1, 16)),
     st.builds(
-        TailNodes,
-        CENTRES,
+        LogHistogram,
+        CENTERS,
         st.integers(-60, 0),
         st.integers(0, 60),
         st.booleans(),
@@ -83,20 +83,20 @@ def _borders(query):
     edges = [0.0]
     if isinstance(query, ClippedSum):
         lattice = query.lattice
-        edges = [lattice.value(end) for end in (lattice.low, lattice.centre, lattice.high)]
+        edges = [lattice.value(end) for end in (lattice.low, lattice.center, lattice.high)]
     elif isinstance(query, DistanceSum):
         lattice = query.lattice
         ends = (lattice.low, 0, lattice.high)
         # Beyond a clip point, but in the bin that begins there.
-        edges = [query.centre + f * lattice.value(end) for end in ends for f in (1, 1 + 1 / 40)]
+        edges = [query.center + f * lattice.value(end) for end in ends for f in (1, 1 + 1 / 40)]
     elif isinstance(query, Buckets):
         edges = [key / query.inverse_width for key in (query.low, query.high, query.high + 1)]
-    elif isinstance(query, TailNodes | Squares):
-        octaves = (query.first, query.last) if isinstance(query, TailNodes) else (query.octave,)
-        if isinstance(query, TailNodes) and query.fine is not None:
+    elif isinstance(query, LogHistogram | Squares):
+        octaves = (query.first, query.last) if isinstance(query, LogHistogram) else (query.octave,)
+        if isinstance(query, LogHistogram) and query.fine is not None:
             octaves = (query.nodes[0], *query.fine, query.fine[1] + 2, query.nodes[-1])
         steps = [sign * math.ldexp(1.0, octave) for octave in octaves for sign in (-1, 1)]
-        edges = [query.centre, *(query.centre + step for step in steps)]
+        edges = [query.center, *(query.center + step for step in steps)]
     beside = [math.nextafter(edge, way) for edge in edges for way in (-math.inf, math.inf)]
     return [MISSING, -math.inf, math.inf, *edges, *beside]
 
@@ -108,7 +108,7 @@ def _exceeds(query, unit, first, second):
 
 @settings(max_examples=500, deadline=None)
 @given(query=SUM_QUERIES, data=st.data())
-def test_no_neighbour_moves_a_query_further(query, data):
+def test_no_neighbor_moves_a_query_further(query, data):
     record = st.one_of(st.sampled_from(_borders(query)), st.floats(), st.floats(-20, 20))
     others = data.draw(st.lists(record, max_size=4))
     first, second = data.draw(record), data.draw(record)
@@ -118,8 +118,8 @@ def test_no_neighbour_moves_a_query_further(query, data):
 
 @settings(max_examples=100, deadline=None)
 @given(query=SUM_QUERIES)
-@example(query=TailNodes(0.0, -3, 3, counted=True))
-@example(query=ClippedSum(Lattice(0, -5, 0, 7), count_weight=3))
+@example(query=LogHistogram(0.0, -3, 3, counted=True))
+@example(query=ClippedSum(ClippingGrid(0, -5, 0, 7), count_weight=3))
 @pytest.mark.parametrize("unit", RECORD_UNITS)
 def test_the_sensitivity_is_attained(query, unit):
     borders = _borders(query)
@@ -147,7 +147,7 @@ def _scores(unit, records, candidates):
     key=st.integers(-(2**63) + 1, 2**63 - 1),
 )
 @pytest.mark.parametrize("unit", RECORD_UNITS)
-def test_no_neighbour_moves_a_score_of_the_median_further(unit, others, first, second, key):
+def test_no_neighbor_moves_a_score_of_the_median_further(unit, others, first, second, key):
     records = np.array([*others, first, second])
     keys, _ = Passes().answer(Median(0, -math.inf, math.inf), lambda _: [records])
     candidates = [key, 0, *keys.tolist()]
@@ -164,7 +164,7 @@ def test_no_neighbour_moves_a_score_of_the_median_further(unit, others, first, s
 
 
 def test_the_shared_count_is_free_under_replace_one():
-    lattice = Lattice(exponent=0, low=-2, centre=0, high=10)
+    lattice = ClippingGrid(exponent=0, low=-2, center=0, high=10)
     for weight in range(3):
         assert ClippedSum(lattice, weight).sensitivity(Unit.REPLACE_ONE).l1 == lattice.width
     assert ClippedSum(lattice, 3).sensitivity(Unit.REPLACE_ONE).l1 == lattice.width + 1
@@ -172,29 +172,29 @@ def test_the_shared_count_is_free_under_replace_one():
 
 def test_soft_counts_keep_the_number_of_records():
     answer = Passes().answer(
-        TailNodes(0.0, -3, 3), lambda _: [np.array([0.01, -5.0, 7.0, 1e9, math.nan])]
+        LogHistogram(0.0, -3, 3), lambda _: [np.array([0.01, -5.0, 7.0, 1e9, math.nan])]
     )
     assert sum(answer) == 4 * SOFT_ONE
 
 
 @given(
-    centre=st.floats(allow_nan=False, allow_infinity=False),
+    center=st.floats(allow_nan=False, allow_infinity=False),
     below=st.floats(0, 1e308),
     above=st.floats(0, 1e308),
     bits=st.integers(4, 36),
 )
-def test_a_lattice_around_a_centre(centre, below, above, bits):
-    lattice = Lattice.around(centre, below, above, bits)
-    assert lattice.low <= lattice.centre <= lattice.high
+def test_a_lattice_around_a_center(center, below, above, bits):
+    lattice = ClippingGrid.around(center, below, above, bits)
+    assert lattice.low <= lattice.center <= lattice.high
     assert lattice.side <= WIDEST_SIDE
-    assert abs(lattice.value(lattice.centre) / 2 - centre / 2) <= lattice.tick / 4
+    assert abs(lattice.value(lattice.center) / 2 - center / 2) <= lattice.tick / 4
     if lattice.side < WIDEST_SIDE:
-        assert lattice.value(lattice.high - lattice.centre) >= above - lattice.tick
-        assert lattice.value(lattice.centre - lattice.low) >= below - lattice.tick
+        assert lattice.value(lattice.high - lattice.center) >= above - lattice.tick
+        assert lattice.value(lattice.center - lattice.low) >= below - lattice.tick
 
 
 def test_a_value_beyond_the_doubles_is_the_largest():
-    lattice = Lattice(exponent=1022, low=-9, centre=0, high=9)
+    lattice = ClippingGrid(exponent=1022, low=-9, center=0, high=9)
     assert lattice.value(9) == sys.float_info.max
     assert lattice.value(-9) == -sys.float_info.max
 
@@ -205,12 +205,12 @@ def test_a_value_beyond_the_doubles_is_the_largest():
 )
 def test_a_lattice_keeps_its_limits(wrong):
     with pytest.raises(AssertionError, match="within its limits"):
-        Lattice(*wrong)
+        ClippingGrid(*wrong)
 
 
 @pytest.mark.parametrize("ends", [(0, 33), (-33, 0), (0, 65 << 10), (8, 10), (-10, -8)])
 def test_distances_are_clipped_at_edges_only(ends):
-    lattice = Lattice(0, ends[0], ends[1], ends[1])
+    lattice = ClippingGrid(0, ends[0], ends[1], ends[1])
     with pytest.raises(AssertionError, match="on edges of sixteenths"):
         DistanceSum(0.0, lattice)
 
@@ -223,7 +223,7 @@ DISTANCES = st.one_of(st.just(0.0), st.floats(0, 1e6), st.floats(0, sys.float_in
 def test_a_lattice_of_distances_clips_no_closer_than_it_is_told(
     offset, below, above, strength, records
 ):
-    lattice = Lattice.of_distances(offset, below, above, strength=strength, records=records)
+    lattice = ClippingGrid.of_distances(offset, below, above, strength=strength, records=records)
     DistanceSum(0.0, lattice)  # its ends are edges
     widest, farthest = max(below, above), math.ldexp(31.0, 1019)
     for told, ticks in ((below, -lattice.low), (above, lattice.high)):
@@ -246,13 +246,13 @@ def test_a_distance_lies_between_its_edges(distance):
 
 @given(st.floats(1e-6, 1e6), st.floats(0, 1e6), st.floats(1e-6, 1e3), st.floats(1, 1e12))
 def test_a_tick_is_far_below_the_noise_unless_bits_run_out(below, above, strength, records):
-    lattice = Lattice.below_noise(0.0, below, above, strength=strength, records=records)
+    lattice = ClippingGrid.below_noise(0.0, below, above, strength=strength, records=records)
     noise = max(below, above) / max(records * strength, 1.0)
     assert lattice.tick <= noise / 128 or lattice.side >= 2**29 or strength < 2.0**-16
     assert lattice.side / min(strength, 1.0) <= 2.0**52
 
 
 def test_a_square_counts_in_its_unit():
-    query = Squares(centre=0.0, octave=3, cap=16)
+    query = Squares(center=0.0, octave=3, cap=16)
     (answer,) = Passes().answer(query, lambda _: [np.array([8.0, -8.0])])
     assert 2 * 64 <= answer * query.unit <= 2 * 64 * (17 / 16) ** 2

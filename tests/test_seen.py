@@ -36,7 +36,7 @@ import tametail as tt
 from tametail import cli, notes
 from tametail.errors import ColumnError, ParameterError
 from tametail.ledger import Ledger
-from tametail.means import MEAN, MEAN_AS_SEEN, WINSORISED
+from tametail.means import MEAN, MEAN_AS_SEEN, WINSORIZED
 
 UNITS = ("add-remove", "replace-one")
 EVERYWHERE = (-math.inf, math.inf)
@@ -272,7 +272,7 @@ HEAVY = {
 
 @pytest.fixture(scope="module", params=[1_000, 10_000])
 def without_a_tail(request):
-    """Releases of heavy-tailed records: with the records, the mean and the winsorised mean."""
+    """Releases of heavy-tailed records: with the records, the mean and the winsorized mean."""
     n, found, seen = request.param, [], []
     for unit in UNITS:
         for law in HEAVY.values():
@@ -292,7 +292,7 @@ def without_a_tail(request):
 def test_the_interval_that_is_shown_holds_the_mean(without_a_tail):
     """It missed the mean in 12 to 42% of releases on real columns, n epsilon 1e3 to 1e4.
 
-    The one for the winsorised mean misses it in 14 to 17% of these at n = 1,000, and would fail.
+    The one for the winsorized mean misses it in 14 to 17% of these at n = 1,000, and would fail.
     """
     assert often([one.low <= mean <= one.high for one, _, mean, _ in without_a_tail], 0.97)
     assert {one[0].intervals[0].kind for one, *_ in without_a_tail} == {MEAN_AS_SEEN}
@@ -300,12 +300,12 @@ def test_the_interval_that_is_shown_holds_the_mean(without_a_tail):
     assert often([one.low <= one.value <= one.high for one, *_ in without_a_tail], 0.99)
 
 
-def test_the_interval_for_the_winsorised_mean_is_calibrated(without_a_tail):
+def test_the_interval_for_the_winsorized_mean_is_calibrated(without_a_tail):
     """It covered its target in all but 11 of 53,876, 2 to 4 times wider than needed."""
     holds, narrow = [], []
     for release, records, _, clipped in without_a_tail:
         second = release.intervals[1]
-        assert second.kind == WINSORISED
+        assert second.kind == WINSORIZED
         holds.append(second.low <= clipped <= second.high)
         error = np.clip(records, *release.clip).std() / math.sqrt(len(records))
         narrow.append(second.high - second.low < 2 * 2 * 1.96 * error)
@@ -318,7 +318,7 @@ def test_truncation_is_none_where_nothing_bounds_it(without_a_tail):
     for release, *_ in without_a_tail:
         for interval in release.intervals:
             assert set(interval.error_components) == {"privacy", "sampling", "clipping", "rounding"}
-            assert (interval.error_components["clipping"] is None) == (interval.kind == WINSORISED)
+            assert (interval.error_components["clipping"] is None) == (interval.kind == WINSORIZED)
             assert not interval.proved
 
 

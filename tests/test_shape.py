@@ -78,6 +78,6 @@ def test_they_are_stored_and_replayed(release):
 
 def test_methods_that_count_no_octaves_say_so():
     release = tt.mean([0.0, 1.0] * 100, epsilon=1, tail=tt.Bounded(0, 1), neighbors="replace-one")
-    assert release.method == "clamped mean"
+    assert release.method == "bounded mean"
     assert release.quantile(0.5) is None
     assert release.count == pytest.approx(200, abs=60)

@@ -232,7 +232,7 @@ def test_forms_of_output(run, tmp_path):
         file = tmp_path / name
         code, out, err = run(*asked, "-o", file)
         assert (code, out, err) == (0, "", f"wrote {file}\n")
-    assert json.loads((tmp_path / "o.json").read_text())["method"] == "winsorised mean"
+    assert json.loads((tmp_path / "o.json").read_text())["method"] == "winsorized mean"
     assert (tmp_path / "o.csv").read_text().startswith("column,")
     assert (tmp_path / "o.txt").read_text().startswith("mean  ")
     for wrong in (["-o", tmp_path], ["--json", "--csv"], ["-o", tmp_path / "no" / "x.csv"]):

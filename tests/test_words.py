@@ -24,11 +24,6 @@ PATTERN = re.compile(rf"\b(?:{'|'.join(AVOIDED)})\b", re.IGNORECASE)
 _INSIDE = {"InternalError", "AssertionError", "ValueError"}
 _OTHERS = ("theory", "reproduce", "paper")
 
-#: Names of methods and steps, which plans and files hold; they are renamed with the formats.
-_NAMES = re.compile(
-    r"winsorised means?(?:, one sum|, columns apart)?|clamped mean around a crowd|\bcentre\b"
-)
-
 
 def texts_of(node):
     """Yield the texts of an expression, what is filled in left out."""
@@ -56,7 +51,7 @@ MODULES = sorted(
 
 
 def found_in(text):
-    return PATTERN.findall(_NAMES.sub("", text))
+    return PATTERN.findall(text)
 
 
 def test_messages_and_notes():
@@ -127,9 +122,8 @@ PAGES = [
     ROOT / "SECURITY.md",
 ]
 
-#: Pages whose tables a program writes, with the names of cases and queries, and one that still
-#: has the names of steps.
-_NOT_YET = {"audit.md", "reproduction.md", "method.md", "intervals.md"}
+#: Pages whose tables a program writes, with the names of cases and queries.
+_NOT_YET = {"audit.md", "reproduction.md"}
 PAGES = [path for path in PAGES if path.name not in _NOT_YET]
 
 

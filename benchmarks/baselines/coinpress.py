@@ -28,11 +28,11 @@ def coinpress_mean(
 
     The last step spends 3/4 of rho, the steps before it share the rest.
     """
-    centre = np.zeros(rows.shape[1])
+    center = np.zeros(rows.shape[1])
     shares = [1.0] if steps == 1 else [0.25 / (steps - 1)] * (steps - 1) + [0.75]
     for share in shares:
-        centre, radius = _step(rows, centre, radius, share * rho, failure * share, rng)
-    return centre
+        center, radius = _step(rows, center, radius, share * rho, failure * share, rng)
+    return center
 
 
 def coinpress_mean_1d(
@@ -51,7 +51,7 @@ def coinpress_mean_1d(
 
 def _step(
     rows: Floats,
-    centre: Floats,
+    center: Floats,
     radius: float,
     rho: float,
     failure: float,
@@ -65,11 +65,11 @@ def _step(
     n, dim = rows.shape
     bound = _norm_bound(dim, 0.01)
     reach = min(radius + bound, math.sqrt(radius**2 + 6 * radius + bound**2))
-    offsets = rows - centre
+    offsets = rows - center
     norms = np.linalg.norm(offsets, axis=1)
     offsets *= np.minimum(1.0, reach / np.maximum(norms, 1e-300))[:, np.newaxis]
     deviation = 2 * reach / n / math.sqrt(2 * rho)
-    found = centre + offsets.mean(axis=0) + deviation * rng.normal(size=dim)
+    found = center + offsets.mean(axis=0) + deviation * rng.normal(size=dim)
     return found, _norm_bound(dim, failure) * math.sqrt(1 / n + deviation**2)
 
 

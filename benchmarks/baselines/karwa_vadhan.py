@@ -2,7 +2,7 @@
 
 "Finite sample differentially private confidence intervals": a private histogram finds a bin that
 holds the mean, records are clipped around it, and their mean is released with Laplace noise. If the
-standard deviation is unknown, a histogram of the differences of neighbours finds it up to a
+standard deviation is unknown, a histogram of the differences of neighbors finds it up to a
 factor 8. Pure DP needs finite ranges; with delta > 0 nothing at all need be known. The unit is
 replace-one. In floats and with an ordinary generator: a baseline for benchmarks, not for releases.
 """

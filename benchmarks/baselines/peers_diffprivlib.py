@@ -1,6 +1,6 @@
 """What diffprivlib users would write for a mean; runs in an environment with diffprivlib.
 
-Neighbours: one record is changed, n is public. Without bounds diffprivlib takes them from the data
+Neighbors: one record is changed, n is public. Without bounds diffprivlib takes them from the data
 and warns that this is not private, so bounds are always given.
 """
 

@@ -1,6 +1,6 @@
 """What OpenDP users would write for a mean; runs wherever opendp is installed.
 
-Neighbours: one record is changed, n is public. OpenDP measures that as a symmetric distance of 2.
+Neighbors: one record is changed, n is public. OpenDP measures that as a symmetric distance of 2.
 """
 
 from __future__ import annotations

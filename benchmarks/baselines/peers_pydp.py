@@ -1,6 +1,6 @@
 """What users of Google's library would write for a mean; runs in an environment with python-dp.
 
-Neighbours: one record more or less (one person, one contribution); n is protected. Without bounds
+Neighbors: one record more or less (one person, one contribution); n is protected. Without bounds
 the library finds them from logarithmic histograms with half of the budget, and refuses if it finds
 none.
 """

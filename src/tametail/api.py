@@ -210,7 +210,7 @@ def mean(
         default.
     same_scale
         For several columns: they share a unit and a size (pixels, embeddings, returns), so
-        use one centre and one scale for all of them.
+        use one center and one scale for all of them.
     person
         The column of a frame or a file, or a list of columns, whose value says whose record it
         is. Then a person is protected, with all of their records however many these are, and ``n``
@@ -557,7 +557,7 @@ def plan(
     >>> tt.plan(n=100, epsilon=0.1).advice != ()
     True
     >>> tt.plan(n=100, rho=0.5, n_columns=50).method  # too few records for a scale of every column
-    'mean in a ball, one scale for all columns'
+    'mean with joint clipping, one scale'
     """
     said = Request.parse(
         epsilon=epsilon, delta=delta, rho=rho, budget=budget, tail=tail, within=within,

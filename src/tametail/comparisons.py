@@ -62,7 +62,7 @@ to 7.5).
 
     @property
     def excludes_equality(self) -> bool:
-        """Whether the interval shows that the two differ: it leaves out 0, or the ratio 1."""
+        """Whether the two differ, as the interval leaves out 0, or the ratio 1."""
         equal = 0.0 if self.kind == "difference" else 1.0
         return not self.low <= equal <= self.high
 

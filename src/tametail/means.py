@@ -41,7 +41,7 @@ class Target(NamedTuple):
 
 MEAN = Target("mean", "assumption")
 MEAN_AS_SEEN = Target("mean", "extrapolated-tail")
-WINSORISED = Target("clipped mean", "clipped-data")
+WINSORIZED = Target("clipped mean", "clipped-data")
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +109,7 @@ def confined(interval: Interval, possible: tuple[float, float]) -> Interval:
 
     For records that were clipped there: what lies beyond is noise.
 
-    >>> confined(Interval(-3.0, -1.0, *WINSORISED, False, {"privacy": 1.0}), (0.0, math.inf))
+    >>> confined(Interval(-3.0, -1.0, *WINSORIZED, False, {"privacy": 1.0}), (0.0, math.inf))
     Interval(low=0.0, high=inf, target='mean', basis='assumption', proved=True, \
 error_components={'privacy': None}, confidence=0.0)
     """

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tametail.drawing.axes import axes_above, new_axes
 from tametail.drawing.frame import labels
-from tametail.means import MEAN, MEAN_AS_SEEN, WINSORISED, Mean
+from tametail.means import MEAN, MEAN_AS_SEEN, WINSORIZED, Mean
 from tametail.pictures.intervals import span
 from tametail.pictures.planning import Curve as PlanCurve
 from tametail.pictures.tail import Curve
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-#: One colour for each thing that an interval describes, for curves, and for lines that help.
-_INTERVALS = {MEAN: "#222222", MEAN_AS_SEEN: "#3b6ea5", WINSORISED: "#e08e2b"}
+#: One color for each thing that an interval describes, for curves, and for lines that help.
+_INTERVALS = {MEAN: "#222222", MEAN_AS_SEEN: "#3b6ea5", WINSORIZED: "#e08e2b"}
 _CURVE, _GUIDE = "#3b6ea5", "#999999"
 
 
@@ -51,10 +51,10 @@ def plot_release(release: Released, ax: Axes | None = None) -> Axes:
     if curve is not None:
         _plot_curve(curve, release.means[0], axes_above(ax, 1.8))
     low, high = span(release)
-    labelled: set[str] = set()
+    labeled: set[str] = set()
     for place, row in enumerate(release):
         words = f"{row.label} {value_of(row)}" if len(release) == 1 else row.statistic
-        _draw_row(ax, release, row, -float(place), (low, high), words, labelled)
+        _draw_row(ax, release, row, -float(place), (low, high), words, labeled)
     ax.set_xlim(low, high)
     ax.set_ylim(0.4 - len(release), 0.6)
     if len(release) == 1:
@@ -112,8 +112,8 @@ def _plot_groups(release: Released, ax: Axes) -> Axes:
     for height, row in zip(heights, release, strict=True):
         if row.low is not None and row.high is not None:
             ax.plot([row.low, row.high], [height, height], "-", color=_CURVE, lw=1.5)
-        colour = _INTERVALS[WINSORISED] if row.assumption_contradicted else "black"
-        ax.plot([row.value], [height], "o", color=colour, markersize=4)
+        color = _INTERVALS[WINSORIZED] if row.assumption_contradicted else "black"
+        ax.plot([row.value], [height], "o", color=color, markersize=4)
     names = [name_of(release, row) for row in release]
     ax.set_yticks(heights, labels=names, fontsize="small")
     ax.set_ylim(0.6 - len(release) if heights else -1.0, 0.6)
@@ -130,23 +130,23 @@ def _draw_row(
     height: float,
     span: tuple[float, float],
     mean: str,
-    labelled: set[str],
+    labeled: set[str],
 ) -> None:
     """Draw one mean with its interval; each kind is explained once."""
 
     def label(words: str) -> str | None:
-        known = words in labelled
-        labelled.add(words)
+        known = words in labeled
+        labeled.add(words)
         return None if known else words
 
     for one in row.intervals[:1]:
         ends = [max(one.low, span[0]), min(one.high, span[1])]
         signs = ["<" if one.low == -math.inf else "|", ">" if one.high == math.inf else "|"]
-        colour = _INTERVALS.get(one.kind, "black")
+        color = _INTERVALS.get(one.kind, "black")
         words = label(f"{level(release)}, {quote(release, row).qualifier}")
-        ax.plot(ends, [height] * 2, color=colour, label=words)
+        ax.plot(ends, [height] * 2, color=color, label=words)
         for end, sign in zip(ends, signs, strict=True):
-            ax.plot([end], [height], sign, color=colour, markersize=9)
+            ax.plot([end], [height], sign, color=color, markersize=9)
     ax.plot([row.value], [height], "ko", markersize=5, label=label(mean))
 
 

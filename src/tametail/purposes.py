@@ -10,16 +10,16 @@ from typing import Final
 
 _COLUMN: Final = {
     "count": "approximate number of records",
-    "centre": "private median",
+    "center": "private median",
     "tail": "log-scale histogram of distances from the median",
     "spread": "variance of the clipped values, for the confidence interval",
     "sum": "sum and count of the clipped values",
     "rest": "remaining steps, planned once the count is known",
 }
-_COLUMNS: Final = _COLUMN | {"centre": "private median of each column"}
+_COLUMNS: Final = _COLUMN | {"center": "private median of each column"}
 _BALL: Final = {
     "count": "approximate number of records",
-    "centre": "private median of each column",
+    "center": "private median of each column",
     "scale": "scale of the distances from the median",
     "radius": "L2 norm of the records, over all columns",
     "spread": "variances of the clipped values, for the confidence intervals",
@@ -45,20 +45,20 @@ PURPOSES: Final[Mapping[str, Mapping[str, str]]] = {
     "share": _KEYS | {"cells": "number of records for which the condition is true or false"},
     "quantiles": _QUANTILES,
     "description": _QUANTILES | {"mean": "clipped mean, as in a release of its own"},
-    "winsorised mean": _COLUMN,
-    "winsorised means, columns apart": _COLUMNS,
-    "winsorised means, one sum": _COLUMNS
+    "winsorized mean": _COLUMN,
+    "winsorized means, column by column": _COLUMNS,
+    "winsorized means, joint sum": _COLUMNS
     | {"sum": "norms of the records, then sum and count of the clipped values of all columns"},
-    "mean in a weighted ball": _BALL,
-    "mean in a ball, one scale for all columns": _BALL,
-    "clamped mean": {
+    "mean with joint clipping": _BALL,
+    "mean with joint clipping, one scale": _BALL,
+    "bounded mean": {
         "count": "approximate number of records",
         "sum": "sum and count of the values, clipped to the bounds",
         "rest": "remaining steps, planned once the count is known",
     },
-    "clamped mean around a crowd": {
+    "clipped mean around the densest bin": {
         "count": "approximate number of records",
-        "centre": "densest bin, with bins of about the given scale",
+        "center": "densest bin, with bins of about the given scale",
         "sum": "sum and count of the values, clipped around the densest bin",
         "rest": "remaining steps, planned once the count is known",
     },
@@ -82,7 +82,7 @@ PURPOSES: Final[Mapping[str, Mapping[str, str]]] = {
         "keys": "private selection of the groups",
         "count": "approximate number of records",
         "total": "number of records in all groups",
-        "centre": "private median of all records",
+        "center": "private median of all records",
         "tail": "log-scale histogram of distances from the median, all groups",
         "cells": "number of records per group, in total and far from the median",
         "groups": "sum of each small group; complete estimate of each large one",

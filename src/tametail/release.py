@@ -333,7 +333,7 @@ class Release(Released, Generic[Value_co, End_co]):
 
     @property
     def has_warnings(self) -> bool:
-        """Whether a note is a warning: value or interval may mislead."""
+        """Whether a note is a warning, so that value or interval may mislead."""
         return any(note.kind == "warning" for note in self.notes)
 
     def __float__(self) -> float:

@@ -93,7 +93,7 @@ class Column:
 class Request:
     """A request for the means of some columns, checked.
 
-    How many columns there are may not be known before the data are opened: :meth:`with_names` says.
+    How many columns there are may not be known before the data are opened: ``with_names`` says.
 
     >>> request = Request.parse(epsilon=1, tail=[None, Bounded(0, 9)]).with_names(["paid", "open"])
     >>> request.dim, request.columns[1].possible

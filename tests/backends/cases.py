@@ -20,10 +20,12 @@ from tametail.queries.column import (
     ClippedSum,
     Count,
     DistanceSum,
-    Lattice,
+    LogHistogram,
     Median,
     Squares,
-    TailNodes,
+)
+from tametail.queries.column import (
+    ClippingGrid as Grid,
 )
 from tametail.queries.groups import Cells, KeyCounts, Keyed, ScaledSquares, ScaledSums
 from tametail.queries.persons import (
@@ -177,18 +179,18 @@ class Case:
 _EVERYBODY = Median(0, -INF, INF)
 
 LATTICES = (
-    Lattice(0, -2, 0, 10), Lattice(-20, 0, 1 << 20, 1 << 21), Lattice(10, -32, 0, 512),
-    Lattice(-1022, -(1 << 36), 0, 1 << 36), Lattice(1022, -(1 << 36), 0, 1 << 36),
-    Lattice(1022, -1, 0, 0), Lattice(1, -16, -3, 16), Lattice(1000, -(1 << 35), 5, 1 << 35),
-    Lattice(-30, 2**53 - 4, 2**53 - 2, 2**53), Lattice(-3, -16, -1, 40), Lattice(1022, -5, 0, 3),
-    Lattice(0, 2**53 - 9, 2**53 - 4, 2**53),
+    Grid(0, -2, 0, 10), Grid(-20, 0, 1 << 20, 1 << 21), Grid(10, -32, 0, 512),
+    Grid(-1022, -(1 << 36), 0, 1 << 36), Grid(1022, -(1 << 36), 0, 1 << 36),
+    Grid(1022, -1, 0, 0), Grid(1, -16, -3, 16), Grid(1000, -(1 << 35), 5, 1 << 35),
+    Grid(-30, 2**53 - 4, 2**53 - 2, 2**53), Grid(-3, -16, -1, 40), Grid(1022, -5, 0, 3),
+    Grid(0, 2**53 - 9, 2**53 - 4, 2**53),
 )  # fmt: skip
 AROUND = (
-    (0.0, Lattice(-8, -256, 0, 768)), (1.5, Lattice(-30, -(1 << 29), 5, 1 << 29)),
-    (1204.0, Lattice(0, -16, -3, 0)), (-1e308, Lattice(1000, 0, 7, 31 << 20)),
-    (5e-324, Lattice(-1022, -(1 << 20), 0, 1 << 20)), (2981.0, Lattice(-10, -512, 0, 992)),
-    (-2.0, Lattice(-4, -17, 5, 31 << 20)), (1 / 3, Lattice(-30, -(17 << 25), 0, 0)),
-    (0.0, Lattice(1000, -(1 << 23), 0, 31 << 19)), (0.0, Lattice(-1022, -(2**35), 2**34, 2**35)),
+    (0.0, Grid(-8, -256, 0, 768)), (1.5, Grid(-30, -(1 << 29), 5, 1 << 29)),
+    (1204.0, Grid(0, -16, -3, 0)), (-1e308, Grid(1000, 0, 7, 31 << 20)),
+    (5e-324, Grid(-1022, -(1 << 20), 0, 1 << 20)), (2981.0, Grid(-10, -512, 0, 992)),
+    (-2.0, Grid(-4, -17, 5, 31 << 20)), (1 / 3, Grid(-30, -(17 << 25), 0, 0)),
+    (0.0, Grid(1000, -(1 << 23), 0, 31 << 19)), (0.0, Grid(-1022, -(2**35), 2**34, 2**35)),
 )  # fmt: skip
 CENTERS = (
     0.0, -0.0, 1.25, -1e6, 2981.0, 1e308, -1e-300, 1e150, 2.0**969, 2.0**968, -(2.0**1000), 5e-324,
@@ -199,9 +201,9 @@ EVERY_COLUMN = (
     Count(),
     *(ClippedSum(lattice, place % 2 * 3) for place, lattice in enumerate(LATTICES)),
     *(DistanceSum(*around, place % 2 * 11) for place, around in enumerate(AROUND)),
-    *(TailNodes(center, first, last, counted=last == 12) for center in CENTERS
+    *(LogHistogram(center, first, last, counted=last == 12) for center in CENTERS
       for first, last in ((-1022, 1023), (-10, 12))),
-    TailNodes(0.0, -21, 40, counted=True, fine=(-1, 3)), TailNodes(0.0, 2, 2),
+    LogHistogram(0.0, -21, 40, counted=True, fine=(-1, 3)), LogHistogram(0.0, 2, 2),
     *(Squares(*each) for each in ((0.0, 0, 16), (1.25, -6, 3), (0.0, 1023, 1), (2981.0, 20, 9))),
     Buckets(1.0, -5, 5), Buckets(0.125, -(1 << 40), 1 << 40), Buckets(0.5, -4, 10**300),
     Buckets(2.0**-1000, -(2**60), 2**60),
@@ -209,8 +211,8 @@ EVERY_COLUMN = (
     Cells((-1.0, 1204.0)), Cells((0.0, 0.0)), Cells((-INF, INF)), Cells((5e-324, 2.0, 1e308)),
 )  # fmt: skip
 COLUMN = (
-    Count(), TailNodes(1.0, -1022, 1023, counted=True), _EVERYBODY, Cells((-1.0, 5.0)),
-    DistanceSum(1.0, Lattice(-8, -256, 0, 768), 3), ClippedSum(Lattice(-3, -900, 4, 900), 2),
+    Count(), LogHistogram(1.0, -1022, 1023, counted=True), _EVERYBODY, Cells((-1.0, 5.0)),
+    DistanceSum(1.0, Grid(-8, -256, 0, 768), 3), ClippedSum(Grid(-3, -900, 4, 900), 2),
 )  # fmt: skip
 _BALL = Ball((0.0, 1.0), (1.0, 0.5), (1, 30, 1000), order=2)
 PAIR = (
@@ -270,9 +272,9 @@ def _keyed(count: int) -> tuple[Ask, ...]:
     parts = [
         (Count(),) * count,
         tuple(Cells((-1.0, 5.0 + k)) for k in range(count)),
-        tuple(ClippedSum(Lattice(k - 3, -50, k, 60), k % 2) for k in range(count)),
-        tuple(TailNodes(float(k), -9, 9) for k in range(count)),
-        tuple(TailNodes(-1e300 if k else 0.0, -9, 9) for k in range(count)),  # no SQL for these
+        tuple(ClippedSum(Grid(k - 3, -50, k, 60), k % 2) for k in range(count)),
+        tuple(LogHistogram(float(k), -9, 9) for k in range(count)),
+        tuple(LogHistogram(-1e300 if k else 0.0, -9, 9) for k in range(count)),  # no SQL for these
         tuple(Squares(float(k), 3, 4) if k % 2 else Count() for k in range(count)),
     ]
     return _asks(map(Keyed, parts))

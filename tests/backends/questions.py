@@ -17,13 +17,13 @@ from tametail.privacy.unit import Unit
 from tametail.queries.column import (
     Buckets,
     ClippedSum,
+    ClippingGrid,
     Count,
     DistanceSum,
-    Lattice,
+    LogHistogram,
     Median,
     Quantiles,
     Squares,
-    TailNodes,
 )
 from tametail.queries.groups import Cells, KeyCounts, Keyed, ScaledSquares, ScaledSums
 from tametail.queries.persons import (
@@ -60,13 +60,13 @@ VALUES = (
 COLUMN = (
     Count(),
     Cells((0.5, 2.5)),
-    ClippedSum(Lattice.around(0.3, 5.0, 9.0), 3),
-    ClippedSum(Lattice(exponent=-3, low=-16, centre=-1, high=40)),
-    ClippedSum(Lattice(exponent=1022, low=-5, centre=0, high=3), count_weight=1),
-    TailNodes(centre=1.0, first=-9, last=12, counted=True),
-    TailNodes(centre=-2.0, first=-1022, last=1023, fine=(0, 3)),
-    Squares(centre=0.1, octave=4, cap=16),
-    DistanceSum(1.0, Lattice(exponent=-4, low=-17, centre=5, high=31 << 3), count_weight=7),
+    ClippedSum(ClippingGrid.around(0.3, 5.0, 9.0), 3),
+    ClippedSum(ClippingGrid(exponent=-3, low=-16, center=-1, high=40)),
+    ClippedSum(ClippingGrid(exponent=1022, low=-5, center=0, high=3), count_weight=1),
+    LogHistogram(center=1.0, first=-9, last=12, counted=True),
+    LogHistogram(center=-2.0, first=-1022, last=1023, fine=(0, 3)),
+    Squares(center=0.1, octave=4, cap=16),
+    DistanceSum(1.0, ClippingGrid(exponent=-4, low=-17, center=5, high=31 << 3), count_weight=7),
     Buckets(inverse_width=0.5, low=-4, high=10**3),
     Median(halvings=0, low=-math.inf, high=math.inf),
     Quantiles(halvings=0, low=-1.0, high=math.inf, levels=(100_000, 500_000, 900_000)),

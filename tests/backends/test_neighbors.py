@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tametail.queries.column import ClippedSum, Count, Lattice
+from tametail.queries.column import ClippedSum, ClippingGrid, Count
 from tametail.queries.groups import Cells
 
 from ..spark import ON_SPARK, on_spark  # noqa: TID252
@@ -139,7 +139,11 @@ def test_nan_is_missing_whatever_a_parquet_file_states(writer, tmp_path):
         data = Dataset(names, columns | {"text": ["a"] * size, "person": ["p"] * size})
         path = ALL_WRITERS[writer](data, tmp_path)
         for where in (None, "v > 0", "v != 2", "not v > 100", "v is missing", "v * w > 1"):
-            for query in (Count(), Cells((0.5, 2.5)), ClippedSum(Lattice.around(0.3, 5.0, 9.0), 3)):
+            for query in (
+                Count(),
+                Cells((0.5, 2.5)),
+                ClippedSum(ClippingGrid.around(0.3, 5.0, 9.0), 3),
+            ):
                 question = Question(("v",), where, query)
                 here = ask({"data": data.table}, question)
                 there = ask({"data": duckdb.connect().read_parquet(str(path))}, question)

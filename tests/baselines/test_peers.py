@@ -102,7 +102,7 @@ def test_files_have_bounds_of_their_own(tmp_path):
     assert (name, population.mean(), radius) == ("paid", 1523 / 3, 10_000)
 
 
-def test_many_populations_are_summarised(capsys):
+def test_many_populations_are_summarized(capsys):
     by_name = {
         str(scale): {ours(): Outcome(np.array([scale, -scale]), 1.0)} for scale in range(1, 10)
     }

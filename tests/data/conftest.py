@@ -13,26 +13,26 @@ import pytest
 from tametail.queries.column import (
     Buckets,
     ClippedSum,
+    ClippingGrid,
     Count,
     DistanceSum,
-    Lattice,
+    LogHistogram,
     Median,
     Squares,
-    TailNodes,
 )
 
 
-def _ticks(lattice: Lattice, value: float) -> int:
+def _ticks(lattice: ClippingGrid, value: float) -> int:
     scaled = value * 2.0**-lattice.exponent
     if math.isinf(scaled):
         return lattice.high if scaled > 0 else lattice.low
     return math.floor(min(max(Fraction(scaled), lattice.low), lattice.high))
 
 
-def _nodes(query: TailNodes, values: list[float]) -> tuple[int, ...]:
+def _nodes(query: LogHistogram, values: list[float]) -> tuple[int, ...]:
     counts: Counter[tuple[bool, int]] = Counter()
     for value in values:
-        distance = value - query.centre
+        distance = value - query.center
         side, size = distance > 0, abs(distance)
         if size < 2.0**-1022:
             continue
@@ -53,7 +53,7 @@ def _squares(query: Squares, values: list[float]) -> int:
     largest = (Fraction(16 + query.cap) * Fraction(2) ** (query.octave - 4)) ** 2
     total = 0
     for value in values:
-        size = abs(value - query.centre)
+        size = abs(value - query.center)
         if size < 2.0**-1022:
             continue
         square = largest
@@ -67,7 +67,7 @@ def _squares(query: Squares, values: list[float]) -> int:
 def _distance_sum(query: DistanceSum, values: list[float]) -> tuple[int, ...]:
     lattice, tick, total = query.lattice, Fraction(2) ** query.lattice.exponent, Fraction(0)
     for value in values:
-        distance = value - query.centre
+        distance = value - query.center
         size = abs(distance)
         if size < 2.0**-1022:
             continue
@@ -76,7 +76,7 @@ def _distance_sum(query: DistanceSum, values: list[float]) -> tuple[int, ...]:
             last_bit = Fraction(2) ** (math.frexp(size)[1] - 33)
             kept = Fraction(size) // last_bit * last_bit
         total += min(kept, lattice.high * tick) if distance > 0 else -min(kept, -lattice.low * tick)
-    answer = math.floor(total / tick) - lattice.centre * len(values)
+    answer = math.floor(total / tick) - lattice.center * len(values)
     weight = query.count_weight
     return (answer, weight * len(values)) if weight else (answer,)
 
@@ -99,7 +99,7 @@ def _reference(query, records):  # noqa: PLR0911 - one for each kind of query
         case Count():
             return len(values), len(records) - len(values), 0
         case ClippedSum(lattice, weight):
-            total = sum(_ticks(lattice, x) - lattice.centre for x in values)
+            total = sum(_ticks(lattice, x) - lattice.center for x in values)
             return (total, weight * len(values)) if weight else (total,)
         case DistanceSum():
             return _distance_sum(query, values)
@@ -107,7 +107,7 @@ def _reference(query, records):  # noqa: PLR0911 - one for each kind of query
             return _buckets(query, values)
         case Squares():
             return (_squares(query, values),)
-        case TailNodes():
+        case LogHistogram():
             return _nodes(query, values)
         case Median(halvings=0):
             return sorted(Counter(map(_key, values)).items())
@@ -134,27 +134,29 @@ def comparable():
 #: Queries whose edges and clip points are hit exactly by the values below.
 QUERIES = [
     Count(),
-    ClippedSum(Lattice(exponent=-3, low=-16, centre=-1, high=40)),
-    ClippedSum(Lattice(exponent=-3, low=-16, centre=0, high=40), count_weight=7),
-    ClippedSum(Lattice(exponent=1022, low=-5, centre=0, high=3), count_weight=1),
-    ClippedSum(Lattice(exponent=-1022, low=-(2**36), centre=0, high=2**36)),
-    ClippedSum(Lattice(exponent=0, low=2**53 - 9, centre=2**53 - 4, high=2**53)),
-    DistanceSum(0.0, Lattice(exponent=-3, low=-16, centre=-1, high=40)),
-    DistanceSum(-2.0, Lattice(exponent=-4, low=-17, centre=5, high=31 << 20), count_weight=7),
-    DistanceSum(1 / 3, Lattice(exponent=-30, low=-(17 << 25), centre=0, high=0), count_weight=1),
-    DistanceSum(0.0, Lattice(exponent=1000, low=-(1 << 23), centre=0, high=31 << 19)),
-    DistanceSum(0.0, Lattice(exponent=-1022, low=-(2**35), centre=2**34, high=2**35)),
+    ClippedSum(ClippingGrid(exponent=-3, low=-16, center=-1, high=40)),
+    ClippedSum(ClippingGrid(exponent=-3, low=-16, center=0, high=40), count_weight=7),
+    ClippedSum(ClippingGrid(exponent=1022, low=-5, center=0, high=3), count_weight=1),
+    ClippedSum(ClippingGrid(exponent=-1022, low=-(2**36), center=0, high=2**36)),
+    ClippedSum(ClippingGrid(exponent=0, low=2**53 - 9, center=2**53 - 4, high=2**53)),
+    DistanceSum(0.0, ClippingGrid(exponent=-3, low=-16, center=-1, high=40)),
+    DistanceSum(-2.0, ClippingGrid(exponent=-4, low=-17, center=5, high=31 << 20), count_weight=7),
+    DistanceSum(
+        1 / 3, ClippingGrid(exponent=-30, low=-(17 << 25), center=0, high=0), count_weight=1
+    ),
+    DistanceSum(0.0, ClippingGrid(exponent=1000, low=-(1 << 23), center=0, high=31 << 19)),
+    DistanceSum(0.0, ClippingGrid(exponent=-1022, low=-(2**35), center=2**34, high=2**35)),
     Buckets(inverse_width=0.5, low=-4, high=10**300),
     Buckets(inverse_width=2.0**-1000, low=-(2**60), high=2**60),
-    TailNodes(centre=0.0, first=-4, last=6),
-    TailNodes(centre=0.0, first=-4, last=6, counted=True),
-    TailNodes(centre=-2.0, first=-1022, last=1023),
-    TailNodes(centre=1.5, first=2, last=2),
-    TailNodes(centre=0.0, first=-21, last=40, counted=True, fine=(-1, 3)),
-    TailNodes(centre=-2.0, first=-1022, last=1023, fine=(0, 0)),
-    Squares(centre=0.0, octave=2, cap=16),
-    Squares(centre=-2.0, octave=1023, cap=1),
-    Squares(centre=0.1, octave=-40, cap=5),
+    LogHistogram(center=0.0, first=-4, last=6),
+    LogHistogram(center=0.0, first=-4, last=6, counted=True),
+    LogHistogram(center=-2.0, first=-1022, last=1023),
+    LogHistogram(center=1.5, first=2, last=2),
+    LogHistogram(center=0.0, first=-21, last=40, counted=True, fine=(-1, 3)),
+    LogHistogram(center=-2.0, first=-1022, last=1023, fine=(0, 0)),
+    Squares(center=0.0, octave=2, cap=16),
+    Squares(center=-2.0, octave=1023, cap=1),
+    Squares(center=0.1, octave=-40, cap=5),
     Median(halvings=0, low=-math.inf, high=math.inf),
 ]
 

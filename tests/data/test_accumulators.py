@@ -10,7 +10,7 @@ import pytest
 
 from tametail.data.kernels import ball
 from tametail.data.kernels.passes import PASSES, Passes
-from tametail.queries.column import Count, Median, TailNodes
+from tametail.queries.column import Count, LogHistogram, Median
 from tametail.queries.paper import BallMean, Scores
 from tametail.queries.rows import (
     Ball,
@@ -87,7 +87,7 @@ def test_parts_of_rows_add_up(query):
 
 def test_a_profile_merged_beyond_64_bits(monkeypatch):
     monkeypatch.setattr("tametail.data.kernels.profile._CARRY", 3)
-    query, column = TailNodes(0.0, -3, 3, counted=True), np.array([1.0, -2.5, 1.9])
+    query, column = LogHistogram(0.0, -3, 3, counted=True), np.array([1.0, -2.5, 1.9])
     assert found(query, column, column, column) == found(query, np.tile(column, 3))
 
 
@@ -112,15 +112,15 @@ def test_an_accumulator_can_be_sent(query, records):
     same(other.read(), accumulator.read())
 
 
-def test_one_pass_serves_all_queries_around_a_centre():
+def test_one_pass_serves_all_queries_around_a_center():
     passes, made = Passes(), []
 
     def chunks(longest):
         made.append(longest)
         return [np.array([1.0, math.nan, 3.0])]
 
-    assert passes.answer(TailNodes(0.0, 0, 1, counted=True), chunks) == (0, 0, 31, 33, 64)
-    assert passes.answer(TailNodes(0.0, 1, 1), chunks) == (0, 64)
+    assert passes.answer(LogHistogram(0.0, 0, 1, counted=True), chunks) == (0, 0, 31, 33, 64)
+    assert passes.answer(LogHistogram(0.0, 1, 1), chunks) == (0, 64)
     assert len(made) == 1
     assert passes.answer(Count(), chunks) == (2, 1, 0)
     assert passes.answer(Count(), chunks) == (2, 1, 0)

@@ -119,7 +119,7 @@ TEXTS = st.text(alphabet="0123456789+-.eEinfatyINFx_ ,\t", max_size=12)
 
 @settings(max_examples=500)
 @given(cells=st.lists(st.one_of(TEXTS, st.floats().map(repr), st.none()), max_size=6))
-def test_a_text_cell_does_not_depend_on_its_neighbours(cells):
+def test_a_text_cell_does_not_depend_on_its_neighbors(cells):
     # A chunk whose cells are all numbers takes a fast path; the numbers must be the same.
     together = text_to_floats(pa.array(cells, pa.string()))
     alone = [text_to_floats(pa.array([cell], pa.string()))[0] for cell in cells]

@@ -16,14 +16,14 @@ from tametail.data.sources import csv as csv_tables
 from tametail.errors import ColumnError, DataError, ParameterError
 from tametail.parse import ENCODINGS, Parse
 from tametail.privacy.unit import Unit
-from tametail.queries.column import ClippedSum, Count, Lattice
+from tametail.queries.column import ClippedSum, ClippingGrid, Count
 from tametail.queries.groups import KeyCounts
 
 from ..opened import open_groups, open_table  # noqa: TID252
 from .csv_reference import cells_of, numbers_of
 
 MARK = codecs.BOM_UTF8.decode()
-SUM = ClippedSum(Lattice(exponent=0, low=-8, centre=0, high=8), count_weight=3)
+SUM = ClippedSum(ClippingGrid(exponent=0, low=-8, center=0, high=8), count_weight=3)
 
 #: Parts of cells: marks, quotes in and out of place, line ends, numbers, and what is no text.
 PARTS = [
@@ -88,7 +88,7 @@ def distance(one, other):
     return sum(abs(a - b) for a, b in zip(one, other, strict=True))
 
 
-def check_neighbours(folder, before, after, unit, parse):
+def check_neighbors(folder, before, after, unit, parse):
     """Write two files, and compare what is answered about them."""
     found = []
     for name, data in (("before", before), ("after", after)):
@@ -146,7 +146,7 @@ def test_where_pieces_end_does_not_show(tmp_path, parse):
     rows=st.lists(ROWS, min_size=1, max_size=10), other=ROWS, block=st.integers(3, 60),
     parse=PARSES, replaced=st.booleans(), data=st.data(),
 )  # fmt: skip
-def test_no_neighbour_of_a_file_moves_an_answer_further(
+def test_no_neighbor_of_a_file_moves_an_answer_further(
     folder, rows, other, block, parse, replaced, data
 ):
     place = data.draw(st.integers(0, len(rows) - 1))
@@ -156,7 +156,7 @@ def test_no_neighbour_of_a_file_moves_an_answer_further(
     unit = Unit.REPLACE_ONE if replaced else Unit.ADD_REMOVE
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "_CSV_BLOCK", block)
-        check_neighbours(folder, written(rows, parse), written(fewer, parse), unit, parse)
+        check_neighbors(folder, written(rows, parse), written(fewer, parse), unit, parse)
 
 
 # --- the same at the size that blocks have
@@ -179,7 +179,7 @@ def test_marks_at_the_start_of_real_blocks(tmp_path, parse, place):
     before, after = (
         written(some, parse, names="v,k,f") for some in (rows, [rows[0], other + filler, *rows[1:]])
     )
-    check_neighbours(tmp_path, before, after, Unit.ADD_REMOVE, parse)
+    check_neighbors(tmp_path, before, after, Unit.ADD_REMOVE, parse)
 
 
 @pytest.mark.parametrize("longest", [blocks._CSV_BLOCK, 2 * blocks._CSV_BLOCK + 5])
@@ -200,7 +200,7 @@ def test_a_quote_inside_of_a_cell_is_a_character(tmp_path, monkeypatch):
     monkeypatch.setattr(blocks, "_LONGEST_ROW", blocks._CSV_BLOCK)
     rows, parse = ['1,5" pipe', *["2," + "y" * 100] * 100_000, '3,a"b"c"'], Parse()
     before, after = (written(some, parse) for some in (rows, rows[1:]))
-    check_neighbours(tmp_path, before, after, Unit.ADD_REMOVE, parse)
+    check_neighbors(tmp_path, before, after, Unit.ADD_REMOVE, parse)
     assert open_table(tmp_path / "before.csv", "v").answer(Count()) == (100_002, 0, 0)
 
 

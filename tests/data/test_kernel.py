@@ -17,13 +17,13 @@ from tametail.queries.column import (
     WIDEST_SIDE,
     Buckets,
     ClippedSum,
+    ClippingGrid,
     Count,
     DistanceSum,
-    Lattice,
+    LogHistogram,
     Median,
     ProfileQuery,
     Squares,
-    TailNodes,
 )
 
 from ..opened import open_table  # noqa: TID252
@@ -39,10 +39,10 @@ ANY_RECORD = st.one_of(
 @st.composite
 def lattices(draw, widest=1 << 36):
     exponent = draw(st.one_of(st.integers(-6, 6), st.integers(-1022, 1022)))
-    centre = draw(st.one_of(st.integers(-50, 50), st.integers(-(2**53), 2**53)))
+    center = draw(st.one_of(st.integers(-50, 50), st.integers(-(2**53), 2**53)))
     below, above = (draw(st.one_of(st.integers(0, 99), st.integers(0, widest))) for _ in range(2))
-    low, high = max(centre - below, -(2**53)), min(centre + above, 2**53)
-    return Lattice(exponent, low, centre, high)
+    low, high = max(center - below, -(2**53)), min(center + above, 2**53)
+    return ClippingGrid(exponent, low, center, high)
 
 
 @st.composite
@@ -53,14 +53,14 @@ def edges(draw):
         for _ in range(2)
     )
     exponent = draw(st.one_of(st.integers(-6, 6), st.integers(-1022, 980)))
-    return Lattice(exponent, -below, draw(st.integers(-below, above)), above)
+    return ClippingGrid(exponent, -below, draw(st.integers(-below, above)), above)
 
 
-CENTRES = st.one_of(st.just(0.0), st.floats(allow_nan=False, allow_infinity=False))
+CENTERS = st.one_of(st.just(0.0), st.floats(allow_nan=False, allow_infinity=False))
 
 ANY_QUERY = st.one_of(
     st.just(Count()),
-    st.builds(DistanceSum, CENTRES, edges(), st.integers(0, 1000)),
+    st.builds(DistanceSum, CENTERS, edges(), st.integers(0, 1000)),
     st.builds(ClippedSum, lattices(), st.integers(0, 1000)),
     st.builds(
         Buckets,
@@ -69,15 +69,15 @@ ANY_QUERY = st.one_of(
         st.integers(5, 10**310),
     ),
     st.builds(
-        TailNodes,
-        CENTRES,
+        LogHistogram,
+        CENTERS,
         st.integers(-1030, 0),
         st.integers(0, 1030),
         st.booleans(),
     ),
     st.builds(
         Squares,
-        CENTRES,
+        CENTERS,
         st.one_of(st.integers(-9, 9), st.integers(-1000, 1023)),
         st.integers(1, 16),
     ),
@@ -132,7 +132,7 @@ def _plus(first, second):
 
 @pytest.mark.parametrize("sign", [-1, 1])
 def test_the_widest_lattice_adds_up_exactly(sign):
-    lattice = Lattice(0, -WIDEST_SIDE, 0, WIDEST_SIDE)
+    lattice = ClippingGrid(0, -WIDEST_SIDE, 0, WIDEST_SIDE)
     chunk = np.full(CHUNK, sign * (WIDEST_SIDE - 1.0))
     odd = np.full(CHUNK - 1, sign * math.inf)
     total = Passes().answer(ClippedSum(lattice), lambda _: [chunk, odd, chunk])
@@ -159,7 +159,7 @@ def test_sums_of_distances_are_carried_before_they_overflow(monkeypatch, query, 
 
 def test_a_carried_sum_is_wider_than_64_bits(monkeypatch):
     monkeypatch.setattr(profiles, "_FEW", 0)
-    profile = profiles.ProfilePass(DistanceSum(0.0, Lattice(0, 0, 0, 16)))
+    profile = profiles.ProfilePass(DistanceSum(0.0, ClippingGrid(0, 0, 0, 16)))
     profile.add(np.array([15.0 + 2.0**-20] * 4))
     once = int(profile.read().rests.sum())
     profile.tables[:] *= (1 << 63) // (2 * once)

@@ -21,7 +21,7 @@ from tametail.data.keys import TEXT, WHOLE, KeyEncoder
 from tametail.errors import ColumnError, ParameterError
 from tametail.keys import Key, in_order, parse_keys
 from tametail.privacy.unit import Unit
-from tametail.queries.column import ClippedSum, Count, Lattice
+from tametail.queries.column import ClippedSum, ClippingGrid, Count
 from tametail.queries.groups import Cells, KeyCounts, Keyed, ScaledSquares, ScaledSums
 from tametail.queries.persons import GroupResiduals, GroupRows
 
@@ -110,9 +110,9 @@ CELLS = st.one_of(
 
 @given(st.lists(st.tuples(st.floats(), CELLS, CELLS), max_size=30), st.data())
 def test_one_record_moves_the_answers_of_one_key(rows, data):
-    """A worse neighbour is looked for: any row goes, and only its own key may notice."""
+    """A worse neighbor is looked for: any row goes, and only its own key may notice."""
     keys = [Key((a, b)) for a in ("a", 1, True) for b in ("é", "e\u0301", "1", 1)]
-    query = Keyed((ClippedSum(Lattice(0, -8, 0, 8), 2),) * (len(keys) + 1))
+    query = Keyed((ClippedSum(ClippingGrid(0, -8, 0, 8), 2),) * (len(keys) + 1))
     bound = query.sensitivities(Unit.ADD_REMOVE)[0].l1
 
     def answers(rows):
@@ -270,7 +270,7 @@ def test_a_hundred_thousand_keys():
 VALUES = st.floats() | st.sampled_from([0.0, -0.0, 5e-324, 1e308, 7.0, 7.5, -(2.0**40)])
 CUTS = st.lists(st.floats(allow_nan=False), min_size=2, max_size=2).map(sorted).map(tuple)
 LATTICES = st.builds(
-    lambda exponent, ends: Lattice(exponent, *sorted(ends)),
+    lambda exponent, ends: ClippingGrid(exponent, *sorted(ends)),
     st.integers(-40, 40),
     st.lists(st.integers(-(2**34), 2**34), min_size=3, max_size=3),
 )
@@ -292,7 +292,7 @@ class TestTogether:
         rng = np.random.default_rng(8)
         parts = [rng.normal(size=size) for size in [*rng.integers(0, 20, 50), 600, 3, 0, 700, 1]]
         asked = []
-        for query in (Cells((-0.5, 0.5)), ClippedSum(Lattice(-30, -(2**30), 7, 2**31), 3)):
+        for query in (Cells((-0.5, 0.5)), ClippedSum(ClippingGrid(-30, -(2**30), 7, 2**31), 3)):
             queries = [query] * len(parts)
 
             def alone_too(query, part):

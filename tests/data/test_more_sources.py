@@ -431,7 +431,7 @@ def test_standard_input_is_csv_unless_said_otherwise(tmp_path, monkeypatch, caps
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
-def test_utf_16_is_read_if_said_and_recognised_if_not(encoding, tmp_path):
+def test_utf_16_is_read_if_said_and_recognized_if_not(encoding, tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("x,ü\n1,ä\n2,\U0001f600\n", encoding=encoding)
     same(numbers(path, parse=tt.Parse(encoding=encoding)), [1, 2])

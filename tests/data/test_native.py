@@ -25,12 +25,12 @@ from tametail.data.kernels.accumulator import CHUNK
 from tametail.privacy.unit import Unit
 from tametail.queries.column import (
     ClippedSum,
+    ClippingGrid,
     Count,
     DistanceSum,
-    Lattice,
+    LogHistogram,
     Median,
     Squares,
-    TailNodes,
 )
 from tametail.queries.rows import Ball, BallLevels, BallSquares, BallSum
 
@@ -84,12 +84,12 @@ def both(compiled, query, data, open_data=open_table):
     return answers
 
 
-def queries(centre, exponent):
-    yield ClippedSum(Lattice.around(centre, 2.0**exponent, 3.0 * 2.0**exponent), 3)
-    yield ClippedSum(Lattice.around(centre, 0.0, 2.0**exponent, bits=4), 1)
-    yield DistanceSum(centre, Lattice(max(exponent - 20, -1022), -(3 << 19), 17, 1 << 20), 2)
-    yield TailNodes(centre, -128, 127, counted=True)
-    yield Squares(centre, exponent, 5)
+def queries(center, exponent):
+    yield ClippedSum(ClippingGrid.around(center, 2.0**exponent, 3.0 * 2.0**exponent), 3)
+    yield ClippedSum(ClippingGrid.around(center, 0.0, 2.0**exponent, bits=4), 1)
+    yield DistanceSum(center, ClippingGrid(max(exponent - 20, -1022), -(3 << 19), 17, 1 << 20), 2)
+    yield LogHistogram(center, -128, 127, counted=True)
+    yield Squares(center, exponent, 5)
     yield Count()
 
 
@@ -104,18 +104,18 @@ def test_sizes_around_blocks_and_chunks(compiled, size):
 
 @given(
     data=st.lists(st.floats() | st.sampled_from(SPECIAL), max_size=60),
-    centre=st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from(SPECIAL[:11]),
+    center=st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from(SPECIAL[:11]),
     exponent=st.integers(-900, 900),
 )
-def test_same_integers_for_any_values(compiled, data, centre, exponent):
-    for query in queries(centre, exponent):
+def test_same_integers_for_any_values(compiled, data, center, exponent):
+    for query in queries(center, exponent):
         one, other = both(compiled, query, np.array(data, dtype=np.float64))
         assert one == other
 
 
-def profile_tables(loops, values, centre=0.0):
+def profile_tables(loops, values, center=0.0):
     tables = np.zeros((plain.BINS, 2), dtype=np.int64)
-    loops.binning(centre).add(values, tables)
+    loops.binning(center).add(values, tables)
     return tables
 
 
@@ -237,7 +237,7 @@ def test_strided_and_swapped_arrays(compiled):
 
 def test_the_exact_edge_of_what_a_sum_may_hold(compiled):
     """Terms of 2^36 ticks, a full chunk of them on either side."""
-    lattice = Lattice(exponent=0, low=-(1 << 36), centre=0, high=1 << 36)
+    lattice = ClippingGrid(exponent=0, low=-(1 << 36), center=0, high=1 << 36)
     for sign in (-1.0, 1.0):
         data = np.full(accumulator.LONG_CHUNK + 3, sign * 1e300)
         one, other = both(compiled, ClippedSum(lattice, 1), data)
@@ -312,7 +312,7 @@ def test_without_compiled_loops_numpy_does_the_work(monkeypatch, tmp_path):
     monkeypatch.setattr(native, "library", lambda: None)
     assert native.loops() is plain
     engine = open_table([1.0, 2.0, None, 50.0])
-    lattice = Lattice(exponent=0, low=0, centre=1, high=10)
+    lattice = ClippingGrid(exponent=0, low=0, center=1, high=10)
     assert engine.answer(ClippedSum(lattice, 1)) == (10, 3)
 
 
@@ -371,7 +371,7 @@ SMALL = np.array([5e-324, -5e-324, 2.0**-1022, -1e-310, 0.0, -(2.0**-1022), 1.0,
 
 def test_a_pass_has_the_modes_of_ieee_754(compiled, flushing, monkeypatch):
     monkeypatch.setattr(native, "library", lambda: compiled)
-    tiny = ClippedSum(Lattice(-1022, -(1 << 36), 0, 1 << 36), 1)
+    tiny = ClippedSum(ClippingGrid(-1022, -(1 << 36), 0, 1 << 36), 1)
     asked = [tiny, *queries(2.0**-1022, -900), *queries(0.1, 3)]
     expected = [open_table(SMALL).answer(query) for query in asked]
     upwards = 0x4000
@@ -385,7 +385,7 @@ def test_no_record_moves_numpy_further_in_any_mode(flushing, monkeypatch):
     """What is flushed is another number, and every number moves a query within its bound."""
     monkeypatch.setattr(native, "library", lambda: None)
     flushing()
-    tiny = ClippedSum(Lattice(-1022, -(1 << 36), 0, 1 << 36), 1)
+    tiny = ClippedSum(ClippingGrid(-1022, -(1 << 36), 0, 1 << 36), 1)
     for query in [tiny, *queries(2.0**-1022, -900)]:
         bound = query.sensitivity(Unit.ADD_REMOVE).l1
         without = open_table(SMALL).answer(query)

@@ -26,7 +26,7 @@ from tametail.data.kernels.passes import Passes
 from tametail.data.sql.spark import partials, sample
 from tametail.data.sql.spark.sample import PartitionSizes, SparkRows
 from tametail.errors import ColumnError, DataError, InternalError, ParameterError
-from tametail.queries.column import Buckets, ClippedSum, Count, Lattice, Median, TailNodes
+from tametail.queries.column import Buckets, ClippedSum, ClippingGrid, Count, LogHistogram, Median
 from tametail.queries.groups import KeyCounts
 from tametail.queries.persons import PersonMean
 from tametail.queries.rows import Ball, BallSum, ColumnMedians
@@ -44,9 +44,9 @@ def test_without_errors_on_overflow(spark, records, reference):
     spark.conf.set("spark.sql.ansi.enabled", "false")
     engine = open_table(spark.createDataFrame([(x,) for x in records], "v double"))
     for query in (
-        ClippedSum(Lattice(exponent=-1022, low=-(2**36), centre=0, high=2**36), 7),
+        ClippedSum(ClippingGrid(exponent=-1022, low=-(2**36), center=0, high=2**36), 7),
         Buckets(inverse_width=0.5, low=-4, high=10**300),
-        TailNodes(centre=-2.0, first=-1022, last=1023),
+        LogHistogram(center=-2.0, first=-1022, last=1023),
     ):
         assert engine.answer(query) == reference(query, records)
     spark.conf.unset("spark.sql.ansi.enabled")
@@ -70,12 +70,12 @@ def test_declared_types(spark, reference, comparable, kind):
     frame = spark.createDataFrame([(cell,) for cell in cells], f"v {kind}").coalesce(1)
     expected = [None if cell is None else float(cell) for cell in cells]
     # The keys of all records are their doubles, but for infinities.
-    for query in (Median(0, *ANY), ClippedSum(Lattice(-9, -(2**36), 0, 2**36), 1)):
+    for query in (Median(0, *ANY), ClippedSum(ClippingGrid(-9, -(2**36), 0, 2**36), 1)):
         assert comparable(open_table(frame).answer(query)) == reference(query, expected)
 
 
 def _doubles():
-    """Random bits, and every border of a sixteenth with its neighbours, on both sides of zero."""
+    """Random bits, and every border of a sixteenth with its neighbors, on both sides of zero."""
     rng = np.random.default_rng(7)
     random = rng.integers(0, 1 << 64, 100_000, dtype=np.uint64).view(np.float64)
     exponents, mantissas = np.meshgrid(np.arange(-1022, 1024), 1 + np.arange(16) / 16)
@@ -102,7 +102,7 @@ def doubles_file(doubles, tmp_path_factory):
 
 @pytest.mark.parametrize("center", [0.0, -3.7])
 def test_the_profile_has_the_bits_of_every_double(spark, doubles, doubles_file, center):
-    query, passes = TailNodes(center, -3, 3), Passes()
+    query, passes = LogHistogram(center, -3, 3), Passes()
     expected = passes.answer(query, lambda _: _chunks(doubles))
     engine = open_table(spark.read.parquet(doubles_file))
     assert engine.answer(query) == expected
@@ -123,7 +123,7 @@ def _chunks(values):
 def test_sums_beyond_64_bits(spark):
     rows = 1 << 28
     frame = spark.range(rows).selectExpr("cast('Infinity' as double) as v")
-    lattice = Lattice(0, -(2**36), -(2**36), 0)
+    lattice = ClippingGrid(0, -(2**36), -(2**36), 0)
     assert open_table(frame).answer(ClippedSum(lattice, 3)) == (rows << 36, 3 * rows)
 
 

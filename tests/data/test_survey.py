@@ -1,4 +1,4 @@
-"""One pass counts the records and holds a sample for the centre."""
+"""One pass counts the records and holds a sample for the center."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_what_is_held_is_a_sample_of_all_records(chunk):
 
 
 def test_records_stay_independently():
-    # Of two neighbours both stay with the square of the probability.
+    # Of two neighbors both stay with the square of the probability.
     pairs, trials = 0, 300
     for _ in range(trials):
         held = _survey(np.arange(8192.0), 1000).sample

@@ -27,7 +27,7 @@ from tametail.data.sources import csv as csv_tables
 from tametail.data.text import text_to_floats, text_to_number
 from tametail.errors import ColumnError, DataError, ParameterError
 from tametail.parse import Parse
-from tametail.queries.column import Count, TailNodes
+from tametail.queries.column import Count, LogHistogram
 from tametail.queries.rows import ColumnMedians, Rows
 
 from ..opened import open_table  # noqa: TID252
@@ -395,7 +395,7 @@ def test_every_byte_of_a_long_row_is_looked_at_once(monkeypatch):
 def test_another_number_of_rows_in_a_later_pass(tmp_path, monkeypatch, kind, column):
     monkeypatch.setattr(csv_tables, "_KEPT_CELLS", 0)
     path = tmp_path / f"x.{kind}"
-    first, second = Count(), TailNodes(0.0, 0, 1)
+    first, second = Count(), LogHistogram(0.0, 0, 1)
     if column != "v":
         first, second = Rows(), ColumnMedians(0, ((0, 9),) * 2)
 

@@ -41,7 +41,7 @@ def rows_of(dim, least=1, most=9):
 def ball_of(draw_size, dim):
     return st.builds(
         BallMean,
-        centre=st.tuples(*[st.sampled_from([0.0, 1.0, -0.5])] * dim),
+        center=st.tuples(*[st.sampled_from([0.0, 1.0, -0.5])] * dim),
         exponent=st.sampled_from([0, -1, 2]),
         radius=st.sampled_from([1, 5, 20]),
         size=st.just(draw_size),
@@ -50,9 +50,9 @@ def ball_of(draw_size, dim):
 
 
 def reference_ball(query, rows):
-    total, kept = [0] * len(query.centre), 0
+    total, kept = [0] * len(query.center), 0
     for row in rows:
-        shifted = [(x - c) * 2.0**-query.exponent for x, c in zip(row, query.centre, strict=True)]
+        shifted = [(x - c) * 2.0**-query.exponent for x, c in zip(row, query.center, strict=True)]
         if not all(map(math.isfinite, shifted)):
             continue
         ticks = list(map(math.floor, shifted))
@@ -78,8 +78,8 @@ def test_ball_mean_is_its_definition(data, rows):
 def test_one_row_moves_the_ball_mean_by_at_most_its_sensitivity(data, rows, other):
     query = data.draw(ball_of(len(rows), 2))
     place = data.draw(st.integers(0, len(rows) - 1))
-    neighbour = [*rows[:place], other, *rows[place + 1 :]]
-    first, second = (open_table(np.array(x)).answer(query) for x in (rows, neighbour))
+    neighbor = [*rows[:place], other, *rows[place + 1 :]]
+    first, second = (open_table(np.array(x)).answer(query) for x in (rows, neighbor))
     moved = [a - b for a, b in zip(first, second, strict=True)]
     bound = query.sensitivity(REPLACE)
     assert sum(m * m for m in moved) <= bound.l2_squared
@@ -154,7 +154,7 @@ def test_chunk_borders(extra):
 
 def grid(dim, size, **changes):
     numbers = {"step": 5, "reach": 3, "tie": 5, "xi": 30, "blocks": 1, "default": 7}
-    return Scores(centre=(0.0,) * dim, exponent=0, size=size, **(numbers | changes))
+    return Scores(center=(0.0,) * dim, exponent=0, size=size, **(numbers | changes))
 
 
 def brute_force(query, rows):
@@ -227,9 +227,9 @@ def test_one_row_moves_no_score_by_more_than_one(data, shape):
     dim, blocks = shape
     rows = data.draw(rows_of(dim, least=blocks, most=14))
     place = data.draw(st.integers(0, len(rows) - 1))
-    neighbour = [*rows[:place], data.draw(st.tuples(*[CELL] * dim)), *rows[place + 1 :]]
+    neighbor = [*rows[:place], data.draw(st.tuples(*[CELL] * dim)), *rows[place + 1 :]]
     query = grid(dim, len(rows), blocks=blocks, xi=data.draw(st.sampled_from([9, 20, 45])))
-    first, second = (open_table(np.array(x)).answer(query) for x in (rows, neighbour))
+    first, second = (open_table(np.array(x)).answer(query) for x in (rows, neighbor))
     assert np.abs(first - second).max() <= query.score_sensitivity(REPLACE) == 1
 
 
@@ -248,7 +248,7 @@ def test_who_can_never_lose_is_decided_by_geometry_alone(changes):
         assert set(open_table(np.full((5, 2), cell)).answer(query).tolist()) == {7}
 
 
-def test_missing_cells_count_as_the_centre_and_rows_beyond_the_blocks_as_nothing():
+def test_missing_cells_count_as_the_center_and_rows_beyond_the_blocks_as_nothing():
     query = grid(2, 5, blocks=3)
     rows = np.array([[1.0, np.nan], [np.inf, -np.inf], [9.0, 2.0], [np.nan] * 2, [1e300, 0.0]])
     as_ticks = np.array([[1, 0], [FARTHEST, -FARTHEST], [9, 2]])
@@ -399,7 +399,7 @@ def test_a_short_row_is_missing_cells_for_the_paper(odd):
     assert len(tt.paper.mean_tournament([*rows[:1000], odd], **given)) == 2
 
 
-def test_a_noisy_ball_mean_is_a_point_around_the_centre():
+def test_a_noisy_ball_mean_is_a_point_around_the_center():
     query = BallMean((10.0, -3.0), exponent=1, radius=9, size=3, factor=4)
     assert query.value([6, -4]) == [10.0 + 2 * 6 / 4, -3.0 - 2 * 4 / 4]
 

@@ -11,10 +11,10 @@ from tametail.api import plan as make_plan
 from tametail.ask import Ask
 from tametail.doubles import from_key
 from tametail.means import Estimate
-from tametail.mechanisms.crowds import _Near
+from tametail.mechanisms.densest_bin import _Near
 from tametail.planning.table import find
 from tametail.queries.column import Median
-from tametail.queries.crowd import Crowd
+from tametail.queries.densest_bin import DensestBin
 
 from ..opened import open_table  # noqa: TID252
 
@@ -33,7 +33,7 @@ class Exact:
         return self.respond, lambda answer: answer
 
     def respond(self, query: Any) -> Any:
-        if isinstance(query, Crowd):
+        if isinstance(query, DensestBin):
             return self._fullest(query)
         if not isinstance(query, Median):
             return self.engine.answer(query)
@@ -43,7 +43,7 @@ class Exact:
         middle = np.searchsorted(np.cumsum(counts), (counts.sum() + 1) // 2)
         return min(max(from_key(int(keys[middle])), query.low), query.high)
 
-    def _fullest(self, query: Crowd) -> int:
+    def _fullest(self, query: DensestBin) -> int:
         blocks = list(_Near(self.engine.answer(query), query)._blocks())
         if not blocks:
             return min(max(0, query.low), query.high)

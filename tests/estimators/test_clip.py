@@ -17,7 +17,7 @@ LIMITS = (np.inf, np.inf)
 
 
 def _tails(plan: ColumnPlan, above: dict[int, float]) -> TailHistogram:
-    """Counts above the centre by octaves, in units of the noise; none below."""
+    """Counts above the center by octaves, in units of the noise; none below."""
     tails = TailHistogram(
         np.zeros(LAST - FIRST + 1),
         np.zeros(LAST - FIRST + 1),
@@ -112,8 +112,8 @@ def test_a_group_across_a_gap_carries_the_clip_point_to_its_end_and_no_further()
     assert _clip(plan, tails).above == 2.0 ** (FIRST + raised + 1)  # the curves want to go further
 
 
-def test_an_even_law_is_not_clipped_where_its_centre_would_decide():
-    """On uniform records the centre is poor, and the records beyond a clip point follow it."""
+def test_an_even_law_is_not_clipped_where_its_center_would_decide():
+    """On uniform records the center is poor, and the records beyond a clip point follow it."""
     rng = np.random.default_rng(3)
     for _ in range(5):
         release = tt.mean(rng.random(10_000), epsilon=1, neighbors="replace-one", confidence=None)

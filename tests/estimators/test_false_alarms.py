@@ -168,7 +168,7 @@ def test_next_to_what_stands_out_less_will_do(below, above, seen):
     )
 
 
-def test_no_half_of_the_records_is_clipped_at_the_centre():
+def test_no_half_of_the_records_is_clipped_at_the_center():
     """One side alone stood out in most releases: an error of a fourth of the deviation."""
     records = np.random.default_rng(4).lognormal(0, 1.5, 5_000)
     request = {"epsilon": 0.088, "neighbors": "replace-one", "confidence": None}

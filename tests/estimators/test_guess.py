@@ -13,11 +13,11 @@ from tametail.ask import Data
 from tametail.methods.ball import told
 from tametail.methods.ball.shares import (
     LARGEST_SAMPLE,
-    centre_halvings,
+    center_halvings,
     choice_halvings,
     least_halvings,
 )
-from tametail.methods.ball.weigh import centre_query
+from tametail.methods.ball.weigh import center_query
 from tametail.methods.winsorized import constants as tuned
 from tametail.methods.winsorized.budget_split import sample_halvings
 from tametail.privacy.budget import noise_for
@@ -52,7 +52,7 @@ def test_a_small_guess_samples_as_little_as_the_right_one(asked, n, budget):
     tt.mean(np.arange(float(RECORDS)), n=n, **budget)
     assert asked[0] == type(asked[0])()  # a count comes first
     assert sampled(asked)
-    assert max(sampled(asked)) < 4 * tuned.CENTRE_SAMPLE
+    assert max(sampled(asked)) < 4 * tuned.CENTER_SAMPLE
 
 
 @pytest.mark.parametrize("n", [None, 1000])
@@ -81,7 +81,7 @@ def test_columns_apart_follow_the_count(asked, n, epsilon):
     tt.mean(rows, epsilon=epsilon, n=n)
     assert sampled(asked)
     # At 1e-3 the count beside a guess is off by millions: its doubt bounds the sample, not more.
-    most = 4 * tuned.CENTRE_SAMPLE if epsilon == 1 else tuned.LARGEST_SAMPLE
+    most = 4 * tuned.CENTER_SAMPLE if epsilon == 1 else tuned.LARGEST_SAMPLE
     assert max(sampled(asked)) < most
 
 
@@ -99,7 +99,7 @@ def test_a_ball_keeps_few_cells_of_as_many_rows_as_there_may_be():
     """A guess of 8 million rows at epsilon = 1e-4, where the count leaves 77 million possible."""
     plan = tt.plan(8_000_000, epsilon=1e-4, n_columns=2, tail=tt.Moment(4, 1.0))
     assert told.most(plan) > 4 * plan.n
-    times = centre_query(plan).halvings
+    times = center_query(plan).halvings
     assert told.most(plan) * plan.dim / 2**times <= max(2 * plan.n * plan.dim, LARGEST_SAMPLE)
     known = tt.plan(
         8_000_000, epsilon=1e-4, n_columns=2, tail=tt.Moment(4, 1.0), neighbors="replace-one"
@@ -110,7 +110,7 @@ def test_a_ball_keeps_few_cells_of_as_many_rows_as_there_may_be():
 
 def test_the_count_beside_a_guess_costs_a_five_hundredth():
     whole, guess = tt.plan(epsilon=1), tt.plan(1000, epsilon=1)
-    assert [step.name for step in guess.steps] == ["count", "centre", "tail", "sum"]
+    assert [step.name for step in guess.steps] == ["count", "center", "tail", "sum"]
     assert whole.cost("count").epsilon == pytest.approx(0.015)
     assert guess.cost("count").epsilon == pytest.approx(0.002)
     assert guess.spending.epsilon <= 1
@@ -128,5 +128,5 @@ def test_a_large_guess_still_decides():
 def test_no_count_halves_more_often_than_the_sampler_can(budget):
     """Noise on a count may be anything; gaps of 2^56 records would not fit."""
     for n in (10**15, 2**62, 10**30):
-        assert centre_halvings(budget, n, 5) <= MOST_HALVINGS
+        assert center_halvings(budget, n, 5) <= MOST_HALVINGS
         assert choice_halvings(budget, n, 5) <= MOST_HALVINGS

@@ -10,7 +10,7 @@ import pytest
 import tametail as tt
 from tametail import notes
 from tametail.inequalities.quantiles import Shifts
-from tametail.means import MEAN_AS_SEEN, WINSORISED
+from tametail.means import MEAN_AS_SEEN, WINSORIZED
 from tametail.methods.persons.estimate import OF_TOTALS
 from tametail.methods.winsorized import constants as tuned
 from tametail.methods.winsorized.approximate_interval import HiddenExcess, _levels, thinned
@@ -100,7 +100,7 @@ def test_a_tail_without_a_mean_has_no_upper_limit_and_one_warning(unit):
                 == math.inf
             )
             clipped = release.intervals[1]
-            assert clipped.kind == WINSORISED
+            assert clipped.kind == WINSORIZED
             assert math.isfinite(clipped.high)
             assert tt.replay(release.plan, release.answers) == release
             assert tt.Release.from_json(release.to_json()) == release

@@ -24,7 +24,7 @@ from tametail.methods.winsorized.guaranteed_interval import per_count
 from tametail.methods.winsorized.sums import NoisySum
 from tametail.methods.winsorized.tail_assumption import Reference
 from tametail.privacy.budget import Noise
-from tametail.queries.column import SOFT_ONE, Lattice, TailNodes
+from tametail.queries.column import SOFT_ONE, ClippingGrid, LogHistogram
 
 from ..opened import open_table  # noqa: TID252
 from .exact import estimate
@@ -104,7 +104,7 @@ def test_counts_of_rare_events(n, share, risk):
 @given(st.floats(1e-4, 1e4), st.floats(1e-4, 1e4), st.floats(1e-5, 1e5))
 def test_an_excess_is_a_multiple_of_what_counts_at_higher_nodes(start, excess, distance):
     first, last = -20, 20
-    answer = open_table([distance]).answer(TailNodes(0.0, first, last))
+    answer = open_table([distance]).answer(LogHistogram(0.0, first, last))
     above = np.array(answer[last - first + 1 :])
     node = math.frexp(start)[1]
     counted = above[node - first :].sum() / SOFT_ONE
@@ -124,7 +124,7 @@ def test_noise_on_sum_and_count_is_noise_on_their_quotient(n, total, on_sum, on_
 
 
 def test_a_count_that_may_be_noise_alone_says_nothing():
-    lattice = Lattice.around(0.0, 1.0, 1.0)
+    lattice = ClippingGrid.around(0.0, 1.0, 1.0)
     noisy = NoisySum(0.0, lattice, 5.0, 3.0, 1, Noise("laplace", 10.0))
     assert noisy.count_bound(0.01) == (math.inf, 1.0)
     public = NoisySum(0.0, lattice, 5.0, 3.0, 0, Noise("laplace", 10.0))

@@ -8,28 +8,28 @@ import pyarrow as pa
 import pytest
 
 import tametail as tt
-from tametail.means import MEAN_AS_SEEN, WINSORISED
+from tametail.means import MEAN_AS_SEEN, WINSORIZED
 from tametail.methods.groups.interval import Small, intervals_of
 from tametail.methods.groups.likeness import Likeness
 from tametail.methods.groups.shape import Shape
 from tametail.methods.winsorized.approximate_interval import HiddenExcess
 from tametail.methods.winsorized.tail_histogram import TailHistogram
 from tametail.privacy.budget import Noise
-from tametail.queries.column import Lattice
+from tametail.queries.column import ClippingGrid
 
 NOISE = Noise("laplace", 5.3)
 
 
 def pooled(rng, records, noise=1.0):
     """Return the shape that octave counts of these records show, with next to no noise."""
-    centre = float(np.median(records))
+    center = float(np.median(records))
     octaves = np.arange(-12, 20)
     sides = [np.zeros(len(octaves)) for _ in range(2)]
-    for side, distances in zip(sides, (centre - records, records - centre), strict=True):
+    for side, distances in zip(sides, (center - records, records - center), strict=True):
         for distance in distances[distances > 0].tolist():
             octave = max(math.frexp(distance)[1] - 1, -12)
             side[octave + 12] += 1
-    return Shape.read(centre, TailHistogram(*sides, -12, Noise("laplace", noise)), len(records))
+    return Shape.read(center, TailHistogram(*sides, -12, Noise("laplace", noise)), len(records))
 
 
 @pytest.fixture(scope="module")
@@ -46,20 +46,20 @@ def reaches(shape, cells):
 
 
 def cells_of(shape, groups):
-    cuts = [-np.inf, *(shape.centre + shape.cuts), np.inf]
+    cuts = [-np.inf, *(shape.center + shape.cuts), np.inf]
     return np.array([np.histogram(group, cuts)[0] for group in groups], dtype=float)
 
 
 def test_records_that_are_never_negative_have_no_points_below_zero(shape):
-    lowest = shape.centre + shape.distances[0]
-    assert 0 <= lowest < 0.05 * shape.centre
-    below = shape.centre + shape.cuts[:3]
+    lowest = shape.center + shape.distances[0]
+    assert 0 <= lowest < 0.05 * shape.center
+    below = shape.center + shape.cuts[:3]
     assert (below > 0).all()
-    shares = [shape.shares[shape.centre + shape.distances < cut].sum() for cut in below]
+    shares = [shape.shares[shape.center + shape.distances < cut].sum() for cut in below]
     assert shares == pytest.approx([0.02, 0.1, 0.3], abs=0.03)
     rng = np.random.default_rng(6)
     both = pooled(rng, 0.5 + rng.standard_t(3, 20_000))
-    assert both.centre + both.distances[0] < -1
+    assert both.center + both.distances[0] < -1
 
 
 def test_a_group_of_small_numbers_is_clipped_closely_and_noise_in_one_cell_changes_little(shape):
@@ -84,7 +84,7 @@ def test_a_group_may_lie_in_one_cell_and_still_have_a_tail(shape):
     places = np.searchsorted(shape.cuts, shape.distances, side="right")
     shares = like.laws @ (places[:, None] == np.arange(len(shape.cuts) + 1))
     assert (shares[:, 1:-1].max(axis=0) > 0.55).all()  # between any two cuts; before, .39
-    narrow = shares[np.argmax(shares[:, 3])]  # around the centre
+    narrow = shares[np.argmax(shares[:, 3])]  # around the center
     assert narrow[3] > 0.7
     assert narrow[[0, 1, 5, 6]].sum() > 0.01
 
@@ -109,7 +109,7 @@ def test_an_end_far_from_the_middle_reckons_with_the_count_where_it_lies():
         confidence=0.999, tail=None, possible=(-math.inf, math.inf), target="population"
     )
     group = Small(
-        part, 0.0, np.zeros(0), np.zeros(1), 1.0, Lattice.around(0.0, 8.0, 8.0, bits=24), 1.0,
+        part, 0.0, np.zeros(0), np.zeros(1), 1.0, ClippingGrid.around(0.0, 8.0, 8.0, bits=24), 1.0,
         1.0, 70.0, 14.0, Noise("laplace", 1e4), True, (HiddenExcess(), HiddenExcess()),
     )  # fmt: skip
     ((mean, interval),) = intervals_of([group], [group.error])
@@ -126,7 +126,7 @@ def test_the_mean_of_a_small_group_has_an_interval_with_what_lies_beyond():
     held = 0
     for row in release:
         mean, clipped = row.intervals
-        assert (mean.kind, clipped.kind) == (MEAN_AS_SEEN, WINSORISED)
+        assert (mean.kind, clipped.kind) == (MEAN_AS_SEEN, WINSORIZED)
         assert mean.low <= clipped.low <= clipped.high < mean.high < math.inf
         assert 0 < mean.error_components["clipping"] < mean.high - mean.low
         held += mean.low <= math.exp(1.3**2 / 2) <= mean.high

@@ -16,13 +16,13 @@ from tametail.methods.located import location
 from tametail.methods.located.estimate import located_mean
 from tametail.methods.winsorized.column import ColumnPlan
 from tametail.planning import Plan
-from tametail.queries.crowd import Crowd
+from tametail.queries.densest_bin import DensestBin
 
 from .exact import Exact, estimate
 
 UNITS = ["add-remove", "replace-one"]
 TAIL = tt.Moment(2, 1)
-NAME = "clamped mean around a crowd"
+NAME = "clipped mean around the densest bin"
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -30,8 +30,8 @@ NAME = "clamped mean around a crowd"
 def test_few_records_of_known_scale_are_located_and_many_are_looked_at(unit, budget):
     few = tt.plan(n=300, budget=budget, tail=TAIL, neighbors=unit, within=1000)
     many = tt.plan(n=10**6, budget=budget, tail=TAIL, neighbors=unit, within=1000)
-    assert (few.method, many.method) == (NAME, "winsorised mean")
-    assert [step.name for step in few.steps][-2:] == ["centre", "sum"]
+    assert (few.method, many.method) == (NAME, "winsorized mean")
+    assert [step.name for step in few.steps][-2:] == ["center", "sum"]
     assert Plan.from_json(few.to_json()) == few
     assert "clamped" in str(few)
     assert few.rmse > tt.plan(n=600, budget=budget, tail=TAIL, neighbors=unit, within=1000).rmse
@@ -56,7 +56,7 @@ def test_on_exact_answers_it_is_the_mean_of_the_clamped_records(unit, location):
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_no_centre_is_lost_that_the_paper_would_find(unit):
+def test_no_center_is_lost_that_the_paper_would_find(unit):
     """At n epsilon = 100 one release in five was lost, by hundreds; now one in a million."""
     rng, held = np.random.default_rng(5), 0
     for _ in range(12):
@@ -73,7 +73,7 @@ class Elsewhere(Exact):
     """Finds the crowd where it is not."""
 
     def respond(self, query):
-        return query.high - 1 if isinstance(query, Crowd) else super().respond(query)
+        return query.high - 1 if isinstance(query, DensestBin) else super().respond(query)
 
 
 @pytest.mark.parametrize("confidence", [None, 0.95])
@@ -122,11 +122,11 @@ def test_the_excess_never_falls_faster_than_the_distance_rises(k):
 
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("within", [None, 1000, (0, math.inf), (-3, 5)])
-def test_the_chance_of_a_lost_centre_falls_with_records_and_says_so(unit, within):
+def test_the_chance_of_a_lost_center_falls_with_records_and_says_so(unit, within):
     def chance(n):
         plan = tt.plan(n=n, epsilon=0.1, tail=TAIL, within=within, neighbors=unit)
         part = ColumnPlan.of(plan)
-        return location.chance(part, part.cost("centre")), plan
+        return location.chance(part, part.cost("center")), plan
 
     chances = [chance(n)[0] for n in (20, 200, 1000, 2000)]
     assert chances == sorted(chances, reverse=True)
@@ -138,13 +138,13 @@ def test_the_chance_of_a_lost_centre_falls_with_records_and_says_so(unit, within
 
 
 def test_the_chance_is_a_bound():
-    """With few candidates and next to no budget centres are lost, but no more often than said."""
+    """With few candidates and next to no budget centers are lost, but no more often than said."""
     rng, lost = np.random.default_rng(11), 0
     plan = tt.plan(
         n=200, epsilon=0.06, tail=TAIL, within=60, neighbors="replace-one", confidence=None
     )
     part = ColumnPlan.of(plan)
-    bound = location.chance(part, part.cost("centre"))
+    bound = location.chance(part, part.cost("center"))
     assert 0.01 < bound < 0.9
     runs = 150
     for _ in range(runs):
@@ -157,7 +157,7 @@ def test_the_chance_is_a_bound():
 @pytest.mark.parametrize("unit", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("n", [4_000, 7_000])
 def test_a_mean_at_the_end_of_a_wide_range_is_found(n, unit):
-    """Once the budget was divided for a mean near 0: half of such centres were lost."""
+    """Once the budget was divided for a mean near 0: half of such centers were lost."""
     plan = tt.plan(n=n, epsilon=0.1, neighbors=unit, tail=tt.Moment(2, 1), within=1e12)
     assert plan.rmse < 1
     rng = np.random.default_rng(n)

@@ -13,7 +13,7 @@ from tametail.ask import Ask
 from tametail.methods.winsorized.column import ColumnPlan
 from tametail.methods.winsorized.estimate import SpreadEstimate, estimate_spread
 from tametail.privacy.budget import Budget, Pure, compose
-from tametail.queries.column import DistanceSum, TailNodes
+from tametail.queries.column import DistanceSum, LogHistogram
 
 from .exact import Exact
 
@@ -54,7 +54,7 @@ def _looked(
 @UNITS
 def test_a_second_look_costs_what_the_sum_would_have_cost(unit: str) -> None:
     plan, seen, responder = _looked(LOOSE, unit, SIZES[unit])
-    first, again = (cost for query, cost in responder.asked if isinstance(query, TailNodes))
+    first, again = (cost for query, cost in responder.asked if isinstance(query, LogHistogram))
     (total,) = (cost for query, cost in responder.asked if isinstance(query, DistanceSum))
     assert first == plan.cost("tail")
     assert total == seen.rest.cost("sum")
@@ -65,7 +65,7 @@ def test_a_second_look_costs_what_the_sum_would_have_cost(unit: str) -> None:
 @pytest.mark.parametrize(("tail", "times"), [(None, 1), (TIGHT, 1), (TIGHT, 100)], ids=str)
 def test_elsewhere_there_is_one_look(tail: tt.Bounded | None, times: int, unit: str) -> None:
     plan, seen, responder = _looked(tail, unit, times * SIZES[unit])
-    looks = [cost for query, cost in responder.asked if isinstance(query, TailNodes)]
+    looks = [cost for query, cost in responder.asked if isinstance(query, LogHistogram)]
     assert looks == [plan.cost("tail")]
     assert seen.clip.side > 0
 

@@ -14,7 +14,7 @@ from tametail.methods.winsorized.column import ColumnPlan
 from tametail.methods.winsorized.tail_assumption import contradicts
 from tametail.methods.winsorized.tail_histogram import TailHistogram, histogram_query, window_sums
 from tametail.privacy.budget import Noise
-from tametail.queries.column import SOFT_ONE, TailNodes
+from tametail.queries.column import SOFT_ONE, LogHistogram
 
 from ..opened import open_table  # noqa: TID252
 
@@ -28,7 +28,7 @@ ALL, FEW = None, (-4, 4)
 def _tails(
     data: np.ndarray, noise: Noise = SILENT, fine: tuple[int, int] | None = ALL
 ) -> TailHistogram:
-    query = TailNodes(0.0, FIRST, LAST, fine=fine)
+    query = LogHistogram(0.0, FIRST, LAST, fine=fine)
     places, sides = np.array(query.nodes) - FIRST, np.zeros((2, LAST - FIRST + 1))
     answer = np.array(open_table(data).answer(query), dtype=np.float64)
     sides[:, places] = answer.reshape(2, -1) / SOFT_ONE
@@ -122,8 +122,8 @@ def test_windows_add_up_four_nodes():
 @given(st.lists(st.floats(-1e5, 1e5), min_size=1, max_size=12))
 def test_no_median_is_misplaced(records):
     data = np.tile(np.sort(records), 500)
-    centre = float(np.sort(data)[(len(data) - 1) // 2])
-    assert _tails(data - centre).location_error(len(data)) is None
+    center = float(np.sort(data)[(len(data) - 1) // 2])
+    assert _tails(data - center).location_error(len(data)) is None
 
 
 @pytest.mark.parametrize("sign", [-1, 1])
@@ -147,23 +147,23 @@ def test_a_sum_of_counts_knows_how_coarse_shared_nodes_are():
     st.floats(allow_nan=False, allow_infinity=False),
     st.integers(-4, 4),
 )
-def test_no_record_is_nearer_than_the_first_node(centre, record, ulps):
+def test_no_record_is_nearer_than_the_first_node(center, record, ulps):
     plan = ColumnPlan.of(tt.plan(n=1000, epsilon=1, confidence=None))
-    first = histogram_query(plan, centre).first
-    near = centre
+    first = histogram_query(plan, center).first
+    near = center
     for _ in range(abs(ulps)):
         near = math.nextafter(near, math.copysign(math.inf, ulps))
     for value in (record, near):
-        distance = abs(value - centre)
+        distance = abs(value - center)
         assert distance == 0 or distance >= 2.0**first or first in (-128, 127)
 
 
-def test_octaves_near_the_centre_and_above_a_told_scale_have_their_own_nodes():
+def test_octaves_near_the_center_and_above_a_told_scale_have_their_own_nodes():
     plain, told = (
         ColumnPlan.of(tt.plan(n=1000, epsilon=1, tail=tail)) for tail in (None, tt.Moment(2, 3.0))
     )
-    for centre, octave in ((1.5, 0), (1e12, 39), (0.0, 0), (-1e-30, -100)):
-        nodes = histogram_query(plain, centre).nodes
+    for center, octave in ((1.5, 0), (1e12, 39), (0.0, 0), (-1e-30, -100)):
+        nodes = histogram_query(plain, center).nodes
         wanted = range(max(min(octave, 0) - 40, nodes[0]), max(octave, 0) + 49)
         assert set(wanted) <= set(nodes)
         assert len(nodes) < (200 if octave == -100 else 140)
@@ -174,7 +174,7 @@ def test_octaves_near_the_centre_and_above_a_told_scale_have_their_own_nodes():
 
 @pytest.mark.parametrize("sign", [-1, 1])
 @given(st.floats(0.01, 1e4), st.floats(0.0, 1e-3))
-def test_records_away_from_the_centre_are_found_where_they_are(sign, distance, spread):
+def test_records_away_from_the_center_are_found_where_they_are(sign, distance, spread):
     data = sign * distance * (1 + spread * np.linspace(-1, 1, 1000))
     low, high = _tails(data).location_error(len(data))
     assert low <= data.min() <= data.max() <= high
@@ -186,7 +186,7 @@ def test_a_tenth_of_the_records_elsewhere_is_no_reason_to_look_there():
     assert _tails(data).location_error(len(data)) is None
 
 
-def test_a_guess_of_the_size_that_is_too_small_misplaces_no_centre():
+def test_a_guess_of_the_size_that_is_too_small_misplaces_no_center():
     data = np.concatenate([np.full(1000, 3.0), np.full(1000, -3.0)])
     assert _tails(data).location_error(500) is None
 
@@ -195,7 +195,7 @@ def test_nobody_knows_where_records_beyond_the_last_node_are():
     assert _tails(np.full(1000, 2.0 ** (LAST + 3))).location_error(1000) is None
 
 
-def test_noise_on_the_other_side_does_not_hide_a_misplaced_centre():
+def test_noise_on_the_other_side_does_not_hide_a_misplaced_center():
     tails = _tails(np.full(300, 100.0), Noise("laplace", 5.0 * SOFT_ONE))  # five records
     tails.below[3:6] += 20.0  # twelve noise scales: usual somewhere among hundreds of nodes
     assert tails.location_error(300) is not None

@@ -33,7 +33,7 @@ BOUNDS, SCALE = tt.Bounded(0, 1), tt.Moment(2, 1)
 def test_few_bounded_records_are_clamped_and_many_are_looked_at(unit, budget):
     few = tt.plan(n=300, budget=budget, tail=BOUNDS, neighbors=unit)
     many = tt.plan(n=10**6, budget=budget, tail=BOUNDS, neighbors=unit)
-    assert (few.method, many.method) == ("clamped mean", "winsorised mean")
+    assert (few.method, many.method) == ("bounded mean", "winsorized mean")
     counted = unit == "add-remove"  # whatever is guessed
     assert [step.name for step in few.steps] == ["count"] * counted + ["sum"]
     assert Plan.from_json(few.to_json()) == few
@@ -42,10 +42,10 @@ def test_few_bounded_records_are_clamped_and_many_are_looked_at(unit, budget):
 
 
 def test_the_plan_needs_bounds_of_every_column():
-    assert tt.plan(n=300, epsilon=1, tail=tt.Moment(2, 1)).method != "clamped mean"
+    assert tt.plan(n=300, epsilon=1, tail=tt.Moment(2, 1)).method != "bounded mean"
     mixed = tt.plan(n=300, epsilon=1, tail=[BOUNDS, None], n_columns=2)
     told = tt.plan(n=300, epsilon=1, tail=BOUNDS, n_columns=2)
-    assert (mixed.method == "clamped mean", told.method) == (False, "clamped mean")
+    assert (mixed.method == "bounded mean", told.method) == (False, "bounded mean")
     assert len(told.rmse) == 2
 
 
@@ -78,7 +78,7 @@ def test_a_within_that_the_clamped_sum_contradicts_is_said(unit, told, tail, sev
     data = np.column_stack([records, records]) if several else records
     request = {"epsilon": 0.2 * (1 + several), "neighbors": unit, "tail": tail, "within": 5, **told}
     releases = [tt.mean(data, **request) for _ in range(9)]
-    clamped = [one for one in releases if one.method.startswith("clamped mean")]
+    clamped = [one for one in releases if one.method.startswith("bounded mean")]
     assert len(clamped) >= 4
     for release in clamped:
         for row in release:
@@ -117,7 +117,7 @@ def test_the_interval_covers_and_the_error_is_as_promised(unit):
         release = tt.mean(rng.random(1000) < 0.3, epsilon=0.1, tail=BOUNDS, neighbors=unit, n=1000)
         missed += not release.low <= 0.3 <= release.high
         errors.append(release.value - 0.3)
-    assert release.method == "clamped mean"
+    assert release.method == "bounded mean"
     # At least 95% are guaranteed: 20 misses of 60 have a probability below 1e-10.
     assert missed < 20
     # Heavier tails than Gaussian ones: the mean of 60 squares is twice its expectation in 1e-4.
@@ -131,10 +131,10 @@ def test_an_unknown_number_of_records_is_counted_first():
     # One count says that a look is in vain; if noise makes it 370 or more, there is another one.
     assert len(release.answers) in (2, 3)
     # Their number decides how; the release says what was done, and its words are about that.
-    assert (release.plan.method, release.method) == ("winsorised mean", "clamped mean")
+    assert (release.plan.method, release.method) == ("winsorized mean", "bounded mean")
     assert "median" not in method_text(release, tt.__version__)
     scaled = tt.mean(np.random.default_rng(1).normal(size=200), epsilon=1, tail=tt.Moment(2, 1))
-    assert scaled.method == "clamped mean around a crowd"
+    assert scaled.method == "clipped mean around the densest bin"
     assert release.clip == pytest.approx((0, 1), abs=0.01)
 
 
@@ -176,7 +176,7 @@ def test_several_columns_are_clamped_together_with_the_whole_budget():
     data = np.random.default_rng(2).random((200, 3))
     for budget in (tt.pure(1), tt.zcdp(0.05)):
         release = tt.mean(data, budget=budget, tail=BOUNDS, neighbors="replace-one")
-        assert release.method == "clamped mean"
+        assert release.method == "bounded mean"
         assert len(release.answers) == 3
         assert all(row.low <= row.value <= row.high for row in release)
 
@@ -186,7 +186,7 @@ def test_a_look_that_shows_nothing_is_followed_by_the_clamped_sum():
     data = np.zeros(20_000)
     data[::100] = 1.0
     values = [float(tt.mean(data, epsilon=0.1, tail=BOUNDS, confidence=None)) for _ in range(9)]
-    assert tt.plan(n=20_000, epsilon=0.1, tail=BOUNDS).method == "winsorised mean"
+    assert tt.plan(n=20_000, epsilon=0.1, tail=BOUNDS).method == "winsorized mean"
     # The noise on the mean has a scale of about 0.001; the median of nine, far less.
     assert np.median(values) == pytest.approx(0.01, abs=0.004)
 
@@ -199,13 +199,13 @@ def test_no_law_between_bounds_has_a_larger_deviation(values):
 
 @pytest.mark.parametrize(("scales", "far"), [(15.0, True), (5.0, False)])
 def test_records_that_stand_out_less_open_their_side_between_bounds(scales, far):
-    """A centre just above the zeros; the ones, far above it, do not quite stand out."""
+    """A center just above the zeros; the ones, far above it, do not quite stand out."""
     nodes = np.arange(-12, 8)
     below, above = np.where(nodes == -7, 700.0, 0.0), np.where(nodes == 0, 10 * scales, 0.0)
     tails = TailHistogram(below, above, -12, Noise("laplace", 10.0 * SOFT_ONE))
     plan = ColumnPlan.of(tt.plan(n=1000, epsilon=1, neighbors="replace-one", tail=BOUNDS))
-    centre = 0.008
-    clip = choose_clipping(plan, centre, tails, 1000, Reference.of(plan, (centre, centre)))
+    center = 0.008
+    clip = choose_clipping(plan, center, tails, 1000, Reference.of(plan, (center, center)))
     assert tails.highest_detected(above) is None
     assert (clip.above >= 0.99) == far
 
@@ -214,7 +214,7 @@ def test_where_noise_is_most_of_the_error_the_sum_has_what_squares_would_cost():
     data = (np.random.default_rng(3).random(100_000) < 0.01) * 1.0
     release = tt.mean(data, epsilon=0.01, tail=BOUNDS, neighbors="replace-one")
     assert release == tt.replay(release.plan, release.answers)
-    assert [step.name for step in release.plan.steps] == ["centre", "tail", "sum", "spread"]
+    assert [step.name for step in release.plan.steps] == ["center", "tail", "sum", "spread"]
     assert len(release.answers) == 3
     assert release.low <= release.value <= release.high
     # Squares pay where sampling is most of the error: there the records' variance is asked for.
@@ -290,7 +290,7 @@ def test_the_count_that_was_moved_is_within_what_the_interval_allows(missing):
         data = np.where(rng.random(2_000) < 0.02, 0.0, 1.0)
         data[:missing] = np.nan
         release = tt.mean(data, epsilon=0.3, tail=BOUNDS, neighbors="replace-one", target="data")
-        assert release.method == "clamped mean"
+        assert release.method == "bounded mean"
         covered += release.low <= np.nanmean(data) <= release.high
     assert covered >= 31  # 95% is promised: fewer in one of 50,000 runs
 
@@ -307,7 +307,7 @@ def test_a_ball_as_wide_as_the_bounds_is_put_around_them(scale, around):
     ball = make_ball(weighing, -3.0, 3.0, order=2, strength=0.1)
     level = int(np.searchsorted(ball.radii, scale * ball.radii[-1] / 8 / 1.4))
     found, at = unless_bounds_do(plan, ball, level, weighing, 0.1)
-    assert (found.centres == (0.5,) * 4) == around
+    assert (found.centers == (0.5,) * 4) == around
     if around:
         cells = np.rint(0.5 * np.array(found.inverse_ticks))
         assert np.sqrt(np.sum(cells**2)) <= found.radii[at]  # corners are inside
@@ -317,14 +317,14 @@ def test_a_ball_as_wide_as_the_bounds_is_put_around_them(scale, around):
 
 
 def test_sparse_columns_between_bounds_are_never_much_worse_than_the_textbook():
-    """One in a hundred is 1. The centre alone, 0, would be off by five times the textbook's."""
+    """One in a hundred is 1. The center alone, 0, would be off by five times the textbook's."""
     rng, n, rho = np.random.default_rng(6), 20_000, 0.005
     squares = []
     for _ in range(12):
         data = (rng.random((n, 3)) < 0.01) * 1.0
         release = tt.mean(data, rho=rho, tail=BOUNDS, neighbors="replace-one")
         squares.append(np.mean(np.square(np.array(release.value) - 0.01)))
-    assert release.method == "mean in a weighted ball"
+    assert release.method == "mean with joint clipping"
     textbook = 3 / (2 * rho) / n**2 + 0.01 * 0.99 / n
     # 1.2 times is usual; 36 squared errors are 2.5 times that in less than one of 1e8 runs.
     assert np.sqrt(np.mean(squares)) < 2 * np.sqrt(textbook)
@@ -339,14 +339,14 @@ def test_between_bounds_the_tail_pays_for_the_sum(unit):
             for tail in (BOUNDS, None)
         )
     )
-    assert told["centre"] == untold["centre"]
+    assert told["center"] == untold["center"]
     assert told["sum"] > untold["sum"]
     assert 0.45 * untold["tail"] < told["tail"] < untold["tail"]
 
 
 @pytest.mark.parametrize("unit", UNITS)
-def test_the_cheaper_centre_is_found_in_loose_bounds(unit):
-    """Records in a thousandth of their bounds: a lost centre would cost a hundred times as much."""
+def test_the_cheaper_center_is_found_in_loose_bounds(unit):
+    """Records in a thousandth of their bounds: a lost center would cost a hundred times as much."""
     rng, bounds = np.random.default_rng(6), tt.Bounded(0, 1)
     errors = [
         float(tt.mean(0.3141 + rng.random(2000) / 1000, epsilon=0.5, tail=bounds, neighbors=unit))

@@ -8,7 +8,7 @@ from tametail.ask import Ask
 from tametail.methods.winsorized import constants as tuned
 from tametail.methods.winsorized.column import ColumnPlan
 from tametail.methods.winsorized.constants import FINE
-from tametail.methods.winsorized.estimate import winsorised_mean
+from tametail.methods.winsorized.estimate import winsorized_mean
 from tametail.methods.winsorized.tail_assumption import Reference
 from tametail.privacy.budget import Pure, compose
 from tametail.queries.column import Count, Median
@@ -32,16 +32,16 @@ def test_constants_come_out_exactly(unit, value):
 
 
 @UNITS
-def test_the_value_is_the_winsorised_mean_and_what_the_fit_adds(unit):
+def test_the_value_is_the_winsorized_mean_and_what_the_fit_adds(unit):
     data = _symmetric()
     result = estimate(data, neighbors=unit, missing="none")
     low, high = result.clip
-    winsorised = np.clip(data, low, high).mean()
+    winsorized = np.clip(data, low, high).mean()
     assert low < 0 < high
-    assert abs(result.value - winsorised) < 0.02 * data.std()
+    assert abs(result.value - winsorized) < 0.02 * data.std()
 
 
-def test_symmetric_data_have_their_centre_as_the_mean():
+def test_symmetric_data_have_their_center_as_the_mean():
     data = _symmetric()
     result = estimate(data + 0.0, missing="none")
     low, high = result.clip
@@ -152,11 +152,11 @@ class Misled(Exact):
 @UNITS
 @pytest.mark.parametrize("tail", [None, tt.Moment(2, 5.0)])
 @pytest.mark.parametrize("wrong", [0.0, 1e6 - 300, 1e6 + 40, -3e9])
-def test_a_centre_away_from_all_records_is_looked_for_again(unit, tail, wrong):
+def test_a_center_away_from_all_records_is_looked_for_again(unit, tail, wrong):
     data = 1e6 + np.random.default_rng(4).exponential(size=4000)
     plan = ColumnPlan.of(tt.plan(n=len(data), epsilon=1.0, neighbors=unit, tail=tail))
     responder = Misled(data, wrong)
-    result = winsorised_mean(plan, Ask(responder, plan.spending, plan.unit))
+    result = winsorized_mean(plan, Ask(responder, plan.spending, plan.unit))
     assert result.value == pytest.approx(data.mean(), abs=0.1)
     assert result.clip[1] - result.clip[0] < 100
     second = [query for query, _ in responder.asked if isinstance(query, Median)][1]
@@ -165,21 +165,21 @@ def test_a_centre_away_from_all_records_is_looked_for_again(unit, tail, wrong):
 
 
 @UNITS
-def test_a_new_centre_costs_what_the_sum_would_have_cost(unit):
+def test_a_new_center_costs_what_the_sum_would_have_cost(unit):
     for budget in (tt.pure(0.7), tt.zcdp(0.3)):
         plan = ColumnPlan.of(tt.plan(n=5000, budget=budget, neighbors=unit, tail=tt.Moment(2, 1)))
-        anew = plan.with_new_centre()
-        costs = [anew.cost(name) for name in ("centre", "tail", "sum")]
+        anew = plan.with_new_center()
+        costs = [anew.cost(name) for name in ("center", "tail", "sum")]
         assert compose(costs, type(budget)) == plan.cost("sum")
         assert anew.cost("spread") == plan.cost("spread")
 
 
-def test_a_misplaced_centre_is_noticed_though_the_count_is_too_large():
+def test_a_misplaced_center_is_noticed_though_the_count_is_too_large():
     """Its noise is above 220 about once in 50 releases; the records are 2,000."""
     data = 1e9 + np.random.default_rng(5).exponential(size=2000)
     plan = ColumnPlan.of(tt.plan(epsilon=1, confidence=None))
     responder = Misled(data, 0.0, count=2300)
-    value = winsorised_mean(plan, Ask(responder, tt.pure(1), plan.unit)).value
+    value = winsorized_mean(plan, Ask(responder, tt.pure(1), plan.unit)).value
     assert value == pytest.approx(data.mean(), abs=1)
     assert sum(isinstance(query, Median) for query, _ in responder.asked) == 2
 
@@ -189,7 +189,7 @@ def test_a_count_that_is_divided_by_is_no_noise(n):
     """Once 3% of the sum: of a thousand records it was off by a thousand."""
     plan = ColumnPlan.of(tt.plan(n=n, epsilon=0.1, confidence=None))
     responder = Misled(np.full(n, 7.0), 7.0)
-    winsorised_mean(plan, Ask(responder, plan.spending, plan.unit))
+    winsorized_mean(plan, Ask(responder, plan.spending, plan.unit))
     first, second = (cost for query, cost in responder.asked if isinstance(query, Count))
     assert n * first.strength < 1, "a guess decides a sample, and needs no count"
     assert n * second.strength > 9
@@ -203,7 +203,7 @@ def test_a_count_is_asked_for_where_none_is_sharp(told, size, counts):
     """Without n a sharp one came first, of few records once more; beside a guess none did."""
     plan = ColumnPlan.of(tt.plan(n=told, epsilon=0.1, confidence=None))
     responder = Misled(np.full(size, 7.0), 7.0)
-    winsorised_mean(plan, Ask(responder, plan.spending, plan.unit))
+    winsorized_mean(plan, Ask(responder, plan.spending, plan.unit))
     asked = [cost for query, cost in responder.asked if isinstance(query, Count)]
     assert len(asked) == counts
     assert size * asked[-1].strength > 7
@@ -216,12 +216,12 @@ def test_many_digits_in_common_cost_accuracy_but_not_the_answer():
         assert abs(float(tt.mean(data, epsilon=1, confidence=None)) - 1e9 - 1) < 1
 
 
-def test_after_a_new_centre_clip_points_follow_the_reference_of_the_plan_as_made():
+def test_after_a_new_center_clip_points_follow_the_reference_of_the_plan_as_made():
     data = 1e6 + np.random.default_rng(6).standard_normal(100_000)
     tail = tt.Moment(4, 1.5)
     plan = ColumnPlan.of(tt.plan(n=len(data), epsilon=8.0, neighbors="replace-one", tail=tail))
-    result = winsorised_mean(plan, Ask(Misled(data, 0.0), plan.spending, plan.unit))
+    result = winsorized_mean(plan, Ask(Misled(data, 0.0), plan.spending, plan.unit))
     beyond = tuned.BEYOND_REFERENCE * tail.scale
     reach = Reference.of(plan, (0.0, 0.0)).high + beyond
     assert reach <= (result.clip[1] - result.clip[0]) / 2 <= (1 + 1 / 16) * reach + 1e-6
-    assert reach != Reference.of(plan.with_new_centre(), (0.0, 0.0)).high + beyond
+    assert reach != Reference.of(plan.with_new_center(), (0.0, 0.0)).high + beyond

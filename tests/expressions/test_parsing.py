@@ -164,7 +164,7 @@ def test_the_text_of_a_tree_parses_to_it(expression):
 
 
 def test_names_are_taken_as_they_are():
-    assert parse("ﬁ > K").columns == ("ﬁ", "K")  # Python would normalise both
+    assert parse("ﬁ > K").columns == ("ﬁ", "K")  # Python would normalize both
     assert parse("`None` > True").columns == ("None", "True")
 
 

@@ -15,12 +15,15 @@ from tametail.mechanisms.groups import add_keyed_noise, choose_keys, key_thresho
 from tametail.mechanisms.noise import laplace_scale
 from tametail.privacy.budget import approx, pure, zcdp
 from tametail.privacy.unit import Unit
-from tametail.queries.column import ClippedSum, Lattice
+from tametail.queries.column import ClippedSum, ClippingGrid
 from tametail.queries.groups import Cells, KeyCounts, Keyed
 
 
 def test_every_key_gets_the_noise_of_its_own_sensitivity():
-    wide, narrow = ClippedSum(Lattice(0, -1000, 0, 1000)), ClippedSum(Lattice(0, -10, 0, 10))
+    wide, narrow = (
+        ClippedSum(ClippingGrid(0, -1000, 0, 1000)),
+        ClippedSum(ClippingGrid(0, -10, 0, 10)),
+    )
     query = Keyed((wide, narrow) * 3000)
     for cost, deviations in (
         (pure(1.0), (1000 * math.sqrt(2), 10 * math.sqrt(2))),

@@ -158,7 +158,7 @@ def test_a_binomial_draw_between_the_bounds_takes_more_digits(monkeypatch, appen
     geometric = 9 * 10**39  # u = 0.9 gives 0
     digits = Digits(between, appended, geometric)
     monkeypatch.setattr(sparse, "random_below", digits)
-    assert sparse.draw_reaching(law, number=3, point=5) == answer
+    assert sparse.draw_exceedances(law, number=3, point=5) == answer
 
 
 @pytest.mark.parametrize("rate", [Fraction(1, 4), Fraction(2)])
@@ -172,7 +172,7 @@ def test_geometric_draws_follow_their_law(rate):
     ("law", "point"), [(DiscreteLaplace(Fraction(2)), 2), (DiscreteGaussian(Fraction(2)), 2)]
 )
 def test_noises_that_reach_a_point_follow_the_law_of_real_noises(law, point):
-    rounds = [sparse.draw_reaching(law, 4, point) for _ in range(2500)]
+    rounds = [sparse.draw_exceedances(law, 4, point) for _ in range(2500)]
     tail = tail_of(law, point)
     numbers = {k: math.comb(4, k) * tail**k * (1 - tail) ** (4 - k) for k in range(5)}
     assert fits(list(map(len, rounds)), numbers)
@@ -271,8 +271,8 @@ def test_stability_satisfies_epsilon_delta_by_summation(unit, one, other):
         excess = 0.0
         for a, b in itertools.product(p[0] | q[0], p[1] | q[1]):
             probability = p[0].get(a, 0.0) * p[1].get(b, 0.0)
-            neighbour = q[0].get(a, 0.0) * q[1].get(b, 0.0)
-            excess += max(0.0, probability - math.e * neighbour * (1 + 1e-12))
+            neighbor = q[0].get(a, 0.0) * q[1].get(b, 0.0)
+            excess += max(0.0, probability - math.e * neighbor * (1 + 1e-12))
         assert excess <= budget.delta
 
 

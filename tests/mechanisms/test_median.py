@@ -71,7 +71,7 @@ def test_special_values_have_the_keys_at_the_ends_and_in_the_middle():
 
 
 def expected_weight(component, value: float) -> Fraction:
-    """Mass of one double in a component, written from the definition, up to the normalisation."""
+    """Mass of one double in a component, written from the definition, up to the normalization."""
     size = abs(Fraction(value))
     if size == 0:
         return Fraction(0)
@@ -221,10 +221,10 @@ def test_one_record_changed_moves_a_replace_one_score_by_at_most_one(records, pa
 
 
 @UNITS
-@pytest.mark.parametrize("centre", [math.pi, -1e-310])
-def test_choices_among_nine_doubles_follow_the_distribution(unit, centre):
-    records = [key(centre) + step for step in (-9, -2, -2, 0, 0, 1, 3, 3, 3, 8)]
-    candidates = np.arange(key(centre) - 4, key(centre) + 5)
+@pytest.mark.parametrize("center", [math.pi, -1e-310])
+def test_choices_among_nine_doubles_follow_the_distribution(unit, center):
+    records = [key(center) + step for step in (-9, -2, -2, 0, 0, 1, 3, 3, 3, 8)]
+    candidates = np.arange(key(center) - 4, key(center) + 5)
     edges = np.append(candidates[0] - 1, candidates)
     assert_choices_fit(records, edges, unit)
 

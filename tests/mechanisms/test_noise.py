@@ -27,13 +27,13 @@ sensitivities = st.integers(1, 2**14)
 @pytest.mark.parametrize(("l1", "epsilon"), [(1, 2.0), (1, 0.5), (2, 0.3), (3, 0.1)])
 def test_laplace_noise_follows_its_law(l1, epsilon):
     draws = add_laplace([7] * DRAWS, l1, epsilon)
-    assert follows(draws, noise_events(laplace_law(l1 / epsilon), centre=7))
+    assert follows(draws, noise_events(laplace_law(l1 / epsilon), center=7))
 
 
 @pytest.mark.parametrize(("l2_squared", "rho"), [(1, 2.0), (1, 0.1), (2, 0.1), (5, 0.02)])
 def test_gaussian_noise_follows_its_law(l2_squared, rho):
     draws = add_gaussian([-3] * DRAWS, l2_squared, rho)
-    assert follows(draws, noise_events(gaussian_law(math.sqrt(l2_squared / (2 * rho))), centre=-3))
+    assert follows(draws, noise_events(gaussian_law(math.sqrt(l2_squared / (2 * rho))), center=-3))
 
 
 def test_the_fit_notices_a_scale_that_is_a_tenth_too_small():

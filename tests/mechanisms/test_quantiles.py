@@ -96,7 +96,7 @@ PAIRS = st.tuples(st.integers(0, 3), st.integers(0, 3))
     others=st.lists(PAIRS, max_size=6), one=PAIRS, two=PAIRS, split=PAIRS,
     target=st.integers(1, 9), unit=st.sampled_from(RECORD_UNITS),
 )  # fmt: skip
-def test_no_neighbour_moves_the_scores_of_a_depth_further(others, one, two, split, target, unit):
+def test_no_neighbor_moves_the_scores_of_a_depth_further(others, one, two, split, target, unit):
     """Over all parts of a depth together, as the losses of parts add up."""
     query, whole = Quantiles(0, -1.0, 1.0, (500_000,)), 10
     candidates = [(key, coin) for key in range(5) for coin in range(5)]

@@ -215,7 +215,7 @@ def test_a_better_score_is_never_less_likely(runs, rate):
 
 @settings(deadline=None)
 @given(RUNS, st.fractions(0, 3, max_denominator=1000))
-def test_neighbouring_scores_give_a_choice_that_is_twice_rate_private(runs, rate):
+def test_neighboring_scores_give_a_choice_that_is_twice_rate_private(runs, rate):
     scores, weights = [run[0] for run in runs], [run[2] for run in runs]
     moved = [score + move for score, move, _ in runs]
     limit = 1 / exp_negative(2 * rate) * ROUNDING

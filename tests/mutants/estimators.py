@@ -80,7 +80,7 @@ ESTIMATORS: tuple[Mutant, ...] = (
         tests=(f"{RANGE}::test_the_buckets_are_those_of_the_theory",),
     ),
     Mutant(
-        name="ball-centred-by-its-own-rows",
+        name="ball-centerd-by-its-own-rows",
         why="A ball that is chosen by the rows that it averages costs twice.",
         file="paper/ball.py",
         old=(
@@ -111,10 +111,10 @@ ESTIMATORS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="tournament-on-all-rows",
-        why="The first half has paid for the centre already.",
+        why="The first half has paid for the center already.",
         file="paper/tournament.py",
-        old="return play(ask_z, budget, centre, grid)",
-        new="return play(ask, budget, centre, grid)",
+        old="return play(ask_z, budget, center, grid)",
+        new="return play(ask, budget, center, grid)",
         tests=(f"{TOURNAMENT}::test_all_of_the_budget_is_spent_and_the_answers_replay",),
     ),
     Mutant(
@@ -195,19 +195,19 @@ ESTIMATORS: tuple[Mutant, ...] = (
         name="tail-question-costs-the-whole-budget",
         why="Every step has a share of its own.",
         file="methods/winsorized/estimate.py",
-        old='rest, nodes, cost = plan, histogram_query(plan, centre), plan.cost("tail")',
-        new="rest, nodes, cost = plan, histogram_query(plan, centre), plan.budget",
+        old='rest, nodes, cost = plan, histogram_query(plan, center), plan.cost("tail")',
+        new="rest, nodes, cost = plan, histogram_query(plan, center), plan.budget",
         tests=("tests/test_api.py::test_a_budget_may_be_given_in_numbers",),
     ),
     Mutant(
-        name="new-centre-for-free",
+        name="new-center-for-free",
         why="What is asked again must come out of the sum's share.",
         file="methods/winsorized/column.py",
-        old='costs = self.cost("sum").split(tuned.NEW_CENTRE, tail, 1 - tuned.NEW_CENTRE - tail)',
-        new='costs = [self.cost(name) for name in ("centre", "tail", "sum")]',
+        old='costs = self.cost("sum").split(tuned.NEW_CENTER, tail, 1 - tuned.NEW_CENTER - tail)',
+        new='costs = [self.cost(name) for name in ("center", "tail", "sum")]',
         tests=(
             "tests/estimators/test_winsorized.py"
-            "::test_a_new_centre_costs_what_the_sum_would_have_cost",
+            "::test_a_new_center_costs_what_the_sum_would_have_cost",
         ),
     ),
     Mutant(
@@ -242,7 +242,7 @@ ESTIMATORS: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="located-interval-always-ends",
-        why="A centre that may be lost must not come with a finite interval.",
+        why="A center that may be lost must not come with a finite interval.",
         file="methods/located/estimate.py",
         old="if room <= margin:\n        return math.inf",
         new="if room <= margin:\n        return room + margin",

@@ -153,7 +153,7 @@ KERNELS: tuple[Mutant, ...] = (
         file="data/kernels/profile.py",
         old="if start << shift < end else end * count",
         new="",
-        tests=("tests/test_queries.py::test_no_neighbour_moves_a_query_further",),
+        tests=("tests/test_queries.py::test_no_neighbor_moves_a_query_further",),
     ),
     Mutant(
         name="distances-clipped-one-bin-late",
@@ -177,7 +177,7 @@ KERNELS: tuple[Mutant, ...] = (
         file="data/kernels/profile.py",
         old="counts * (SOFT_ONE - weights)",
         new="counts * SOFT_ONE",
-        tests=("tests/test_queries.py::test_no_neighbour_moves_a_query_further",),
+        tests=("tests/test_queries.py::test_no_neighbor_moves_a_query_further",),
     ),
     Mutant(
         name="squares-without-a-cap",
@@ -185,7 +185,7 @@ KERNELS: tuple[Mutant, ...] = (
         file="data/kernels/profile.py",
         old="sizes = np.minimum(sizes, query.largest)",
         new="",
-        tests=("tests/test_queries.py::test_no_neighbour_moves_a_query_further",),
+        tests=("tests/test_queries.py::test_no_neighbor_moves_a_query_further",),
     ),
     Mutant(
         name="columns-share-their-coins",

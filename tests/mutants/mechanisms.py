@@ -120,16 +120,18 @@ MECHANISMS: tuple[Mutant, ...] = (
         file="mechanisms/dispatch.py",
         old="exponential_rate(cost, monotone=unit.one_way) / query.score_sensitivity(unit)",
         new="exponential_rate(cost, monotone=True) / query.score_sensitivity(unit)",
-        tests=("tests/mechanisms/test_crowds.py::test_the_rate_is_that_of_the_cost_over_the_peak",),
+        tests=(
+            "tests/mechanisms/test_densest_bin.py::test_the_rate_is_that_of_the_cost_over_the_peak",
+        ),
     ),
     Mutant(
         name="crowd-forgets-who-nobody-is-near",
         why="A candidate of score 0 can be chosen: else an empty place would be impossible.",
-        file="mechanisms/crowds.py",
+        file="mechanisms/densest_bin.py",
         old="found[Level(0, octave)] += rest",
         new="found[Level(0, octave)] += 1",
         tests=(
-            "tests/mechanisms/test_crowds.py"
+            "tests/mechanisms/test_densest_bin.py"
             "::test_every_candidate_is_counted_once_and_found_at_its_place",
         ),
     ),
@@ -182,8 +184,8 @@ MECHANISMS: tuple[Mutant, ...] = (
         name="histogram-without-empty-buckets",
         why="If only buckets with records can show, a bucket that shows is known to have one.",
         file="mechanisms/histograms.py",
-        old="noises = sparse.draw_reaching(law, _size(universe) - len(occupied), least)",
-        new="noises = sparse.draw_reaching(law, 0, least)",
+        old="noises = sparse.draw_exceedances(law, _size(universe) - len(occupied), least)",
+        new="noises = sparse.draw_exceedances(law, 0, least)",
         tests=(f"{HISTOGRAMS}::test_a_small_universe_has_the_law_of_noise_on_every_bucket",),
     ),
     Mutant(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .mutant import Mutant
 
 QUANTILES = "tests/mechanisms/test_quantiles.py"
-CROWDS = "tests/mechanisms/test_crowds.py"
+CROWDS = "tests/mechanisms/test_densest_bin.py"
 QUERIES = "tests/test_queries.py"
 COLUMNS = "tests/vectors/test_kernel.py"
 CHOICES = "tests/vectors/test_mechanisms.py"
@@ -27,7 +27,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
         file="data/kernels/counts.py",
         old="return self.count, self.size - self.count - self.left_out, self.left_out",
         new="return self.count, self.size - self.count, self.left_out",
-        tests=("tests/test_cells_used.py::test_no_neighbour_moves_the_counts_further",),
+        tests=("tests/test_cells_used.py::test_no_neighbor_moves_the_counts_further",),
     ),
     Mutant(
         name="clipped-sum-lowered-by-one",
@@ -47,7 +47,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="clipped-sum-one-side-for-a-replacement",
-        why="A replacement moves the sum from one clip point to the other, not from the centre.",
+        why="A replacement moves the sum from one clip point to the other, not from the center.",
         file="queries/column.py",
         old="l1, l2_squared = max(l1, width), max(l2_squared, width**2)",
         new="pass",
@@ -100,12 +100,12 @@ SENSITIVITIES: tuple[Mutant, ...] = (
         file="queries/column.py",
         old='docs/proofs/selection.md."""\n        return 1',
         new='docs/proofs/selection.md."""\n        return 0',
-        tests=(f"{QUERIES}::test_no_neighbour_moves_a_score_of_the_median_further",),
+        tests=(f"{QUERIES}::test_no_neighbor_moves_a_score_of_the_median_further",),
     ),
     Mutant(
         name="crowd-score-halved",
         why="A record at a candidate adds all of the peak to its score.",
-        file="queries/crowd.py",
+        file="queries/densest_bin.py",
         old='every score."""\n        return self.peak',
         new='every score."""\n        return self.peak // 2',
         tests=(f"{CROWDS}::test_no_record_moves_a_score_by_more_than_the_peak",),
@@ -242,7 +242,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
         file="queries/column.py",
         old="one = max(part, whole - part)",
         new="one = min(part, whole - part)",
-        tests=(f"{QUANTILES}::test_no_neighbour_moves_the_scores_of_a_depth_further",),
+        tests=(f"{QUANTILES}::test_no_neighbor_moves_the_scores_of_a_depth_further",),
     ),
     Mutant(
         name="quantile-replacement-in-one-part",
@@ -250,7 +250,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
         file="queries/column.py",
         old="return whole if depth == 0 else 2 * one",
         new="return whole",
-        tests=(f"{QUANTILES}::test_no_neighbour_moves_the_scores_of_a_depth_further",),
+        tests=(f"{QUANTILES}::test_no_neighbor_moves_the_scores_of_a_depth_further",),
     ),
     Mutant(
         name="quantile-parts-overlap",

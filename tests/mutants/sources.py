@@ -95,7 +95,7 @@ SOURCES: tuple[Mutant, ...] = (
     ),
     Mutant(
         name="odd-text-stops-the-cast",
-        why="One cell that is no number would fail, or send its neighbours another way.",
+        why="One cell that is no number would fail, or send its neighbors another way.",
         file="data/text.py",
         old="text = pc.if_else(pc.match_substring_regex(text, grammar.number), text, None)",
         new="",

@@ -136,8 +136,8 @@ def _make(name: str, **values: Any) -> dict[str, Any]:
     return {"class": name, "fields": values}
 
 
-def _lattice(exponent: int, low: int, centre: int, high: int) -> dict[str, Any]:
-    return _make("Lattice", exponent=exponent, low=low, centre=centre, high=high)
+def _lattice(exponent: int, low: int, center: int, high: int) -> dict[str, Any]:
+    return _make("ClippingGrid", exponent=exponent, low=low, center=center, high=high)
 
 
 def column_queries() -> list[dict[str, Any]]:
@@ -153,8 +153,8 @@ def column_queries() -> list[dict[str, Any]]:
     found = [_make("Count")]
     found += [_make("ClippedSum", lattice=one, count_weight=w) for one in lattices for w in (0, 3)]
     found += [
-        _make("DistanceSum", centre=centre, lattice=one, count_weight=w)
-        for centre, one in around
+        _make("DistanceSum", center=center, lattice=one, count_weight=w)
+        for center, one in around
         for w in (0, 11)
     ]
     found += [
@@ -162,17 +162,17 @@ def column_queries() -> list[dict[str, Any]]:
         for width, low, high in ((1.0, -5, 5), (0.125, -(1 << 40), 1 << 40), (64.0, 0, 200))
     ]
     found += [
-        _make("Crowd", inverse_width=width, low=low, high=high, reach=4, falling=falling)
+        _make("DensestBin", inverse_width=width, low=low, high=high, reach=4, falling=falling)
         for width, low, high, falling in ((1.0, -5, 5, False), (0.125, -(1 << 40), 1 << 40, True))
     ]
     found += [
-        _make("TailNodes", centre=centre, first=first, last=last, counted=counted)
-        for centre in (0.0, 1.25, -1e6, 1e308)
+        _make("LogHistogram", center=center, first=first, last=last, counted=counted)
+        for center in (0.0, 1.25, -1e6, 1e308)
         for first, last, counted in ((-1022, 1023, False), (-10, 12, True))
     ]
     found += [
-        _make("Squares", centre=centre, octave=octave, cap=cap)
-        for centre, octave, cap in ((0.0, 0, 16), (1.25, -6, 3), (0.0, 900, 1), (1e6, 20, 9))
+        _make("Squares", center=center, octave=octave, cap=cap)
+        for center, octave, cap in ((0.0, 0, 16), (1.25, -6, 3), (0.0, 900, 1), (1e6, 20, 9))
     ]
     limits = ((float("-inf"), float("inf")), (0.0, 1.5))
     return found + [_make("Median", halvings=0, low=low, high=high) for low, high in limits]
@@ -182,18 +182,18 @@ def table_queries(dim: int) -> list[dict[str, Any]]:
     ends = ([float("-inf"), float("inf")], [0.0, 1.5])
     found = [_make("Rows")]
     found += [_make("ColumnMedians", halvings=0, ranges=[list(one)] * dim) for one in ends]
-    centres = [0.0, 1.25, -3.0, 1e6][:dim]
+    centers = [0.0, 1.25, -3.0, 1e6][:dim]
     steps = [5e-324, 1e-3, 0.5, 2.0, 1e4, 1e300]
     choice = {"target": 3, "weights": [1] * 7, "halvings": 0, "window": 2, "least": 1}
-    every = _make("Distances", centres=centres, distances=[steps] * dim, by_row=False, **choice)
-    by_row = _make("Distances", centres=centres, distances=[steps], by_row=True, **choice)
-    last = {"centres": [centres[-1]], "columns": [dim - 1]}
+    every = _make("Distances", centers=centers, distances=[steps] * dim, by_row=False, **choice)
+    by_row = _make("Distances", centers=centers, distances=[steps], by_row=True, **choice)
+    last = {"centers": [centers[-1]], "columns": [dim - 1]}
     some = _make("Distances", distances=[steps], by_row=False, **last, **choice)
     found += [every, by_row, some]
     for order, limits in ((1, None), (2, None), (2, [40] * dim), (1, [100_000] * dim)):
         for inverse in ([1.0, 256.0, 2.0**-8, 0.0][:dim], [2.0**900] * dim, [2.0**-30] * dim):
             ball = _make(
-                "Ball", centres=centres, inverse_ticks=inverse, radii=[1, 30, 1000, 1 << 21],
+                "Ball", centers=centers, inverse_ticks=inverse, radii=[1, 30, 1000, 1 << 21],
                 order=order, limits=limits,
             )  # fmt: skip
             found.append(
@@ -209,15 +209,15 @@ def table_queries(dim: int) -> list[dict[str, Any]]:
 
 
 def matrix_queries(dim: int, size: int) -> list[dict[str, Any]]:
-    centre = [0.0, 1.25, -3.0, 1e6][:dim]
+    center = [0.0, 1.25, -3.0, 1e6][:dim]
     found = [
-        _make("BallMean", centre=centre, exponent=e, radius=radius, size=size, factor=1 << 20)
+        _make("BallMean", center=center, exponent=e, radius=radius, size=size, factor=1 << 20)
         for e, radius in ((0, 9), (-20, 1 << 22), (-3, 100), (40, 1 << 20))
     ]
     if dim == 2 and size >= 30:
         found += [
             _make(
-                "Scores", centre=centre, exponent=e, step=8, reach=2, tie=2, xi=xi, blocks=5,
+                "Scores", center=center, exponent=e, step=8, reach=2, tie=2, xi=xi, blocks=5,
                 size=size, default=size,
             )
             for e, xi in ((-3, 60), (0, 16), (20, 100))

@@ -136,8 +136,8 @@ def some_case(
     case |= {"request": chosen, "answers": answers}
     case |= outcome.conclude(case)
     asked = Counter(query["class"] for query, _ in case["asked"])
-    case["tags"] += ["new centre"] if asked["Median"] > 1 else []
-    case["tags"] += ["second look"] if asked["TailNodes"] > asked["Median"] else []
+    case["tags"] += ["new center"] if asked["Median"] > 1 else []
+    case["tags"] += ["second look"] if asked["LogHistogram"] > asked["Median"] else []
     return case
 
 
@@ -233,7 +233,7 @@ def few_of_known_scale(first: int) -> list[dict[str, Any]]:
 
 
 def without_knowledge(first: int) -> list[dict[str, Any]]:
-    """Return cases in which the centre is looked for again, or nothing stands out at first."""
+    """Return cases in which the center is looked for again, or nothing stands out at first."""
     plainly = {"missing": "skip", "target": "population", "tail": None, "within": None, "n": None}
     cases: list[dict[str, Any]] = []
     for budget in ({"epsilon": 1.0}, {"rho": 0.5}, {"epsilon": 0.5}, {"epsilon": 1, "delta": 1e-6}):

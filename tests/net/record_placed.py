@@ -86,7 +86,7 @@ def about_persons_in_groups(count: int, several: bool) -> list[Any]:
     return found + [({"view": norm}, TAIL) for norm in norms]  # what a release asks
 
 
-TAIL = next(query for query in COLUMN if type(query).__name__ == "TailNodes")
+TAIL = next(query for query in COLUMN if type(query).__name__ == "LogHistogram")
 
 
 def some_keys(data: Dataset) -> tuple[list[str], list[list[Any]]]:

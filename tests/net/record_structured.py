@@ -129,7 +129,7 @@ def coarse(change: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
     def changed(answer: Any, query: Any) -> Any:
         found = change(answer, query)
-        if type(query).__name__ != "TailNodes":
+        if type(query).__name__ != "LogHistogram":
             return found
         usual = int(np.median(np.abs(np.array(found, dtype=np.float64)))) + 1
         step = 2 << usual.bit_length()

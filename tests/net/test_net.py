@@ -101,7 +101,7 @@ def test_the_recording_covers_what_it_should():
         for notion in ("notion:pure", "notion:zcdp", "notion:approx"):
             for kind in ({"one", "honest"}, {"one", "hostile"}, {"several", "honest"}, {"plan"}):
                 assert any(units | kind | {notion} <= found for found in tags)
-    for word in ("second look", "new centre", "common", "Moment", "Bounded", "within", "hostile"):
+    for word in ("second look", "new center", "common", "Moment", "Bounded", "within", "hostile"):
         assert sum(word in found for found in tags) >= 25, word
     for notion in ("notion:pure", "notion:zcdp", "notion:approx"):
         for kind in ({"person"}, {"group"}, {"person", "group"}):

@@ -87,7 +87,7 @@ def test_the_recording_covers_persons_groups_and_spark():
         assert queries.count(name) >= 10, name
     for name in ("PersonMean", "PersonRows", "PersonResidual", "PersonNorm"):
         assert views.count(name) >= 10, name
-    assert parts == {"Cells", "ClippedSum", "Count", "DistanceSum", "Squares", "TailNodes"}
+    assert parts == {"Cells", "ClippedSum", "Count", "DistanceSum", "Squares", "LogHistogram"}
     for name in ("where", "lines", "other"):
         assert sum(bool(case["opening"].get(name)) for case in CASES) >= 10, name
     assert sum("keys" in ask["narrowed"] for ask in asks) >= 10

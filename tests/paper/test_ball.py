@@ -72,7 +72,7 @@ def test_units_are_those_of_the_records():
 
 
 def test_the_noise_has_the_papers_variance():
-    """All rows at the centre: what is left is noise, sigma = 8r / (3n sqrt(2 rho))."""
+    """All rows at the center: what is left is noise, sigma = 8r / (3n sqrt(2 rho))."""
     dim, size, rho, runs = 300, 2000, 0.5, 3
     coarse = Coordinates(coordinate_costs(Zcdp(rho), dim), 1, 1e-3, R=1e-3)  # nothing to locate
     draws = []
@@ -134,8 +134,8 @@ def discrete_delta(sigma, shift, epsilon):
     axis = np.arange(-reach, reach + 1)
     axes = np.meshgrid(*[axis] * len(shift), indexing="ij")
 
-    def law(centre):
-        logs = sum(-((z - c) ** 2) / (2 * sigma**2) for z, c in zip(axes, centre, strict=True))
+    def law(center):
+        logs = sum(-((z - c) ** 2) / (2 * sigma**2) for z, c in zip(axes, center, strict=True))
         weights = np.exp(logs)
         return weights / weights.sum()
 

@@ -146,12 +146,12 @@ def test_the_clip_width_is_public():
 
 
 def test_a_range_far_from_zero_keeps_its_width():
-    """Where r is below the last digit of the centre, the ends as floats would be one number."""
+    """Where r is below the last digit of the center, the ends as floats would be one number."""
     probe = Probe(open_table([0.0] * 6), [10**280])
     ask = Ask(probe, Pure(1.0), Unit.REPLACE_ONE)
     mean_estimator(ask, Pure(1.0), size=6, blocks=1, radius=RADIUS, R=1e300)
     (lattice,) = [query.lattice for _, query, _ in probe.log if isinstance(query, ClippedSum)]
-    assert lattice.value(lattice.centre) > 1e280
+    assert lattice.value(lattice.center) > 1e280
     assert lattice.width * lattice.tick >= 6 * RADIUS
 
 
@@ -171,10 +171,10 @@ def test_the_median_is_taken_of_noisy_means():
     value = mean_estimator(ask, Pure(1.0), size=600, blocks=3, radius=RADIUS, R=R)
     log = statistics([0.0] * 600, 3)
     lattice = log[1][1].lattice
-    assert value == lattice.value(lattice.centre + 10 / 100)
+    assert value == lattice.value(lattice.center + 10 / 100)
 
 
-def test_a_missing_record_counts_as_the_centre():
+def test_a_missing_record_counts_as_the_center():
     present, _ = estimate([1.0] * 3000, Pure(1e5), blocks=3)
     missing, _ = estimate([1.0, None, math.nan] * 1000, Pure(1e5), blocks=3)
     assert present == pytest.approx(1.0, abs=0.01)

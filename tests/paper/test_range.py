@@ -83,9 +83,9 @@ def test_no_bucket_above_the_threshold_gives_a_fixed_interval():
 
 
 @pytest.mark.parametrize("key", [125, -126])
-def test_the_centre_stays_where_the_mean_may_be(key):
-    """The mean is in [-R, R], so moving the centre there only brings it nearer."""
-    assert abs(located(key)[0].centre) == 1000.0
+def test_the_center_stays_where_the_mean_may_be(key):
+    """The mean is in [-R, R], so moving the center there only brings it nearer."""
+    assert abs(located(key)[0].center) == 1000.0
 
 
 def test_without_a_bound_every_double_has_its_bucket():
@@ -96,10 +96,10 @@ def test_without_a_bound_every_double_has_its_bucket():
 
 
 @given(st.integers(-(10**40), 10**40), st.floats(1e-3, 1e3))
-def test_the_centre_is_the_middle_of_the_bucket_to_a_rounding(key, radius):
+def test_the_center_is_the_middle_of_the_bucket_to_a_rounding(key, radius):
     result, _ = located(key, R=1e300, radius=radius)
     middle = Fraction(2 * radius) * (2 * key + 1) / 2
-    assert abs(Fraction(result.centre) - middle) <= abs(middle) * Fraction(1, 2**53)
+    assert abs(Fraction(result.center) - middle) <= abs(middle) * Fraction(1, 2**53)
 
 
 # --- the public function

@@ -61,7 +61,7 @@ def test_outliers_in_a_twentieth_of_the_rows_change_little():
 
 
 def test_printed_constants_make_all_points_tie():
-    """The answer is then any point of the grid around the coarse centre (A11)."""
+    """The answer is then any point of the grid around the coarse center (A11)."""
     game = tournament(1.0, 0.1, 2, 2, constants="paper")
     grid = grid_for(game, dim=2, size=1000, scale=1.0, default=9)
     assert grid.opponents() == []
@@ -98,7 +98,7 @@ def test_the_grid_is_that_of_the_theory(dim, alpha):
     assert 4 * far <= 4 * grid.xi**2
 
 
-def test_the_fine_step_chooses_among_the_points_around_the_centre():
+def test_the_fine_step_chooses_among_the_points_around_the_center():
     game = Tournament(1.0, 0.5, 0.9, 4.0, 1, 1.0, 0.0, 0.0)
     grid = grid_for(game, dim=2, size=400, scale=1.0)
     ask = Ask(Data(open_table(np.full((400, 2), [3.4, -2.0])).backend), Pure(5.0), Unit.REPLACE_ONE)

@@ -126,7 +126,7 @@ def test_sums_are_those_of_the_slow_reference(records):
 @settings(max_examples=60, deadline=None)
 @given(records=RECORDS, other=RECORDS, order=st.randoms(use_true_random=False))
 def test_one_person_moves_all_groups_by_the_limit_at_most(records, other, order):
-    """A worse neighbour is looked for: a person goes, or comes back with any other records."""
+    """A worse neighbor is looked for: a person goes, or comes back with any other records."""
     whose = records[0][0]
     left = [record for record in records if record[0] != whose]
     replaced = left + [(whose, group, x) for _, group, x in other]

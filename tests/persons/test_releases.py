@@ -15,7 +15,7 @@ from tametail.cli import main
 from tametail.errors import ParameterError
 from tametail.planning import Plan
 from tametail.privacy.unit import Unit
-from tametail.queries.column import Count, DistanceSum, Lattice, Squares, TailNodes
+from tametail.queries.column import ClippingGrid, Count, DistanceSum, LogHistogram, Squares
 from tametail.queries.persons import PersonMean, PersonResidual, PersonRows
 from tametail.release import Release
 
@@ -252,9 +252,9 @@ def test_the_command_line(tmp_path, capsys):
 
 QUERIES = (
     Count(),
-    TailNodes(0.0, -20, 60),
-    TailNodes(0.0, -20, 60, counted=True),
-    DistanceSum(0.0, Lattice(-4, -(1 << 8), 0, 1 << 10)),
+    LogHistogram(0.0, -20, 60),
+    LogHistogram(0.0, -20, 60, counted=True),
+    DistanceSum(0.0, ClippingGrid(-4, -(1 << 8), 0, 1 << 10)),
     Squares(0.0, 5, 16),
 )
 VIEWS = (PersonMean(), PersonRows(), PersonResidual(2.5))

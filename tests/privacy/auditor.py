@@ -1,6 +1,6 @@
 """A black-box auditor: a lower bound on epsilon from the outputs of a mechanism alone.
 
-The mechanism is run many times on two neighbours x and x'. If it is (epsilon, delta)-DP, then
+The mechanism is run many times on two neighbors x and x'. If it is (epsilon, delta)-DP, then
 P(S) <= e^epsilon P'(S) + delta for every event S, so any event shows that
 
     epsilon >= ln((P(S) - delta) / P'(S)).
@@ -45,7 +45,7 @@ def audit(
 ) -> float:
     """Return a lower bound on epsilon at ``delta``, valid with probability ``confidence``.
 
-    ``runs`` is the number of runs on each neighbour. An event is a union of bins of a statistic:
+    ``runs`` is the number of runs on each neighbor. An event is a union of bins of a statistic:
     values that occur often stand alone, other numbers are binned by their order. By the lemma of
     Neyman and Pearson the best events hold the bins with the largest ratio of probabilities.
 
@@ -89,7 +89,7 @@ def _columns(outputs: Iterable[Any]) -> list[list[Hashable]]:
 
 @dataclass(frozen=True)
 class _Counted:
-    """One statistic: how often it fell into each bin, by neighbour, in either half of the runs."""
+    """One statistic: how often it fell into each bin, by neighbor, in either half of the runs."""
 
     chosen: list[Array]
     tested: list[Array]

@@ -25,13 +25,13 @@ NOTIONS: tuple[Budget, ...] = (PURE, ZCDP, APPROX)
 #: A zCDP claim is a curve; these points of it are checked.
 AUDITED_DELTAS = (0.02, 0.002)
 
-#: Runs in a full audit, on both neighbours together: of a mechanism, a query, an estimator.
+#: Runs in a full audit, on both neighbors together: of a mechanism, a query, an estimator.
 MECHANISM_DRAWS, QUERY_DRAWS, ESTIMATOR_DRAWS = 1_000_000, 60_000, 100_000
 
 
 @dataclass(frozen=True)
 class Case:
-    """A mechanism on two neighbours, what it claims, and how often a full audit runs it."""
+    """A mechanism on two neighbors, what it claims, and how often a full audit runs it."""
 
     name: str
     unit: Unit
@@ -64,7 +64,7 @@ def simple_case(name: str, unit: Unit, cost: Budget, draws: int, run: Callable[[
 
 
 class Estimator:
-    """An estimator on two neighbours; both share one stock of noise for what they share."""
+    """An estimator on two neighbors; both share one stock of noise for what they share."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class Estimator:
 
 def estimator_case(
     name: str,
-    neighbours: Sequence[Any],
+    neighbors: Sequence[Any],
     budget: Budget,
     unit: Unit,
     estimate: Callable[[Ask], tuple[float, ...]],
@@ -107,6 +107,6 @@ def estimator_case(
     draws: int = ESTIMATOR_DRAWS,
 ) -> Case:
     """Make a case from an estimator that returns some numbers; ``claimed`` may be less."""
-    estimator = Estimator([partial(backend, each) for each in neighbours], budget, unit, estimate)
+    estimator = Estimator([partial(backend, each) for each in neighbors], budget, unit, estimate)
     first, second = (partial(estimator.draw, side) for side in (0, 1))
     return Case(name, unit, budget if claimed is None else claimed, first, second, draws)

@@ -1,4 +1,4 @@
-"""The means that users release, on worst neighbours for both units."""
+"""The means that users release, on worst neighbors for both units."""
 
 from __future__ import annotations
 
@@ -88,13 +88,13 @@ def _pairs(name: str, unit: Unit, part: float = 1.0, **request: Any) -> Iterator
     table: dict[str, Any] = ADDED if unit is Unit.ADD_REMOVE else REPLACED
     for number, (pair, (records, *changed)) in enumerate(table.items()):
         share = OTHERS / (len(table) - 1) if number else MAIN
-        neighbours = [[*records, record] for record in changed]
+        neighbors = [[*records, record] for record in changed]
         if unit is Unit.ADD_REMOVE:
-            neighbours.append(list(records))
-        fixed = plan.with_size(len(neighbours[0])) if unit is Unit.REPLACE_ONE else plan
+            neighbors.append(list(records))
+        fixed = plan.with_size(len(neighbors[0])) if unit is Unit.REPLACE_ONE else plan
         yield estimator_case(
             f"{name}: {pair}",
-            neighbours,
+            neighbors,
             plan.budget.spendable(),
             unit,
             partial(_release, fixed),
@@ -130,8 +130,8 @@ def vector_cases() -> Iterator[Case]:
             budget=cost, n_columns=2, neighbors=unit.value, n=61, same_scale=common, confidence=None
         )
         for pair, (row, other) in pairs.items():
-            neighbours = np.vstack([rows, [row]]), rows if added else np.vstack([rows, [other]])
-            yield _rows_case(f"{name}: {pair}", neighbours, plan, ESTIMATOR_DRAWS // 10)
+            neighbors = np.vstack([rows, [row]]), rows if added else np.vstack([rows, [other]])
+            yield _rows_case(f"{name}: {pair}", neighbors, plan, ESTIMATOR_DRAWS // 10)
 
 
 def pooled_cases() -> Iterator[Case]:
@@ -141,16 +141,16 @@ def pooled_cases() -> Iterator[Case]:
     for unit in RECORD_UNITS:
         plan = tt.plan(epsilon=1.0, n_columns=8, neighbors=unit.value, n=len(rows), confidence=None)
         less = rows[:-1] if unit is Unit.ADD_REMOVE else np.vstack([rows[:-1], other])
-        neighbours = np.vstack([rows[:-1], far]), less
+        neighbors = np.vstack([rows[:-1], far]), less
         name = "vector mean, one sum: a far outlier"
-        yield _rows_case(name, neighbours, plan, ESTIMATOR_DRAWS // 100)
+        yield _rows_case(name, neighbors, plan, ESTIMATOR_DRAWS // 100)
 
 
-def _rows_case(name: str, neighbours: Any, plan: Plan, draws: int) -> Case:
+def _rows_case(name: str, neighbors: Any, plan: Plan, draws: int) -> Case:
     how = "more" if plan.unit is Unit.ADD_REMOVE else "replaced"
     return estimator_case(
         f"{name} {how}",
-        neighbours,
+        neighbors,
         plan.budget.spendable(),
         plan.unit,
         partial(_vector, plan),

@@ -20,22 +20,22 @@ from tametail.mechanisms.medians import choose_many_medians, choose_median
 from tametail.mechanisms.noise import add_gaussian, add_laplace
 from tametail.mechanisms.ranks import choose_ranks
 from tametail.mechanisms.select import select
-from tametail.mechanisms.sparse import DiscreteGaussian, DiscreteLaplace, draw_reaching
+from tametail.mechanisms.sparse import DiscreteGaussian, DiscreteLaplace, draw_exceedances
 from tametail.mechanisms.spherical import add_spherical
 from tametail.privacy.budget import Approx, Budget, exponential_rate
 from tametail.privacy.unit import RECORD_UNITS, Unit
 from tametail.queries.column import (
     Buckets,
     ClippedSum,
+    ClippingGrid,
     Count,
     DistanceSum,
-    Lattice,
+    LogHistogram,
     Median,
     Quantiles,
     Squares,
-    TailNodes,
 )
-from tametail.queries.crowd import Crowd
+from tametail.queries.densest_bin import DensestBin
 from tametail.queries.groups import Cells, KeyCounts, Keyed, ScaledSquares, ScaledSums
 from tametail.queries.paper import BallMean, Scores
 from tametail.queries.persons import GroupResiduals
@@ -136,7 +136,7 @@ def _histogram(cost: Budget, unit: Unit, side: int) -> Hashable:
     keys = [key for key, count in _COUNTS[unit][side].items() for _ in range(count)]
     universe = None if isinstance(cost, Approx) else (0, 1)
     counts = histogram(keys, cost, universe=universe, neighbors=unit).counts
-    # Beyond the exact counts of the two neighbours, a noisy count says nothing more.
+    # Beyond the exact counts of the two neighbors, a noisy count says nothing more.
     return min(max(counts.get(0, 0), 2), 3), min(counts.get(1, -1), 1)
 
 
@@ -147,7 +147,7 @@ def _reaching(cost: Budget, side: int) -> Hashable:
         law, noisy = DiscreteLaplace(Fraction(1) / Fraction(PURE.epsilon)), _laplace(1, 1)
     else:
         law, noisy = DiscreteGaussian(Fraction(1)), _gaussian(1, 1)
-    found = draw_reaching(law, 4 - side, 1) + [y for y in noisy[:side] if y >= 1]
+    found = draw_exceedances(law, 4 - side, 1) + [y for y in noisy[:side] if y >= 1]
     return tuple(sorted(min(noise, 4) for noise in found))
 
 
@@ -205,16 +205,16 @@ def _keys(keys: Any) -> Any:
 
 
 def _sum_cases() -> Iterator[Case]:
-    lattice = Lattice(exponent=-4, low=-48, centre=0, high=64)
+    lattice = ClippingGrid(exponent=-4, low=-48, center=0, high=64)
     sums: tuple[tuple[Any, float, float], ...] = (
         (Count(), 1.0, math.nan),
         (ClippedSum(lattice), math.inf, -math.inf),
         (ClippedSum(lattice, count_weight=48), math.inf, math.nan),
         (DistanceSum(0.5, lattice), math.inf, -math.inf),
         (DistanceSum(0.5, lattice, count_weight=48), math.inf, math.nan),
-        (Squares(centre=0.0, octave=2, cap=16), math.inf, 0.0),
-        (TailNodes(centre=0.0, first=-2, last=3), 2.0, -2.0),
-        (TailNodes(centre=0.0, first=-2, last=3, counted=True), 2.0, math.nan),
+        (Squares(center=0.0, octave=2, cap=16), math.inf, 0.0),
+        (LogHistogram(center=0.0, first=-2, last=3), 2.0, -2.0),
+        (LogHistogram(center=0.0, first=-2, last=3, counted=True), 2.0, math.nan),
     )
     for query, old, new in sums:
         for cost in NOTIONS[:2]:
@@ -239,7 +239,7 @@ def _choice_cases() -> Iterator[Case]:
     for cost in NOTIONS:
         yield _query_case(buckets, cost, REPLACE, data, [0.5, *data[1:]])
         yield _query_case(buckets, cost, ADD, data, data[1:])
-    crowd = Crowd(inverse_width=1.0, low=-3, high=3, reach=2, falling=False)
+    crowd = DensestBin(inverse_width=1.0, low=-3, high=3, reach=2, falling=False)
     for cost in NOTIONS[:2]:
         yield _query_case(crowd, cost, REPLACE, [2.5, 0.5], [-2.5, 0.5])
         yield _query_case(crowd, cost, ADD, [2.5, 0.5], [0.5])

@@ -1,8 +1,8 @@
-"""A meter of privacy loss: what a release gives away about two neighbours, at most.
+"""A meter of privacy loss: what a release gives away about two neighbors, at most.
 
-Every question that an estimator asks is put to both neighbours. From the two exact answers and the
+Every question that an estimator asks is put to both neighbors. From the two exact answers and the
 noise that the mechanism really has (its own arguments, not what the query says about itself)
-follows the most that any answer can tell the neighbours apart. These losses are added up and
+follows the most that any answer can tell the neighbors apart. These losses are added up and
 compared with what is stated. No draws are needed, so one run of an estimator shows what an audit by
 sampling would need millions for; but only for the questions that this run came to ask.
 """
@@ -32,7 +32,7 @@ from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, exponential_rate
 from tametail.privacy.choices import choice_rate
 from tametail.privacy.unit import Unit
 from tametail.queries.column import Buckets, Median, Quantiles
-from tametail.queries.crowd import Crowd
+from tametail.queries.densest_bin import DensestBin
 from tametail.queries.groups import KeyCounts, Keyed
 from tametail.queries.paper import Scores
 from tametail.queries.query import GaussianQuery, RankQuery, SumQuery
@@ -96,7 +96,7 @@ def _chance(count: int, scale: float, least: int) -> float:
 
 
 class Meter:
-    """Answers as ``Data`` does, and adds up what the answers can say about the neighbour."""
+    """Answers as ``Data`` does, and adds up what the answers can say about the neighbor."""
 
     def __init__(self, backend: Any, other: Any, losses: Losses) -> None:
         self._backends, self._losses = (backend, other), losses
@@ -143,7 +143,7 @@ class Meter:
     def _weigh_choices(
         self, query: Any, both: list[Any], cost: Budget, unit: Unit, mechanism: Any
     ) -> None:
-        if isinstance(query, Crowd):
+        if isinstance(query, DensestBin):
             rate = mechanism.keywords["rate"]
             self._choice(float(rate) * _crowd_range(query, *both), cost)
         elif isinstance(query, Scores):
@@ -220,7 +220,7 @@ class Meter:
             self._losses.pure.append(span)
 
 
-def _crowd_range(query: Crowd, first: Any, second: Any) -> float:
+def _crowd_range(query: DensestBin, first: Any, second: Any) -> float:
     """Return the range of what the scores gain, over all candidates; most gain nothing."""
     near = {
         key + step
@@ -232,7 +232,7 @@ def _crowd_range(query: Crowd, first: Any, second: Any) -> float:
     return float(max([*gains, 0]) - min([*gains, 0]))
 
 
-def crowd_score(query: Crowd, counts: Any, candidate: int) -> int:
+def crowd_score(query: DensestBin, counts: Any, candidate: int) -> int:
     """Return the score of a candidate."""
     weights = query.weights
     away = ((abs(key - candidate), count) for key, count in counts.items())
@@ -318,9 +318,9 @@ def measured_histogram(
     return losses
 
 
-def measured(call: Callable[[Any], Any], data: Any, neighbour: Any) -> tuple[Losses, Any]:
-    """Run a public function on data, and return what it gives away about a neighbour."""
-    other, losses = opened(call, neighbour), Losses()
+def measured(call: Callable[[Any], Any], data: Any, neighbor: Any) -> tuple[Losses, Any]:
+    """Run a public function on data, and return what it gives away about a neighbor."""
+    other, losses = opened(call, neighbor), Losses()
     with _doors(lambda backend: Meter(backend, other, losses)):
         result = call(data)
     return losses, result

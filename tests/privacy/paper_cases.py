@@ -1,4 +1,4 @@
-"""The paper's estimators on worst neighbours; n is public, so one record is replaced."""
+"""The paper's estimators on worst neighbors; n is public, so one record is replaced."""
 
 from __future__ import annotations
 
@@ -56,10 +56,10 @@ def range_case(name: str, others: Records, old: Any, new: Any, cost: Budget, R: 
     """One record among ``others`` is replaced."""
 
     def estimate(ask: Ask) -> tuple[float, ...]:
-        return (range_estimator(ask, cost, radius=RADIUS, R=R).centre,)
+        return (range_estimator(ask, cost, radius=RADIUS, R=R).center,)
 
-    neighbours = [[*others, old], [*others, new]]
-    return _case(f"range_estimate: {name}", neighbours, cost, estimate)
+    neighbors = [[*others, old], [*others, new]]
+    return _case(f"range_estimate: {name}", neighbors, cost, estimate)
 
 
 def mean_cases() -> Iterator[Case]:
@@ -97,12 +97,12 @@ def _mean_case(
         size = len(records)
         return (mean_estimator(ask, cost, size=size, blocks=blocks, radius=RADIUS, R=R),)
 
-    neighbours = [[*records[:place], record, *records[place + 1 :]] for record in pair]
-    return _case(f"mean_1d: {name}", neighbours, cost, estimate)
+    neighbors = [[*records[:place], record, *records[place + 1 :]] for record in pair]
+    return _case(f"mean_1d: {name}", neighbors, cost, estimate)
 
 
 def ball_cases() -> Iterator[Case]:
-    """CDPHDME and its twins; the replaced row finds the centre, or is averaged."""
+    """CDPHDME and its twins; the replaced row finds the center, or is averaged."""
     rows = np.ones((8, 2))
     for cost in (ZCDP, APPROX, PURE):
         for name, place, pair in (
@@ -112,8 +112,8 @@ def ball_cases() -> Iterator[Case]:
             ("NaN against a row", 6, ((math.nan, 1.0), (3.0, 3.0))),
         ):
             estimate = partial(_ball, cost)
-            neighbours = _replaced(rows, place, pair)
-            yield _rows_case(f"mean_ball: {name}", neighbours, cost, estimate, SLOW_DRAWS)
+            neighbors = _replaced(rows, place, pair)
+            yield _rows_case(f"mean_ball: {name}", neighbors, cost, estimate, SLOW_DRAWS)
 
 
 def _ball(cost: Budget, ask: Ask) -> tuple[float, ...]:
@@ -123,7 +123,7 @@ def _ball(cost: Budget, ask: Ask) -> tuple[float, ...]:
 
 def tournament_cases() -> Iterator[Case]:
     """PDPHDME, and its matches alone."""
-    # A grid of 5 x 5 points of which neighbours of neighbours play; 3 blocks of 3 rows.
+    # A grid of 5 x 5 points of which neighbors of neighbors play; 3 blocks of 3 rows.
     grid = Scores((0.0, 0.0), -4, 16, 2, 1, 64, 3, 9, 4)
     rows = np.ones((9, 2))
     pairs = {
@@ -132,14 +132,14 @@ def tournament_cases() -> Iterator[Case]:
     }
     for name, pair in pairs.items():
         matches = partial(_matches, grid)
-        neighbours = _replaced(rows, 4, pair)
-        yield _rows_case(f"tournament: {name}", neighbours, PURE, matches, DRAWS)
+        neighbors = _replaced(rows, 4, pair)
+        yield _rows_case(f"tournament: {name}", neighbors, PURE, matches, DRAWS)
     whole = partial(_tournament, replace(grid, size=4, blocks=1))
     for place in (0, 6):
         pair = (7.0, 7.0), (-7.0, -7.0)
         name = f"mean_tournament: row {place} moves"
-        neighbours = _replaced(np.ones((8, 2)), place, pair)
-        yield _rows_case(name, neighbours, PURE, whole, SLOW_DRAWS)
+        neighbors = _replaced(np.ones((8, 2)), place, pair)
+        yield _rows_case(name, neighbors, PURE, whole, SLOW_DRAWS)
 
 
 def _matches(grid: Scores, ask: Ask) -> tuple[float, ...]:
@@ -152,16 +152,16 @@ def _tournament(grid: Scores, ask: Ask) -> tuple[float, ...]:
 
 
 def _replaced(rows: Any, place: int, pair: Any) -> list[Any]:
-    neighbours = [rows.copy(), rows.copy()]
-    for neighbour, row in zip(neighbours, pair, strict=True):
-        neighbour[place] = row
-    return neighbours
+    neighbors = [rows.copy(), rows.copy()]
+    for neighbor, row in zip(neighbors, pair, strict=True):
+        neighbor[place] = row
+    return neighbors
 
 
-def _case(name: str, neighbours: Any, cost: Budget, estimate: Any, **options: Any) -> Case:
+def _case(name: str, neighbors: Any, cost: Budget, estimate: Any, **options: Any) -> Case:
     options = {"draws": DRAWS} | options
-    return estimator_case(name, neighbours, cost, Unit.REPLACE_ONE, estimate, **options)
+    return estimator_case(name, neighbors, cost, Unit.REPLACE_ONE, estimate, **options)
 
 
-def _rows_case(name: str, neighbours: Any, cost: Budget, estimate: Any, draws: int) -> Case:
-    return _case(name, neighbours, cost, estimate, draws=draws)
+def _rows_case(name: str, neighbors: Any, cost: Budget, estimate: Any, draws: int) -> Case:
+    return _case(name, neighbors, cost, estimate, draws=draws)

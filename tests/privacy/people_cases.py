@@ -83,12 +83,12 @@ def _pairs(name: str, comers: dict[str, Frame], budget: Budget, **request: Any) 
     rows = records()
     part = PART if "by" not in request else PART_BY_GROUP if "person" in request else PART_OF_GROUPS
     for pair, comer in comers.items():
-        neighbours = [pd.concat([rows, comer], ignore_index=True), rows]
+        neighbors = [pd.concat([rows, comer], ignore_index=True), rows]
         plan, _ = made(call, rows)
-        assert plan == made(call, neighbours[0])[0], "a plan must not depend on who comes"
+        assert plan == made(call, neighbors[0])[0], "a plan must not depend on who comes"
         yield estimator_case(
             f"{name}: {pair}",
-            neighbours,
+            neighbors,
             plan.budget.spendable(),
             plan.unit,
             partial(_release, plan),

@@ -1,7 +1,7 @@
 """What the choices of several quantiles give away: the range of log-ratios of each, in turn.
 
-The mechanism itself is run on both neighbours, with its own rates and its own parts. Records that
-both have get the same coins, which do not depend on who else is there; and on the neighbour all
+The mechanism itself is run on both neighbors, with its own rates and its own parts. Records that
+both have get the same coins, which do not depend on who else is there; and on the neighbor all
 choices are forced to be those of the first, coins included, so that both are divided at the same
 candidates. Given all earlier choices, a choice then has the same base measure on both sides, and
 the most that any outcome tells follows from the scores. Averages over coins tell no more.
@@ -89,7 +89,7 @@ def _choices(
 
 
 def _coins(both: list[Any], rng: np.random.Generator) -> list[list[int]]:
-    """Return the coins of all records of both neighbours, in the order of their keys."""
+    """Return the coins of all records of both neighbors, in the order of their keys."""
     drawn: defaultdict[int, list[int]] = defaultdict(list)
     found = []
     for keys, counts in both:

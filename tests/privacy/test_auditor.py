@@ -38,7 +38,7 @@ def test_noise_that_is_right_for_an_average_record_only_is_flagged():
     assert audit(laplace(0, 0.9, 1), laplace(1, 0.9, 2), RUNS, confidence=CERTAIN) > 1.0
 
 
-def test_equal_neighbours_show_nothing():
+def test_equal_neighbors_show_nothing():
     assert audit(laplace(0, 1.0, 1), laplace(0, 1.0, 2), RUNS) < 0.05
 
 

@@ -1,8 +1,8 @@
-"""No floating-point attack: outputs of neighbours lie on one public lattice, all of it possible.
+"""No floating-point attack: outputs of neighbors lie on one public lattice, all of it possible.
 
 Attacks on noise in floating point (Mironov 2012 and later) use that a release x + noise can only
 take values that depend on x. Here answers are integers plus noise on all integers, or a choice
-among all doubles; the ticks, ends and centres that turn them into values are functions of public
+among all doubles; the ticks, ends and centers that turn them into values are functions of public
 numbers and of earlier answers. Each of these steps is tested on data that floats handle badly.
 """
 
@@ -22,12 +22,12 @@ from tametail.paper.univariate import mean_estimator
 from tametail.privacy.unit import RECORD_UNITS, Unit
 from tametail.queries.column import (
     ClippedSum,
+    ClippingGrid,
     Count,
     DistanceSum,
-    Lattice,
+    LogHistogram,
     Median,
     Squares,
-    TailNodes,
 )
 from tametail.queries.paper import BallMean
 from tametail.queries.rows import Ball, BallSquares, BallSum, Rows
@@ -51,7 +51,7 @@ HOSTILE = {
 UNITS = list(RECORD_UNITS)
 
 
-def neighbours(name, unit):
+def neighbors(name, unit):
     records, old, new = HOSTILE[name]
     first = np.append(records, old)
     return first, records if unit is Unit.ADD_REMOVE else np.append(records, new)
@@ -85,8 +85,8 @@ class Forced:
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_questions_follow_from_public_numbers_and_answers(name, unit):
-    """Every tick, centre and clip point: the same answers lead to the same questions."""
-    for records in neighbours(name, unit):
+    """Every tick, center and clip point: the same answers lead to the same questions."""
+    for records in neighbors(name, unit):
         for request in ({"epsilon": 2.0}, {"rho": 0.5, "tail": tt.Moment(2, 4.0)}):
             plan = tt.plan(neighbors=unit.value, n=records.size, **request)
             data = Noting(Data(open_table(records).backend))
@@ -99,10 +99,10 @@ def test_questions_follow_from_public_numbers_and_answers(name, unit):
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("name", HOSTILE)
 def test_answers_are_integers_or_doubles(name, unit):
-    for records in neighbours(name, unit):
+    for records in neighbors(name, unit):
         answers = tt.mean(records, epsilon=2, neighbors=unit.value).answers
-        # Under add-remove a count comes first, twice if it is unclear, then the centre; under
-        # replace-one there is none. After the octave counts the centre may be asked for again.
+        # Under add-remove a count comes first, twice if it is unclear, then the center; under
+        # replace-one there is none. After the octave counts the center may be asked for again.
         place = next(at for at, answer in enumerate(answers) if type(answer) is float)
         assert place in ((1, 2) if unit is Unit.ADD_REMOVE else (0,))
         places = [place, place + 2] if type(answers[place + 2]) is float else [place]
@@ -118,9 +118,9 @@ def numbers_of(answers):
 
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("name", HOSTILE)
-def test_the_last_answer_alone_tells_neighbours_apart(name, unit):
-    """With all earlier answers equal, both neighbours end on the values that one formula allows."""
-    first, second = neighbours(name, unit)
+def test_the_last_answer_alone_tells_neighbors_apart(name, unit):
+    """With all earlier answers equal, both neighbors end on the values that one formula allows."""
+    first, second = neighbors(name, unit)
     plan = tt.plan(neighbors=unit.value, epsilon=2.0, n=first.size, confidence=None)
     seen = Noting(Data(open_table(first).backend))
     answers = run(plan, Ask(seen, plan.budget, plan.unit)).answers
@@ -138,23 +138,23 @@ def test_the_last_answer_alone_tells_neighbours_apart(name, unit):
 
 
 LATTICES = [
-    Lattice(-4, -48, 0, 64),
-    Lattice.around(2.0**50, 8.0, 8.0),
-    Lattice.around(1.0, 2.0**-49, 2.0**-49),
-    Lattice.around(0.0, 1e308, 1e308),
-    Lattice.around(0.0, 1e-323, 1e-323),
+    ClippingGrid(-4, -48, 0, 64),
+    ClippingGrid.around(2.0**50, 8.0, 8.0),
+    ClippingGrid.around(1.0, 2.0**-49, 2.0**-49),
+    ClippingGrid.around(0.0, 1e308, 1e308),
+    ClippingGrid.around(0.0, 1e-323, 1e-323),
 ]
 EDGES = [
-    Lattice.of_distances(0.1 * side, side, side / 3, strength=1.0, records=1e9)
+    ClippingGrid.of_distances(0.1 * side, side, side / 3, strength=1.0, records=1e9)
     for side in (2.0**-1010, 2.0**-49, 8.0, 1e308)
 ]
-CENTRES = (0.0, 1.0, 2.0**50 + 0.25, -1.7e308)
+CENTERS = (0.0, 1.0, 2.0**50 + 0.25, -1.7e308)
 SUMS = [
     Count(),
     *(ClippedSum(lattice, weight) for lattice in LATTICES for weight in (0, 7)),
-    *(DistanceSum(c, edges, weight) for c in CENTRES for edges in EDGES for weight in (0, 7)),
-    *(TailNodes(centre, -256, 255, counted) for centre in (0.0, 2.0**50) for counted in (0, 1)),
-    *(Squares(centre, octave, 5) for centre in (0.0, 1.0) for octave in (-40, 3, 900)),
+    *(DistanceSum(c, edges, weight) for c in CENTERS for edges in EDGES for weight in (0, 7)),
+    *(LogHistogram(center, -256, 255, counted) for center in (0.0, 2.0**50) for counted in (0, 1)),
+    *(Squares(center, octave, 5) for center in (0.0, 1.0) for octave in (-40, 3, 900)),
 ]
 
 
@@ -162,7 +162,7 @@ SUMS = [
 @pytest.mark.parametrize("name", HOSTILE)
 def test_exact_answers_are_integers_in_any_order_and_move_as_stated(name, unit):
     """Sums in floats would depend on the order of the records (Casacuberta and others 2022)."""
-    first, second = neighbours(name, unit)
+    first, second = neighbors(name, unit)
     for query in SUMS:
         exact, other = (open_table(records).answer(query) for records in (first, second))
         assert all(type(number) is int for number in (*exact, *other))
@@ -201,7 +201,7 @@ def check_rows(query, first, second, unit):
 @pytest.mark.parametrize("name", HOSTILE)
 def test_the_papers_mean_lies_on_a_public_lattice(name):
     """With a block of 2^k records the value is a whole number of ticks / 2^k, for all data."""
-    for records in neighbours(name, Unit.REPLACE_ONE):
+    for records in neighbors(name, Unit.REPLACE_ONE):
         for radius in (4.0, 2.0**-40):
             asked = Noting(Data(open_table(records[:2]).backend))
             asked.on = lambda _, asked=asked: asked

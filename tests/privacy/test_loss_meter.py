@@ -1,4 +1,4 @@
-"""No pair of hostile neighbours loses more than is stated, at the noise that is really used."""
+"""No pair of hostile neighbors loses more than is stated, at the noise that is really used."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import tametail as tt
 from tametail.doubles import to_key
 from tametail.mechanisms import quantiles as quantiles_module
 from tametail.privacy.unit import RECORD_UNITS, Unit
-from tametail.queries.column import DistanceSum, Quantiles, TailNodes
+from tametail.queries.column import DistanceSum, LogHistogram, Quantiles
 from tametail.queries.query import Sensitivity
 
 from .meter import Losses, Meter, measured, measured_histogram
@@ -45,7 +45,7 @@ LAWS = {
 
 
 def pairs(unit, columns, seed):
-    """Yield hostile neighbours: rows that differ in one."""
+    """Yield hostile neighbors: rows that differ in one."""
     rng = np.random.default_rng(seed)
     for number in range(PAIRS):
         law = list(LAWS.values())[(seed + number) % len(LAWS)]
@@ -61,8 +61,8 @@ def pairs(unit, columns, seed):
 
 def check(call, unit, budget, columns=1, seed=0):
     parts = [0.0]
-    for data, neighbour in pairs(unit, columns, seed):
-        losses, _ = measured(call, data, neighbour)
+    for data, neighbor in pairs(unit, columns, seed):
+        losses, _ = measured(call, data, neighbor)
         parts.append(losses.part_of(budget))
         assert parts[-1] <= ROUNDING, (parts[-1], losses)
     return max(parts)
@@ -118,8 +118,8 @@ def test_other_statistics_of_a_column(name, budget, unit):
 @pytest.mark.parametrize("unit", RECORD_UNITS, ids=str)
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 def test_shares(budget, unit):
-    for data, neighbour in pairs(unit, 1, seed=2):
-        frames = [pd.DataFrame({"x": each}) for each in (data, neighbour)]
+    for data, neighbor in pairs(unit, 1, seed=2):
+        frames = [pd.DataFrame({"x": each}) for each in (data, neighbor)]
         call = partial(tt.mean, column="x > 2", budget=budget, neighbors=str(unit))
         losses, _ = measured(call, *frames)
         assert losses.part_of(budget) <= ROUNDING, losses
@@ -159,8 +159,8 @@ def weighed_quantiles(query, first, second, cost, unit):
     return losses.part_of(cost)
 
 
-def tied_neighbours(unit, rng):
-    """Return neighbours of which many records are equal, so that coins decide."""
+def tied_neighbors(unit, rng):
+    """Return neighbors of which many records are equal, so that coins decide."""
     rest = rng.choice([0.0, 5.0, 5.5, 1e9], int(rng.choice([1, 30, 500])))
     one, other = rng.choice([-1e300, 0.0, 5.0, 1e300], 2)
     return np.append(rest, one), rest if unit.one_way else np.append(rest, other)
@@ -174,7 +174,7 @@ def test_quantiles_of_tied_records(levels, unit, halvings):
     query = Quantiles(halvings, -math.inf, math.inf, levels)
     for cost in (tt.pure(1), tt.zcdp(0.5)):
         for _ in range(5 * PAIRS):
-            part = weighed_quantiles(query, *tied_neighbours(unit, rng), cost, unit)
+            part = weighed_quantiles(query, *tied_neighbors(unit, rng), cost, unit)
             assert part <= ROUNDING
 
 
@@ -298,7 +298,7 @@ def test_persons_in_many_groups(budget, each, kept):
 
 
 def some_of_everything():
-    """Yield a public function, data and a neighbour, until every question has been asked."""
+    """Yield a public function, data and a neighbor, until every question has been asked."""
     rng = np.random.default_rng(8)
     column, rows = rng.lognormal(1, 1, 3000), rng.lognormal(1, 1, (3000, 3))
     moment = {"tail": tt.Moment(2, 5.0), "within": 1e6}
@@ -320,8 +320,8 @@ def some_of_everything():
 
 def test_every_question_is_weighed():
     asked = set()
-    for call, data, neighbour in some_of_everything():
-        asked |= measured(call, data, neighbour)[0].asked
+    for call, data, neighbor in some_of_everything():
+        asked |= measured(call, data, neighbor)[0].asked
     assert asked == set(query_types())
 
 
@@ -333,7 +333,7 @@ def test_the_meter_sees_nearly_all_of_what_is_spent():
     assert 0.6 <= losses.part_of(tt.pure(1)) <= ROUNDING
 
 
-@pytest.mark.parametrize("query", [DistanceSum, TailNodes])
+@pytest.mark.parametrize("query", [DistanceSum, LogHistogram])
 def test_the_meter_notices_a_sensitivity_that_is_too_small(query):
     stated = query.sensitivity
 
@@ -351,8 +351,8 @@ def test_the_meter_notices_a_sensitivity_that_is_too_small(query):
     assert max(found) > 1.05
 
 
-def far_neighbours(unit):
-    """Return neighbours that differ in a record at the bottom, which the second has at the top."""
+def far_neighbors(unit):
+    """Return neighbors that differ in a record at the bottom, which the second has at the top."""
     records = np.arange(1000.0)
     second = records if unit == "add-remove" else np.append(records, 1e6)
     return np.append(records, -5.0), second
@@ -362,7 +362,7 @@ def far_neighbours(unit):
 def test_the_meter_sees_nearly_all_of_what_quantiles_spend(unit):
     """Of three levels, on both depths: a record at the bottom may move every score the most."""
     query = Quantiles(0, -math.inf, math.inf, LEVELS["at the ends"])
-    found = weighed_quantiles(query, *far_neighbours(unit), tt.pure(1), unit)
+    found = weighed_quantiles(query, *far_neighbors(unit), tt.pure(1), unit)
     assert 0.9 <= found <= ROUNDING
 
 
@@ -383,5 +383,5 @@ def test_the_meter_notices_quantiles_that_spend_too_much(name):
     unit, *patch = WRONG[name]
     query = Quantiles(0, -math.inf, math.inf, LEVELS["at the ends"])
     with mock.patch.object(*patch):
-        found = weighed_quantiles(query, *far_neighbours(unit), tt.pure(1), Unit(unit))
+        found = weighed_quantiles(query, *far_neighbors(unit), tt.pure(1), Unit(unit))
     assert found > 1.3

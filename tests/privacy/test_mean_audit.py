@@ -8,7 +8,7 @@ import pytest
 from tametail.ask import Ask
 from tametail.mechanisms.dispatch import MECHANISMS
 from tametail.privacy.budget import Pure
-from tametail.queries.column import DistanceSum, Median, TailNodes
+from tametail.queries.column import DistanceSum, LogHistogram, Median
 from tametail.queries.groups import Keyed, ScaledSums
 from tametail.queries.query import SumQuery
 from tametail.queries.rows import BallSum
@@ -84,7 +84,7 @@ def test_between_loose_bounds_all_looks_are_audited(monkeypatch):
     monkeypatch.setattr(Ask, "__call__", noted)
     with in_bulk():
         case.first(1)
-    assert asked == [Median, TailNodes, TailNodes, DistanceSum] * (len(asked) // 4)
+    assert asked == [Median, LogHistogram, LogHistogram, DistanceSum] * (len(asked) // 4)
     assert asked
 
 

@@ -15,7 +15,7 @@ from tametail.ask import Ask, Data
 from tametail.mechanisms.noise import lone_gaussian_rho
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, on_sample
 from tametail.privacy.unit import Unit
-from tametail.queries.column import Buckets, Median, TailNodes
+from tametail.queries.column import Buckets, LogHistogram, Median
 from tametail.queries.paper import BallMean, Scores
 
 from ..opened import open_table  # noqa: TID252
@@ -23,7 +23,7 @@ from ..opened import open_table  # noqa: TID252
 FALSE_ALARM = 1e-7
 
 #: Without records all 4,000 nodes are noise and nothing else.
-NODES = TailNodes(0.0, -1000, 999)
+NODES = LogHistogram(0.0, -1000, 999)
 
 
 def ask_about(records: list[float], budget: Budget, unit: Unit) -> Ask:
@@ -121,7 +121,7 @@ def test_a_sampled_median_is_chosen_at_the_rate_of_the_sample():
 
 
 def _base_masses(low: float, high: float) -> list[float]:
-    """The base measure of two neighbouring doubles, relative to each other."""
+    """The base measure of two neighboring doubles, relative to each other."""
     from tametail.doubles import to_key
     from tametail.mechanisms.candidates import _base_cumulative
 

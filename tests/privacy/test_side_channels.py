@@ -1,4 +1,4 @@
-"""Nothing leaves but noisy answers: no warning, log, field or type tells neighbours apart."""
+"""Nothing leaves but noisy answers: no warning, log, field or type tells neighbors apart."""
 
 import inspect
 import json
@@ -51,7 +51,7 @@ REQUESTS = [
 ]
 
 
-def neighbours(name, unit, base=BASE):
+def neighbors(name, unit, base=BASE):
     old, new = HOSTILE[name]
     return [*base, old], list(base) if unit == "add-remove" else [*base, new]
 
@@ -85,15 +85,15 @@ def test_what_the_caller_tells_numpy_about_rounding_changes_nothing(settings, un
 @pytest.mark.parametrize("number", range(len(REQUESTS)))
 def test_lists_look_alike(number, unit, capfd):
     request = REQUESTS[number]
-    data = [neighbour for name in HOSTILE for neighbour in neighbours(name, unit)]
+    data = [neighbor for name in HOSTILE for neighbor in neighbors(name, unit)]
     if unit == "replace-one":
         assert len({len(records) for records in data}) == 1
     assert_all_alike([lambda x=x: tt.mean(x, neighbors=unit, **request) for x in data], capfd)
 
 
 def _sources(tmp_path, name, unit):
-    """The neighbours as arrays, frames and files that can hold them."""
-    for side, records in enumerate(neighbours(name, unit)):
+    """The neighbors as arrays, frames and files that can hold them."""
+    for side, records in enumerate(neighbors(name, unit)):
         words = ["" if cell is None else str(cell) for cell in records]
         text = tmp_path / f"{name}{side}.csv"
         pd.DataFrame({"id": range(len(words)), "x": words}).to_csv(text, index=False)
@@ -124,7 +124,7 @@ def test_frames_and_files_look_alike(name, unit, tmp_path, capfd):
 def test_vector_means_look_alike(unit, capfd):
     calls = []
     for name in HOSTILE:
-        for records in neighbours(name, unit, BASE[:30]):
+        for records in neighbors(name, unit, BASE[:30]):
             rows = [[cell, 1.0] for cell in records]
             # Without n the advice would follow from the noisy count, and so from an answer.
             calls.append(lambda rows=rows: tt.mean(_matrix(rows), rho=0.5, neighbors=unit, n=31))
@@ -141,7 +141,7 @@ def _matrix(rows):
 @pytest.mark.parametrize("budget", [tt.pure(1), tt.zcdp(0.5), tt.approx(1, 1e-6)], ids=str)
 def test_the_papers_functions_and_histograms_look_alike(budget, capfd):
     numbers = {"alpha": 0.5, "k": 2, "R": 100.0}
-    data = [neighbour for name in HOSTILE for neighbour in neighbours(name, "replace-one")]
+    data = [neighbor for name in HOSTILE for neighbor in neighbors(name, "replace-one")]
     assert_all_alike(
         [lambda x=x: tt.paper.range_estimate(x, budget, **numbers) for x in data], capfd
     )
@@ -212,7 +212,7 @@ def _json_shape(record):
 
 @pytest.mark.parametrize("mistake", [{"epsilon": -1}, {"epsilon": 1, "neighbors": "person"}, {}])
 def test_a_mistake_is_told_in_the_same_words_whatever_the_data(mistake, capfd):
-    data = [neighbour for name in HOSTILE for neighbour in neighbours(name, "add-remove")]
+    data = [neighbor for name in HOSTILE for neighbor in neighbors(name, "add-remove")]
     seen = [observe(lambda x=x: tt.mean(x, **mistake), capfd) for x in data]
     assert seen[0].raised.startswith("ParameterError")
     for one in seen[1:]:
@@ -268,7 +268,7 @@ def test_under_replace_one_n_is_public_and_shown():
 @pytest.mark.parametrize("name", HOSTILE)
 def test_replay_gives_the_same_bits(name, unit):
     for request in REQUESTS:
-        for records in neighbours(name, unit):
+        for records in neighbors(name, unit):
             release = tt.mean(records, neighbors=unit, **request)
             again = tt.replay(release.plan, release.answers)
             assert again == release

@@ -1,15 +1,15 @@
-"""Runs an estimator on one of two neighbours and weighs what its answers say about which one.
+"""Runs an estimator on one of two neighbors and weighs what its answers say about which one.
 
 All answers of a release are public (``release.answers``), so the sharpest statistic is the
-log-ratio of their probabilities under the two neighbours; by the lemma of Neyman and Pearson no
-event separates the neighbours better. It is computed here, answer by answer, from the exact
+log-ratio of their probabilities under the two neighbors; by the lemma of Neyman and Pearson no
+event separates the neighbors better. It is computed here, answer by answer, from the exact
 answers of both. Were a scale or a sensitivity wrong, it would still be a function of the outputs,
 and so a valid statistic.
 
-Most of the noises of a release lie on octave nodes that no record of either neighbour moves. An
-entry that is the same for both neighbours needs no noise to protect them, so its noise may be
+Most of the noises of a release lie on octave nodes that no record of either neighbor moves. An
+entry that is the same for both neighbors needs no noise to protect them, so its noise may be
 given to the attacker: such entries take theirs from a stock of some hundred rows, drawn once by
-the same mechanism and shared by both neighbours. Given the stock, runs are independent and the
+the same mechanism and shared by both neighbors. Given the stock, runs are independent and the
 claim is the same. All other entries get fresh noise in every run.
 """
 
@@ -43,7 +43,7 @@ from tametail.privacy.budget import (
 from tametail.privacy.choices import choice_rate, one_of_many
 from tametail.privacy.unit import Unit
 from tametail.queries.column import LEVEL_ONE, Buckets, Median, Quantiles
-from tametail.queries.crowd import Crowd
+from tametail.queries.densest_bin import DensestBin
 from tametail.queries.groups import KeyCounts, Keyed
 from tametail.queries.paper import Scores
 from tametail.queries.query import GaussianQuery, SumQuery
@@ -53,15 +53,15 @@ from tametail.randomness import random_below
 from .meter import crowd_score
 
 Open = Callable[[], Any]
-"""Opens a backend over the records of one neighbour."""
+"""Opens a backend over the records of one neighbor."""
 
-#: The most rows of noise for the entries that both neighbours share.
+#: The most rows of noise for the entries that both neighbors share.
 _MOST_ROWS = 256
 
 #: Vectors up to this length get fresh noise on every entry.
 _SHORT = 16
 
-#: The weight of an answer that is impossible under one neighbour: far beyond every claim.
+#: The weight of an answer that is impossible under one neighbor: far beyond every claim.
 IMPOSSIBLE = 60.0
 
 
@@ -105,7 +105,7 @@ class CachedBackend:
 
 
 class Stock:
-    """Noise for entries that do not tell the neighbours apart: filled once, then only read.
+    """Noise for entries that do not tell the neighbors apart: filled once, then only read.
 
     ``runs`` is the number of runs that it is to serve; fewer need fewer rows.
     """
@@ -148,7 +148,7 @@ class _Stated(SumQuery):
 
 
 class Witness:
-    """Answers as ``Data`` does for the neighbour ``side``; ``evidence`` favours the first."""
+    """Answers as ``Data`` does for the neighbor ``side``; ``evidence`` favors the first."""
 
     def __init__(
         self,
@@ -246,7 +246,7 @@ def _weigh_medians(both: Any, answer: Any, query: Any, cost: Budget, unit: Unit)
 
 
 def _score_gain(both: Any, answer: float, unit: Unit) -> int:
-    """Return the score of a median under the first neighbour less that under the second."""
+    """Return the score of a median under the first neighbor less that under the second."""
     key = int(to_key([answer])[0])
     scores = []
     for keys, counts in both:
@@ -323,7 +323,7 @@ def _weigh_keyed(both: Any, answer: Any, query: Keyed, cost: Budget, unit: Unit)
 
 
 def _weigh_keys(both: Any, answer: Any, query: KeyCounts, cost: Budget, unit: Unit) -> float:
-    """Weigh the keys that are shown; one that only one neighbour holds decides."""
+    """Weigh the keys that are shown; one that only one neighbor holds decides."""
     scale = noise_for(cost, query.sensitivity(unit).l1, 1).scale
     first, second = (dict(counts) for counts in both)
     total = 0.0
@@ -341,7 +341,7 @@ _WEIGH: dict[type[Any], Callable[..., float]] = {
     Quantiles: _weigh_quantiles,
     ColumnMedians: _weigh_medians,
     Buckets: _weigh_bucket,
-    Crowd: _weigh_crowd,
+    DensestBin: _weigh_crowd,
     Scores: _weigh_winner,
     Distances: _weigh_ranks,
     BallLevels: _weigh_ranks,

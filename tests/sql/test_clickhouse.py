@@ -9,7 +9,7 @@ import tametail as tt
 from tametail.data.sql.clickhouse import ClickHouseSession, declared_type
 from tametail.errors import DataError, ParameterError
 from tametail.parse import Parse
-from tametail.queries.column import ClippedSum, Count, Lattice
+from tametail.queries.column import ClippedSum, ClippingGrid, Count
 from tametail.queries.groups import KeyCounts
 
 from ..opened import open_groups, open_table  # noqa: TID252
@@ -30,7 +30,7 @@ def test_names_of_ours_are_columns_like_others(session, run):
     run("INSERT INTO ours SELECT number, 100 + number, 1000 + number, 1, 5 FROM numbers(50)")
     opened = open_table(session, "y + v0 + x", table="ours", where="f == 1")
     total = sum(3 * place + 1100 for place in range(50))
-    assert opened.answer(ClippedSum(Lattice(0, -(2**20), 0, 2**20), 1)) == (total, 50)
+    assert opened.answer(ClippedSum(ClippingGrid(0, -(2**20), 0, 2**20), 1)) == (total, 50)
     opened.close()
 
 

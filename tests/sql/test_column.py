@@ -17,11 +17,11 @@ from tametail.errors import ColumnError
 from tametail.keys import parse_keys
 from tametail.queries.column import (
     ClippedSum,
+    ClippingGrid,
     Count,
-    Lattice,
+    LogHistogram,
     Median,
     Squares,
-    TailNodes,
 )
 from tametail.queries.groups import Cells, Keyed
 
@@ -30,9 +30,9 @@ from .conftest import SPECIAL, hostile, sampled
 
 QUERIES = [
     Count(),
-    TailNodes(1.25, -1022, 1023, counted=True),
-    ClippedSum(Lattice(-9, -(1 << 36), 0, 1 << 36), 3),
-    ClippedSum(Lattice(-1022, -(1 << 36), 0, 1 << 36)),
+    LogHistogram(1.25, -1022, 1023, counted=True),
+    ClippedSum(ClippingGrid(-9, -(1 << 36), 0, 1 << 36), 3),
+    ClippedSum(ClippingGrid(-1022, -(1 << 36), 0, 1 << 36)),
     Median(0, -math.inf, math.inf),
     Cells((5e-324, 2.0, 1e308)),
 ]
@@ -54,15 +54,15 @@ def same(found, expected):
     exponent=st.integers(-1022, 1022),
     bits=st.integers(0, 2**64 - 1),
 )
-def test_any_bits_around_any_centre(database, seed, exponent, bits):
+def test_any_bits_around_any_center(database, seed, exponent, bits):
     cells = [*hostile(200, seed), *(-math.ldexp(1.0, exponent - 1075 + k) for k in range(4))]
-    centre = float(np.array([bits], dtype=np.uint64).view(np.float64)[0])
-    centre = centre if math.isfinite(centre) else 1.0
-    lattice = Lattice(exponent, -(1 << 20), 3, 1 << 20)
+    center = float(np.array([bits], dtype=np.uint64).view(np.float64)[0])
+    center = center if math.isfinite(center) else 1.0
+    lattice = ClippingGrid(exponent, -(1 << 20), 3, 1 << 20)
     engine = open_table(columns="x", **database.make({"x": cells}, {"x": "double"}))
     engine.backend._session.in_process = False
     expected = in_memory(cells)
-    for query in (TailNodes(centre, -1022, 1023), ClippedSum(lattice, 1), Squares(centre, 3, 4)):
+    for query in (LogHistogram(center, -1022, 1023), ClippedSum(lattice, 1), Squares(center, 3, 4)):
         assert same(engine.answer(query), expected.answer(query)), query
     engine.close()
 
@@ -92,7 +92,7 @@ def test_exact_numbers_beyond_the_doubles_raise_nothing(postgres):
     engine = open_table(columns="x", **postgres.make({"x": cells}, {"x": "numeric"}))
     expected = in_memory([math.inf, -math.inf, None, 0.0, 2.5])
     assert engine.answer(Count())[0] == 4
-    query = TailNodes(1.0, -10, 10)
+    query = LogHistogram(1.0, -10, 10)
     assert engine.answer(query) == expected.answer(query)
     engine.close()
 

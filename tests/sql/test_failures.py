@@ -18,7 +18,7 @@ import pytest
 
 import tametail as tt
 from tametail.errors import ColumnError, DataError, ParameterError
-from tametail.queries.column import Count, Median, TailNodes
+from tametail.queries.column import Count, LogHistogram, Median
 
 from ..opened import open_table  # noqa: TID252
 from .conftest import sampled
@@ -151,7 +151,7 @@ class TestServer:
         engine = open_table(postgres.address, "x", table=table)
         assert engine.answer(Count())[0] == ROWS
         postgres.connection.execute(f"INSERT INTO {table} SELECT 1e9 FROM generate_series(1, 50)")
-        nodes = TailNodes(0.0, 20, 40, counted=True)
+        nodes = LogHistogram(0.0, 20, 40, counted=True)
         assert engine.answer(nodes)[-1] == 32 * ROWS
         assert len(sampled(engine, 0)) == engine.size == ROWS
         engine.close()
@@ -182,7 +182,7 @@ class TestServer:
         assert engine.answer(Count())[0] == own + known
         do(attach.format(later, 5))
         assert do(f"SELECT count(*) FROM {name}").fetchone() == (own + known + ROWS,)
-        nodes = TailNodes(0.0, 0, 9, counted=True)
+        nodes = LogHistogram(0.0, 0, 9, counted=True)
         assert engine.answer(nodes)[-1] == 32 * (own + known)
         assert len(sampled(engine, 0)) == engine.size == own + known
         engine.close()
@@ -229,7 +229,7 @@ class TestServer:
                 engine.backend._session.rows = lambda text, ask=ask, kept=texts: (
                     kept.append(text) or ask(text)
                 )
-                for query in (Count(), TailNodes(1.0, -9, 9), Median(0, -1.0, 9.0)):
+                for query in (Count(), LogHistogram(1.0, -9, 9), Median(0, -1.0, 9.0)):
                     engine.answer(query)
                 found.append([text.replace(made["table"], "t") for text in texts])
                 engine.backend._session.rows = ask
@@ -333,7 +333,7 @@ class TestDuckDB:
             other.execute(f"INSERT INTO {made['table']} VALUES (3), (4)")
         for engine in engines:
             assert engine.answer(Count())[0] == 2
-            assert engine.answer(TailNodes(0.0, -3, 3, counted=True))[-1] == 64
+            assert engine.answer(LogHistogram(0.0, -3, 3, counted=True))[-1] == 64
             engine.close()
         assert duck.connection.execute(f"SELECT count(*) FROM {made['table']}").fetchall() == [(4,)]
 

@@ -10,7 +10,7 @@ import pytest
 
 from tametail.errors import ColumnError, InternalError
 from tametail.keys import parse_keys
-from tametail.queries.column import Count, Median, TailNodes
+from tametail.queries.column import Count, LogHistogram, Median
 from tametail.queries.groups import Cells, KeyCounts, Keyed
 
 from ..opened import open_groups, open_table  # noqa: TID252
@@ -100,7 +100,7 @@ class TestManyGroups:
 
     def test_together(self, opened, asked):
         engine = opened.grouped(self.KEYS, other=False)
-        for part in (Cells((0.0, 9.0)), Count(), TailNodes(3.0, -9, 9), Median(0, 0.0, 900.0)):
+        for part in (Cells((0.0, 9.0)), Count(), LogHistogram(3.0, -9, 9), Median(0, 0.0, 900.0)):
             counted = len(asked)
             assert len(engine.answer(Keyed((part,) * 9))) == 9
             assert len(asked) <= counted + (1 if asked[:counted] else 2)

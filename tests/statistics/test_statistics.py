@@ -227,7 +227,7 @@ def test_a_condition_is_a_share_wherever_the_data_are(tmp_path):
         assert abs(float(release) - true) < 0.005
     base.close()
     renamed = FRAME.rename(columns={"nights": "paid > 2000"})
-    assert tt.mean(renamed, "paid > 2000", epsilon=1).method == "winsorised mean"  # a column's name
+    assert tt.mean(renamed, "paid > 2000", epsilon=1).method == "winsorized mean"  # a column's name
 
 
 def test_a_description_has_every_row():

@@ -1,4 +1,4 @@
-"""The linear programme of benchmarks/not_knowing.py: what it proves binds real mechanisms."""
+"""The linear program of benchmarks/not_knowing.py: what it proves binds real mechanisms."""
 
 import importlib.util
 import math
@@ -88,7 +88,7 @@ def test_errors_that_are_capped_prove_less(benchmark):
 
 
 def test_a_mechanism_comes_close_to_the_bound(benchmark):
-    """With points in place of cells no mechanism is favored: what the programme finds exists."""
+    """With points in place of cells no mechanism is favored: what the program finds exists."""
 
     class Points(benchmark.Family):
         @property

@@ -163,7 +163,7 @@ def test_laplace_with_the_best_clip_stays_above(n, epsilon):
             assert math.sqrt(bias**2 + sampling + noise) >= bound
 
 
-def test_randomised_response_attains_the_divergence():
+def test_randomized_response_attains_the_divergence():
     """One record (H = n = 1, p = 1/2 at most): the proof's chain, by hand."""
     epsilon = 0.7
     keep = math.exp(epsilon) / (1 + math.exp(epsilon))
@@ -185,7 +185,7 @@ def test_zcdp_divergence_covers_the_gaussian():
 
 
 @pytest.mark.parametrize("rho", [0.01, 0.5, 4.0])
-def test_zcdp_divergence_covers_randomised_response(rho):
+def test_zcdp_divergence_covers_randomized_response(rho):
     """Pure epsilon = sqrt(2 rho) is rho-zCDP, so the bound for zCDP must let it through."""
     assert math.tanh(math.sqrt(2 * rho) / 2) ** 2 <= -math.expm1(-rho)
 
@@ -266,10 +266,10 @@ def test_one_hot_family_meets_the_moment_condition():
         signs = rng.choice([-1, 1], d)
         points = np.vstack([tau * np.diag(signs), np.zeros((1, d))])
         mass = np.append(np.full(d, p), 1 - d * p)
-        centred = points - mass @ points
+        centerd = points - mass @ points
         directions = np.vstack([rng.normal(size=(500, d)), np.eye(d), signs[None]])
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-        assert np.all(mass @ np.abs(centred @ directions.T) ** k <= 1 + 1e-12)
+        assert np.all(mass @ np.abs(centerd @ directions.T) ** k <= 1 + 1e-12)
 
 
 def test_mistakes_are_named():

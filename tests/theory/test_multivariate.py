@@ -61,7 +61,7 @@ def test_paper_ball_has_the_papers_noise_term():
 
 @pytest.mark.parametrize("d", [2, 16])
 def test_ball_estimate_keeps_its_promise(d):
-    """The second step in floats, from a centre as far off as allowed, on the packing law."""
+    """The second step in floats, from a center as far off as allowed, on the packing law."""
     rng = np.random.default_rng(5)
     alpha, rho, runs = 1.0, 0.02, 50
     n = ball_sample_size(alpha, 2, 10.0, d, rho=rho) // 2
@@ -69,11 +69,11 @@ def test_ball_estimate_keeps_its_promise(d):
     law = hard_instance("packing", d=d, alpha=0.5)
     failed = 0
     for _ in range(runs):
-        centre = law.mean + 1.0
-        x = law.sample(n, rng) - centre
+        center = law.mean + 1.0
+        x = law.sample(n, rng) - center
         kept = x[np.linalg.norm(x, axis=1) <= r]
         noise = rng.normal(0, math.sqrt(32 * r**2 / (9 * rho * n**2)), d)
-        estimate = kept.sum(axis=0) / max(len(kept), 0.75 * n) + noise + centre
+        estimate = kept.sum(axis=0) / max(len(kept), 0.75 * n) + noise + center
         failed += np.linalg.norm(estimate - law.mean) > alpha
     # The coarse step, given here, has the other 0.1 of the 0.3.
     assert failed <= 0.2 * runs
@@ -87,7 +87,7 @@ def test_tournament_is_decided_by_the_tie(d):
     assert game.tie + fine / 2 == pytest.approx(alpha)
     assert game.step * math.sqrt(d) == pytest.approx(fine)
     assert game.half_width * math.sqrt(d) > game.tie  # otherwise everything ties
-    # mu is within xi/2 of every point of the box, and winsorising there is harmless
+    # mu is within xi/2 of every point of the box, and winsorizing there is harmless
     assert 2 * game.half_width * math.sqrt(d) <= game.xi / 2 * (1 + 1e-12)
     assert truncation_bias(game.xi / 2, k) <= fine / 2 * (1 + 1e-12)
     # bad points lose to the point nearest to mu: |p - z| - errors > |p - z|/2 at the tie

@@ -122,7 +122,7 @@ def test_no_sample_size_is_below_the_least(privacy, k):
 
 @pytest.mark.parametrize("k", [1.5, 2, 3, 8])
 @pytest.mark.parametrize("privacy", [{"epsilon": 0.5}, {"rho": 0.1}])
-def test_optimal_clip_minimises_bias_and_noise(k, privacy):
+def test_optimal_clip_minimizes_bias_and_noise(k, privacy):
     n = 5_000
 
     def square(log_clip):
@@ -151,7 +151,7 @@ def test_optimal_clip_as_the_design_writes_it():
 
 @pytest.mark.parametrize("k", [2, 3, 4])
 @pytest.mark.parametrize(("n", "epsilon"), [(10**3, 1.0), (10**4, 0.1), (10**4, 1.0)])
-def test_winsorising_is_close_to_the_limit(k, n, epsilon):
+def test_winsorizing_is_close_to_the_limit(k, n, epsilon):
     privacy_part = math.sqrt(winsorized_rmse(n, k=k, epsilon=epsilon) ** 2 - 1 / n)
     ratio = privacy_part / lower_bound(n, k=k, epsilon=epsilon)
     assert 1 <= ratio <= 1.7

@@ -53,7 +53,7 @@ def test_the_symmetric_pair_attains_the_divergence_bound(x):
 # --- pure
 
 
-def random_neighbour(f, epsilon, rng):
+def random_neighbor(f, epsilon, rng):
     """A law whose ratio to f lies in [e^-eps, e^eps], most of it at the ends."""
     ratio = np.exp(epsilon * rng.choice([-1.0, 1.0], len(f)))
     for _ in range(60):  # scale the ends that are too heavy until it is a law
@@ -64,14 +64,14 @@ def random_neighbour(f, epsilon, rng):
 
 
 @pytest.mark.parametrize("epsilon", [0.2, 1.0, 3.0])
-def test_no_chain_of_neighbours_beats_the_trade_off_function(epsilon):
+def test_no_chain_of_neighbors_beats_the_trade_off_function(epsilon):
     rng = np.random.default_rng(2)
     table = pure_table(epsilon, 5)
     for _ in range(100):
         start = rng.dirichlet(np.ones(rng.integers(2, 8)))
         other = start
         for differing in range(1, 6):
-            other = random_neighbour(other, epsilon, rng)
+            other = random_neighbor(other, epsilon, rng)
             assert left_over(start, other) >= table[differing] * (1 - 1e-6)
 
 
@@ -112,7 +112,7 @@ def test_below_two_moments_two_values_say_nothing():
 
 
 def fewest_mistakes(epsilon, delta, differing):
-    """The least average error over all private tests on a chain of neighbours, by a programme."""
+    """The least average error over all private tests on a chain of neighbors, by a program."""
     steps = differing + 1
     rows, limits = [], []
     for one, other in pairwise(range(steps)):

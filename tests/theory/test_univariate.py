@@ -79,7 +79,7 @@ def test_a_tiny_beta_does_not_overflow():
     assert mean_sample_size(0.5, 5e-324, 2, 10.0, epsilon=1.0, constants="paper") < math.inf
 
 
-def test_buckets_cover_the_mean_and_its_neighbourhood():
+def test_buckets_cover_the_mean_and_its_neighborhood():
     for R in (11.0, 20.0, 1000.0, 1e300):
         r = 5.0
         half = bucket_count(R, r) // 2

@@ -1,4 +1,4 @@
-"""Columns apart: a winsorised mean each, and the choice between that and a ball."""
+"""Columns apart: a winsorized mean each, and the choice between that and a ball."""
 
 from fractions import Fraction
 

@@ -42,9 +42,9 @@ def into_ball(row, geometry, radius):
     """The map of a row, in Python integers and exact comparisons."""
     ticks = []
     ends = zip(*geometry.ends, strict=True)
-    parts = zip(row, geometry.centres, geometry.inverse_ticks, ends, strict=True)
-    for x, centre, inverse, (low, high) in parts:
-        distance = (x - centre) * inverse
+    parts = zip(row, geometry.centers, geometry.inverse_ticks, ends, strict=True)
+    for x, center, inverse, (low, high) in parts:
+        distance = (x - center) * inverse
         ticks.append(0 if math.isnan(distance) else min(max(distance, low), high))
     size = sum(abs(q) if math.isinf(q) else abs(round(q)) ** geometry.order for q in ticks)
     if size <= radius**geometry.order:
@@ -84,11 +84,11 @@ def test_no_row_moves_an_answer_by_more_than_its_sensitivity(
 ):
     geometry = ball(order, clipped)
     rows = [*rows, [math.inf, 0.0]]
-    neighbour = [*rows[:-1], row] if unit is Unit.REPLACE_ONE else rows[:-1]
+    neighbor = [*rows[:-1], row] if unit is Unit.REPLACE_ONE else rows[:-1]
     weight = 3 if unit is Unit.ADD_REMOVE else 0
     for query in (BallSum(geometry, level, weight), BallSquares(geometry, level), Rows()):
         first = open_table(np.array(rows)).answer(query)
-        second = open_table(np.array(neighbour).reshape(-1, 2)).answer(query)
+        second = open_table(np.array(neighbor).reshape(-1, 2)).answer(query)
         moves = [a - b for a, b in zip(first, second, strict=True)]
         bound = query.sensitivity(unit)
         assert sum(map(abs, moves)) <= bound.l1
@@ -161,7 +161,7 @@ def test_chunks_do_not_matter():
         assert (whole == np.array(halves).sum(axis=0)).all()
 
 
-def test_missing_cells_count_as_the_centre():
+def test_missing_cells_count_as_the_center():
     geometry = Ball((5.0, 5.0), (1.0, 0.0), (100,), 2)
     rows = [[math.nan, 1.0], [7.0, math.nan], [math.nan, math.nan], [math.nan, math.inf]]
     assert open_table(np.array(rows)).answer(BallSum(geometry, 0, 1)) == (2, 0, 4)

@@ -54,7 +54,7 @@ def chances(query, cost, rows):
 
 def lost(query, cost, rows):
     """Return the chance that any scale is lost."""
-    farthest = np.abs(rows - np.array(query.centres)).max(axis=0)
+    farthest = np.abs(rows - np.array(query.centers)).max(axis=0)
     farthest = np.array([farthest.max()]) if query.by_row else farthest
     too_large = FAR * np.maximum(farthest, HALF_OCTAVES[0])[:, None] < SCALES
     return float((chances(query, cost, rows) * too_large).sum())

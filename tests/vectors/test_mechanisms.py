@@ -145,7 +145,7 @@ def test_a_draw_is_clear_only_away_from_the_ends():
 
 
 def hard_columns(unit):
-    """Runs and scores of columns at the ends of the doubles, with ties and neighbours."""
+    """Runs and scores of columns at the ends of the doubles, with ties and neighbors."""
     rng = np.random.default_rng(31)
     for values in (
         [], [0.0], [1e300] * 40, [5e-324] * 9 + [-1e308], [1.0, np.nextafter(1.0, 2.0)] * 20,
@@ -196,7 +196,7 @@ def test_sums_of_too_many_weights_decide_nothing(monkeypatch):
 
 
 @pytest.mark.parametrize("doubt", [medians_module.DOUBT, 1.0])
-def test_an_empty_gap_between_neighbours_is_never_chosen(doubt, monkeypatch):
+def test_an_empty_gap_between_neighbors_is_never_chosen(doubt, monkeypatch):
     monkeypatch.setattr(medians_module, "DOUBT", doubt)
     keys = to_key([1.0, np.nextafter(1.0, 2.0)])
     column = keys, np.array([50, 50])
@@ -258,7 +258,7 @@ def test_a_draw_beyond_the_masses_is_noticed(monkeypatch):
 
 @pytest.mark.parametrize("unit", list(RECORD_UNITS))
 def test_scores_of_radii_and_of_columns_reach_their_sensitivity(unit):
-    """One row outside of every ball, or beyond a median, against one at the centre."""
+    """One row outside of every ball, or beyond a median, against one at the center."""
     ball = Ball((0.0,), (1.0,), (5, 20), 2)
     levels = BallLevels(ball, 1, (1,) * 3)
     counts = [open_table(np.array([[x], [0.0]])).answer(levels) for x in (99.0, 0.0)]

@@ -28,10 +28,10 @@ def clipped_ball(order):
 def into_ball(row, geometry, radius):
     """The map of a row in plain Python: round, clip the cells, then shrink."""
     cells = []
-    for x, centre, inverse, limit in zip(
-        row, geometry.centres, geometry.inverse_ticks, geometry.limits, strict=True
+    for x, center, inverse, limit in zip(
+        row, geometry.centers, geometry.inverse_ticks, geometry.limits, strict=True
     ):
-        tick = (x - centre) * inverse
+        tick = (x - center) * inverse
         cells.append(0 if math.isnan(tick) else round(min(max(tick, -limit - 1), limit + 1)))
         cells[-1] = min(max(cells[-1], -limit), limit)
     if sum(abs(q) ** geometry.order for q in cells) <= radius**geometry.order:
@@ -67,10 +67,10 @@ def test_clipped_cells_are_those_of_the_definition(order, rows, level):
 @given(rows=ROWS, row=st.lists(CELLS, min_size=3, max_size=3), level=st.integers(0, 2))
 def test_no_row_moves_sums_and_missing_cells_too_far(order, unit, rows, row, level):
     rows = [*rows, [math.inf, math.nan, 0.0]]
-    neighbour = [*rows[:-1], row] if unit is Unit.REPLACE_ONE else rows[:-1]
+    neighbor = [*rows[:-1], row] if unit is Unit.REPLACE_ONE else rows[:-1]
     query = BallSum(clipped_ball(order), level, 3 if unit is Unit.ADD_REMOVE else 0, 11)
     first = open_table(np.array(rows)).answer(query)
-    second = open_table(np.array(neighbour).reshape(-1, 3)).answer(query)
+    second = open_table(np.array(neighbor).reshape(-1, 3)).answer(query)
     moves = [a - b for a, b in zip(first, second, strict=True)]
     bound = query.sensitivity(unit)
     assert sum(map(abs, moves)) <= bound.l1
@@ -97,7 +97,7 @@ def test_missing_cells_are_left_out_of_their_columns(holed, budget, unit):
     assert (truth - 0.05 <= release.high).all()
 
 
-def test_with_a_promise_a_missing_cell_counts_as_the_centre(holed):
+def test_with_a_promise_a_missing_cell_counts_as_the_center(holed):
     rows = holed[5_000:15_000]  # in column 1 half of the cells are missing; the median is 1
     release = tt.mean(rows, rho=50.0, neighbors="replace-one", missing="none", confidence=None)
     assert abs(release.value[1] - (np.nanmean(rows[:, 1]) + 1.0) / 2) < 0.1

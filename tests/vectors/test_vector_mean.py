@@ -109,7 +109,7 @@ def test_a_tail_makes_intervals_for_the_mean():
     assert ((release.low <= 0) & (release.high >= 0)).all()
     assert (release.high - release.low < 2).all()
     told = tt.mean(rows, rho=0.5, tail=tt.Moment(2, 1.0), within=5.0)
-    assert [step.name for step in told.plan.with_count(20_000).steps][1:3] == ["centre", "radius"]
+    assert [step.name for step in told.plan.with_count(20_000).steps][1:3] == ["center", "radius"]
 
 
 def test_intervals_of_all_columns_hold_at_once():

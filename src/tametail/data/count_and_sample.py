@@ -1,4 +1,4 @@
-"""One pass for two questions: how many records there are, and a sample of them for the centre.
+"""One pass for two questions: how many records there are, and a sample of them for the center.
 
 The size of the sample is asked for only when the count is known, so a larger one is held ready.
 """

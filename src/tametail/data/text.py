@@ -2,7 +2,7 @@
 
 What a cell is depends on that cell and on what the caller says, and on no other cell. A cell that
 is written otherwise is missing. Every cell takes the same way, so that one odd cell changes neither
-its neighbours nor the time that they take.
+its neighbors nor the time that they take.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ _SHADES = (1.0, 0.75, 0.55, 0.4, 0.28, 0.18)
 def steps_bar(steps: Sequence[tuple[str, float]], width: float = 720.0) -> str:
     """Return how the budget is divided between steps, given as names and parts of any whole.
 
-    >>> "centre 25%" in steps_bar([("centre", 0.25), ("sum", 0.75)])
+    >>> "center 25%" in steps_bar([("center", 0.25), ("sum", 0.75)])
     True
     """
     total = sum(part for _, part in steps) or 1.0

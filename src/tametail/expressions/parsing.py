@@ -1,7 +1,7 @@
 """From text to a tree.
 
 Words, numbers and texts are cut out first, and numbered placeholders stand for them. So Python's
-parser sees operators, parentheses and placeholders only: no name is normalised, no literal can
+parser sees operators, parentheses and placeholders only: no name is normalized, no literal can
 warn, and there is nothing that could be executed. Of its tree, the nodes named here are taken.
 """
 

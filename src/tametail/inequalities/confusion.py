@@ -93,7 +93,7 @@ def approximate(differing: Floats, epsilon: float, delta: float) -> Floats:
 def pure_table(epsilon: float, most: int) -> Floats:
     """Return ``1 - g`` for H = 0, ..., ``most`` under epsilon-DP.
 
-    Proof. The power of a test between neighbours is at most ``b(t) = min(e^eps t, 1 - e^-eps (1 -
+    Proof. The power of a test between neighbors is at most ``b(t) = min(e^eps t, 1 - e^-eps (1 -
     t))`` at level t, so between data sets at distance H at most b iterated H times (Dong, Roth and
     Su 2022). g is an f-divergence, so it is largest for the pair with just this power: level t has
     the ratio ``q = e^((2j - H) eps)``, where j iterates of t are below ``a = 1/(1 + e^eps)``. The
@@ -102,7 +102,7 @@ def pure_table(epsilon: float, most: int) -> Floats:
     the sum obeys ``A(H+2) = w(-H) + e^-eps (A(H) + e^(-(H-1) eps) w(H))`` with
     ``w(m) = 2/(1 + e^(-m eps))``.
 
-    >>> pure_table(1.0, 2).round(4)  # randomised response has 1/cosh^2(1/2) at H = 1
+    >>> pure_table(1.0, 2).round(4)  # randomized response has 1/cosh^2(1/2) at H = 1
     array([1.    , 0.7864, 0.5186])
     """
     from scipy.special import expit

@@ -59,7 +59,7 @@ def lower_bound(
 
     In d dimensions a record falls on coordinate j with probability p, on at most one, with sign
     S_j: ``sqrt(d)`` times the bound, with ``tau = 1/(p^(1/k) + p sqrt(d))``, ``k >= 2``. For pure
-    DP :func:`packing_rmse` joins in, whose mean may be anywhere in a ball.
+    DP ``packing_rmse`` joins in, whose mean may be anywhere in a ball.
 
     >>> [f"{lower_bound(n, k=k, epsilon=e):.3g}" for n, e, k in ((1000, 1, 2), (10_000, 1, 4))]
     ['0.0349', '0.00151']

@@ -1,4 +1,4 @@
-"""What winsorising does to a mean, at worst."""
+"""What winsorizing does to a mean, at worst."""
 
 from __future__ import annotations
 

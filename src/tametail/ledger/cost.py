@@ -82,7 +82,7 @@ class Cost:
         return ", ".join(f"{name} = {float(x):.12g}" for name, x in named.items() if x)
 
     def twice(self) -> Cost:
-        """Return the cost of two steps between neighbours: 2 epsilon, (1 + e^epsilon) delta, 4 rho.
+        """Return the cost of two steps between neighbors: 2 epsilon, (1 + e^epsilon) delta, 4 rho.
 
         >>> Cost(epsilon=Fraction(1), rho=Fraction(1)).twice().to_dict()
         {'epsilon': '2', 'rho': '4'}
@@ -102,7 +102,7 @@ def _exponential(exponent: Fraction) -> Fraction:
 
 @dataclass(frozen=True, slots=True)
 class Protection:
-    """What one neighbour is: a record or a person with all of their records; more or changed."""
+    """What one neighbor is: a record or a person with all of their records; more or changed."""
 
     neighbors: str = ADD_REMOVE
     person: tuple[str, ...] = ()

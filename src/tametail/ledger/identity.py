@@ -2,7 +2,7 @@
 
 Names are agreed on by people. A locator is the canonical path or address of a file, a folder or a
 table, without credentials; never an inode, a size or a date, which are reused or depend on the
-data. A copy under another path cannot be recognised without reading it.
+data. A copy under another path cannot be recognized without reading it.
 """
 
 from __future__ import annotations

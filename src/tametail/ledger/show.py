@@ -88,7 +88,7 @@ class Remaining:
 
     @property
     def remaining(self) -> str:
-        """What one more release may cost: one of these."""
+        """What one more release may cost, which is one of these."""
         choices = [f"epsilon = {self.epsilon:.12g}"]
         if self.rho:
             choices.append(f"rho = {self.rho:.12g}")

@@ -137,7 +137,7 @@ def _points(
     count_to: Callable[[Keys], Keys],
     key_of: Callable[[int], int],
 ) -> _Points:
-    """Build a component from (first point, log2 of the octave's size, exponent), and normalise."""
+    """Build a component from (first point, log2 of the octave's size, exponent), and normalize."""
     starts = [0, *(start for start, _, _ in octaves)]
     weights = [0, *(1 << WEIGHT_BITS - size - _taper(exponent) for _, size, exponent in octaves)]
     offsets, mass = [], 0

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from tametail.errors import InternalError
 from tametail.keys import Key
-from tametail.mechanisms.crowds import choose_crowd
+from tametail.mechanisms.densest_bin import select_densest_bin
 from tametail.mechanisms.groups import add_keyed_noise, choose_keys
 from tametail.mechanisms.histograms import largest_bucket
 from tametail.mechanisms.medians import Keys, choose_median
@@ -25,7 +25,7 @@ from tametail.mechanisms.spherical import add_spherical
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, exponential_rate, on_sample
 from tametail.privacy.unit import Unit
 from tametail.queries.column import Buckets, Median, Quantiles
-from tametail.queries.crowd import Crowd
+from tametail.queries.densest_bin import DensestBin
 from tametail.queries.groups import KeyCounts, Keyed
 from tametail.queries.paper import Scores
 from tametail.queries.query import Exact, GaussianQuery, Query, RankQuery, SumQuery
@@ -100,11 +100,11 @@ def _bucket(query: Buckets, cost: Budget, unit: Unit) -> Callable[[dict[int, int
     return partial(largest_bucket, budget=cost, low=query.low, high=query.high, unit=unit)
 
 
-def _crowd(query: Crowd, cost: Budget, unit: Unit) -> Callable[[dict[int, int]], int]:
+def _crowd(query: DensestBin, cost: Budget, unit: Unit) -> Callable[[dict[int, int]], int]:
     """The key of a bucket that many records are near, by the exponential mechanism."""
     # Under add-remove all scores move the same way.
     rate = exponential_rate(cost, monotone=unit.one_way) / query.score_sensitivity(unit)
-    return partial(choose_crowd, query=query, rate=rate)
+    return partial(select_densest_bin, query=query, rate=rate)
 
 
 def _winner(query: Scores, cost: Budget, unit: Unit) -> Callable[[Sequence[int]], int]:
@@ -145,7 +145,7 @@ MECHANISMS: dict[type, Callable[[Any, Budget, Unit], Callable[[Exact], Any]]] = 
     Median: _median,
     Quantiles: _quantiles,
     Buckets: _bucket,
-    Crowd: _crowd,
+    DensestBin: _crowd,
     Scores: _winner,
     ColumnMedians: _medians,
     RankQuery: _ranks,

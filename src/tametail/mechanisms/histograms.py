@@ -153,7 +153,7 @@ def noisy_histogram(
         least = threshold(budget, unit)
     else:
         least = threshold(budget, unit, _size(universe))
-        noises = sparse.draw_reaching(law, _size(universe) - len(occupied), least)
+        noises = sparse.draw_exceedances(law, _size(universe) - len(occupied), least)
         keys = sparse.draw_empty_keys(occupied, *universe, len(noises))
         noisy |= zip(keys, noises, strict=True)
     released = {key: noisy[key] for key in sorted(noisy) if noisy[key] >= least}

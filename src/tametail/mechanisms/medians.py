@@ -193,7 +193,7 @@ def _choose_scores(columns: list[_Column], rate: Fraction) -> list[int]:
     masses = np.delete(masses, np.cumsum(sizes)[:-1] - 1)  # between two columns there is no run
     owners = np.repeat(np.arange(len(columns)), np.array(sizes) - 1)
     scores = np.concatenate([column.scores for column in columns])
-    present = np.flatnonzero(masses)  # a gap between neighbouring doubles is empty
+    present = np.flatnonzero(masses)  # a gap between neighboring doubles is empty
     order = present[np.lexsort((-scores[present], owners[present]))]
     owners, scores, masses = owners[order], scores[order], masses[order]
     best = scores[np.searchsorted(owners, np.arange(len(columns)))]

@@ -132,7 +132,7 @@ def _choose(part: _Part, target: int, whole: int, rate: Fraction) -> tuple[int, 
 
 
 class _Runs(NamedTuple):
-    """The candidates between neighbouring records; run r is those above r records of the range.
+    """The candidates between neighboring records; run r is those above r records of the range.
 
     A record (k, u) lies below the candidates (k, v) with v > u.
     """

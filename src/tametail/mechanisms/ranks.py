@@ -42,7 +42,7 @@ def choose_medians(
 def choose_ranks(
     table: Sequence[Counts], query: ChoiceQuery, cost: Budget, unit: Unit
 ) -> tuple[int, ...]:
-    """Choose, for every list of counts, between which neighbours the count passes the target.
+    """Choose, for every list of counts, between which neighbors the count passes the target.
 
     With descending counts c_0 >= c_1 >= ... >= c_(m-1), candidate i lies between the i-th and the
     (i+1)-th entry and has the score

@@ -95,7 +95,7 @@ least P(Z >= point) and falls with the point, and ``draw_tail(point)`` returns e
 probability P(Z = z) / envelope, and otherwise None."""
 
 
-def draw_reaching(law: NoiseLaw, number: int, point: int) -> list[int]:
+def draw_exceedances(law: NoiseLaw, number: int, point: int) -> list[int]:
     """Draw ``number`` independent noises and return those that are at least ``point``.
 
     The candidates are binomial with the chance of the envelope, and each is then drawn or refused
@@ -105,7 +105,7 @@ def draw_reaching(law: NoiseLaw, number: int, point: int) -> list[int]:
 
     Examples
     --------
-    >>> draw_reaching(DiscreteLaplace(Fraction(1)), number=10**300, point=2000)
+    >>> draw_exceedances(DiscreteLaplace(Fraction(1)), number=10**300, point=2000)
     []
     """
     tails = (law.draw_tail(point) for _ in range(_draw_binomial(law, number, point)))
@@ -164,10 +164,10 @@ def draw_geometric(rate: Fraction) -> int:
     """
 
     def decide(low: Decimal, high: Decimal, digits: int) -> int | None:
-        if not low or high == 1:  # ln 0, or a neighbour of ln 1 = 0 with 10^18 digits
+        if not low or high == 1:  # ln 0, or a neighbor of ln 1 = 0 with 10^18 digits
             return None
         context = Context(prec=digits + GUARD_DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX)
-        # Decimal rounds ln correctly, so the neighbours of its answers enclose it.
+        # Decimal rounds ln correctly, so the neighbors of its answers enclose it.
         least = -Fraction(context.next_plus(context.ln(high)))
         greatest = -Fraction(context.next_minus(context.ln(low)))
         answer = math.floor(least / rate)
@@ -263,7 +263,7 @@ class Rounded:
         """Enclose a / b."""
         return Enclosure(self.down.divide(a.low, b.high), self.up.divide(a.high, b.low))
 
-    # Decimal rounds exp and sqrt correctly, but always to nearest: the bounds are the neighbours.
+    # Decimal rounds exp and sqrt correctly, but always to nearest: the bounds are the neighbors.
     # A minus sign would round to the precision of the caller's context; copy_negate does not.
 
     def exp_negative(self, a: Enclosure) -> Enclosure:

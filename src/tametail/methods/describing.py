@@ -14,7 +14,7 @@ from tametail.methods.quantiles import method as of_quantiles
 from tametail.methods.quantiles.method import column_quantiles, row_of
 from tametail.methods.winsorized.budget_split import divide
 from tametail.methods.winsorized.column import ColumnPlan
-from tametail.methods.winsorized.estimate import winsorised_mean
+from tametail.methods.winsorized.estimate import winsorized_mean
 from tametail.notes import Note, few_records
 from tametail.plans import Prediction, PricedRequest, Step, Steps
 from tametail.privacy.budget import Budget
@@ -88,7 +88,7 @@ def _mean(plan: PricedRequest, ask: Ask, size: int, confidence: float | None) ->
     (column,) = plan.request.columns
     cost = plan.cost("mean")
     told = replace(ColumnPlan.from_request(plan.request, column, size, cost), confidence=confidence)
-    return winsorised_mean(replace(told, steps=divide(told)), ask)
+    return winsorized_mean(replace(told, steps=divide(told)), ask)
 
 
 def _sum(mean: Estimate, counted: Estimate, confidence: float | None) -> Estimate:

@@ -1,4 +1,4 @@
-"""The survival curve: how records spread around the centre, read off the tail histogram.
+"""The survival curve: how records spread around the center, read off the tail histogram.
 
 It comes out of answers that a mean has paid for already. No data here.
 """
@@ -28,7 +28,7 @@ STEEPEST = 6.0
 
 
 def survival_shape(
-    tails: TailHistogram, centre: float, anchors: tuple[int | None, int | None], n: float
+    tails: TailHistogram, center: float, anchors: tuple[int | None, int | None], n: float
 ) -> Shape | None:
     r"""Return how n records spread; None if none of them is detected.
 
@@ -46,7 +46,7 @@ def survival_shape(
         () if anchor is None else _curve_points(tails, counts, anchor, n)
         for counts, anchor in zip(tails.sides, anchors, strict=True)
     )
-    return Shape(centre, below, above)
+    return Shape(center, below, above)
 
 
 def _curve_points(tails: TailHistogram, counts: Array, anchor: int, n: float) -> tuple[Knot, ...]:
@@ -59,7 +59,7 @@ def _curve_points(tails: TailHistogram, counts: Array, anchor: int, n: float) ->
     errors = tails.scale * np.sqrt(2.0 * (top - 1 - octaves)) / n
     beyond = np.minimum(np.maximum.accumulate(beyond[::-1])[::-1], 0.5)
     seen = beyond >= CLEAR * errors
-    # Nearer to the centre than all records of the side there is nothing to tell.
+    # Nearer to the center than all records of the side there is nothing to tell.
     full = np.flatnonzero(beyond >= (1 - NEAREST_SHARE) * beyond.max(initial=0.0))
     start = int(full[-1]) if len(full) else 0
     found: list[Knot] = []

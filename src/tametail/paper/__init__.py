@@ -1,7 +1,7 @@
 """The algorithms of the paper, line by line.
 
 Kamath, Singhal and Ullman, "Private Mean Estimation of Heavy-Tailed Distributions".
-Neighbours differ in one record and n is public (unit ``replace-one``). Where the paper's
+Neighbors differ in one record and n is public (unit ``replace-one``). Where the paper's
 pseudocode slips, ``docs/explanation/corrections`` says how it was read. ``constants="paper"`` uses
 the constants of its proofs, ``constants="tight"`` the corrected ones, and
 ``constants="one-block"``,
@@ -115,7 +115,7 @@ def mean_1d(
 ) -> float:
     """Estimate a mean within alpha: PDPODME, CDPODME or ADPODME.
 
-    One half of the records finds a range, the other is winsorised to it and averaged with noise,
+    One half of the records finds a range, the other is winsorized to it and averaged with noise,
     in m blocks; the median of the m noisy means is returned. With one block no more records find
     the range than are needed for that, and there is no median. With ``E|X - mu|^k <= scale^k``, mu
     in [-R, R] and ``theory.mean_sample_size`` records, the error is at most alpha with
@@ -124,7 +124,7 @@ def mean_1d(
     Parameters
     ----------
     x
-        The records: a sequence or a one-dimensional array. A missing one counts as the centre.
+        The records: a sequence or a one-dimensional array. A missing one counts as the center.
     budget
         ``pure`` (PDPODME), ``zcdp`` (CDPODME) or ``approx`` (ADPODME); all of it is spent. Every
         step reads its own records, so each may use the whole budget.

@@ -23,7 +23,7 @@ class Opened:
 
     @classmethod
     def of(cls, data: object, budget: Budget, *, several: bool = False) -> Opened:
-        """Open data; the paper's neighbours differ in one record, and the size is public."""
+        """Open data; the paper's neighbors differ in one record, and the size is public."""
         from tametail.data.open import open_one, open_rows  # pyarrow: not at import
 
         backend = open_rows(data) if several else open_one(data)

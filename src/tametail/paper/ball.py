@@ -30,7 +30,7 @@ class Coordinates(NamedTuple):
 def ball_estimator(
     ask: Ask, budget: Budget, *, size: int, radius: float, coarse: Coordinates
 ) -> list[float]:
-    """Return the noisy mean of the records within ``radius`` of a coarse centre."""
+    """Return the noisy mean of the records within ``radius`` of a coarse center."""
     # "Y <- (X_1..X_n), Z <- (X_n+1..X_2n)": disjoint, so each may use the full budget (P3).
     half = size // 2
     ask_y, ask_z = ask.disjoint(
@@ -38,10 +38,10 @@ def ball_estimator(
     )
 
     # "c_i <- CDPODME_{rho/d, 1, 0.1/d, R}(Y^i)"
-    centre = coordinate_means(ask_y, size=half, coordinates=coarse)
+    center = coordinate_means(ask_y, size=half, coordinates=coarse)
 
     # "Z'' <- Z in B(c, r); Z' <- Z'' - c; l <- max(|Z'|, 3n/4)": a query of its own (P9).
-    query = BallMean.around(centre, radius, size=half, strength=gaussian_strength(budget))
+    query = BallMean.around(center, radius, size=half, strength=gaussian_strength(budget))
 
     # "mu <- sum(Z') / l + N(0, 32 r^2 / (9 rho n^2))": 8r/(3n) in L2, by P13 for approximate DP.
     # For pure DP (ours, not the paper's) noise whose density falls with its length.

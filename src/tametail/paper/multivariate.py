@@ -59,7 +59,7 @@ def mean_ball(
 ) -> Vector:
     """Estimate a mean vector within alpha: CDPHDME, or its twins for approximate and pure DP.
 
-    One half of the rows finds a coarse centre c, column by column. Of the other half, n rows, those
+    One half of the rows finds a coarse center c, column by column. Of the other half, n rows, those
     in the ball of radius r around c are summed, divided by ``max(their number, 3n/4)``, and get
     Gaussian noise of standard deviation ``8r / (3n sqrt(2 rho))``. With
     ``E|<X - mu, v>|^k <= scale^k`` for every unit vector v, ``||mu|| <= R`` and
@@ -158,7 +158,7 @@ def mean_tournament(
     ----------
     X
         The records: a two-dimensional array, a frame with numeric columns or a list of rows. A
-        missing cell counts as the centre of the box.
+        missing cell counts as the center of the box.
     budget
         ``pure``; all of it is spent. For other budgets see :func:`mean_ball`.
     alpha, beta, k, R, scale
@@ -167,7 +167,7 @@ def mean_tournament(
     constants
         "tight" separates the box from the fine accuracy, and points tie up to 5 times the latter.
         "paper" is the algorithm as printed: in up to 100 columns all of its points tie, so the
-        answer is a random point of a small grid around the coarse centre.
+        answer is a random point of a small grid around the coarse center.
     ledger, dataset, release_id
         As in :func:`tametail.mean`: charged before any record is read.
 

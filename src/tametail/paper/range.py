@@ -25,15 +25,15 @@ _ALL_KEYS = 1 << 3000
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The interval [centre - side, centre + side]; its width is public."""
+    """The interval [center - side, center + side]; its width is public."""
 
-    centre: float
+    center: float
     side: float
 
     @property
     def ends(self) -> tuple[float, float]:
         """The interval's two ends."""
-        return self.centre - self.side, self.centre + self.side
+        return self.center - self.side, self.center + self.side
 
 
 def range_estimator(
@@ -60,7 +60,7 @@ def range_estimator(
     if key is None:  # nothing above the stability threshold: a fixed answer, no second try (P8)
         return Range(0.0, side)
 
-    # "Let I = [a - 2r, b + 2r]": kept as a centre and a public width (P5).
-    centre = Fraction(width) * (2 * key + 1) / 2
+    # "Let I = [a - 2r, b + 2r]": kept as a center and a public width (P5).
+    center = Fraction(width) * (2 * key + 1) / 2
     limit = Fraction(min(R, sys.float_info.max))
-    return Range(float(max(-limit, min(limit, centre))), side)
+    return Range(float(max(-limit, min(limit, center))), side)

@@ -1,7 +1,7 @@
 """Estimators of other papers on the same frame: queries, costs, exact noise, replayable answers.
 
 They assume more than the paper does, normal records or nearly so, and are here to be compared with.
-Neighbours differ in one record and n is public. Two others cannot be exact here and stay baselines
+Neighbors differ in one record and n is public. Two others cannot be exact here and stay baselines
 in ``benchmarks/baselines``: the trimmed mean of Bun and Steinke (2019), whose noise is scaled by a
 smooth sensitivity, a float that depends on the records; and the local model of Duchi, Jordan and
 Wainwright, in which nobody holds the records that a query could ask for.
@@ -20,7 +20,7 @@ from tametail.paper._arguments import check_strength, parse_bound
 from tametail.paper._opened import Opened
 from tametail.paper.range import range_estimator
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, parse_budget
-from tametail.queries.column import ClippedSum, Lattice
+from tametail.queries.column import ClippedSum, ClippingGrid
 
 if TYPE_CHECKING:
     from tametail.ledger import Ledger
@@ -88,7 +88,7 @@ def karwa_vadhan(
             locating = Approx(locating.strength, opened.budget.delta)
             averaging = Pure(averaging.strength)
         # A bucket of half-width s/2; the margin plays no part, as T is the reach.
-        middle = range_estimator(opened.ask, locating, radius=deviation / 2, R=bound).centre
+        middle = range_estimator(opened.ask, locating, radius=deviation / 2, R=bound).center
         reach = 4 * deviation * math.sqrt(math.log(max(opened.size, 2) / beta))
         return _clipped_mean(opened, averaging, middle, reach)
 
@@ -117,7 +117,7 @@ def coinpress(
     Parameters
     ----------
     x
-        The records: a sequence or a one-dimensional array. A missing one counts as the centre.
+        The records: a sequence or a one-dimensional array. A missing one counts as the center.
     budget
         ``zcdp``; all of it is spent.
     R, deviation
@@ -157,27 +157,27 @@ def coinpress(
 
 
 def _in_steps(opened: Opened, radius: float, deviation: float, steps: int, beta: float) -> float:
-    """Return the last of the centres that the steps of CoinPress find."""
+    """Return the last of the centers that the steps of CoinPress find."""
     early = [(1 - LAST_STEP) / (steps - 1)] * (steps - 1) if steps > 1 else []
-    centre, usual = 0.0, deviation * _normal_bound(BEYOND)
+    center, usual = 0.0, deviation * _normal_bound(BEYOND)
     size = max(opened.size, 1)
     for cost in opened.budget.split(*early, LAST_STEP if early else 1.0):
-        # A normal record is usually within r + usual of the centre, and within the second number
+        # A normal record is usually within r + usual of the center, and within the second number
         # but for three deviations along the mean: CoinPress takes the smaller.
         reach = min(radius + usual, math.sqrt(radius**2 + 6 * radius * deviation + usual**2))
-        centre = _clipped_mean(opened, cost, centre, reach)
+        center = _clipped_mean(opened, cost, center, reach)
         noise = 2 * reach / (size * cost.strength)
         spread = math.hypot(deviation / math.sqrt(size), noise)
         radius = min(radius, _normal_bound(beta / steps) * spread)
-    return centre
+    return center
 
 
-def _clipped_mean(opened: Opened, cost: Budget, centre: float, reach: float) -> float:
-    """Return the noisy mean of all records, clipped within ``reach`` of ``centre``."""
+def _clipped_mean(opened: Opened, cost: Budget, center: float, reach: float) -> float:
+    """Return the noisy mean of all records, clipped within ``reach`` of ``center``."""
     size = opened.size
-    lattice = Lattice.below_noise(centre, reach, reach, strength=cost.strength, records=size)
+    lattice = ClippingGrid.below_noise(center, reach, reach, strength=cost.strength, records=size)
     (total,) = opened.ask(ClippedSum(lattice), cost)
-    return lattice.value(lattice.centre + total / max(size, 1))
+    return lattice.value(lattice.center + total / max(size, 1))
 
 
 def _normal_bound(failure: float) -> float:

@@ -27,7 +27,7 @@ _STEP_BITS = 10
 def tournament_estimator(
     ask: Ask, budget: Budget, *, size: int, coarse: Coordinates, grid: Scores
 ) -> list[float]:
-    """Return the private winner among the points of ``grid``, moved to a coarse centre."""
+    """Return the private winner among the points of ``grid``, moved to a coarse center."""
     # "Y <- (X_1..X_n), Z <- (X_n+1..X_2n)": disjoint, so each may use the full budget (P3).
     half = size // 2
     ask_y, ask_z = ask.disjoint(
@@ -35,15 +35,15 @@ def tournament_estimator(
     )
 
     # "c_i <- PDPODME_{eps/d, tau, R}(Y^i)", tau the half-width of the box (A11)
-    centre = coordinate_means(ask_y, size=half, coordinates=coarse)
+    center = coordinate_means(ask_y, size=half, coordinates=coarse)
 
     # "J_i <- {c_i - tau, ..., c_i + tau}; S <- J_1 x ... x J_d; compute Score w.r.t. Z"
-    return play(ask_z, budget, centre, grid)
+    return play(ask_z, budget, center, grid)
 
 
-def play(ask: Ask, budget: Budget, centre: Sequence[float], grid: Scores) -> list[float]:
+def play(ask: Ask, budget: Budget, center: Sequence[float], grid: Scores) -> list[float]:
     """Run the exponential mechanism on the scores, computed on the records of ``ask`` alone."""
-    query = replace(grid, centre=tuple(centre))
+    query = replace(grid, center=tuple(center))
     # "Run Exponential Mechanism w.r.t. Score (sensitivity 1, privacy budget eps)"
     return query.value(ask(query, budget))
 
@@ -61,7 +61,7 @@ def grid_for(game: Tournament, *, dim: int, size: int, scale: float, default: in
     for bits in range(finest, -1, -1):
         exponent = math.frexp(game.step)[1] - 1 - bits
         grid = Scores(
-            centre=(0.0,) * dim,
+            center=(0.0,) * dim,
             exponent=exponent,
             step=round(math.ldexp(game.step, -exponent)),
             reach=math.ceil(game.half_width / game.step - 1e-9),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tametail.paper.range import Range, range_estimator
 from tametail.privacy.budget import Approx, Budget, Pure
-from tametail.queries.column import ClippedSum, Lattice
+from tametail.queries.column import ClippedSum, ClippingGrid
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
@@ -28,7 +28,7 @@ def mean_estimator(
     margin: float | None = None,
     locating: int | None = None,
 ) -> float:
-    """Return the median over blocks of noisy means, each winsorised to a private range.
+    """Return the median over blocks of noisy means, each winsorized to a private range.
 
     ``size`` is the public number of records, ``blocks`` the odd number m of blocks; ``radius`` and
     ``margin`` are those of :func:`range_estimator`. ``locating`` records find the ranges, half of
@@ -66,9 +66,9 @@ def _noisy_mean(ask: Ask, budget: Budget, interval: Range, per_block: int) -> fl
     # ADPODME keeps the Laplace mechanism; its delta is spent on the other half of the data.
     cost = Pure(budget.epsilon) if isinstance(budget, Approx) else budget
     side = interval.side
-    lattice = Lattice.below_noise(
-        interval.centre, side, side, strength=cost.strength, records=per_block
+    lattice = ClippingGrid.below_noise(
+        interval.center, side, side, strength=cost.strength, records=per_block
     )
-    # A missing record counts as the centre, so the mean divides by the public block size.
+    # A missing record counts as the center, so the mean divides by the public block size.
     (total,) = ask(ClippedSum(lattice), cost)
-    return lattice.value(lattice.centre + total / max(per_block, 1))
+    return lattice.value(lattice.center + total / max(per_block, 1))

@@ -16,7 +16,7 @@ from tametail.drawing.frame import (
 )
 from tametail.markup import element
 from tametail.means import Mean
-from tametail.pictures.whiskers import colour_of, fake_mark, whiskers
+from tametail.pictures.whiskers import color_of, fake_mark, whiskers
 from tametail.released import Released
 from tametail.show.intervals import NO_ESTIMATE, level, quote
 from tametail.show.release import mark
@@ -26,7 +26,7 @@ from tametail.statistic import COUNT, SUM
 
 _SIZE = 13.0
 
-#: More rows than this are not labelled one by one; nobody would read them.
+#: More rows than this are not labeled one by one; nobody would read them.
 _MOST_ROWS = 400
 
 
@@ -75,7 +75,7 @@ def _one(release: Released, width: float) -> str:
         one = row.intervals[0]
         label = [f"{level(release)} {found.limits}", found.qualifier]
         for words_of_label in _lines(", ".join(filter(None, label)), width - 30):
-            drawn.append(words(words_of_label, 24.0, y, fill=colour_of(one), font_weight=600))
+            drawn.append(words(words_of_label, 24.0, y, fill=color_of(one), font_weight=600))
             y += 18
         drawn += whiskers(one, scale, y + 2, 3.0)
     height, bottom = y + 2, y + 46
@@ -107,8 +107,8 @@ def _many(release: Released, width: float) -> str:
             continue
         if row.intervals:
             drawn += whiskers(row.intervals[0], scale, y, 2.5)
-        colour = SECOND if _warned(row) else "currentColor"
-        drawn.append(element("circle", cx=scale.place(row.value), cy=y, r=4.5, fill=colour))
+        color = SECOND if _warned(row) else "currentColor"
+        drawn.append(element("circle", cx=scale.place(row.value), cy=y, r=4.5, fill=color))
     drawn += fake_mark(release, width, bottom + 46)
     title = f"{mark(release)}Means and their confidence intervals"
     return picture(width, bottom + 46, title, _told(release), drawn)

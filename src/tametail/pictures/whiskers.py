@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tametail.drawing.frame import ACCENT, SECOND, Scale, SignedScale, line, words
 from tametail.markup import element
-from tametail.means import WINSORISED, Interval
+from tametail.means import WINSORIZED, Interval
 from tametail.released import Released
 
 
@@ -17,21 +17,21 @@ def whiskers(
 
     The scale is one of distances from ``origin``.
     """
-    colour = colour_of(one)
+    color = color_of(one)
     ends = one.low - origin, one.high - origin
     low, high = map(scale.place, ends)
-    yield line(low, y, high, y, stroke=colour, stroke_width=thick, stroke_linecap="round")
+    yield line(low, y, high, y, stroke=color, stroke_width=thick, stroke_linecap="round")
     for x, end, way in ((low, ends[0], 1), (high, ends[1], -1)):
         if scale.low <= end <= scale.high:
-            yield line(x, y - 2 * thick, x, y + 2 * thick, stroke=colour, stroke_width=thick - 0.5)
+            yield line(x, y - 2 * thick, x, y + 2 * thick, stroke=color, stroke_width=thick - 0.5)
         else:
             tip = f"{x:.1f},{y:.1f} {x + 9 * way:.1f},{y - 6:.1f} {x + 9 * way:.1f},{y + 6:.1f}"
-            yield element("polygon", points=tip, fill=colour)
+            yield element("polygon", points=tip, fill=color)
 
 
-def colour_of(one: Interval) -> str:
-    """Return the colour of what an interval is for."""
-    return SECOND if one.kind == WINSORISED else ACCENT
+def color_of(one: Interval) -> str:
+    """Return the color of what an interval is for."""
+    return SECOND if one.kind == WINSORIZED else ACCENT
 
 
 def fake_mark(release: Released, width: float, height: float) -> list[str]:

@@ -68,7 +68,7 @@ def _in_vain(request: Request, n: int | None, budget: Budget) -> bool:
 
 
 def ball(request: Request, n: int | None, budget: Budget) -> bool:
-    """Say whether columns are taken together, each with a centre and a scale of its own."""
+    """Say whether columns are taken together, each with a center and a scale of its own."""
     if request.dim == 1 or request.same_scale:
         return False
     if n is None:

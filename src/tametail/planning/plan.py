@@ -65,7 +65,7 @@ class Plan(PricedRequest):
     >>> import tametail as tt
     >>> plan = tt.plan(n=10_000, epsilon=1, neighbors="replace-one", confidence=None)
     >>> [step.name for step in plan.steps]
-    ['centre', 'tail', 'sum']
+    ['center', 'tail', 'sum']
     >>> Plan.from_json(plan.to_json()) == plan
     True
     """
@@ -100,7 +100,7 @@ class Plan(PricedRequest):
 
         That is for one column: nothing else reads the data, as sum, spread and a second look come
         out of the distances. Only the public number of rows, under replace-one, takes one more pass
-        over a CSV file, and a centre that has to be looked for again takes two.
+        over a CSV file, and a center that has to be looked for again takes two.
         """
         return 2
 

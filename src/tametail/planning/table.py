@@ -32,7 +32,7 @@ from tametail.methods.sums import method as sums
 from tametail.methods.textbook import method as textbook
 from tametail.methods.textbook.estimate import NAME as TEXTBOOK_NAME
 from tametail.methods.winsorized import column
-from tametail.methods.winsorized import prediction as winsorised
+from tametail.methods.winsorized import prediction as winsorized
 from tametail.methods.winsorized.estimate import column_mean
 from tametail.planning import choice
 from tametail.plans import Divide, Prediction, PricedRequest, Steps, paid_in
@@ -182,7 +182,7 @@ TEXTBOOK = Method(
     choice.why_bounded,
 )
 BALL = Method(
-    "mean in a weighted ball",
+    "mean with joint clipping",
     choice.ball,
     Zcdp,
     told.own_names,
@@ -192,7 +192,7 @@ BALL = Method(
     choice.why_together,
 )
 COMMON_BALL = Method(
-    "mean in a ball, one scale for all columns",
+    "mean with joint clipping, one scale",
     choice.common_ball,
     Zcdp,
     told.common_names,
@@ -211,17 +211,17 @@ LOCATED = Method(
     located.Predicted,
     choice.why_scaled,
 )
-WINSORISED = Method(
-    "winsorised mean",
+WINSORIZED = Method(
+    "winsorized mean",
     choice.one_column,
     Pure,
     column.names,
-    winsorised.steps,
+    winsorized.steps,
     column_mean,
-    winsorised.Predicted,
+    winsorized.Predicted,
 )
 POOLED = Method(
-    "winsorised means, one sum",
+    "winsorized means, joint sum",
     choice.one_sum,
     Pure,
     column.names,
@@ -231,7 +231,7 @@ POOLED = Method(
     choice.why_one_sum,
 )
 APART = Method(
-    "winsorised means, columns apart",
+    "winsorized means, column by column",
     choice.always,
     Pure,
     column.names,
@@ -257,7 +257,7 @@ METHODS = (
     BALL,
     COMMON_BALL,
     LOCATED,
-    WINSORISED,
+    WINSORIZED,
     POOLED,
     APART,
 )

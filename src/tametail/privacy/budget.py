@@ -234,7 +234,7 @@ def fits(spent: Budget, budget: Budget) -> bool:
 def exponential_rate(cost: Budget, *, monotone: bool = False) -> Fraction:
     """Return the exponent per unit of score of an exponential mechanism that costs ``cost``.
 
-    The scores have sensitivity 1; ``monotone`` says that a neighbour moves all of them the same
+    The scores have sensitivity 1; ``monotone`` says that a neighbor moves all of them the same
     way. A rate r bounds the range of the log-ratio of probabilities by epsilon = 2r (monotone: r),
     which is epsilon-DP and epsilon^2 / 8-zCDP. The rate is rounded down.
 
@@ -278,7 +278,7 @@ def noise_for(cost: Budget, l1: int, l2_squared: int) -> Noise:
     sqrt(l2_squared / (2 rho)) for zCDP; the scale is rounded up.
 
     Formal guarantee: discrete noise of this kind and scale on each entry of an integer query
-    that a neighbour moves by at most l1 in L1 norm and sqrt(l2_squared) in L2 norm costs at
+    that a neighbor moves by at most l1 in L1 norm and sqrt(l2_squared) in L2 norm costs at
     most ``cost``.
 
     >>> noise_for(pure(0.5), l1=1, l2_squared=1)

@@ -1,4 +1,4 @@
-"""Unit of protection: which two data sets are neighbours, as a value that code can ask.
+"""Unit of protection: which two data sets are neighbors, as a value that code can ask.
 
 ``replace-one``
     One protected thing is changed; their number is public. The paper's relation.
@@ -21,7 +21,7 @@ from tametail.errors import ParameterError
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Unit:
-    """The neighbouring relation of a guarantee, and what one protected thing is.
+    """The neighboring relation of a guarantee, and what one protected thing is.
 
     A unit of records equals the word that names it, so ``plan.unit == "add-remove"`` works.
 

@@ -27,7 +27,7 @@ APART = 4
 SMALLEST_TICK_EXPONENT = -1022
 LARGEST_TICK_EXPONENT = 1022
 
-#: A clipped record is at most this many ticks from the centre: 2**16 of them add up in float64.
+#: A clipped record is at most this many ticks from the center: 2**16 of them add up in float64.
 WIDEST_SIDE = 1 << 36
 
 #: The part of a distance that its rounding to 33 significant bits takes away at most.
@@ -41,8 +41,8 @@ MOST_HALVINGS = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Lattice:
-    """Clip points and centre as integer multiples of a tick, itself a power of two.
+class ClippingGrid:
+    """Clip points and center as integer multiples of a tick, itself a power of two.
 
     A record x becomes ``q = floor(clip(x * 2**-exponent, low, high))`` in :class:`ClippedSum`. A
     lattice of :class:`DistanceSum` is one of distances: 0 is where they are told from.
@@ -50,58 +50,58 @@ class Lattice:
 
     exponent: int
     low: int
-    centre: int
+    center: int
     high: int
 
     def __post_init__(self) -> None:
-        ordered = -WIDEST_END <= self.low <= self.centre <= self.high <= WIDEST_END
+        ordered = -WIDEST_END <= self.low <= self.center <= self.high <= WIDEST_END
         tick_fits = SMALLEST_TICK_EXPONENT <= self.exponent <= LARGEST_TICK_EXPONENT
         if not (ordered and tick_fits and self.side <= WIDEST_SIDE):
-            raise AssertionError("a lattice needs low <= centre <= high within its limits")
+            raise AssertionError("a lattice needs low <= center <= high within its limits")
 
     @classmethod
-    def around(cls, centre: float, below: float, above: float, bits: int = 30) -> Lattice:
-        """Return the lattice for clipping to ``[centre - below, centre + above]``.
+    def around(cls, center: float, below: float, above: float, bits: int = 30) -> ClippingGrid:
+        """Return the lattice for clipping to ``[center - below, center + above]``.
 
         The tick is the power of two that cuts the wider side into 2**(bits-1) to 2**bits parts,
-        but not finer than the doubles near the centre.
+        but not finer than the doubles near the center.
 
-        >>> Lattice.around(0.0, 1.0, 3.0, bits=4)
-        Lattice(exponent=-2, low=-4, centre=0, high=12)
+        >>> ClippingGrid.around(0.0, 1.0, 3.0, bits=4)
+        ClippingGrid(exponent=-2, low=-4, center=0, high=12)
         """
         wider = max(below, above, 2.0**-1000)
         exponent = math.frexp(wider)[1] - bits
-        if centre != 0.0:
-            exponent = max(exponent, math.frexp(centre)[1] - 52)
+        if center != 0.0:
+            exponent = max(exponent, math.frexp(center)[1] - 52)
         exponent = min(max(exponent, SMALLEST_TICK_EXPONENT), LARGEST_TICK_EXPONENT)
-        middle = _ticks(centre, exponent)
+        middle = _ticks(center, exponent)
         side = [min(math.ceil(math.ldexp(part, -exponent)), WIDEST_SIDE) for part in (below, above)]
         low, high = max(middle - side[0], -WIDEST_END), min(middle + side[1], WIDEST_END)
-        return cls(exponent=exponent, low=low, centre=middle, high=high)
+        return cls(exponent=exponent, low=low, center=middle, high=high)
 
     @classmethod
     def below_noise(
-        cls, centre: float, below: float, above: float, *, strength: float, records: float
-    ) -> Lattice:
+        cls, center: float, below: float, above: float, *, strength: float, records: float
+    ) -> ClippingGrid:
         """Return :meth:`around` with a tick far below the noise on a mean of ``records``.
 
         ``strength`` is the epsilon of the noise: on the mean it is about a side divided by
         records * strength, and a tick is at most a 128th of that, as far as 64-bit noise allows.
         """
         bits = _bits_below_noise(strength, records)
-        return cls.around(centre, below, above, bits=max(4, min(bits, 36)))
+        return cls.around(center, below, above, bits=max(4, min(bits, 36)))
 
     @classmethod
     def of_distances(
         cls, offset: float, below: float, above: float, *, strength: float, records: float
-    ) -> Lattice:
+    ) -> ClippingGrid:
         """Return the lattice for :class:`DistanceSum`: clip points on edges, at or beyond these.
 
-        The lattice's centre is ``offset``, or a clip point if that lies beyond. A side has 2**9 to
+        The lattice's center is ``offset``, or a clip point if that lies beyond. A side has 2**9 to
         2**35 ticks, as many as :meth:`below_noise` would take within these limits.
 
-        >>> Lattice.of_distances(0.0, 1.0, 3.0, strength=1.0, records=1)
-        Lattice(exponent=-8, low=-256, centre=0, high=768)
+        >>> ClippingGrid.of_distances(0.0, 1.0, 3.0, strength=1.0, records=1)
+        ClippingGrid(exponent=-8, low=-256, center=0, high=768)
         """
         bits = max(10, min(_bits_below_noise(strength, records), 35))
         exponent = math.frexp(max(below, above))[1] - bits
@@ -122,8 +122,8 @@ class Lattice:
 
     @property
     def side(self) -> int:
-        """Largest distance of a clip point from the centre, in ticks."""
-        return max(self.high - self.centre, self.centre - self.low)
+        """Largest distance of a clip point from the center, in ticks."""
+        return max(self.high - self.center, self.center - self.low)
 
     def value(self, ticks: float) -> float:
         """Turn a (noisy) number of ticks into a value, at most the largest double in size."""
@@ -194,20 +194,20 @@ class Count(SumQuery):
 
 @dataclass(frozen=True, slots=True)
 class ClippedSum(SumQuery):
-    """Sum of the clipped, centred records and, if ``count_weight`` > 0, their weighted count.
+    """Sum of the clipped, centerd records and, if ``count_weight`` > 0, their weighted count.
 
-    Answer: ``(sum of q - centre,)`` or ``(sum of q - centre, count_weight * count)``.
+    Answer: ``(sum of q - center,)`` or ``(sum of q - center, count_weight * count)``.
 
     Sum and count share one sensitivity: a replacement that moves the sum by the whole width
     leaves the count alone, and one that changes the count moves the sum by one side only.
     So a count of weight up to the thinner side is free under replace-one.
 
-    >>> query = ClippedSum(Lattice(exponent=0, low=-2, centre=0, high=10), count_weight=2)
+    >>> query = ClippedSum(ClippingGrid(exponent=0, low=-2, center=0, high=10), count_weight=2)
     >>> query.sensitivity(Unit.REPLACE_ONE).l1, query.sensitivity(Unit.ADD_REMOVE).l1
     (12, 12)
     """
 
-    lattice: Lattice
+    lattice: ClippingGrid
     count_weight: int = 0
 
     def sensitivity(self, unit: Unit) -> Sensitivity:
@@ -221,22 +221,23 @@ class ClippedSum(SumQuery):
 
 @dataclass(frozen=True, slots=True)
 class DistanceSum(SumQuery):
-    r"""Sum of the clipped distances from ``centre``, and their weighted count.
+    r"""Sum of the clipped distances from ``center``, and their weighted count.
 
-    With y = x - centre, \|y\| is rounded down to 33 significant bits and clipped to the ends of the
+    With y = x - center, \|y\| is rounded down to 33 significant bits and clipped to the ends of the
     ``lattice``, which must be edges of sixteenths of octaves: so the sum comes out of the same pass
-    as :class:`TailNodes` for that centre. The exact sum of these is rounded down to ticks.
+    as :class:`LogHistogram` for that center. The exact sum of these is rounded down to ticks.
 
-    Answer: ``(sum - lattice.centre * count,)``, followed by ``count_weight * count`` if that weight
+    Answer: ``(sum - lattice.center * count,)``, followed by ``count_weight * count`` if that weight
     is not 0. Sum and count share one sensitivity, as for :class:`ClippedSum`.
 
-    >>> query = DistanceSum(5.0, Lattice(exponent=0, low=-2, centre=0, high=10), count_weight=2)
+    >>> grid = ClippingGrid(exponent=0, low=-2, center=0, high=10)
+    >>> query = DistanceSum(5.0, grid, count_weight=2)
     >>> query.sensitivity(Unit.REPLACE_ONE).l1, query.sensitivity(Unit.ADD_REMOVE).l1
     (12, 12)
     """
 
-    centre: float
-    lattice: Lattice
+    center: float
+    lattice: ClippingGrid
     count_weight: int = 0
 
     def __post_init__(self) -> None:
@@ -268,10 +269,10 @@ class Buckets(Query[int | None]):
 
 
 @dataclass(frozen=True, slots=True)
-class TailNodes(SumQuery):
-    r"""Soft counts of the distances from ``centre`` on octave nodes, below and above it.
+class LogHistogram(SumQuery):
+    r"""Soft counts of the distances from ``center`` on octave nodes, below and above it.
 
-    With y = x - centre, let a record lie in the i-th sixteenth of the octave 2**j <= \|y\| <
+    With y = x - center, let a record lie in the i-th sixteenth of the octave 2**j <= \|y\| <
     2**(j+1). It counts w = 2i + 1 at node j+1 and ``SOFT_ONE - w`` at node j of its side, so that
     sums of \|y\| are kept to within a 32nd. Nodes are ``first..last``; a distance beyond the last
     node counts there in full, one below the first node likewise, and one below 2**-1022 nowhere.
@@ -280,15 +281,15 @@ class TailNodes(SumQuery):
     of them has a node; where one of the nodes j and j+1 is missing, a record counts in full at the
     next node above.
 
-    Answer: the :attr:`nodes` below the centre, then those above, and, if ``counted``, SOFT_ONE
+    Answer: the :attr:`nodes` below the center, then those above, and, if ``counted``, SOFT_ONE
     times the number of records. Under replace-one that count is free: it changes only if a record
     becomes missing or ceases to be, and then its nodes change by half of what a replacement can do.
 
-    >>> TailNodes(0.0, -9, 9, fine=(-1, 1)).nodes
+    >>> LogHistogram(0.0, -9, 9, fine=(-1, 1)).nodes
     (-9, -5, -1, 0, 1, 5, 9)
     """
 
-    centre: float
+    center: float
     first: int
     last: int
     counted: bool = False
@@ -296,7 +297,7 @@ class TailNodes(SumQuery):
 
     @property
     def nodes(self) -> tuple[int, ...]:
-        """The octaves that have a node, on either side of the centre."""
+        """The octaves that have a node, on either side of the center."""
         if self.fine is None:
             return tuple(range(self.first, self.last + 1))
         low, high = (min(max(end, self.first), self.last) for end in self.fine)
@@ -312,17 +313,17 @@ class TailNodes(SumQuery):
 
 @dataclass(frozen=True, slots=True)
 class Squares(SumQuery):
-    r"""Sum of squared distances from ``centre``, each rounded up and capped.
+    r"""Sum of squared distances from ``center``, each rounded up and capped.
 
     A distance \|y\| in the i-th sixteenth of octave j is rounded up to the end of that sixteenth,
     e = (17 + i) 2**(j-4), and capped at ``(16 + cap) 2**(octave-4)``, cap in 1..16. Squares are
     counted in units of 4**(octave-12), rounded down. So the answer is between the sum of the
     capped squares less one unit per record, and (17/16)**2 times that sum.
 
-    Answer: ``(sum,)``. It comes out of the same counts as :class:`TailNodes` for that centre.
+    Answer: ``(sum,)``. It comes out of the same counts as :class:`LogHistogram` for that center.
     """
 
-    centre: float
+    center: float
     octave: int
     cap: int
 
@@ -397,5 +398,5 @@ class Quantiles(KeysQuery[tuple[float, ...]]):
         return whole if depth == 0 else 2 * one
 
 
-ProfileQuery = TailNodes | Squares | DistanceSum
+ProfileQuery = LogHistogram | Squares | DistanceSum
 ColumnQuery = Count | ClippedSum | ProfileQuery | Buckets | Median | Quantiles

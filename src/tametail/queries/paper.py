@@ -21,7 +21,7 @@ from tametail.queries.query import GaussianQuery, Query, Sensitivity
 #: Sums of this many bits, with their sign, fit in 64.
 WIDEST_SUM = 62
 
-#: Cells this many ticks from the centre are as good as infinite: they are clamped in every match.
+#: Cells this many ticks from the center are as good as infinite: they are clamped in every match.
 FARTHEST = 1 << 44
 
 
@@ -34,13 +34,13 @@ def _replace_one_only(unit: Unit) -> None:
 class BallMean(GaussianQuery):
     """The mean of the rows in a ball, over at least three quarters of the number of all rows.
 
-    A row x becomes ``y_j = floor((x_j - centre_j) * 2**-exponent)`` and is kept if the integer
+    A row x becomes ``y_j = floor((x_j - center_j) * 2**-exponent)`` and is kept if the integer
     norm of y is at most ``radius``; so a row with a missing or an infinite cell is dropped. With S
     the sum of the kept rows and c their number, the answer is, for every column,
     ``floor(factor * S_j / max(c, 3 size / 4))``.
     """
 
-    centre: tuple[float, ...]
+    center: tuple[float, ...]
     exponent: int
     radius: int
     size: int
@@ -48,7 +48,7 @@ class BallMean(GaussianQuery):
 
     @classmethod
     def around(
-        cls, centre: Sequence[float], radius: float, *, size: int, strength: float
+        cls, center: Sequence[float], radius: float, *, size: int, strength: float
     ) -> BallMean:
         """Return the query whose tick and rounding are far below its noise.
 
@@ -62,20 +62,20 @@ class BallMean(GaussianQuery):
         """
         finest = 8 + math.ceil(math.log2(max(size * strength, 1.0)))
         # The squared norm of a row with all cells at the radius fits in 64 bits.
-        widest = (WIDEST_SUM - (len(centre) - 1).bit_length()) // 2
+        widest = (WIDEST_SUM - (len(center) - 1).bit_length()) // 2
         exponent = math.frexp(radius)[1] - max(4, min(finest, widest, 28))
         ticks = math.ceil(math.ldexp(radius, -exponent))
         # The answer moves by about 2**bits, so that rounding it down is negligible.
         bits = min(28, 52 + math.floor(math.log2(min(strength, 1.0))))
         factor = -(-(3 * max(size, 1) << bits) // (8 * ticks))
-        return cls(tuple(centre), exponent, ticks, size, factor)
+        return cls(tuple(center), exponent, ticks, size, factor)
 
     def sensitivity(self, unit: Unit) -> Sensitivity:
         """8 radius factor / (3 size) for the mean (P9), and sqrt(d) for rounding it down."""
         _replace_one_only(unit)
         if self.size == 0:
             return Sensitivity(0, 0)
-        dim = len(self.centre)
+        dim = len(self.center)
         mean = -(-8 * self.radius * self.factor // (3 * self.size))
         l2_squared = (mean + math.isqrt(dim - 1) + 1) ** 2
         return Sensitivity(math.isqrt(dim * l2_squared - 1) + 1, l2_squared)
@@ -84,7 +84,7 @@ class BallMean(GaussianQuery):
         """Turn a noisy answer into a point."""
         return [
             middle + math.ldexp(answer / self.factor, self.exponent)
-            for middle, answer in zip(self.centre, noisy, strict=True)
+            for middle, answer in zip(self.center, noisy, strict=True)
         ]
 
 
@@ -104,7 +104,7 @@ class Opponent(NamedTuple):
 class Scores(Query[int]):
     """How many rows must change before each point of a grid loses a match.
 
-    A cell x_j becomes ``floor((x_j - centre_j) * 2**-exponent)`` ticks, at most ``FARTHEST`` in
+    A cell x_j becomes ``floor((x_j - center_j) * 2**-exponent)`` ticks, at most ``FARTHEST`` in
     size; a missing one becomes 0. The grid has the points ``step * k`` ticks, k in
     ``{-reach..reach}^dim``, in lexicographic order. The rows are cut into ``blocks`` (odd) of
     ``size // blocks`` rows.
@@ -117,7 +117,7 @@ class Scores(Query[int]):
     Answer: an array of the scores.
     """
 
-    centre: tuple[float, ...]
+    center: tuple[float, ...]
     exponent: int
     step: int
     reach: int
@@ -130,7 +130,7 @@ class Scores(Query[int]):
     @property
     def points(self) -> int:
         """The number of points of the grid."""
-        return int((2 * self.reach + 1) ** len(self.centre))
+        return int((2 * self.reach + 1) ** len(self.center))
 
     @property
     def block_size(self) -> int:
@@ -185,7 +185,7 @@ class Scores(Query[int]):
     @property
     def dim(self) -> int:
         """The number of columns."""
-        return len(self.centre)
+        return len(self.center)
 
     def value(self, winner: int) -> list[float]:
         """Turn the index of a point into the point."""
@@ -193,7 +193,7 @@ class Scores(Query[int]):
         steps = [winner // side**power % side - self.reach for power in reversed(range(self.dim))]
         return [
             middle + math.ldexp(self.step * k, self.exponent)
-            for middle, k in zip(self.centre, steps, strict=True)
+            for middle, k in zip(self.center, steps, strict=True)
         ]
 
 

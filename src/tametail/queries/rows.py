@@ -46,15 +46,15 @@ class ColumnMedians(Query[tuple[float, ...]]):
 
 @dataclass(frozen=True, slots=True)
 class Distances(RankQuery):
-    r"""How many cells lie at least so far from the centre of their column.
+    r"""How many cells lie at least so far from the center of their column.
 
     ``distances[j]`` ascends. A cell x of column j is at least ``distances[j][i]`` away if
-    ``|x - centres[j]|`` is, in one rounded subtraction. A cell is looked at with probability
+    ``|x - centers[j]|`` is, in one rounded subtraction. A cell is looked at with probability
     ``2**-halvings``. With ``columns`` the lists are for these columns only. With ``by_row`` there
-    is one list of distances, for the largest ``|x - centres[j]|`` of a row, and every row is
+    is one list of distances, for the largest ``|x - centers[j]|`` of a row, and every row is
     looked at.
 
-    The ``target``-th largest distance lies between two neighbours of the list, or below the
+    The ``target``-th largest distance lies between two neighbors of the list, or below the
     first, or beyond the last: these are the candidates of the choice, with base masses
     ``weights``, one more than distances. A candidate other than the first should also have
     ``least`` cells up to ``window`` distances above its lower end: where nothing lies for many
@@ -67,7 +67,7 @@ class Distances(RankQuery):
     Answer: for every list the counts, as a table.
     """
 
-    centres: tuple[float, ...]
+    centers: tuple[float, ...]
     distances: tuple[tuple[float, ...], ...]
     target: int
     weights: tuple[int, ...]
@@ -91,9 +91,9 @@ class Distances(RankQuery):
 
 @dataclass(frozen=True, slots=True)
 class Ball:
-    """Integer balls around a centre, and the map of rows into them.
+    """Integer balls around a center, and the map of rows into them.
 
-    A cell x of column j becomes ``rint((x - centres[j]) * inverse_ticks[j])``, clipped to
+    A cell x of column j becomes ``rint((x - centers[j]) * inverse_ticks[j])``, clipped to
     ``-limits[j]..limits[j]`` if there are limits, and to ``-floors[j]..limits[j]`` if there are
     floors, too; a missing cell becomes 0. With the norm of ``order`` 1 or 2 (a sum of integers, or
     of their squares), the map into the ball of radius R keeps the row q if its norm is at most R.
@@ -101,7 +101,7 @@ class Ball:
     row is shrunk onto the ball and rounded towards 0. An ``inverse_tick`` of 0 leaves a column out.
     """
 
-    centres: tuple[float, ...]
+    centers: tuple[float, ...]
     inverse_ticks: tuple[float, ...]
     radii: tuple[int, ...]
     order: int
@@ -129,7 +129,7 @@ class Ball:
     @property
     def dim(self) -> int:
         """The number of columns."""
-        return len(self.centres)
+        return len(self.centers)
 
     @property
     def live(self) -> int:

@@ -105,7 +105,7 @@ def promised(n: int, *, k: float, d: int, numbers: Numbers) -> float:
 
 
 def exact_error(notion: str, k: float, d: int, n: int) -> float:
-    """Return the root mean squared error of the ball in a cell, if its centre were 0.
+    """Return the root mean squared error of the ball in a cell, if its center were 0.
 
     Of h = n/2 rows each has an atom at tau on one of d axes, or is 0: either all of them are in the
     ball, and their mean has a sampling error, or none is, and the mean is lost. The noise has the
@@ -151,8 +151,8 @@ def conclude(errors: Mapping[tuple[str, int, int, int], Floats]) -> Section:
                     rows.append([notion, k, d, who, f"{-(k - 1) / k:.3f}", known, slope, *points])
                     everything += points
                     floors += floor
-                    values, colour = [point.value for point in points], 2 * place + column
-                    lines.append(Line(f"{who}, d = {d}", sizes, values, "o-", colour, panel))
+                    values, color = [point.value for point in points], 2 * place + column
+                    lines.append(Line(f"{who}, d = {d}", sizes, values, "o-", color, panel))
                     if column == 0:
                         rivals = [exact[notion, j, d] for j in MOMENTS if j != k]
                         powers.append(Power(panel, slope, exact[notion, k, d], rivals))
@@ -182,7 +182,7 @@ _WORDS = (
     f"promises at n rows, for a mean within {R:g} of 0, and of tametail.mean, with no assumption, "
     "on the hard instance of the lower bound in d columns, whose records lie on the axes; "
     f"replace-one, epsilon = {EPSILON:g}, rho = epsilon^2/2, delta = {DELTA:g}. The radius of the "
-    "ball is sqrt(d) (1 + (3/alpha)^(1/(k-1))), where the 1 is for a centre that is off by a "
+    "ball is sqrt(d) (1 + (3/alpha)^(1/(k-1))), where the 1 is for a center that is off by a "
     "scale: so the noise falls faster than the rate (n epsilon)^(-(k-1)/k) until alpha is tiny, "
     "and the slope is compared with that of the exact formula for noise and sampling. The wrong "
     "exponents are those of the formula at the other k."

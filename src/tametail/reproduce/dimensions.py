@@ -60,13 +60,13 @@ def _hard(rng: Generator, *, notion: str, k: float, d: int) -> Sequence[float]:
     signs = tuple(rng.choice([-1, 1], d).tolist())
     if d == 1:
         one = theory.hard_instance("two-point", n=RECORDS, k=k, sign=signs[0], **numbers)
-        rows, centre = one.sample(RECORDS, rng)[:, None], np.array([one.mean])
+        rows, center = one.sample(RECORDS, rng)[:, None], np.array([one.mean])
     else:
         many = theory.hard_instance("one-hot", n=RECORDS, k=k, signs=signs, **numbers)
-        rows, centre = many.sample(RECORDS, rng), np.asarray(many.mean)
+        rows, center = many.sample(RECORDS, rng), np.asarray(many.mean)
     release = mean(rows, neighbors="replace-one", confidence=None, **numbers)
     estimates = mean_ball(rows, budget, alpha=ALPHA, k=k, R=R), np.asarray(release.value)
-    return [float(np.linalg.norm(estimate - centre)) for estimate in estimates]
+    return [float(np.linalg.norm(estimate - center)) for estimate in estimates]
 
 
 def _ordinary(rng: Generator, *, rho: float, d: int) -> Sequence[float]:
@@ -196,9 +196,9 @@ def _few_rows(errors: Mapping[Key, Floats]) -> str:
     return (
         f"The theorem asks for more than {RECORDS:,} rows {where}: there nothing is promised, and "
         "the pictures have crosses. The noise in the ball is as the formula says all the same, "
-        "until the centre is lost. The coarse step divides the budget by d, and a quarter of the "
-        "rows into blocks. If its centre is off by more than the radius, no row is in the ball and "
-        "the error is the centre's own: that is the jump at d = 200 under (epsilon, delta)."
+        "until the center is lost. The coarse step divides the budget by d, and a quarter of the "
+        "rows into blocks. If its center is off by more than the radius, no row is in the ball and "
+        "the error is the center's own: that is the jump at d = 200 under (epsilon, delta)."
     )
 
 

@@ -151,19 +151,19 @@ def conclude(errors: Mapping[tuple[str, int, int], Floats]) -> Section:
             panel, theory = f"k = {k}", -(k - 1) / k
             floor = [lower_bound(n, k=k, **numbers) for n in sizes]
             alphas = [promised(n, k, numbers) for n in sizes]
-            for colour, (who, part) in enumerate(_parts(name, errors[name, k, sizes[0]])):
+            for color, (who, part) in enumerate(_parts(name, errors[name, k, sizes[0]])):
                 points = [root_mean_square(errors[name, k, n][:, part]) for n in sizes]
                 slope = fit_slope(sizes, points)
                 rows.append([name, k, who, f"{theory:.3f}", slope, *points])
                 everything += points
                 floors += floor
-                if colour == 0:
+                if color == 0:
                     rivals = other_exponents(k, MOMENTS, -1.0)
                     known = Measured(exact_slope(name, k, sizes), 0.0)
                     fitted.append(Power(panel, slope, theory, rivals))
                     exact.append(Power(f"{name}, {panel}", known, theory, rivals))
                 values = [point.value for point in points]
-                lines.append(Line(who, sizes, values, "o-", colour, panel))
+                lines.append(Line(who, sizes, values, "o-", color, panel))
             lines += [
                 Line(f"promised by {name}", sizes, alphas, "--", 0, panel),
                 Line("lower bound", sizes, floor, ":", 6, panel),

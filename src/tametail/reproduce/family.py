@@ -43,7 +43,7 @@ def fixed_clip_error(law: TwoPoint, *, n: int, k: float, epsilon: float) -> floa
     """Return the error on this law of clipping at ``optimal_clip`` around 0, with Laplace noise.
 
     Squared bias, sampling and noise: ``(p (tau - T)+)^2 + min(tau, T)^2 p (1-p)/n +
-    8 T^2/(n epsilon)^2``. The centre is told.
+    8 T^2/(n epsilon)^2``. The center is told.
 
     >>> law = TwoPoint(1e-4, 99.995)  # D+ for k = 2
     >>> round(fixed_clip_error(law, n=10_000, k=2, epsilon=1.0), 4)
@@ -58,7 +58,7 @@ def fixed_clip_error(law: TwoPoint, *, n: int, k: float, epsilon: float) -> floa
 def conclude(errors: Mapping[tuple[Setting, int], Floats]) -> Section:
     """Divide every error by the one bound of its k."""
     rows, lines, ratios = [], [], []
-    for colour, k in enumerate(MOMENTS):
+    for color, k in enumerate(MOMENTS):
         setting = Setting("tametail.mean", k, EPSILON, RECORDS)
         bound = setting.bound
         places, ours, fixed = [], [], []
@@ -73,18 +73,18 @@ def conclude(errors: Mapping[tuple[Setting, int], Floats]) -> Section:
             shown = f"{RECORDS * law.p:.0f}"
             rows.append([k, multiple, shown, ratio, f"{clipped:.2f}", f"{law.mean / bound:.2f}"])
         lines += [
-            Line(f"k = {k}, tametail.mean", places, ours, "o-", colour),
-            Line(f"k = {k}, fixed clip, told the centre", places, fixed, ":", colour),
+            Line(f"k = {k}, tametail.mean", places, ours, "o-", color),
+            Line(f"k = {k}, fixed clip, told the center", places, fixed, ":", color),
         ]
     worst = max(ratios, key=lambda ratio: ratio.value)
     return Section(
         "Beyond the hardest instance",
         [
             f"The same family at larger p, n = {RECORDS:,}, epsilon = {EPSILON}, over the same "
-            "bound. An estimator whose answer is the centre until the atoms stand out of the noise "
+            "bound. An estimator whose answer is the center until the atoms stand out of the noise "
             "would pay the whole mean, as in the last column. With a moment tametail.mean clips "
             "where the moment says as long as it sees nothing. A clip that is fixed beforehand at "
-            "the worst-case optimum, around a centre that it is told, and with all of the budget, "
+            "the worst-case optimum, around a center that it is told, and with all of the budget, "
             "stays within a small factor everywhere. The largest measured "
             f"ratio is {worst}.",
         ],

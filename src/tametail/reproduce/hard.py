@@ -166,7 +166,7 @@ def conclude(errors: Mapping[Setting, Floats]) -> Section:
 
 def _lines(ours: Mapping[Setting, Measured]) -> list[Line]:
     lines = []
-    for colour, k in enumerate(MOMENTS):
+    for color, k in enumerate(MOMENTS):
         for epsilon, style in zip(BUDGETS, ("o-", "s--"), strict=True):
             points = {
                 setting.n * setting.epsilon: ratio.value
@@ -174,7 +174,7 @@ def _lines(ours: Mapping[Setting, Measured]) -> list[Line]:
                 if (setting.k, setting.epsilon) == (k, epsilon)
             }
             label = f"k = {k}, epsilon = {epsilon:g}"
-            lines.append(Line(label, list(points), list(points.values()), style, colour))
+            lines.append(Line(label, list(points), list(points.values()), style, color))
     strengths = lines[0].x
     lines += [
         Line("lower bound", strengths, [1.0] * len(strengths), "-", 6),

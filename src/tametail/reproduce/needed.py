@@ -168,9 +168,9 @@ def _against_alpha(found: Mapping[Key, Measured]) -> tuple[list[Check], Chart]:
     for k in MOMENTS:
         alphas, panel = sorted({a for _, order, a, beta in found if order == k}), f"k = {k}"
         rivals = [*(-j / (j - 1) for j in MOMENTS if j != k), -1.0]
-        for colour, who in enumerate(WHO):
+        for color, who in enumerate(WHO):
             points = [found[who, k, alpha, BETA] for alpha in alphas]
-            lines.append(_line(who, alphas, points, colour, panel))
+            lines.append(_line(who, alphas, points, color, panel))
             fits[who].append(Power(panel, fit_slope(alphas, points), -k / (k - 1), rivals))
         keys = [("PDPODME", k, alpha, BETA) for alpha in alphas]
         lines += _theory(keys, alphas, panel)
@@ -187,10 +187,10 @@ def _against_beta(found: Mapping[Key, Measured]) -> tuple[Check, Chart]:
     powers, lines = [], []
     betas = sorted({beta for _, k, alpha, beta in found if (k, alpha) == (K, ALPHA)}, reverse=True)
     odds = [1 / beta for beta in betas]
-    for colour, who in enumerate(WHO):
+    for color, who in enumerate(WHO):
         keys = [(who, K, ALPHA, beta) for beta in betas]
         points = [found[key] for key in keys]
-        lines.append(_line(who, odds, points, colour, ""))
+        lines.append(_line(who, odds, points, color, ""))
         if who != OURS:
             growth = fit_slope([theorem(key) for key in keys], points)
             powers.append(Power(who, growth, 1.0, (0.5, 2.0)))
@@ -204,9 +204,9 @@ def _against_beta(found: Mapping[Key, Measured]) -> tuple[Check, Chart]:
 
 
 def _line(
-    who: str, places: Sequence[float], points: Sequence[Measured], colour: int, panel: str
+    who: str, places: Sequence[float], points: Sequence[Measured], color: int, panel: str
 ) -> Line:
-    return Line(who, places, [point.value for point in points], "o-", colour, panel)
+    return Line(who, places, [point.value for point in points], "o-", color, panel)
 
 
 def _theory(keys: Sequence[Key], places: Sequence[float], panel: str) -> list[Line]:

@@ -72,7 +72,7 @@ def conclude(errors: Mapping[tuple[float, int], Floats]) -> Section:
     """Split the error in that of the plain mean, and what privacy adds to it."""
     deviation = math.sqrt(pareto().kth_moment(2))
     rows, lines, fits, slopes, changes = [], [], [], [], {}
-    for colour, epsilon in enumerate(sorted({epsilon for epsilon, _ in errors}, reverse=True)):
+    for color, epsilon in enumerate(sorted({epsilon for epsilon, _ in errors}, reverse=True)):
         sizes = sorted(n for found, n in errors if found == epsilon)
         sampling = [deviation / math.sqrt(n) for n in sizes]
         total, added = [], []
@@ -93,13 +93,13 @@ def conclude(errors: Mapping[tuple[float, int], Floats]) -> Section:
             )
         ]
         lines += [
-            Line(f"epsilon = {epsilon}", sizes, [point.value for point in total], "o-", colour),
+            Line(f"epsilon = {epsilon}", sizes, [point.value for point in total], "o-", color),
             Line(
                 f"added by privacy, epsilon = {epsilon}",
                 sizes,
                 [point.value for point in added],
                 ":",
-                colour,
+                color,
             ),
         ]
     span = sorted({n for _, n in errors})
@@ -170,7 +170,7 @@ def crossing(sizes: Sequence[int], ratios: Sequence[Measured]) -> Measured | Non
     """Return the n at which a falling ratio passes 1, by a line through logarithms.
 
     The line goes from the last ratio that is surely above 1 to the first that is surely below: two
-    neighbours that happen to be on either side say little if the ratio falls slowly.
+    neighbors that happen to be on either side say little if the ratio falls slowly.
 
     >>> falling = [Measured(2.0, 0.02), Measured(0.5, 0.005)]
     >>> str(crossing([100, 10_000], falling))

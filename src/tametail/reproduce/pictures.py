@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from tametail.reproduce.report import Chart
 
-#: Told apart by people who see colours differently (after Okabe and Ito).
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
+#: Told apart by people who see colors differently (after Okabe and Ito).
+_COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 
 #: Where a chart has no more places than these, each is marked.
 _MOST_TICKS = 6
@@ -49,8 +49,8 @@ def draw(chart: Chart, folder: Path) -> None:
     for axes, panel in zip(grid, panels, strict=True):
         for line in chart.lines:
             if line.panel == panel:
-                colour = _COLOURS[line.colour % len(_COLOURS)]
-                axes.plot(line.x, line.y, line.style, color=colour, markersize=4, label=line.label)
+                color = _COLORS[line.color % len(_COLORS)]
+                axes.plot(line.x, line.y, line.style, color=color, markersize=4, label=line.label)
         axes.set_xscale("log" if chart.log_x else "linear")
         axes.set_yscale("log" if chart.log_y else "linear")
         if len(places) <= _MOST_TICKS:

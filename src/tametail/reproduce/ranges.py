@@ -75,12 +75,12 @@ def _least_records(rng: Generator, *, notion: str, R: float, trials: int) -> Seq
     """Bisect for the n at which one of ten trials fails."""
     budget, numbers, _, _ = NOTIONS[notion]
     margin = clip_radius(ALPHA, K)
-    centre = _BORDER * 2 * bucket_radius(ALPHA, K)
-    records = distribution("t", nu=3, k=K, mean=centre)
+    center = _BORDER * 2 * bucket_radius(ALPHA, K)
+    records = distribution("t", nu=3, k=K, mean=center)
 
     def fails(n: int) -> bool:
         a, b = range_estimate(records.sample(n, rng), budget, alpha=ALPHA, k=K, R=R)
-        return not (a <= centre - margin and b >= centre + margin)
+        return not (a <= center - margin and b >= center + margin)
 
     enough = range_sample_size(ALPHA, K, R, **numbers)
     return [least(fails, enough / 16, 2.0 * enough, runs=trials, share=0.1, close=_CLOSE)]
@@ -91,7 +91,7 @@ def conclude(errors: Mapping[tuple[str, int], Floats]) -> Section:
     measured = bisected(errors, _CLOSE)
     exponents = sorted({exponent for _, exponent in measured})
     rows, fits, lines, powers, parts = [], [], [], [], []
-    for colour, (notion, (_, numbers, theory, name)) in enumerate(NOTIONS.items()):
+    for color, (notion, (_, numbers, theory, name)) in enumerate(NOTIONS.items()):
         found = [measured[notion, exponent] for exponent in exponents]
         proved = [range_sample_size(ALPHA, K, 10.0**exponent, **numbers) for exponent in exponents]
         # The largest R tell: constants weigh against a small logarithm.
@@ -103,8 +103,8 @@ def conclude(errors: Mapping[tuple[str, int], Floats]) -> Section:
             for exponent, point, n in zip(exponents, found, proved, strict=True)
         ]
         lines += [
-            Line(f"{notion}, measured", exponents, [point.value for point in found], "o-", colour),
-            Line(f"{notion}, enough by the theorem", exponents, proved, ":", colour),
+            Line(f"{notion}, measured", exponents, [point.value for point in found], "o-", color),
+            Line(f"{notion}, enough by the theorem", exponents, proved, ":", color),
         ]
         rivals = [other for other in POWERS if other != theory]
         powers.append(Power(notion, power, theory, rivals))

@@ -72,7 +72,7 @@ class Line:
     x: Sequence[float]
     y: Sequence[float]
     style: str = "o-"
-    colour: int = 0
+    color: int = 0
     panel: str = ""
 
 

@@ -100,9 +100,9 @@ def fit_slope(x: Sequence[float], y: Sequence[Measured]) -> Measured:
     relative = np.array([point.deviation / point.value for point in y])
     known = bool((relative > 0).all())
     weights = relative**-2.0 if known else np.ones(len(log_x))
-    centred = log_x - np.average(log_x, weights=weights)
-    information = float((weights * centred**2).sum())
-    slope = float((weights * centred * log_y).sum()) / information
+    centerd = log_x - np.average(log_x, weights=weights)
+    information = float((weights * centerd**2).sum())
+    slope = float((weights * centerd * log_y).sum()) / information
     # An exact power law leaves rounding errors only.
     return Measured(round(slope, 12), information**-0.5 if known else 0.0)
 
@@ -169,15 +169,15 @@ def _lines(
     family: str, sizes: Sequence[int], curves: Mapping[tuple[str, int], Sequence[Measured]]
 ) -> list[Line]:
     lines = []
-    for colour, k in enumerate(MOMENTS):
+    for color, k in enumerate(MOMENTS):
         theory = -(k - 1) / k
         values = [point.value for point in curves[family, k]]
         middle = math.exp(np.mean(np.log(values)) - theory * np.mean(np.log(sizes)))
         lines += [
-            Line(f"k = {k}", sizes, values, "o", colour),
-            Line("", sizes, [middle * n**theory for n in sizes], "-", colour),
+            Line(f"k = {k}", sizes, values, "o", color),
+            Line("", sizes, [middle * n**theory for n in sizes], "-", color),
         ]
         if family == "D±":  # the bound is about this law, and says nothing about the other
             bound = [lower_bound(n, k=k, epsilon=EPSILON) for n in sizes]
-            lines.append(Line(f"k = {k}, lower bound", sizes, bound, ":", colour))
+            lines.append(Line(f"k = {k}, lower bound", sizes, bound, ":", color))
     return lines

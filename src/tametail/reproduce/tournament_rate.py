@@ -77,25 +77,25 @@ def _error(rng: Generator, n: int, d: int, k: int, alpha: float) -> float:
     target = BEYOND * alpha
     tau = target ** (-1 / (k - 1)) * int(rng.choice([-1, 1]))
     source = TwoPoint(target ** (k / (k - 1)), tau)
-    rows, centre = np.zeros((n, d)), np.zeros(d)
-    rows[:, 0], centre[0] = source.sample(n, rng), source.mean
+    rows, center = np.zeros((n, d)), np.zeros(d)
+    rows[:, 0], center[0] = source.sample(n, rng), source.mean
     found = mean_tournament(rows, pure(EPSILON), alpha=alpha, beta=BETA, k=k, R=R)
-    return float(np.linalg.norm(found - centre))
+    return float(np.linalg.norm(found - center))
 
 
 def conclude(errors: Mapping[Key, Floats]) -> Section:
     """Fit the power of alpha."""
     measured = bisected(errors, _CLOSE)
     rows, lines, powers = [], [], []
-    for colour, (d, k) in enumerate(sorted({key[:2] for key in measured})):
+    for color, (d, k) in enumerate(sorted({key[:2] for key in measured})):
         alphas = sorted(alpha for *key, alpha in measured if key == [d, k])
         points = [measured[d, k, alpha] for alpha in alphas]
         asked = [tournament_sample_size(a, BETA, k, R, d, epsilon=EPSILON) for a in alphas]
         rivals = [-j / (j - 1) for j in MOMENTS if j != k]
         name = f"d = {d}, k = {k}"
         powers.append(Power(name, fit_slope(alphas, points), -k / (k - 1), rivals))
-        lines.append(Line(name, alphas, [point.value for point in points], "o-", colour))
-        lines.append(Line(f"theorem, {name}", alphas, asked, ":", colour))
+        lines.append(Line(name, alphas, [point.value for point in points], "o-", color))
+        lines.append(Line(f"theorem, {name}", alphas, asked, ":", color))
         rows += [
             [d, k, alpha, f"{point.value:,.0f} ± {point.deviation:,.0f}", f"{n:,}"]
             for alpha, point, n in zip(alphas, points, asked, strict=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from tametail.means import MEAN, MEAN_AS_SEEN, WINSORISED, Interval, Mean
+from tametail.means import MEAN, MEAN_AS_SEEN, WINSORIZED, Interval, Mean
 from tametail.released import Released
 from tametail.request import Column
 from tametail.show import numbers
@@ -162,7 +162,7 @@ def _components(parts: dict[str, float | None]) -> str:
 
 
 def _is_clipped(one: Interval) -> bool:
-    return one.basis == WINSORISED.basis
+    return one.basis == WINSORIZED.basis
 
 
 def _column(release: Released, row: Mean) -> Column:

@@ -112,7 +112,7 @@ class OneBlock(NamedTuple):
 def one_block(alpha: float, beta: float, k: float, R: float, budget: Budget) -> OneBlock:
     """Return the records with which one block is within alpha with probability 1 - beta.
 
-    The range step fails with probability q beta. Then records are winsorised at least T from mu:
+    The range step fails with probability q beta. Then records are winsorized at least T from mu:
     with ``w`` the width of the range, V of ``block_records`` and ``M = w - T + bias``, a record is
     at most M away from its expectation. For every x with ``x M < 3`` (and ``x w < eps``) Chernoff's
     bound for the sum of sampling and noise asks for
@@ -147,16 +147,16 @@ def one_block(alpha: float, beta: float, k: float, R: float, budget: Budget) -> 
 
 @np.errstate(all="ignore")  # what overflows asks for too many records to be the best
 def _averaging(
-    alpha: float, beta: float, k: float, centre: float, budget: Budget
+    alpha: float, beta: float, k: float, center: float, budget: Budget
 ) -> tuple[int, float]:
-    """Return the records to be averaged if mu is within ``centre`` of the middle, and the margin.
+    """Return the records to be averaged if mu is within ``center`` of the middle, and the margin.
 
     Records and the ends of the range become whole ticks, which moves a mean by two ticks at most;
-    a tick is at most a 256th of the noise's scale (``Lattice.below_noise``).
+    a tick is at most a 256th of the noise's scale (``ClippingGrid.below_noise``).
     """
     bias = alpha * _BIAS_PARTS
     margin = (bias_constant(k) / bias) ** (1 / (k - 1))
-    width = 2 * (centre + margin) * _WHOLE_TICKS
+    width = 2 * (center + margin) * _WHOLE_TICKS
     reach, left = width - margin + bias, alpha - bias
     variance = (width - margin) ** max(2 - k, 0.0)
     strength, largest = budget.strength, np.minimum(3 / reach, 2 * left / variance)

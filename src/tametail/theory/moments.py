@@ -23,7 +23,7 @@ def bias_constant(k: float) -> float:
 
 
 def truncation_bias(T: float, k: float, scale: float = 1.0) -> float:
-    """Return ``C_k scale^k T^-(k-1)``: the bias of winsorising at least T away from the mean.
+    """Return ``C_k scale^k T^-(k-1)``: the bias of winsorizing at least T away from the mean.
 
     Lemma ``one-d-trunc-mean``, with the best constant. It is attained by an atom at
     ``kT/(k-1)`` from the mean.
@@ -39,7 +39,7 @@ def discarding_bias(T: float, k: float, scale: float = 1.0) -> float:
     """Return ``scale^k T^-(k-1)``: the bias of setting records beyond T from the mean to it.
 
     Lemma ``one-d-trunc-mean`` as the paper proves it, by ``|x| 1(|x| > T) <= T^-(k-1) |x|^k``; an
-    atom just beyond T attains it. Winsorising is ``1/C_k`` times better: 4 for k = 2, 9.5 for
+    atom just beyond T attains it. Winsorizing is ``1/C_k`` times better: 4 for k = 2, 9.5 for
     k = 4.
 
     >>> discarding_bias(5.0, k=2) / truncation_bias(5.0, k=2)

@@ -1,7 +1,7 @@
 """The d-dimensional theorems with every constant written out: the ball and the tournament.
 
 The k-th moment is bounded in every direction: ``E|<X - mu, v>|^k <= scale^k`` for unit v, with
-``k >= 2``. Both algorithms read a first half of the data for a coarse centre, coordinate by
+``k >= 2``. Both algorithms read a first half of the data for a coarse center, coordinate by
 coordinate, and a second half for the estimate, each with the full budget.
 """
 
@@ -39,7 +39,7 @@ def ball_radius(
 ) -> float:
     """Return the radius r of the ball outside which records are discarded.
 
-    Lemma ``high-d-trunc-mean``: with the centre within sqrt(d) of mu and ``T = r - sqrt(d)``, the
+    Lemma ``high-d-trunc-mean``: with the center within sqrt(d) of mu and ``T = r - sqrt(d)``, the
     bias is at most ``(sqrt(d)/T)^(k-1)``, here at most alpha/3, for alpha at most 1 (= scale).
     Paper: ``r = 4 sqrt(d) / alpha^(1/(k-1))``. Tight: ``T = sqrt(d) max((3/alpha)^(1/(k-1)), 2)``.
 
@@ -146,8 +146,8 @@ def ball_records(
         # A third of beta is for the coarse step, one for sampling, a sixth for noise and rows.
         length, kept = _noise_length(budget, d, beta / 6), _rows_kept(k, beta / 6)
         rows = max(_ball_rows(3 * d / (beta * target**2), unit * length), kept)
-    centre = mean_records(1.0, beta / (3 * d), k, R, budget=coarse, constants=constants)
-    return 2 * math.ceil(rows), 2 * max(centre)
+    center = mean_records(1.0, beta / (3 * d), k, R, budget=coarse, constants=constants)
+    return 2 * math.ceil(rows), 2 * max(center)
 
 
 def _noise_length(budget: Budget, d: int, failure: float) -> float:
@@ -202,18 +202,18 @@ def gaussian_strength(budget: Budget) -> float:
 
 @dataclass(frozen=True)
 class Tournament:
-    """The public numbers of PDPHDME: a grid around the coarse centre, and how points play.
+    """The public numbers of PDPHDME: a grid around the coarse center, and how points play.
 
     Attributes
     ----------
     half_width
         The box is ``[c_j - half_width, c_j + half_width]`` in every coordinate.
     step
-        Distance of neighbouring grid points along an axis.
+        Distance of neighboring grid points along an axis.
     tie
         Two points closer than this do not play.
     xi
-        Projections are winsorised to ``[-xi, xi]`` around the first point.
+        Projections are winsorized to ``[-xi, xi]`` around the first point.
     blocks
         The odd number of blocks of the median of means.
     block_accuracy

@@ -47,7 +47,7 @@ def winsorized_rmse(
     rho: float | None = None,
     scale: float = 1.0,
 ) -> float:
-    """Return the worst-case root mean squared error of a mean winsorised at the optimal clip.
+    """Return the worst-case root mean squared error of a mean winsorized at the optimal clip.
 
     ``sqrt(bias^2 + noise^2 + V/n)`` with :func:`optimal_clip` around the mean itself, replace-one.
     ``V = scale^2`` for ``k >= 2``; below, a clipped record has ``V <= scale^k T^(2-k)``.
@@ -66,7 +66,7 @@ def local_rate(n: int, *, k: float, epsilon: float, scale: float = 1.0) -> float
     """Return ``scale min(1, (n eps^2)^(-(k-1)/(2k)))``, the rate of the local model.
 
     Duchi, Jordan and Wainwright, for epsilon at most 1 and up to a constant: every record is
-    randomised before it is collected, so the sample size ``1/(eps^2 alpha^(2k/(k-1)))`` is the
+    randomized before it is collected, so the sample size ``1/(eps^2 alpha^(2k/(k-1)))`` is the
     square of the central model's privacy term.
 
     >>> round(local_rate(10_000, k=2, epsilon=1.0), 12)

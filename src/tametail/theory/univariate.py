@@ -25,7 +25,7 @@ _LARGEST = 2**62
 def clip_radius(
     alpha: float, k: float, *, scale: float = 1.0, constants: Constants = "tight"
 ) -> float:
-    """Return how far the mean is from both ends of the range that records are winsorised to.
+    """Return how far the mean is from both ends of the range that records are winsorized to.
 
     Paper: ``r = 10 / alpha^(1/(k-1))``, never below 10. Tight: the least T whose bias is alpha/3,
     ``T = (3 C_k / alpha)^(1/(k-1))``.

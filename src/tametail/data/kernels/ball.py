@@ -54,14 +54,14 @@ class LevelCounts:
         self.longest = rows_per_chunk(query.ball.dim)
         bounds = np.array(query.ball.radii, dtype=np.float64) ** query.ball.order
         self.beyond = np.nextafter(bounds, np.inf)  # the least norms outside
-        self.centre = np.zeros(1)
+        self.center = np.zeros(1)
         # A row of level l is outside of the balls 0..l-1.
         self.levels = np.zeros((1, len(bounds) + 1), dtype=np.int64)
 
     def add(self, chunk: Floats) -> None:
         """Take in one chunk."""
         norms = self.map.norms(chunk)[:, np.newaxis]
-        native.loops().count_beyond(norms, self.centre, self.beyond, self.levels)
+        native.loops().count_beyond(norms, self.center, self.beyond, self.levels)
 
     def merge(self, other: LevelCounts) -> None:
         """Add the counts of another one."""

@@ -50,12 +50,12 @@ class Present:
 
 
 class ClippedTotal:
-    """The sum of floor(clip(x * inverse tick, low, high)) - centre."""
+    """The sum of floor(clip(x * inverse tick, low, high)) - center."""
 
     def __init__(self, query: ClippedSum) -> None:
         lattice = query.lattice
         self.inverse_tick = 2.0**-lattice.exponent
-        self.ends = float(lattice.low), float(lattice.centre), float(lattice.high)
+        self.ends = float(lattice.low), float(lattice.center), float(lattice.high)
         self.weight = query.count_weight
         self.sum = self.count = 0
         self.longest = native.loops().longest

@@ -20,14 +20,14 @@ class Inside:
 
 
 class Binning(Protocol):
-    """Counts ``chunk - centre`` by the top 16 bits, and adds up the 28 bits that follow."""
+    """Counts ``chunk - center`` by the top 16 bits, and adds up the 28 bits that follow."""
 
     def add(self, chunk: Floats, tables: Counts) -> None:
         """Add to ``tables``, which have a count and a sum for every bin."""
 
 
 class RowMap(Protocol):
-    """Maps rows to integers around the centres of a ball."""
+    """Maps rows to integers around the centers of a ball."""
 
     def norms(self, chunk: Floats) -> Floats:
         """Return the norm of every row: exact up to 2**53, and above all radii beyond."""
@@ -49,19 +49,19 @@ class Loops(Protocol):
     def count_present(self, chunk: Floats) -> int:
         """Count the values that are not NaN."""
 
-    def subtract(self, chunk: Floats, centre: float) -> Floats:
-        """Return the distances of values from a centre, as a new array."""
+    def subtract(self, chunk: Floats, center: float) -> Floats:
+        """Return the distances of values from a center, as a new array."""
 
     def clipped_sum(
         self, chunk: Floats, inverse_tick: float, ends: tuple[float, float, float]
     ) -> tuple[int, int]:
-        """Return the sum of ``floor(clip(x * inverse_tick, low, high)) - centre``, and the count.
+        """Return the sum of ``floor(clip(x * inverse_tick, low, high)) - center``, and the count.
 
-        ``ends`` are low, centre and high, none of the former further than 2**36 from the centre.
+        ``ends`` are low, center and high, none of the former further than 2**36 from the center.
         """
 
-    def count_beyond(self, rows: Floats, centres: Floats, steps: Floats, seen: Counts) -> None:
-        """Count cells by how many ``steps`` their distances from the centres reach, in ``seen``.
+    def count_beyond(self, rows: Floats, centers: Floats, steps: Floats, seen: Counts) -> None:
+        """Count cells by how many ``steps`` their distances from the centers reach, in ``seen``.
 
         ``seen`` has a row for each column. Missing cells reach none.
         """
@@ -72,7 +72,7 @@ class Loops(Protocol):
     def add_digits(self, codes: Counts, values: Floats, slots: Counts, table: Counts) -> None:
         """Add the digits of numbers to the rows of their persons."""
 
-    def binning(self, centre: float) -> Binning:
+    def binning(self, center: float) -> Binning:
         """Return what adds chunks to a profile."""
 
     def row_map(self, ball: Ball) -> RowMap:

@@ -104,29 +104,29 @@ class Compiled:
         chunk = _plain(chunk)
         return chunk.size - int(self.missing(_address(chunk), chunk.size))
 
-    def subtract(self, chunk: Floats, centre: float) -> Floats:
-        """Return the distances from a centre."""
+    def subtract(self, chunk: Floats, center: float) -> Floats:
+        """Return the distances from a center."""
         chunk, found = _plain(chunk), np.empty(chunk.size)
-        self.distances(_address(chunk), chunk.size, centre, _address(found))
+        self.distances(_address(chunk), chunk.size, center, _address(found))
         return found
 
     def clipped_sum(
         self, chunk: Floats, inverse_tick: float, ends: tuple[float, float, float]
     ) -> tuple[int, int]:
         """Return the sum and the count of :func:`plain.clipped_sum`."""
-        chunk, (low, centre, high) = _plain(chunk), ends
+        chunk, (low, center, high) = _plain(chunk), ends
         result = np.empty(2, dtype=np.int64)
-        self.clipped(_address(chunk), chunk.size, inverse_tick, low, high, centre, _address(result))
+        self.clipped(_address(chunk), chunk.size, inverse_tick, low, high, center, _address(result))
         return int(result[0]), chunk.size - int(result[1])
 
-    def count_beyond(self, rows: Floats, centres: Floats, steps: Floats, seen: Counts) -> None:
+    def count_beyond(self, rows: Floats, centers: Floats, steps: Floats, seen: Counts) -> None:
         """Add to the counts of :func:`plain.count_beyond`."""
         found = _steps_by_bin(steps.tobytes())
         if found is None:
-            plain.count_beyond(rows, centres, steps, seen)
+            plain.count_beyond(rows, centers, steps, seen)
             return
         rows, (base, edges), (dim, width) = _plain(rows), found, seen.shape
-        places = [_address(part) for part in (centres, base, edges)]
+        places = [_address(part) for part in (centers, base, edges)]
         self.beyond(_address(rows), len(rows), dim, *places, width, _address(seen))
 
     def words_of(self, codes: Counts, values: Floats) -> Counts:
@@ -182,9 +182,9 @@ class Compiled:
             self.renumbered_texts(_address(slots.hashes), len(slots), table, slots.bits)
         return reached
 
-    def binning(self, centre: float) -> CompiledBinning:
+    def binning(self, center: float) -> CompiledBinning:
         """Return what adds chunks to a profile."""
-        return CompiledBinning(self, centre)
+        return CompiledBinning(self, center)
 
     def row_map(self, ball: Ball) -> CompiledRowMap:
         """Return what maps rows."""
@@ -288,8 +288,8 @@ def _steps_by_bin(steps: bytes) -> tuple[Counts, Floats] | None:
     return reached, edges
 
 
-def _binning(centre: float) -> Binning:
-    return loops().binning(centre)
+def _binning(center: float) -> Binning:
+    return loops().binning(center)
 
 
 def _row_map(ball: Ball) -> RowMap:
@@ -299,20 +299,20 @@ def _row_map(ball: Ball) -> RowMap:
 class CompiledBinning:
     """As :class:`plain.Binning`, with tables that are empty between chunks."""
 
-    def __init__(self, loops: Compiled, centre: float) -> None:
-        self.loops, self.centre = loops, centre
+    def __init__(self, loops: Compiled, center: float) -> None:
+        self.loops, self.center = loops, center
         self.scratch = np.zeros(loops.scratch(), dtype=np.uint64)
         self.bands = _USUAL_BANDS
 
     def __reduce__(self) -> tuple[Callable[[float], Binning], tuple[float]]:
-        return _binning, (self.centre,)  # another process has loops of its own
+        return _binning, (self.center,)  # another process has loops of its own
 
     def add(self, chunk: Floats, tables: Counts) -> None:
         """Add to ``tables``, which have a count and a sum for every bin."""
         chunk = _plain(chunk)
         places = _address(self.scratch), _address(tables)
         self.bands = self.loops.profile(
-            _address(chunk), chunk.size, self.centre, *places, self.bands
+            _address(chunk), chunk.size, self.center, *places, self.bands
         )
 
 
@@ -322,9 +322,9 @@ class CompiledRowMap:
     def __init__(self, loops: Compiled, ball: Ball) -> None:
         self.loops, self.ball = loops, ball
         self.lows, self.highs = (np.array(ends) for ends in ball.ends)
-        self.centres, self.inverse = np.array(ball.centres), np.array(ball.inverse_ticks)
+        self.centers, self.inverse = np.array(ball.centers), np.array(ball.inverse_ticks)
         self.ticks = np.empty((_ROWS, ball.dim))
-        parts = self.centres, self.inverse, self.lows, self.highs
+        parts = self.centers, self.inverse, self.lows, self.highs
         self.fixed = ball.dim, *map(_address, parts), ball.order, _address(self.ticks)
 
     def __reduce__(self) -> tuple[Callable[[Ball], RowMap], tuple[Ball]]:
@@ -351,7 +351,7 @@ class CompiledRowMap:
     def far(self, rows: Floats) -> Floats:
         """Return some rows in ticks."""
         with np.errstate(all="ignore"):
-            ticks = np.rint((rows - self.centres) * self.inverse)
+            ticks = np.rint((rows - self.centers) * self.inverse)
             ticks[np.isnan(ticks)] = 0.0
         clipped: Floats = np.clip(ticks, self.lows, self.highs)
         return clipped
@@ -425,13 +425,13 @@ def texts_of(words: Sequence[bytes]) -> Texts:
 
 def _results(loops: Loops, values: Floats) -> list[npt.ArrayLike]:
     found: list[npt.ArrayLike] = [loops.count_present(values), loops.count_present(values[:3])]
-    found += [loops.subtract(values, centre).view(np.int64) >> 48 for centre in (0.1, 2.0**-1022)]
+    found += [loops.subtract(values, center).view(np.int64) >> 48 for center in (0.1, 2.0**-1022)]
     found = [np.where(np.isnan(values), 0, part) if np.ndim(part) else part for part in found]
     for inverse, ends in ((1.0, (-3.0, 1.0, 4.0)), (2.0**30, (-(2.0**36), 0.0, 2.0**36))):
         found += [loops.clipped_sum(values, inverse, ends)]
     tables = np.zeros((plain.BINS, 2), dtype=np.int64)
-    for centre in (0.0, 0.1, 2.0**-1022):
-        loops.binning(centre).add(values, tables)
+    for center in (0.0, 0.1, 2.0**-1022):
+        loops.binning(center).add(values, tables)
     tables.reshape(2, -1, 16, 2)[:, -1, 1:] = 0  # the bits of a NaN may differ, and are not used
     found.append(tables)
     cells = values[: values.size // 5 * 5].reshape(-1, 5)
@@ -443,7 +443,7 @@ def _results(loops: Loops, values: Floats) -> list[npt.ArrayLike]:
         found += [loops.row_map(ball).norms(cells) > 4.0**order]
         found += [inside.sums, inside.squares, inside.missing, inside.far]
     seen = np.zeros((5, 4), dtype=np.int64)
-    loops.count_beyond(cells, np.array(ball.centres), np.array([0.3, 2.0, 2.0**60]), seen)
+    loops.count_beyond(cells, np.array(ball.centers), np.array([0.3, 2.0, 2.0**60]), seen)
     found.append(seen[:, 1:])
     return [*found, *_totals(loops, values)]
 

@@ -1,7 +1,7 @@
 """One pass for every question, or none if an earlier pass has seen what it needs.
 
 A query declares its pass: which accumulator takes in the chunks, and what the answer is made of.
-Queries whose passes have one key share one: those about distances from one centre, and those
+Queries whose passes have one key share one: those about distances from one center, and those
 about one ball. A pass with coins has no key, as every answer tosses coins of its own.
 """
 
@@ -21,12 +21,12 @@ from tametail.queries.column import (
     ClippedSum,
     Count,
     DistanceSum,
+    LogHistogram,
     Median,
     Quantiles,
     Squares,
-    TailNodes,
 )
-from tametail.queries.crowd import Crowd
+from tametail.queries.densest_bin import DensestBin
 from tametail.queries.groups import Cells
 from tametail.queries.paper import BallMean, Scores
 from tametail.queries.query import Exact, Query
@@ -55,18 +55,18 @@ class Declared:
     key: Callable[[Any], Hashable] = lambda _: None
 
 
-_PROFILE = Declared(profile.ProfilePass, profile.conclude, lambda query: query.centre)
+_PROFILE = Declared(profile.ProfilePass, profile.conclude, lambda query: query.center)
 _BALL = Declared(ball.BallTotals, ball.conclude, lambda query: (query.ball, query.level))
 
 PASSES: dict[type[Query[object]], Declared] = {
     Count: Declared(counts.Present, key=lambda _: Count),
     ClippedSum: Declared(counts.ClippedTotal),
     Buckets: Declared(counts.BucketCounts),
-    Crowd: Declared(counts.BucketCounts),
+    DensestBin: Declared(counts.BucketCounts),
     Median: Declared(counts.SampledKeys),
     Quantiles: Declared(counts.SampledKeys),
     Cells: Declared(counts.CellCounts),
-    TailNodes: _PROFILE,
+    LogHistogram: _PROFILE,
     Squares: _PROFILE,
     DistanceSum: _PROFILE,
     Rows: Declared(rows.RowCount, key=lambda _: Rows),
@@ -95,7 +95,7 @@ class Passes:
 
     >>> import numpy as np
     >>> passes = Passes()
-    >>> passes.answer(TailNodes(0.0, 0, 1), lambda longest: [np.array([1.0, -2.0])])
+    >>> passes.answer(LogHistogram(0.0, 0, 1), lambda longest: [np.array([1.0, -2.0])])
     (0, 32, 31, 1)
     """
 

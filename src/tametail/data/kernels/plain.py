@@ -45,27 +45,27 @@ def count_present(chunk: Floats) -> int:
     return chunk.size - int(np.count_nonzero(np.isnan(chunk)))
 
 
-def subtract(chunk: Floats, centre: float) -> Floats:
-    """Return the distances of values from a centre."""
+def subtract(chunk: Floats, center: float) -> Floats:
+    """Return the distances of values from a center."""
     with np.errstate(all="ignore"):
-        distances: Floats = chunk - centre
+        distances: Floats = chunk - center
     return distances
 
 
 def clipped_sum(
     chunk: Floats, inverse_tick: float, ends: tuple[float, float, float]
 ) -> tuple[int, int]:
-    """Return the sum of ``floor(clip(x * inverse_tick, low, high)) - centre``, and the count.
+    """Return the sum of ``floor(clip(x * inverse_tick, low, high)) - center``, and the count.
 
-    ``ends`` are low, centre and high, none of the former further than 2**36 from the centre.
+    ``ends`` are low, center and high, none of the former further than 2**36 from the center.
     """
-    low, centre, high = ends
+    low, center, high = ends
     with np.errstate(all="ignore"):  # an overflow is an infinity, which the clip brings back
         ticks = chunk * inverse_tick
     np.clip(ticks, low, high, out=ticks)
     np.floor(ticks, out=ticks)
-    if centre:
-        np.subtract(ticks, centre, out=ticks)
+    if center:
+        np.subtract(ticks, center, out=ticks)
     total = ticks.sum()  # exact: the terms are integers, or NaN for a missing record
     if np.isnan(total):
         ticks = ticks[~np.isnan(ticks)]
@@ -73,25 +73,25 @@ def clipped_sum(
     return int(total), ticks.size
 
 
-def distances_of(cells: Floats, centres: Floats) -> Floats:
-    """Return the distances of cells from their centres; of missing ones, less than any."""
+def distances_of(cells: Floats, centers: Floats) -> Floats:
+    """Return the distances of cells from their centers; of missing ones, less than any."""
     with np.errstate(all="ignore"):
-        distance: Floats = np.abs(cells - centres)
+        distance: Floats = np.abs(cells - centers)
     distance[np.isnan(distance)] = -1.0
     return distance
 
 
-def count_beyond(rows: Floats, centres: Floats, steps: Floats, seen: Counts) -> None:
-    """Count cells by how many ``steps`` their distances from the centres reach, in ``seen``."""
+def count_beyond(rows: Floats, centers: Floats, steps: Floats, seen: Counts) -> None:
+    """Count cells by how many ``steps`` their distances from the centers reach, in ``seen``."""
     width = seen.shape[1]
-    passed = np.searchsorted(steps, distances_of(rows, centres), side="right")
-    passed += width * np.arange(len(centres))
+    passed = np.searchsorted(steps, distances_of(rows, centers), side="right")
+    passed += width * np.arange(len(centers))
     seen += np.bincount(passed.ravel(), minlength=seen.size).reshape(seen.shape)
 
 
-def binning(centre: float) -> Binning:
+def binning(center: float) -> Binning:
     """Return what adds chunks to a profile."""
-    return Binning(centre)
+    return Binning(center)
 
 
 def row_map(ball: Ball) -> RowMap:
@@ -100,15 +100,15 @@ def row_map(ball: Ball) -> RowMap:
 
 
 class Binning:
-    """Counts ``chunk - centre`` by the top 16 bits, and adds up the 28 bits that follow."""
+    """Counts ``chunk - center`` by the top 16 bits, and adds up the 28 bits that follow."""
 
-    def __init__(self, centre: float) -> None:
-        self.centre = centre
+    def __init__(self, center: float) -> None:
+        self.center = center
         # Fresh arrays for every chunk would take as long as the arithmetic.
         self.distances, self.rests = np.empty(CHUNK), np.empty(CHUNK, dtype=np.int64)
 
     def __reduce__(self) -> tuple[type[Binning], tuple[float]]:
-        return Binning, (self.centre,)
+        return Binning, (self.center,)
 
     def add(self, chunk: Floats, tables: Counts) -> None:
         """Add to ``tables``, which have a count and a sum for every bin."""
@@ -118,7 +118,7 @@ class Binning:
     def _add(self, chunk: Floats, tables: Counts) -> None:
         distances, rests = self.distances[: chunk.size], self.rests[: chunk.size]
         with np.errstate(all="ignore"):
-            np.subtract(chunk, self.centre, out=distances)
+            np.subtract(chunk, self.center, out=distances)
         bits = distances.view(np.int64)
         np.right_shift(bits, 20, out=rests)
         np.bitwise_and(rests, (1 << REST_BITS) - 1, out=rests)
@@ -130,7 +130,7 @@ class Binning:
 
 
 class RowMap:
-    """Maps rows to integers around the centres of a ball: ``rint((x - centre) * inverse)``.
+    """Maps rows to integers around the centers of a ball: ``rint((x - center) * inverse)``.
 
     Cells are clipped to their limits, and a missing cell becomes 0. The norm of a row is the sum of
     |q| or q^2; it is exact up to 2**53, and beyond it is above all radii.
@@ -138,9 +138,9 @@ class RowMap:
 
     def __init__(self, ball: Ball) -> None:
         self.ball = ball
-        # Whole chunks of centres and factors: broadcasting short rows takes three times as long.
+        # Whole chunks of centers and factors: broadcasting short rows takes three times as long.
         shape = (rows_per_chunk(ball.dim), ball.dim)
-        self.centres = np.broadcast_to(ball.centres, shape).copy()
+        self.centers = np.broadcast_to(ball.centers, shape).copy()
         self.inverse = np.broadcast_to(ball.inverse_ticks, shape).copy()
         self.lows, self.highs = (np.broadcast_to(ends, shape).copy() for ends in ball.ends)
         nearest = np.minimum(-self.lows[0], self.highs[0])
@@ -172,7 +172,7 @@ class RowMap:
         ticks, powers = self.ticks[: len(chunk)], self.powers[: len(chunk)]
         missing = np.zeros(self.ball.dim, dtype=np.int64)
         with np.errstate(all="ignore"):  # what overflows is an infinity: clipped, or outside
-            np.subtract(chunk, self.centres[: len(chunk)], out=ticks)
+            np.subtract(chunk, self.centers[: len(chunk)], out=ticks)
             np.multiply(ticks, self.inverse[: len(chunk)], out=ticks)
             np.rint(ticks, out=ticks)
             norms = self._norms(ticks, powers)

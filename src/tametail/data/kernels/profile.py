@@ -1,6 +1,6 @@
-"""The profile around a centre: one pass that several queries are answered from.
+"""The profile around a center: one pass that several queries are answered from.
 
-Records are counted by the top 16 bits of x - centre: sign, 11 bits of exponent, sixteenth of the
+Records are counted by the top 16 bits of x - center: sign, 11 bits of exponent, sixteenth of the
 octave. Beside each count stands the sum of the 28 bits that follow. A NaN shows as the largest
 exponent with a fraction (a difference is never a signalling NaN); an infinity has that exponent and
 no fraction.
@@ -20,9 +20,9 @@ from tametail.data.kernels.plain import BINS, REST_BITS
 from tametail.queries.column import (
     SOFT_ONE,
     DistanceSum,
+    LogHistogram,
     ProfileQuery,
     Squares,
-    TailNodes,
 )
 
 Integers = (
@@ -50,7 +50,7 @@ class Profile(NamedTuple):
 
     ``counts`` says how many there are, and ``rests`` adds up the 28 bits of their distances that
     follow. A bin is ``2**15 * (1 if below else 0) + 16 * field + sixteenth``. Field 0 holds
-    distances below 2**-1022: records that count as being at the centre. Missing records are left
+    distances below 2**-1022: records that count as being at the center. Missing records are left
     out.
     """
 
@@ -78,7 +78,7 @@ class Profile(NamedTuple):
         return int(self.counts.sum())
 
     def away(self) -> Profile:
-        """Return the part that is not at the centre."""
+        """Return the part that is not at the center."""
         there = self.bins % _SIDE >= 16
         return Profile(self.bins[there], self.counts[there], self.rests[there])
 
@@ -88,17 +88,17 @@ NO_RECORDS = Profile(*np.zeros((3, 0), dtype=np.int64))
 
 
 class ProfilePass:
-    """Adds up the profile around the centre of a query; few records wait, and need no tables."""
+    """Adds up the profile around the center of a query; few records wait, and need no tables."""
 
     def __init__(self, query: ProfileQuery) -> None:
-        self.centre = query.centre
+        self.center = query.center
         self.few: list[Floats] = []
         self.tables: Counts | None = None
         self.carried: Integers | int = 0
         self.records = 0  # that wait, or that the tables hold
         loops = native.loops()
         self.longest = loops.longest
-        self.binning = loops.binning(query.centre)
+        self.binning = loops.binning(query.center)
 
     def add(self, chunk: Floats) -> None:
         """Take in one chunk."""
@@ -123,7 +123,7 @@ class ProfilePass:
         return self.tables
 
     def merge(self, other: ProfilePass) -> None:
-        """Add what another pass around the same centre has taken in."""
+        """Add what another pass around the same center has taken in."""
         if other.tables is None:
             for chunk in other.few:
                 self.add(chunk)
@@ -136,7 +136,7 @@ class ProfilePass:
         """Return the bins that hold records."""
         if self.tables is None:
             few = np.concatenate([np.empty(0), *self.few])
-            return _profile_of_few(native.loops().subtract(few, self.centre))
+            return _profile_of_few(native.loops().subtract(few, self.center))
         total: Integers = (
             self.tables if isinstance(self.carried, int) else self.tables + self.carried
         )
@@ -152,9 +152,9 @@ def _profile_of_few(distances: Floats) -> Profile:
 
 
 def conclude(query: ProfileQuery, profile: Profile) -> tuple[int, ...]:
-    """Return the answer to a query from the profile around its centre."""
+    """Return the answer to a query from the profile around its center."""
     match query:
-        case TailNodes():
+        case LogHistogram():
             return _tail_nodes(query, profile)
         case Squares():
             return _squares(query, profile)
@@ -162,17 +162,17 @@ def conclude(query: ProfileQuery, profile: Profile) -> tuple[int, ...]:
             return _distance_sum(query, profile)
 
 
-def _tail_nodes(query: TailNodes, profile: Profile) -> tuple[int, ...]:
+def _tail_nodes(query: LogHistogram, profile: Profile) -> tuple[int, ...]:
     bins, counts, _ = profile.away()
     octaves, sixteenths = (bins % _SIDE >> 4) - _BIAS, bins & 15
     nodes = np.array(query.nodes)
-    # The next node above, or the last one; then whether the octave lies between two neighbours.
+    # The next node above, or the last one; then whether the octave lies between two neighbors.
     place = np.minimum(np.searchsorted(nodes, octaves, side="right"), len(nodes) - 1)
     before = np.maximum(place - 1, 0)
     split = (nodes[before] == octaves) & (nodes[place] == octaves + 1)
     weights = np.where(split, 2 * sixteenths + 1, SOFT_ONE)
     found = np.zeros((2, len(nodes)), dtype=np.int64)
-    side = (bins < _SIDE).astype(np.int64)  # the nodes below the centre come first
+    side = (bins < _SIDE).astype(np.int64)  # the nodes below the center come first
     np.add.at(found, (side, place), counts * weights)
     np.add.at(found, (side, before), counts * (SOFT_ONE - weights))
     count = [SOFT_ONE * profile.records] if query.counted else []
@@ -203,7 +203,7 @@ def _distance_sum(query: DistanceSum, profile: Profile) -> tuple[int, ...]:
     )
     count = profile.records
     ticks = (above - below) >> (lattice.exponent + _UNIT)  # rounds down
-    total = ticks - lattice.centre * count
+    total = ticks - lattice.center * count
     return (total, query.count_weight * count) if query.count_weight else (total,)
 
 

@@ -83,13 +83,13 @@ class ColumnKeys:
 
 
 class BeyondCounts:
-    """How many cells, or rows, lie at least so far from their centres, for every distance."""
+    """How many cells, or rows, lie at least so far from their centers, for every distance."""
 
     def __init__(self, query: Distances) -> None:
         self.query = query
-        self.centres = np.array(query.centres)
+        self.centers = np.array(query.centers)
         self.chosen = None if query.columns is None else list(query.columns)
-        dim = len(self.centres) if self.chosen is None else max(self.chosen) + 1
+        dim = len(self.centers) if self.chosen is None else max(self.chosen) + 1
         self.longest = _SPARSE * rows_per_chunk(dim)
         self.sampler = Sampler(query.halvings, _GAPS)
         first = query.distances[0]
@@ -102,15 +102,15 @@ class BeyondCounts:
         """Take in one chunk."""
         rows = chunk if self.chosen is None else chunk[:, self.chosen]
         if self.query.by_row:
-            far = np.maximum(distances_of(rows, self.centres), 0.0).max(axis=1)
+            far = np.maximum(distances_of(rows, self.centers), 0.0).max(axis=1)
             self._count(far, np.zeros(len(far), dtype=np.int64))
             return
         if self.query.halvings == 0 and len(self.edges) == 1:
-            native.loops().count_beyond(rows, self.centres, self.edges[0], self.seen)
+            native.loops().count_beyond(rows, self.centers, self.edges[0], self.seen)
             return
         places = self.sampler.pick(rows.size)
-        columns = places % len(self.centres)
-        self._count(distances_of(rows.reshape(-1)[places], self.centres[columns]), columns)
+        columns = places % len(self.centers)
+        self._count(distances_of(rows.reshape(-1)[places], self.centers[columns]), columns)
 
     def _count(self, distances: Floats, columns: Counts) -> None:
         """Count numbers by column and by how many of its steps they reach."""

@@ -101,15 +101,15 @@ def _cells(cuts: Floats, values: Floats, whose: Counts, ends: Counts) -> list[ob
 def _clipped(
     queries: list[ClippedSum], values: Floats, whose: Counts, ends: Counts
 ) -> list[object]:
-    """Add up floor(clip(x * inverse tick, low, high)) - centre, each operation as for one group."""
+    """Add up floor(clip(x * inverse tick, low, high)) - center, each operation as for one group."""
     lattices = [query.lattice for query in queries]
     inverse = np.array([2.0**-each.exponent for each in lattices])
-    low, centre, high = (
+    low, center, high = (
         np.array([getattr(each, end) for each in lattices], dtype=np.float64)[whose]
-        for end in ("low", "centre", "high")
+        for end in ("low", "center", "high")
     )
     with np.errstate(all="ignore"):
-        ticks = np.floor(np.clip(values * inverse[whose], low, high)) - centre
+        ticks = np.floor(np.clip(values * inverse[whose], low, high)) - center
     present = ~np.isnan(ticks)
     sums = _by_group(np.where(present, ticks, 0.0).astype(np.int64), ends).tolist()
     counts = _by_group(present, ends).tolist()

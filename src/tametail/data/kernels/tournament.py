@@ -28,7 +28,7 @@ _NEAR = 1.3
 
 def _ticks(query: PaperQuery, chunk: Floats) -> Floats:
     with np.errstate(all="ignore"):  # an overflow is an infinity: far away
-        ticks: Floats = np.floor((chunk - np.array(query.centre)) * 2.0**-query.exponent)
+        ticks: Floats = np.floor((chunk - np.array(query.center)) * 2.0**-query.exponent)
     return ticks
 
 
@@ -37,8 +37,8 @@ class BallTotal:
 
     def __init__(self, query: BallMean) -> None:
         self.query = query
-        self.longest = rows_per_chunk(len(query.centre))
-        self.total, self.kept = [0] * len(query.centre), 0
+        self.longest = rows_per_chunk(len(query.center))
+        self.total, self.kept = [0] * len(query.center), 0
 
     def add(self, chunk: Floats) -> None:
         """Take in one chunk."""
@@ -127,9 +127,9 @@ def _horizons(query: Scores, blocks: Integers, points: Integers, found: Integers
     horizons = np.full(len(points), 4 * query.reach**2 * query.dim)
     largest = query.xi + 1  # xi |v| is rounded up
     for index in np.flatnonzero((found > 0) & (found < _UNBEATEN)):
-        centred = blocks - query.step * points[index]
-        lengths = np.minimum(_lengths_up(centred), largest)
-        inner = (centred * (lengths < largest)[..., np.newaxis]).sum(axis=1)
+        centerd = blocks - query.step * points[index]
+        lengths = np.minimum(_lengths_up(centerd), largest)
+        inner = (centerd * (lengths < largest)[..., np.newaxis]).sum(axis=1)
         at_most = _lengths_up(inner) + largest * (lengths == largest).sum(axis=1)
         gains = largest + np.sort(lengths, axis=1)[:, ::-1]
         after = np.column_stack([at_most, at_most[:, np.newaxis] + np.cumsum(gains, axis=1)])

@@ -1,7 +1,7 @@
 """Exact sums of doubles, one for each person, whatever the order in which records come.
 
 Every finite double is a whole multiple of 2**-1074. A sum is kept as an integer in words of 32
-bits: word k counts multiples of 2**(32 k - 1074). A record adds to three neighbouring words, in
+bits: word k counts multiples of 2**(32 k - 1074). A record adds to three neighboring words, in
 64-bit integers, so nothing is rounded before :meth:`ExactSums.read`, and what that returns follows
 from the exact sum alone.
 """

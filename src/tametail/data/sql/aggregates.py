@@ -121,7 +121,7 @@ def _select_clipped(dialect: Dialect, names: Sequence[str]) -> str:
 def _read_clipped(query: ClippedSum, dialect: Dialect, found: Sums) -> tuple[int, ...]:
     """Return the sum of ticks from the center, and the count if it has a weight."""
     count, *sums = found or (0,) * (len(dialect.words) + 1)
-    total = dialect.total(tuple(sums)) - query.lattice.centre * int(count or 0)
+    total = dialect.total(tuple(sums)) - query.lattice.center * int(count or 0)
     return (total, query.count_weight * int(count or 0)) if query.count_weight else (total,)
 
 
@@ -133,13 +133,13 @@ AGGREGATES: dict[type[Query[object]], Aggregate] = {
 }
 
 
-def profile_text(dialect: Dialect, source: str, centre: str, code: str) -> str:
+def profile_text(dialect: Dialect, source: str, center: str, code: str) -> str:
     """Return a row for each group and bin: how many records, and the sums of their rests.
 
     ``code`` is "code, " where there are groups, and nothing where there are none.
     """
     present = dialect.present.format(x="x")
-    text = f"SELECT {code}x - {centre} AS y FROM {source} WHERE {present}"
+    text = f"SELECT {code}x - {center} AS y FROM {source} WHERE {present}"
     for place, step in enumerate(dialect.steps):
         barrier = dialect.barrier if place else ""  # a dialect that has one names y once
         text = f"SELECT {code}{step} FROM ({text}{barrier}) AS d"

@@ -27,7 +27,7 @@ from tametail.data.relation import Groups, Relation
 from tametail.data.sampling import Sampler
 from tametail.data.sql.aggregates import AGGREGATES, profile_text, profiles_of
 from tametail.data.sql.compiler import Compiler, names_of
-from tametail.data.sql.dialects import LARGEST_CENTRE
+from tametail.data.sql.dialects import LARGEST_CENTER
 from tametail.data.sql.persons import persons_text
 from tametail.data.sql.sessions import Row, Session
 from tametail.data.sql.source import QuerySource
@@ -259,13 +259,13 @@ class Sql:
         """Answer from profiles; what an earlier question has found is not asked for again."""
         whole = replace(self.relation, part=None) if codes is not None else self.relation
         places = [-1] if codes is None else list(codes)
-        keys = [(whole, place, query.centre) for place, query in zip(places, queries, strict=True)]
+        keys = [(whole, place, query.center) for place, query in zip(places, queries, strict=True)]
         new = [place for place, key in enumerate(keys) if key not in self._profiles]
         if new:
             chosen = None if codes is None else [places[place] for place in new]
-            source, (centre,) = self._rows([[queries[place].centre] for place in new], chosen)
+            source, (center,) = self._rows([[queries[place].center] for place in new], chosen)
             dialect, code = self._session.dialect, "" if codes is None else "code, "
-            rows = self._session.rows(profile_text(dialect, source, centre, code))
+            rows = self._session.rows(profile_text(dialect, source, center, code))
             found = profiles_of(dialect, rows if code else [(-1, *row) for row in rows])
             for place in new:
                 self._profiles[keys[place]] = found.get(places[place], NO_RECORDS)
@@ -399,7 +399,7 @@ def _alike(queries: Sequence[Query[object]]) -> list[list[int]]:
 
 def _is_far(query: Query[object]) -> bool:
     """Say whether a difference of some record and the center of a query may overflow."""
-    return isinstance(query, ProfileQuery) and abs(query.centre) >= LARGEST_CENTRE
+    return isinstance(query, ProfileQuery) and abs(query.center) >= LARGEST_CENTER
 
 
 def _keys_of(sample: Floats, query: KeysQuery[object]) -> Exact:

@@ -25,7 +25,7 @@ Declared = Literal["number", "integer", "boolean", "decimal", "text", "moment"] 
 
 #: Beyond this center the difference of a record and the center may overflow: a double below the
 #: largest is less than 2**970 away from the next one, so that no smaller center leads beyond it.
-LARGEST_CENTRE = 2.0**969
+LARGEST_CENTER = 2.0**969
 
 
 @dataclass(frozen=True, slots=True)

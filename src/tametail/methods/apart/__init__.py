@@ -1,1 +1,1 @@
-"""Several columns, one winsorised mean each."""
+"""Several columns, one winsorized mean each."""

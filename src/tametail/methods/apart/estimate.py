@@ -1,4 +1,4 @@
-"""Columns apart: a winsorised mean of every column, each with its part of the budget.
+"""Columns apart: a winsorized mean of every column, each with its part of the budget.
 
 The cost of a step is what it costs in all columns together; each column may spend 1/d of it. All
 columns hold parts of the same records, so what is spent on them adds up. The intervals hold
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from tametail.means import Estimate
 from tametail.methods.winsorized.column import ColumnPlan, all_but_rounding
-from tametail.methods.winsorized.estimate import winsorised_mean
+from tametail.methods.winsorized.estimate import winsorized_mean
 from tametail.plans import COUNT, PricedRequest, Step
 from tametail.privacy.budget import Budget
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 def columns_apart(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
     """Run the plan: the columns one after the other."""
     return tuple(
-        winsorised_mean(part, ask.on(ask.relation.column(index), part.spending))
+        winsorized_mean(part, ask.on(ask.relation.column(index), part.spending))
         for index, part in enumerate(column_plans(plan))
     )
 

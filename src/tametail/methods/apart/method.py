@@ -17,7 +17,7 @@ def steps(request: Request, n: int, budget: Budget) -> Steps:
     """Return the steps with what they cost in all columns; shares are those of one column."""
     each = budget.share(1 / request.dim)
     found = map(divide, column_settings(request, n, each))
-    # The neediest centre decides, of columns with a tail if there are any.
+    # The neediest center decides, of columns with a tail if there are any.
     divided = max(found, key=lambda one: (len(one), one[0].cost.strength))
     parts = [step.cost.values()[0] / each.values()[0] for step in divided]
     costs = budget.split(*[part / sum(parts) for part in parts])

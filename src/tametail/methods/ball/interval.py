@@ -6,7 +6,7 @@ The half-width of a column is the sum of
 - *sampling* (for the population): Bernstein's inequality for the rows in the ball, with a private
   bound of their second moment;
 - *rounding*: half a tick;
-- *bias*, if a tail was assumed: a row outside of the ball moves towards the centre, and the
+- *bias*, if a tail was assumed: a row outside of the ball moves towards the center, and the
   number of such rows is private; Hoelder's inequality bounds what it costs.
 
 Each statement is made for every column with its part of the risk, so that all hold together.
@@ -27,7 +27,7 @@ from tametail import notes
 from tametail.means import (
     MEAN,
     MEAN_AS_SEEN,
-    WINSORISED,
+    WINSORIZED,
     Estimate,
     Interval,
     Target,
@@ -70,13 +70,13 @@ PARTS = ("privacy", "sampling", "clipping", "rounding")
 class BallMeasure:
     """The noisy sums of rows in a ball, in ticks of each column; none if all looks constant."""
 
-    centres: Floats
+    centers: Floats
     ticks: Floats
     """The size of a tick of each column; 0 where it looks constant."""
     query: BallSum | None
     noise: Noise | None
     offsets: Floats
-    """Mean less centre, in ticks."""
+    """Mean less center, in ticks."""
     present: Floats
     """The number of cells of each column that are not missing."""
     rows: float
@@ -86,10 +86,10 @@ class BallMeasure:
     squares: tuple[int, ...] | None
 
     @classmethod
-    def constant(cls, centres: Floats) -> BallMeasure:
+    def constant(cls, centers: Floats) -> BallMeasure:
         """Return the measure of columns that all look constant."""
-        nothing = np.zeros_like(centres)
-        return cls(centres, nothing, None, None, nothing, nothing + 1, 1.0, nothing, None)
+        nothing = np.zeros_like(centers)
+        return cls(centers, nothing, None, None, nothing, nothing + 1, 1.0, nothing, None)
 
     @classmethod
     def of(
@@ -122,15 +122,15 @@ class BallMeasure:
         ticks = np.divide(1.0, inverse, out=np.zeros(dim), where=inverse > 0)
         # No mean of cells in the ball is beyond its radius.
         offsets = np.clip(numbers[:dim] / present, -float(query.radius), float(query.radius))
-        centres = np.array(query.ball.centres)
-        return cls(centres, ticks, query, noise, offsets, present, rows - doubted, slack, squares)
+        centers = np.array(query.ball.centers)
+        return cls(centers, ticks, query, noise, offsets, present, rows - doubted, slack, squares)
 
     @property
     def numbers(self) -> list[tuple[float, float] | None]:
         """How many cells of each column are numbers, and how far off that is; None if not asked."""
         query, noise = self.query, self.noise
         if query is None or noise is None or not query.missing_weight:
-            return [None] * len(self.centres)
+            return [None] * len(self.centers)
         margin = noise.quantile(UNUSUAL) / query.missing_weight
         if query.count_weight:
             margin += noise.quantile(UNUSUAL) / query.count_weight
@@ -141,32 +141,32 @@ class BallMeasure:
     @property
     def value(self) -> Floats:
         """The means."""
-        return self.centres + self.ticks * self.offsets
+        return self.centers + self.ticks * self.offsets
 
     def too_few(self, plan: PricedRequest) -> list[bool]:
         """Say for each column that does not look constant whether its scale may be noise.
 
         A column has one of its own by its cells; one for all columns is chosen by rows.
         """
-        cells = np.minimum(self.present, self.rows) if plan.has("centre") else self.rows
+        cells = np.minimum(self.present, self.rows) if plan.has("center") else self.rows
         found: list[bool] = ((self.ticks > 0) & (cells < told.least_cells(plan))).tolist()
         return found
 
     @property
     def reach(self) -> list[float]:
-        """How far from its centre a cell can be, at most, after clipping and in the ball."""
+        """How far from its center a cell can be, at most, after clipping and in the ball."""
         if self.query is None:
-            return [0.0] * len(self.centres)
+            return [0.0] * len(self.centers)
         radius, limits = float(self.query.radius), self.query.ball.limits
-        most = np.full(len(self.centres), radius) if limits is None else np.minimum(limits, radius)
+        most = np.full(len(self.centers), radius) if limits is None else np.minimum(limits, radius)
         found: list[float] = (self.ticks * most).tolist()
         return found
 
     @property
     def clip(self) -> list[tuple[float, float]]:
         """The ends beyond which a cell counts as if it were there, at most."""
-        ends = zip(self.centres.tolist(), self.reach, strict=True)
-        return [(centre - reach, centre + reach) for centre, reach in ends]
+        ends = zip(self.centers.tolist(), self.reach, strict=True)
+        return [(center - reach, center + reach) for center, reach in ends]
 
 
 def conclude(plan: PricedRequest, measure: BallMeasure, ranks: Floats) -> tuple[Estimate, ...]:
@@ -220,7 +220,7 @@ class Widths:
     reach: Floats
     """All parts together, with the rounding."""
     squares: tuple[Floats, Floats] | None
-    """Second moments around the centres, less their noise, and what sampling adds at most."""
+    """Second moments around the centers, less their noise, and what sampling adds at most."""
     extrapolated: Floats | None = None
     """What clipping may have taken off where nothing was assumed; None if nothing tells."""
 
@@ -263,7 +263,7 @@ class Widths:
             if few[column] or (not assumed and self.measure.ticks[column] == 0):
                 some = [unknown(dict.fromkeys(PARTS) | {"rounding": parts["rounding"]})]
             else:
-                clipped = self._around(column, own, parts, MEAN if assumed else WINSORISED)
+                clipped = self._around(column, own, parts, MEAN if assumed else WINSORIZED)
                 # Wholly beyond where the mean can be it is noise, with a tail or without.
                 tells = held[column] or confined(clipped, possible).basis == clipped.basis
                 some = [*(self._with_the_tail(plan, column, clipped) if tells else ()), clipped]
@@ -304,7 +304,7 @@ class Widths:
     def held_back(self, plan: PricedRequest, value: Floats, few: list[bool]) -> list[bool]:
         """Say for each column whether its mean lies where it cannot be, by more than errors.
 
-        Clipping moves a mean towards its centre, which is where it can be: no bias explains that.
+        Clipping moves a mean towards its center, which is where it can be: no bias explains that.
         Beyond a half line there is noise alone: records were clipped to it. And so it may be where
         there are few cells.
         """
@@ -324,18 +324,18 @@ class Widths:
     def _contradicts(self, tail: Moment | Bounded, column: int) -> bool | None:
         """Compare the mean with bounds, and the second moment with what the tail allows.
 
-        Within R of the centre c, E (x - c)^2 is at most scale^2 + (mu - c)^2 for k >= 2, and at
+        Within R of the center c, E (x - c)^2 is at most scale^2 + (mu - c)^2 for k >= 2, and at
         most R^(2 - k) (scale + |mu - c|)^k for k < 2; within bounds |x - c| is bounded.
         """
         measure = self.measure
-        mean, centre = float(measure.value[column]), float(measure.centres[column])
+        mean, center = float(measure.value[column]), float(measure.centers[column])
         off = float(self.noise[column] + measure.ticks[column])
         if isinstance(tail, Bounded):
             if not tail.low - off <= mean <= tail.high + off:
                 return True
-            allowed = max(centre - tail.low, tail.high - centre) ** 2
+            allowed = max(center - tail.low, tail.high - center) ** 2
         else:
-            away = abs(mean - centre) + off + float(self.sampling[column])
+            away = abs(mean - center) + off + float(self.sampling[column])
             reach = measure.reach[column]
             if tail.k >= 2:
                 allowed = tail.scale**2 + away**2
@@ -439,7 +439,7 @@ def _expectation(mean: Floats, largest: float, n: Floats, level: float) -> Float
 def _bias(plan: PricedRequest, measure: BallMeasure, width: Floats, cut: Floats) -> Floats:
     """Bound what the rows outside of the ball, a part ``cut`` of all, can move each mean.
 
-    Such a row moves from x to a point between x and the centre c. So the mean moves by at most
+    Such a row moves from x to a point between x and the center c. So the mean moves by at most
     E|x - c| 1[outside] <= (scale + |mu - c|) cut^(1 - 1/k), by Hoelder, for a ``Moment``. As
     |mu - c| <= |value - c| + width + bias, solve for the bias. Within bounds |x - c| is bounded.
     For ``target="data"`` the tail is about these records, and all of this about their averages.
@@ -448,7 +448,7 @@ def _bias(plan: PricedRequest, measure: BallMeasure, width: Floats, cut: Floats)
     bias = np.zeros(plan.dim)
     if not told.are_assumed(plan):
         return bias
-    away = np.abs(measure.value - measure.centres) + width
+    away = np.abs(measure.value - measure.centers) + width
     for column, tail in enumerate(plan.tails):
         # Nothing was counted in a column that looks constant.
         part = float(cut[column]) if measure.ticks[column] > 0 else 1.0
@@ -457,6 +457,6 @@ def _bias(plan: PricedRequest, measure: BallMeasure, width: Floats, cut: Floats)
             gap = 1 - factor
             bias[column] = (tail.scale + away[column]) * factor / gap if gap > 0 else math.inf
         elif isinstance(tail, Bounded):
-            centre = measure.centres[column]
-            bias[column] = max(centre - tail.low, tail.high - centre) * part
+            center = measure.centers[column]
+            bias[column] = max(center - tail.low, tail.high - center) * part
     return bias

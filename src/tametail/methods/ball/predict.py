@@ -73,7 +73,7 @@ def _expect(plan: PricedRequest, n: int) -> Expectation:
     final = plan.cost("sum", told.rounds(plan))
     distances, dim = _distances(), plan.dim
     scale, clip = 1.0, math.inf
-    if plan.has("centre") and plan.has("scale"):
+    if plan.has("center") and plan.has("scale"):
         cost = plan.cost("scale")
         times = choice_halvings(cost, n, dim)
         beyond = 2**times * scale_rank(dim) / float(choice_rate(cost, dim, times))

@@ -8,8 +8,8 @@ from tametail.privacy.budget import Budget, Pure, Zcdp
 from tametail.privacy.choices import choice_rate
 from tametail.queries.column import MOST_HALVINGS
 
-#: Exponents (n times rate / 2) that a centre needs to be found among all doubles, or in a range.
-CENTRE_NEEDS, CENTRE_IN_RANGE_NEEDS = 30.0, 16.0
+#: Exponents (n times rate / 2) that a center needs to be found among all doubles, or in a range.
+CENTER_NEEDS, CENTER_IN_RANGE_NEEDS = 30.0, 16.0
 
 #: Rank of the coarse scale, times the rate, less ln d: a false octave in any column has a chance
 #: of about 20 e^-12 if all are on the edge of being seen, and next to none else (decision 0202).
@@ -23,8 +23,8 @@ SECOND_RANK = 8.0
 #: narrow, around noise (decision 0113).
 CLEAR_RANK = 7.0
 
-#: At most these shares go to centres and scales; if they need more, columns share one scale.
-MOST_FOR_CENTRES, MOST_FOR_SCALES = 0.35, 0.2
+#: At most these shares go to centers and scales; if they need more, columns share one scale.
+MOST_FOR_CENTERS, MOST_FOR_SCALES = 0.35, 0.2
 
 #: Cells of a column that the steps before the radius look at, at least; more are sampled down.
 SAMPLE = 64
@@ -32,7 +32,7 @@ SAMPLE = 64
 #: Cells that a sample of all columns is expected to hold at most, where n is in doubt: 128 MB.
 LARGEST_SAMPLE = 1 << 24
 
-#: How many times the needs of a centre a sample should serve, where there is a choice.
+#: How many times the needs of a center a sample should serve, where there is a choice.
 MARGIN = 1.3
 
 #: Fewer records than this are not sampled.
@@ -67,48 +67,48 @@ def shares(
 
     >>> from tametail.privacy.budget import zcdp
     >>> [name for name in shares(zcdp(0.5), 1000, 50, scale_known=False, ranges_known=False)]
-    ['centre', 'scale', 'radius', 'sum']
+    ['center', 'scale', 'radius', 'sum']
     >>> shares(zcdp(0.5), 100, 50, scale_known=False, ranges_known=False) is None
     True
     """
-    nats = (CENTRE_IN_RANGE_NEEDS if ranges_known else CENTRE_NEEDS) + math.log(dim)
-    centre = _share_for(budget, dim, 2 * nats / max(n, 1))
+    nats = (CENTER_IN_RANGE_NEEDS if ranges_known else CENTER_NEEDS) + math.log(dim)
+    center = _share_for(budget, dim, 2 * nats / max(n, 1))
     scale = 0.0 if scale_known else _share_for(budget, dim, 2 * scale_rank(dim) / max(n, 1))
-    if centre > MOST_FOR_CENTRES or scale > MOST_FOR_SCALES:
+    if center > MOST_FOR_CENTERS or scale > MOST_FOR_SCALES:
         return None
-    factor = _sample_factor(budget, n, dim, max(centre, scale))
-    parts = {"centre": max(factor * centre, 0.03)}
+    factor = _sample_factor(budget, n, dim, max(center, scale))
+    parts = {"center": max(factor * center, 0.03)}
     if not scale_known:
         # Columns that are mostly constant need a scale of high rank; it is had where it is cheap.
-        cheap = factor == 1.0 and parts["centre"] < 0.1
+        cheap = factor == 1.0 and parts["center"] < 0.1
         parts["scale"] = max(factor * scale, 0.18 if cheap else 0.13)
     parts["radius"] = 0.05
     return parts | {"sum": 1.0 - sum(parts.values())}
 
 
 def common_shares(budget: Budget, n: int) -> dict[tuple[str, int], float]:
-    """Return the shares of two rounds around one centre with one scale."""
+    """Return the shares of two rounds around one center with one scale."""
     need = _share_for(budget, 1, 2 * scale_rank(1) / max(n, 1))
     parts = {}
     for number, whole in enumerate(ROUNDS, start=1):
-        scale = min(max(need, ROUND_SCALE * whole), MOST_FOR_CENTRES * whole)
+        scale = min(max(need, ROUND_SCALE * whole), MOST_FOR_CENTERS * whole)
         parts["scale", number] = scale
         parts["radius", number] = ROUND_RADIUS * whole
         parts["sum", number] = whole - scale - ROUND_RADIUS * whole
     return parts
 
 
-def centre_halvings(cost: Budget, n: int, dim: int) -> int:
+def center_halvings(cost: Budget, n: int, dim: int) -> int:
     """Return how often to halve the n cells of a column before ``dim`` medians are chosen.
 
-    As often as leaves the nats that a centre needs, that is records times rate / 2, with a margin;
+    As often as leaves the nats that a center needs, that is records times rate / 2, with a margin;
     if none does, without one.
     """
     if n < SAMPLED_FROM:
         return 0
     times = range(1, min(max(n // SAMPLE, 1).bit_length(), MOST_HALVINGS + 1))
     found = {h: (n >> h) * choice_rate(cost, dim, h) / 2 for h in times}
-    for nats in (MARGIN * (CENTRE_NEEDS + math.log(dim)), CENTRE_NEEDS + math.log(dim)):
+    for nats in (MARGIN * (CENTER_NEEDS + math.log(dim)), CENTER_NEEDS + math.log(dim)):
         enough = [h for h in times if found[h] >= nats]
         if enough:
             return max(enough)

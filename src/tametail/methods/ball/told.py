@@ -39,7 +39,7 @@ def scales(plan: PricedRequest) -> tuple[float, ...] | None:
 
 
 def rounds(plan: PricedRequest) -> int:
-    """Return how many rounds of scale, radius and sum there are: two around one common centre."""
+    """Return how many rounds of scale, radius and sum there are: two around one common center."""
     return max(step.round for step in plan.steps)
 
 
@@ -57,12 +57,12 @@ def least_cells(plan: PricedRequest) -> float:
     """Return below how many cells, or rows, an interval would rest on noise; 0 if it is proved."""
     if are_assumed(plan) or not plan.has("scale"):
         return 0.0
-    choices = plan.dim if plan.has("centre") else 1
+    choices = plan.dim if plan.has("center") else 1
     return cells_of_noise(plan.cost("scale", rounds(plan)), choices)
 
 
 def common_steps(request: Request, n: int, budget: Budget) -> Steps:
-    """Return the steps around one centre with one scale, paid from ``budget``."""
+    """Return the steps around one center with one scale, paid from ``budget``."""
     return _divide(common_shares(budget, n), budget, needs_spread=needs_spread(request))
 
 
@@ -101,15 +101,15 @@ def _divide(parts: dict[tuple[str, int], float], budget: Budget, *, needs_spread
 
 
 def common_names(request: Request) -> tuple[tuple[str, int], ...]:
-    """Return the names and rounds of the steps around one centre with one scale."""
+    """Return the names and rounds of the steps around one center with one scale."""
     rounds_of = [(name, number) for number in (1, 2) for name in ("scale", "radius", "sum")]
     return _with_spread(rounds_of, request)
 
 
 def own_names(request: Request) -> tuple[tuple[str, int], ...]:
-    """Return the names and rounds of the steps with a centre and a scale of every column."""
+    """Return the names and rounds of the steps with a center and a scale of every column."""
     told = all(isinstance(column.tail, Moment) for column in request.columns)
-    asked = ("centre", "radius", "sum") if told else ("centre", "scale", "radius", "sum")
+    asked = ("center", "radius", "sum") if told else ("center", "scale", "radius", "sum")
     return _with_spread([(name, 1) for name in asked], request)
 
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from tametail.methods.ball import told
 from tametail.methods.ball.shares import (
-    centre_halvings,
+    center_halvings,
     choice_halvings,
     least_halvings,
     scale_rank,
@@ -73,7 +73,7 @@ FINENESS = 8
 #: are clipped, no row is longer than CLIP.
 FIRST_RADIUS, LAST_RADIUS, LAST_CLIPPED_RADIUS = -5, 7, 2
 
-#: How far a mean usually is from the centre, in scales: it decides the weight of the count.
+#: How far a mean usually is from the center, in scales: it decides the weight of the count.
 OFFSET = 0.25
 
 #: Weight of the missing cells of all columns together, in radii, for the norms 2 and 1: it raises
@@ -82,7 +82,7 @@ MISSING_WEIGHT = {2: 1 / 4, 1: 1 / 16}
 
 #: A ball with so many times the noise of the ball around all bounds, in mean square over the
 #: columns, and half of it in each, is given up for that one. Less would move means away from the
-#: ball's centre for nothing, and they feel the noise on the number of missing cells the more.
+#: ball's center for nothing, and they feel the noise on the number of missing cells the more.
 MUCH_WIDER, HALF_AS_WIDE = 1.2, 0.5
 
 #: Corners of the bounds lie inside of the ball around them by this part, whatever is rounded.
@@ -94,12 +94,12 @@ FIRST_RADIUS_TOLD = -10
 
 @dataclass(frozen=True, slots=True)
 class Weighing:
-    """Centres and weights: a row becomes ``z = factors * (x - centres)``, clipped to +-limits.
+    """Centers and weights: a row becomes ``z = factors * (x - centers)``, clipped to +-limits.
 
     A factor of 0 means that the column looks constant. ``final`` is what the sum may cost.
     """
 
-    centres: Floats
+    centers: Floats
     factors: Floats
     limits: Floats
     final: Budget
@@ -110,16 +110,16 @@ class Weighing:
         return self.factors > 0
 
 
-def centre_query(plan: PricedRequest) -> ColumnMedians:
+def center_query(plan: PricedRequest) -> ColumnMedians:
     """Ask for a median of every column."""
-    times = centre_halvings(plan.cost("centre"), told.size(plan), plan.dim)
+    times = center_halvings(plan.cost("center"), told.size(plan), plan.dim)
     times = max(times, least_halvings(told.size(plan), told.most(plan), plan.dim))
     return ColumnMedians(times, plan.answer_ranges)
 
 
 def scale_query(
     cost: Budget,
-    centres: Floats,
+    centers: Floats,
     size: int,
     columns: npt.NDArray[np.int64] | None = None,
     usual: float = 0.0,
@@ -128,12 +128,12 @@ def scale_query(
 
     With the ``usual`` scale of other columns fewer records suffice.
     """
-    choices = len(centres)
+    choices = len(centers)
     times = choice_halvings(cost, size, choices)
     nats = scale_rank(choices, again=usual > 0)
     target = _rank(nats / choice_rate(cost, choices, times), (size >> times) / 2)
     return Distances(
-        tuple(centres.tolist()),
+        tuple(centers.tolist()),
         (HALF_OCTAVES,) * choices,
         target,
         _weights(usual),
@@ -185,7 +185,7 @@ def second_look(final: Budget, still: int, dim: int) -> tuple[Budget, Budget]:
     return again, left
 
 
-def within_tails(plan: PricedRequest, centres: Floats, scales: Floats) -> Floats:
+def within_tails(plan: PricedRequest, centers: Floats, scales: Floats) -> Floats:
     """Return the scales, none larger than what is assumed about its column.
 
     A column that seems constant has the scale of its bounds, if they are told: some records may
@@ -194,10 +194,10 @@ def within_tails(plan: PricedRequest, centres: Floats, scales: Floats) -> Floats
     most = [
         tail.scale
         if isinstance(tail, Moment)
-        else max(centre - tail.low, tail.high - centre)
+        else max(center - tail.low, tail.high - center)
         if isinstance(tail, Bounded)
         else math.inf
-        for centre, tail in zip(centres.tolist(), plan.tails, strict=True)
+        for center, tail in zip(centers.tolist(), plan.tails, strict=True)
     ]
     return np.minimum(np.where(are_bounded(plan) & (scales == 0), np.inf, scales), most)
 
@@ -209,7 +209,7 @@ def are_bounded(plan: PricedRequest) -> npt.NDArray[np.bool_]:
 
 def weigh_columns(
     plan: PricedRequest,
-    centres: Floats,
+    centers: Floats,
     scales: Floats,
     hidden: npt.NDArray[np.bool_],
     final: Budget,
@@ -227,7 +227,7 @@ def weigh_columns(
     if (longest := float((factors * scales)[hidden].max(initial=0.0))) > 0:
         first = max(first, math.ceil(FINENESS * math.log2(longest)) / FINENESS)
     last = LAST_CLIPPED_RADIUS if np.isfinite(limits).all() else LAST_RADIUS
-    return Weighing(centres, factors, limits, final), (first, last)
+    return Weighing(centers, factors, limits, final), (first, last)
 
 
 def _rank(wanted: float, most: float) -> int:
@@ -275,7 +275,7 @@ def make_ball(
         most = np.minimum(np.floor(weighing.limits * unit), radii[-1])
         limits = tuple(most.astype(np.int64).tolist())
     return Ball(
-        tuple(weighing.centres.tolist()), tuple(inverse.tolist()), tuple(radii), order, limits
+        tuple(weighing.centers.tolist()), tuple(inverse.tolist()), tuple(radii), order, limits
     )
 
 
@@ -305,7 +305,7 @@ def count_weights(ball: Ball, level: int, *, rows: bool, missing: bool) -> tuple
     """Return the weights of the numbers of rows and of missing cells beside the sum; 0 for none.
 
     The noise on sum / rows is that on sum - offset * rows, with the offset of the mean from the
-    centre: Delta^2 (1 + (offset / weight)^2), where Delta is R + weight, or its square is
+    center: Delta^2 (1 + (offset / weight)^2), where Delta is R + weight, or its square is
     R^2 + weight^2. The weight makes that small.
     """
     radius, live = float(ball.radii[level]), max(ball.live, 1)

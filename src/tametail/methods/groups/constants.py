@@ -12,8 +12,8 @@ POOL_RECORDS: Final = 2500.0
 LEAST_POOL: Final = 0.05
 MOST_POOL: Final = 0.3
 
-#: Of the pool: its count, its centre, its octave counts.
-TOTAL, CENTRE, TAIL = 0.02, 0.12, 0.86
+#: Of the pool: its count, its center, its octave counts.
+TOTAL, CENTER, TAIL = 0.02, 0.12, 0.86
 
 #: Of what the pool leaves, for the cells of every group.
 CELLS: Final = 0.25

@@ -35,7 +35,7 @@ from tametail.methods.groups.shrink import shrunk
 from tametail.methods.groups.small import SmallGroups, ask_each
 from tametail.methods.winsorized.budget_split import sample_halvings
 from tametail.methods.winsorized.column import ColumnPlan
-from tametail.methods.winsorized.estimate import winsorised_mean
+from tametail.methods.winsorized.estimate import winsorized_mean
 from tametail.methods.winsorized.tail_histogram import TailHistogram, histogram_query
 from tametail.plans import COUNT, PricedRequest
 from tametail.queries.column import Count, Median
@@ -79,7 +79,7 @@ def _each_alone(part: ColumnPlan, ask: Ask, keys: Sequence[Key]) -> list[Estimat
     plan = group_plan(part, None, cost)
 
     def estimate(place: int, about: Ask) -> Estimate:
-        return replace(winsorised_mean(plan, about), group=keys[place].label)
+        return replace(winsorized_mean(plan, about), group=keys[place].label)
 
     return ask.for_each(asks, estimate)
 
@@ -98,15 +98,15 @@ def ask_pool(part: ColumnPlan, ask: Ask) -> tuple[Shape, CellCounts | None]:
     size, used = max(counts[0], 1), read_cells(counts, part.cost("total"), part.unit)
     doubt = count_margin(part.cost("total"), part.unit)
     times = sample_halvings(size, counts[0], doubt)
-    centre = ask(Median(times, *part.possible), part.cost("centre"))
+    center = ask(Median(times, *part.possible), part.cost("center"))
     plan = pool_plan(part, size, part.cost("tail"))
-    nodes, cost = histogram_query(plan, centre), part.cost("tail")
-    return Shape.read(centre, TailHistogram.read(plan, nodes, ask(nodes, cost), cost), size), used
+    nodes, cost = histogram_query(plan, center), part.cost("tail")
+    return Shape.read(center, TailHistogram.read(plan, nodes, ask(nodes, cost), cost), size), used
 
 
 def ask_cells(part: ColumnPlan, ask: Ask, shape: Shape, groups: int) -> SmallGroups:
     """Ask how many records of each group lie between quantiles of the pool."""
-    queries = [Cells(tuple((shape.centre + shape.cuts).tolist()))] * groups
+    queries = [Cells(tuple((shape.center + shape.cuts).tolist()))] * groups
     answers = ask_each(ask, queries, part.cost("cells"))
     cells = np.array(answers, dtype=np.float64).reshape(groups, -1)
     return SmallGroups(part, shape, shape.cuts, cells)
@@ -122,7 +122,7 @@ def _large_and_small(part: ColumnPlan, ask: Ask, all_groups: SmallGroups) -> lis
 
     def estimate(index: int, about: Ask) -> Estimate:
         place = large[index]
-        one = winsorised_mean(group_plan(part, int(counts[place]), cost), about)
+        one = winsorized_mean(group_plan(part, int(counts[place]), cost), about)
         return replace(one, count=float(counts[place]))
 
     found = dict(zip(large, ask.for_each(asks[: len(large)], estimate), strict=True))

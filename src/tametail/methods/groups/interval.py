@@ -25,13 +25,13 @@ from tametail.inequalities.concentration import second_moment_bound
 from tametail.inequalities.quantiles import NOWHERE, Shifts, deviations, spread_quantiles
 from tametail.inequalities.risk import split_risk
 from tametail.inequalities.truncation import bias_constant
-from tametail.means import MEAN, MEAN_AS_SEEN, WINSORISED, Interval, Target
+from tametail.means import MEAN, MEAN_AS_SEEN, WINSORIZED, Interval, Target
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.shape import Array
 from tametail.methods.winsorized.approximate_interval import ErrorDistribution, ExcessPair, margins
 from tametail.methods.winsorized.column import ColumnPlan
 from tametail.privacy.budget import Noise, noise_for
-from tametail.queries.column import Lattice
+from tametail.queries.column import ClippingGrid
 from tametail.request import Range
 from tametail.tail import Bounded, Moment
 
@@ -44,15 +44,15 @@ class Small:
     """What is known of a small group."""
 
     part: ColumnPlan
-    centre: float
+    center: float
     cuts: Array
     cells: Array
     square: float
-    lattice: Lattice
+    lattice: ClippingGrid
     value: float
-    """Of the winsorised mean, within what is possible."""
+    """Of the winsorized mean, within what is possible."""
     distance: float
-    """Of the winsorised mean from the middle of the clip points."""
+    """Of the winsorized mean from the middle of the clip points."""
     count: float
     doubt: float
     """The standard deviation of the noise on the count."""
@@ -65,7 +65,7 @@ class Small:
     @property
     def middle(self) -> float:
         """The middle of the clip points."""
-        return self.lattice.value(self.lattice.centre)
+        return self.lattice.value(self.lattice.center)
 
     @property
     def reach(self) -> float:
@@ -155,7 +155,7 @@ def _around(
 
 def _interval(group: Small, ends: Range, parts: dict[str, float | None]) -> Interval:
     """Return the interval for the mean by what was told, or for the clipped mean."""
-    target, edges = WINSORISED, (group.middle - group.reach, group.middle + group.reach)
+    target, edges = WINSORIZED, (group.middle - group.reach, group.middle + group.reach)
     ends = max(ends[0], edges[0]), min(ends[1], edges[1])
     if group.part.tail is not None:
         target, (ends, parts["clipping"]) = MEAN, _beyond(group, ends)
@@ -202,14 +202,14 @@ def _reaches(
 
 
 def _beyond(group: Small, ends: Range) -> tuple[Range, float | None]:
-    """Widen an interval for the winsorised mean by what may lie beyond the clip points."""
+    """Widen an interval for the winsorized mean by what may lie beyond the clip points."""
     tail, risk = group.part.tail, split_risk(1 - (group.part.confidence or 0.0)).beyond
     if isinstance(tail, Moment):
         return _by_moment(group, tail, ends, risk)
     if not isinstance(tail, Bounded):
         return (-math.inf, math.inf), None
     edges = (group.middle - group.reach, group.middle + group.reach)
-    first, last = (int((group.centre + group.cuts <= edge).sum()) for edge in edges)
+    first, last = (int((group.center + group.cuts <= edge).sum()) for edge in edges)
     below = group.most_in(group.cells[: first + 1], risk / 2) * max(edges[0] - tail.low, 0.0)
     above = group.most_in(group.cells[last:], risk / 2) * max(tail.high - edges[1], 0.0)
     return (ends[0] - below, ends[1] + above), max(below, above)
@@ -220,7 +220,7 @@ def _by_moment(group: Small, tail: Moment, ends: Range, risk: float) -> tuple[Ra
     if len(group.cells) < 3 or not between > 0:
         return (-math.inf, math.inf), None
     off = tail.scale * between ** (-1 / tail.k)
-    low, high = group.centre + group.cuts[0] - off, group.centre + group.cuts[-1] + off
+    low, high = group.center + group.cuts[0] - off, group.center + group.cuts[-1] + off
     bias = math.inf
     for _ in range(_ROUNDS):
         space = group.reach - max(group.middle - low, high - group.middle)

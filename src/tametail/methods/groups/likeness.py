@@ -8,7 +8,7 @@
    have a tail.
 3. Every group has each model with a probability that its own cells tell, and how usual the model
    is among all groups (an empirical Bayes estimate). Within a few parameters a cell that is full
-   of noise counts for little: its neighbours do not bear it out.
+   of noise counts for little: its neighbors do not bear it out.
 4. For clip points at a distance T around some middle a model has a bias and a spread, and also a
    least risk of its own: what could be reached if one knew that it is right. Middle and T are
    chosen so that the risk, divided by this, is least on average: so groups of small numbers are
@@ -124,7 +124,7 @@ class Likeness:
 
     @property
     def _middles(self) -> Array:
-        """Distances from the pooled centre around which groups may be clipped."""
+        """Distances from the pooled center around which groups may be clipped."""
         means = self.laws @ self.points
         order = np.argsort(means, kind="stable")
         found = np.interp(tuned.MIDDLES, np.cumsum(self.usual[order]), means[order])

@@ -49,12 +49,12 @@ from tametail.methods.persons.estimate import (
 )
 from tametail.methods.persons.shares import divide as divide_persons
 from tametail.methods.winsorized.column import ROUNDING, ColumnPlan
-from tametail.methods.winsorized.estimate import winsorised_mean
+from tametail.methods.winsorized.estimate import winsorized_mean
 from tametail.methods.winsorized.tail_histogram import TailHistogram
 from tametail.notes import kept_records
 from tametail.plans import COUNT, PricedRequest, Step
 from tametail.privacy.budget import Budget, Noise, noise_for
-from tametail.queries.column import DistanceSum, Lattice, edge_above
+from tametail.queries.column import ClippingGrid, DistanceSum, edge_above
 from tametail.queries.groups import ScaledSums
 from tametail.queries.persons import GroupRows, PersonMean, PersonResidual, PersonRows, View
 from tametail.queries.rows import Rows
@@ -145,7 +145,7 @@ class _Column:
         persons = max(round(size), 1)
         if self._by_person:
             about = ask.on(ask.relation.per_person(PersonMean(self.index)))
-            one = winsorised_mean(group_plan(self.part, persons, cost), about)
+            one = winsorized_mean(group_plan(self.part, persons, cost), about)
             return replace(one, count=float(persons))
         plan = group_plan(self.part, None, cost)
         plan = replace(plan, n=persons, steps=divide_persons(cost, persons))
@@ -175,7 +175,7 @@ class _Column:
         rows = number_of_rows(plan, ask, self.index, self.persons)
         if rows.tails is None:
             return None
-        lattice = Lattice.of_distances(
+        lattice = ClippingGrid.of_distances(
             0.0, 0.0, rows.clip.above, strength=of_dropped.strength, records=self.persons
         )
         view = ask.relation.dropped().per_person(PersonRows(self.index))
@@ -198,7 +198,7 @@ class _Column:
     def _numbers_with_pool(self, ask: Ask) -> Callable[[Ask, Array], list[Estimate]]:
         """Ask how the persons' own means lie; small groups are then those of numbers."""
         view, pool = PersonMean(self.index), self.part.cost("pool")
-        first = pool.split(tuned.TOTAL, tuned.CENTRE, tuned.TAIL)
+        first = pool.split(tuned.TOTAL, tuned.CENTER, tuned.TAIL)
         rest = self.part.cost("groups").split(tuned.CELLS, 1 - tuned.CELLS)
         part = replace(self.part, steps=tuple(map(Step, POOLED, (*first, *rest))))
         shape, used = ask_pool(part, ask.on(ask.relation.per_person(view), pool))

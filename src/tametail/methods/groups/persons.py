@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from tametail.inequalities.quantiles import deviations
 from tametail.keys import Key
-from tametail.means import MEAN, MEAN_AS_SEEN, WINSORISED, Estimate, Interval
+from tametail.means import MEAN, MEAN_AS_SEEN, WINSORIZED, Estimate, Interval
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.plan import asked, chosen_keys, group_plans, steps_of_persons
 from tametail.methods.groups.shrink import shrunk
@@ -42,7 +42,7 @@ from tametail.methods.winsorized.approximate_interval import (
 from tametail.methods.winsorized.budget_split import divide
 from tametail.methods.winsorized.clipping import fit_tail
 from tametail.methods.winsorized.column import ColumnPlan
-from tametail.methods.winsorized.estimate import winsorised_mean
+from tametail.methods.winsorized.estimate import winsorized_mean
 from tametail.methods.winsorized.tail_histogram import TailHistogram, histogram_query, window_sums
 from tametail.notes import Note
 from tametail.plans import COUNT, PricedRequest
@@ -175,7 +175,7 @@ class _Column:
         plan = self._plan(cost)
         if self._by_person or self.persons * cost.strength < FEASIBLE:
             plan = replace(plan, steps=divide(plan))
-            return winsorised_mean(
+            return winsorized_mean(
                 plan, ask.on(ask.relation.per_person(PersonMean(self.index)), cost)
             ).value
         return persons_mean(plan, ask, self.index).value
@@ -269,7 +269,7 @@ class _Column:
         }
         ends = max(value - below, low), min(value + above, high)
         return Interval(
-            *ends, *WINSORISED, proved=False, error_components=parts, confidence=confidence
+            *ends, *WINSORIZED, proved=False, error_components=parts, confidence=confidence
         )
 
     def _as_seen(self, own: Interval, lost: float) -> Interval:

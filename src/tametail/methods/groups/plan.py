@@ -24,7 +24,7 @@ from tametail.request import Request
 if TYPE_CHECKING:
     from tametail.ask import Ask
 
-POOLED = ("total", "centre", "tail", "cells", "groups")
+POOLED = ("total", "center", "tail", "cells", "groups")
 _SEPARATE = ("kept", "sizes", "pool", "groups")
 
 
@@ -98,7 +98,7 @@ def steps(request: Request, n: int, budget: Budget) -> Steps:
         return (Step("groups", budget),)
     wanted = tuned.POOL_RECORDS / (max(n, 1) * budget.strength)
     pool = min(max(wanted, tuned.LEAST_POOL), tuned.MOST_POOL)
-    shares = [pool * share for share in (tuned.TOTAL, tuned.CENTRE, tuned.TAIL)]
+    shares = [pool * share for share in (tuned.TOTAL, tuned.CENTER, tuned.TAIL)]
     shares += [(1 - pool) * tuned.CELLS, (1 - pool) * (1 - tuned.CELLS)]
     return tuple(map(Step, POOLED, budget.split(*shares)))
 

@@ -1,4 +1,4 @@
-"""The pooled shape: how all records together lie around their centre, read off octave counts.
+"""The pooled shape: how all records together lie around their center, read off octave counts.
 
 It is a law on some points: a noisy octave count is spread evenly, on a log scale, around its node,
 so that sums of distances are kept; beyond the last node that is seen it goes on as a power law.
@@ -26,12 +26,12 @@ PARTS: Array = _PARTS / _PARTS.mean()
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Points around the pooled centre, from the lowest up, and the share of records at each.
+    """Points around the pooled center, from the lowest up, and the share of records at each.
 
-    ``cuts`` are distances from the centre that part them into cells.
+    ``cuts`` are distances from the center that part them into cells.
     """
 
-    centre: float
+    center: float
     distances: Array
     shares: Array
     cuts: Array
@@ -39,9 +39,9 @@ class Shape:
     """Whether anything stands out of the noise."""
 
     @classmethod
-    def read(cls, centre: float, tails: TailHistogram, total: float) -> Shape:
-        """Return the shape of noisy octave counts around a private centre."""
-        to_zero = (centre, math.inf) if centre > 0 else (math.inf, -centre)
+    def read(cls, center: float, tails: TailHistogram, total: float) -> Shape:
+        """Return the shape of noisy octave counts around a private center."""
+        to_zero = (center, math.inf) if center > 0 else (math.inf, -center)
         below, above = (
             _side(tails, counts, total, zero)
             for counts, zero in zip(tails.sides, to_zero, strict=True)
@@ -50,7 +50,7 @@ class Shape:
         shares = np.concatenate([below.shares[::-1], [0.0], above.shares])
         shares[len(below.shares)] = max(1.0 - shares.sum(), 0.0)
         cuts = np.unique(np.concatenate([-below.cuts, above.cuts]))
-        return cls(centre, distances, shares / shares.sum(), cuts, len(distances) > 1)
+        return cls(center, distances, shares / shares.sum(), cuts, len(distances) > 1)
 
     def grid(self) -> Array:
         """Return distances at which to clip: edges of sixteenths of octaves, every other one.
@@ -99,7 +99,7 @@ def _side(tails: TailHistogram, counts: Array, total: float, zero: float) -> _Si
 def _not_beyond(zero: float, top: float, distances: Array, shares: Array) -> Array:
     """Spread the points next to 0, at a distance ``zero``, evenly if nobody is seen beyond it.
 
-    Records that are never negative crowd there, in an octave that counts around the centre do not
+    Records that are never negative crowd there, in an octave that counts around the center do not
     take apart; without this half of them would seem to be negative.
     """
     if not zero / 4 < top <= 2 * zero:

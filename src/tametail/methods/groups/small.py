@@ -27,7 +27,7 @@ from tametail.methods.winsorized.approximate_interval import (
 from tametail.methods.winsorized.column import ColumnPlan
 from tametail.notes import Note
 from tametail.privacy.budget import Budget, Noise, noise_for
-from tametail.queries.column import ClippedSum, Lattice, edge_above
+from tametail.queries.column import ClippedSum, ClippingGrid, edge_above
 from tametail.queries.groups import Keyed
 from tametail.queries.query import SumQuery
 from tametail.tail import Bounded, Tail
@@ -59,7 +59,7 @@ _EMPTY = Note(
 
 @dataclass(frozen=True, slots=True)
 class Clipped:
-    """Where a group is clipped, around ``offset`` from the pooled centre, and what is expected."""
+    """Where a group is clipped, around ``offset`` from the pooled center, and what is expected."""
 
     offset: float
     reach: float
@@ -93,9 +93,10 @@ class SmallGroups:
         if not (self.shape.seen or isinstance(self.part.tail, Bounded)):
             return [self._without_shape(float(count)) for count in self.counts[places]]
         clips = self._clips(places)
-        centre, cost = self.shape.centre, self.part.cost("groups")
+        center, cost = self.shape.center, self.part.cost("groups")
         lattices = [
-            Lattice.around(centre + one.offset, one.reach, one.reach, bits=_BITS) for one in clips
+            ClippingGrid.around(center + one.offset, one.reach, one.reach, bits=_BITS)
+            for one in clips
         ]
         queries = [
             ClippedSum(lattice, max(round(tuned.COUNT_WEIGHT * lattice.side), 1))
@@ -107,9 +108,9 @@ class SmallGroups:
 
     def _clips(self, places: list[int]) -> list[Clipped]:
         """Return where each group is clipped; nothing lies beyond bounds that were told."""
-        tail, centre = self.part.tail, self.shape.centre
+        tail, center = self.part.tail, self.shape.center
         if not self.shape.seen:
-            reach = edge_above(_farthest(tail, centre))
+            reach = edge_above(_farthest(tail, center))
             return [Clipped(0.0, reach, 0.0, reach**2)] * len(places)
         like = Likeness.read(self.shape, self.cells, self._cell_noise)
         noise = noise_for(self.part.cost("groups"), 1, 1).variance
@@ -121,7 +122,7 @@ class SmallGroups:
         found = []
         rows = zip(*map(np.ndarray.tolist, chosen), beyond, strict=True)
         for middle, reach, bias, square, hidden in rows:
-            farthest = edge_above(_farthest(tail, centre + middle))
+            farthest = edge_above(_farthest(tail, center + middle))
             found.append(Clipped(middle, min(reach, farthest), bias, square, hidden))
         return found
 
@@ -135,9 +136,9 @@ class SmallGroups:
         count = max(count, doubt, tuned.FEWEST)
         distance = min(max(answer[0] / count, -float(lattice.side)), float(lattice.side))
         low, high = part.possible
-        value = min(max(lattice.value(lattice.centre + distance), low), high)
+        value = min(max(lattice.value(lattice.center + distance), low), high)
         return Small(
-            part, self.shape.centre, self.cuts, cells, clip.square, lattice, value,
+            part, self.shape.center, self.cuts, cells, clip.square, lattice, value,
             lattice.value(distance), count, doubt, noise, seen, clip.beyond,
         )  # fmt: skip
 
@@ -188,10 +189,10 @@ class SmallGroups:
         return noise_for(self.part.cost("cells"), 1, 1)
 
     def _without_shape(self, count: float) -> Estimate:
-        centre, (low, high) = self.shape.centre, self.part.possible
+        center, (low, high) = self.shape.center, self.part.possible
         unknown = () if self.part.confidence is None else (nothing_known(self.part),)
         return Estimate(
-            min(max(centre, low), high), unknown, clip=(centre, centre), notes=(_NO_SHAPE,),
+            min(max(center, low), high), unknown, clip=(center, center), notes=(_NO_SHAPE,),
             count=count, variance=math.inf,
         )  # fmt: skip
 
@@ -208,6 +209,6 @@ def ask_each(ask: Ask, queries: Sequence[SumQuery], cost: Budget) -> tuple[int, 
     return tuple(answer for about, query in pairs for answer in about(query, cost))
 
 
-def _farthest(tail: Tail, centre: float) -> float:
-    """Return how far from a centre a record can be, by what was told."""
-    return max(tail.high - centre, centre - tail.low) if isinstance(tail, Bounded) else math.inf
+def _farthest(tail: Tail, center: float) -> float:
+    """Return how far from a center a record can be, by what was told."""
+    return max(tail.high - center, center - tail.low) if isinstance(tail, Bounded) else math.inf

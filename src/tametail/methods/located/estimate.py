@@ -2,7 +2,7 @@ r"""Few records whose scale is known: find where they are, clamp them around the
 
 The paper's way, at sizes where a look at their spread would show nothing.
 
-**The interval** holds wherever the centre is. Records with mean m and E\|X - m\|^k <= s^k, clipped
+**The interval** holds wherever the center is. Records with mean m and E\|X - m\|^k <= s^k, clipped
 to [L, U], have the expectation m - E(X - U)+ + E(L - X)+, which is between m - s B((U - m)/s) and
 m + s B((m - L)/s), where B bounds an excess (:mod:`tametail.inequalities.truncation`). Both ends
 rise with m. The noisy mean of the clipped records is within e of its expectation but for the risk.
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from tametail.methods.winsorized.sums import NoisySum
     from tametail.queries.column import ClippedSum
 
-NAME = "clamped mean around a crowd"
+NAME = "clipped mean around the densest bin"
 
 #: Halvings of the range in which an end of the interval is looked for.
 _HALVINGS = 60
@@ -45,9 +45,9 @@ _USUAL = 0.95
 
 def located_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
     """Ask where the records are, and for their clamped sum."""
-    buckets = location.crowd(plan)
-    centre = location.middle(buckets, ask(buckets, plan.cost("centre")))
-    query = sum_around(plan, centre)
+    buckets = location.densest_bin_query(plan)
+    center = location.middle(buckets, ask(buckets, plan.cost("center")))
+    query = sum_around(plan, center)
     total = read_clamped(plan, query, ask(query, plan.cost("sum")))
     around = lru_cache(partial(_interval, plan, total))
     found, interval = conclude(plan, total, around), around(plan.confidence or _USUAL)
@@ -56,14 +56,14 @@ def located_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
     return replace(found, notes=(*found.notes, notes.LOST))
 
 
-def sum_around(plan: ColumnPlan, centre: float) -> ClippedSum:
-    """Return the sum of the records, clamped around a centre, and a weighted count."""
+def sum_around(plan: ColumnPlan, center: float) -> ClippedSum:
+    """Return the sum of the records, clamped around a center, and a weighted count."""
     low, high = plan.possible
-    centre = min(max(centre, low), high)
-    reach = max(side(plan), 4 * math.ulp(centre))  # else both ends may be the centre
-    off_centre = min(location.scale_of(plan).scale / reach, 1.0)
+    center = min(max(center, low), high)
+    reach = max(side(plan), 4 * math.ulp(center))  # else both ends may be the center
+    off_center = min(location.scale_of(plan).scale / reach, 1.0)
     return clamped_sum(
-        plan, max(centre - reach, -LARGEST), min(centre + reach, LARGEST), off_centre
+        plan, max(center - reach, -LARGEST), min(center + reach, LARGEST), off_center
     )
 
 

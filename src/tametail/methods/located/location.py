@@ -1,9 +1,10 @@
 r"""Where the records are: a private choice among buckets, and how likely it is to fail.
 
 With a scale s the mean is looked for among buckets of s/8 to s/4. A record counts fully for
-candidates within 4s/3 of it and ever less up to 4s (:class:`tametail.queries.crowd.Crowd`).
+candidates within 4s/3 of it and ever less up to 4s
+(:class:`tametail.queries.densest_bin.DensestBin`).
 
-**The chance of a lost centre.** Let a be the exponent per record, mu the mean, G the candidates
+**The chance of a lost center.** Let a be the exponent per record, mu the mean, G the candidates
 within s of it, W all weights and w(G) those of G. For a candidate t let
 Y = (mean over G of the weight of a record) - (its weight for t), so that \|Y\| <= 1. By Jensen's
 inequality the sum over G of w e^(score) is at least w(G) e^(mean score of G), so that
@@ -28,7 +29,7 @@ import numpy.typing as npt
 from tametail.errors import InternalError
 from tametail.notes import Note, few_records
 from tametail.privacy.budget import Budget, exponential_rate
-from tametail.queries.crowd import LARGEST_KEY, Crowd, mass_of, octave_spans, weight_of
+from tametail.queries.densest_bin import LARGEST_KEY, DensestBin, mass_of, octave_spans, weight_of
 from tametail.tail import Moment
 
 if TYPE_CHECKING:
@@ -43,12 +44,12 @@ REACH = 4.0
 TYPICAL = 0.95
 
 #: From so many buckets on, candidates far from 0 weigh less. Then the mean is expected within
-#: 2^EXPECTED_OCTAVE buckets of 0, which is what the chance of a lost centre is about.
+#: 2^EXPECTED_OCTAVE buckets of 0, which is what the chance of a lost center is about.
 #: If a range was told, the mean may be anywhere in it, where the budget suffices (decision 0212).
 MANY_BUCKETS = 1 << 18
 EXPECTED_OCTAVE = 16
 
-#: A lost centre that is likelier than this is worth a warning.
+#: A lost center that is likelier than this is worth a warning.
 SELDOM = 1e-3
 
 #: Distances from the mean at which the choice is judged, in scales: up to where the weights of a
@@ -74,14 +75,14 @@ def scale_of(plan: ColumnPlan) -> Moment:
     return plan.tail
 
 
-def crowd(plan: ColumnPlan) -> Crowd:
+def densest_bin_query(plan: ColumnPlan) -> DensestBin:
     """Return the query for the bucket that most records are near."""
     scale = scale_of(plan).scale
     exponent = math.frexp(scale)[1] - 3
     reach = round(REACH * math.ldexp(scale, -exponent))
     low, high = (_key(end, exponent) for end in plan.possible)
     low, high = max(low - reach, -LARGEST_KEY), min(high + reach, LARGEST_KEY)
-    return Crowd(
+    return DensestBin(
         inverse_width=math.ldexp(1.0, -exponent), low=low, high=high, reach=reach,
         falling=high - low > MANY_BUCKETS,
     )  # fmt: skip
@@ -92,7 +93,7 @@ def _key(end: float, exponent: int) -> int:
     return math.floor(math.ldexp(min(max(end, -limit), limit), -exponent))
 
 
-def middle(query: Crowd, key: int | None) -> float:
+def middle(query: DensestBin, key: int | None) -> float:
     """Return the middle of a bucket."""
     return ((key or 0) + 0.5) / query.inverse_width
 
@@ -102,14 +103,14 @@ def digits(plan: ColumnPlan, *, anywhere: bool = False) -> float:
 
     For a mean where it is expected, or ``anywhere`` that was told.
     """
-    query = crowd(plan)
+    query = densest_bin_query(plan)
     near = 2 * scale_of(plan).scale * query.inverse_width
     octave = _farthest(plan, query, anywhere=anywhere).bit_length() - 1
     each = weight_of(octave if query.falling else -1)
     return max(math.log(mass_of(query)) - math.log(each) - math.log(near), 0.0)
 
 
-def _farthest(plan: ColumnPlan, query: Crowd, *, anywhere: bool) -> int:
+def _farthest(plan: ColumnPlan, query: DensestBin, *, anywhere: bool) -> int:
     """Return how many buckets the mean is from 0: as expected, or at most if that is told."""
     if not (anywhere and all(map(math.isfinite, plan.possible))):
         return 1 << EXPECTED_OCTAVE
@@ -118,7 +119,7 @@ def _farthest(plan: ColumnPlan, query: Crowd, *, anywhere: bool) -> int:
 
 def loss(plan: ColumnPlan, *, anywhere: bool = False) -> float:
     """Return the root mean squared error of a draw by the weights alone."""
-    query = crowd(plan)
+    query = densest_bin_query(plan)
     if not query.falling:
         return (query.high - query.low + 1) / query.inverse_width / math.sqrt(3)
     spans = octave_spans(query).items()
@@ -137,7 +138,7 @@ def exponent(cost: Budget, plan: ColumnPlan) -> float:
 
 
 def chance(plan: ColumnPlan, cost: Budget) -> float:
-    """Bound the chance that the centre is lost: that it has nothing to do with the records.
+    """Bound the chance that the center is lost: that it has nothing to do with the records.
 
     Wherever the mean is within what was told; if nothing was, within some thousand scales of 0.
     """
@@ -146,13 +147,13 @@ def chance(plan: ColumnPlan, cost: Budget) -> float:
 
 
 def odds(plan: ColumnPlan, cost: Budget, *, anywhere: bool = False) -> float:
-    """Predict the odds of a lost centre, for usual records."""
+    """Predict the odds of a lost center, for usual records."""
     needed = digits(plan, anywhere=anywhere)
     return math.exp(min(needed + _power(plan, cost, TYPICAL), 100.0))
 
 
 def astray(plan: ColumnPlan, cost: Budget) -> list[tuple[float, float]]:
-    """Bound the chances that the centre is farther from the mean than so many scales."""
+    """Bound the chances that the center is farther from the mean than so many scales."""
     found = []
     chances = [0.0, chance(plan, cost)]
     near = 2.0  # the width of G
@@ -165,7 +166,7 @@ def astray(plan: ColumnPlan, cost: Budget) -> list[tuple[float, float]]:
 
 
 def lost_note(chance: float) -> tuple[Note, ...]:
-    """Say how likely a lost centre is, if it is likely."""
+    """Say how likely a lost center is, if it is likely."""
     if chance < SELDOM:
         return ()
     likely = f"with probability up to {chance:.0%}" if chance < 0.5 else ("with high probability")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def names(request: Request) -> tuple[tuple[str, int], ...]:  # noqa: ARG001 - always two
     """Return the names and rounds of the steps."""
-    return (("centre", 1), ("sum", 1))
+    return (("center", 1), ("sum", 1))
 
 
 def steps(request: Request, n: int, budget: Budget) -> Steps:

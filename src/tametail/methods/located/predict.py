@@ -15,7 +15,7 @@ from tametail.privacy.budget import Noise, noise_for
 
 
 def rmse(plan: ColumnPlan) -> float:
-    """Bound the root mean squared error, a lost centre included.
+    """Bound the root mean squared error, a lost center included.
 
     Without a range (``within``) it is for a mean within some thousand scales of 0.
     """
@@ -26,7 +26,7 @@ def rmse(plan: ColumnPlan) -> float:
     def bias(offset: float) -> float:
         return tail.scale * worst_excess(tail.k, reach / tail.scale - offset)
 
-    cost = plan.cost("centre")
+    cost = plan.cost("center")
     astray = location.astray(plan, cost)
     square, reached = steady, 0.0
     for (_, likely), (next_offset, _) in pairwise(astray):
@@ -37,11 +37,11 @@ def rmse(plan: ColumnPlan) -> float:
 
 
 def half_width(plan: ColumnPlan, confidence: float) -> float:
-    """Predict the half-width of the interval, for a centre within a scale of the mean.
+    """Predict the half-width of the interval, for a center within a scale of the mean.
 
-    If the centre may well be lost, so may all that is within reach of a lost one.
+    If the center may well be lost, so may all that is within reach of a lost one.
     """
-    is_lost = location.chance(plan, plan.cost("centre")) > 1 - confidence
+    is_lost = location.chance(plan, plan.cost("center")) > 1 - confidence
     lost = location.loss(plan, anywhere=True) if is_lost else 0.0
     tail, reach, n = location.scale_of(plan), side(plan), max(plan.n or 1, 1)
     deviation = tail.scale * (2 * reach / tail.scale) ** max(1 - tail.k / 2, 0.0)
@@ -53,4 +53,4 @@ def half_width(plan: ColumnPlan, confidence: float) -> float:
 
 def foresee(plan: ColumnPlan) -> tuple[Note, ...]:
     """Say how likely it is that the records are not found, if that is likely."""
-    return location.lost_note(location.chance(plan, plan.cost("centre")))
+    return location.lost_note(location.chance(plan, plan.cost("center")))

@@ -1,6 +1,6 @@
 """How few records whose scale is known divide the budget: one part to find them, one to add up.
 
-With a share f for the centre, the expected squared error is (chance of a lost centre) loss^2 +
+With a share f for the center, the expected squared error is (chance of a lost center) loss^2 +
 noise^2; the shares with the least are taken. Public numbers alone.
 """
 
@@ -17,7 +17,7 @@ from tametail.methods.winsorized.column import ColumnPlan
 from tametail.plans import Step
 from tametail.privacy.budget import Budget, noise_for
 
-#: The mean of a lost centre, against that at the far end of the range: its squared error.
+#: The mean of a lost center, against that at the far end of the range: its squared error.
 AVERAGE_LOSS = 0.5
 
 #: How many times the error may be as large, so that the mean may be anywhere in a wide range that
@@ -29,7 +29,7 @@ _SHARES = tuple(step / 40 for step in range(1, 39))
 
 @lru_cache(maxsize=256)
 def steps(plan: ColumnPlan) -> tuple[Step, ...]:
-    """Divide the budget of a plan between centre and sum.
+    """Divide the budget of a plan between center and sum.
 
     For a mean anywhere in the range that was told, unless that is too much to ask for.
     """
@@ -42,22 +42,22 @@ def steps(plan: ColumnPlan) -> tuple[Step, ...]:
 
 
 def _divided(plan: ColumnPlan, share: float) -> tuple[Step, ...]:
-    centre, total = plan.budget.split(share, 1 - share)
-    return Step("centre", centre), Step("sum", total)
+    center, total = plan.budget.split(share, 1 - share)
+    return Step("center", center), Step("sum", total)
 
 
 def _error(plan: ColumnPlan, divided: tuple[Step, ...], *, anywhere: bool = False) -> float:
     plan = replace(plan, steps=divided)
-    lost = location.odds(plan, plan.cost("centre"), anywhere=anywhere)
+    lost = location.odds(plan, plan.cost("center"), anywhere=anywhere)
     far = location.loss(plan, anywhere=anywhere)
     return math.sqrt(AVERAGE_LOSS * lost * far**2 + noise(plan) ** 2)
 
 
 def side(plan: ColumnPlan) -> float:
-    """Return the distance from the centre at which records are clipped.
+    """Return the distance from the center at which records are clipped.
 
     Where the worst bias and the noise are least, or a little closer: few laws are the worst. The
-    centre is within about a scale of the mean.
+    center is within about a scale of the mean.
     """
     tail = location.scale_of(plan)
     reach = best_reach(tail.k, max(plan.n or 1, 1), deviation(plan.cost("sum")))

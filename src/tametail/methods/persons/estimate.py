@@ -8,7 +8,7 @@ r0 near r,
 and s - r0 c is small unless a person has many records that differ from the mean together: only
 there does clipping cost anything. Four questions to the persons, each of whom is one number:
 
-1. *pilot*: r0, a winsorised mean of the persons' means s / c;
+1. *pilot*: r0, a winsorized mean of the persons' means s / c;
 2. *rows*: from octave counts of c a number K of records that count of each; then sum min(c, K);
 3. *tail*: octave counts of z = s - r0 c around 0, from which follow clip points;
 4. *sum*: the sum of the clipped z.
@@ -22,7 +22,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from tametail.means import MEAN, WINSORISED, Estimate, Interval
+from tametail.means import MEAN, WINSORIZED, Estimate, Interval
 from tametail.methods.persons.shares import ROWS_TAIL
 from tametail.methods.winsorized.approximate_interval import (
     ErrorDistribution,
@@ -35,7 +35,7 @@ from tametail.methods.winsorized.approximate_interval import (
 from tametail.methods.winsorized.budget_split import divide
 from tametail.methods.winsorized.clipping import choose_clipping
 from tametail.methods.winsorized.column import ColumnPlan
-from tametail.methods.winsorized.estimate import winsorised_mean
+from tametail.methods.winsorized.estimate import winsorized_mean
 from tametail.methods.winsorized.sums import ClippingBounds
 from tametail.methods.winsorized.tail_assumption import Reference
 from tametail.methods.winsorized.tail_histogram import TailHistogram, histogram_query
@@ -43,7 +43,7 @@ from tametail.methods.winsorized.tail_models import Prior
 from tametail.notes import Note
 from tametail.plans import Step
 from tametail.privacy.budget import Budget, Noise, noise_for
-from tametail.queries.column import RELATIVE_ROUNDING, DistanceSum, Lattice
+from tametail.queries.column import RELATIVE_ROUNDING, ClippingGrid, DistanceSum
 from tametail.queries.persons import PersonMean, PersonResidual, PersonRows
 from tametail.tail import parse_within
 
@@ -141,7 +141,7 @@ def pilot_of(plan: ColumnPlan, ask: Ask, index: int) -> float:
     cost, anywhere = plan.cost("pilot"), parse_within(None)
     pilot = replace(plan, within=anywhere, possible=anywhere, confidence=None, budget=cost)
     pilot = replace(pilot, steps=divide(pilot))
-    return winsorised_mean(pilot, ask.on(ask.relation.per_person(PersonMean(index)), cost)).value
+    return winsorized_mean(pilot, ask.on(ask.relation.per_person(PersonMean(index)), cost)).value
 
 
 def number_of_rows(plan: ColumnPlan, ask: Ask, index: int, persons: int) -> Total:
@@ -196,7 +196,7 @@ def sum_between(
     if clip.side == 0:
         return None
     cost = plan.cost("sum")
-    lattice = Lattice.of_distances(
+    lattice = ClippingGrid.of_distances(
         0.0, clip.below, clip.above, strength=cost.strength, records=persons
     )
     query = DistanceSum(0.0, lattice)
@@ -232,13 +232,13 @@ def _intervals(
         miscounted=abs(distance) * math.hypot(rows.deviation, counted) / records,
         rounding=2 * math.ulp(abs(ratio)) + cut / records,
     )
-    centre, (least, most) = ratio + distance, plan.possible
+    center, (least, most) = ratio + distance, plan.possible
     below, above = error.ends(risk / 2)
-    low, high = min(centre - below, value), max(centre + above, value)
+    low, high = min(center - below, value), max(center + above, value)
     found = parts(error, risk, truncation=None, privacy=error.privacy(risk))
-    own = Interval(low, high, *WINSORISED, proved=False, error_components=found)
+    own = Interval(low, high, *WINSORIZED, proved=False, error_components=found)
     sides = hidden_excess(plan, total.clip, total.tails, records, OF_TOTALS)
-    mean = extrapolated_interval(plan, value, centre, error, sides)
+    mean = extrapolated_interval(plan, value, center, error, sides)
     first, second = (
         replace(one, low=max(one.low, least), high=min(one.high, most)) for one in (mean, own)
     )

@@ -1,6 +1,6 @@
 """One sum for several columns that were looked at one by one.
 
-1. *centre*, *tail*: every column for itself, as if it were apart: a median, counts by octaves, and
+1. *center*, *tail*: every column for itself, as if it were apart: a median, counts by octaves, and
    clip points from them;
 2. *radius*, with a part of what is left for the sum: how long rows are, if every cell is clipped
    there and weighed. Columns apart pay for a row that lies at a clip point of every column, and

@@ -17,7 +17,7 @@ from tametail.methods.winsorized.sums import NoisySum, RecordCount, sum_query
 from tametail.privacy.budget import Budget, Noise, noise_for
 from tametail.privacy.choices import choice_rate
 from tametail.privacy.unit import Unit
-from tametail.queries.column import DistanceSum, Lattice
+from tametail.queries.column import ClippingGrid, DistanceSum
 from tametail.queries.rows import WIDEST_RADIUS, Ball, BallLevels, BallSum
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Pool:
     """
 
     looks: Mapping[int, SpreadEstimate]
-    lattices: Mapping[int, Lattice]
+    lattices: Mapping[int, ClippingGrid]
     ball: Ball
     cost: Budget
 
@@ -86,17 +86,17 @@ class Pool:
         heavy tails would have most of the noise, by the second alone they would make rows long.
         """
         lattices = {place: _lattice(seen) for place, seen in looks.items()}
-        centres, factors, below, above = np.zeros((4, dim))
+        centers, factors, below, above = np.zeros((4, dim))
         for place, lattice in lattices.items():
-            middle = lattice.value(lattice.centre)
-            centres[place] = looks[place].clip.centre + middle
+            middle = lattice.value(lattice.center)
+            centers[place] = looks[place].clip.center + middle
             size = math.sqrt(lattice.value(lattice.width))
             factors[place] = 1 / size / math.sqrt(_deviation(looks[place], lattice))
             below[place] = middle - lattice.value(lattice.low)
             above[place] = lattice.value(lattice.high) - middle
         factors /= (np.maximum(below, above) * factors).sum()  # the longest row has norm 1
         ends = above * factors, below * factors
-        return cls(looks, lattices, _balls(centres, factors, ends, cost.strength), cost)
+        return cls(looks, lattices, _balls(centers, factors, ends, cost.strength), cost)
 
     @property
     def plan(self) -> ColumnPlan:
@@ -168,7 +168,7 @@ class Pool:
             lattice, tick = self.lattices[place], float(measure.ticks[place])
             ticks = tick / lattice.tick
             found[place] = NoisySum(
-                seen.clip.centre, lattice, answer[place] * ticks, known.number, known.weight,
+                seen.clip.center, lattice, answer[place] * ticks, known.number, known.weight,
                 Noise(noise.kind, noise.scale * ticks), tick, known.noise, moved,
                 cut * lattice.value(lattice.side),
             )  # fmt: skip
@@ -180,22 +180,22 @@ def _noise(query: DistanceSum | BallSum, cost: Budget, unit: Unit) -> Noise:
     return noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
 
 
-def _lattice(seen: SpreadEstimate) -> Lattice:
+def _lattice(seen: SpreadEstimate) -> ClippingGrid:
     """Return the clip points, and from where distances are told: where the mean is expected."""
     clip, strength = seen.clip, seen.rest.cost("sum").strength
-    return Lattice.of_distances(
+    return ClippingGrid.of_distances(
         clip.offset, clip.below, clip.above, strength=strength, records=seen.size
     )
 
 
-def _deviation(seen: SpreadEstimate, lattice: Lattice) -> float:
+def _deviation(seen: SpreadEstimate, lattice: ClippingGrid) -> float:
     """Estimate the standard deviation of the clipped cells of a column."""
     width = lattice.value(lattice.width)
     variance, _ = moments(seen.clip, seen.tails, float(seen.size), seen.clip.offset)
     return min(max(math.sqrt(max(variance, 0.0)), LEAST_DEVIATION * width), width / 2)
 
 
-def _balls(centres: Floats, factors: Floats, ends: tuple[Floats, Floats], strength: float) -> Ball:
+def _balls(centers: Floats, factors: Floats, ends: tuple[Floats, Floats], strength: float) -> Ball:
     """Return balls of which the largest holds a row at all clip points, in integers."""
     bits = min(WIDEST_RADIUS.bit_length() - 1, 52 + math.frexp(min(strength, 1.0))[1])
     steps = np.arange(round(-FINENESS * FIRST_RADIUS) + 1) / FINENESS + FIRST_RADIUS + bits
@@ -203,4 +203,4 @@ def _balls(centres: Floats, factors: Floats, ends: tuple[Floats, Floats], streng
     unit = 2.0**bits
     limits, floors = (tuple(np.floor(end * unit).astype(np.int64).tolist()) for end in ends)
     inverse = tuple((factors * unit).tolist())
-    return Ball(tuple(centres.tolist()), inverse, tuple(radii), 1, limits, floors)
+    return Ball(tuple(centers.tolist()), inverse, tuple(radii), 1, limits, floors)

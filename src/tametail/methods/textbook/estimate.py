@@ -27,20 +27,20 @@ from tametail.methods.winsorized import constants as tuned
 from tametail.methods.winsorized.column import ColumnPlan
 from tametail.methods.winsorized.sums import NoisySum, read_count
 from tametail.privacy.budget import Noise, Zcdp, noise_for
-from tametail.queries.column import ClippedSum, Lattice
+from tametail.queries.column import ClippedSum, ClippingGrid
 from tametail.tail import Bounded
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
 
-NAME = "clamped mean"
+NAME = "bounded mean"
 
 #: The part of the risk that noise on the count may have, if there is any.
 COUNT_RISK = 0.1
 
 #: How far from the middle the mean is expected, as a part of half of the width: it decides how
 #: much of the noise the count gets, under add-remove (decision 0118 has the curve).
-OFF_CENTRE = 0.65
+OFF_CENTER = 0.65
 
 #: Under add-remove ticks are as fine as for this n epsilon, since a count may be far too low.
 FINE_FOR = 1000.0
@@ -84,24 +84,24 @@ def _holds(interval: Interval, value: float) -> bool:
 
 
 def clamped_sum(
-    plan: ColumnPlan, low: float, high: float, off_centre: float = OFF_CENTRE
+    plan: ColumnPlan, low: float, high: float, off_center: float = OFF_CENTER
 ) -> ClippedSum:
     """Return the sum of the distances from the middle of these bounds, and a weighted count.
 
     Under replace-one the count is free up to the weight of the thinner side; if no record is
     missing it is not needed. Under add-remove a count of weight w makes the noise on the quotient
     (side + w) sqrt(1 + (d/w)^2), in L2 accordingly, for a mean that is d from the middle;
-    ``off_centre`` is the expected d, as a part of the side.
+    ``off_center`` is the expected d, as a part of the side.
     """
     side, strength, records = high / 2 - low / 2, plan.cost("sum").strength, float(_size(plan))
     if not plan.unit.size_is_public:
         records = max(records, FINE_FOR / strength)
-    lattice = Lattice.below_noise(low + side, side, side, strength=strength, records=records)
+    lattice = ClippingGrid.below_noise(low + side, side, side, strength=strength, records=records)
     if plan.unit.size_is_public:
-        thinner = min(lattice.high - lattice.centre, lattice.centre - lattice.low)
+        thinner = min(lattice.high - lattice.center, lattice.center - lattice.low)
         return ClippedSum(lattice, 0 if plan.missing == "none" else thinner)
     concentrated = isinstance(plan.cost("sum"), Zcdp)
-    part = math.sqrt(off_centre) if concentrated else math.cbrt(off_centre**2)
+    part = math.sqrt(off_center) if concentrated else math.cbrt(off_center**2)
     return ClippedSum(lattice, max(round(part * lattice.side), 1))
 
 

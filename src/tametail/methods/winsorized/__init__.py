@@ -1,1 +1,1 @@
-"""The winsorised mean of one column."""
+"""The winsorized mean of one column."""

@@ -42,7 +42,7 @@ from tametail.inequalities.quantiles import (
     deviations,
     spread_quantiles,
 )
-from tametail.means import MEAN, MEAN_AS_SEEN, WINSORISED, Interval
+from tametail.means import MEAN, MEAN_AS_SEEN, WINSORIZED, Interval
 from tametail.methods.winsorized import constants as tuned
 from tametail.methods.winsorized.clipping import fit_tail, max_distances
 from tametail.methods.winsorized.tail_models import RECORDS, Prior
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ErrorDistribution:
-    """The law of the distance between v and the winsorised mean of the law, as estimated.
+    """The law of the distance between v and the winsorized mean of the law, as estimated.
 
     ``deviation`` and ``skewness`` are those of the mean of the clipped records, ``noise`` is the
     noise on v from the sum, ``miscounted`` the standard deviation of that from the count.
@@ -83,7 +83,7 @@ class ErrorDistribution:
         miscounted = total.lattice.value(abs(total.total / n) * counted / n)
         if plan.target == "data":
             return cls(0.0, 0.0, noise, miscounted, total.rounding)
-        variance, third = moments(clip, tails, n, total.mean - clip.centre)
+        variance, third = moments(clip, tails, n, total.mean - clip.center)
         skewness = 0.0
         if variance > 0:
             skewness = third / (variance * math.sqrt(variance) * math.sqrt(n))
@@ -137,12 +137,12 @@ def margins(
 
 
 def clipped_mean_interval(plan: Plan, total: NoisySum, error: ErrorDistribution) -> Interval:
-    """Return the interval for the winsorised mean."""
+    """Return the interval for the winsorized mean."""
     risk = 1 - (plan.confidence or 0.0)
     below, above = error.ends(risk / 2)
     low, high = total.mean - below, total.mean + above
     found = parts(error, risk, truncation=None, privacy=total.privacy(risk))
-    return Interval(low, high, *WINSORISED, proved=False, error_components=found)
+    return Interval(low, high, *WINSORIZED, proved=False, error_components=found)
 
 
 def parts(
@@ -214,20 +214,20 @@ class HiddenExcess:
 
 
 ExcessPair = tuple[HiddenExcess, HiddenExcess]
-"""Below and above the centre."""
+"""Below and above the center."""
 
 
 def extrapolated_interval(
     plan: Plan,
     value: float,
-    centre: float,
+    center: float,
     error: ErrorDistribution,
     sides: ExcessPair,
     pulled: float = 0.0,
 ) -> Interval:
     """Return the interval for the mean, if the tail goes on as seen; it holds ``value``.
 
-    ``centre`` is the clipped mean, ``error`` the law of its error and ``sides`` what clipping took
+    ``center`` is the clipped mean, ``error`` the law of its error and ``sides`` what clipping took
     off it; shrinking rows of several columns took off ``pulled`` at most.
     """
     risk, (below, above) = 1 - (plan.confidence or 0.0), sides
@@ -235,13 +235,13 @@ def extrapolated_interval(
     # In squares: that shrinking rows took off all it may, and that noise and sampling are at their
     # ends on the same side, is rarer than either (decision 0222 has the coverage).
     down, up = (math.hypot(end, pulled) for end in spread_quantiles(laws, risk / 2))
-    low = -math.inf if below.endless else min(centre - down - error.rounding, value)
-    high = math.inf if above.endless else max(centre + up + error.rounding, value)
+    low = -math.inf if below.endless else min(center - down - error.rounding, value)
+    high = math.inf if above.endless else max(center + up + error.rounding, value)
     truncation = max(side.quantile(risk / 2) for side in sides)
     found = parts(
         error, risk,
         truncation=math.hypot(truncation, pulled),
-        privacy=math.hypot(privacy(value - centre, error, sides, risk), pulled),
+        privacy=math.hypot(privacy(value - center, error, sides, risk), pulled),
     )  # fmt: skip
     return Interval(low, high, *MEAN_AS_SEEN, proved=False, error_components=found)
 
@@ -277,7 +277,7 @@ def hidden_excess(
     plan: Plan, clip: ClippingBounds, tails: TailHistogram, count: float, prior: Prior = RECORDS
 ) -> ExcessPair:
     """Return what may lie beyond the clip points, over a number of records that are seen."""
-    ends, limits = (clip.below, clip.above), max_distances(plan, clip.centre)
+    ends, limits = (clip.below, clip.above), max_distances(plan, clip.center)
     highest = max(anchor for anchor in clip.detected if anchor is not None)
     below, above = (
         _hidden(plan, tails, counts, anchor, highest, (end, limit), prior).over(count)

@@ -1,6 +1,6 @@
 """How a plan divides its budget between the steps, by public numbers and a private count.
 
-A median must stand out among all doubles by as many nats as its digits take: the centre has what
+A median must stand out among all doubles by as many nats as its digits take: the center has what
 that needs. The tail has a fixed part of the rest, and the sum what is left. What is told changes
 that: a scale lets a range be found first, bounds move a part of the tail's share to the sum.
 """
@@ -28,16 +28,16 @@ from tametail.tail import Bounded, Moment
 
 Array = npt.NDArray[np.float64]
 
-_CENTRES_TRIED, _TAIL_STEP = 60, 0.01
+_CENTERS_TRIED, _TAIL_STEP = 60, 0.01
 
 
 def halvings(n: int) -> int:
-    """Return how often to halve n records to get a sample for the centre.
+    """Return how often to halve n records to get a sample for the center.
 
     >>> halvings(1_000), halvings(100_000)
     (0, 6)
     """
-    return min(max(0, (n // tuned.CENTRE_SAMPLE).bit_length() - 1), MOST_HALVINGS)
+    return min(max(0, (n // tuned.CENTER_SAMPLE).bit_length() - 1), MOST_HALVINGS)
 
 
 def sample_halvings(n: int, counted: float, doubt: float) -> int:
@@ -58,19 +58,19 @@ def sample_halvings(n: int, counted: float, doubt: float) -> int:
 
 
 def shares(budget: Budget, unit: Unit, n: int) -> dict[str, float]:
-    """Return the shares of centre, tail and sum; they add up to 1.
+    """Return the shares of center, tail and sum; they add up to 1.
 
-    The centre has what makes it stand out, as nothing else can be used without it. Of the rest the
+    The center has what makes it stand out, as nothing else can be used without it. Of the rest the
     tail has a fixed part.
 
     >>> from tametail.privacy.budget import pure
     >>> {name: round(share, 2) for name, share in shares(pure(1.0), Unit.ADD_REMOVE, 900).items()}
-    {'centre': 0.06, 'tail': 0.28, 'sum': 0.66}
+    {'center': 0.06, 'tail': 0.28, 'sum': 0.66}
     """
-    centre = share_of_nats(tuned.CENTRE_NATS, budget, unit, n)
-    centre = min(max(centre, tuned.LEAST_CENTRE), tuned.MOST_CENTRE)
-    tail = tuned.TAIL_SHARE * (1 - centre)
-    return {"centre": centre, "tail": tail, "sum": 1.0 - centre - tail}
+    center = share_of_nats(tuned.CENTER_NATS, budget, unit, n)
+    center = min(max(center, tuned.LEAST_CENTER), tuned.MOST_CENTER)
+    tail = tuned.TAIL_SHARE * (1 - center)
+    return {"center": center, "tail": tail, "sum": 1.0 - center - tail}
 
 
 def share_of_nats(nats: float, budget: Budget, unit: Unit, n: int) -> float:
@@ -136,9 +136,9 @@ def divide(plan: ColumnPlan, *, spread: bool = True) -> tuple[Step, ...]:
     """
     budget, n = plan.budget, max(plan.n or 1, 1)
     parts = shares(budget, plan.unit, n)
-    if (ranged := _parts_of_centre(replace(plan, steps=()), parts["centre"])) is not None:
-        left = (1 - sum(ranged)) / (1 - parts["centre"])
-        parts = {name: left * share for name, share in parts.items()} | {"centre": sum(ranged)}
+    if (ranged := _parts_of_center(replace(plan, steps=()), parts["center"])) is not None:
+        left = (1 - sum(ranged)) / (1 - parts["center"])
+        parts = {name: left * share for name, share in parts.items()} | {"center": sum(ranged)}
     squares = tuned.SPREAD_SHARE if spread and plan.needs_spread else 0.0
     parts = {name: share * (1 - squares) for name, share in parts.items()}
     if isinstance(plan.tail, Bounded):
@@ -183,7 +183,7 @@ def counted_again(plan: ColumnPlan, answer: int, cost: Budget) -> tuple[ColumnPl
     """Return what a second count may cost, and the plan without that; None if it is not needed.
 
     Shares follow from the number of records. Where the first count may be off by a large part
-    of it, it is asked for once more, so well that the centre is not paid for by a guess. Not
+    of it, it is asked for once more, so well that the center is not paid for by a guess. Not
     between bounds, if a look would be in vain even with a scale more of them: nothing is to be
     divided there (decision 0118).
     """
@@ -200,7 +200,7 @@ def counted_again(plan: ColumnPlan, answer: int, cost: Budget) -> tuple[ColumnPl
     return replace(plan, steps=tuple(steps)), part
 
 
-# --- a centre whose range is found first ---
+# --- a center whose range is found first ---
 
 #: The shares of the budget that are tried.
 _SHARES = np.geomspace(0.002, 0.4, 32)
@@ -214,8 +214,8 @@ class LocationShares(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _parts_of_centre(plan: ColumnPlan, usual: float) -> LocationShares | None:
-    """Divide the centre's share, if a range by the scale makes a lost centre rarer; else None.
+def _parts_of_center(plan: ColumnPlan, usual: float) -> LocationShares | None:
+    """Divide the center's share, if a range by the scale makes a lost center rarer; else None.
 
     That is so if a scale was told, the mean may be many scales away from anywhere, and the
     ``usual`` share of a median does not settle it. The share of the range makes a lost one
@@ -226,8 +226,8 @@ def _parts_of_centre(plan: ColumnPlan, usual: float) -> LocationShares | None:
         return None
     n = max(plan.n or 1, 1)
     found = _enough(plan, anywhere=True) or _enough(plan, anywhere=False) or float(_SHARES[-1])
-    inner = min(share_of_nats(tuned.INNER_NATS, plan.budget, plan.unit, n), tuned.MOST_CENTRE / 3)
-    return LocationShares(found, max(usual - found, inner, tuned.LEAST_CENTRE))
+    inner = min(share_of_nats(tuned.INNER_NATS, plan.budget, plan.unit, n), tuned.MOST_CENTER / 3)
+    return LocationShares(found, max(usual - found, inner, tuned.LEAST_CENTER))
 
 
 def _enough(plan: ColumnPlan, *, anywhere: bool) -> float | None:
@@ -241,37 +241,37 @@ def _enough(plan: ColumnPlan, *, anywhere: bool) -> float | None:
     return None
 
 
-def centre_costs(plan: ColumnPlan) -> tuple[Budget, Budget] | None:
+def center_costs(plan: ColumnPlan) -> tuple[Budget, Budget] | None:
     """Return what the range costs and what the median inside of it; None if there is no range."""
-    usual = shares(plan.budget, plan.unit, max(plan.n or 1, 1))["centre"]
-    found = _parts_of_centre(replace(plan, steps=()), usual)
+    usual = shares(plan.budget, plan.unit, max(plan.n or 1, 1))["center"]
+    found = _parts_of_center(replace(plan, steps=()), usual)
     if found is None:
         return None
     part = found.range / (found.range + found.median)
-    first, second = plan.cost("centre").split(part, 1 - part)
+    first, second = plan.cost("center").split(part, 1 - part)
     return first, second
 
 
 def location_failure_probability(plan: ColumnPlan) -> float:
-    """Return the chance that a winsorised mean loses its centre, about, if a scale is told."""
-    if (costs := centre_costs(plan)) is None:
+    """Return the chance that a winsorized mean loses its center, about, if a scale is told."""
+    if (costs := center_costs(plan)) is None:
         return _median_failure_probability(
-            plan, plan.cost("centre"), location.digits(plan, anywhere=True)
+            plan, plan.cost("center"), location.digits(plan, anywhere=True)
         )
     return location.chance(plan, costs[0])
 
 
 def location_failure_mse(plan: ColumnPlan) -> float:
-    """Bound what a lost centre adds to the mean squared error of a winsorised mean.
+    """Bound what a lost center adds to the mean squared error of a winsorized mean.
 
     A median is lost if it does not stand out by the nats of its digits, and of a prior that does
     not know where it is; inside of a range it cannot be farther than that is wide.
     """
     far = location.loss(plan, anywhere=True)
-    if (costs := centre_costs(plan)) is None:
+    if (costs := center_costs(plan)) is None:
         return (
             _median_failure_probability(
-                plan, plan.cost("centre"), location.digits(plan, anywhere=True)
+                plan, plan.cost("center"), location.digits(plan, anywhere=True)
             )
             * far**2
         )

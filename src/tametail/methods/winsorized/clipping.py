@@ -34,23 +34,23 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ClippingBound:
-    """The distance of a clip point from the centre, and what to add back for what lies beyond."""
+    """The distance of a clip point from the center, and what to add back for what lies beyond."""
 
     distance: float
     excess: float
 
 
 def choose_clipping(
-    plan: Plan, centre: float, tails: TailHistogram, size: int, reference: Reference
+    plan: Plan, center: float, tails: TailHistogram, size: int, reference: Reference
 ) -> ClippingBounds:
     """Return the clip points that the counts suggest, within what the caller knows.
 
     If an interval for the mean is to be measured by the ``reference``, they may be as wide as that.
     """
-    limits = max_distances(plan, centre)
+    limits = max_distances(plan, center)
     seen = tails.detected(limits)  # line 8
     if seen == [None, None]:
-        return _default_clipping(plan, centre, limits)
+        return _default_clipping(plan, center, limits)
     anchors = raise_detected_bins(plan, tails, seen, limits)  # line 16
     farthest = [max_distance(tails, *pair) for pair in zip(seen, anchors, strict=True)]
     ends = best_pair(plan, tails, anchors, farthest)
@@ -62,7 +62,7 @@ def choose_clipping(
     if plan.confidence is not None and plan.tail is not None:
         off = tails.offset(anchors, (ends[0].distance, ends[1].distance))[0] / size
         wanted, exactly = _bounds_for_interval(
-            plan, ends, tails.squares(anchors), (centre, off), reference
+            plan, ends, tails.squares(anchors), (center, off), reference
         )
         most = limits if isinstance(plan.tail, Bounded) else (math.inf, math.inf)
         ends = list(map(_widen, ends, wanted, most))
@@ -76,57 +76,57 @@ def choose_clipping(
         doubt += tuned.UNTOLD * (below.distance + above.distance)
     excess = above.excess - below.excess
     clip = ClippingBounds(
-        centre, below.distance, above.distance, excess, offset, doubt,
+        center, below.distance, above.distance, excess, offset, doubt,
         detected=(anchors[0], anchors[1]),
     )  # fmt: skip
     return _widen_thin_side(plan, clip, limits)
 
 
-def second_clipping(plan: Plan, centre: float, tails: TailHistogram) -> ClippingBounds:
+def second_clipping(plan: Plan, center: float, tails: TailHistogram) -> ClippingBounds:
     """Return the clip points of a second look: the top nodes of what stands out now, if anything.
 
     Few records away from a common value, such as 5% claims among zeros, may hide in the noise of
     the octave counts. Two noisy counts together are sharper.
     """
-    anchors = tails.detected(max_distances(plan, centre))  # line 14
+    anchors = tails.detected(max_distances(plan, center))  # line 14
     last = len(tails.above) - 1
     below, above = (
         0.0 if anchor is None else float(tails.distances[min(anchor + tuned.WINDOW - 1, last)])
         for anchor in anchors
     )
-    return ClippingBounds(centre, below, above, detected=(anchors[0], anchors[1]))
+    return ClippingBounds(center, below, above, detected=(anchors[0], anchors[1]))
 
 
-def max_distances(plan: Plan, centre: float) -> Pair:
-    """Return the largest useful distances below and above the centre, each on an edge."""
+def max_distances(plan: Plan, center: float) -> Pair:
+    """Return the largest useful distances below and above the center, each on an edge."""
     tail = plan.tail
     if isinstance(tail, Bounded):
-        return edge_above(max(centre - tail.low, 0.0)), edge_above(max(tail.high - centre, 0.0))
+        return edge_above(max(center - tail.low, 0.0)), edge_above(max(tail.high - center, 0.0))
     if isinstance(tail, Moment):
         # At this distance from the mean the worst squared bias and the noise are least; the
         # median is within one scale of the mean.
         reach = best_reach(tail.k, plan.n or 1, deviation(plan.cost("sum")))
         return edge_above(tail.scale * (1 + reach)), edge_above(tail.scale * (1 + reach))
-    below, above = (max(centre - plan.ends[0], 0.0), max(plan.ends[1] - centre, 0.0))
+    below, above = (max(center - plan.ends[0], 0.0), max(plan.ends[1] - center, 0.0))
     return (
         edge_above(below) if math.isfinite(below) else math.inf,
         edge_above(above) if math.isfinite(above) else math.inf,
     )
 
 
-def _default_clipping(plan: Plan, centre: float, limits: Pair) -> ClippingBounds:
-    """Where to clip if no record stands out, by what the caller knows; at the centre else.
+def _default_clipping(plan: Plan, center: float, limits: Pair) -> ClippingBounds:
+    """Where to clip if no record stands out, by what the caller knows; at the center else.
 
     A moment bounds what may hide in the noise, which is best clipped at about this distance: the
-    mean is close, as nearly all records are at the centre. With bounds, the records may be
+    mean is close, as nearly all records are at the center. With bounds, the records may be
     anywhere between them, so that the mean is told from their middle.
     """
     if isinstance(plan.tail, Bounded):
         below, above = limits
         middle, doubt = (above - below) / 2, tuned.UNTOLD * (above + below)
-        return ClippingBounds(centre, below, above, offset=middle, doubt=doubt, counted=True)
+        return ClippingBounds(center, below, above, offset=middle, doubt=doubt, counted=True)
     side = tuned.HIDDEN * (limits[0] - plan.tail.scale) if isinstance(plan.tail, Moment) else 0.0
-    return ClippingBounds(centre, edge_below(side), edge_below(side))
+    return ClippingBounds(center, edge_below(side), edge_below(side))
 
 
 # --- anchors --------------------------------------------------------------------------------------
@@ -300,7 +300,7 @@ def has_wide_bounds(plan: Plan, clip: ClippingBounds) -> bool:
     """Say whether the look was cut short for bounds that turn out to be far beyond clip points."""
     if not isinstance(plan.tail, Bounded):
         return False
-    return clip.below + clip.above < tuned.NEARLY_AS_WIDE * sum(max_distances(plan, clip.centre))
+    return clip.below + clip.above < tuned.NEARLY_AS_WIDE * sum(max_distances(plan, clip.center))
 
 
 def needs_no_squares(plan: Plan, clip: ClippingBounds, tails: TailHistogram) -> bool:
@@ -309,7 +309,7 @@ def needs_no_squares(plan: Plan, clip: ClippingBounds, tails: TailHistogram) -> 
     Then the bounds tell enough about the variance, and the sum had better have all that is left.
     """
     if not isinstance(plan.tail, Bounded) or clip.below + clip.above < sum(
-        max_distances(plan, clip.centre)
+        max_distances(plan, clip.center)
     ):
         return False
     noise = deviation(plan.cost("sum")) * (clip.below + clip.above)
@@ -339,20 +339,20 @@ def _bounds_for_interval(
 
     And whether it wants them clipped there.
 
-    ``where`` is the centre, and how far from it the counts put the mean.
+    ``where`` is the center, and how far from it the counts put the mean.
 
     Clip points at the interval's reference leave nothing to doubt but its bias. They are worth it
     where their noise is far below the sampling error. Elsewhere both sides are to have some width:
     how many records a clip point cuts is known the less, the more octaves lie below it.
     """
-    centre, off = where
-    if isinstance(plan.tail, Moment):  # the reference is around the mean, not around the centre
+    center, off = where
+    if isinstance(plan.tail, Moment):  # the reference is around the mean, not around the center
         margin = tuned.BEYOND_REFERENCE * plan.tail.scale
         off = min(max(off, -plan.tail.scale), plan.tail.scale)  # no median is farther from it
         reach = margin - reference.low - off, margin + reference.high + off
         affordable, width = tuned.AFFORDABLE_BY_SCALE, max(reach) * plan.unit.changes
     else:
-        reach = centre - reference.low, reference.high - centre
+        reach = center - reference.low, reference.high - center
         affordable, width = tuned.AFFORDABLE, sum(reach)
     noise = deviation(plan.cost("sum")) * width
     if noise**2 <= affordable * squares:
@@ -362,7 +362,7 @@ def _bounds_for_interval(
 
 
 def _widen_thin_side(plan: Plan, clip: ClippingBounds, limits: Pair) -> ClippingBounds:
-    """Under add-remove a record weighs by its distance from centre + offset: widen to both."""
+    """Under add-remove a record weighs by its distance from center + offset: widen to both."""
     if plan.unit.size_is_public:
         return clip
     widest = max(clip.below + clip.offset, clip.above - clip.offset)

@@ -1,4 +1,4 @@
-"""What the winsorised mean needs to know: the part of a plan that is about one column."""
+"""What the winsorized mean needs to know: the part of a plan that is about one column."""
 
 from __future__ import annotations
 
@@ -118,11 +118,11 @@ class ColumnPlan:
         look, total = self.cost("sum").split(tuned.TAIL_SHARE, 1 - tuned.TAIL_SHARE)
         return self.with_sum(total), look
 
-    def with_new_centre(self) -> ColumnPlan:
-        """Return the plan that divides the sum's budget anew, if the centre was misplaced."""
-        tail = tuned.TAIL_SHARE * (1 - tuned.NEW_CENTRE)
-        costs = self.cost("sum").split(tuned.NEW_CENTRE, tail, 1 - tuned.NEW_CENTRE - tail)
-        anew = dict(zip(("centre", "tail", "sum"), costs, strict=True))
+    def with_new_center(self) -> ColumnPlan:
+        """Return the plan that divides the sum's budget anew, if the center was misplaced."""
+        tail = tuned.TAIL_SHARE * (1 - tuned.NEW_CENTER)
+        costs = self.cost("sum").split(tuned.NEW_CENTER, tail, 1 - tuned.NEW_CENTER - tail)
+        anew = dict(zip(("center", "tail", "sum"), costs, strict=True))
         steps = (Step(step.name, anew.get(step.name, step.cost)) for step in self.steps)
         return replace(self, steps=tuple(steps))
 
@@ -138,7 +138,7 @@ def names(request: Request) -> tuple[tuple[str, int], ...]:
     An interval needs second moments if it is proved, so with a tail alone.
     """
     told = any(one.tail is not None for one in request.columns)
-    found = ["centre", "tail", "sum", *(["spread"] if request.wants_spread and told else [])]
+    found = ["center", "tail", "sum", *(["spread"] if request.wants_spread and told else [])]
     return tuple((name, 1) for name in found)
 
 

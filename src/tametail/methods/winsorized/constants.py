@@ -1,4 +1,4 @@
-"""All tuned numbers of the winsorised mean, in the order of its pseudocode.
+"""All tuned numbers of the winsorized mean, in the order of its pseudocode.
 
 The pseudocode is in docs/explanation/method.md.
 
@@ -20,18 +20,18 @@ from typing import Final
 #: The share of the second moment that a proved interval needs: its width against noise on the sum.
 SPREAD_SHARE: Final = 0.06
 
-#: The centre gets what makes it stand out by so many nats, at least and at most these shares: about
-#: 12 for the digits of usual numbers, and the others are the chance of a lost centre. Safety
+#: The center gets what makes it stand out by so many nats, at least and at most these shares: about
+#: 12 for the digits of usual numbers, and the others are the chance of a lost center. Safety
 #: against the little that can be seen below an n epsilon of 900.
-CENTRE_NATS: Final = 26.0
-LEAST_CENTRE: Final = 0.01
-MOST_CENTRE: Final = 0.9
+CENTER_NATS: Final = 26.0
+LEAST_CENTER: Final = 0.01
+MOST_CENTER: Final = 0.9
 
-#: The tail's share of what the centre leaves: where to clip against noise on the sum.
+#: The tail's share of what the center leaves: where to clip against noise on the sum.
 TAIL_SHARE: Final = 0.3
 
 #: If a scale is told, a range of some scales is found first. Its share makes a lost one add no
-#: more to the error than HARMLESS scales over n epsilon. Then the centre needs fewer nats, at most
+#: more to the error than HARMLESS scales over n epsilon. Then the center needs fewer nats, at most
 #: a third of its largest share: 4 for the digits, and one that is lost inside of the range costs
 #: less.
 HARMLESS: Final = 20.0
@@ -54,11 +54,11 @@ WORTH_A_LOOK_BY_SCALE: Final = 0.28
 #: cost where it shows nothing, against sight.
 BOUNDED_TAIL: Final = 0.5
 
-# --- the centre -----------------------------------------------------------------------------------
+# --- the center -----------------------------------------------------------------------------------
 
-#: Records that the centre looks at; more are sampled down to between this and twice this. Speed
+#: Records that the center looks at; more are sampled down to between this and twice this. Speed
 #: against ranks.
-CENTRE_SAMPLE: Final = 1024  # +0.1 (0.1), +0.3 (0.2)
+CENTER_SAMPLE: Final = 1024  # +0.1 (0.1), +0.3 (0.2)
 
 #: So many records the sample is expected to have at most, whatever a noisy count leaves possible.
 LARGEST_SAMPLE: Final = 1 << 20
@@ -71,19 +71,19 @@ LARGEST_SAMPLE: Final = 1 << 20
 OCTAVES: Final = 128
 OCTAVES_BEYOND: Final = 32
 
-#: Octaves that have a node each, below and above that of the centre and that of 1: noise on a node
+#: Octaves that have a node each, below and above that of the center and that of 1: noise on a node
 #: takes time. Beyond them four octaves share one (decision 0151).
 FINE_BELOW: Final = 40
 FINE_ABOVE: Final = 48
 
-# --- a misplaced centre ---------------------------------------------------------------------------
+# --- a misplaced center ---------------------------------------------------------------------------
 
-#: Nearly all records: if this part of them lies at the same distance, on one side, the centre is
-#: misplaced. Around a median it is a half: the nearer to 1, the more misplaced centres go
+#: Nearly all records: if this part of them lies at the same distance, on one side, the center is
+#: misplaced. Around a median it is a half: the nearer to 1, the more misplaced centers go
 #: unnoticed.
 NEARLY_ALL: Final = 0.9  # 0, -27.9 (1.5)
 
-#: The new centre is looked for so far on either side of where the records seem to be, in octaves'
+#: The new center is looked for so far on either side of where the records seem to be, in octaves'
 #: lower ends: a soft count tells distances to within a 32nd.
 ELSEWHERE: Final = 0.125  # 0, 0
 
@@ -91,9 +91,9 @@ ELSEWHERE: Final = 0.125  # 0, 0
 #: noise may hide of nearly all records or at a node, and by how much within= may hold a value back.
 RARE: Final = 0.001  # 0, 0
 
-#: The part of the sum's budget that a new centre has, if the first was misplaced: then digits are
+#: The part of the sum's budget that a new center has, if the first was misplaced: then digits are
 #: what it takes.
-NEW_CENTRE: Final = 0.3
+NEW_CENTER: Final = 0.3
 
 # --- anchors: up to where records are seen (clipping.py) ------------------------------------------
 
@@ -159,7 +159,7 @@ NEGLIGIBLE: Final = 1e-4
 
 #: If both sides have the same tail, what clipping takes away on one side still differs from that on
 #: the other, by about this part: less is better for even tails, more for sides that only look alike
-#: and for even laws, whose records beyond a clip point follow the error of the centre.
+#: and for even laws, whose records beyond a clip point follow the error of the center.
 ASYMMETRY: Final = 0.35
 
 #: If an interval for the mean is wanted, the thin side is at least this part of the other: a little
@@ -174,7 +174,7 @@ HIDDEN: Final = 0.75  # 0, 0
 #: the count gets, under add-remove. More is safer where the mean is at a bound, less in the middle.
 UNTOLD: Final = 0.35
 
-#: If one side of the centre shows nothing between bounds, records of it that stand out by this part
+#: If one side of the center shows nothing between bounds, records of it that stand out by this part
 #: of the usual threshold are not clipped: a false alarm costs no more than the textbook's noise.
 HALF_AS_CLEARLY: Final = 0.5
 
@@ -197,7 +197,7 @@ AFFORDABLE_BY_SCALE: Final = 8.0
 # --- the sum (sums.py) ----------------------------------------------------------------------------
 
 #: The mean is expected within this part of the offset (and its standard error) from the lattice's
-#: centre, not nearer than the side over NEAREST: it decides how much of the noise the count gets.
+#: center, not nearer than the side over NEAREST: it decides how much of the noise the count gets.
 OFFSET_DOUBT: Final = 0.25  # -0.2 (0.1), +0.3 (0.1)
 NEAREST: Final = 1000  # +0.0 (0.0), +0.0 (0.0)
 

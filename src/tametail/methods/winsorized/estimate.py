@@ -1,15 +1,15 @@
-"""The default mean: winsorise around a private median, at private clip points.
+"""The default mean: winsorize around a private median, at private clip points.
 
 Three questions to the data (four with an interval), and arithmetic on noisy numbers between:
 
-1. *centre*: a private median, over all doubles;
+1. *center*: a private median, over all doubles;
 2. *tail*: noisy counts of the distances from it, by octaves, on either side. From them alone
    follow the clip points;
 3. *sum*: noisy sum and count of the clipped distances from it;
 4. *spread* (for the interval): second moment of the clipped distances.
 
 The first two are a half of their own (:func:`estimate_spread`), so that the spread of several
-columns can be estimated before any is summed. If the counts show that the centre lies away from the
+columns can be estimated before any is summed. If the counts show that the center lies away from the
 records, 1 and 2 are asked once more, closer. If nothing stands out of their noise, 2 is asked once
 more with the budget of 3; if they show that the caller's bounds are loose, with a part of it. The
 numbered lines are those of the pseudocode in docs/explanation/method.md.
@@ -34,7 +34,7 @@ from tametail.methods.winsorized.approximate_interval import (
     hidden_excess,
 )
 from tametail.methods.winsorized.budget_split import (
-    centre_costs,
+    center_costs,
     count_share,
     counted_again,
     expected_notes,
@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from tametail.notes import Note
     from tametail.plans import PricedRequest
     from tametail.privacy.budget import Budget
-    from tametail.queries.column import TailNodes
+    from tametail.queries.column import LogHistogram
 
 
 def estimate_spread(plan: ColumnPlan, ask: Ask) -> SpreadEstimate | Estimate:
@@ -91,29 +91,29 @@ def estimate_spread(plan: ColumnPlan, ask: Ask) -> SpreadEstimate | Estimate:
             counts = ask(Count(), cost)
         plan, known, times, too_many = _plan_by_count(plan, counts[0], cost)
         cells = read_cells(counts, cost, plan.unit)
-        if not plan.has("centre"):
+        if not plan.has("center"):
             return replace(unseen_mean(plan, ask), cells=cells)
     size = max(plan.n or 0, 1)
 
-    (low, high), cost = plan.possible, plan.cost("centre")
-    if (costs := centre_costs(plan)) is not None:
-        buckets, (first, cost) = location.crowd(plan), costs
+    (low, high), cost = plan.possible, plan.cost("center")
+    if (costs := center_costs(plan)) is not None:
+        buckets, (first, cost) = location.densest_bin_query(plan), costs
         low, high = location.around(plan, location.middle(buckets, ask(buckets, first)))
-    centre = ask(Median(times, low, high), cost)  # line 2
-    rest, nodes, cost = plan, histogram_query(plan, centre), plan.cost("tail")
+    center = ask(Median(times, low, high), cost)  # line 2
+    rest, nodes, cost = plan, histogram_query(plan, center), plan.cost("tail")
     tails = TailHistogram.read(plan, nodes, ask(nodes, cost), cost)  # line 3
-    if (elsewhere := _relocated_range(plan, centre, tails, size - too_many)) is not None:  # line 4
-        rest = plan.with_new_centre()  # line 5
-        centre = ask(Median(times, *elsewhere), rest.cost("centre"))  # line 6
-        nodes, cost = histogram_query(rest, centre), rest.cost("tail")
+    if (elsewhere := _relocated_range(plan, center, tails, size - too_many)) is not None:  # line 4
+        rest = plan.with_new_center()  # line 5
+        center = ask(Median(times, *elsewhere), rest.cost("center"))  # line 6
+        nodes, cost = histogram_query(rest, center), rest.cost("tail")
         tails = TailHistogram.read(rest, nodes, ask(nodes, cost), cost)  # line 7
-    reference = Reference.of(plan, (centre, centre))
-    clip = choose_clipping(rest, centre, tails, size, reference)
+    reference = Reference.of(plan, (center, center))
+    clip = choose_clipping(rest, center, tails, size, reference)
     if rest is plan and has_wide_bounds(plan, clip):  # line 9
         rest, cost = plan.with_second_spread_estimate()
         again = TailHistogram.read(plan, nodes, ask(nodes, cost), cost)
         tails = tails.averaged_with(again)  # line 10
-        clip = choose_clipping(rest, centre, tails, size, reference)
+        clip = choose_clipping(rest, center, tails, size, reference)
     return SpreadEstimate(
         plan, _without_unneeded_squares(rest, clip, tails), nodes, tails, clip, known, cells
     )
@@ -129,7 +129,7 @@ class SpreadEstimate:
 
     plan: ColumnPlan
     rest: ColumnPlan
-    nodes: TailNodes
+    nodes: LogHistogram
     tails: TailHistogram
     clip: ClippingBounds
     known: RecordCount | None
@@ -154,7 +154,7 @@ class SpreadEstimate:
                     cost, known = left, RecordCount.from_answer(answer, part, plan.unit)
             again = TailHistogram.read(rest, self.nodes, ask(self.nodes, cost), cost)
             tails = tails.averaged_with(again)  # line 13
-            clip = second_clipping(rest, clip.centre, tails)
+            clip = second_clipping(rest, clip.center, tails)
             if tails.count is not None or known is None:
                 known = RecordCount.from_histogram(rest, tails, self.size)
             total = sum_of_counts(clip, tails, known)  # line 15
@@ -181,10 +181,10 @@ class SpreadEstimate:
 
 def column_mean(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
     """Run the plan of a single column."""
-    return (winsorised_mean(ColumnPlan.of(plan), ask),)
+    return (winsorized_mean(ColumnPlan.of(plan), ask),)
 
 
-def winsorised_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
+def winsorized_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
     """Run the plan: ask, and conclude from the answers."""
     found = estimate_spread(plan, ask)
     return found.finish(ask) if isinstance(found, SpreadEstimate) else found
@@ -214,9 +214,9 @@ def _without_unneeded_squares(
 
 
 def _relocated_range(
-    plan: ColumnPlan, centre: float, tails: TailHistogram, size: float
+    plan: ColumnPlan, center: float, tails: TailHistogram, size: float
 ) -> tuple[float, float] | None:
-    """Return where to look for a new centre, if the counts show that this one is misplaced.
+    """Return where to look for a new center, if the counts show that this one is misplaced.
 
     That happens if records agree in more digits than the first median could pay for, such as a
     spread of 0.1 around a million. Now that they are known to be near, fewer digits are missing.
@@ -225,7 +225,7 @@ def _relocated_range(
     if distances is None:
         return None
     (low, high), (near, far) = plan.possible, distances
-    low, high = max(low, centre + near), min(high, centre + far)
+    low, high = max(low, center + near), min(high, center + far)
     return (low, high) if low < high else None
 
 
@@ -246,10 +246,10 @@ def assemble_estimate(
         first = first if held else cut(first, plan.possible)
         found = (confined(one, plan.ends) for one in (first, *rest))
         intervals = tuple(replace(one, confidence=plan.confidence) for one in found)
-    off = abs(value - clip.centre)
+    off = abs(value - clip.center)
     if plan.tail is not None and clip.has_signal:
         off += max(ErrorDistribution.of(plan, clip, tails, total).ends(tuned.DOUBT_RISK))
-    doubtful = contradicts(plan.half or plan.tail, tails, clip.centre, off, total.count)  # line 26
+    doubtful = contradicts(plan.half or plan.tail, tails, clip.center, off, total.count)  # line 26
     misplaced = tails.location_error(total.count, perhaps=True) is not None
     said = _notes(
         plan, clip, misplaced=misplaced, doubtful=bool(doubtful), clamped=raw != value, held=held
@@ -259,7 +259,7 @@ def assemble_estimate(
     return Estimate(
         value, intervals, total.ends, held or doubtful, said,
         count=total.count, present=total.present(UNUSUAL),
-        shape=survival_shape(tails, clip.centre, clip.detected, total.count),
+        shape=survival_shape(tails, clip.center, clip.detected, total.count),
     )  # fmt: skip
 
 

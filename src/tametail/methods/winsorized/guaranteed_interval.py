@@ -1,7 +1,7 @@
 r"""The guaranteed interval: noise, sampling, clipping and rounding, each bounded on its own.
 
 The clip points [L, U] come out of the same records as the sum, so nothing is claimed about the
-winsorised mean *at* them. Let a *reference* interval [A, B] be fixed before any record is read:
+winsorized mean *at* them. Let a *reference* interval [A, B] be fixed before any record is read:
 mu -+ R for ``Moment`` (R from the plan, mu unknown), [low, high] for ``Bounded``. With y for the
 records clipped to [L, U] and r for the records clipped to [A, B], with probability ``confidence``
 all of these hold at once (proofs: docs/explanation/interval-proofs.md):
@@ -53,7 +53,7 @@ OCTAVES_WEIGH = 2.29
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What was asked and answered, for the side above the centre or, mirrored, for that below."""
+    """What was asked and answered, for the side above the center or, mirrored, for that below."""
 
     plan: Plan
     clip: ClippingBounds
@@ -89,9 +89,9 @@ class Answers:
         return (low, high) if self.sign > 0 else (-high, -low)
 
     @property
-    def centre(self) -> float:
+    def center(self) -> float:
         """The private median."""
-        return self.sign * self.clip.centre
+        return self.sign * self.clip.center
 
     @property
     def shares(self) -> tuple[float, float]:
@@ -113,7 +113,7 @@ class Answers:
 class ClippingGap:
     """Bounds the distance of mean(r) from mean(y) that one clip point, U, accounts for.
 
-    ``start`` is a distance from the centre, ``slack`` beyond U; ``first`` is a first, coarse bound
+    ``start`` is a distance from the center, ``slack`` beyond U; ``first`` is a first, coarse bound
     of mu, and ``located`` says whether it came from the sum.
     """
 
@@ -126,12 +126,12 @@ class ClippingGap:
 
     @classmethod
     def of(cls, answers: Answers, tails: TailHistogram) -> ClippingGap:
-        """Look at the clip point above the centre, or the mirrored one below."""
+        """Look at the clip point above the center, or the mirrored one below."""
         (low, high), (inner, outer) = answers.ends, answers.reference_ends
-        centre, reference = answers.centre, answers.reference
+        center, reference = answers.center, answers.reference
         distance = answers.clip.above if answers.sign > 0 else answers.clip.below
-        distance = max(min(distance, high - centre), 0.0)
-        # A clip point at the centre would need the noise of all nodes down to the first.
+        distance = max(min(distance, high - center), 0.0)
+        # A clip point at the center would need the noise of all nodes down to the first.
         start = max(distance, (outer - inner) / answers.fewest)
         side = cls(answers, tails, start, start - distance, first=outer)
         if not reference.moves:
@@ -144,12 +144,12 @@ class ClippingGap:
         records = tails.beyond(side._counts, reference.far, tuned.LOCATING * answers.risk.beyond)
         if records / answers.fewest + few < 1:
             # mu >= c + 2 far would put all but a few records beyond c + far.
-            return replace(side, first=centre + 2 * reference.far)
+            return replace(side, first=center + 2 * reference.far)
         return replace(side, first=math.inf)
 
     def clipped(self, mu: float) -> float:
         """Bound the mean of (min(x, B) - U)+, if U lies inside the reference."""
-        excess = self._end(mu) - self.answers.centre - self.start
+        excess = self._end(mu) - self.answers.center - self.start
         if self.answers.plan.tail is None or excess <= -self.slack:
             return 0.0
         return self.slack + self._excess(self.start, excess)
@@ -161,7 +161,7 @@ class ClippingGap:
         if not self.answers.reference.moves or excess <= 0:
             return 0.0
         bound = self.answers.shares[0] * excess
-        start = outer - self.answers.centre
+        start = outer - self.answers.center
         return min(bound, self._excess(start, excess)) if start > 0 else bound
 
     def _end(self, mu: float) -> float:
@@ -184,7 +184,7 @@ class ClippingGap:
         risk = answers.risk.beyond / 2 / (OCTAVES_WEIGH * (1 + away) ** 2)
         far = answers.reference.far
         if not answers.reference.moves:
-            farthest = outer - answers.centre
+            farthest = outer - answers.center
             risk *= tuned.EITHER_LOOK  # whether there is a second look depends on the first
         elif self.located:
             farthest, risk = node + outer + far, tuned.LOCATED * risk
@@ -290,14 +290,14 @@ class Evidence:
         d^2 - side^2 <= (d - side) (farthest + side).
         """
         answers, reference = self.answers, self.answers.reference
-        centre, side = answers.clip.centre, answers.clip.side
+        center, side = answers.clip.center, answers.clip.side
         above, below = self.above.clipped(high), self.below.clipped(-low)
         wide = max(self.above.wide(low), self.below.wide(-high))
         square = self.squares / answers.fewest + SQUARE_UNIT * side * side
         if above + below:
             square += (above + below) * (self._farthest(low, high) + side)
         uncertain = answers.noise + answers.total.rounding + max(above, below) + wide
-        known = max(abs(answers.total.mean - centre) - uncertain, 0.0)
+        known = max(abs(answers.total.mean - center) - uncertain, 0.0)
         off = sampling + answers.noise + reference.bias
         square += off * off - known * known
         if not square < math.inf:  # the scale is beyond what squares of doubles can hold
@@ -307,11 +307,11 @@ class Evidence:
         return math.sqrt(bound)
 
     def _farthest(self, low: float, high: float) -> float:
-        """The largest distance of r from the centre; infinite if that may lie outside [A, B]."""
-        centre, reference = self.answers.clip.centre, self.answers.reference
+        """The largest distance of r from the center; infinite if that may lie outside [A, B]."""
+        center, reference = self.answers.clip.center, self.answers.reference
         if not reference.moves:
-            return max(reference.high - centre, centre - reference.low)
-        off = max(high - centre, centre - low)
+            return max(reference.high - center, center - reference.low)
+        off = max(high - center, center - low)
         return reference.high + off if off <= reference.high else math.inf
 
 
@@ -326,7 +326,7 @@ def intervals_around(
 ) -> tuple[Interval, ...]:
     """Return the intervals of a release, before ``within`` cuts them: with a tail the proved one.
 
-    ``squares`` is a bound of the sum of the squared, clipped distances from the centre that fails
+    ``squares`` is a bound of the sum of the squared, clipped distances from the center that fails
     with probability ``risk.spread / 4`` (infinite if it was not asked for). ``beyond`` is what may
     lie beyond the clip points, as parts of the mean, if records are seen.
     """

@@ -36,7 +36,7 @@ from tametail.methods.winsorized.budget_split import (
     missing_assumptions,
 )
 from tametail.methods.winsorized.column import ColumnPlan, column_settings
-from tametail.methods.winsorized.estimate import winsorised_mean
+from tametail.methods.winsorized.estimate import winsorized_mean
 from tametail.methods.winsorized.tail_assumption import Reference
 from tametail.methods.winsorized.tail_histogram import histogram_noise, min_detected
 from tametail.notes import Note, hint
@@ -47,11 +47,11 @@ from tametail.queries.column import (
     ClippedSum,
     Count,
     DistanceSum,
+    LogHistogram,
     Median,
     Squares,
-    TailNodes,
 )
-from tametail.queries.crowd import Crowd
+from tametail.queries.densest_bin import DensestBin
 from tametail.request import Request
 from tametail.tail import Bounded, Moment
 
@@ -83,7 +83,7 @@ def rmse(plan: ColumnPlan) -> float | None:
     """Bound the root mean squared error by the tail assumption; None without one.
 
     The worst law has a group of far records, as many as can go unseen in the octave counts. With a
-    moment, the chance of a lost centre is part of it; without a range (``within``) it is then for a
+    moment, the chance of a lost center is part of it; without a range (``within``) it is then for a
     mean within some thousand scales of 0.
     """
     if plan.n is None or plan.tail is None:
@@ -108,7 +108,7 @@ def reference_rmse(plan: ColumnPlan) -> float | None:
 
 
 def cautious_half_width(plan: ColumnPlan, confidence: float) -> float | None:
-    """Predict the half-width of an interval for the winsorised mean that inequalities bound.
+    """Predict the half-width of an interval for the winsorized mean that inequalities bound.
 
     For the reference law, in its standard deviations: the interval of small groups and of persons.
     """
@@ -307,7 +307,7 @@ def _width(
     Without a ``turn`` there is no noise.
     """
     answers = _Expected(law, max(plan.n or 1, 1), plan.unit, turn)
-    found = winsorised_mean(replace(plan, confidence=confidence), cast("Ask", answers))
+    found = winsorized_mean(replace(plan, confidence=confidence), cast("Ask", answers))
     interval = found.intervals[0]
     if not math.isfinite(interval.high - interval.low):
         return math.inf
@@ -324,14 +324,14 @@ class _Expected:
         """Return the expected answer."""
         if isinstance(query, Count):
             return (self._n,)
-        if isinstance(query, Median | Crowd):
+        if isinstance(query, Median | DensestBin):
             return self._median(query) if isinstance(query, Median) else self._bucket(query)
-        if isinstance(query, TailNodes):
+        if isinstance(query, LogHistogram):
             return tuple(map(round, self._nodes(query) + self._noise(query, cost)))
         if isinstance(query, Squares):
             return self._squares(query)
         if isinstance(query, DistanceSum | ClippedSum):
-            return self._sum(query, query.centre if isinstance(query, DistanceSum) else 0.0)
+            return self._sum(query, query.center if isinstance(query, DistanceSum) else 0.0)
         raise InternalError("nothing is expected of this query.")
 
     def _add(self, parts: Array) -> int:
@@ -341,7 +341,7 @@ class _Expected:
         middle = int(np.searchsorted(np.cumsum(self._law.masses), 0.5 - 1e-9))
         return min(max(float(self._law.points[middle]), query.low), query.high)
 
-    def _bucket(self, query: Crowd) -> int | None:
+    def _bucket(self, query: DensestBin) -> int | None:
         keys = np.floor(self._law.points * query.inverse_width)
         inside = (keys >= query.low) & (keys <= query.high)
         found, places = np.unique(keys[inside], return_inverse=True)
@@ -350,18 +350,18 @@ class _Expected:
         masses = np.bincount(places, weights=self._law.masses[inside])
         return int(found[np.argmax(masses)])
 
-    def _sum(self, query: DistanceSum | ClippedSum, centre: float) -> tuple[int, ...]:
+    def _sum(self, query: DistanceSum | ClippedSum, center: float) -> tuple[int, ...]:
         lattice, weight = query.lattice, query.count_weight
-        ticks = np.ldexp(self._law.points - centre, -lattice.exponent)
-        total = self._add(np.clip(ticks, lattice.low, lattice.high) - lattice.centre)
+        ticks = np.ldexp(self._law.points - center, -lattice.exponent)
+        total = self._add(np.clip(ticks, lattice.low, lattice.high) - lattice.center)
         return (total, weight * self._n) if weight else (total,)
 
     def _squares(self, query: Squares) -> tuple[int]:
         cap = (16 + query.cap) * math.ldexp(1.0, query.octave - 4)
-        distances = np.minimum(np.abs(self._law.points - query.centre), cap)
+        distances = np.minimum(np.abs(self._law.points - query.center), cap)
         return (self._add(distances**2 / query.unit),)
 
-    def _noise(self, query: TailNodes, cost: Budget) -> Array:
+    def _noise(self, query: LogHistogram, cost: Budget) -> Array:
         size = 2 * len(query.nodes) + query.counted
         if self._turn is None:
             return np.zeros(size)
@@ -377,9 +377,9 @@ class _Expected:
         found: Array = noise.scale * units
         return found
 
-    def _nodes(self, query: TailNodes) -> Array:
+    def _nodes(self, query: LogHistogram) -> Array:
         nodes = np.array(query.nodes)
-        distances = self._law.points - query.centre
+        distances = self._law.points - query.center
         counts = np.zeros((2, len(nodes)))
         far = np.abs(distances) >= 2.0**-1022
         fractions, exponents = np.frexp(np.abs(distances[far]))

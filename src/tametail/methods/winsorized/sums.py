@@ -17,8 +17,8 @@ from tametail.privacy.unit import Unit
 from tametail.queries.column import (
     RELATIVE_ROUNDING,
     SOFT_ONE,
+    ClippingGrid,
     DistanceSum,
-    Lattice,
     Squares,
 )
 
@@ -37,17 +37,17 @@ LEAST_SCALE = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class ClippingBounds:
-    """Records are clipped to [centre - below, centre + above]; both are 0 if nothing is seen.
+    """Records are clipped to [center - below, center + above]; both are 0 if nothing is seen.
 
     Both are on edges of sixteenths of octaves, where ``DistanceSum`` can clip.
 
     ``excess`` is what to add to the sum for what clipping takes away, ``offset`` estimates the
-    distance of the mean from the centre, give or take ``doubt``. If it is to be ``counted``, the
+    distance of the mean from the center, give or take ``doubt``. If it is to be ``counted``, the
     mean may be so far from there that the count beside the sum matters under both units.
     ``anchors`` are the highest nodes where records are seen.
     """
 
-    centre: float
+    center: float
     below: float
     above: float
     excess: float = 0.0
@@ -58,7 +58,7 @@ class ClippingBounds:
 
     @property
     def side(self) -> float:
-        """The larger distance of a clip point from the centre."""
+        """The larger distance of a clip point from the center."""
         return max(self.below, self.above)
 
     @property
@@ -69,9 +69,9 @@ class ClippingBounds:
 
 @dataclass(frozen=True, slots=True)
 class NoisySum:
-    """The noisy sum of the clipped distances from the centre, and their noisy count.
+    """The noisy sum of the clipped distances from the center, and their noisy count.
 
-    The sum is in ticks and counts from the centre of the ``lattice``, that is of distances.
+    The sum is in ticks and counts from the center of the ``lattice``, that is of distances.
     The count is exact if ``count_weight`` is 0. Its noise is ``count_noise`` (or else that of the
     sum) over its weight.
     ``coarse`` bounds what a rounding of the records that is coarser than a tick does to their mean.
@@ -80,8 +80,8 @@ class NoisySum:
     ``pulled`` bounds what was taken off the mean by shrinking rows of several columns.
     """
 
-    centre: float
-    lattice: Lattice
+    center: float
+    lattice: ClippingGrid
     total: float
     count: float
     count_weight: int
@@ -94,23 +94,23 @@ class NoisySum:
     @property
     def rounding(self) -> float:
         """What rounding to ticks, or coarser, can do to the mean."""
-        # Adding distances to the centre rounds to doubles near it.
-        ulp = math.ulp(abs(self.centre) + self.lattice.value(self.lattice.side))
+        # Adding distances to the center rounds to doubles near it.
+        ulp = math.ulp(abs(self.center) + self.lattice.value(self.lattice.side))
         return self.lattice.tick + self.coarse + 2 * ulp
 
     @property
     def mean(self) -> float:
-        """The winsorised mean; it lies between the clip points, whatever the noise."""
+        """The winsorized mean; it lies between the clip points, whatever the noise."""
         lattice = self.lattice
-        distance = lattice.centre + self.total / self.count
+        distance = lattice.center + self.total / self.count
         distance = lattice.value(min(max(distance, lattice.low), lattice.high))
-        return min(max(self.centre + distance, -LARGEST), LARGEST)
+        return min(max(self.center + distance, -LARGEST), LARGEST)
 
     @property
     def ends(self) -> tuple[float, float]:
         """The clip points, as they were applied."""
         below, above = (self.lattice.value(end) for end in (self.lattice.low, self.lattice.high))
-        return self.centre + below, self.centre + above
+        return self.center + below, self.center + above
 
     def count_bound(self, risk: float) -> tuple[float, float]:
         """Return a bound of the error due to the noise on the count, and of the records from below.
@@ -171,23 +171,23 @@ def sum_query(plan: Plan, clip: ClippingBounds, size: int) -> DistanceSum:
     Under add-remove the count comes with it, and under replace-one if it is wanted: there a count
     of up to the weight of the thinner side is free.
     """
-    lattice = Lattice.of_distances(
+    lattice = ClippingGrid.of_distances(
         clip.offset, clip.below, clip.above, strength=plan.cost("sum").strength, records=size
     )
     if not plan.unit.size_is_public:
         weight = count_weight(plan, lattice, clip)
     elif clip.counted and plan.missing != "none":
-        weight = min(lattice.high - lattice.centre, lattice.centre - lattice.low)
+        weight = min(lattice.high - lattice.center, lattice.center - lattice.low)
     else:
         weight = 0
-    return DistanceSum(clip.centre, lattice, weight)
+    return DistanceSum(clip.center, lattice, weight)
 
 
-def count_weight(plan: Plan, lattice: Lattice, clip: ClippingBounds) -> int:
+def count_weight(plan: Plan, lattice: ClippingGrid, clip: ClippingBounds) -> int:
     """Return the weight of the count beside the sum that makes their quotient most accurate.
 
     The noise on the quotient is that on sum - d * count, where d is the distance of the mean from
-    the lattice's centre: Delta^2 (1 + (d/weight)^2), Delta = side + weight (in L2 accordingly).
+    the lattice's center: Delta^2 (1 + (d/weight)^2), Delta = side + weight (in L2 accordingly).
     """
     side = lattice.side
     distance = (tuned.OFFSET_DOUBT * abs(clip.offset) + clip.doubt) / lattice.tick
@@ -214,7 +214,7 @@ def read_sum(
     total, cut = float(answer[0]), clip.side * RELATIVE_ROUNDING
     number, weight, count_noise = known
     return NoisySum(
-        clip.centre, query.lattice, total, number, weight, noise, cut, count_noise, moved
+        clip.center, query.lattice, total, number, weight, noise, cut, count_noise, moved
     )
 
 
@@ -242,7 +242,7 @@ def is_sharper(noise: Noise, known: Noise) -> bool:
 
 def sum_of_counts(clip: ClippingBounds, tails: TailHistogram, known: RecordCount) -> NoisySum:
     """Return the sum that the octave counts themselves give, up to the clip points."""
-    lattice = Lattice.around(0.0, clip.below, clip.above)
+    lattice = ClippingGrid.around(0.0, clip.below, clip.above)
     total, scale, coarse = 0.0, LEAST_SCALE, 0.0
     if clip.side > 0:
         distances = tails.distances
@@ -262,18 +262,18 @@ def sum_of_counts(clip: ClippingBounds, tails: TailHistogram, known: RecordCount
     noise = Noise(tails.noise.kind, scale)
     number, weight, count_noise = known
     return NoisySum(
-        clip.centre, lattice, total / lattice.tick, number, weight, noise, coarse, count_noise
+        clip.center, lattice, total / lattice.tick, number, weight, noise, coarse, count_noise
     )
 
 
 def squares_query(clip: ClippingBounds) -> Squares:
-    """Return the sum of the squared distances from the centre, capped at the wider clip point."""
+    """Return the sum of the squared distances from the center, capped at the wider clip point."""
     fraction, exponent = math.frexp(clip.side)
-    return Squares(clip.centre, exponent - 1, max(math.ceil(32 * fraction) - 16, 1))
+    return Squares(clip.center, exponent - 1, max(math.ceil(32 * fraction) - 16, 1))
 
 
 def squares_bound(plan: Plan, query: Squares, answer: int) -> float:
-    """Return an upper bound of the sum of the squared, clipped distances from the centre."""
+    """Return an upper bound of the sum of the squared, clipped distances from the center."""
     risk = split_risk(1 - (plan.confidence or 0.0)).spread
     noise = noise_for(plan.cost("spread"), query.largest, query.largest**2).quantile(risk / 2)
     return (answer + noise) * query.unit

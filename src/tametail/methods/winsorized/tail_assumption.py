@@ -5,7 +5,7 @@ tests look for a contradiction. Each seldom raises a false alarm if the assumpti
 one of a thousand releases at most, if a moment is exactly as large as was said.
 
 * records beyond bounds, or more records far out than a moment allows;
-* a moment that is too large. A record at distance d of the centre c counts at two nodes, and
+* a moment that is too large. A record at distance d of the center c counts at two nodes, and
   sum 2^(p j) count_j over the nodes up to 2^t is about SOFT times the sum of their p-th powers.
   So it is at most SOFT n E\|X - c\|^p, plus what sampling adds (Bernstein: every term is at most
   2^(p t), their squares are in the counts) and noise. E\|X - c\|^2 is E(X - mu)^2 + (mu - c)^2,
@@ -146,17 +146,17 @@ _TOP_NODES = 3
 
 
 def contradicts(
-    tail: Tail, tails: TailHistogram, centre: float, off: float, n: float
+    tail: Tail, tails: TailHistogram, center: float, off: float, n: float
 ) -> bool | None:
     """Say whether the counts show records that the tail assumption all but excludes.
 
-    ``off`` bounds how far the mean is from the centre; infinite if nothing does. None without an
+    ``off`` bounds how far the mean is from the center; infinite if nothing does. None without an
     assumption.
     """
     if tail is None:
         return None
     if isinstance(tail, Bounded):
-        reaches = (centre - tail.low, tail.high - centre)
+        reaches = (center - tail.low, tail.high - center)
         pairs = list(zip(tails.sides, reaches, strict=True))
         return any(_exceeds_bound(tails, counts, far) for counts, far in pairs)
     powers = {2.0, tail.k} if tail.k > 2 else {tail.k}

@@ -1,6 +1,6 @@
-"""The tail histogram: noisy counts of the distances from the centre, on a log scale, by side.
+"""The tail histogram: noisy counts of the distances from the center, on a log scale, by side.
 
-What is read off it: the highest detected bins, a misplaced centre, and bounds of how many records
+What is read off it: the highest detected bins, a misplaced center, and bounds of how many records
 lie beyond a distance. No data here.
 """
 
@@ -18,7 +18,7 @@ from tametail.errors import InternalError
 from tametail.inequalities.quantiles import sum_quantile
 from tametail.methods.winsorized import constants as tuned
 from tametail.privacy.budget import Budget, Noise, noise_for
-from tametail.queries.column import APART, SOFT_ONE, TailNodes
+from tametail.queries.column import APART, SOFT_ONE, LogHistogram
 from tametail.tail import Bounded, Moment
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ Places = npt.NDArray[np.intp]
 _ULP_BITS = 53
 
 Pair = tuple[float, float]
-"""One number for the side below the centre and one for that above."""
+"""One number for the side below the center and one for that above."""
 
 DetectedBins = list[int | None]
 """The highest node of either side where records are seen; None if there is none."""
@@ -55,7 +55,7 @@ class TailHistogram:
 
     @classmethod
     def read(
-        cls, plan: Plan, query: TailNodes, answer: tuple[int, ...], cost: Budget
+        cls, plan: Plan, query: LogHistogram, answer: tuple[int, ...], cost: Budget
     ) -> TailHistogram:
         """Read the noisy answer to :func:`histogram_query`, which had this cost."""
         places = np.array(query.nodes) - query.first
@@ -90,12 +90,12 @@ class TailHistogram:
 
     @property
     def sides(self) -> tuple[Array, Array]:
-        """The counts below and above the centre."""
+        """The counts below and above the center."""
         return self.below, self.above
 
     @property
     def distances(self) -> Array:
-        """The distances from the centre at which the nodes lie."""
+        """The distances from the center at which the nodes lie."""
         return _distances(self.first, len(self.above))
 
     @property
@@ -129,7 +129,7 @@ class TailHistogram:
         """Return the anchors; next to what stands out, less will do for a side that does not.
 
         What stands out is the other side, or both together. About half of the records lie on either
-        side of a median: to clip one half at the centre, since the other half alone is clear of the
+        side of a median: to clip one half at the center, since the other half alone is clear of the
         noise, costs far more than a false alarm.
         """
         seen = [anchor for anchor in anchors if anchor is not None]
@@ -156,7 +156,7 @@ class TailHistogram:
         return int(found[-1]) if len(found) else None
 
     def squares(self, anchors: DetectedBins) -> float:
-        """Estimate the sum of the squared distances from the centre."""
+        """Estimate the sum of the squared distances from the center."""
         return sum(
             float((counts[: anchor + 2] * self.distances[: anchor + 2] ** 2).sum())
             for counts, anchor in zip(self.sides, anchors, strict=True)
@@ -166,7 +166,7 @@ class TailHistogram:
     def location_error(self, size: float, *, perhaps: bool = False) -> Pair | None:
         """Return between which distances nearly all records lie, if all on one side.
 
-        Those below the centre are negative. Around a median there would be half of the records on
+        Those below the center are negative. Around a median there would be half of the records on
         either side, whatever the law. ``perhaps`` asks whether noise may hide that it is so.
         """
         most = tuned.NEARLY_ALL * (size if self.count is None else self.count)
@@ -199,7 +199,7 @@ class TailHistogram:
         return None
 
     def offset(self, anchors: DetectedBins, clips: Pair) -> Pair:
-        """Estimate the sum of the clipped distances from the centre, and its standard error."""
+        """Estimate the sum of the clipped distances from the center, and its standard error."""
         total = variance = 0.0
         for sign, counts, anchor, clip in zip((-1, 1), self.sides, anchors, clips, strict=True):
             if anchor is not None:
@@ -211,7 +211,7 @@ class TailHistogram:
     def beyond(
         self, counts: Array, distance: float, risk: float, *, farthest: float = math.inf
     ) -> float:
-        """Bound the number of records of one side between two distances from the centre.
+        """Bound the number of records of one side between two distances from the center.
 
         All of their weight is on the nodes from floor(log2(distance)) to
         floor(log2(farthest)) + 1, or the next node above, with the noise of as many nodes.
@@ -292,30 +292,30 @@ def expects_no_signal(plan: Plan, cost: Budget, *, together: bool) -> bool:
     return part * max(plan.n or 1, 1) < min_detected(plan, cost, together=together)
 
 
-def histogram_query(plan: Plan, centre: float) -> TailNodes:
+def histogram_query(plan: Plan, center: float) -> LogHistogram:
     """Return the query. Under replace-one the number of records comes for free.
 
-    The distance of a double from another one, the centre, is 0 or at least half an ulp of that.
-    Octaves far from the centre's, and from what the caller says, share their nodes.
+    The distance of a double from another one, the center, is 0 or at least half an ulp of that.
+    Octaves far from the center's, and from what the caller says, share their nodes.
     """
-    octave = math.frexp(centre)[1] - 1 if centre else 0
+    octave = math.frexp(center)[1] - 1 if center else 0
     first, last = -tuned.OCTAVES, tuned.OCTAVES - 1
     low, high = min(octave, 0), max(octave, 0) + tuned.FINE_ABOVE
-    if centre:
+    if center:
         first = min(max(first, octave - _ULP_BITS), last)
     if plan.tail is not None:
-        told = _bins_from_assumption(plan.tail, centre)
+        told = _bins_from_assumption(plan.tail, center)
         last = min(max(told[0], first) + tuned.OCTAVES_BEYOND, last)
         low, high = min(low, *told), last
     fine = (low - tuned.FINE_BELOW, high)
-    return TailNodes(centre, first, last, counted=plan.unit.size_is_public, fine=fine)
+    return LogHistogram(center, first, last, counted=plan.unit.size_is_public, fine=fine)
 
 
-def _bins_from_assumption(tail: Moment | Bounded, centre: float) -> list[int]:
+def _bins_from_assumption(tail: Moment | Bounded, center: float) -> list[int]:
     """Return the octaves of the told scale, or of the width and the distances of the bounds."""
     if isinstance(tail, Moment):
         return [math.frexp(tail.scale)[1]]
-    distances = (tail.high - tail.low, centre - tail.low, tail.high - centre)
+    distances = (tail.high - tail.low, center - tail.low, tail.high - center)
     return [math.frexp(distance)[1] for distance in distances if distance > 0]
 
 

@@ -1,6 +1,6 @@
 """From the noisy octave counts of one side to what each clip point would cost. No data here.
 
-The number of records beyond a distance T of the centre is taken to be one of some thousand curves
+The number of records beyond a distance T of the center is taken to be one of some thousand curves
 
     m(T) = level * exp(-integral of the slope),   slope = max(start + curvature * ln(T/anchor), 0):
 
@@ -10,7 +10,7 @@ judged by its squared bias and variance, averaged over the curves, each in propo
 best clip point would have for it: a choice that is never far from the best, whatever the tail.
 
 If the counts of both sides look alike, the sides may have one curve in common. What clipping takes
-away then nearly cancels, and clip points closer to the centre are better.
+away then nearly cancels, and clip points closer to the center are better.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ class _Costs:
     beyond: Array
     fairness: Array
     inverse_width: Array
-    log_normaliser: Array
+    log_normalizer: Array
     log_prior: Array
 
 
@@ -175,7 +175,7 @@ def _fit(counts: bytes, noise: float, final_noise: float, depth: float) -> TailF
     away = np.frombuffer(counts) / noise - _curves().soft
     np.abs(away, out=away)
     misfit = np.einsum("ij,ij->i", away, costs.inverse_width)  # a sum over so few takes longer
-    return TailFit(costs, costs.log_normaliser - misfit)
+    return TailFit(costs, costs.log_normalizer - misfit)
 
 
 @lru_cache(maxsize=4)
@@ -187,7 +187,7 @@ def _costs(noise: float, final_noise: float, depth: float) -> _Costs:
     best = (square + (final_noise * curves.distances) ** 2).min(axis=1)
     width = np.sqrt(1 + curves.soft / (2 * noise) + (tuned.MISFIT * curves.soft) ** 2 / 2)
     log_prior = curves.log_prior + depth * np.log(curves.start)
-    log_normaliser = -np.log(width).sum(axis=1)
+    log_normalizer = -np.log(width).sum(axis=1)
     near = curves.distances <= 2.0**tuned.FARTHEST
     return _Costs(
         curves.distances[near],
@@ -197,7 +197,7 @@ def _costs(noise: float, final_noise: float, depth: float) -> _Costs:
         curves.beyond[:, near] * noise,
         best**-tuned.FAIRNESS,
         1 / width,
-        log_normaliser,
+        log_normalizer,
         log_prior,
     )
 

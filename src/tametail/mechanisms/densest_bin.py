@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from tametail.errors import InternalError
 from tametail.mechanisms.medians import clear_choices, exact_level
 from tametail.mechanisms.select import uniform_integer
-from tametail.queries.crowd import LARGEST_KEY, Crowd, octave_spans, weight_of
+from tametail.queries.densest_bin import LARGEST_KEY, DensestBin, octave_spans, weight_of
 
 Keys = NDArray[np.int64]
 
@@ -34,7 +34,7 @@ class Level(NamedTuple):
     octave: int
 
 
-def choose_crowd(counts: Mapping[int, int], *, query: Crowd, rate: Fraction) -> int:
+def select_densest_bin(counts: Mapping[int, int], *, query: DensestBin, rate: Fraction) -> int:
     """Choose a key of low, ..., high that many records are near.
 
     With m buckets between a record and a candidate, the candidate's score is the sum of
@@ -63,12 +63,13 @@ def choose_crowd(counts: Mapping[int, int], *, query: Crowd, rate: Fraction) -> 
 
     Examples
     --------
-    >>> query = Crowd(inverse_width=1.0, low=-100, high=100, reach=6, falling=False)
-    >>> abs(choose_crowd({40: 500, 41: 600, -7: 900}, query=query, rate=Fraction(1, 2)) - 40) <= 3
+    >>> query = DensestBin(inverse_width=1.0, low=-100, high=100, reach=6, falling=False)
+    >>> counts = {40: 500, 41: 600, -7: 900}
+    >>> abs(select_densest_bin(counts, query=query, rate=Fraction(1, 2)) - 40) <= 3
     True
     """
     if max(-query.low, query.high) > LARGEST_KEY:
-        raise InternalError("The keys of a crowd are beyond 2^52.")
+        raise InternalError("The keys of a densest bin are beyond 2^52.")
     near = _Near(counts, query)
     sizes = near.sizes()
     masses: dict[int, int] = {}
@@ -99,7 +100,7 @@ def _choose_score(masses: Mapping[int, int], rate: Fraction) -> int:
 class _Near:
     """The candidates that some record is near, and the scores of these."""
 
-    def __init__(self, counts: Mapping[int, int], query: Crowd) -> None:
+    def __init__(self, counts: Mapping[int, int], query: DensestBin) -> None:
         self._query = query
         inside = [key for key in counts if query.low <= key <= query.high and counts[key] > 0]
         self._keys = np.array(sorted(inside), dtype=np.int64)

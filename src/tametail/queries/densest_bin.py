@@ -16,14 +16,14 @@ _FLAT, _EVEN, _MOST = 6, 16, 53
 
 
 @dataclass(frozen=True, slots=True)
-class Crowd(Buckets):
+class DensestBin(Buckets):
     """The counts of :class:`Buckets`, for a choice of the bucket that most records are near.
 
     A record that is m buckets away from a candidate adds ``weights[m]`` to its score: most, the
     ``peak``, up to a third of ``reach``, and from there ever less until 0 at ``reach``. Candidates
     are ``low..high``; if they are ``falling``, those far from 0 weigh less beforehand.
 
-    >>> Crowd(inverse_width=1.0, low=-9, high=9, reach=6, falling=False).weights
+    >>> DensestBin(inverse_width=1.0, low=-9, high=9, reach=6, falling=False).weights
     (16, 16, 16, 15, 12, 7)
     """
 
@@ -48,10 +48,10 @@ class Crowd(Buckets):
         return self.peak
 
 
-def mass_of(query: Crowd) -> int:
+def mass_of(query: DensestBin) -> int:
     """Return the weight of all candidates.
 
-    >>> mass_of(Crowd(inverse_width=1.0, low=-100, high=100, reach=6, falling=False))
+    >>> mass_of(DensestBin(inverse_width=1.0, low=-100, high=100, reach=6, falling=False))
     201
     """
     spans = octave_spans(query).items()
@@ -60,10 +60,10 @@ def mass_of(query: Crowd) -> int:
     )
 
 
-def octave_spans(query: Crowd) -> dict[int, list[tuple[int, int]]]:
+def octave_spans(query: DensestBin) -> dict[int, list[tuple[int, int]]]:
     """Return the candidates of every octave, as ranges; all are in -1 if they weigh the same.
 
-    >>> octave_spans(Crowd(inverse_width=1.0, low=-2, high=1, reach=6, falling=True))
+    >>> octave_spans(DensestBin(inverse_width=1.0, low=-2, high=1, reach=6, falling=True))
     {0: [(0, 0)], 1: [(-1, -1), (1, 1)], 2: [(-2, -2)]}
     """
     if not query.falling:
