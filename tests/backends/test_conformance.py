@@ -43,6 +43,7 @@ SPARK_CASES = {
     "persons by at", "persons by who and at", "persons within bounds", "persons with two columns",
     "groups by flag", "groups by state and year and all others", "groups with two columns",
     "keys of state and year", "keys of persons", "persons in groups",
+    "weighed x", "weighed persons", "weighed groups", "weighed persons in one group",
 }  # fmt: skip
 SPARK_WITHOUT_NUMBERS = {
     "one column", "three columns", "persons by at", "groups by flag", "persons in groups",

@@ -85,13 +85,16 @@ STATISTICS: dict[str, dict[str, Any]] = {
     "description of these records": {"statistic": tt.describe, "target": "data"},
     "share": {"column": "x > 2"},
     "share of these records": {"column": "x > 50", "target": "data", "where": "y > 0"},
+    "weighted mean": {"weights": "abs(y)"},
+    "weighted mean of these records": {"weights": "y", "target": "data", "where": "x > 9"},
+    "weighted mean of persons": {"weights": "abs(y)", "person": "p"},
     "sum of persons": {"statistic": tt.sum, "person": "p"},
     "count of persons": {"statistic": tt.count, "person": "p"},
     "median of persons": {"statistic": tt.median, "person": "p", "each": "person"},
 }  # fmt: skip
 STATISTICS_BY_GROUP: dict[str, dict[str, Any]] = {
     f"{name} by group": {**STATISTICS[name], "by": "s", "keys": ["a", "b", "z"], "other": "rest"}
-    for name in ("sum", "count", "quantiles", "description", "share")
+    for name in ("sum", "count", "quantiles", "description", "share", "weighted mean")
 }
 
 

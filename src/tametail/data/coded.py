@@ -53,7 +53,7 @@ class RowsInMemory(NamedTuple):
     def read(cls, reader: Reader, tell: Tell) -> RowsInMemory:
         """Read all rows of a relation with keys, once."""
         kinds = reader.kinds
-        numbers, pieces = [np.empty((0, len(reader.relation.values)))], []
+        numbers, pieces = [np.empty((0, reader.relation.width))], []
         persons, whose = Persons(), [np.empty(0, dtype=np.int64)]
         for block in reader.blocks(tell):
             kinds = reader.kinds_of(block.keys)  # of a lazy frame only known here
@@ -90,13 +90,18 @@ class CodedRows:
 
     def __init__(self, rows: RowsInMemory, groups: Groups, by: Sequence[str]) -> None:
         codes = rows.codes(groups, by)
-        short = codes.astype(np.int16 if len(groups) < _SHORT >> 1 else np.int64)
-        order = np.argsort(short, kind="stable")
-        self._ends = np.searchsorted(codes[order], np.arange(len(groups) + 1))
-        self._numbers, self._codes = rows.numbers[order], codes[order]
+        short = codes.astype(np.int16) if len(groups) < _SHORT >> 1 else codes
+        self._ends = np.cumsum(np.bincount(short + 1, minlength=len(groups) + 1))
+        order = np.argsort(short, kind="stable")[self._ends[0] :]  # first those of no group
+        self._ends -= self._ends[0]
+        self._numbers = rows.numbers[order]
         self._persons = rows.persons[order] if len(rows.persons) else rows.persons
         self._groups = len(groups)
         self._found: dict[tuple[object, ...], GroupedPersons] = {}
+
+    @cached_property
+    def _codes(self) -> Codes:
+        return np.repeat(np.arange(self._groups), np.diff(self._ends))
 
     def numbers(self, codes: Sequence[int], columns: Sequence[int]) -> Floats:
         """Return the numbers of the rows of some groups, group after group."""
@@ -129,8 +134,9 @@ class CodedRows:
             if relation.groups_per_person == 1:
                 own = np.where(self._is_kept[rows] != relation.is_dropped, own, -1)
             self._found[key] = GroupedPersons(
-                self._numbers[rows], self._persons[rows], own, self._groups
-            )
+                self._numbers[rows], self._persons[rows], own, self._groups,
+                is_weighed=relation.weights is not None,
+            )  # fmt: skip
         return self._found[key]
 
     def _rows_of(self, codes: Sequence[int]) -> Codes:

@@ -168,7 +168,7 @@ class KeyEncoder:
 
     def __init__(self, columns: Sequence[Sequence[Kept]], kinds: Sequence[str]) -> None:
         self._sets: list[pa.Array] = []
-        self._prefixes: list[Codes] = []
+        self._prefixes: list[pa.Array] = []
         before = np.zeros(len(columns[0]), dtype=np.int64)
         for values, kind in zip(columns, kinds, strict=True):
             distinct = sorted({value for value in values if _fits(value, kind)})
@@ -177,22 +177,21 @@ class KeyEncoder:
             joined = before * (len(distinct) + 1) + own
             prefixes, before = np.unique(joined, return_inverse=True)
             self._sets.append(pa.array(distinct, _ARROW[kind]))
-            self._prefixes.append(prefixes)
-        self._key_of = np.empty(len(self._prefixes[-1]), dtype=np.int64)
+            self._prefixes.append(pa.array(prefixes))
+        self._key_of = np.full(len(prefixes) + 1, -1)  # the last: of rows without a key
         self._key_of[before] = np.arange(len(columns[0]))
 
     def codes(self, columns: Sequence[pa.Array]) -> Codes:
         """Return the codes of some rows, one array of cells for each column."""
-        if not len(self._key_of):
-            return np.full(len(columns[0]), -1, dtype=np.int64)
-        found = np.zeros(len(columns[0]), dtype=np.int64)
-        for cells, values, prefixes in zip(columns, self._sets, self._prefixes, strict=True):
-            own = pc.index_in(cells, value_set=values).fill_null(-1).to_numpy(zero_copy_only=False)
-            joined = found * (len(values) + 1) + own
-            places = np.minimum(np.searchsorted(prefixes, joined), len(prefixes) - 1)
-            known = (found >= 0) & (own >= 0) & (prefixes[places] == joined)
-            found = np.where(known, places, -1)
-        return np.where(found >= 0, self._key_of[found], -1)
+        # Null is none of them, and stays so; each cell of the first column begins a key.
+        first, *others = zip(columns, self._sets, self._prefixes, strict=True)
+        found = pc.index_in(first[0], value_set=first[1])
+        for cells, values, prefixes in others:
+            own = pc.index_in(cells, value_set=values)
+            joined = pc.add(pc.multiply(found.cast(pa.int64()), len(values) + 1), own)
+            found = pc.index_in(joined, value_set=prefixes)
+        codes: Codes = self._key_of[found.fill_null(-1).to_numpy(zero_copy_only=False)]
+        return codes
 
 
 def _fits(value: Kept, kind: str) -> bool:

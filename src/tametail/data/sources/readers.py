@@ -56,16 +56,27 @@ class ReaderSource(Streamed):
             is_copied = True
         if not is_copied:  # raised outside of the handler, without what its error says
             raise DataError(
-                "the record batches cannot be read to their end: a reader can be read once. Pass "
-                "a fresh one, or a table."
+                "The record batches cannot be read to their end. A reader can be read once: pass a "
+                "fresh one, or a table."
             )
         return ArrowSource([Path(f"/proc/self/fd/{copy.fileno()}")], self._parse)
 
 
 def is_reader(data: object) -> TypeGuard[pa.RecordBatchReader]:
-    """Say whether data are a reader of Arrow's batches."""
+    """Say whether data are a reader of Arrow's batches; one of text is refused.
+
+    It guesses types from the first records, and fails at the first record that differs.
+    """
     if not isinstance(data, pa.RecordBatchReader):
         return False
+    if type(data).__name__ == "CSVStreamingReader":
+        raise ParameterError(
+            "The types of a CSV reader are inferred from records. Pass the path of the file "
+            "instead, or a stream, with parse=Parse(format='csv')."
+        )
     if not os.path.exists("/proc/self/fd"):
-        raise ParameterError("readers are read on Linux: pass reader.read_all(), which is a table.")
+        raise ParameterError(
+            "Record batch readers are supported on Linux only. Pass reader.read_all(), which is a "
+            "table."
+        )
     return True

@@ -39,7 +39,8 @@ from tametail.errors import DataError, ParameterError
 from tametail.parse import Parse
 
 if TYPE_CHECKING:
-    from pyarrow.dataset import Dataset
+    from pyarrow.dataset import Dataset, FileSystemDataset, Fragment
+    from pyarrow.fs import FileSystem
 
 #: Lines of a JSON file that are read at a time.
 _LINES = 1 << 14
@@ -97,17 +98,80 @@ class ArrowSource(ArrowBatches):
 
 
 class DatasetSource(ArrowBatches):
-    """Columns of a dataset of Arrow, which may be many files of any kind that Arrow reads."""
+    """Columns of a dataset of Arrow: of files that declare types, or of tables.
+
+    Of text Arrow would guess the types from the first records, and fail at the first that differs.
+    """
 
     def __init__(self, data: Dataset, parse: Parse | None) -> None:
         self._data = data
+        if any(type(one.format).__name__ in _UNDECLARED for one in _with_files(data)):
+            raise DataError(
+                "The dataset consists of text files, whose types Arrow infers from records. Pass "
+                "their path instead, or a stream, with parse=Parse(format='csv')."
+            )
         super().__init__(data.schema, parse)
+
+    def empty(self, wanted: Sequence[Wanted]) -> Block | None:
+        """Return a block without rows, and see that all files declare these columns alike.
+
+        Arrow would convert what a file declares otherwise, and fail where a record does not fit.
+        """
+        for one in _with_files(self._data):
+            for piece in guarded(one.get_fragments(), _DATASET, "a dataset"):
+                self._check_piece(_schema_of(piece), names_of(wanted))
+        return super().empty(wanted)
+
+    def _check_piece(self, schema: pa.Schema, names: Sequence[str]) -> None:
+        for name in names:
+            place = schema.get_field_index(name)  # -1: its cells are missing
+            if place >= 0 and schema.field(place).type != self.schema.field(name).type:
+                raise DataError(
+                    f"Column {name!r} does not have the same type in all files of the dataset. Use "
+                    "files with the same schema."
+                )
 
     def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
         """Yield the rows batch by batch; what Arrow says of a failure may quote cells."""
         stream = self._data.to_batches(columns=names_of(wanted))
-        yield from self._blocks(guarded(stream, Path("the dataset"), "a dataset"), wanted, most)
+        yield from self._blocks(guarded(stream, _DATASET, "a dataset"), wanted, most)
         tell(1.0)
+
+
+#: What stands for a dataset in messages, and files that declare no types.
+_DATASET = Path("the dataset")
+_UNDECLARED = ("CsvFileFormat", "JsonFileFormat")
+
+
+def _with_files(data: Dataset) -> list[FileSystemDataset]:
+    """Return the datasets of files that a dataset consists of."""
+    if hasattr(data, "children"):
+        return [one for child in data.children for one in _with_files(child)]
+    return [data] if hasattr(data, "files") else []
+
+
+def places_of(data: Dataset) -> list[str]:
+    """Return where the files of a dataset lie, as paths and addresses, as far as that is known."""
+    found = [_place(one.filesystem, file) for one in _with_files(data) for file in one.files]
+    return [place for place in found if place is not None]
+
+
+#: How an address begins, by the name that Arrow gives to a file system.
+_SCHEMES = {"local": "", "s3": "s3://", "gcs": "gs://", "abfs": "abfs://"}
+
+
+def _place(system: FileSystem, file: str) -> str | None:
+    if system.type_name == "subtree":
+        return _place(system.base_fs, f"{system.base_path.rstrip('/')}/{file}")
+    scheme = _SCHEMES.get(system.type_name)
+    return None if scheme is None else scheme + file
+
+
+def _schema_of(piece: Fragment) -> pa.Schema:
+    """Return what a file of a dataset declares."""
+    with suppress(*UNREADABLE):
+        return piece.physical_schema
+    raise unreadable(_DATASET, "a dataset")
 
 
 def _tell_nobody(_: float) -> None:
@@ -213,6 +277,11 @@ class StreamSource(Streamed):
         self._stream, self._parse, self._opened = stream, parse, opened
         self.names = AnyName()
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether files of the format that the caller says count every record."""
+        return self._parse.format != "xlsx"
+
     def empty(self, wanted: Sequence[Wanted]) -> Block | None:  # noqa: ARG002 - a source's verb
         """Return None: nothing has been read yet."""
         return None
@@ -255,6 +324,16 @@ def is_stream(data: object) -> TypeGuard[IO[bytes]]:
             "Streams are supported on Linux only. Write the data to a file, and pass its path."
         )
     return is_file
+
+
+def path_of(stream: IO[bytes]) -> str | None:
+    """Return the path of the file that a stream reads; None for a pipe, a socket or bytes."""
+    with suppress(Exception):  # whatever a stream of somebody else's may raise
+        number = stream.fileno()
+        path = os.readlink(f"/proc/self/fd/{number}")
+        if os.path.isfile(path) and os.path.samestat(os.stat(path), os.fstat(number)):
+            return path
+    return None
 
 
 def format_of(parse: Parse | None) -> str:
