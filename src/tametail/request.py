@@ -199,6 +199,8 @@ class Request:
             self._check_weights()
         if self.statistic != statistics.MEAN:
             self._check_statistic()
+        if self.statistic != statistics.COUNT and statistics.RECORDS in self._names:
+            raise ParameterError("column='*' stands for all records, which can only be counted.")
         for column in self.columns:
             low, high = column.possible
             if low > high:
@@ -294,6 +296,10 @@ class Request:
             )
         if asked == statistics.SUM and self.each != "record":
             raise ParameterError("each= is not available for a sum. Remove it.")
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
 
     @property
     def dim(self) -> int:

@@ -119,8 +119,22 @@ class Ask:
             opened = getattr(opened, name)(value)
         return opened.answer(self.query)
 
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        """What a place computes in the same way: by other numbers only."""
+        parts = {type(part).__name__ for part in getattr(self.query, "parts", ())}
+        return type(self.query), *sorted(parts), *self.steps, type(self.steps.get("view"))
+
     def __repr__(self) -> str:
         return f"{self.query} of {self.steps}"
+
+
+def one_of_each_kind(asks: tuple[Ask, ...]) -> tuple[Ask, ...]:
+    """Return an ask of each kind, now the first and now a later one."""
+    kinds: dict[tuple[Any, ...], list[Ask]] = {}
+    for ask in asks:
+        kinds.setdefault(ask.kind, []).append(ask)
+    return tuple(some[place % len(some)] for place, some in enumerate(kinds.values()))
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ from tametail.data.sources.csv import CsvSource
 from tametail.data.sources.excel import ExcelSource
 from tametail.data.sources.files import find_files, kind_of
 from tametail.data.sources.folders import FolderSource, given_by_folders
-from tametail.data.sources.frames import FrameSource, is_frame, is_spark
+from tametail.data.sources.frames import FrameSource, is_frame, is_series, is_spark
 from tametail.data.sources.json_arrays import JsonArraySource
 from tametail.data.sources.names import pick_column
 from tametail.data.sources.parquet import ParquetSource
@@ -52,6 +52,7 @@ from tametail.data.text import objects_to_floats
 from tametail.errors import ColumnError, DataError, ParameterError
 from tametail.ledger.identity import locators_of
 from tametail.parse import Parse
+from tametail.statistic import RECORDS
 
 _ADVICE = (
     "Pass a list or an array of numbers, a frame and a column, or the path of a file and a column."
@@ -75,6 +76,7 @@ def open_data(
     table: str | None = None,
     groups: Groups | None = None,
     counted: bool = False,
+    counts_records: bool = False,
 ) -> Backend:
     """Return the backend over one or several columns of ``data``.
 
@@ -102,6 +104,8 @@ def open_data(
         Public keys, which are checked against the declared types of their columns.
     counted
         Whether the number of records is public, so that no record may change it.
+    counts_records
+        Whether all records are meant, and not numbers, if no column is named.
 
     Examples
     --------
@@ -110,6 +114,8 @@ def open_data(
     """
     _refuse_grouped(data)
     names = names_of(columns)
+    if names is None and counts_records and _has_records(data, table):
+        names = [RECORDS]
     asked = (relation or Relation(())).with_values(names or ())
     if asked.weights is not None and len(asked.values) > 1:
         raise ParameterError("weights= is available for one column at a time.")
@@ -166,6 +172,11 @@ def _has_names(data: object, names: Sequence[str] | None = ()) -> bool:
     if is_file or isinstance(data, Mapping) or is_reader(data):
         return True
     return is_spark(data) or is_frame(data) or is_dataset(data) or is_stream(data)
+
+
+def _has_records(data: object, table: str | None) -> bool:
+    """Say whether data have records of several columns, by their type: a series has numbers."""
+    return is_database(data, table) or (_has_names(data, None) and not is_series(data))
 
 
 def _no_columns(data: object, names: Sequence[str], *, selects: bool) -> ParameterError:

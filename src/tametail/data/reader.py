@@ -27,10 +27,11 @@ from tametail.data.keys import kind_of_cells, public_columns
 from tametail.data.persons.ids import check_id_type
 from tametail.data.relation import Groups, Relation
 from tametail.data.sources import CONVERTED, DECODED, Block, Cells, Source, Tell, Wanted
-from tametail.data.sources.names import is_computed, pick_column
+from tametail.data.sources.names import Numbers, is_computed, pick_column
 from tametail.data.weights import weighed
 from tametail.expressions import Expression
-from tametail.expressions.tree import Name
+from tametail.expressions.tree import Name, Number
+from tametail.statistic import RECORDS
 
 
 class Records(NamedTuple):
@@ -73,7 +74,8 @@ class Reader:
     def _wanted(self, values: Sequence[Expression]) -> list[Wanted]:
         conditions = [self._where] if self._where else []
         found = [one for each in (*values, *conditions) for one in _columns_of(each)]
-        return list(dict.fromkeys([*found, *self._ids, *self._keys]))
+        wanted = list(dict.fromkeys([*found, *self._ids, *self._keys]))
+        return wanted or [(_any_column(self.source.names), "id")]  # for the number of rows
 
     def _check_types(self, empty: Block) -> None:
         """Refuse declared types that cannot be what they are taken for."""
@@ -144,7 +146,10 @@ class Reader:
         found = []
         for column in columns:
             value = self._read[column]
-            numbers = chunk_values(value, _chunk(value, block))
+            if value.columns:
+                numbers = chunk_values(value, _chunk(value, block))
+            else:  # every record counts
+                numbers = np.ones(len(next(iter(block.values()))))
             found.append(clipped(numbers, self.relation.bounds_of(column)))
         matrix = side_by_side(found)
         if self._where is None:
@@ -164,10 +169,20 @@ def _chunk(expression: Expression, block: Block) -> dict[str, Column]:
 
 
 def value_of(names: Sequence[str], text: str, argument: str = "column") -> Expression:
-    """Return the column of this name, if there is one, or else what the text computes."""
+    """Return the column of this name, if there is one, or else what the text computes.
+
+    Of :data:`RECORDS` that is 1, whatever a record holds.
+    """
+    if text == RECORDS and text not in names:
+        return Expression(Number(1.0))
     if text in names or not is_computed(names, text):
         return Expression(Name(pick_column(names, text)))
     return Expression.parse(text, argument)
+
+
+def _any_column(names: Sequence[str]) -> str:
+    """Return the name of a column that there is."""
+    return names[0] if names else pick_column(names, "0" if isinstance(names, Numbers) else None)
 
 
 def side_by_side(columns: Sequence[Floats]) -> Floats:

@@ -264,7 +264,10 @@ class Widths:
                 some = [unknown(dict.fromkeys(PARTS) | {"rounding": parts["rounding"]})]
             else:
                 clipped = self._around(column, own, parts, MEAN if assumed else WINSORISED)
-                some = [*self._with_the_tail(plan, column, clipped), clipped]
+                # Wholly beyond where the mean can be it is noise, with a tail or without.
+                low, high = max(clipped.low, possible[0]), min(clipped.high, possible[1])
+                tells = held[column] or low < high
+                some = [*(self._with_the_tail(plan, column, clipped) if tells else ()), clipped]
             found.append(tuple(one if held[column] else confined(one, possible) for one in some))
         return found
 
