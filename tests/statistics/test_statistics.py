@@ -115,12 +115,13 @@ def test_counts_hold_the_number_of_records_and_of_persons():
     assert abs(table["CA"].value - (FRAME.state == "CA").sum()) < 20
 
 
-def test_records_are_counted_where_no_column_is_named(tmp_path, capsys):
+def test_records_are_counted_where_no_column_is_named(tmp_path, capsys, request):
     path, people = tmp_path / "claims.csv", FRAME.who.nunique()
     odd = FRAME.assign(day=pd.Timestamp("2025-01-01"), paid=FRAME.paid.where(FRAME.nights > 0))
     odd.to_csv(path, index=False)
     with sqlite3.connect(tmp_path / "claims.db") as base:
         FRAME.to_sql("claims", base, index=False)
+    request.addfinalizer(base.close)
     ducks = duckdb.connect()
     ducks.execute("CREATE TABLE claims AS SELECT * FROM odd")
     for data, table in [(odd, None), (path, None), (base, "claims"), (ducks, "claims")]:
@@ -211,12 +212,13 @@ def test_intervals_of_shares_cover_and_are_close_to_wilsons(share):
     assert np.mean(widths) < 1.2
 
 
-def test_a_condition_is_a_share_wherever_the_data_are(tmp_path):
+def test_a_condition_is_a_share_wherever_the_data_are(tmp_path, request):
     true = (FRAME.paid > 2_000).mean()
     path = tmp_path / "claims.parquet"
     FRAME.to_parquet(path)
     with sqlite3.connect(tmp_path / "claims.db") as base:
         FRAME.to_sql("claims", base, index=False)
+    request.addfinalizer(base.close)
     ducks = duckdb.connect()
     ducks.execute("CREATE TABLE claims AS SELECT * FROM FRAME")
     places = [(FRAME, None), (path, None), (base, "claims"), (ducks, "claims")]

@@ -163,11 +163,12 @@ def test_nothing_is_claimed_where_weights_do_not_stand_out():
         assert release.has_warnings
 
 
-def test_it_is_the_same_wherever_the_data_are(tmp_path):
+def test_it_is_the_same_wherever_the_data_are(tmp_path, request):
     path = tmp_path / "claims.parquet"
     FRAME.to_parquet(path)
     with sqlite3.connect(tmp_path / "claims.db") as base:
         FRAME.to_sql("claims", base, index=False)
+    request.addfinalizer(base.close)
     ducks = duckdb.connect()
     ducks.execute("CREATE TABLE claims AS SELECT * FROM FRAME")
     for data, table in [(path, None), (base, "claims"), (ducks, "claims")]:
