@@ -15,6 +15,7 @@ import tametail as tt
 from tametail.cli.shell import main
 from tametail.errors import ParameterError
 from tametail.methods.counting import share_interval
+from tametail.page.forms import Form, release_from_form
 from tametail.privacy.budget import Noise
 
 RNG = np.random.default_rng(4)
@@ -140,6 +141,7 @@ def test_records_are_counted_where_no_column_is_named(tmp_path, capsys, request)
     assert abs(float(tt.count(odd.paid, epsilon=1)) - odd.paid.notna().sum()) < 20  # of a column
     assert main(["count", str(path), "-e", "1", "--sentence"]) == 0
     assert "The count of records is" in capsys.readouterr().out
+    assert release_from_form(Form.read("path=x.csv&statistic=count&epsilon=1")).columns == ("*",)
     with pytest.raises(ParameterError, match="only be counted"):
         tt.mean(FRAME, "*", epsilon=1)
 

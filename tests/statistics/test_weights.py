@@ -121,6 +121,7 @@ def test_a_weighted_mean_replays_and_goes_to_json_and_back(said):
     assert ("Weights", "weight; weights below 0 count as 0") in assumptions(release.plan)
     if len(release) == 1:
         assert "weighted by weight" in str(release)
+        assert release[0].total is None  # a weighted mean times a count of records is no sum
         assert release.sentence().startswith("The weighted mean of paid is ")
 
 
