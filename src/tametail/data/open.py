@@ -35,14 +35,15 @@ from tametail.data.sources.frames import FrameSource, is_frame, is_spark
 from tametail.data.sources.json_arrays import JsonArraySource
 from tametail.data.sources.names import pick_column
 from tametail.data.sources.parquet import ParquetSource
-from tametail.data.sources.readers import ReaderSource, is_reader
 from tametail.data.sources.streams import (
     ArrowSource,
     DatasetSource,
     JsonSource,
+    ReaderSource,
     StreamSource,
     format_of,
     is_dataset,
+    is_reader,
     is_stream,
 )
 from tametail.data.sql.kinds import is_database

@@ -41,6 +41,9 @@ from tametail.parse import Parse
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset
 
+#: The cells of a record of JSON, by name.
+Record = dict[str, object]
+
 #: Lines of a JSON file that are read at a time.
 _LINES = 1 << 14
 
@@ -110,6 +113,59 @@ class DatasetSource(ArrowBatches):
         tell(1.0)
 
 
+class ReaderSource(ArrowBatches):
+    """Columns of a ``RecordBatchReader``: copied to a file that has no name when first asked for.
+
+    That is after a ledger has been charged. All memory that it takes is one batch.
+    """
+
+    def __init__(self, reader: pa.RecordBatchReader, parse: Parse | None) -> None:
+        self._reader = reader
+        super().__init__(reader.schema, parse)
+
+    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
+        """Yield the rows, of the copy."""
+        return self._source.blocks(wanted, most, tell)
+
+    @cached_property
+    def _source(self) -> ArrowSource:
+        path = _copied(
+            self,
+            self._write,
+            "the record batches cannot be read to their end: a reader can be read once. Pass a "
+            "fresh one, or a table.",
+        )
+        return ArrowSource([path], self._parse)
+
+    def _write(self, copy: IO[bytes]) -> None:
+        with pa.ipc.new_file(pa.PythonFile(copy, "w"), self.schema) as writer:
+            for batch in self._reader:
+                writer.write_batch(batch)
+
+
+def _copied(owner: object, write: Callable[[IO[bytes]], None], reason: str) -> Path:
+    """Return where a copy can be read that has no name, and is gone when its owner is."""
+    copy = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the owner is there
+    weakref.finalize(owner, copy.close)
+    is_copied = False
+    with suppress(Exception):  # what is copied may be anybody's, and its errors may quote records
+        write(copy)
+        copy.flush()
+        is_copied = True
+    if not is_copied:  # raised outside of the handler, without what its error says
+        raise DataError(reason)
+    return Path(f"/proc/self/fd/{copy.fileno()}")
+
+
+def is_reader(data: object) -> TypeGuard[pa.RecordBatchReader]:
+    """Say whether data are a reader of Arrow's batches."""
+    if not isinstance(data, pa.RecordBatchReader):
+        return False
+    if not os.path.exists("/proc/self/fd"):
+        raise ParameterError("readers are read on Linux: pass reader.read_all(), which is a table.")
+    return True
+
+
 def _tell_nobody(_: float) -> None:
     pass
 
@@ -160,19 +216,22 @@ class JsonSource(Streamed):
         return {one: untyped_cells([], one[1], self._parse) for one in wanted}
 
     def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
-        """Yield the records of some lines at a time."""
+        """Yield some records at a time."""
         del most
         total, before = sum(path.stat().st_size for path in self._files), 0
         for path in self._files:
             with open_bytes(path) as file:
-                stream = io.BufferedReader(file)
-                while lines := _lines(path, stream):
-                    records = [_record(line) for line in lines]
+                for records in self._records(path, file):
                     yield {one: self._of(records, one) for one in wanted}
                     tell(min((before + file.tell()) / max(total, 1), 1.0))
             before += path.stat().st_size
 
-    def _of(self, records: list[dict[str, object]], one: Wanted) -> Cells:
+    def _records(self, path: Path, file: pa.NativeFile) -> Iterator[list[Record]]:
+        stream = io.BufferedReader(file)
+        while lines := _lines(path, stream):
+            yield [_record(line) for line in lines]
+
+    def _of(self, records: list[Record], one: Wanted) -> Cells:
         return untyped_cells([record.get(one[0]) for record in records], one[1], self._parse)
 
 
@@ -192,7 +251,7 @@ def _lines(path: Path, stream: io.BufferedReader) -> list[bytes]:
     raise unreadable(path, "JSON lines")
 
 
-def _record(line: bytes) -> dict[str, object]:
+def _record(line: bytes) -> Record:
     """Return what a line holds by name; nothing, if it is no object."""
     try:
         found = json.loads(line)
@@ -227,18 +286,12 @@ class StreamSource(Streamed):
 
     @cached_property
     def _source(self) -> Source:
-        copy = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the source is there
-        weakref.finalize(self, copy.close)
-        is_copied = False
-        with suppress(Exception):  # a stream may be anybody's, and its errors may quote records
-            shutil.copyfileobj(self._stream, copy)
-            copy.flush()
-            is_copied = True
-        if not is_copied:  # raised outside of the handler, without what its error says
-            raise DataError(
-                "The stream cannot be read to its end. Write it to a file, and pass that."
-            )
-        return self._opened(Path(f"/proc/self/fd/{copy.fileno()}"), self._parse)
+        path = _copied(
+            self,
+            lambda copy: shutil.copyfileobj(self._stream, copy),
+            "The stream cannot be read to its end. Write it to a file, and pass that.",
+        )
+        return self._opened(path, self._parse)
 
 
 def is_stream(data: object) -> TypeGuard[IO[bytes]]:
