@@ -63,7 +63,7 @@ $(ZIG_READY): $(CORE)
 $(NOX):
 	@echo "Making an environment for nox in .venvs/nox (17 MB)"
 	@$(PYTHON) -m venv .venvs/nox
-	@.venvs/nox/bin/python -m pip install --quiet --quiet --disable-pip-version-check nox
+	@.venvs/nox/bin/python -m pip install --quiet --quiet --disable-pip-version-check --constraint constraints.txt nox
 
 demo: $(CORE)  ## the main job in a minute: a private mean of the example file, explained
 	@$(BIN)/python examples/demo.py
@@ -86,7 +86,7 @@ layers: $(READY)
 	$(BIN)/lint-imports
 
 unit: $(READY) $(AXE)
-	$(BIN)/pytest -n auto --dist loadgroup --durations=10
+	$(BIN)/pytest -n auto --durations=10
 
 test-oldest: $(NOX)  ## all tests with the lowest versions of all dependencies (tens of minutes)
 	$(NOX) --session oldest
@@ -102,7 +102,7 @@ $(AXE): $(READY)
 
 audit: $(READY)  ## privacy audits of all there is, written to docs/evidence/audit.md (tens of minutes)
 	TAMETAIL_METER_PAIRS=80 $(BIN)/pytest -q -n auto tests/privacy/test_loss_meter.py
-	TAMETAIL_NEIGHBOR_CASES=1000 $(BIN)/pytest -q -n auto --dist loadgroup tests/backends/test_neighbors.py \
+	TAMETAIL_NEIGHBOR_CASES=1000 $(BIN)/pytest -q -n auto tests/backends/test_neighbors.py \
 		tests/privacy/test_same_questions.py
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/audit.py --resume $(VENV)/audit.json --write docs/evidence/audit.md
 

@@ -1,4 +1,4 @@
-"""Every test, wherever it stands, draws from a generator that its own id seeds."""
+"""What holds for tests wherever they stand: seeds by their ids, and how workers share them."""
 
 import os
 
@@ -7,4 +7,4 @@ import os
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
-pytest_plugins = ("tests.seeding",)
+pytest_plugins = ("tests.seeding", "tests.spread")

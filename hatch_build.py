@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import shutil
 import subprocess
 import sysconfig
@@ -41,6 +42,13 @@ def platform_tag() -> str:
     return name.replace("-", "_").replace(".", "_")
 
 
+def c_compiler() -> list[str] | None:
+    """Return the command that compiles C, with the options that ``CC`` may have."""
+    name, *options = shlex.split(os.environ.get("CC", "")) or ["cc"]
+    found = shutil.which(name)
+    return None if found is None else [found, *options]
+
+
 class NativeHook(BuildHookInterface):  # type: ignore[type-arg]
     """Puts the compiled loops beside the Python modules."""
 
@@ -49,23 +57,30 @@ class NativeHook(BuildHookInterface):  # type: ignore[type-arg]
         folder = Path(self.root, FOLDER)
         for name in LIBRARIES:
             (folder / name).unlink(missing_ok=True)
-        compiler = shutil.which(os.environ.get("CC", "cc"))
+        compiler, tag = c_compiler(), platform_tag()
         if os.name != "posix" or compiler is None:
             self.app.display_warning("no C compiler: tametail will use NumPy alone")
             return
         for name, options in LIBRARIES.items():
-            if options and platform.machine() not in ("x86_64", "AMD64"):
+            if options and not tag.endswith("x86_64"):
                 continue
             if not self._compile(compiler, options, folder / name):
                 return
             build_data["artifacts"].append(str(FOLDER / name))
             build_data["pure_python"] = False
-            build_data["tag"] = f"py3-none-{platform_tag()}"
+            build_data["tag"] = f"py3-none-{tag}"
 
-    def _compile(self, compiler: str, options: tuple[str, ...], target: Path) -> bool:
+    def _compile(self, compiler: list[str], options: tuple[str, ...], target: Path) -> bool:
         source = str(target.with_name("_native.c"))
-        command = [compiler, *FLAGS, *options, source, "-o", str(target), "-lm"]
-        built = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        command = [*compiler, *FLAGS, *options, source, "-o", str(target), "-lm"]
+        try:
+            built = subprocess.run(  # noqa: S603 - the C compiler of this machine
+                command, capture_output=True, text=True, errors="replace", check=False
+            )
+        except OSError as error:  # no program of this system
+            self.app.display_warning(f"{target.name} could not be built: {error}")
+            return False
         if built.returncode != 0:
             self.app.display_warning(f"{target.name} could not be built: {built.stderr}")
+            target.unlink(missing_ok=True)
         return built.returncode == 0

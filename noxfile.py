@@ -28,7 +28,7 @@ def run(session: nox.Session, extras: str, *options: str) -> None:
     session.install("--quiet", "--upgrade", "pip")  # one that knows dependency groups
     session.install("--quiet", *options, "--group", "test", "--editable", f".[{extras}]")
     # Modules of extras that are not installed have no doctests here.
-    options = ("-n", "auto", "--dist", "loadgroup", "--doctest-ignore-import-errors", *UNPINNED)
+    options = ("-n", "auto", "--doctest-ignore-import-errors", *UNPINNED)
     session.run("pytest", *options, *session.posargs)
 
 

@@ -153,7 +153,7 @@ def print_table(
         table.add_section()
         for octaves in OCTAVES:
             bounds = [
-                price_of_not_knowing(n, epsilon=epsilon, octaves=octaves, neighbors=options.unit)
+                price_of_not_knowing(n, epsilon=epsilon, doublings=octaves, neighbors=options.unit)
                 for n, epsilon in cells
             ]
             # A ratio below 1 would say nothing: the oracle itself is there.

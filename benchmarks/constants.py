@@ -39,7 +39,7 @@ from tametail.mechanisms.dispatch import mechanism_for
 from tametail.methods.winsorized import constants, tail_models
 from tametail.methods.winsorized.column import ColumnPlan
 from tametail.methods.winsorized.estimate import winsorised_mean
-from tametail.methods.winsorized.tail_histogram import TailHistogram
+from tametail.methods.winsorized.tail_histogram import TailHistogram, detection_threshold
 from tametail.planning import Plan
 from tametail.privacy.budget import Budget, Noise, noise_for
 from tametail.privacy.unit import Unit
@@ -110,23 +110,21 @@ def _no_offset(*_: Any) -> tuple[float, float]:
 #: what can be represented, or read by predictions alone.
 TUNED: dict[str, tuple[str, ...]] = {
     "error": (
-        "CENTRE_NATS", "TAIL_SHARE", "CENTRE_SAMPLE", "THRESHOLD", "CLOSER", "RAISE_OCTAVES",
-        "RAISE", "RAISE_COST", "NODES_ABOVE", "NODES_BELOW", "FARTHEST", "MISFIT", "FAIRNESS",
-        "CORRECTION", "ALIKE", "NEARLY_ALL", "USUAL_NOISE", "ELSEWHERE", "LOWER_THRESHOLD",
+        "CENTRE_NATS", "TAIL_SHARE", "CENTRE_SAMPLE", "FALSE_ALARM", "WEAK_THRESHOLD",
+        "CLOSER_UNTIL", "RAISE_COST", "NEARBY", "NODES_BELOW", "FARTHEST", "MISFIT", "FAIRNESS",
+        "CORRECTION", "ALIKE", "ASYMMETRY", "NEARLY_ALL", "ELSEWHERE",
     ),
-    "count": ("COUNT_SHARE", "RARE", "OFFSET_DOUBT", "NEAREST", "LEAST_COUNT_SHARE"),
-    "zcdp": ("GAUSSIAN_THRESHOLD",),
+    "count": ("COUNT_SHARE", "RARE", "OFFSET_DOUBT", "NEAREST", "SHARP_COUNT"),
+    "zcdp": ("FALSE_ALARM",),
     "moment": ("HIDDEN",),
     "width": (
-        "SPREAD_SHARE", "EXPECTED_BEYOND", "EXPECTED_NODES", "WIDER", "SMALL_NOISE", "AFFORDABLE",
-        "THIN_SIDE",
+        "SPREAD_SHARE", "AFFORDABLE", "AFFORDABLE_BY_SCALE", "BEYOND_REFERENCE", "THIN_SIDE",
     ),
 }  # fmt: skip
 
 #: Rules, and what to set to be without them.
 RULES: dict[str, tuple[str, list[Change]]] = {
-    "anchors closer to the end (CLOSER)": ("error", [(constants, "CLOSER", 1e12)]),
-    "groups across a gap (RAISE)": ("error", [(constants, "RAISE_OCTAVES", 0)]),
+    "a group across a gap, a weak side (NEARBY)": ("error", [(constants, "NEARBY", 1)]),
     "dearer where noise is (RAISE_COST)": ("error", [(constants, "RAISE_COST", 0.0)]),
     "not too far (FARTHEST)": ("error", [(constants, "FARTHEST", 8)]),
     "curves misfit (MISFIT)": ("error", [(constants, "MISFIT", 0.0)]),
@@ -137,14 +135,9 @@ RULES: dict[str, tuple[str, list[Change]]] = {
     "sides alike (ALIKE)": ("error", [(constants, "ALIKE", 1e-300)]),
     "told from the offset": ("error", [(TailHistogram, "offset", _no_offset)]),
     "misplaced centres (NEARLY_ALL)": ("error", [(constants, "NEARLY_ALL", 9.0)]),
-    "noise beside a misplaced centre (USUAL_NOISE)": ("error", [(constants, "USUAL_NOISE", 0.0)]),
-    "second look": ("error", [(constants, "LOWER_THRESHOLD", -1e12)]),
-    "its lower threshold (LOWER_THRESHOLD)": ("error", [(constants, "LOWER_THRESHOLD", 0.0)]),
     "told from the offset, add-remove": ("count", [(TailHistogram, "offset", _no_offset)]),
     "clip points as wide as the reference": ("width", [(constants, "AFFORDABLE", 0.0)]),
     "no thin side (THIN_SIDE)": ("width", [(constants, "THIN_SIDE", 0.0)]),
-    "a wider reference (WIDER)": ("width", [(constants, "WIDER", 1.0)]),
-    "small noise with sampling (SMALL_NOISE)": ("width", [(constants, "SMALL_NOISE", 0.0)]),
 }
 
 
@@ -173,7 +166,7 @@ class Setting:
 
 
 def _forget() -> None:
-    for cached in (tail_models._curves, tail_models._costs, tail_models._fit):
+    for cached in (tail_models._curves, tail_models._costs, tail_models._fit, detection_threshold):
         cached.cache_clear()
 
 

@@ -1,9 +1,10 @@
-"""How accurate sums, counts, shares, quantiles and descriptions are, and how often intervals cover.
+"""How accurate other statistics than the mean are, and how often their intervals cover.
 
-    python benchmarks/other_statistics.py FOLDER [TRIALS]
+    python benchmarks/other_statistics.py FOLDER [TRIALS] [STATISTIC ...]
 
 FOLDER has Parquet files of one column each; records are drawn from a column with replacement, so
-that the column is the population. Laws are added. Prints the tables of docs/how-to/statistics.md.
+that the column is the population. Laws are added. Prints the tables of docs/how-to/statistics.md
+and docs/how-to/survey-weights.md; STATISTIC is a name of ``MEASURES``.
 """
 
 from __future__ import annotations
@@ -67,8 +68,9 @@ def of_sum(x: Floats, population: Floats, epsilon: float) -> list[float]:
     release = tt.sum(x, epsilon=epsilon)
     scale = math.sqrt(len(x) * float((population**2).mean()))
     both = float(release.low), float(release.high)
+    wide = both[1] - both[0]
     return [(float(release) - x.sum()) / scale, both[0] <= x.sum() <= both[1],
-            (both[1] - both[0]) / (2 * 1.96 * scale)]  # fmt: skip
+            wide / (2 * 1.96 * scale), np.abs(x).max() <= wide]  # fmt: skip
 
 
 def of_count(x: Floats, population: Floats, epsilon: float) -> list[float]:
@@ -123,7 +125,38 @@ def of_description(x: Floats, population: Floats, epsilon: float) -> list[float]
     return [error, float(np.mean(inside)), width]
 
 
+def of_weights(spread: float, likeness: float) -> Callable[[Floats, Floats, float], list[float]]:
+    """Measure a mean with lognormal weights, which may go with the ranks of the values."""
+    rest, known = spread**2 * (1 - likeness**2), {}
+
+    def measure(x: Floats, population: Floats, epsilon: float) -> list[float]:
+        if id(population) not in known:
+            known[id(population)] = _truth(population, spread * likeness, rest)
+        own, true, deviation = known[id(population)]
+        places = RNG.integers(0, len(population), len(x))
+        noise = RNG.normal(0, math.sqrt(rest), len(x))
+        frame = pa.table({"x": population[places], "w": 100 * np.exp(own[places] + noise)})
+        release = tt.mean(frame, "x", weights="w", epsilon=epsilon)
+        low, high, scale = float(release.low), float(release.high), deviation / math.sqrt(len(x))
+        return [(float(release) - true) / scale, low <= true <= high,
+                (high - low) / (2 * 1.96 * scale)]  # fmt: skip
+
+    return measure
+
+
+def _truth(population: Floats, slope: float, rest: float) -> tuple[Floats, float, float]:
+    """Return the part of log weights that ranks say, the weighted mean and its deviation."""
+    own = slope * stats.norm.ppf((np.arange(len(population)) + 0.5) / len(population))
+    expected, squares = np.exp(own + rest / 2), np.exp(2 * own + 2 * rest)
+    true = float((expected * population).sum() / expected.sum())
+    deviation = math.sqrt((squares * (population - true) ** 2).mean()) / float(expected.mean())
+    return own, true, deviation
+
+
 MEASURES = {
+    "weights, sd 0.5": of_weights(0.47, 0.0),
+    "weights, sd 1.3": of_weights(1.0, 0.0),
+    "weights, sd 0.5, larger for larger values": of_weights(0.47, 0.5),
     "sum": of_sum, "count": of_count, "share above the 90% quantile": of_share,
     "median": of_level(0.5), "90% quantile": of_level(0.9), "five quantiles": of_five,
     "description (its mean)": of_description,
@@ -140,11 +173,13 @@ def main() -> None:
     print("|---|---|---|---|---|")
     for name in only:
         for n, epsilon in SIZES:
-            errors, covered, widths, named = [], [], [], []
+            errors, covered, widths, named, seen = [], [], [], [], []
             for law, population in known.items():
                 draws = [MEASURES[name](RNG.choice(population, n), population, epsilon)
                          for _ in range(trials if n < 1e5 else max(trials // 2, 4))]  # fmt: skip
-                error, inside, width = np.array(draws, dtype=float).T
+                error, inside, width, *possible = np.array(draws, dtype=float).T
+                for where in possible:
+                    seen += inside[where > 0].tolist()
                 errors.append(float(np.sqrt(np.mean(error**2))))
                 covered.append(float(inside.mean()))
                 widths.append(float(np.median(width)))
@@ -156,6 +191,14 @@ def main() -> None:
                 f"| {np.median(widths):.2f} ({max(widths):.2f}) |",
                 flush=True,
             )
+            low = ", ".join(
+                f"{law} {part:.2f}" for law, part in zip(named, covered, strict=True) if part < 0.9
+            )
+            print(f"  below .9: {low or 'none'}")
+            if seen:  # a record larger than the interval: with and without it, one is not covered
+                print(
+                    f"  {np.mean(seen):.3f} of {len(seen)} draws without such a record", flush=True
+                )
 
 
 if __name__ == "__main__":

@@ -101,10 +101,10 @@ def main() -> None:
         caller = Caller(port)
         known = {
             "nothing known": "epsilon=1",
-            "a spread known": "epsilon=1&know=moment&scale=300",
-            "bounds known": "epsilon=1&know=bounds&low=0&high=1000",
-            "zCDP, a spread known": "notion=zcdp&rho=0.5&know=moment&scale=300",
-            "many rows a person": "things=person&epsilon=1",
+            "a spread known": "epsilon=1&assumption=moment&scale=300",
+            "bounds known": "epsilon=1&assumption=bounds&low=0&high=1000",
+            "zCDP, a spread known": "definition=zcdp&rho=0.5&assumption=moment&scale=300",
+            "many rows a person": "privacy_unit=person&epsilon=1",
         }
         table = Table("what", "median, ms", "limit, ms")
         (release, most), (control, least) = LIMITS.items()

@@ -135,7 +135,7 @@ def measure(scale: float, repeats: int) -> Numbers:
     many = f"{len(records):,} records"
     row(f"{many}, nothing known", records)
     row(f"{many}, Moment and within", records, tail=tt.Moment(2, 2.2), within=100.0)
-    row(f"{many}, replace-one, no interval", records, unit="replace-one", confidence=None)
+    row(f"{many}, replace-one, no interval", records, neighbors="replace-one", confidence=None)
     row("1,000 records", records[:1000], runs=10 * repeats)
     row("100,000 records", records[:100_000], runs=5 * repeats)
     restore = without_compiled_loops()

@@ -44,9 +44,9 @@ import tametail
 from tametail.paper import mean_1d, mean_ball, mean_tournament, range_estimate
 from tametail.privacy.budget import Budget, approx, pure, zcdp
 from tametail.theory import (
-    Law,
+    Distribution,
     ball_sample_size,
-    law,
+    distribution,
     mean_sample_size,
     median_of_means_blocks,
     tournament_sample_size,
@@ -124,7 +124,9 @@ def print_head(title: str, *cells: str) -> None:
 def print_means(runs: int, *, full: bool) -> int:
     """Print how often ``mean_1d`` misses alpha at its n; return the cells that miss too often."""
     title = f"mean_1d: alpha = {ALPHA}, beta = {BETA}, epsilon = {EPSILON}, R = {R:g}"
-    print_head(title, "constants", "k", "budget", "law", "n", "error > alpha", "95% of errors")
+    print_head(
+        title, "constants", "k", "budget", "distribution", "n", "error > alpha", "95% of errors"
+    )
     too_many = 0
     for constants, k, budget in product(("one-block", "tight", "paper"), MOMENTS, budgets(EPSILON)):
         n = mean_sample_size(ALPHA, BETA, k, R, **numbers(budget), constants=constants)
@@ -145,7 +147,17 @@ def print_one_block(runs: int) -> int:
     """Print how often one block misses alpha at its n; return the cells that miss too often."""
     print_head(
         "mean_1d in one block, epsilon = 1",
-        *("alpha", "beta", "k", "R", "law", "n", "tight", "error > alpha", "95% of errors"),
+        *(
+            "alpha",
+            "beta",
+            "k",
+            "R",
+            "distribution",
+            "n",
+            "tight",
+            "error > alpha",
+            "95% of errors",
+        ),
     )
     too_many, budget = 0, pure(1.0)
     for alpha, beta, k, bound in SETTINGS:
@@ -187,10 +199,10 @@ def print_ball(runs: int, dimensions: Sequence[int]) -> int:
     return too_many
 
 
-def _heavy() -> list[tuple[Law, int]]:
+def _heavy() -> list[tuple[Distribution, int]]:
     """Return laws of mean 0 and k-th moment 1, whose moments beyond k + 1 are infinite."""
-    found = [(law("t", nu=k + 1, k=k), k) for k in MOMENTS]
-    return found + [(law("pareto", a=k + 1, k=k), k) for k in MOMENTS]
+    found = [(distribution("t", nu=k + 1, k=k), k) for k in MOMENTS]
+    return found + [(distribution("pareto", a=k + 1, k=k), k) for k in MOMENTS]
 
 
 def print_tournament(runs: int, dimensions: Sequence[int] = (1, 2, 3)) -> int:

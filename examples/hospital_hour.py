@@ -37,17 +37,18 @@ def main(folder: str) -> None:
     now, before = discharges(2025), discharges(2024)
 
     totals = tt.sum(now, "charge", epsilon=1, by="state", keys=STATES, **paid)
-    print(totals, "\n")
+    print("Total charges by state", totals, sep="\n", end="\n\n")
     quantiles = tt.quantile(now, "charge", [0.5, 0.9], epsilon=0.5, **paid)
-    print(quantiles, "\n")
+    print("Median and 90% quantile of charges", quantiles, sep="\n", end="\n\n")
     share = tt.mean(now, "charge > 10000", epsilon=0.2, **paid)
-    print(share.sentence(), "\n")
+    print(share.sentence(), end="\n\n")
 
     means = tt.mean(now, "charge", epsilon=1, by="state", keys=STATES, **paid)
+    print("Two states, and two years")
     print(means.difference("CA", "TX"))
     print(totals.ratio("CA", "TX"))
     last = tt.mean(before, "charge", epsilon=1, ledger=ledger, dataset="discharges-2024")
-    print(tt.mean(now, "charge", epsilon=1, **paid) - last, "\n")
+    print(tt.mean(now, "charge", epsilon=1, **paid) - last, end="\n\n")
 
     report = Path(folder) / "charges-by-state.html"
     means.report(report)

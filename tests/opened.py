@@ -97,9 +97,11 @@ def open_table(
     dim: int | None = None,
     table: str | None = None,
     lines: Any = None,
+    weights: str | None = None,
 ) -> Opened:
     """Return columns of data."""
-    relation = Relation((), where, _people(person), bounds=lines and tuple(map(tuple, lines)))
+    bounds = lines and tuple(map(tuple, lines))
+    relation = Relation((), where, _people(person), bounds=bounds, weights=weights)
     return Opened(
         open_data(data, columns, relation, parse=parse, progress=progress, dim=dim, table=table)
     )
@@ -117,9 +119,11 @@ def open_groups(
     progress: Any = None,
     table: str | None = None,
     lines: Any = None,
+    weights: str | None = None,
 ) -> Opened:
     """Return columns of data beside the columns that their rows are grouped by."""
-    relation = Relation((), where, _people(person), tuple(by), lines and tuple(map(tuple, lines)))
+    bounds = lines and tuple(map(tuple, lines))
+    relation = Relation((), where, _people(person), tuple(by), bounds, weights=weights)
     groups = None if keys is None else Groups(tuple(keys))
     return Opened(
         open_data(

@@ -103,7 +103,7 @@ def test_value_and_interval_stay_within():
     assert release.assumption_contradicted  # the records put the mean at about 10
     assert release.low <= 5.0 < release.high
     release = tt.mean(RECORDS, epsilon=1, within=(0, release.high))
-    assert 0 <= release.low <= release.value <= release.high <= release.plan.possible[0][1]
+    assert 0 <= release.low <= release.value <= release.high <= release.plan.answer_ranges[0][1]
 
 
 @pytest.mark.parametrize("tail", TAILS, ids=str)

@@ -56,7 +56,7 @@ EXTREME = [{"epsilon": e} for e in (1e-6, 1e-3, 1e3, 1e6)] + [{"rho": r} for r i
 
 
 def check(release):
-    for mean, (low, high) in zip(release, release.plan.possible, strict=True):
+    for mean, (low, high) in zip(release, release.plan.answer_ranges, strict=True):
         assert math.isfinite(mean.value)
         assert low <= mean.value <= high
         if mean.low is not None:
@@ -166,7 +166,7 @@ cells = st.one_of(
     within=st.none()
     | st.floats(1, INF)
     | st.tuples(st.floats(-INF, 0), st.floats(0.5, INF)),
-    unit=st.sampled_from(UNITS),
+    neighbors=st.sampled_from(UNITS),
     missing=st.sampled_from(["skip", "none"]),
     n=st.none() | st.integers(0, 10**9),
     confidence=st.none() | st.floats(0.01, 0.999),

@@ -1,5 +1,6 @@
 """The examples run as they are and say what they promise; the gallery lists each of them."""
 
+import runpy
 import shutil
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from .seeded import seeded_program
+from .spark import on_spark
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
@@ -62,10 +64,14 @@ def test_a_report_is_charged_once(tmp_path):
     assert (tmp_path / "claims-2026-10.html").is_file()
 
 
-@pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java")
-def test_the_spark_job_runs(tmp_path):
-    pytest.importorskip("pyspark")
-    assert all(words in run("spark_job", tmp_path) for words in PRINTED["spark_job"])
+@on_spark
+def test_the_spark_job_runs(spark, monkeypatch, capsys):
+    """In the session of the other tests: to start one for itself takes it most of its time."""
+    stopped = []
+    monkeypatch.setattr(spark, "stop", lambda: stopped.append(spark))
+    runpy.run_path(str(EXAMPLES / "spark_job.py"), run_name="__main__")
+    assert all(words in capsys.readouterr().out for words in PRINTED["spark_job"])
+    assert stopped == [spark]
 
 
 def test_the_claims_can_be_made_again(tmp_path):

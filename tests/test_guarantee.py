@@ -153,12 +153,14 @@ def test_what_a_guarantee_for_persons_implies_for_one_record():
         one = persons.for_one_record()
         twice = Guarantee.from_budget(spent, Unit.ADD_REMOVE).for_replacement()
         assert (one.epsilon, one.delta, one.rho) == (twice.epsilon, twice.delta, twice.rho)
-        assert one.unit is Unit.ADD_REMOVE
-        assert persons.for_replacement().unit == Unit.parse("replace-one", ["clinic", "patient"])
+        assert one.protects is Unit.ADD_REMOVE
+        assert persons.for_replacement().protects == Unit.parse(
+            "replace-one", ["clinic", "patient"]
+        )
         assert persons.to_dict()["person"] == ["clinic", "patient"]
         replaced = persons.for_replacement()
         assert replaced.for_replacement() is replaced
-        assert replaced.for_one_record().unit is Unit.REPLACE_ONE
+        assert replaced.for_one_record().protects is Unit.REPLACE_ONE
         assert twice.for_one_record() is twice
 
 

@@ -45,6 +45,7 @@ CHOSEN = {
     "count": (RECORDS, {"epsilon": 1}),
     "quantiles": (RECORDS, {"epsilon": 1}),
     "description": (RECORDS, {"epsilon": 1}),
+    "weighted mean": (FRAME, {"column": "paid", "epsilon": 1, "weights": "1 + state"}),
     "share": (FRAME, {"column": "paid > 2", "epsilon": 1}),
     "means by group": (FRAME, {"column": "paid", "epsilon": 1, "by": "state", "keys": [0, 1, 2]}),
     "means by group, of persons": (

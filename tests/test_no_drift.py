@@ -164,7 +164,7 @@ def test_a_plan_goes_to_json_and_back(dim, budget):
 def test_a_plan_of_the_first_format_is_refused():
     for dim in (1, 2):
         record = tt.plan(n=100, epsilon=1, n_columns=dim).to_dict() | {"format": 1}
-        with pytest.raises(ParameterError, match="format 1, but this version reads format 2"):
+        with pytest.raises(ParameterError, match="format 1, and this version reads format 3"):
             Plan.from_dict(record)
 
 

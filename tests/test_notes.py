@@ -11,7 +11,7 @@ import pytest
 
 import tametail as tt
 from tametail import cli, notes
-from tametail.cli.words import in_options
+from tametail.cli.messages import in_options
 from tametail.errors import ParameterError
 from tametail.means import MEAN, MEAN_AS_SEEN, WINSORISED, Estimate, Interval
 from tametail.notes import Note
@@ -328,8 +328,12 @@ def test_an_interval_that_ends_where_within_does_says_so():
     far = [tt.mean(records, epsilon=1, within=(-1e9, 1e9)) for _ in range(3)]
     for release in near:
         if release.high == mean * 1.02:
-            assert {"cut", "clamped"} & codes(release) or release.has_warnings
+            assert {"interval-cut-to-range", "at-range-limit"} & codes(
+                release
+            ) or release.has_warnings
         else:
-            assert "cut" not in codes(release)
-    assert any("cut" in codes(release) and not release.has_warnings for release in near)
-    assert not any("cut" in codes(release) for release in far)
+            assert "interval-cut-to-range" not in codes(release)
+    assert any(
+        "interval-cut-to-range" in codes(release) and not release.has_warnings for release in near
+    )
+    assert not any("interval-cut-to-range" in codes(release) for release in far)

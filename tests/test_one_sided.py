@@ -19,8 +19,8 @@ from tametail.cli import main
 from tametail.data.cells import LEFT_OUT, are_left_out
 from tametail.data.reader import clipped
 from tametail.errors import ParameterError
+from tametail.page.downloads import _option, _python
 from tametail.page.forms import Form, tail_of
-from tametail.page.takeaway import _option, _python
 from tametail.queries.column import TailNodes
 from tametail.queries.persons import PersonMean, PersonResidual
 from tametail.show.sentences import assumptions
@@ -354,6 +354,6 @@ def test_the_command_line_leaves_an_end_open(tmp_path, capsys):
 
 
 def test_the_page_leaves_an_end_open():
-    assert tail_of(Form.read("know=bounds&low=0&high=")) == NOT_NEGATIVE
+    assert tail_of(Form.read("assumption=bounds&low=0&high=")) == NOT_NEGATIVE
     assert _python(NOT_NEGATIVE) == "tt.Bounded(0.0, None)"
     assert [*_option("tail", NOT_NEGATIVE)] == ["--bounds", "0:"]

@@ -1,10 +1,13 @@
 """What is installed by whom: bounds, groups, recipes and workflow agree, and advice works today."""
 
 import re
+import runpy
+import shutil
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import pytest
 import yaml
@@ -138,6 +141,64 @@ def test_the_workflow_hands_out_no_more_rights_than_a_job_needs():
     }
     assert workflow["jobs"]["publish"]["environment"] == "release"
     assert "secrets." not in str(workflow)
+
+
+@pytest.fixture
+def hook(monkeypatch, tmp_path):
+    """Run the build's hook over a copy of the sources; what it warns of, and what it builds."""
+
+    warned = []
+
+    class Interface:
+        root, app = str(tmp_path), SimpleNamespace(display_warning=warned.append)
+
+    interface = ModuleType("hatchling.builders.hooks.plugin.interface")
+    interface.BuildHookInterface = Interface
+    monkeypatch.setitem(sys.modules, interface.__name__, interface)
+    for above in ("hatchling", "hatchling.builders", "hatchling.builders.hooks",
+                  "hatchling.builders.hooks.plugin"):  # fmt: skip
+        monkeypatch.setitem(sys.modules, above, ModuleType(above))
+    found = runpy.run_path(str(ROOT / "hatch_build.py"))
+    folder = tmp_path / found["FOLDER"]
+    folder.mkdir(parents=True)
+    shutil.copy(ROOT / found["FOLDER"] / "_native.c", folder)
+
+    def run():
+        data = {"artifacts": []}
+        found["NativeHook"]().initialize("standard", data)
+        return data, warned, sorted(path.name for path in folder.glob("*.so"))
+
+    return run
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
+def test_a_compiler_may_have_options(hook, monkeypatch):
+    monkeypatch.setenv("CC", "cc -O1")
+    data, warned, built = hook()
+    assert (data["pure_python"], warned) == (False, [])
+    assert "_native.so" in built
+    assert re.fullmatch(r"py3-none-\w+", data["tag"])
+
+
+@pytest.mark.skipif(not shutil.which("cc"), reason="no C compiler")
+def test_loops_for_another_processor_are_not_built_for_ours(hook, monkeypatch):
+    """Whoever builds for another machine says so to Python and to the compiler."""
+    monkeypatch.setenv("_PYTHON_HOST_PLATFORM", "linux-aarch64")
+    data, warned, built = hook()
+    assert (data["tag"], warned, built) == ("py3-none-linux_aarch64", [], ["_native.so"])
+
+
+@pytest.mark.parametrize("compiler", ["there-is-no-compiler", "false", "no program"])
+def test_without_a_compiler_that_works_the_wheel_is_pure(compiler, hook, monkeypatch, tmp_path):
+    if compiler == "no program":
+        path = tmp_path / "cc"
+        path.write_bytes(b"\x7fELF")
+        path.chmod(0o755)
+        compiler = str(path)
+    monkeypatch.setenv("CC", compiler)
+    data, warned, built = hook()
+    assert (data, built) == ({"artifacts": []}, [])
+    assert len(warned) == 1
 
 
 @needs_git

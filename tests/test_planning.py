@@ -48,7 +48,7 @@ def test_no_interval_costs_no_step():
     tail=st.sampled_from(TAILS),
     n=st.none() | st.integers(0, 10**15),
     within=st.sampled_from([None, 100, (0, math.inf), (-math.inf, 7.5), (0.1, 0.3)]),
-    unit=st.sampled_from(["add-remove", "replace-one"]),
+    neighbors=st.sampled_from(["add-remove", "replace-one"]),
     missing=st.sampled_from(["skip", "none"]),
     confidence=st.none() | st.floats(0.01, 0.99),
     target=st.sampled_from(["population", "data"]),
@@ -96,7 +96,8 @@ STEPS = PLAN.to_dict()["steps"]
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"format": 99}, "This is not a plan. Use the output of Plan.to_json"),
+        ({"format": 99}, "written by another version, .* format 99, .* Make the plan again"),
+        ({"format": 2}, "written by another version, .* format 2, .* Make the plan again"),
         ({"steps": STEPS[:-1]}, "The steps of the plan were changed"),
         ({"steps": [*STEPS, STEPS[0]]}, "The steps of the plan were changed"),
         ({"steps": list(reversed(STEPS))}, "The steps of the plan were changed"),

@@ -31,7 +31,7 @@ SIGNATURES = {
         "neighbors='add-remove', missing='skip', confidence=0.95, target='population', "
         "n_columns=1, same_scale=False, person=False, each='record', n_records=None, by=None, "
         "keys=None, other=None, pooling='shape', simultaneous=None, "
-        "groups_per_person=None, statistic='mean', q=None)"
+        "groups_per_person=None, statistic='mean', q=None, weights=None)"
     ),
     "sum": "(data, column=None, *, tail=None, target='data', **options)",
     "count": "(data, column=None, **options)",

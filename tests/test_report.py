@@ -15,7 +15,7 @@ from tametail.cli import main
 from tametail.errors import ParameterError
 from tametail.report.document import changed_parts, read_report, report_text
 from tametail.show.rows import is_usable, value_of
-from tametail.show.sentences import sentence
+from tametail.show.sentences import lead, rest, sentence
 from tametail.show.warnings import notes_shown
 
 RECORDS = np.random.default_rng(5).lognormal(3, 1, 20_000)
@@ -278,7 +278,7 @@ def test_a_release_of_another_version_says_which_one_to_install(paid, capsys):
 
 
 def test_nothing_is_spent_if_the_report_has_nowhere_to_go(paid, capsys, monkeypatch):
-    monkeypatch.setattr("tametail.cli.mean.carry_out", pytest.fail)
+    monkeypatch.setattr("tametail.cli.mean.execute_plan", pytest.fail)
     assert main([*MEAN, "--report", "nowhere/report.html"]) == 2
 
 
@@ -294,7 +294,9 @@ def test_the_sentence_says_what_a_reviewer_asks_for(tmp_path):
     assert truth <= share < 3
     assert said.endswith("at most epsilon = 0.5 (pure DP) for adding or removing any one record.")
     release.report(tmp_path / "report.html")
-    assert escape(said) in (tmp_path / "report.html").read_text(encoding="utf-8")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert said == f"{lead(release)} {rest(release)}"
+    assert all(f">{escape(part)}</p>" in page for part in (lead(release), rest(release)))
 
 
 def test_the_sentence_says_nothing_of_clipping_at_the_bounds():

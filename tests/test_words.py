@@ -142,8 +142,30 @@ def test_pages(path):
     assert not found_in(text)
 
 
+_NOTES = ROOT / "docs" / "reference" / "notes.md"
+
+
 def test_the_readme_is_short():
     assert len((ROOT / "README.md").read_text(encoding="utf-8").split()) <= 900
+
+
+def test_every_code_of_a_note_is_explained():
+    """``docs/reference/notes.md`` has the codes that are in the source, and their kinds."""
+    made = set()
+    for path in MODULES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func) == "Note":
+                kind, code = node.args[:2]
+                if isinstance(kind, ast.Constant) and isinstance(code, ast.Constant):
+                    made.add((code.value, kind.value))
+    rows = [line.split("|") for line in _NOTES.read_text(encoding="utf-8").splitlines()]
+    told = {
+        (code, kind.strip())
+        for _, codes, kinds, *_ in (row for row in rows if len(row) == 6 and "`" in row[1])
+        for code in re.findall(r"`([a-z-]+)`", codes)
+        for kind in kinds.split(",")
+    }
+    assert made == told
 
 
 def test_the_glossary_is_written_from_its_source():

@@ -8,12 +8,16 @@ from __future__ import annotations
 
 import numbers
 import os
+import re
 
 #: A longer text, or a larger integer, is no argument that somebody typed.
 _MOST_CHARACTERS, _MOST_BITS = 60, 128
 
 #: A longer text is no path.
 _LONGEST_PATH = 400
+
+#: What stands behind the name of a column in a folder's name: year=2025/.
+_HIVE_CELL = re.compile(r"=[^/]*(?=/)")
 
 
 def shown(value: object) -> str:
@@ -57,8 +61,15 @@ def printable(text: str) -> str:
 def shown_path(path: str | os.PathLike[str]) -> str:
     r"""Return a path for a message, unless it cannot be one: then it may be the file's own text.
 
-    >>> shown_path("data/claims.csv"), shown_path("paid\n52000")
-    ("'data/claims.csv'", 'of this name')
+    >>> shown_path("data/claims.csv"), shown_path("paid\n52000"), shown_path("/proc/self/fd/4")
+    ("'data/claims.csv'", 'of this name', 'The stream')
+
+    What the name of a folder says of its records, as Hive writes it, is a cell:
+
+    >>> shown_path("data/name=Mallory/0.csv")
+    "'data/name=.../0.csv'"
     """
-    text = str(path)
+    text = _HIVE_CELL.sub("=...", str(path))
+    if text.startswith("/proc/self/fd/"):  # the copy of a stream, which has no name
+        return "The stream"
     return repr(text) if text.isprintable() and len(text) <= _LONGEST_PATH else "of this name"

@@ -11,18 +11,19 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, Unpack, cast, o
 from tametail._fakes import Fakes, fakes_in_use
 from tametail._shown import shown
 from tametail._validate import count as whole_number
+from tametail.charged_calls import payment_of
 from tametail.errors import DataError, ParameterError, TametailError
 from tametail.expressions import Expression
 from tametail.issued import Issued
 from tametail.parse import Parse
-from tametail.paying import payment_of
 from tametail.planning import Plan
 from tametail.privacy.budget import Budget, Pure, parse_budget
 from tametail.privacy.unit import Unit
 from tametail.release import Floats, Release
 from tametail.request import GREATEST_STRENGTH, LEAST_STRENGTH, Request
-from tametail.run import asking, relation_of, replaying, run
-from tametail.searching import least, wanted
+from tametail.run import prepare_release, prepare_replay, relation_of, run
+from tametail.searching import smallest_sufficient, target_half_width
+from tametail.statistic import COUNT
 from tametail.tables import library_of
 from tametail.tail import Tail, parse_tail
 
@@ -74,7 +75,7 @@ class Others(TypedDict, total=False):
     ledger: Ledger | str | None
     dataset: str | None
     release_id: str | None
-    weights: None
+    weights: str | None
 
 
 # fmt: off
@@ -158,7 +159,7 @@ def mean(
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     release_id: str | None = None,
-    weights: None = None,
+    weights: str | None = None,
 ) -> Release:
     """Release the mean of a column under differential privacy.
 
@@ -249,9 +250,10 @@ def mean(
         A :class:`~tametail.Ledger`, or its path or address, which is charged before any record is
         read; the name that it has for these data; and an id of your own, under which the same
         request gives the same release again, for nothing (docs/how-to/track-budgets.md).
-
     weights
-        Refused: the message says what to do with survey weights.
+        What each record weighs: a column, or a computation such as ``"1 / chance"``. The release is
+        sum w y / sum w; weights below 0 count as 0. Strata and clusters of a survey design are not
+        accounted for (docs/how-to/survey-weights.md).
 
     Returns
     -------
@@ -275,15 +277,14 @@ def mean(
         "confidence": confidence, "target": target, "same_scale": same_scale, "each": each,
         "n_records": n_records, "pooling": pooling,
         "simultaneous": simultaneous, "groups_per_person": groups_per_person,
+        "weights": weights,
     }  # fmt: skip
-    if weights is not None:
-        raise ParameterError(_NO_WEIGHTS)
     about: About = {
         "person": person, "where": where, "by": by, "keys": keys, "other": other, "parse": parse,
         "table": table, "ledger": ledger, "dataset": dataset, "release_id": release_id,
     }  # fmt: skip
     asked, payment = _asked(said, plan, about)
-    release = carry_out(asked, data, column, None, payment, table)
+    release = execute_plan(asked, data, column, None, payment, table)
     return replace(release, listed=isinstance(column, list | tuple))
 
 
@@ -390,7 +391,8 @@ def count(
 def count(data: object, column: str | None = None, **options: Unpack[Options]) -> Release:
     """Release how many records have a number in a column, with an interval.
 
-    With ``person`` persons are counted, each once.
+    Of a frame, a file or a database all records are counted if no column is named. With ``person``
+    persons are counted, each once.
 
     >>> import tametail as tt
     >>> release = tt.count([2.0, None, 4.0] * 5_000, epsilon=1)
@@ -495,7 +497,7 @@ def _statistic(
             f"{', '.join(unknown)} is not available for a {name}. Remove it. No budget was spent."
         )
     asked, payment = _asked(options | said | {"statistic": name}, None, cast("About", about))
-    return carry_out(asked, data, column, None, payment, cast("str | None", about.get("table")))
+    return execute_plan(asked, data, column, None, payment, cast("str | None", about.get("table")))
 
 
 def _asked(
@@ -538,6 +540,7 @@ def plan(
     groups_per_person: Literal[1] | None = None,
     statistic: str = "mean",
     q: float | Iterable[float] | None = None,
+    weights: str | None = None,
 ) -> Plan:
     """Plan a release from public numbers, before any data is read.
 
@@ -564,7 +567,7 @@ def plan(
         each=each, n_records=n_records, by=by,
         keys=keys, other=other, pooling=pooling, simultaneous=simultaneous,
         groups_per_person=groups_per_person,
-        statistic=statistic, levels=q,
+        statistic=statistic, levels=q, weights=weights,
     )  # fmt: skip
     if whole_number(n_columns=n_columns) < 1:
         raise ParameterError(f"Invalid n_columns={shown(n_columns)}. Use at least one column.")
@@ -598,7 +601,7 @@ def sample_size(
     True
     """
     whole = parse_budget(budget, epsilon=epsilon, delta=delta, rho=rho)
-    most_error = wanted(error, relative_error, parse_tail(tail))
+    most_error = target_half_width(error, relative_error, parse_tail(tail))
 
     def made(size: int) -> Plan:
         return plan(n=size, budget=whole, tail=tail, confidence=confidence, neighbors=neighbors)
@@ -606,7 +609,7 @@ def sample_size(
     refusal = (
         f"error={most_error!r} is not reachable with up to 10^15 records. Allow a larger error."
     )
-    return least(made, confidence, most_error, 10**15, refusal)
+    return smallest_sufficient(made, confidence, most_error, 10**15, refusal)
 
 
 def epsilon_for(
@@ -627,7 +630,7 @@ def epsilon_for(
     >>> 0.05 < epsilon < 5
     True
     """
-    most_error, size = wanted(error, relative_error, parse_tail(tail)), whole_number(n=n)
+    most_error, size = target_half_width(error, relative_error, parse_tail(tail)), whole_number(n=n)
     steps_of_one = round(1 / LEAST_STRENGTH)
 
     def made(steps: int) -> Plan:
@@ -639,7 +642,7 @@ def epsilon_for(
         f"error={most_error!r} is not reachable with n={size} records. Allow a larger error, or "
         "use more records."
     )
-    return least(made, confidence, most_error, most, refusal) / steps_of_one
+    return smallest_sufficient(made, confidence, most_error, most, refusal) / steps_of_one
 
 
 def replay(plan: Plan, answers: Iterable[object]) -> Release:
@@ -657,7 +660,7 @@ def replay(plan: Plan, answers: Iterable[object]) -> Release:
     """
     checked = _checked(plan)
     try:
-        return run(*replaying(checked, answers))
+        return run(*prepare_replay(checked, answers))
     except TametailError:
         raise
     except (TypeError, ValueError, ArithmeticError, AttributeError, IndexError):
@@ -667,7 +670,7 @@ def replay(plan: Plan, answers: Iterable[object]) -> Release:
     )
 
 
-def carry_out(
+def execute_plan(
     plan: Plan | Request,
     data: object,
     column: Columns = None,
@@ -686,9 +689,11 @@ def carry_out(
         planned = _planned(asked, backend)
         if payment is not None:
             make = partial(_made, planned, backend)
-            return _paid(payment, planned, make, backend.locators, data)
+            return _release_with_ledger(payment, planned, make, backend.locators, data)
         issued = Issued.now()  # before any record is read: the clock tells no more
-        return replace(run(*asking(planned, backend)), issued=issued, library=library_of(data))
+        return replace(
+            run(*prepare_release(planned, backend)), issued=issued, library=library_of(data)
+        )
 
 
 def _within_part(asked: Request | Plan, payment: Payment | None) -> Request | Plan:
@@ -720,7 +725,7 @@ def _planned(asked: Request | Plan, backend: Backend) -> Plan:
 
 
 def _made(plan: Plan, backend: Backend) -> Release:
-    return run(*asking(plan, backend))
+    return run(*prepare_release(plan, backend))
 
 
 def _made_up(
@@ -732,11 +737,11 @@ def _made_up(
     planned = fake_plan(asked, column, fakes)
     make = partial(fake_run, planned, fakes)
     if payment is not None:
-        return _paid(payment, planned, make, (), data)
+        return _release_with_ledger(payment, planned, make, (), data)
     return replace(make(), issued=Issued.now(), library=library_of(data))
 
 
-def _paid(
+def _release_with_ledger(
     payment: Payment,
     plan: Plan,
     make: Callable[[], Release],
@@ -750,7 +755,7 @@ def _paid(
         issued = Issued.now(ticket.release_id)
         return replace(make(), receipt=ticket.receipt, issued=issued)
 
-    released = payment.carry_out(
+    released = payment.run(
         make_paid,
         write=Release.to_json,
         read=Release.from_json,
@@ -788,6 +793,8 @@ def _opened(
         backend = open_data(
             data, column, relation_of(request), parse=request.written, progress=progress,
             dim=request.known_dim, table=table, groups=groups,
+            counted=request.unit.keeps_positions,
+            counts_records=request.statistic == COUNT,
         )  # fmt: skip
     except DataError as error:
         raise type(error)(f"{error} No budget was spent.") from None
@@ -805,11 +812,6 @@ def _checked(plan: object) -> Plan:
         "for a saved plan."
     )
 
-
-_NO_WEIGHTS = (
-    "Survey weights are not supported: their sensitivity is unknown. Instead, release the means "
-    "of column='weight * charge' and column='weight' with half the budget each, and divide."
-)
 
 _DEFAULTS = {
     "neighbors": "add-remove", "missing": "skip", "confidence": 0.95, "target": "population",

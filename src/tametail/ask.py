@@ -129,9 +129,11 @@ class Data:
     def read_together(self) -> ReadTogether | None:
         """Return one reading for several groups, where each reading is a journey.
 
-        Persons of each group have numbers of their own view, so that each is asked alone.
+        Persons, or weighed records, of each group have numbers of their own view, so that each
+        group is asked alone.
         """
-        if not self._backend.is_remote or self._backend.relation.person:
+        relation = self._backend.relation
+        if not self._backend.is_remote or relation.person or relation.weights is not None:
             return None
 
         def read(relations: list[Relation], queries: list[Query[object]]) -> list[object]:

@@ -134,7 +134,7 @@ class PricedRequest:
         return tuple(column.tail for column in self.request.columns)
 
     @property
-    def possible(self) -> tuple[Range, ...]:
+    def answer_ranges(self) -> tuple[Range, ...]:
         """Where the mean of each column can be."""
         return tuple(column.possible for column in self.request.columns)
 

@@ -29,22 +29,22 @@ _BALL: Final = {
 
 _KEYS: Final = {"keys": "private selection of the groups"}
 _QUANTILES: Final = _KEYS | {
-    "size": "how many records there are",
-    "place": "points at the levels and around them, among all numbers",
-    "cells": "how many records lie between the points, for the intervals",
+    "size": "number of records",
+    "place": "points at the levels and around them",
+    "cells": "number of records between the points, for the intervals",
 }
 
 PURPOSES: Final[Mapping[str, Mapping[str, str]]] = {
     "sum": _KEYS
     | {
-        "size": "roughly how many records, or persons, there are",
+        "size": "approximate number of records or people",
         "tail": "log-scale histogram of the values around 0",
         "sum": "sum of the clipped values",
     },
-    "count": _KEYS | {"cells": "how many records, or persons, there are"},
-    "share": _KEYS | {"cells": "how many records are true, and how many are false"},
+    "count": _KEYS | {"cells": "number of records or people"},
+    "share": _KEYS | {"cells": "number of records for which the condition is true or false"},
     "quantiles": _QUANTILES,
-    "description": _QUANTILES | {"mean": "the clipped mean, as if it were asked for alone"},
+    "description": _QUANTILES | {"mean": "clipped mean, as in a release of its own"},
     "winsorised mean": _COLUMN,
     "winsorised means, columns apart": _COLUMNS,
     "winsorised means, one sum": _COLUMNS
@@ -70,6 +70,14 @@ PURPOSES: Final[Mapping[str, Mapping[str, str]]] = {
         "sum": "sum of these differences, clipped",
         "rest": "remaining steps, planned once the count is known",
     },
+    "weighted mean": _KEYS
+    | {
+        "size": "how many records, or people, have a value and a weight",
+        "pilot": "clipped mean without weights (pilot estimate)",
+        "rows": "sum of the weights, clipped",
+        "tail": "log-scale histogram of weighted differences from the pilot estimate",
+        "sum": "sum of these differences, clipped",
+    },
     "means by group": {
         "keys": "private selection of the groups",
         "count": "approximate number of records",
@@ -83,10 +91,10 @@ PURPOSES: Final[Mapping[str, Mapping[str, str]]] = {
     "means by group, of persons in one group each": {
         "keys": "private selection of the groups",
         "count": "approximate number of people",
-        "kept": "what share of the records is in the group of their person",
-        "sizes": "how many persons each group has",
-        "pool": "how all persons spread, for small groups; without these it goes to the groups",
-        "groups": "the sums of each small group; the whole estimate of each large one",
+        "kept": "share of the records that stay in the group of their person",
+        "sizes": "number of people per group",
+        "pool": "spread of all people, for small groups; otherwise added to the groups",
+        "groups": "sum of each small group; complete estimate of each large one",
         "rest": "remaining steps, planned once the count is known",
     },
     "means by group, of persons": {

@@ -121,6 +121,8 @@ class Request:
     """What is asked of the column."""
     levels: tuple[float, ...] = ()
     """The levels of quantiles."""
+    weights: str | None = None
+    """What a record weighs in the mean: a column, or what computes a number."""
     for_any: bool = False
     """Whether the one column stands for as many as the data will turn out to have."""
 
@@ -153,6 +155,7 @@ class Request:
         parse: object = None,
         statistic: object = statistics.MEAN,
         levels: object = None,
+        weights: object = None,
     ) -> Request:
         """Check the public arguments, before anything is opened; the first that is wrong is told.
 
@@ -180,6 +183,7 @@ class Request:
             written=parse_parse(parse),
             statistic=wanted,
             levels=statistics.parse_levels(wanted, levels),
+            weights=None if weights is None else _weights(weights),
             for_any=not isinstance(tail, list) and not isinstance(within, list),
         )
 
@@ -191,8 +195,12 @@ class Request:
         self._check_persons()
         if self.groups is not None:
             self._check_groups(self.groups)
+        if self.weights is not None:
+            self._check_weights()
         if self.statistic != statistics.MEAN:
             self._check_statistic()
+        if self.statistic != statistics.COUNT and statistics.RECORDS in self._names:
+            raise ParameterError("column='*' stands for all records, which can only be counted.")
         for column in self.columns:
             low, high = column.possible
             if low > high:
@@ -228,6 +236,35 @@ class Request:
                 "Bounded(0, None). Remove it, or use within=."
             )
 
+    def _check_weights(self) -> None:
+        """Refuse what weights do not go with, and say what to write instead."""
+        if self.statistic != statistics.MEAN:
+            raise ParameterError(
+                f"weights= is available for a mean only, not for a {self.statistic}. Remove it. A "
+                "weighted sum is the sum of column='weight * charge'."
+            )
+        if (self.known_dim or 1) > 1:  # as a plan may say; else whoever opens the data sees it
+            raise ParameterError("weights= is available for one column at a time.")
+        if self.columns[0].said is not None:
+            raise ParameterError(
+                "tail= is not available with weights=. Remove it, or clip in the column, such as "
+                "column='min(charge, 100000)'."
+            )
+        if self.each != "record" or self.missing != "skip":
+            raise ParameterError(
+                "each='person' and missing='none' are not available with weights=. Remove them."
+            )
+        if self.unit.person is not None and self.groups is not None:
+            self._check_one_group("weighted mean")
+
+    def _check_one_group(self, asked: str) -> None:
+        if self.groups is not None and self.groups.groups_per_person is None:
+            raise ParameterError(
+                f"a {asked} by group and person is not available: a person may be in many groups, "
+                "which would share the budget. Write groups_per_person=1 if each person belongs "
+                "to one group, or ask for one group at a time, such as where=\"state == 'CA'\"."
+            )
+
     def _check_statistic(self) -> None:
         """Refuse what a statistic other than the mean does not go with."""
         asked = self.statistic
@@ -246,12 +283,7 @@ class Request:
 
     def _check_statistic_of_persons(self) -> None:
         asked = self.statistic
-        if self.groups is not None and self.groups.groups_per_person is None:
-            raise ParameterError(
-                f"a {asked} by group and person is not available: a person may be in many groups, "
-                "which would share the budget. Write groups_per_person=1 if each person belongs "
-                "to one group, or ask for one group at a time, such as where=\"state == 'CA'\"."
-            )
+        self._check_one_group(asked)
         if asked == statistics.DESCRIBE:
             raise ParameterError(
                 "a description with person= is not available: ask for mean, sum, count and "
@@ -264,6 +296,10 @@ class Request:
             )
         if asked == statistics.SUM and self.each != "record":
             raise ParameterError("each= is not available for a sum. Remove it.")
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns)
 
     @property
     def dim(self) -> int:
@@ -370,9 +406,9 @@ class Request:
         }
 
     def _other_statistic(self) -> Json:
-        """Return what is not that of a mean."""
+        """Return what is not that of a mean without weights."""
         if self.statistic == statistics.MEAN:
-            return {}
+            return {} if self.weights is None else {"weights": self.weights}
         levels = {"levels": list(self.levels)} if self.levels else {}
         return {"statistic": self.statistic, **levels}
 
@@ -447,7 +483,7 @@ _PLAIN = ("missing", "n", "confidence", "target", "same_scale")
 _LATER = ("each", "n_records", "where")
 
 #: What is there if it is not that of a mean.
-_OTHERS = ("statistic", "levels")
+_OTHERS = ("statistic", "levels", "weights")
 
 _REFUSAL = "This is not a request. Use the output of Request.to_json() or Request.to_dict()."
 
@@ -514,6 +550,15 @@ def _text(where: object) -> str:
     raise ParameterError(
         f'where= must be text, not {type(where).__name__}. Use a condition such as where="age >= '
         '65".'
+    )
+
+
+def _weights(weights: object) -> str:
+    if isinstance(weights, str) and weights.strip():
+        return weights
+    raise ParameterError(
+        "weights= must be the name of a column, or text that computes a number, such as "
+        "weights='weight' or weights='1 / chance'."
     )
 
 

@@ -14,6 +14,9 @@ MEAN, SUM, COUNT, QUANTILE, DESCRIBE = "mean", "sum", "count", "quantile", "desc
 #: All statistics that can be asked for.
 STATISTICS: Final = (MEAN, SUM, COUNT, QUANTILE, DESCRIBE)
 
+#: Stands for a column where records are counted, or persons, whatever they hold: as in COUNT(*).
+RECORDS: Final = "*"
+
 #: More levels than these are not chosen at once.
 MOST_LEVELS = 25
 
@@ -40,8 +43,9 @@ def parse_levels(statistic: str, levels: object) -> tuple[float, ...]:
         given = list(levels)
     found = tuple(sorted({number(q=level) for level in given}))
     if not found or len(found) > MOST_LEVELS or not all(0 < level < 1 for level in found):
+        wrong = next((level for level in found if not 0 < level < 1), levels)
         raise ParameterError(
-            f"Invalid q={shown(levels)}. Use q=0.5, or a list of up to {MOST_LEVELS} different "
+            f"Invalid q={shown(wrong)}. Use q=0.5, or a list of up to {MOST_LEVELS} different "
             "levels between 0 and 1, such as q=[0.25, 0.5, 0.75]."
         )
     if any(not 1e-6 < level < 1 - 1e-6 for level in found):

@@ -119,8 +119,22 @@ class Ask:
             opened = getattr(opened, name)(value)
         return opened.answer(self.query)
 
+    @property
+    def kind(self) -> tuple[Any, ...]:
+        """What a place computes in the same way: by other numbers only."""
+        parts = {type(part).__name__ for part in getattr(self.query, "parts", ())}
+        return type(self.query), *sorted(parts), *self.steps, type(self.steps.get("view"))
+
     def __repr__(self) -> str:
         return f"{self.query} of {self.steps}"
+
+
+def one_of_each_kind(asks: tuple[Ask, ...]) -> tuple[Ask, ...]:
+    """Return an ask of each kind, now the first and now a later one."""
+    kinds: dict[tuple[Any, ...], list[Ask]] = {}
+    for ask in asks:
+        kinds.setdefault(ask.kind, []).append(ask)
+    return tuple(some[place % len(some)] for place, some in enumerate(kinds.values()))
 
 
 @dataclass(frozen=True)
@@ -136,6 +150,7 @@ class Case:
     keys: tuple[Key, ...] = ()
     other: bool = False
     lines: tuple[tuple[float, float], ...] | None = None
+    weights: str | None = None
 
     @property
     def has_truths(self) -> bool:
@@ -144,7 +159,8 @@ class Case:
 
     def open(self, place: Place) -> tuple[Opened, Opened]:
         """Return what is to be closed, and what is asked about."""
-        said = {"person": self.person or None, "where": self.where, "lines": self.lines}
+        said = {"person": self.person or None, "where": self.where, "lines": self.lines,
+                "weights": self.weights}  # fmt: skip
         columns = list(self.columns) if len(self.columns) > 1 else self.columns[0]
         data, table, keys = place["data"], place.get("table"), self.keys
         if place.get("keys_are_text"):
@@ -293,6 +309,25 @@ def _person_groups() -> Case:
                 person=("who",), by=("state",), keys=keys, other=True)  # fmt: skip
 
 
+def _weighed() -> list[Case]:
+    """Records that weigh, by themselves, by person and by group, with their views."""
+    weighed = (*_asks(COLUMN), *(Ask(query, view=view) for view in VIEWS for query in COLUMN[:4]))
+    keys = parse_keys(["NY", "CA", "", "nowhere"], 1)
+    groups = tuple(Ask(query, keys=[k], view=view) for k in range(5) for view in VIEWS[:3]
+                   for query in (Count(), _EVERYBODY, COLUMN[1]))  # fmt: skip
+    own = tuple(Ask(query, one_group=True, keys=[k], view=PersonResidual(1.5))
+                for k in range(5) for query in (Count(), Cells((0.5, 1.5))))  # fmt: skip
+    return [
+        Case("weighed x", ("x",), weighed, weights="y"),
+        Case("weighed condition", ("x > 1",), weighed, "year > 2013", weights="abs(x)"),
+        Case("weighed persons", ("y",), weighed, "y > -40", ("who",), weights="x"),
+        Case("weighed groups", ("x",), groups, "y > -40", by=("state",), keys=keys, other=True,
+             weights="y / 3"),
+        Case("weighed persons in one group", ("y",), own, "y > -25", ("who",), ("state",), keys,
+             other=True, weights="x"),
+    ]  # fmt: skip
+
+
 def _cases() -> list[Case]:
     persons = [
         Case(f"persons by {' and '.join(ids)}", ("x",),
@@ -329,6 +364,7 @@ def _cases() -> list[Case]:
         Case("keys of persons", ("x", "y"), (Ask(KeyCounts(whole=720, most=4)),), "y > -40",
              ("who",), ("state",)),
         _person_groups(),
+        *_weighed(),
     ]  # fmt: skip
 
 

@@ -1,10 +1,11 @@
 """A program that asks about data through Spark Connect, and compares with memory.
 
-    python -m tests.backends.connect sc://127.0.0.1:15002 ansi
+    python -m tests.backends.connect sc://127.0.0.1:15002 ansi wrapping refused
 
 The client of Spark Connect and the classic one do not share a process, so that the test runs this
-one. How Spark computes is the second argument: "ansi" or "wrapping" arithmetic, or "refused", where
-a frame cannot be kept. It prints a line for each case, and the exit code is 1 if an answer differs.
+one. The other arguments say how Spark computes: "ansi" or "wrapping" arithmetic; last "refused",
+where a frame cannot be kept. It prints a line for each case, and the exit code is 1 if an answer
+differs.
 """
 
 from __future__ import annotations
@@ -15,29 +16,30 @@ from tests.backends import places
 from tests.backends.cases import CASES, dataset
 from tests.backends.questions import canonical
 
-#: Cases that say through Connect what no other case does: columns, conditions, functions that run
-#: in the executors' Python, several columns, persons, groups, persons in groups, private keys.
+#: Cases that say through Connect what no other case does: columns, functions that run in the
+#: executors' Python, several columns, persons, groups, private keys; in arithmetic that wraps what
+#: is added up; and where no frame is kept what is computed from one that is otherwise kept.
 ASKED = {
-    "one column", "x - year where state is missing or state == 'CA' or year < 3",
-    "exp(y) - log(abs(x)) where exp(min(x, 1)) < 2", "three columns", "persons by who and at",
-    "persons with two columns", "groups by state and year and all others", "keys of persons",
-    "persons in groups",
+    "ansi": {
+        "one column", "exp(y) - log(abs(x)) where exp(min(x, 1)) < 2", "three columns",
+        "persons with two columns", "groups with two columns", "keys of persons",
+    },
+    "wrapping": {"one column", "persons by who and at"},
+    "refused": {"groups by state and year and all others", "persons in groups"},
 }  # fmt: skip
+
+#: What is released: of a column, of persons, and of groups.
+RELEASED = {"ansi": (), "wrapping": ({}, {"person": "who"}), "refused": ({"by": "g", "keys": [0]},)}
 
 #: A cell that makes a frame fail, and that nothing may quote.
 SECRET = "Mallory184000"
 
-#: Cases for which Spark keeps what it has computed.
-KEPT = {"persons by who and at", "groups by state and year and all others", "persons in groups"}
 
+def set_up(spark: object, how: str) -> None:
+    """Let Spark compute as it is told."""
+    from pyspark.sql import DataFrame
 
-def session_of(address: str, how: str) -> object:
-    """Return a session in which Spark computes as it is told."""
-    from pyspark.sql import DataFrame, SparkSession
-
-    spark = SparkSession.builder.remote(address).getOrCreate()
     spark.conf.set("spark.sql.ansi.enabled", "false" if how == "wrapping" else "true")
-    spark.conf.set("spark.sql.shuffle.partitions", "1")
     if how == "refused":
         kind = type(spark.range(1))
         assert kind is not DataFrame
@@ -46,14 +48,13 @@ def session_of(address: str, how: str) -> object:
             raise RuntimeError("[NOT_SUPPORTED_WITH_SERVERLESS] PERSIST TABLE is not supported")
 
         kind.persist = kind.cache = persist
-    return spark
 
 
 def differing(how: str) -> list[str]:
     """Ask, and return the questions whose answers are not those of memory."""
     data, wrong = dataset("hostile"), []
     for case in CASES:
-        if case.name not in (KEPT if how == "refused" else ASKED):
+        if case.name not in ASKED[how]:
             continue
         asks = tuple({type(ask.query): ask for ask in case.asks}.values())  # one of a kind
         found, here = (case.open(make(data, None)) for make in (places.spark_rows, places.arrow))
@@ -69,28 +70,33 @@ def differing(how: str) -> list[str]:
     return wrong
 
 
-def main(address: str, how: str) -> int:
+def main(address: str, *ways: str) -> int:
     """Run the program."""
-    spark = session_of(address, how)
+    from pyspark.sql import SparkSession
+
+    spark, wrong = SparkSession.builder.remote(address).getOrCreate(), []
+    spark.conf.set("spark.sql.shuffle.partitions", "1")
     places.local_session = lambda: spark
     assert not hasattr(spark, "_jvm")  # no way into the server's own process
-    wrong = differing(how)
-    print("\n".join(wrong) or "all alike")
-    if how == "ansi":
-        said_of_a_failure(spark)
-    else:
-        release_means(spark)
+    for how in ways:
+        print(f"# {how}")
+        set_up(spark, how)
+        wrong += differing(how)
+        release_means(spark, how)
+        if how == "ansi":
+            said_of_a_failure(spark)
+    print("\n".join(wrong) or "# all alike")
     return int(bool(wrong))
 
 
-def release_means(spark: object) -> None:
-    """See that whole releases go through: of a column, of persons, and of groups."""
+def release_means(spark: object, how: str) -> None:
+    """See that whole releases go through."""
     import tametail as tt
 
     frame = spark.sql(
         "SELECT double(id % 101) AS x, id % 500 AS who, id % 2 AS g FROM range(20000)"
     )
-    for asked in ({}, {"person": "who"}, {"by": "g", "keys": [0, 1]}):
+    for asked in RELEASED[how]:
         release = tt.mean(frame, "x", epsilon=5, **asked)
         assert all(abs(row.value - 50) < 5 for row in release), release
         print(f"released {asked}")

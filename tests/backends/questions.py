@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -108,6 +108,7 @@ class Question:
     person: str | None = None
     one_group: bool = False
     dropped: bool = False
+    weights: str | None = None
 
     def unit(self, relation: str) -> Unit:
         return Unit.parse(relation, person=self.person)
@@ -131,7 +132,8 @@ def some_question(rng: np.random.Generator, data: Dataset, *, grouped: bool = Tr
     if form == "persons":
         return Question((value,), condition, pick(COLUMN), pick(VIEWS), person=person)
     if form == "column" or not grouped:
-        return Question((value,), condition, pick(COLUMN))
+        plain = Question((value,), condition, pick(COLUMN))
+        return _weighed(rng, data, plain) if rng.random() < 0.3 else plain
     by, keys = _some_keys(rng, data)
     other = bool(rng.random() < 0.5)
     if form == "keys":
@@ -148,6 +150,14 @@ def some_question(rng: np.random.Generator, data: Dataset, *, grouped: bool = Tr
                (pick(KEYED), PersonNorm(vector, order)), (pick(KEYED), PersonMean())]  # fmt: skip
     query, view = pick(choices)
     return Question((value,), condition, query, view, by, keys, other, person)
+
+
+def _weighed(rng: np.random.Generator, data: Dataset, plain: Question) -> Question:
+    """Return the question about records that weigh, each by itself or all of a person."""
+    weight = data.names[("value", "second", "whole")[rng.integers(3)]]
+    person = data.names["person"] if rng.random() < 0.5 else None
+    view = VIEWS[rng.integers(len(VIEWS))]
+    return replace(plain, view=view, person=person, weights=weight)
 
 
 def one_group_question(rng: np.random.Generator, data: Dataset) -> Question:
@@ -183,7 +193,9 @@ def _some_keys(rng: np.random.Generator, data: Dataset) -> tuple[tuple[str, ...]
 
 def ask(place: Place, question: Question) -> Any:
     """Return the exact answer in plain integers."""
-    named: dict[str, Any] = {"person": question.person, "where": question.where}
+    named: dict[str, Any] = {
+        "person": question.person, "where": question.where, "weights": question.weights,
+    }  # fmt: skip
     columns = list(question.columns) if len(question.columns) > 1 else question.columns[0]
     data, table, keys = place["data"], place.get("table"), question.keys
     if keys is not None and place.get("keys_are_text"):

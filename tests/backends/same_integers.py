@@ -15,7 +15,6 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,7 @@ from tests.backends.datasets import Dataset
 from tests.backends.questions import canonical
 from tests.ledger.servers import start_server
 from tests.seeded import seeded
-from tests.spark import connect_server
+from tests.spark import connect_address
 
 import tametail as tt
 from tametail.ask import Data
@@ -134,12 +133,12 @@ PLACES: dict[str, Callable[[Dataset, Path], places.Place]] = {
 CONNECT = "Spark Connect"
 
 
-def through_connect(folder: Path) -> str:
+def through_connect() -> str:
     """Return what a client of Spark Connect prints: it shares no process with the classic one."""
-    with ExitStack() as stack:
-        address = connect_server(stack, folder)
-        command = [sys.executable, "-W", "ignore", "-m", "tests.backends.same_integers", address]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    command = [sys.executable, "-W", "ignore", "-m", "tests.backends.same_integers"]
+    done = subprocess.run(
+        [*command, connect_address()], capture_output=True, text=True, check=False, cwd=ROOT
+    )
     lines = done.stdout.splitlines()
     return lines[-1] if done.returncode == 0 and lines else f"failed: {done.stderr[-2000:]}"
 
@@ -166,7 +165,7 @@ def main(chosen: list[str]) -> int:
     for name in chosen or (*PLACES, CONNECT):
         with tempfile.TemporaryDirectory() as folder:
             found = (
-                through_connect(Path(folder))
+                through_connect()
                 if name == CONNECT
                 else summary(answers(PLACES[name](data, Path(folder)), asked))
             )

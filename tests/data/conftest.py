@@ -173,6 +173,12 @@ def query(request):
 
 
 @pytest.fixture(scope="session")
+def queries():
+    """All of them, for tests in which each is asked of many kinds of data."""
+    return QUERIES
+
+
+@pytest.fixture(scope="session")
 def numbers():
     """Doubles at every border: no missing ones."""
     return list(NUMBERS)

@@ -101,26 +101,30 @@ SINGLE_HOLDERS = {
 
 
 @pytest.mark.parametrize("holder", HOLDERS.values(), ids=HOLDERS)
-def test_floats(holder, query, records, reference, comparable):
-    data, column = holder(records)
-    engine = open_table(data, column)
-    assert engine.size == len(records)
-    assert comparable(engine.answer(query)) == reference(query, records)
-    if not is_database(data):  # rows of a database have no positions
-        assert comparable(engine.rows(2, 20).answer(query)) == reference(query, records[2:20])
+def test_floats(holder, queries, records, reference, comparable):
+    for query in queries:
+        data, column = holder(records)
+        engine = open_table(data, column)
+        assert engine.size == len(records)
+        assert comparable(engine.answer(query)) == reference(query, records), query
+        if not is_database(data):  # rows of a database have no positions
+            part = engine.rows(2, 20).answer(query)
+            assert comparable(part) == reference(query, records[2:20]), query
 
 
 @pytest.mark.parametrize("holder", INTEGER_HOLDERS.values(), ids=INTEGER_HOLDERS)
-def test_integers_beyond_the_doubles(holder, query, reference, comparable):
-    answer = open_table(*holder(INTEGERS)).answer(query)
-    assert comparable(answer) == reference(query, list(map(float, INTEGERS)))
+def test_integers_beyond_the_doubles(holder, queries, reference, comparable):
+    for query in queries:
+        answer = open_table(*holder(INTEGERS)).answer(query)
+        assert comparable(answer) == reference(query, list(map(float, INTEGERS))), query
 
 
 @pytest.mark.parametrize("holder", SINGLE_HOLDERS.values(), ids=SINGLE_HOLDERS)
-def test_single_precision(holder, query, reference, comparable):
+def test_single_precision(holder, queries, reference, comparable):
     singles = np.array(SINGLES, dtype=np.float32)
-    answer = open_table(*holder(singles)).answer(query)
-    assert comparable(answer) == reference(query, singles.astype(float).tolist())
+    for query in queries:
+        answer = open_table(*holder(singles)).answer(query)
+        assert comparable(answer) == reference(query, singles.astype(float).tolist()), query
 
 
 def test_the_input_is_not_modified(query, records):

@@ -57,6 +57,14 @@ def written(folder, text):
     return path
 
 
+def parquet_bytes(columns):
+    from pyarrow import parquet
+
+    target = io.BytesIO()
+    parquet.write_table(pa.table(columns), target)
+    return target.getvalue()
+
+
 HOSTILE = [
     {"x": 1}, {"x": 2.5, "y": "]},[{"}, {"x": '"', "z": "\\"}, {"z": "\\\\\""}, [1, 2, {"x": 9}],
     "x", None, 7, True, {"x": None}, {"x": {"x": 3}}, {"x": [4]}, {"y\"": 1, "x": -0.5}, {}, [],
@@ -206,6 +214,16 @@ def test_the_schema_names_the_columns_of_folders(tmp_path):
     assert schema_of(tmp_path / "t").columns == (
         ("x", "double"), ("year", "text, from the names of folders"),
     )  # fmt: skip
+
+
+def test_no_message_names_the_cell_of_a_folder(tmp_path):
+    for name in ("a", SECRET):
+        (tmp_path / f"name={name}").mkdir()
+        (tmp_path / f"name={name}" / "x.parquet").write_bytes(b"no Parquet")
+    (tmp_path / "name=a" / "x.parquet").write_bytes(parquet_bytes({"x": [1.0] * 2000}))
+    with pytest.raises(DataError, match=r"name=\.\.\./x.parquet' cannot be read") as caught:
+        tt.mean(tmp_path, "x", epsilon=1)
+    assert SECRET not in text_of(caught.value)
 
 
 def test_files_in_folders_must_agree(tmp_path):

@@ -1,63 +1,52 @@
-"""A real standalone cluster, master and two workers on loopback, gives the same integers."""
+"""A cluster of Spark, a master and two workers on loopback, gives the same integers.
+
+The workers' executors are processes of their own.
+"""
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+import os
+import time
 
 import pytest
 
 import tametail as tt
 
 from ..opened import open_table  # noqa: TID252
-from ..spark import (  # noqa: TID252
-    JAVA,
-    ON_SPARK,
-    free_port,
-    listens,
-    local_session,
-    start_class,
-    wait_for,
-)
+from ..spark import JAVA, ON_SPARK, SETTINGS, local_session  # noqa: TID252
 from .conftest import QUERIES
 
 pytestmark = ON_SPARK
 
+#: Seconds until the executors must be there.
+PATIENCE = 180
+
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory):
-    """Return a session whose executors are two processes of a standalone cluster."""
+def cluster():
+    """Return a session with two executors of one core and 512 MB each."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
     if SparkContext._active_spark_context is not None:
         local_session().stop()  # a process has one; the next test that needs it starts another
-    folder, port = tmp_path_factory.mktemp("cluster"), free_port()
-    address = f"spark://127.0.0.1:{port}"
-    with ExitStack() as stack:
-        here = ("--host", "127.0.0.1", "--webui-port", "0")
-        start_class(stack, folder, "deploy.master.Master", "--port", str(port), *here)
-        wait_for(lambda: listens(port), "the master")
-        for _ in range(2):
-            limits = ("--cores", "1", "--memory", "600m", "--work-dir", str(folder / "work"))
-            start_class(stack, folder, "deploy.worker.Worker", *here, *limits, address)
-        session = (
-            SparkSession.builder.master(address)
-            .config("spark.ui.enabled", "false")
-            .config("spark.ui.showConsoleProgress", "false")
-            .config("spark.driver.bindAddress", "127.0.0.1")
-            .config("spark.driver.host", "127.0.0.1")
-            .config("spark.driver.extraJavaOptions", JAVA)
-            .config("spark.executor.extraJavaOptions", JAVA)
-            .config("spark.executor.memory", "512m")
-            .config("spark.executor.cores", "1")
-            .config("spark.sql.shuffle.partitions", "2")
-            .getOrCreate()
-        )
-        stack.callback(session.stop)
-        session.sparkContext.setLogLevel("OFF")
-        executors = session.sparkContext._jsc.sc().statusTracker().getExecutorInfos
-        wait_for(lambda: len(executors()) == 3, "two executors beside the driver")
-        yield session
+    of_executors = {"spark.executor.extraJavaOptions": JAVA, "spark.executor.memory": "512m"}
+    settings = SETTINGS | of_executors | {"spark.sql.shuffle.partitions": "2"}
+    session = SparkSession.builder.master("local-cluster[2,1,512]").config(map=settings)
+    session = session.getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    executors = session.sparkContext._jsc.sc().statusTracker().getExecutorInfos
+    deadline = time.monotonic() + PATIENCE
+    while len(executors()) < 3:  # the driver is one of them
+        assert time.monotonic() < deadline, f"no two executors within {PATIENCE} seconds"
+        time.sleep(0.2)
+    yield session
+    session.stop()
+
+
+def test_executors_are_processes_of_their_own(cluster):
+    found = cluster.sparkContext.parallelize(range(8), 8).map(lambda _: os.getppid())
+    assert len(set(found.collect())) == 2
 
 
 def test_equals_the_reference(cluster, records, reference, comparable):

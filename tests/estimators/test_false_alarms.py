@@ -14,7 +14,7 @@ from tametail.inequalities.quantiles import sum_quantile
 from tametail.inequalities.risk import split_risk
 from tametail.methods.winsorized import constants as tuned
 from tametail.methods.winsorized.guaranteed_interval import OCTAVES_WEIGH
-from tametail.methods.winsorized.tail_histogram import TailHistogram
+from tametail.methods.winsorized.tail_histogram import TailHistogram, detection_threshold
 from tametail.privacy.budget import Noise
 from tametail.queries.column import SOFT_ONE
 
@@ -27,8 +27,8 @@ _GRID = np.arange(-_REACH, _REACH + _STEP / 2, _STEP)
 
 def _empty(scale: float, kind: str = "laplace") -> TailHistogram:
     """Return the counts of no records; the scale is in records."""
-    nodes = np.zeros(tuned.LAST_OCTAVE - tuned.FIRST_OCTAVE + 1)
-    return TailHistogram(nodes, nodes, tuned.FIRST_OCTAVE, Noise(kind, scale * SOFT_ONE))
+    nodes = np.zeros(2 * tuned.OCTAVES)
+    return TailHistogram(nodes, nodes, -tuned.OCTAVES, Noise(kind, scale * SOFT_ONE))
 
 
 def _masses(scale: float) -> np.ndarray:
@@ -82,14 +82,14 @@ def test_the_first_look_is_safe():
 
 
 @pytest.mark.parametrize("ratio", [0.1, 0.3, 0.7, 1.0, 1.2, 1.5, 2.0, 2.8, 4.0, 7.0, 20.0])
-def test_the_second_look_is_as_safe_as_the_first(ratio):
+def test_the_second_look_is_at_least_as_safe_as_the_first(ratio):
     """Once 4.2e-5: a release of 95% zeros with mean 0.08 returned 2.1e14."""
     one, two = _empty(ratio), _empty(1.0)
     both = one.averaged_with(two)
     precisions = np.array([1 / one.scale**2, 1 / two.scale**2])
     parts = precisions / precisions.sum() * np.array([one.scale, two.scale]) / both.scale
     assert (parts**2).sum() == pytest.approx(1)
-    assert 5e-7 < _false_alarms(both, parts.tolist()) < MOST
+    assert _false_alarms(both, parts.tolist()) < MOST
 
 
 @pytest.mark.parametrize("ratio", [0.2, 0.5, 0.8, 1.0, 1.3, 2.0, 5.0])
@@ -111,7 +111,6 @@ def test_averaged_noise_is_within_quantiles_of_one_of_its_variance(ratio, nodes)
 
 def test_averaged_gaussian_noise_is_gaussian():
     both = _empty(2.0, "gaussian").averaged_with(_empty(1.0, "gaussian"))
-    assert both.lower == 0
     assert both.detection_threshold == pytest.approx(_empty(1.0, "gaussian").detection_threshold)
 
 
@@ -121,17 +120,17 @@ def test_averaged_gaussian_noise_is_gaussian():
 def test_both_sides_together_are_as_safe_as_one():
     for tails, scale in ((_empty(1.0), 1.0), (_empty(1.0).averaged_with(_empty(1.0)), 0.5)):
         parts = [1.0] * 2 * tuned.WINDOW if scale == 1 else [math.sqrt(scale)] * 4 * tuned.WINDOW
-        needed = np.array([math.sqrt(2) * tails.detection_threshold])
+        needed = np.array([detection_threshold(tails.noise.kind, sides=2)])
         assert len(tails.above) * _exceeded(parts, needed)[0] < MOST / 2
     gaussian = _empty(1.0, "gaussian")
-    together = math.sqrt(2) * gaussian.detection_threshold / math.sqrt(4 * tuned.WINDOW)
+    together = detection_threshold("gaussian", sides=2) / math.sqrt(4 * tuned.WINDOW)
     assert len(gaussian.above) * norm.sf(together) < MOST
 
 
 def test_an_empty_side_beside_a_full_one_seldom_raises_an_alarm():
-    windows = tuned.BESIDE_OCTAVES + 1  # they overlap: it is less than their sum
-    assert windows * _exceeded([1.0] * tuned.WINDOW, np.array([tuned.BESIDE]))[0] < 0.03
-    assert windows * norm.sf(tuned.BESIDE / math.sqrt(2 * tuned.WINDOW)) < 0.03
+    windows = tuned.NEARBY + 1  # they overlap: it is less than their sum
+    assert windows * _exceeded([1.0] * tuned.WINDOW, np.array([tuned.WEAK_THRESHOLD]))[0] < 0.03
+    assert windows * norm.sf(tuned.WEAK_THRESHOLD / math.sqrt(2 * tuned.WINDOW)) < 0.03
 
 
 def _counted(below: dict[int, float], above: dict[int, float]) -> TailHistogram:
@@ -140,8 +139,8 @@ def _counted(below: dict[int, float], above: dict[int, float]) -> TailHistogram:
     sides = np.zeros((2, len(tails.above)))
     for side, counts in zip(sides, (below, above), strict=True):
         for octave, count in counts.items():
-            side[octave - tuned.FIRST_OCTAVE] = count
-    return TailHistogram(*sides, tuned.FIRST_OCTAVE, tails.noise)
+            side[octave + tuned.OCTAVES] = count
+    return TailHistogram(*sides, -tuned.OCTAVES, tails.noise)
 
 
 ANYWHERE = (math.inf, math.inf)
@@ -153,7 +152,7 @@ ANYWHERE = (math.inf, math.inf)
         ({3: 12.0}, {3: 40.0}, (True, True)),  # enough, beside what is clear
         ({3: 8.0}, {3: 40.0}, (False, True)),
         ({30: 20.0}, {3: 40.0}, (False, True)),  # too far away
-        ({3: 18.0}, {3: 18.0}, (True, True)),  # together
+        ({3: 16.0}, {3: 16.0}, (True, True)),  # together
         ({3: 12.0}, {3: 12.0}, (False, False)),
         ({3: 40.0}, {}, (True, False)),
         ({}, {}, (False, False)),

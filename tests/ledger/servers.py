@@ -34,7 +34,27 @@ def start_server(name=None):
             if name is None
             else Path(tempfile.gettempdir(), f"{prefix}{name}")
         )
-        return package.get_server(folder, cleanup_mode="delete")
+        return _patiently(package.get_server, folder)
+
+
+def _patiently(get_server, folder, patience=120):
+    """Start a server; try again for a while.
+
+    The package gives a server ten seconds to start, which a busy machine exceeds, and makes the
+    system user that it runs as, which fails in the second of two workers that do so at once.
+    """
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            # In two steps: what could not start would be returned the next time as if it ran.
+            server = get_server(folder, cleanup_mode="delete", start=False)
+            server.start()
+        except Exception:  # of whatever kind: it may start yet
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(1)
+        else:
+            return server
 
 
 def new_schema(server):

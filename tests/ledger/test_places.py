@@ -1,11 +1,16 @@
 """Second names for the same records: views, relations, partitions and macros of databases."""
 
+import gzip
+import io
+import os
 import sqlite3
 
 import duckdb
 import pytest
 
 import tametail as tt
+from tametail.data.open import open_data
+from tametail.data.sources.streams import places_of
 from tametail.errors import BudgetError
 from tametail.ledger import Ledger
 
@@ -251,3 +256,42 @@ def test_a_partition_after_its_table(office, postgres):
     charged(office, postgres, "claims", table="all_months")
     refused(office, postgres, table="december")
     refused(office, postgres, table="months")
+
+
+def test_datasets_of_arrow_lie_where_their_files_do(tmp_path):
+    import pyarrow as pa
+    from pyarrow import dataset, fs, parquet
+
+    for name in ("a.parquet", "b.parquet"):
+        parquet.write_table(pa.table({"x": [1.0, 2.0]}), tmp_path / name)
+    of_two = [dataset.dataset(tmp_path / name) for name in ("a.parquet", "b.parquet")]
+    below = fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem())
+    files = [str(tmp_path / name) for name in ("a.parquet", "b.parquet")]
+    assert list(open_data(dataset.dataset(of_two), "x").locators) == files
+    found = open_data(dataset.dataset("b.parquet", filesystem=below), "x").locators
+    assert list(found) == files[1:]
+
+
+def test_a_dataset_on_another_machine_lies_at_its_address():
+    from types import SimpleNamespace
+
+    from pyarrow import fs
+
+    storage = fs.S3FileSystem(anonymous=True, region="us-east-1")  # opens no connection
+    below = fs.SubTreeFileSystem("bucket", storage)
+    data = SimpleNamespace(files=["claims/a.parquet"], filesystem=below)
+    assert places_of(data) == ["s3://bucket/claims/a.parquet"]
+
+
+def test_a_handle_lies_where_its_file_does(tmp_path):
+    path = tmp_path / "x.csv.gz"
+    path.write_bytes(gzip.compress(b"x\n1\n"))
+    csv = tt.Parse(format="csv")
+    with path.open("rb") as plain, gzip.open(path) as unpacked:
+        for handle in (plain, unpacked):
+            assert open_data(handle, "x", parse=csv).locators == (str(path),)
+    assert open_data(io.BytesIO(b"x\n1\n"), "x", parse=csv).locators == ()
+    reading, writing = os.pipe()
+    os.close(writing)
+    with open(reading, "rb") as pipe:
+        assert open_data(pipe, "x", parse=csv).locators == ()

@@ -203,10 +203,10 @@ ESTIMATORS: tuple[Mutant, ...] = (
         name="new-centre-for-free",
         why="What is asked again must come out of the sum's share.",
         file="methods/winsorized/column.py",
-        old='costs = self.cost("sum").split(*tuned.NEW_CENTRE.values())',
-        new="costs = [self.cost(name) for name in tuned.NEW_CENTRE]",
+        old='costs = self.cost("sum").split(tuned.NEW_CENTRE, tail, 1 - tuned.NEW_CENTRE - tail)',
+        new='costs = [self.cost(name) for name in ("centre", "tail", "sum")]',
         tests=(
-            "tests/estimators/test_winsorised.py"
+            "tests/estimators/test_winsorized.py"
             "::test_a_new_centre_costs_what_the_sum_would_have_cost",
         ),
     ),
@@ -214,7 +214,7 @@ ESTIMATORS: tuple[Mutant, ...] = (
         name="second-look-for-free",
         why="What is asked again must come out of the sum's share.",
         file="methods/winsorized/column.py",
-        old='look, total = self.cost("sum").split(tuned.CLOSER_LOOK, 1 - tuned.CLOSER_LOOK)',
+        old='look, total = self.cost("sum").split(tuned.TAIL_SHARE, 1 - tuned.TAIL_SHARE)',
         new='look, total = self.cost("tail"), self.cost("sum")',
         tests=(
             "tests/estimators/test_loose_bounds.py"

@@ -10,6 +10,29 @@ RELEASES = "tests/persons/test_releases.py"
 
 PERSONS: tuple[Mutant, ...] = (
     Mutant(
+        name="weights-divided-by-the-largest",
+        why="The number of each record would depend on the weights of others.",
+        file="data/weights.py",
+        old="            kept = (~are_left_out(",
+        new=(
+            "            pairs = pairs / max(1.0, *np.nan_to_num(pairs[:, 1], nan=0.0))\n"
+            "            kept = (~are_left_out("
+        ),
+        tests=(
+            "tests/statistics/test_weights.py::test_records_that_weigh_are_those_of_the_definition",
+        ),
+    ),
+    Mutant(
+        name="weights-below-zero",
+        why="A sum of weights of both signs is no denominator.",
+        file="data/weights.py",
+        old="own = _at_least(weight.tree, _ZERO)",
+        new="own = _at_least(weight.tree, Negate(_MOST))",
+        tests=(
+            "tests/statistics/test_weights.py::test_records_that_weigh_are_those_of_the_definition",
+        ),
+    ),
+    Mutant(
         name="persons-float-sums",
         why="A float sum depends on the order of rows: without one person, others' rows change.",
         file="data/persons/totals.py",

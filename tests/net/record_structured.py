@@ -84,7 +84,7 @@ def some_request(kind: str, scales: list[float], size: int) -> dict[str, Any]:
     request |= about_records(scales)
     if "person" in kind:
         request |= {"person": "who", "each": pick("record", "person")}
-        request |= {"rows": pick(None, None, 3 * size + 1)}
+        request |= {"n_records": pick(None, None, 3 * size + 1)}
     if "keys" in kind:
         strength = {"epsilon": pick(0.5, 1.0, 3.0), "delta": pick(1e-4, 1e-7)}
         request = {k: v for k, v in request.items() if k not in ("rho", "budget")} | strength
@@ -115,8 +115,10 @@ def some_case(number: int, kind: str, law: str, dim: int, lies: bool) -> dict[st
         except ParameterError:
             continue
     tags = ["structured", *kind.split(), *tags_of(request, law, "hostile" if lies else "honest")]
-    tags += [name for name in ("other", "simultaneous", "rows") if request.get(name) is not None]
-    tags += [f"{name}:{request[name]}" for name in ("each", "borrow") if name in request]
+    tags += [
+        name for name in ("other", "simultaneous", "n_records") if request.get(name) is not None
+    ]
+    tags += [f"{name}:{request[name]}" for name in ("each", "pooling") if name in request]
     case = {"id": number, "tags": tags + ["where"] * (where is not None and "where" not in tags)}
     case |= {"request": request, "where": where, "answers": fields.answers_to(release.answers)}
     return case | outcome.conclude(case)

@@ -112,7 +112,7 @@ def test_quantiles_and_a_difference_of_groups(page, address):
     page.check("#statistic-quantile", force=True)
     page.fill("#levels", "0.5, 0.9")
     page.wait_for_selector("text=in the share of records below it")
-    assert not page.is_visible("#know-moment")
+    assert not page.is_visible("#assumption-moment")
     page.click("text=Choose data for this plan")
     page.click("text=charges.parquet")
     assert page.input_value("#levels") == "0.5, 0.9"
@@ -139,7 +139,7 @@ def test_controls_move_the_plan(page, address):
     changed = "old => document.querySelector('#outcome .big').textContent != old"
     page.wait_for_function(changed, arg=before)
     assert float(page.input_value("#n")) > 10_000
-    page.check("#know-moment", force=True)
+    page.check("#assumption-moment", force=True)
     assert page.is_visible("#scale")
     page.fill("#scale", "100")
     page.wait_for_selector("text=in the units of your data >> nth=0")

@@ -11,8 +11,8 @@ from tests.page.conftest import BASE, confirm, release, send
 
 import tametail as tt
 from tametail.cli import main
-from tametail.page.forms import Form, asked
-from tametail.page.takeaway import command_line, notebook, python_script
+from tametail.page.downloads import command_line, notebook, python_script
+from tametail.page.forms import Form, release_from_form
 from tametail.report.document import read_report
 from tametail.show.numbers import significant
 
@@ -23,13 +23,13 @@ CHARGE = {"path": "charges.parquet", "column": "charge", "epsilon": "1"}
     "query",
     [
         "",
-        "n=20000&notion=pure&epsilon=0.5",
-        "n=1,000,000&notion=approx&epsilon=1&delta=1e-6",
-        "n=5000&notion=zcdp&rho=0.1&things=person",
-        "n=5000&know=moment&scale=100",
-        "n=5000&know=bounds&low=0&high=10&within_low=1",
+        "n=20000&definition=pure&epsilon=0.5",
+        "n=1,000,000&definition=approx&epsilon=1&delta=1e-6",
+        "n=5000&definition=zcdp&rho=0.1&privacy_unit=person",
+        "n=5000&assumption=moment&scale=100",
+        "n=5000&assumption=bounds&low=0&high=10&within_low=1",
         "n=50&epsilon=0.1",
-        "n=5000&confidence=none&unit=replace-one",
+        "n=5000&confidence=none&neighbors=replace-one",
     ],
 )
 def test_a_plan_shows_error_picture_and_advice(client, query):
@@ -52,7 +52,7 @@ def test_a_large_budget_is_explained_before_one_decides(client):
 
 def test_a_plan_says_what_the_library_says(client):
     plan = tt.plan(n=20_000, epsilon=0.5, tail=tt.Moment(2, 300))
-    text = client.get(f"{BASE}/outcome?n=20000&epsilon=0.5&know=moment&scale=300").text
+    text = client.get(f"{BASE}/outcome?n=20000&epsilon=0.5&assumption=moment&scale=300").text
     assert significant(plan.rmse) in text
     assert f"±{significant(plan.half_width(0.95), 2)}" in text
 
@@ -64,14 +64,14 @@ def test_a_plan_says_what_the_library_says(client):
         ("n=many", "must be a number"),
         ("n=1.5", "must be an integer"),
         ("n=100&epsilon=-1", "Epsilon"),
-        ("n=100&know=moment", "standard deviation"),
-        ("n=100&know=bounds", "at least one bound"),
-        ("n=100&know=bounds&low=3&high=1", "low"),
-        ("n=100&notion=other", "Choose a privacy definition"),
+        ("n=100&assumption=moment", "standard deviation"),
+        ("n=100&assumption=bounds", "at least one bound"),
+        ("n=100&assumption=bounds&low=3&high=1", "low"),
+        ("n=100&definition=other", "Choose a privacy definition"),
         ("n=nan", "must be an integer"),
         ("n=100&statistic=mode", "Choose a statistic"),
         ("n=100&statistic=quantile&levels=0.999", "Levels"),
-        ("n=100&statistic=describe&things=person", "one by one"),
+        ("n=100&statistic=describe&privacy_unit=person", "one by one"),
     ],
 )
 def test_a_wrong_control_is_told(client, query, words):
@@ -126,20 +126,20 @@ def test_numbers_are_read_as_the_form_says(client):
     "fields",
     [
         {"by": "state", "keys": "CA\nNY\n\n", "other": "rest"},
-        {"by": "state", "notion": "approx", "delta": "1e-6"},
+        {"by": "state", "definition": "approx", "delta": "1e-6"},
         {"person": "patient"},
         {"person": "patient", "each": "person"},
         {"where": "charge > 3"},
-        {"know": "moment", "scale": "300", "within_low": "0"},
-        {"know": "bounds", "low": "0", "high": "100000", "n": "6000"},
-        {"notion": "zcdp", "rho": "0.5", "confidence": "none"},
+        {"assumption": "moment", "scale": "300", "within_low": "0"},
+        {"assumption": "bounds", "low": "0", "high": "100000", "n": "6000"},
+        {"definition": "zcdp", "rho": "0.5", "confidence": "none"},
         {"path": "charges.csv", "thousands": ",", "currency": "$ USD", "accounting": "yes"},
         {"path": "part"},
         {"column": "", "computed": "charge / 2"},
         {"column": "", "computed": "charge > 200"},
-        {"statistic": "sum", "know": "bounds", "low": "0"},
+        {"statistic": "sum", "assumption": "bounds", "low": "0"},
         {"statistic": "sum", "person": "patient", "each": "person"},
-        {"statistic": "count", "know": "moment", "scale": "3", "within_low": "0"},
+        {"statistic": "count", "assumption": "moment", "scale": "3", "within_low": "0"},
         {"statistic": "quantile"},
         {"statistic": "quantile", "levels": "0.25, 0.5 0.9", "person": "patient"},
         {"statistic": "describe", "epsilon": "3"},
@@ -271,7 +271,7 @@ def test_with_a_ledger_the_script_gives_the_same_release_for_nothing(client, dat
         ({"column": ""}, "Choose at least one column"),
         ({"epsilon": "-1"}, "epsilon"),
         ({"by": "state"}, "needs a delta"),
-        ({"person": "patient", "know": "moment", "scale": "3"}, "Assumption about the data"),
+        ({"person": "patient", "assumption": "moment", "scale": "3"}, "Assumption about the data"),
         ({"ledger": "office.ledger"}, "Dataset name in the ledger"),
         ({"ledger": "office.ledger", "dataset": "other"}, "other"),
         ({"ledger": "office.ledger", "dataset": "charges", "epsilon": "9"}, "Budget exceeded"),
@@ -281,7 +281,7 @@ def test_with_a_ledger_the_script_gives_the_same_release_for_nothing(client, dat
         ({"statistic": "quantile", "levels": "0.5, 2"}, "Levels"),
         ({"statistic": "quantile", "levels": "0.9999", "n": "6000"}, "No budget was spent"),
         ({"statistic": "sum", "column": ["charge", "patient"]}, "ask for each column by itself"),
-        ({"statistic": "sum", "know": "moment", "scale": "3"}, "Assumption about the data"),
+        ({"statistic": "sum", "assumption": "moment", "scale": "3"}, "Assumption about the data"),
         ({"statistic": "describe", "person": "patient"}, "one by one"),
         (
             {"statistic": "sum", "by": "state", "keys": "CA\nNY", "person": "patient"},
@@ -342,7 +342,7 @@ def test_words_are_escaped(client, data):
 
 def test_scripts_quote_whatever_is_asked():
     form = Form.read("path=a'b.csv&column=x%22%0Aimport+os&epsilon=1&where=s+%3D%3D+'%22'")
-    wanted = asked(form)
+    wanted = release_from_form(form)
     tree = ast.parse(python_script(wanted))
     assert [type(one).__name__ for one in tree.body] == ["Expr", "Import", "Assign", "Expr", "Expr"]
     assert shlex.split(command_line(wanted))[2:4] == ["a'b.csv", "--column"]

@@ -16,7 +16,7 @@ from scipy.stats import binom
 from tametail.paper import mean_1d
 from tametail.privacy.budget import Pure
 from tametail.theory import (
-    law,
+    distribution,
     mean_sample_size,
     median_of_means_blocks,
     range_sample_size,
@@ -108,7 +108,7 @@ def test_columns_keep_what_the_best_of_all_promises():
     rng = np.random.default_rng(1)
     failures = 0
     for _ in range(40):
-        rows = law("pareto", a=2.5, k=2, mean=20.0).sample(n * d, rng).reshape(n, d)
+        rows = distribution("pareto", a=2.5, k=2, mean=20.0).sample(n * d, rng).reshape(n, d)
         found = [
             mean_1d(column, Pure(1.0 / d), constants=promise.constants, **settings)
             for column in rows.T

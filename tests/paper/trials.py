@@ -12,7 +12,7 @@ from tametail.paper import mean_1d, range_estimate
 from tametail.paper.univariate import mean_estimator
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp
 from tametail.privacy.unit import Unit
-from tametail.theory import Law, bucket_radius, clip_radius, hard_instance, law
+from tametail.theory import Distribution, bucket_radius, clip_radius, distribution, hard_instance
 from tametail.theory._constants import Constants, MeanConstants
 
 from ..opened import open_table  # noqa: TID252
@@ -32,19 +32,19 @@ def numbers(budget: Budget) -> dict[str, float]:
     return {name: value for name, value in budget.to_dict().items() if name != "kind"}
 
 
-def laws(alpha: float, k: int) -> dict[str, Law]:
+def laws(alpha: float, k: int) -> dict[str, Distribution]:
     """Return the laws of the check; the k-th absolute central moment of each is at most 1."""
     d2: Any = hard_instance("D2", alpha=alpha, k=k)
     return {
         "D2": d2,
-        f"t({k + 1})": law("t", nu=k + 1, k=k, mean=MEAN),
-        f"Pareto({k + 1})": law("pareto", a=k + 1, k=k, mean=MEAN),
-        "lognormal": law("lognormal", s=1.0, k=k, mean=-MEAN),
+        f"t({k + 1})": distribution("t", nu=k + 1, k=k, mean=MEAN),
+        f"Pareto({k + 1})": distribution("pareto", a=k + 1, k=k, mean=MEAN),
+        "lognormal": distribution("lognormal", s=1.0, k=k, mean=-MEAN),
     }
 
 
 def mean_errors(
-    source: Law,
+    source: Distribution,
     budget: Budget,
     n: int,
     rng: np.random.Generator,
@@ -76,7 +76,7 @@ def mean_errors(
 
 
 def range_misses(
-    source: Law,
+    source: Distribution,
     budget: Budget,
     n: int,
     rng: np.random.Generator,

@@ -135,7 +135,7 @@ def _largest(cost: Budget, unit: Unit, side: int) -> int | None:
 def _histogram(cost: Budget, unit: Unit, side: int) -> Hashable:
     keys = [key for key, count in _COUNTS[unit][side].items() for _ in range(count)]
     universe = None if isinstance(cost, Approx) else (0, 1)
-    counts = histogram(keys, cost, universe=universe, unit=unit).counts
+    counts = histogram(keys, cost, universe=universe, neighbors=unit).counts
     # Beyond the exact counts of the two neighbours, a noisy count says nothing more.
     return min(max(counts.get(0, 0), 2), 3), min(counts.get(1, -1), 1)
 

@@ -169,8 +169,8 @@ wrong = st.one_of(
     junk,
 )
 NAMES = [
-    "epsilon", "delta", "rho", "budget", "tail", "within", "unit", "missing", "n", "confidence",
-    "target", "plan",
+    "epsilon", "delta", "rho", "budget", "tail", "within", "neighbors", "missing", "n",
+    "confidence", "target", "plan",
 ]  # fmt: skip
 
 

@@ -111,7 +111,7 @@ STATISTICS = {
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 @pytest.mark.parametrize("name", STATISTICS)
 def test_other_statistics_of_a_column(name, budget, unit):
-    call = partial(STATISTICS[name], budget=budget, unit=str(unit))
+    call = partial(STATISTICS[name], budget=budget, neighbors=str(unit))
     check(call, unit, budget, seed=list(STATISTICS).index(name))
 
 
@@ -121,6 +121,17 @@ def test_shares(budget, unit):
     for data, neighbour in pairs(unit, 1, seed=2):
         frames = [pd.DataFrame({"x": each}) for each in (data, neighbour)]
         call = partial(tt.mean, column="x > 2", budget=budget, neighbors=str(unit))
+        losses, _ = measured(call, *frames)
+        assert losses.part_of(budget) <= ROUNDING, losses
+
+
+@pytest.mark.parametrize("unit", RECORD_UNITS, ids=str)
+@pytest.mark.parametrize("budget", BUDGETS, ids=str)
+def test_weighted_means(budget, unit):
+    """A record may have any value and any weight; so may its neighbor's."""
+    for both in pairs(unit, 2, seed=6):
+        frames = [pd.DataFrame(each, columns=["x", "w"]) for each in both]
+        call = partial(tt.mean, column="x", weights="w", budget=budget, neighbors=str(unit))
         losses, _ = measured(call, *frames)
         assert losses.part_of(budget) <= ROUNDING, losses
 
@@ -237,11 +248,12 @@ def test_persons_with_all_of_their_records(budget, each):
         assert losses.part_of(budget) <= ROUNDING, losses
 
 
-@pytest.mark.parametrize("name", ["sum", "count", "quantile"])
+@pytest.mark.parametrize("name", ["sum", "count", "quantile", "mean"])
 @pytest.mark.parametrize("budget", BUDGETS[:2], ids=str)
 def test_other_statistics_of_persons(budget, name):
     rng = np.random.default_rng(4)
     told = {"q": [0.25, 0.5, 0.75], "each": "person"} if name == "quantile" else {}
+    told |= {"weights": "x * x / who"} if name == "mean" else {}
     for _ in range(PAIRS):
         rows = [(int(rng.integers(60)), cell) for cell in rng.lognormal(1, 2, 300)]
         theirs = [(1000, cell) for cell in rng.choice(HOSTILE, int(rng.choice([1, 5, 200])))]

@@ -151,7 +151,7 @@ def test_no_argument_comes_back_in_a_message(name, argument, tmp_path, monkeypat
             assert isinstance(error, TametailError), (kind, said[:300])
 
 
-LEDGER = ("create", "charge", "quote", "left", "history", "verify", "raise_budget", "close")
+LEDGER = ("create", "charge", "quote", "remaining", "history", "verify", "raise_budget", "close")
 USUAL = {"name": "a", "dataset": "a", "budget": BUDGET, "reason": "why", "cost": BUDGET}
 
 

@@ -77,6 +77,10 @@ def test_a_sum_is_near_and_its_interval_holds_it():
     assert release.low < TOTAL < release.high
     assert abs(float(release) / TOTAL - 1) < 0.05
     assert release.means[0].total == float(release)
+    (hidden,) = [note.text for note in release[0].notes if note.code == "hidden-records"]
+    giants = pd.concat([FRAME.paid, pd.Series([1e9] * 2)])  # nobody can tell: so it is said
+    few = tt.sum(giants, epsilon=1)
+    assert hidden in [note.text for note in few[0].notes]
     table = tt.sum(FRAME, "paid", epsilon=1, **BY)
     for state, own in FRAME.groupby("state").paid.sum().items():
         assert table[state].low < own < table[state].high
@@ -109,6 +113,34 @@ def test_counts_hold_the_number_of_records_and_of_persons():
     assert persons.low <= FRAME.who.nunique() <= persons.high
     table = tt.count(FRAME, "paid", epsilon=1, **BY)
     assert abs(table["CA"].value - (FRAME.state == "CA").sum()) < 20
+
+
+def test_records_are_counted_where_no_column_is_named(tmp_path, capsys):
+    path, people = tmp_path / "claims.csv", FRAME.who.nunique()
+    odd = FRAME.assign(day=pd.Timestamp("2025-01-01"), paid=FRAME.paid.where(FRAME.nights > 0))
+    odd.to_csv(path, index=False)
+    with sqlite3.connect(tmp_path / "claims.db") as base:
+        FRAME.to_sql("claims", base, index=False)
+    ducks = duckdb.connect()
+    ducks.execute("CREATE TABLE claims AS SELECT * FROM odd")
+    for data, table in [(odd, None), (path, None), (base, "claims"), (ducks, "claims")]:
+        release = tt.count(data, table=table, epsilon=1)
+        assert abs(float(release) - N) < 20
+        assert release.sentence().startswith("The count of records is ")
+        assert tt.replay(release.plan, release.answers) == release
+        persons = tt.count(data, table=table, epsilon=1, person="who")
+        assert abs(float(persons) - people) < 20
+        assert persons.sentence().startswith("The count of people is ")
+        filtered = tt.count(data, table=table, epsilon=1, where="nights >= 1")
+        assert abs(float(filtered) - (FRAME.nights >= 1).sum()) < 20
+        by_state = tt.count(data, table=table, epsilon=1, **BY)
+        assert abs(by_state["CA"].value - (FRAME.state == "CA").sum()) < 20
+    base.close()
+    assert abs(float(tt.count(odd.paid, epsilon=1)) - odd.paid.notna().sum()) < 20  # of a column
+    assert main(["count", str(path), "-e", "1", "--sentence"]) == 0
+    assert "The count of records is" in capsys.readouterr().out
+    with pytest.raises(ParameterError, match="only be counted"):
+        tt.mean(FRAME, "*", epsilon=1)
 
 
 LAWS = {
@@ -158,7 +190,9 @@ def test_quantiles_of_persons_count_everybody_once():
     many = pd.DataFrame({"x": np.r_[np.zeros(9_000), np.ones(3_000)],
                          "who": np.r_[np.zeros(9_000), np.arange(1, 3_001)]})  # fmt: skip
     assert float(tt.median(many, "x", epsilon=1)) == 0.0
-    assert float(tt.median(many, "x", epsilon=1, person="who", each="person")) == 1.0
+    each = tt.median(many, "x", epsilon=1, person="who", each="person")
+    assert float(each) == 1.0
+    assert "of one mean per person" in str(each)
 
 
 @pytest.mark.parametrize("share", [0.5, 0.1, 0.01])

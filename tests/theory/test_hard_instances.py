@@ -10,8 +10,8 @@ from tametail.theory import (
     OneHot,
     Packing,
     binary_code,
+    distribution,
     hard_instance,
-    law,
     lower_bound,
 )
 
@@ -105,7 +105,7 @@ def test_packing_as_the_paper_writes_it():
 )
 @pytest.mark.parametrize("k", [2, 3, 4])
 def test_laws_are_standardised(name, shape, k):
-    x = law(name, k=k, mean=-2.0, scale=3.0, **shape)
+    x = distribution(name, k=k, mean=-2.0, scale=3.0, **shape)
     assert x.mean == -2.0
     assert x.kth_moment(k) == pytest.approx(3.0**k)
     assert x.kth_moment(2) <= 9 * (1 + 1e-12)
@@ -117,7 +117,7 @@ def test_laws_are_standardised(name, shape, k):
 
 
 def test_moments_that_do_not_exist_are_infinite():
-    assert law("t", nu=3, k=2).kth_moment(3) == math.inf
+    assert distribution("t", nu=3, k=2).kth_moment(3) == math.inf
 
 
 @pytest.mark.parametrize(
@@ -132,12 +132,12 @@ def test_moments_that_do_not_exist_are_infinite():
         (lambda: hard_instance("packing", d=16, alpha=0.1, index=2), "index="),
         (lambda: hard_instance("packing", d=16, alpha=4.0), "alpha="),
         (lambda: hard_instance("packing", d=257, alpha=0.1), "256"),
-        (lambda: law("cauchy", k=2), "normal, t, pareto, lognormal"),
-        (lambda: law("t", k=2), "nu"),
-        (lambda: law("t", k=2, nu=1.0), "nu="),
-        (lambda: law("t", k=3, nu=3.0), "no moment"),
-        (lambda: law("normal", k=2, nu=3.0), "no shape"),
-        (lambda: law("normal", k=2, scale=-1.0), "scale="),
+        (lambda: distribution("cauchy", k=2), "normal, t, pareto, lognormal"),
+        (lambda: distribution("t", k=2), "nu"),
+        (lambda: distribution("t", k=2, nu=1.0), "nu="),
+        (lambda: distribution("t", k=3, nu=3.0), "no moment"),
+        (lambda: distribution("normal", k=2, nu=3.0), "no shape"),
+        (lambda: distribution("normal", k=2, scale=-1.0), "scale="),
     ],
 )
 def test_mistakes_are_named(call, message):

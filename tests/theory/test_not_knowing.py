@@ -14,7 +14,7 @@ from tametail.theory.not_knowing import _bound
 
 
 def test_more_places_and_less_budget_cost_more():
-    places = [price_of_not_knowing(10_000, epsilon=0.1, octaves=some) for some in (20, 100, 1000)]
+    places = [price_of_not_knowing(10_000, epsilon=0.1, doublings=some) for some in (20, 100, 1000)]
     assert places == sorted(places)
     assert places[0] < 1 < places[1] < 2 < places[2] + 0.05
     assert price_of_not_knowing(10_000, epsilon=1.0) < price_of_not_knowing(10_000, epsilon=0.1)
@@ -74,6 +74,6 @@ def test_where_nothing_can_be_seen_it_says_nothing(n, epsilon, unit):
 
 def test_arguments():
     with pytest.raises(ParameterError):
-        price_of_not_knowing(1000, epsilon=1.0, octaves=0.5)
+        price_of_not_knowing(1000, epsilon=1.0, doublings=0.5)
     with pytest.raises(ParameterError):
         price_of_not_knowing(0, epsilon=1.0)

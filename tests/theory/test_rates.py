@@ -21,7 +21,7 @@ from tametail.theory import (
     person_sample_size,
     tournament_sample_size,
     upper_bound,
-    winsorised_rmse,
+    winsorized_rmse,
 )
 
 PRIVACIES = [{"epsilon": 1.0}, {"rho": 0.5}, {"epsilon": 1.0, "delta": 1e-6}]
@@ -140,7 +140,7 @@ def test_optimal_clip_minimises_bias_and_noise(k, privacy):
     )
     if k >= 2:
         expected = math.sqrt(best.fun + 1 / n)
-        assert winsorised_rmse(n, k=k, **privacy) == pytest.approx(expected, rel=1e-6)
+        assert winsorized_rmse(n, k=k, **privacy) == pytest.approx(expected, rel=1e-6)
 
 
 def test_optimal_clip_as_the_design_writes_it():
@@ -152,7 +152,7 @@ def test_optimal_clip_as_the_design_writes_it():
 @pytest.mark.parametrize("k", [2, 3, 4])
 @pytest.mark.parametrize(("n", "epsilon"), [(10**3, 1.0), (10**4, 0.1), (10**4, 1.0)])
 def test_winsorising_is_close_to_the_limit(k, n, epsilon):
-    privacy_part = math.sqrt(winsorised_rmse(n, k=k, epsilon=epsilon) ** 2 - 1 / n)
+    privacy_part = math.sqrt(winsorized_rmse(n, k=k, epsilon=epsilon) ** 2 - 1 / n)
     ratio = privacy_part / lower_bound(n, k=k, epsilon=epsilon)
     assert 1 <= ratio <= 1.7
 

@@ -12,8 +12,8 @@ from tametail.theory import (
     bucket_count,
     bucket_radius,
     clip_radius,
+    distribution,
     hard_instance,
-    law,
     mean_sample_size,
     median_of_means_blocks,
     range_sample_size,
@@ -157,7 +157,7 @@ def test_block_keeps_its_promise(privacy, k, shape):
     block = mean_sample_size(alpha, 0.05, k, R, **privacy) // pairs
     # The mean on a bucket edge splits the good records over two buckets: the worst place.
     mu = 2 * r * 1000
-    heavy = law("pareto", k=k, a=k + 0.5)
+    heavy = distribution("pareto", k=k, a=k + 0.5)
     base = hard_instance("D2", alpha=alpha, k=k) if shape == "D2" else heavy
     shift = mu - base.mean
     missed = failed = 0

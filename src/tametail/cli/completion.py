@@ -21,7 +21,7 @@ _LINES = {
 }
 
 
-@click.command("completion")
+@click.command("completion", short_help="Print a script for completion in your shell.")
 @click.argument("shell", type=click.Choice([*_PLACES]))
 @click.option("--install", is_flag=True, help="Install it for the shell.")
 @click.pass_context

@@ -11,7 +11,7 @@ from tametail.errors import MissingExtraError
 from tametail.ledger.commands import ledger_option
 
 
-@click.command("page")
+@click.command("page", short_help="Open the local web page over a folder.")
 @click.argument("folder", default=".")
 @click.option("--port", type=int, default=0, help="Port on 127.0.0.1. Default: a free one.")
 @click.option("--no-browser", is_flag=True, help="Print the address only.")

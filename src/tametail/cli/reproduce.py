@@ -10,7 +10,7 @@ from tametail.cli.progress import progress
 from tametail.cli.signals import Terminated
 
 
-@click.command("reproduce")
+@click.command("reproduce", short_help="Run the experiments about the paper's theorems.")
 @click.option(
     "--quick", is_flag=True, help="Fewer trials: two minutes of processor time instead of 45."
 )

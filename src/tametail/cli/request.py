@@ -154,6 +154,11 @@ _REQUEST = (
         callback=lambda _context, _option, one: None if one is None else int(one),
         help="With --person and --by: each person belongs to one group, that of most records.",
     ),
+    click.option(
+        "--weights",
+        metavar="NAME",
+        help='Column with what each record weighs, or an expression such as "1 / chance".',
+    ),
     click.option("--other", metavar="NAME", help="Name of a group for all remaining rows."),
 )
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any, Final
 
 import click
@@ -11,11 +14,11 @@ from tametail.cli.mean import mean_command, release
 #: Options of the mean that other statistics do not have, and what they stand at.
 _OF_MEANS: Final[dict[str, object]] = {
     "plan_file": None, "moment": None, "bounds": None, "same_scale": False, "n_records": None,
-    "missing": "skip", "each": "record", "target": "population",
+    "missing": "skip", "each": "record", "target": "population", "weights": None,
 }  # fmt: skip
 
 _LEVELS = click.Option(
-    ["--level", "q"],
+    ["--level", "--q", "q"],
     type=float,
     multiple=True,
     default=(0.5,),
@@ -24,7 +27,9 @@ _LEVELS = click.Option(
 )
 
 
-def _command(name: str, words: str, own: tuple[str, ...], **fixed: object) -> click.Command:
+def _command(
+    name: str, short: str, words: str, own: tuple[str, ...], **fixed: object
+) -> click.Command:
     """Return the command of a statistic, which has some options of the mean as its ``own``."""
     left_out = {key: value for key, value in _OF_MEANS.items() if key not in own} | fixed
     options = [each for each in mean_command.params if each.name not in left_out]
@@ -34,13 +39,28 @@ def _command(name: str, words: str, own: tuple[str, ...], **fixed: object) -> cl
     def run(ctx: click.Context, /, **given: Any) -> None:
         if "q" in given:
             given["q"] = list(given["q"])
+            _refuse_levels(given["files"])
         release(ctx, statistic=name, **(given | left_out))
 
-    return click.Command(name, params=[*options, *extra], callback=run, help=words)
+    return click.Command(
+        name, params=[*options, *extra], callback=run, help=words, short_help=short
+    )
+
+
+def _refuse_levels(files: Iterable[str]) -> None:
+    """Refuse a level that is given as a file, as in ``-q 0.9``: -q is --quiet in all commands."""
+    for file in files:
+        with suppress(ValueError):
+            if 0 <= float(file) <= 1 and not os.path.exists(file):
+                raise click.UsageError(
+                    f"-q means --quiet, so {file} was read as a file. Use --level {file}. No "
+                    "budget was spent."
+                )
 
 
 sum_command = _command(
     "sum",
+    "Release the sum of a column.",
     "Release the sum of a column, with an interval for the sum of these records. DATA and options "
     "are those of `tametail mean`.",
     ("bounds",),
@@ -48,19 +68,22 @@ sum_command = _command(
 )
 count_command = _command(
     "count",
-    "Release how many records have a number in a column; with --person, how many persons. DATA and "
-    "options are those of `tametail mean`.",
+    "Release the number of records or people.",
+    "Release how many records there are, or have a number in a column; with --person, how many "
+    "persons. DATA and options are those of `tametail mean`.",
     (),
     target="data",
 )
 quantile_command = _command(
     "quantile",
+    "Release quantiles, such as the median.",
     "Release quantiles of a column, with intervals that hold for every distribution. DATA and "
     "options are those of `tametail mean`; with --person write --each person.",
     ("each", "target"),
 )
 describe_command = _command(
     "describe",
+    "Release count, mean, sum and quantiles together.",
     "Release count, mean, sum and the quantiles 5, 25, 50, 75 and 95% of a column from one budget. "
     "DATA and options are those of `tametail mean`.",
     ("target",),

@@ -53,7 +53,7 @@ class RowsInMemory(NamedTuple):
     def read(cls, reader: Reader, tell: Tell) -> RowsInMemory:
         """Read all rows of a relation with keys, once."""
         kinds = reader.kinds
-        numbers, pieces = [np.empty((0, len(reader.relation.values)))], []
+        numbers, pieces = [np.empty((0, reader.relation.width))], []
         persons, whose = Persons(), [np.empty(0, dtype=np.int64)]
         for block in reader.blocks(tell):
             kinds = reader.kinds_of(block.keys)  # of a lazy frame only known here
@@ -134,8 +134,9 @@ class CodedRows:
             if relation.groups_per_person == 1:
                 own = np.where(self._is_kept[rows] != relation.is_dropped, own, -1)
             self._found[key] = GroupedPersons(
-                self._numbers[rows], self._persons[rows], own, self._groups
-            )
+                self._numbers[rows], self._persons[rows], own, self._groups,
+                is_weighed=relation.weights is not None,
+            )  # fmt: skip
         return self._found[key]
 
     def _rows_of(self, codes: Sequence[int]) -> Codes:

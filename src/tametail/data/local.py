@@ -21,6 +21,7 @@ from tametail.data.persons.totals import PersonTotals, TotalsByPerson
 from tametail.data.reader import ArrayRows, Reader, side_by_side
 from tametail.data.relation import Groups, Relation
 from tametail.data.sources import CONVERTED, Tell
+from tametail.data.weights import WeighedRows
 from tametail.errors import ColumnError, DataError, InternalError
 from tametail.queries.column import ColumnQuery, Count, Median
 from tametail.queries.groups import KeyCounts, Keyed, ScaledSquares, ScaledSums
@@ -70,12 +71,13 @@ class Shared:
     def totals(self) -> PersonTotals:
         """A row for each person."""
         relation = self.reader.relation
-        totals = TotalsByPerson(len(relation.values), filtered=relation.where is not None)
+        totals = TotalsByPerson(relation.width, filtered=relation.where is not None)
         reporter = ProgressReporter(self.progress)
         for block in self.reader.blocks(reporter.tell):
             totals.add(block.numbers, block.ids)
         reporter.end()
-        return totals.read()
+        found = totals.read()
+        return found if relation.weights is None else found.weighed()
 
     @cached_property
     def rows(self) -> RowsInMemory:
@@ -159,10 +161,15 @@ class Local:
             coded = shared.coded(relation.groups)
             if relation.person:
                 return PersonRows(coded.persons(relation), relation.views)
-            return ArrayRows(coded.numbers(relation.codes, relation.columns))
+            return self._weighed(ArrayRows(coded.numbers(relation.codes, relation.places)))
         if relation.person:
             return PersonRows(shared.totals, relation.views)
-        return shared.reader.rows(relation)
+        return self._weighed(shared.reader.rows(relation))
+
+    def _weighed(self, rows: RowSource) -> RowSource:
+        """Return the rows; where records weigh, the number of each by the view."""
+        relation = self.relation
+        return rows if relation.weights is None else WeighedRows(rows, relation.views[0])
 
     @cached_property
     def _passes(self) -> Passes:
@@ -226,7 +233,7 @@ class Local:
     def answer_each(self, queries: Sequence[Query[object]]) -> list[Exact]:
         """Return the answer to each query about its own group."""
         relation = self.relation
-        if relation.person:
+        if relation.person or relation.weights is not None:
             raise InternalError("A question for each group is about records.")
         (column,) = relation.columns
         each = self._shared.coded(relation.groups).each(relation.codes, column)

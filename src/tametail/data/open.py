@@ -17,7 +17,7 @@ from tametail.data.cells import Array
 from tametail.data.local import Local, Progress
 from tametail.data.reader import Reader
 from tametail.data.relation import Groups, Relation
-from tametail.data.sources import Source
+from tametail.data.sources import Source, Streamed
 from tametail.data.sources.arrays import (
     ArraySource,
     LaterSource,
@@ -31,26 +31,31 @@ from tametail.data.sources.csv import CsvSource
 from tametail.data.sources.excel import ExcelSource
 from tametail.data.sources.files import find_files, kind_of
 from tametail.data.sources.folders import FolderSource, given_by_folders
-from tametail.data.sources.frames import FrameSource, is_frame, is_spark
+from tametail.data.sources.frames import FrameSource, is_frame, is_series, is_spark
 from tametail.data.sources.json_arrays import JsonArraySource
 from tametail.data.sources.names import pick_column
 from tametail.data.sources.parquet import ParquetSource
+from tametail.data.sources.readers import (
+    ReaderSource,
+    StreamSource,
+    format_of,
+    is_reader,
+    is_stream,
+    path_of,
+)
 from tametail.data.sources.streams import (
     ArrowSource,
     DatasetSource,
     JsonSource,
-    ReaderSource,
-    StreamSource,
-    format_of,
     is_dataset,
-    is_reader,
-    is_stream,
+    places_of,
 )
 from tametail.data.sql.kinds import is_database
 from tametail.data.text import objects_to_floats
 from tametail.errors import ColumnError, DataError, ParameterError
 from tametail.ledger.identity import locators_of
 from tametail.parse import Parse
+from tametail.statistic import RECORDS
 
 _ADVICE = (
     "Pass a list or an array of numbers, a frame and a column, or the path of a file and a column."
@@ -73,6 +78,8 @@ def open_data(
     dim: int | None = None,
     table: str | None = None,
     groups: Groups | None = None,
+    counted: bool = False,
+    counts_records: bool = False,
 ) -> Backend:
     """Return the backend over one or several columns of ``data``.
 
@@ -98,6 +105,10 @@ def open_data(
         The table, if data is a database.
     groups
         Public keys, which are checked against the declared types of their columns.
+    counted
+        Whether the number of records is public, so that no record may change it.
+    counts_records
+        Whether all records are meant, and not numbers, if no column is named.
 
     Examples
     --------
@@ -106,14 +117,20 @@ def open_data(
     """
     _refuse_grouped(data)
     names = names_of(columns)
+    if names is None and counts_records and _has_records(data, table):
+        names = [RECORDS]
     asked = (relation or Relation(())).with_values(names or ())
+    if asked.weights is not None and len(asked.values) > 1:
+        raise ParameterError("weights= is available for one column at a time.")
     if is_database(data, table):
         from tametail.data.sql.opening import open_database
 
         return open_database(data, table, asked, parse, progress, groups)
-    selects = asked.person or asked.where is not None
+    selects = asked.person or asked.where is not None or asked.weights is not None
     if names is None and selects:
-        raise ParameterError("person= and where= require column=, such as column='charge'.")
+        raise ParameterError(
+            "person=, where= and weights= require column=, such as column='charge'."
+        )
     if asked.by and (names is None or not _has_names(data)):
         raise ParameterError(
             "by= requires a frame or a file, and column=.... Use mean(frame, 'charge', by='state', "
@@ -129,6 +146,12 @@ def open_data(
     source = open_source(data, parse) if is_named else _numbers(data, parse, dim)
     if names is not None and isinstance(source, FrameSource) and source.is_series:
         raise _no_columns(data, names, selects=bool(selects))
+    if counted and isinstance(source, Streamed) and not source.is_counted:
+        raise DataError(
+            "The number of records of an Excel workbook depends on their cells: a row without any "
+            "is not stored. With neighbors='replace-one' that number is public, so save the sheet "
+            "as .csv, or use neighbors='add-remove'."
+        )
     reader = Reader(source, asked if names else asked.with_values(_all(data, source)))
     if groups is not None:
         reader.check(groups)
@@ -139,9 +162,9 @@ def _locators(data: object, parse: Parse | None) -> tuple[str, ...]:
     """Return where named columns lie, for a ledger: files have a place, frames have none."""
     if isinstance(data, str | os.PathLike | list | tuple):
         return locators_of(data, files=find_all(data, parse))
-    if is_dataset(data) and getattr(getattr(data, "filesystem", None), "type_name", "") == "local":
-        return locators_of(list(getattr(data, "files", ())))
-    return ()
+    if is_dataset(data):
+        return locators_of(places_of(data))
+    return locators_of(path_of(data)) if is_stream(data) else ()
 
 
 def _has_names(data: object, names: Sequence[str] | None = ()) -> bool:
@@ -154,11 +177,16 @@ def _has_names(data: object, names: Sequence[str] | None = ()) -> bool:
     return is_spark(data) or is_frame(data) or is_dataset(data) or is_stream(data)
 
 
+def _has_records(data: object, table: str | None) -> bool:
+    """Say whether data have records of several columns, by their type: a series has numbers."""
+    return is_database(data, table) or (_has_names(data, None) and not is_series(data))
+
+
 def _no_columns(data: object, names: Sequence[str], *, selects: bool) -> ParameterError:
     if selects:
         return ParameterError(
-            f"Data of type {type(data).__name__} have no named columns. person=, where= and "
-            "computed columns require a frame or a file."
+            f"Data of type {type(data).__name__} have no named columns. person=, where=, "
+            "weights= and computed columns require a frame or a file."
         )
     given = shown(names[0] if len(names) == 1 else names)
     return ParameterError(
@@ -188,7 +216,7 @@ def _refuse_grouped(data: object) -> None:
 
 def open_one(data: object) -> Backend:
     """Return the backend over data that are one column, whose rows have stable positions."""
-    backend = open_data(data)
+    backend = open_data(data, counted=True)
     if len(backend.relation.names) != 1:
         raise ColumnError(
             "The data have 2 dimensions. Pass one column, a one-dimensional array or a list."

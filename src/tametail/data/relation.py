@@ -62,6 +62,8 @@ class Relation:
     part: tuple[int, ...] | None = None
     view: View | None = None
     span: tuple[int, int] | None = None
+    weights: str | None = None
+    """What the one value of every row weighs: rows are read as w y and w (``data.weights``)."""
 
     def with_values(self, values: Sequence[str]) -> Relation:
         """Return the relation whose columns were not named before the data were opened.
@@ -85,7 +87,7 @@ class Relation:
         return replace(self, part=tuple(codes))
 
     def per_person(self, view: View) -> Relation:
-        """Return one row for each person: a number made of all of their rows."""
+        """Return one row for each person, or each weighed record: a number made of theirs."""
         return replace(self, view=view)
 
     def dropped(self) -> Relation:
@@ -103,6 +105,16 @@ class Relation:
         return tuple(range(len(self.values))) if self.chosen is None else self.chosen
 
     @property
+    def places(self) -> tuple[int, ...]:
+        """The places of the numbers that are read of every row here."""
+        return self.columns if self.weights is None else tuple(range(self.width))
+
+    @property
+    def width(self) -> int:
+        """How many numbers can be read of every row."""
+        return len(self.values) if self.weights is None else 2
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The values that rows have here."""
         return tuple(self.values[place] for place in self.columns)
@@ -116,10 +128,10 @@ class Relation:
 
     @property
     def views(self) -> tuple[View, ...]:
-        """The numbers of a person here: by default the means of their own records."""
+        """The numbers of a person, or of a weighed record: by default the means of theirs."""
         if self.view is not None:
             return (self.view,)
-        return tuple(map(PersonMean, self.columns)) if self.person else ()
+        return tuple(map(PersonMean, self.columns)) if self.person or self.weights else ()
 
     def bounds_of(self, column: int) -> tuple[float, float] | None:
         """Return what the numbers of a column are clipped to first."""

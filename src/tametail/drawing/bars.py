@@ -27,7 +27,7 @@ def steps_bar(steps: Sequence[tuple[str, float]], width: float = 720.0) -> str:
                     fill_opacity=shade)
         )  # fmt: skip
         x += size
-        label = f"{name} {100 * part / total:.0f}%"
+        label = f"{name} {_percent(part / total)}"
         needed = words_width(label, 13) + 34
         if room + needed > width:
             row, room = row + 1, 0.0
@@ -38,8 +38,17 @@ def steps_bar(steps: Sequence[tuple[str, float]], width: float = 720.0) -> str:
         )  # fmt: skip
         drawn.append(words(label, room + 17, y))
         room += needed
-    told = ", ".join(f"{name} {100 * part / total:.0f}%" for name, part in steps)
-    return picture(width, 56.0 + 22 * row, "Budget split", told, drawn)
+    alone = ", ".join(f"{name} {_percent(part / total)}" for name, part in steps)
+    return picture(width, 56.0 + 22 * row, "Budget split", alone, drawn)
+
+
+def _percent(share: float) -> str:
+    """Return a share in percent; what is spent is not nothing.
+
+    >>> _percent(0.25), _percent(0.002)
+    ('25%', '<1%')
+    """
+    return "<1%" if 0 < share < 0.005 else f"{100 * share:.0f}%"
 
 
 def ledger_bar(share: float, width: float = 720.0) -> str:

@@ -23,6 +23,7 @@ from tametail.expressions.tree import (
     Missing,
     Name,
     Negate,
+    Node,
     Not,
     Number,
     Or,
@@ -51,10 +52,7 @@ def row_value(expression: Expression, row: Mapping[str, Cell]) -> float | None:
     150.0
     >>> row_value(charge, {"charge": 300.0, "nights": 0.0})
     """
-    if not isinstance(expression.tree, VALUES):
-        truth = _truth(expression.tree, row)
-        return None if truth is None else float(truth)
-    found = _value(expression.tree, row)
+    found = _operand(expression.tree, row)
     return found if isinstance(found, float) else None
 
 
@@ -82,7 +80,14 @@ def _value(node: Value, row: Mapping[str, Cell]) -> float | bytes | None:
         case Arithmetic(sign, left, right):
             return _compute(sign, _value(left, row), _value(right, row))
         case Call(function, arguments):
-            return _call(function, [_value(each, row) for each in arguments])
+            return _call(function, [_operand(each, row) for each in arguments])
+
+
+def _operand(node: Node, row: Mapping[str, Cell]) -> float | bytes | None:
+    if isinstance(node, VALUES):
+        return _value(node, row)
+    truth = _truth(node, row)
+    return None if truth is None else float(truth)
 
 
 def _call(  # noqa: PLR0911 - by case

@@ -89,7 +89,8 @@ class Call:
     """A function of numbers."""
 
     function: Function
-    arguments: tuple[Value, ...]
+    arguments: tuple[Value | Condition, ...]
+    """Numbers; nobody can write a condition here, but what is computed of one may hold it."""
 
     def __str__(self) -> str:
         return f"{self.function}({', '.join(map(str, self.arguments))})"

@@ -15,7 +15,7 @@ import click
 
 from tametail.ledger import Ledger
 from tametail.ledger.registered import registry_entry
-from tametail.ledger.show import table
+from tametail.ledger.show import history_table, table
 from tametail.privacy.budget import parse_budget
 
 VARIABLE: Final = "TAMETAIL_LEDGER"
@@ -53,7 +53,7 @@ def open_ledger(place: str | None) -> Ledger:
     return Ledger(place)
 
 
-@click.group("ledger")
+@click.group("ledger", short_help="Track privacy budgets.")
 def ledger_commands() -> None:
     """Track privacy budgets: create datasets, show what remains, audit."""
 
@@ -118,8 +118,12 @@ def _show(dataset: str | None, place: str | None, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 def _history(dataset: str | None, place: str | None, last: int | None, as_json: bool) -> None:
     """Show all entries: who charged what for which release."""
-    for event in open_ledger(place).history(dataset, last):
-        click.echo(json.dumps(asdict(event)) if as_json else str(event))
+    events = open_ledger(place).history(dataset, last)
+    if not as_json:
+        click.echo(history_table(events))
+        return
+    for event in events:
+        click.echo(json.dumps(asdict(event)))
 
 
 @ledger_commands.command("verify")

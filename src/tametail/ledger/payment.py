@@ -5,7 +5,7 @@
     payment = Payment.parse(ledger, dataset, release_id)       # None: no ledger was asked for
     if payment is None:
         return make(None)
-    return payment.carry_out(demand, make, write=..., read=...)
+    return payment.run(demand, make, write=..., read=...)
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ class Payment:
         try:
             return self.ledger.condition(self.dataset)
         except LedgerError as error:
-            raise type(error)(f"{error} No data were read.") from None
+            read = "" if "No data were read" in str(error) else " No data were read."
+            raise type(error)(f"{error}{read}") from None
 
     def quote(self, *, budget: Budget, neighbors: str, person: object, locator: Places) -> Quote:
         """Return what the release would cost and leave; nothing is charged (``--dry-run``)."""
@@ -74,7 +75,7 @@ class Payment:
             self.dataset, budget, neighbors=neighbors, person=person, locator=locator
         )
 
-    def carry_out(
+    def run(
         self,
         make: Callable[[Ticket], Released],
         *,

@@ -165,8 +165,8 @@ class PostgresStorage:
             return
         if not create:
             raise LedgerError(
-                f"No ledger in {self.shown}. Check the address, or create one with `tametail "
-                "ledger create`."
+                f"No ledger in {self.shown}. Check the address, or create one: "
+                "ledger.create('claims', budget=...)."
             )
         for statement in (*SCHEMA, *_NEVER):
             connection.do(statement.format(text='TEXT COLLATE "C"'))

@@ -12,7 +12,7 @@ from tametail.drawing.bars import ledger_bar
 from tametail.ledger.accounts import Account
 from tametail.ledger.cost import Cost, Protection
 from tametail.ledger.entries import Entry
-from tametail.ledger.filter import rooms
+from tametail.ledger.filter import remaining_by_rule
 from tametail.markup import element, text
 from tametail.privacy.budget import Budget
 from tametail.privacy.decimals import printed_below
@@ -118,7 +118,15 @@ _HEAD = ("dataset", "spent", "budget", "remaining", "releases", "protects")
 
 def table(found: Sequence[Remaining]) -> str:
     """Return budgets as a table for a terminal."""
-    rows = [_HEAD, *(one.cells() for one in found)]
+    return _aligned([_HEAD, *(one.cells() for one in found)])
+
+
+def history_table(events: Sequence[Event]) -> str:
+    """Return the entries of a ledger as a table for a terminal."""
+    return _aligned([("#", "time (UTC)", "dataset", "user", "event"), *(e.cells() for e in events)])
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> str:
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return "\n".join(
         "   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -131,7 +139,7 @@ _ZERO = Fraction(0)
 
 def _most(account: Account) -> tuple[Fraction, Fraction, Fraction, Fraction]:
     """Return the largest epsilon and rho of one more charge; and epsilon and delta of another."""
-    found = [] if account.closed else rooms(account.budget, account.spent)
+    found = [] if account.closed else remaining_by_rule(account.budget, account.spent)
     most = max((room for room in found if room.delta), key=lambda room: room.epsilon, default=None)
     return (
         max((room.epsilon for room in found), default=_ZERO),
@@ -142,7 +150,7 @@ def _most(account: Account) -> tuple[Fraction, Fraction, Fraction, Fraction]:
 
 
 def _share(account: Account) -> Fraction:
-    found = rooms(account.budget, account.spent)
+    found = remaining_by_rule(account.budget, account.spent)
     return min((room.share for room in found), default=Fraction(1))
 
 
@@ -162,6 +170,8 @@ class Event:
     reason: str | None
     place: str | None
     hash: str
+    budget: str | None = None
+    """What was granted, where an entry grants a budget."""
 
     @classmethod
     def of(cls, entry: Entry) -> Event:
@@ -171,37 +181,43 @@ class Event:
             name: str(Cost.from_dict(body[name])) if name in body else None
             for name in ("cost", "price")
         }
+        grants = entry.kind in ("open", "raise") and "account" in body
         return cls(
             entry.seq, body["at"], entry.kind, entry.dataset, entry.release, told["cost"],
             told["price"], body["user"], body.get("request"), body.get("reason"), entry.place,
-            entry.hash,
+            entry.hash, str(Account.read(entry).budget.to_budget()) if grants else None,
         )  # fmt: skip
 
     @property
     def words(self) -> str:
         """What happened."""
         return {
-            "open": "created",
+            "open": "created" if self.budget is None else f"created, budget {self.budget}",
             "charge": f"charged {self.price}, release {self.release_id}",
             "part": f"charged {self.price}, release {self.release_id} of a part",
             "result": f"stored the result of release {self.release_id}",
-            "raise": f"budget raised: {self.reason}",
+            "raise": f"budget raised to {self.budget}: {self.reason}",
             "close": f"closed: {self.reason}",
         }.get(self.kind, self.kind)
 
-    def __str__(self) -> str:
+    def cells(self) -> tuple[str, ...]:
+        """Return the cells of a row of :func:`history_table`."""
         at = self.at.replace("T", " ")[:19]
-        return f"{self.seq:<4} {at}   {self.dataset}   {self.user}   {self.words}"
+        return str(self.seq), at, self.dataset, self.user, self.words
+
+    def __str__(self) -> str:
+        return "   ".join(self.cells())
 
 
-def refusal(account: Account, price: Cost, last: Sequence[Entry]) -> str:
+def refusal_message(account: Account, price: Cost, last: Sequence[Entry]) -> str:
     """Say why a charge is refused, what is left and what was charged last; all of it is public."""
     if account.closed:
-        why = f"Dataset {account.dataset!r} is closed"
+        why = f"Dataset {account.dataset!r} is closed. Use another dataset"
     else:
         left = Remaining.of([account]).remaining
         why = (
-            f"Budget exceeded: this release needs {price}, but {account.dataset!r} has {left} left"
+            f"Budget exceeded: this release needs {price}, but {account.dataset!r} has {left} "
+            "left. Use less, or ask those who keep the ledger for a larger budget"
         )
     charges = [Event.of(entry) for entry in last if entry.kind in ("charge", "part")]
     told = "; ".join(f"{event.price} ({event.release_id}, {event.user})" for event in charges)

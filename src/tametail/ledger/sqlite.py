@@ -113,8 +113,8 @@ class SqliteStorage:
         """Wait for a turn, and open the file."""
         if not create and not self.path.exists():
             raise LedgerError(
-                f"No ledger {shown_path(self.path)}. Check the path, or create one with `tametail "
-                "ledger create DATASET --ledger FILE --epsilon 1`."
+                f"No ledger {shown_path(self.path)}. Check the path, or create one: "
+                "ledger.create('claims', budget=...)."
             )
         with (
             turn(self._real, alone=alone, timeout=self._timeout),

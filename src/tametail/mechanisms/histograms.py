@@ -22,11 +22,11 @@ import numpy as np
 
 from tametail._shown import shown
 from tametail._validate import probability
+from tametail.charged_calls import ChargeableCall, payment_of
 from tametail.errors import InternalError, ParameterError
 from tametail.mechanisms import sparse
 from tametail.mechanisms.noise import add_gaussian, add_laplace, gaussian_scale, laplace_scale
 from tametail.mechanisms.select import select
-from tametail.paying import Bill, payment_of
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, exponential_rate
 from tametail.privacy.unit import Unit
 
@@ -128,8 +128,8 @@ def histogram(
         found = noisy_histogram(count_keys(keys), budget.spendable(), protected, possible)
         return stated(found.counts, found.threshold)
 
-    bill = Bill("histogram", budget, protected, {"universe": possible})
-    return bill.settle(
+    call = ChargeableCall("histogram", budget, protected, {"universe": possible})
+    return call.run_charged(
         payment,
         make,
         write=lambda found: [[*found.counts.items()], found.threshold],

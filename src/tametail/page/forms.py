@@ -20,7 +20,7 @@ from tametail.parse import Parse
 from tametail.planning import Plan
 from tametail.privacy.budget import parse_budget
 from tametail.request import Request
-from tametail.statistic import COUNT, DESCRIBE, MEAN, QUANTILE, SUM
+from tametail.statistic import COUNT, DESCRIBE, MEAN, QUANTILE, RECORDS, SUM
 from tametail.tail import Bounded, Moment, Tail
 
 #: The most fields that a form may have.
@@ -82,12 +82,12 @@ class Form:
 DEFAULTS: Mapping[str, str] = {
     "statistic": MEAN,
     "levels": "0.5",
-    "things": "record",
-    "notion": "pure",
+    "privacy_unit": "record",
+    "definition": "pure",
     "epsilon": "1",
     "delta": "1e-6",
     "rho": "0.5",
-    "know": "nothing",
+    "assumption": "nothing",
     "n": "10000",
     "confidence": "0.95",
     "neighbors": "add-remove",
@@ -131,26 +131,26 @@ def levels_of(form: Form) -> list[float] | None:
 
 
 def budget_of(form: Form) -> dict[str, float | None]:
-    """Return epsilon, delta and rho, by the notion that was chosen.
+    """Return epsilon, delta and rho, by the definition that was chosen.
 
-    >>> budget_of(Form.read("notion=approx&epsilon=1&delta=1e-6&rho=3"))
+    >>> budget_of(Form.read("definition=approx&epsilon=1&delta=1e-6&rho=3"))
     {'epsilon': 1.0, 'delta': 1e-06}
     """
-    notion = form.one("notion", DEFAULTS["notion"])
+    definition = form.one("definition", DEFAULTS["definition"])
     names = {"pure": ("epsilon",), "approx": ("epsilon", "delta"), "zcdp": ("rho",)}
-    if notion not in names:
+    if definition not in names:
         raise ParameterError("Choose a privacy definition.")
-    return {name: form.number(name, name) for name in names[notion]}
+    return {name: form.number(name, name) for name in names[definition]}
 
 
 def tail_of(form: Form) -> Tail:
     """Return what is assumed about the records; only means and sums take an assumption."""
     if statistic_of(form) not in (MEAN, SUM):
         return None
-    know = form.one("know", DEFAULTS["know"])
-    if know == "nothing":
+    assumption = form.one("assumption", DEFAULTS["assumption"])
+    if assumption == "nothing":
         return None
-    if know == "moment":
+    if assumption == "moment":
         scale = form.number("scale", "The standard deviation")
         if scale is None:
             raise ParameterError("Enter the maximum standard deviation.")
@@ -206,7 +206,7 @@ def parse_of(form: Form) -> Parse | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReleaseForm:
     """A release as a form asks for it: a statistic and arguments, without those at defaults."""
 
     path: str
@@ -252,13 +252,13 @@ def _target(statistic: str) -> str:
     return "data" if statistic == SUM else "population"
 
 
-def planned(form: Form) -> Plan:
+def plan_from_form(form: Form) -> Plan:
     """Return the plan that the controls of the planning view describe.
 
-    >>> planned(Form.read("n=20000&epsilon=1")).n
+    >>> plan_from_form(Form.read("n=20000&epsilon=1")).n
     20000
     """
-    people = form.one("things", DEFAULTS["things"]) == "person"
+    people = form.one("privacy_unit", DEFAULTS["privacy_unit"]) == "person"
     statistic = statistic_of(form)
     return plan(
         statistic=statistic,
@@ -275,9 +275,11 @@ def planned(form: Form) -> Plan:
     )
 
 
-def asked(form: Form) -> Asked:
+def release_from_form(form: Form) -> ReleaseForm:
     """Return the release that a form asks for."""
     columns = (*form.all("column"), *form.all("computed"))
+    if not columns and statistic_of(form) == COUNT:
+        columns = (RECORDS,)
     if not columns:
         raise ParameterError("Choose at least one column.")
     wanted: dict[str, object] = {
@@ -286,6 +288,7 @@ def asked(form: Form) -> Asked:
         "within": within_of(form),
         "n": form.whole("n", "The number of records"),
         "where": form.one("where") or None,
+        "weights": (form.one("weights") or None) if statistic_of(form) == MEAN else None,
         "parse": parse_of(form),
         **_persons(form),
         **_groups(form),
@@ -297,7 +300,7 @@ def asked(form: Form) -> Asked:
     if confidence != 0.95:
         options["confidence"] = confidence
     ledger = form.one("ledger") or None
-    return Asked(
+    return ReleaseForm(
         form.one("path"),
         columns,
         options,

@@ -216,4 +216,4 @@ def _clip_points(
 
 def _few(value: float, width: float) -> float:
     """Return a number with few digits, unless these are what tells it from the other end."""
-    return float(f"{value:.4g}") if width > 0.01 * abs(value) else value
+    return float(f"{value:.3g}") if width > 0.01 * abs(value) else value

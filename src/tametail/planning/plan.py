@@ -48,6 +48,10 @@ _LEAST_STEP = 1e-9
 _LONGEST_READING = 300
 
 _REFUSAL = "This is not a plan. Use the output of Plan.to_json() or Plan.to_dict()."
+_OTHER = (
+    "This plan was written by another version, whose fields have other names: it has format {}, "
+    f"and this version reads format {FORMAT}. Make the plan again; that costs nothing."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,10 +229,7 @@ class Plan(PricedRequest):
         if not isinstance(record, dict) or "format" not in record:
             raise ParameterError(_REFUSAL)
         if not isinstance(record["format"], int) or record["format"] != FORMAT:
-            raise ParameterError(
-                f"{_REFUSAL} It has format {shown(record['format'])}, but this version reads "
-                f"format {FORMAT}. Make the plan again."
-            )
+            raise ParameterError(_OTHER.format(shown(record["format"])))
         try:
             steps = [
                 Step(step["name"], Budget.from_dict(step["cost"]), step["round"])

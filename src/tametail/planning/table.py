@@ -25,6 +25,7 @@ from tametail.methods.located import method as located
 from tametail.methods.located.estimate import NAME as LOCATED_NAME
 from tametail.methods.persons import method as persons
 from tametail.methods.persons import shares as of_persons
+from tametail.methods.persons import weighted
 from tametail.methods.pooled.estimate import pooled_means
 from tametail.methods.quantiles import method as quantiles
 from tametail.methods.sums import method as sums
@@ -101,6 +102,16 @@ QUANTILES = Method(
     quantiles.steps,
     quantiles.quantiles,
     quantiles.Predicted,
+    counts_itself=True,
+)
+WEIGHTED = Method(
+    "weighted mean",
+    weighted.suits,
+    Pure,
+    weighted.names,
+    weighted.steps,
+    weighted.weighted_means,
+    weighted.PredictedWeighted,
     counts_itself=True,
 )
 SHARE = Method(
@@ -236,6 +247,7 @@ METHODS = (
     COUNTING,
     QUANTILES,
     DESCRIPTION,
+    WEIGHTED,
     SHARE,
     SEPARATE_PERSONS_BY_GROUP,
     PERSONS_BY_GROUP,

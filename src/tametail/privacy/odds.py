@@ -72,4 +72,5 @@ def _most(epsilon: float) -> str:
     digit = 10.0 ** (math.floor(math.log10(factor)) - 2)
     rounded = math.ceil(factor / digit) * digit
     chance = math.ceil(1000 * rounded / (1 + rounded)) / 10
-    return f"{rounded:.4g}:1" + (f" ({chance:.1f}%)" if chance < 100 else "")
+    shown = f"{rounded:,.0f}" if rounded >= 100 else f"{rounded:.4g}"
+    return f"{shown}:1" + (f" ({chance:.1f}%)" if chance < 100 else "")

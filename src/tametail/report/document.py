@@ -25,7 +25,8 @@ from tametail.released import Released
 from tametail.show.intervals import details_of, quote
 from tametail.show.numbers import percent
 from tametail.show.release import data_words
-from tametail.show.sentences import assumptions, citation, findings, method_text, title_of
+from tametail.show.rows import plural
+from tametail.show.sentences import assumptions, citation, lead, method_text, rest, title_of
 from tametail.show.tables import table_of
 from tametail.show.warnings import notes_shown
 
@@ -171,7 +172,8 @@ def _sections(release: Released, title: str) -> Iterator[str]:
 def result_parts(release: Released, say: Callable[[str], str] = str) -> Iterator[str]:
     """Yield the result: warnings, the sentence, notes, the picture, the table and details."""
     yield notes_list(release, "warning", say)
-    yield text("p", findings(release), class_="lead")
+    yield text("p", lead(release), class_="lead")
+    yield text("p", rest(release))
     yield notes_list(release, "note", say)
     yield figure(partial(interval_picture, release), _under(release))
     yield section("Result", result_table(release))
@@ -254,7 +256,8 @@ def _under(release: Released) -> str:
             f"Dot: {release.means[0].label}. Line: {percent(release.confidence or 0.0)} confidence "
             "interval."
         )
-    return table_of(release).caption
+    level = percent(release.confidence or 0.0)
+    return f"Dots: {plural(release)}. Lines: {level} confidence intervals."
 
 
 def _when(release: Released) -> str:

@@ -71,7 +71,7 @@ def _hard(rng: Generator, *, notion: str, k: float, d: int) -> Sequence[float]:
 
 def _ordinary(rng: Generator, *, rho: float, d: int) -> Sequence[float]:
     # Independent coordinates of variance 1: the mean is 0, every direction has variance 1.
-    rows = theory.law("t", nu=3, k=2).sample(RECORDS * d, rng).reshape(RECORDS, d)
+    rows = theory.distribution("t", nu=3, k=2).sample(RECORDS * d, rng).reshape(RECORDS, d)
     release = mean(rows, rho=rho, neighbors="replace-one", confidence=None)
     estimates = mean_ball(rows, zcdp(rho), alpha=ALPHA, k=2, R=R), np.asarray(release.value)
     return [float(np.linalg.norm(estimate)) for estimate in estimates]

@@ -19,7 +19,7 @@ from tametail.reproduce.checks import Power, has_powers, other_exponents
 from tametail.reproduce.report import Chart, Line, Section, Table
 from tametail.reproduce.slopes import VISIBLE, fit_slope
 from tametail.reproduce.trials import Cell, Effort, Experiment, Floats, root_mean_square
-from tametail.theory import Law, TwoPoint, law, person_rate
+from tametail.theory import Distribution, TwoPoint, distribution, person_rate
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -75,9 +75,9 @@ def _error(rng: Generator, *, k: int, n: int, m: int) -> Sequence[float]:
     return [float(release) / scale - source.mean]
 
 
-def _source(k: int, n: int, m: int) -> Law | TwoPoint:
+def _source(k: int, n: int, m: int) -> Distribution | TwoPoint:
     if not k:
-        return law("normal", k=LIGHT, mean=0.3)
+        return distribution("normal", k=LIGHT, mean=0.3)
     mass = VISIBLE / (n * m * EPSILON)
     return TwoPoint(mass, mass ** (-1 / k))
 

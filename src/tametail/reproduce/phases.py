@@ -26,7 +26,7 @@ from tametail.reproduce.trials import (
     Measured,
     root_mean_square,
 )
-from tametail.theory import Law, law
+from tametail.theory import Distribution, distribution
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -63,9 +63,9 @@ def _errors(rng: Generator, *, epsilon: float, n: int) -> Sequence[float]:
     return [value - source.mean for value in (*values, float(records.mean()))]
 
 
-def pareto() -> Law:
+def pareto() -> Distribution:
     """Return a Pareto law with fourth moment 1, which is just finite, and mean 0.3."""
-    return law("pareto", a=1.02 * K, k=K, mean=0.3)
+    return distribution("pareto", a=1.02 * K, k=K, mean=0.3)
 
 
 def conclude(errors: Mapping[tuple[float, int], Floats]) -> Section:

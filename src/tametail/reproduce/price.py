@@ -27,7 +27,7 @@ from tametail.reproduce.trials import (
     Measured,
     root_mean_square,
 )
-from tametail.theory import law, local_rate, lower_bound, winsorised_rmse
+from tametail.theory import distribution, local_rate, lower_bound, winsorized_rmse
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -59,7 +59,7 @@ def experiment(effort: Effort) -> Experiment[tuple[str, float]]:
 
 def _normal(rng: Generator, *, k: float) -> Sequence[float]:
     # Not at 0, which the default estimator holds for more likely than other numbers.
-    records = law("normal", k=k, mean=0.3)
+    records = distribution("normal", k=k, mean=0.3)
     values = moment_releases(records.sample(RECORDS, rng), _RELEASES, k=k, epsilon=EPSILON)
     return [value - records.mean for value in values]
 
@@ -91,7 +91,7 @@ def conclude(errors: Mapping[tuple[str, float], Floats]) -> Section:
         measured += prices[: len(known)]
         highest.append(max(prices, key=lambda price: price.value))
         least.append(max(lower_bound(RECORDS, k=k, epsilon=EPSILON) / floor, 1.0))
-        fixed.append(winsorised_rmse(RECORDS, k=k, epsilon=EPSILON) / floor)
+        fixed.append(winsorized_rmse(RECORDS, k=k, epsilon=EPSILON) / floor)
         local.append(local_rate(RECORDS, k=k, epsilon=EPSILON) / floor)
         rows.append([f"{k:g}", *prices, *(f"{line[-1]:.2f}" for line in (least, fixed, local))])
     first, last = highest[0], highest[-1]

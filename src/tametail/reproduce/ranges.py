@@ -25,7 +25,7 @@ from tametail.reproduce.trials import (
     bisected,
     least,
 )
-from tametail.theory import bucket_radius, clip_radius, law, range_sample_size
+from tametail.theory import bucket_radius, clip_radius, distribution, range_sample_size
 
 if TYPE_CHECKING:
     from numpy.random import Generator
@@ -76,7 +76,7 @@ def _least_records(rng: Generator, *, notion: str, R: float, trials: int) -> Seq
     budget, numbers, _, _ = NOTIONS[notion]
     margin = clip_radius(ALPHA, K)
     centre = _BORDER * 2 * bucket_radius(ALPHA, K)
-    records = law("t", nu=3, k=K, mean=centre)
+    records = distribution("t", nu=3, k=K, mean=centre)
 
     def fails(n: int) -> bool:
         a, b = range_estimate(records.sample(n, rng), budget, alpha=ALPHA, k=K, R=R)

@@ -23,7 +23,7 @@ from tametail.reproduce.trials import (
 )
 from tametail.theory import (
     ball_sample_size,
-    law,
+    distribution,
     lower_bound,
     tournament,
     tournament_sample_size,
@@ -51,7 +51,7 @@ def experiment(effort: Effort) -> Experiment[tuple[int, int]]:
 
 
 def _errors(rng: Generator, *, d: int, n: int) -> Sequence[float]:
-    rows = law("t", nu=3, k=K).sample(n * d, rng).reshape(n, d)
+    rows = distribution("t", nu=3, k=K).sample(n * d, rng).reshape(n, d)
     estimates = (
         mean_tournament(rows, pure(EPSILON), alpha=ALPHA, beta=BETA, k=K, R=R),
         mean_ball(rows, pure(EPSILON), alpha=ALPHA, k=K, R=R),

@@ -12,6 +12,7 @@ from tametail.show.intervals import details_of, level, quote
 from tametail.show.rows import is_usable, name_of, plural
 from tametail.show.tables import table_of
 from tametail.show.warnings import notes_shown
+from tametail.statistic import MEAN, QUANTILE
 
 #: More rows than this are not printed: files have them all.
 _MOST_ROWS = 40
@@ -77,8 +78,15 @@ def _one(release: Released) -> list[str]:
 
 
 def what_is_averaged(release: Released) -> str:
-    """Say what counts once, where that is a question: with persons who have several records."""
-    if release.plan.unit.person is None or release.plan.request.statistic != "mean":
+    """Say what counts how much, where that is a question: with weights, or with persons."""
+    weights = release.plan.request.weights
+    if weights is not None:
+        return f"weighted by {weights}"
+    if release.plan.unit.person is None:
+        return ""
+    if release.plan.request.statistic == QUANTILE:
+        return "of one mean per person"
+    if release.plan.request.statistic != MEAN:
         return ""
     each = release.plan.request.each
     return "average of one mean per person" if each == "person" else "per record"
@@ -98,7 +106,9 @@ def data_words(release: Released, row: Mean) -> str:
         counted.append(f"{numbers.significant(row.count)} {'people' if people else 'records'}")
     if row.persons is not None and not people:
         counted.append(f"{numbers.significant(row.persons)} people")
-    found = [f"about {' of '.join(counted)}"] if counted else []
+    where = release.plan.request.where
+    which = "" if where is None else f" where {where}"
+    found = [f"about {' of '.join(counted)}{which}"] if counted else []
     if row.share_used is not None:
         sure = any(note.code in ("cells-used", "many-unparsed-cells") for note in row.notes)
         found.append(numbers.cells_used(row.share_used, sure=sure))

@@ -11,8 +11,9 @@ from tametail.released import Released
 from tametail.show import numbers
 from tametail.show.intervals import Quoted, assumption, quote
 from tametail.show.release import mark
-from tametail.show.rows import is_usable, name_of, plural, value_of
+from tametail.show.rows import is_usable, name_of, plural, value_of, weighted
 from tametail.show.warnings import notes_shown
+from tametail.statistic import RECORDS
 from tametail.tail import Bounded, Tail
 
 
@@ -58,21 +59,33 @@ def sentence(release: Released) -> str:
 
 def findings(release: Released) -> str:
     """Return the sentences without the warnings, for where these are shown beside them."""
+    return f"{lead(release)} {rest(release)}"
+
+
+def lead(release: Released) -> str:
+    """Return the result alone, in a sentence or two."""
     fake = mark(release)
     if not release.means:
-        return f"{fake}No group was large enough to be released. {privacy_loss(release)}"
+        return f"{fake}No group was large enough to be released."
     if len(release) > 1 or release.groups is not None:
-        return f"{fake}{_sentence_of_many(release)} {privacy_loss(release)}"
-    row = release.means[0]
-    clipped = _clipped(row, release.plan.tails[0]) if is_usable(row) else ()
-    return fake + " ".join([_result(release, row), *clipped, privacy_loss(release)])
+        return f"{fake}{_sentence_of_many(release)}"
+    return fake + _result(release, release.means[0])
+
+
+def rest(release: Released) -> str:
+    """Return what was clipped, of one mean, and the privacy loss."""
+    one = release.means[0] if len(release) == 1 and release.groups is None else None
+    clipped = _clipped(one, release.plan.tails[0]) if one is not None and is_usable(one) else ()
+    return " ".join([*clipped, privacy_loss(release)])
 
 
 def _result(release: Released, row: Mean) -> str:
-    name = "" if row.column.isdigit() else f" of {row.column}"
+    people = release.plan.unit.person is not None
+    column = ("people" if people else "records") if row.column == RECORDS else row.column
+    name = "" if column.isdigit() else f" of {column}"
     if not is_usable(row):
         return f"No reliable estimate of the {row.label}{name}: {_why_none(row)}."
-    found = f"The {row.label}{name} is {value_of(row)}"
+    found = f"The {weighted(release)}{row.label}{name} is {value_of(row)}"
     shown = quote(release, row)
     if shown.limits is None:
         return f"{found}."
@@ -88,7 +101,7 @@ def _why_none(row: Mean) -> str:
     codes = {note.code for note in row.notes}
     if "out-of-float-range" in codes:
         return "some values are outside the supported range"
-    if "many-unparsed-cells" in codes and "no-signal" not in codes:
+    if "many-unparsed-cells" in codes and (row.share_used or 0.0) < 0.5:
         return "almost none of its cells are numbers"
     return "there are too few records for this privacy budget"
 
@@ -175,6 +188,8 @@ def assumptions(plan: PricedRequest) -> list[tuple[str, str]]:
     found.append((f"Number of {things}", size))
     if request.where is not None:
         found.append(("Only records where", request.where))
+    if request.weights is not None:
+        found.append(("Weights", f"{request.weights}; weights below 0 count as 0"))
     if request.written is not None:
         said = request.written.to_dict()
         found.append(("Number format", ", ".join(f"{k} {said[k]!r}" for k in said)))
@@ -216,7 +231,9 @@ def method_text(release: Released, version: str) -> str:
 
 def _what(release: Released) -> str:
     """Return what was released, in words."""
-    return release.means[0].label if len(release) == 1 else plural(release)
+    if len(release) > 1:
+        return plural(release)
+    return f"{weighted(release)}{release.means[0].label}"
 
 
 def _steps(release: Released) -> str:

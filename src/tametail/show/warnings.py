@@ -13,6 +13,9 @@ from tametail.show.rows import is_usable, name_of, value_of
 #: Notes with one cause, too few records for the budget: the first of them that is there is shown.
 _TOO_FEW = ("few-records", "no-signal", "unbounded-interval", "median")
 
+#: If a smaller share of the cells are numbers, that is the cause of all that follows.
+_MOST_UNREAD = 0.5
+
 #: So many rows are named beside a note.
 _MOST_NAMES = 6
 
@@ -29,7 +32,7 @@ def notes_shown(release: Released) -> list[ShownNote]:
     """Return the notes to show, warnings first; a row that shares none of them is not named."""
     if len(release) == 1 and release.groups is None:
         row = release.means[0]
-        found = [(note, "") for note in one_per_cause(release.notes)]
+        found = [(note, "") for note in one_per_cause(release.notes, row.share_used)]
         shown = [_shown(note, names) for note, names in found]
         if not is_usable(row) and any(note.code == "median" for note in row.notes):
             shown.append(ShownNote("note", _only_a_median(row)))
@@ -39,8 +42,10 @@ def notes_shown(release: Released) -> list[ShownNote]:
     return sorted(dict.fromkeys(shown), key=lambda one: one.kind != "warning")
 
 
-def one_per_cause(notes: Sequence[Note]) -> list[Note]:
+def one_per_cause(notes: Sequence[Note], used: float | None = None) -> list[Note]:
     """Return one warning for one cause; advice that follows a warning is added to its text.
+
+    Where most cells are not numbers, that there are few records follows; ``used`` is their share.
 
     >>> few = Note("warning", "few-records", "n x epsilon is below 500.")
     >>> hint = Note("info", "few-records", "It helps to state within=.")
@@ -50,9 +55,10 @@ def one_per_cause(notes: Sequence[Note]) -> list[Note]:
     """
     present = {note.code for note in notes if note.kind == "warning"}
     first = next((code for code in _TOO_FEW if code in present), None)
+    unread = used is not None and used < _MOST_UNREAD and "many-unparsed-cells" in present
     found: list[Note] = []
     for note in notes:
-        if note.kind == "warning" and note.code in _TOO_FEW and note.code != first:
+        if note.code in _TOO_FEW and (unread or (note.kind == "warning" and note.code != first)):
             continue
         earlier = found[-1] if found else None
         if earlier is not None and earlier.code == note.code and note.text.startswith(HELPS):
@@ -66,7 +72,7 @@ def _of_rows(release: Released) -> Iterator[tuple[Note, str]]:
     """Yield the notes of rows, each once, with the names of the rows that have it."""
     about: dict[Note, list[str]] = {}
     for row in release:
-        for note in one_per_cause(row.notes):
+        for note in one_per_cause(row.notes, row.share_used):
             if note not in release.shared_notes:
                 about.setdefault(note, []).append(name_of(release, row))
     for note, names in about.items():

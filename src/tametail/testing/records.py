@@ -39,6 +39,8 @@ def made_up(plan: Plan, fakes: Fakes, rng: np.random.Generator) -> Backend:
     cells = {f"v{i}": _numbers(column, rows, rng) for i, column in enumerate(request.columns)}
     values, by = tuple(cells), () if request.groups is None else request.groups.by
     columns: dict[str, Floats | pa.Array] = {**cells}
+    if request.weights is not None:
+        columns["weight"] = rng.lognormal(0, 0.5, rows)
     kept = None if request.groups is None else request.groups.groups_per_person
     if person:
         columns["person"] = np.arange(rows) % size
@@ -52,6 +54,7 @@ def made_up(plan: Plan, fakes: Fakes, rng: np.random.Generator) -> Backend:
         by=tuple(f"g{i}" for i in range(len(by))),
         bounds=None if lines is None else tuple(lines),
         groups_per_person=kept,
+        weights=None if request.weights is None else "weight",
     )
     # Whoever wants to see the progress is told by one thread, so that draws have one order.
     return open_data(pa.table(columns), list(values), relation, progress=lambda _: None)

@@ -7,8 +7,8 @@ ordinary laws for simulations in ``laws``. Nothing here reads data or spends bud
 
 from tametail.inequalities.lower_bounds import hardest_mass, lower_bound
 from tametail.theory.codes import binary_code
+from tametail.theory.distributions import Distribution, distribution
 from tametail.theory.hard_instances import OneHot, Packing, PointMass, TwoPoint, hard_instance
-from tametail.theory.laws import Law, law
 from tametail.theory.means import mean_sample_size
 from tametail.theory.moments import (
     bias_constant,
@@ -36,7 +36,7 @@ from tametail.theory.rates import (
     optimal_clip,
     person_rate,
     person_sample_size,
-    winsorised_rmse,
+    winsorized_rmse,
 )
 from tametail.theory.univariate import (
     bucket_count,
@@ -47,7 +47,7 @@ from tametail.theory.univariate import (
 )
 
 __all__ = [
-    "Law",
+    "Distribution",
     "OneHot",
     "Packing",
     "PointMass",
@@ -64,9 +64,9 @@ __all__ = [
     "bucket_radius",
     "clip_radius",
     "discarding_bias",
+    "distribution",
     "hard_instance",
     "hardest_mass",
-    "law",
     "local_rate",
     "location_lower_bound",
     "lower_bound",
@@ -83,5 +83,5 @@ __all__ = [
     "tournament_sample_size",
     "truncation_bias",
     "upper_bound",
-    "winsorised_rmse",
+    "winsorized_rmse",
 ]

@@ -11,7 +11,7 @@ from tametail.inequalities.binomials import Floats, expect_binomial
 from tametail.inequalities.checks import as_replace_one, positive, whole
 from tametail.privacy.budget import Pure
 
-#: Masses of the far records, times n epsilon, and octaves from one place to the next, that are
+#: Masses of the far records, times n epsilon, and doublings from one place to the next, that are
 #: tried; each gives a valid bound. The far records are less than half of all.
 _LEAST_MASS, _MOST_MASS = 0.2, 24.0
 _MOST_FAR = 0.5
@@ -19,13 +19,13 @@ _STEPS = np.arange(0.5, 12.0, 0.25)
 
 
 def price_of_not_knowing(
-    n: int, *, epsilon: float, octaves: float = 1000.0, neighbors: str = "replace-one"
+    n: int, *, epsilon: float, doublings: float = 1000.0, neighbors: str = "replace-one"
 ) -> float:
-    """Return a ratio to an oracle that every epsilon-DP algorithm reaches for some law.
+    """Return a ratio to an oracle that every epsilon-DP algorithm reaches for some distribution.
 
-    A part p of the records lies far away, at one of the K places ``t_j = B^j t_0``, so many octaves
-    apart that all fit into ``octaves`` of them; the others are as they may be, and small beside
-    t_0. An oracle that knows p and t_j has an error of at most
+    A part p of the records lies far away, at one of the K places ``t_j = B^j t_0``, so many factors
+    of 2 apart that all fit into ``doublings`` of them; the others are as they may be, and small
+    beside t_0. An oracle that knows p and t_j has an error of at most
     ``o p t_j`` with ``o = min(1, sqrt(2/(n p epsilon)^2 + 1/(n p)))``: it leaves the far records
     out, or clips at t_j and adds noise. For every algorithm there is a place with
 
@@ -44,33 +44,33 @@ def price_of_not_knowing(
     ``r p t_j``, but for what the small records add to the mean, which vanishes beside t_0. Under
     add-remove a replaced record is two steps: e^(2 epsilon H).
 
-    ``octaves=1000`` is for somebody who is told nothing: doubles have 2,046. Two laws alone say
-    nothing (their ratio stays below 0.8): whoever knows that it is one of two pays no more than the
-    oracle of the farther one does. It is the many places that cost.
+    ``doublings=1000`` is for somebody who has no assumption: doubles have 2,046. Two distributions
+    alone say nothing (their ratio stays below 0.8): whoever knows that it is one of two pays no
+    more than the oracle of the farther one does. It is the many places that cost.
 
     >>> [round(price_of_not_knowing(10_000, epsilon=epsilon), 2) for epsilon in (1.0, 0.1)]
     [1.18, 1.99]
     """
     whole(n=n)
-    positive(octaves=octaves, epsilon=epsilon)
-    if octaves < 1:
-        raise ParameterError("octaves is at least 1: so many are possible for far records.")
+    positive(doublings=doublings, epsilon=epsilon)
+    if doublings < 1:
+        raise ParameterError("doublings is at least 1: so many are possible for far records.")
     step_cost = as_replace_one(Pure(epsilon), neighbors).strength
     # With few records and little budget the least mass would be more than all records.
     least = min(_LEAST_MASS, n * epsilon * _MOST_FAR / 4)
     return max(
-        _bound(n, epsilon, float(mass), float(step), octaves / float(step), step_cost)
+        _bound(n, epsilon, float(mass), float(step), doublings / float(step), step_cost)
         for mass in np.geomspace(least, _MOST_MASS, 60)
         if mass / (n * epsilon) < _MOST_FAR
         for step in _STEPS
-        if octaves / step >= 2
+        if doublings / step >= 2
     )
 
 
 def _bound(
     n: int, epsilon: float, mass: float, step: float, places: float, step_cost: float
 ) -> float:
-    """Return the bound for a mass over n epsilon, and places so many octaves apart.
+    """Return the bound for a mass over n epsilon, and places so many doublings apart.
 
     ``step_cost`` is what a replaced record costs: epsilon, or twice that under add-remove.
     """

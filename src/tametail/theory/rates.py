@@ -39,7 +39,7 @@ def optimal_clip(
     return float(scale * (math.sqrt(k - 1) * bias_constant(k) * n / factor) ** (1 / k))
 
 
-def winsorised_rmse(
+def winsorized_rmse(
     n: int,
     *,
     k: float,
@@ -52,7 +52,7 @@ def winsorised_rmse(
     ``sqrt(bias^2 + noise^2 + V/n)`` with :func:`optimal_clip` around the mean itself, replace-one.
     ``V = scale^2`` for ``k >= 2``; below, a clipped record has ``V <= scale^k T^(2-k)``.
 
-    >>> round(winsorised_rmse(10_000, k=2, epsilon=1.0), 5)
+    >>> round(winsorized_rmse(10_000, k=2, epsilon=1.0), 5)
     0.01554
     """
     clip = optimal_clip(n, k=k, epsilon=epsilon, rho=rho, scale=scale)

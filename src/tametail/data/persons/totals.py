@@ -29,19 +29,26 @@ class PersonTotals:
     counts: Floats
     kept: Floats | None = None
     """How many records a condition does not leave out; None without a condition."""
+    weights: Floats | None = None
+    """What a person weighs, which is then their c; None if it is their number of records."""
 
     def __len__(self) -> int:
         return len(self.sums)
 
+    def weighed(self) -> PersonTotals:
+        """Return the totals of w y with those of w, the second column, as weights."""
+        return PersonTotals(self.sums[:, :1], self.counts[:, :1], self.kept, self.sums[:, 1:])
+
     def numbers(self, view: View, start: int = 0, stop: int | None = None) -> Floats:
         """Return a number for each person; each operation is one of IEEE 754, person by person."""
         sums, counts = (each[start:stop, view.column] for each in (self.sums, self.counts))
-        rows = np.where(counts > 0, counts.astype(np.float64), np.nan)
+        weights = counts if self.weights is None else self.weights[start:stop, view.column]
+        rows = np.where(counts > 0, weights.astype(np.float64), np.nan)
         with np.errstate(all="ignore"):
             if isinstance(view, PersonRows):
                 found = rows
             elif isinstance(view, PersonMean):
-                found = sums / rows
+                found = np.clip(sums / rows, -LARGEST, LARGEST)
             elif isinstance(view, PersonResidual):
                 found = np.clip(sums - view.ratio * rows, -LARGEST, LARGEST)
             else:

@@ -55,7 +55,15 @@ class GroupedPersons:
     (4, 12)
     """
 
-    def __init__(self, numbers: Floats, persons: Integers, codes: Integers, groups: int) -> None:
+    def __init__(
+        self,
+        numbers: Floats,
+        persons: Integers,
+        codes: Integers,
+        groups: int,
+        *,
+        is_weighed: bool = False,
+    ) -> None:
         kept = (persons >= 0) & (codes >= 0) & ~np.isnan(numbers).all(axis=1)
         self._numbers, self._codes, self._groups = numbers[kept], codes[kept], groups
         found, self._persons = np.unique(persons[kept], return_inverse=True)
@@ -63,7 +71,8 @@ class GroupedPersons:
         self._pairs: dict[int, Pairs] = {}
         of_column = partial(_totals_of, self._persons, size=self._size)
         sums, counts = zip(*map(of_column, self._numbers.T), strict=True)
-        self._totals = PersonTotals(np.column_stack(sums), np.column_stack(counts))
+        totals = PersonTotals(np.column_stack(sums), np.column_stack(counts))
+        self._totals = totals.weighed() if is_weighed else totals
 
     def __len__(self) -> int:
         return self._size

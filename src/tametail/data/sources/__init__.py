@@ -62,6 +62,11 @@ class Source(Protocol):
 class Streamed:
     """What sources have in common whose rows are not in memory."""
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether a record counts as one whatever its cells hold, be they all empty."""
+        return True
+
     def array(self, names: Sequence[str]) -> Array | None:
         """Return None: the rows are elsewhere."""
         del names

@@ -46,6 +46,17 @@ _KEPT_CELLS = 1 << 23
 #: With what files in UTF-16 begin, as spreadsheets write them: no name in UTF-8 does.
 _MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
+#: With what other kinds of files begin, and what to do about them.
+_NO_TEXT = {
+    b"PAR1": "is a Parquet file. Use parse=Parse(format='parquet').",
+    b"ARROW1": "is an Arrow file. Use parse=Parse(format='arrow').",
+    b"PK\x03\x04": "is an Excel workbook or a ZIP archive. Use parse=Parse(format='xlsx') for the "
+    "former, and unpack the latter.",
+    b"\x1f\x8b": "is compressed with gzip. Pass a file whose name ends with .csv.gz, or unpack it.",
+    b"(\xb5/\xfd": "is compressed with zstd. Pass a file whose name ends with .csv.zst, or unpack "
+    "it.",
+}
+
 #: The same words whatever is in the row, which may be a record.
 UNNAMED = (
     "The first row does not look like column names (a cell is empty, repeated, a number, or "
@@ -185,12 +196,8 @@ class CsvSource(Streamed):
         with open_bytes(path) as file:
             rows = guarded(self._first_rows(path, file), path, "CSV")
             for count, row in enumerate(rows, start=1):
-                if row.startswith(_MARKS) and self._parse.encoding == "utf-8":
-                    size = 32 if row.startswith(codecs.BOM_UTF32_LE) else 16
-                    raise DataError(
-                        f"{shown_path(path)} has a UTF-{size} byte order mark. Use "
-                        f"parse=Parse(encoding='utf-{size}')."
-                    )
+                if self._parse.encoding == "utf-8":
+                    _refuse_no_text(path, row)
                 if row.strip(b"\r\n"):
                     cells = split_cells(row, delimiter)
                     names = Names(cell.decode("utf-8", "replace") for cell in cells)
@@ -205,6 +212,19 @@ class CsvSource(Streamed):
         delimiter = self._delimiter(path)
         for block in blocks(decompressed(path, file), self._parse, delimiter, exact=True):
             yield from split_rows(block, delimiter)
+
+
+def _refuse_no_text(path: Path, row: bytes) -> None:
+    """Refuse what is no text in UTF-8, by its first bytes: names do not begin like that."""
+    if row.startswith(_MARKS):
+        size = 32 if row.startswith(codecs.BOM_UTF32_LE) else 16
+        raise DataError(
+            f"{shown_path(path)} has a UTF-{size} byte order mark. Use "
+            f"parse=Parse(encoding='utf-{size}')."
+        )
+    for begin, advice in _NO_TEXT.items():
+        if row.startswith(begin):
+            raise DataError(f"{shown_path(path)} {advice}")
 
 
 class _Cells(NamedTuple):

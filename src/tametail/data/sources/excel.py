@@ -53,6 +53,11 @@ class ExcelSource(Streamed):
                 )
 
     @property
+    def is_counted(self) -> bool:
+        """Return False: whether a row is stored depends on its cells."""
+        return False
+
+    @property
     def _has_header(self) -> bool:
         return self._parse is None or self._parse.header is not False
 

@@ -121,7 +121,8 @@ def refuse_address(path: str | os.PathLike[str]) -> None:
             "Addresses with file:// are not read. Pass the path alone, as in /data/x.csv."
         )
     how = (
-        f"Pass pyarrow.dataset.dataset(address), which reads {scheme}:// itself"
+        f"For Parquet, pass pyarrow.dataset.dataset(address), which reads {scheme}:// itself; for "
+        "CSV, a stream of pyarrow.fs, with parse=Parse(format='csv')"
         if scheme in ("s3", "gs")
         else "Download it and pass the path"
     )

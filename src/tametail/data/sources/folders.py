@@ -46,6 +46,11 @@ class FolderSource(Streamed):
             )
         self.names = _with_names(self.whole.names, self.given)
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether the files count every record."""
+        return not isinstance(self.whole, Streamed) or self.whole.is_counted
+
     def durations(self) -> frozenset[str]:
         """Return the columns that the files declare as durations."""
         return self.whole.durations()

@@ -45,6 +45,12 @@ def is_frame(data: object) -> bool:
     return True
 
 
+def is_series(data: object) -> bool:
+    """Say whether ``data`` is one column without a frame."""
+    native = cast("IntoSeries", data)
+    return isinstance(nw.from_native(native, allow_series=True, pass_through=True), nw.Series)
+
+
 def is_spark(data: object) -> bool:
     """Say whether ``data`` is a Spark frame, of a classic session or of Spark Connect."""
     kind = type(data)

@@ -1,4 +1,4 @@
-"""Sources whose records wait: Arrow and JSON lines files, and streams that can be read once.
+"""Sources whose records wait: Arrow and JSON lines files, and datasets of Arrow.
 
 Nothing of them is read before it is asked for, which is after a ledger has been charged, but for
 the schema that an Arrow file declares.
@@ -8,23 +8,17 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import shutil
-import tempfile
-import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import cached_property
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 import pyarrow as pa
 
-from tametail._shown import shown, shown_path
+from tametail._shown import shown_path
 from tametail.data.sources import (
     Block,
     Cells,
-    Source,
     Streamed,
     Tell,
     Wanted,
@@ -34,12 +28,13 @@ from tametail.data.sources import (
 from tametail.data.sources.blocks import open_bytes
 from tametail.data.sources.files import UNREADABLE, guarded, unreadable
 from tametail.data.sources.frames import FrameSource, untyped_cells
-from tametail.data.sources.names import AnyName, pick_column
-from tametail.errors import DataError, ParameterError
+from tametail.data.sources.names import AnyName
+from tametail.errors import DataError
 from tametail.parse import Parse
 
 if TYPE_CHECKING:
-    from pyarrow.dataset import Dataset
+    from pyarrow.dataset import Dataset, FileSystemDataset, Fragment
+    from pyarrow.fs import FileSystem
 
 #: The cells of a record of JSON, by name.
 Record = dict[str, object]
@@ -100,70 +95,80 @@ class ArrowSource(ArrowBatches):
 
 
 class DatasetSource(ArrowBatches):
-    """Columns of a dataset of Arrow, which may be many files of any kind that Arrow reads."""
+    """Columns of a dataset of Arrow: of files that declare types, or of tables.
+
+    Of text Arrow would guess the types from the first records, and fail at the first that differs.
+    """
 
     def __init__(self, data: Dataset, parse: Parse | None) -> None:
         self._data = data
+        if any(type(one.format).__name__ in _UNDECLARED for one in _with_files(data)):
+            raise DataError(
+                "The dataset consists of text files, whose types Arrow infers from records. Pass "
+                "their path instead, or a stream, with parse=Parse(format='csv')."
+            )
         super().__init__(data.schema, parse)
+
+    def empty(self, wanted: Sequence[Wanted]) -> Block | None:
+        """Return a block without rows, and see that all files declare these columns alike.
+
+        Arrow would convert what a file declares otherwise, and fail where a record does not fit.
+        """
+        for one in _with_files(self._data):
+            for piece in guarded(one.get_fragments(), _DATASET, "a dataset"):
+                self._check_piece(_schema_of(piece), names_of(wanted))
+        return super().empty(wanted)
+
+    def _check_piece(self, schema: pa.Schema, names: Sequence[str]) -> None:
+        for name in names:
+            place = schema.get_field_index(name)  # -1: its cells are missing
+            if place >= 0 and schema.field(place).type != self.schema.field(name).type:
+                raise DataError(
+                    f"Column {name!r} does not have the same type in all files of the dataset. Use "
+                    "files with the same schema."
+                )
 
     def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
         """Yield the rows batch by batch; what Arrow says of a failure may quote cells."""
         stream = self._data.to_batches(columns=names_of(wanted))
-        yield from self._blocks(guarded(stream, Path("the dataset"), "a dataset"), wanted, most)
+        yield from self._blocks(guarded(stream, _DATASET, "a dataset"), wanted, most)
         tell(1.0)
 
 
-class ReaderSource(ArrowBatches):
-    """Columns of a ``RecordBatchReader``: copied to a file that has no name when first asked for.
-
-    That is after a ledger has been charged. All memory that it takes is one batch.
-    """
-
-    def __init__(self, reader: pa.RecordBatchReader, parse: Parse | None) -> None:
-        self._reader = reader
-        super().__init__(reader.schema, parse)
-
-    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
-        """Yield the rows, of the copy."""
-        return self._source.blocks(wanted, most, tell)
-
-    @cached_property
-    def _source(self) -> ArrowSource:
-        path = _copied(
-            self,
-            self._write,
-            "the record batches cannot be read to their end: a reader can be read once. Pass a "
-            "fresh one, or a table.",
-        )
-        return ArrowSource([path], self._parse)
-
-    def _write(self, copy: IO[bytes]) -> None:
-        with pa.ipc.new_file(pa.PythonFile(copy, "w"), self.schema) as writer:
-            for batch in self._reader:
-                writer.write_batch(batch)
+#: What stands for a dataset in messages, and files that declare no types.
+_DATASET = Path("the dataset")
+_UNDECLARED = ("CsvFileFormat", "JsonFileFormat")
 
 
-def _copied(owner: object, write: Callable[[IO[bytes]], None], reason: str) -> Path:
-    """Return where a copy can be read that has no name, and is gone when its owner is."""
-    copy = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the owner is there
-    weakref.finalize(owner, copy.close)
-    is_copied = False
-    with suppress(Exception):  # what is copied may be anybody's, and its errors may quote records
-        write(copy)
-        copy.flush()
-        is_copied = True
-    if not is_copied:  # raised outside of the handler, without what its error says
-        raise DataError(reason)
-    return Path(f"/proc/self/fd/{copy.fileno()}")
+def _with_files(data: Dataset) -> list[FileSystemDataset]:
+    """Return the datasets of files that a dataset consists of."""
+    if hasattr(data, "children"):
+        return [one for child in data.children for one in _with_files(child)]
+    return [data] if hasattr(data, "files") else []
 
 
-def is_reader(data: object) -> TypeGuard[pa.RecordBatchReader]:
-    """Say whether data are a reader of Arrow's batches."""
-    if not isinstance(data, pa.RecordBatchReader):
-        return False
-    if not os.path.exists("/proc/self/fd"):
-        raise ParameterError("readers are read on Linux: pass reader.read_all(), which is a table.")
-    return True
+def places_of(data: Dataset) -> list[str]:
+    """Return where the files of a dataset lie, as paths and addresses, as far as that is known."""
+    found = [_place(one.filesystem, file) for one in _with_files(data) for file in one.files]
+    return [place for place in found if place is not None]
+
+
+#: How an address begins, by the name that Arrow gives to a file system.
+_SCHEMES = {"local": "", "s3": "s3://", "gcs": "gs://", "abfs": "abfs://"}
+
+
+def _place(system: FileSystem, file: str) -> str | None:
+    if system.type_name == "subtree":
+        return _place(system.base_fs, f"{system.base_path.rstrip('/')}/{file}")
+    scheme = _SCHEMES.get(system.type_name)
+    return None if scheme is None else scheme + file
+
+
+def _schema_of(piece: Fragment) -> pa.Schema:
+    """Return what a file of a dataset declares."""
+    with suppress(*UNREADABLE):
+        return piece.physical_schema
+    raise unreadable(_DATASET, "a dataset")
 
 
 def _tell_nobody(_: float) -> None:
@@ -258,62 +263,3 @@ def _record(line: bytes) -> Record:
     except (ValueError, RecursionError):  # an integer of thousands of digits is a ValueError, too
         return {}
     return found if isinstance(found, dict) else {}
-
-
-class StreamSource(Streamed):
-    """Columns of a stream that can be read once: it is copied to a file that has no name.
-
-    Its format is what the caller says; names and types are known only when it is read.
-    """
-
-    def __init__(
-        self, stream: IO[bytes], parse: Parse, opened: Callable[[Path, Parse], Source]
-    ) -> None:
-        self._stream, self._parse, self._opened = stream, parse, opened
-        self.names = AnyName()
-
-    def empty(self, wanted: Sequence[Wanted]) -> Block | None:  # noqa: ARG002 - a source's verb
-        """Return None: nothing has been read yet."""
-        return None
-
-    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
-        """Yield the rows, of the copy."""
-        source = self._source
-        for name, _ in wanted:
-            pick_column(source.names, name)
-        source.empty(wanted)  # declared types that cannot be meant are refused
-        return source.blocks(wanted, most, tell)
-
-    @cached_property
-    def _source(self) -> Source:
-        path = _copied(
-            self,
-            lambda copy: shutil.copyfileobj(self._stream, copy),
-            "The stream cannot be read to its end. Write it to a file, and pass that.",
-        )
-        return self._opened(path, self._parse)
-
-
-def is_stream(data: object) -> TypeGuard[IO[bytes]]:
-    """Say whether data are a stream of bytes; one of text is refused."""
-    if isinstance(data, io.TextIOBase):
-        raise ParameterError(
-            "The file is open in text mode. Pass its path, or open it with open(path, 'rb')."
-        )
-    is_file = isinstance(data, io.IOBase) or (
-        hasattr(data, "read") and hasattr(data, "readable") and not hasattr(data, "__array__")
-    )
-    if is_file and not os.path.exists("/proc/self/fd"):
-        raise ParameterError(
-            "Streams are supported on Linux only. Write the data to a file, and pass its path."
-        )
-    return is_file
-
-
-def format_of(parse: Parse | None) -> str:
-    """Return what a stream holds, which the caller must say."""
-    if parse is None or parse.format is None:
-        raise ParameterError(
-            f"Unknown format of the stream. Use parse=Parse(format={shown('csv')})."
-        )
-    return parse.format

@@ -28,9 +28,10 @@ from tametail.data.sampling import Sampler
 from tametail.data.sql.aggregates import AGGREGATES, profile_text, profiles_of
 from tametail.data.sql.compiler import Compiler, names_of
 from tametail.data.sql.dialects import LARGEST_CENTRE
-from tametail.data.sql.persons import number_of, persons_text
+from tametail.data.sql.persons import persons_text
 from tametail.data.sql.sessions import Row, Session
 from tametail.data.sql.source import QuerySource
+from tametail.data.sql.views import number_of
 from tametail.errors import DataError, InternalError
 from tametail.keys import Key
 from tametail.queries.column import Count, Median, ProfileQuery
@@ -214,12 +215,12 @@ class Sql:
             persons, number = self._persons()
             return f"(SELECT {number} AS x, f FROM {persons}) AS v"
         if relation.groups is None:
-            return self._compiler.records(relation, relation.columns)
+            return self._compiler.numbers(relation)
         return self._chosen(relation.groups) if codes is None else self._grouped(codes, None)
 
     def _chosen(self, groups: Groups) -> str:
         """Return x and f for the records of the groups that the relation is about."""
-        rows = self._compiler.records(self.relation, self.relation.columns)
+        rows = self._compiler.numbers(self.relation)
         return self._compiler.chosen(rows, groups, self.relation.codes)
 
     def _grouped(self, codes: Sequence[int], constants: Sequence[Sequence[str]] | None) -> str:
@@ -227,7 +228,7 @@ class Sql:
         relation = self.relation
         if relation.groups is None:
             raise InternalError("The groups are not chosen yet.")
-        rows = self._compiler.records(relation, relation.columns)
+        rows = self._compiler.numbers(relation)
         return self._compiler.coded(rows, relation.groups, codes, constants)
 
     def _persons(self) -> tuple[str, str]:
@@ -312,7 +313,7 @@ class Sql:
         )
         chosen = self._session.dialect.member.format(x="slot", items=items, kind="tid")
         # No barrier, so that the places are looked up, and all other rows are not computed.
-        rows = self._compiler.records(relation, relation.columns, slot=True, barrier=False)
+        rows = self._compiler.numbers(relation, slot=True, barrier=False)
         if relation.groups is not None:
             also = ("x", "f", "slot")
             rows = self._compiler.coded(rows, relation.groups, relation.codes, also=also)
@@ -359,6 +360,7 @@ class Sql:
     def _computes_persons(self) -> bool:
         relation = self.relation
         wide = self._session.dialect.has_wide_numbers and len(relation.views) == 1
+        wide = wide and relation.weights is None  # two sums of a person would take two subqueries
         return wide and not relation.by and not isinstance(relation.view, PersonNorm)
 
     @property
@@ -374,7 +376,7 @@ class Sql:
         relation = self.relation
         alone = len(relation.columns) == 1 and not relation.person and relation.groups is None
         if alone and self._compiler.is_computable:
-            text = f"SELECT x FROM {self._compiler.records(relation, relation.columns)}"
+            text = f"SELECT x FROM {self._compiler.numbers(relation)}"
             return Local(Reader(QuerySource(self._session, text), Relation(("x",))))
         return self._streamed(relation)
 

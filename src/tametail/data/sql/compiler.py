@@ -20,6 +20,8 @@ from tametail.data.relation import Groups, Relation
 from tametail.data.sources.names import pick_column
 from tametail.data.sql.dialects import Declared
 from tametail.data.sql.sessions import Session
+from tametail.data.sql.views import number_of
+from tametail.data.weights import weighed
 from tametail.errors import ColumnError, InternalError
 from tametail.expressions import Expression
 from tametail.expressions.sql import TypedColumn, sql_condition, sql_value
@@ -42,6 +44,10 @@ class Compiler:
         self.session, self._parse = session, parse
         names = list(session.columns)
         self._values = [value_of(names, text) for text in relation.values]
+        self._read, self._given = self._values, self._values
+        if relation.weights is not None:
+            weight = value_of(names, relation.weights, "weights")
+            self._read, self._given = weighed(self._values[0], weight), [*self._values, weight]
         where = relation.where
         self._where = None if where is None else Expression.parse_condition(where)
         self._by = [pick_column(names, name) for name in relation.by]
@@ -59,7 +65,7 @@ class Compiler:
                         "converts it, or a stored column."
                     )
                 self.session.column(name)  # refused before anything is paid, if it is ambiguous
-        for value in self._values:
+        for value in self._given:
             if value.is_name and self._parse is None:
                 check_not_text(value.columns[0], self.session.columns[value.columns[0]])
         for name in (*self._ids, *self._by):
@@ -77,7 +83,7 @@ class Compiler:
 
     @property
     def _expressions(self) -> list[Expression]:
-        return [*self._values, *([] if self._where is None else [self._where])]
+        return [*self._given, *([] if self._where is None else [self._where])]
 
     @property
     def conditions(self) -> tuple[bool, ...]:
@@ -120,7 +126,7 @@ class Compiler:
 
     def _typed(self, columns: Sequence[int]) -> dict[str, tuple[str, str]]:
         """Return our name and the SQL of each column that is computed with."""
-        values = [self._values[column] for column in columns]
+        values = [self._read[column] for column in columns]
         conditions = [] if self._where is None else [self._where]
         names = dict.fromkeys(name for each in (*values, *conditions) for name in each.columns)
         return {name: (f"v{place}", self._cast(name)) for place, name in enumerate(names)}
@@ -167,7 +173,7 @@ class Compiler:
         kept = None if self._where is None else sql_condition(self._where, columns_of, spoken)
         items = []
         for place, column in enumerate(columns):
-            number = sql_value(self._values[column], columns_of, spoken)
+            number = sql_value(self._read[column], columns_of, spoken)
             number = self._bounded(number, relation.bounds_of(column))
             number = number if kept is None else f"CASE WHEN {kept} THEN {number} END"
             items.append(f"{number} AS {names_of(len(columns))[place]}")
@@ -176,10 +182,19 @@ class Compiler:
         items += [f"p{place}" for place in range(len(self._ids) if ids else 0)]
         items += ["slot"] if slot else []
         plain = kept is None and relation.bounds is None
-        plain = plain and all(self._values[column].is_name for column in columns)
+        plain = plain and all(self._read[column].is_name for column in columns)
         stop = self.session.dialect.barrier if barrier and not plain else ""
         named = self._named(columns, ids=ids, slot=slot)
         return f"(SELECT {', '.join(items)} FROM {named}{stop}) AS r"
+
+    def numbers(self, relation: Relation, *, slot: bool = False, barrier: bool = True) -> str:
+        """Return the records behind FROM with one number x: where they weigh, that of the view."""
+        if relation.weights is None:
+            return self.records(relation, relation.columns, slot=slot, barrier=barrier)
+        rows = self.records(relation, relation.places, slot=slot, barrier=barrier)
+        number = number_of(relation.views[0], self.session.dialect, *names_of(2), weighs=True)
+        also = ["f", *self.keys, *(["slot"] if slot else [])]
+        return f"(SELECT {number} AS x, {', '.join(also)} FROM {rows}) AS r"
 
     def _bounded(self, number: str, bounds: tuple[float, float] | None) -> str:
         """Return a number within one-sided bounds; what is missing stays missing."""

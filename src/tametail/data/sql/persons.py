@@ -15,13 +15,7 @@ from collections.abc import Sequence
 from tametail.data.persons.sums import BITS, LEAST_EXPONENT
 from tametail.data.relation import Relation
 from tametail.data.sql.compiler import Compiler
-from tametail.data.sql.dialects import Dialect
 from tametail.doubles import LARGEST
-from tametail.errors import InternalError
-from tametail.expressions import Expression
-from tametail.expressions.sql import TypedColumn, sql_value
-from tametail.expressions.tree import Arithmetic, Name, Negate, Number, Value
-from tametail.queries.persons import PersonMean, PersonResidual, PersonRows, View
 
 #: Words of the integers: the highest bit of the largest double is in word 65, and carries follow.
 _WORDS = 70
@@ -116,22 +110,3 @@ def persons_text(compiler: Compiler, relation: Relation, column: int) -> str:
         limits=_LIMITS,
         most=dialect.number(LARGEST),
     )
-
-
-def number_of(view: View, dialect: Dialect, total: str = "s", count: str = "c") -> str:
-    """Return the number of a view by the operations of ``expressions.sql``, person by person."""
-    if dialect.spoken is None:
-        raise InternalError("This dialect is not computed in.")
-    tree: Value = Name("c")
-    if isinstance(view, PersonMean):
-        tree = Arithmetic("/", Name("s"), Name("c"))
-    elif isinstance(view, PersonResidual):
-        size: Value = Number(abs(view.ratio))
-        ratio = Negate(size) if view.ratio < 0 else size
-        tree = Arithmetic("-", Name("s"), Arithmetic("*", ratio, Name("c")))
-    elif not isinstance(view, PersonRows):
-        raise InternalError("The records are not known by group.")
-    columns = {"s": TypedColumn(total, "number"), "c": TypedColumn(count, "number")}
-    number = sql_value(Expression(tree), columns, dialect.spoken)
-    least, most = (dialect.number(end) for end in (-LARGEST, LARGEST))
-    return f"CASE WHEN {count} > 0 THEN least(greatest({number}, {least}), {most}) END"

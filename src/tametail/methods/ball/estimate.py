@@ -57,7 +57,7 @@ def vector_mean(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
             scales = steps.within_tails(plan, centres, scales)
         weighing, radii = steps.weigh_columns(plan, centres, scales, hidden, final)
     else:
-        centres = np.array([_middle(low, high) for low, high in plan.possible])
+        centres = np.array([_middle(low, high) for low, high in plan.answer_ranges])
     for number in range(1, told.rounds(plan) + 1):
         if not plan.has("centre"):
             cost = plan.cost("scale", number)
@@ -79,7 +79,7 @@ def vector_mean(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
             total = steps.sum_query(plan, ball, level)
             answer = ask(total, weighing.final)
             measure = BallMeasure.of(total, weighing.final, plan.unit, answer, size, squares)
-        centres = np.clip(measure.value, *np.array(plan.possible).T)
+        centres = np.clip(measure.value, *np.array(plan.answer_ranges).T)
     return conclude(plan, measure, ranks)
 
 

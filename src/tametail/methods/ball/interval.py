@@ -174,7 +174,7 @@ def conclude(plan: PricedRequest, measure: BallMeasure, ranks: Floats) -> tuple[
 
     ``ranks`` are how many cells of each column lie beyond its scale; 0 where that was not asked.
     """
-    low, high = np.array(plan.possible).T
+    low, high = np.array(plan.answer_ranges).T
     value = np.clip(measure.value, low, high)
     widths, few = Widths.of(plan, measure, ranks), measure.too_few(plan)
     held = widths.held_back(plan, value, few)
@@ -258,13 +258,15 @@ class Widths:
         where there are so few cells that their scale, and with it the width, may be noise.
         """
         assumed, found = told.are_assumed(plan), []
-        for column, possible in enumerate(plan.possible):
+        for column, possible in enumerate(plan.answer_ranges):
             parts, own = self._parts(column, assumed), float(value[column])
             if few[column] or (not assumed and self.measure.ticks[column] == 0):
                 some = [unknown(dict.fromkeys(PARTS) | {"rounding": parts["rounding"]})]
             else:
                 clipped = self._around(column, own, parts, MEAN if assumed else WINSORISED)
-                some = [*self._with_the_tail(plan, column, clipped), clipped]
+                # Wholly beyond where the mean can be it is noise, with a tail or without.
+                tells = held[column] or confined(clipped, possible).basis == clipped.basis
+                some = [*(self._with_the_tail(plan, column, clipped) if tells else ()), clipped]
             found.append(tuple(one if held[column] else confined(one, possible) for one in some))
         return found
 

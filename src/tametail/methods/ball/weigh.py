@@ -114,7 +114,7 @@ def centre_query(plan: PricedRequest) -> ColumnMedians:
     """Ask for a median of every column."""
     times = centre_halvings(plan.cost("centre"), told.size(plan), plan.dim)
     times = max(times, least_halvings(told.size(plan), told.most(plan), plan.dim))
-    return ColumnMedians(times, plan.possible)
+    return ColumnMedians(times, plan.answer_ranges)
 
 
 def scale_query(

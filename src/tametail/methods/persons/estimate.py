@@ -91,8 +91,11 @@ class Total:
         return self.noise.quantile(risk) * self.tick
 
 
-def persons_mean(plan: ColumnPlan, ask: Ask, index: int) -> Estimate:
-    """Estimate the mean of one column; the plan has the steps of ``shares``, and n persons."""
+def persons_mean(plan: ColumnPlan, ask: Ask, index: int, *, least_rows: float = 1.0) -> Estimate:
+    """Estimate the mean of one column; the plan has the steps of ``shares``, and n persons.
+
+    There are ``least_rows`` at least: a record, if records are counted.
+    """
     persons = max(plan.n or 1, 1)
     ratio = pilot_of(plan, ask, index)
     rows = number_of_rows(plan, ask, index, persons)
@@ -101,14 +104,16 @@ def persons_mean(plan: ColumnPlan, ask: Ask, index: int) -> Estimate:
     budget = around.spending
     asked = ask.on(ask.relation.per_person(PersonResidual(ratio, index)), budget)
     total = clipped_sum(around, asked, plan.cost("tail"), persons)
-    return conclude(plan, ratio, rows, total)
+    return conclude(plan, ratio, rows, total, least_rows)
 
 
-def conclude(plan: ColumnPlan, ratio: float, rows: Total, total: Total | None) -> Estimate:
+def conclude(
+    plan: ColumnPlan, ratio: float, rows: Total, total: Total | None, least_rows: float = 1.0
+) -> Estimate:
     """Return what follows from a pilot, the number of records and the sum of differences."""
     low, high = plan.possible
-    # Noise may have made it anything; there is at least one record.
-    records = max(rows.value + rows.clip.excess, rows.doubt(0.5), 1.0)
+    # Noise may have made it anything.
+    records = max(rows.value + rows.clip.excess, rows.doubt(0.5), least_rows, rows.tick)
     count = records if rows.tails is not None else None  # else nobody was counted
     if total is None or count is None:  # a sum of records, over nobody knows how many
         unknown = () if plan.confidence is None else (_nothing_known(plan),)

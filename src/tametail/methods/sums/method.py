@@ -48,6 +48,9 @@ AS_SEEN, CLIPPED = Target("sum", "extrapolated-tail"), Target("clipped sum", "cl
 #: Fewer records times epsilon than these, and a sum is mostly noise.
 _FEW = 100.0
 
+#: So many scales of the noise on a count, and the records of a node are seen wherever it lies.
+_SURELY_SEEN = 8.0
+
 NOTHING_SEEN = Note(
     "warning",
     "no-signal",
@@ -128,7 +131,19 @@ def _concluded(plan: ColumnPlan, total: Total, size: int) -> Estimate:
     sides = hidden_excess(plan, clip, tails, 1.0)
     seen = extrapolated_interval(plan, value, total.value, error, sides)
     seen = replace(seen, target=AS_SEEN.target, confidence=plan.confidence)
-    return Estimate(value, (seen, clipped), clip=ends, notes=excess_notes(sides, (seen,)))
+    notes = (*excess_notes(sides, (seen,)), _hidden(plan, tails.scale))
+    return Estimate(value, (seen, clipped), clip=ends, notes=notes)
+
+
+def _hidden(plan: ColumnPlan, scale: float) -> Note:
+    """Say how many records the interval may miss: public, and the same for every sum of a plan."""
+    fewest = math.ceil(_SURELY_SEEN * scale)
+    things = "people" if plan.unit.person is not None else "records"
+    text = (
+        f"The noise can hide up to about {fewest:,} {things} whose values are far beyond those of "
+        "all others. The interval does not account for them."
+    )
+    return Note("info", "hidden-records", text)
 
 
 def _error(plan: ColumnPlan, total: Total, size: int) -> ErrorDistribution:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from tametail.methods.located import location
 from tametail.methods.winsorized import constants as tuned
 from tametail.methods.winsorized.column import ColumnPlan
+from tametail.methods.winsorized.tail_histogram import detection_threshold
 from tametail.notes import HELPS, Note, few_records, hint
 from tametail.plans import REST, Step
 from tametail.privacy.budget import Budget, Zcdp, noise_for
@@ -111,7 +112,7 @@ def count_share(budget: Budget, about: float) -> float:
     sharp = tuned.SHARP_COUNT / (about * budget.strength)
     if isinstance(budget, Zcdp):  # noise falls with the root of a share
         sharp **= 2
-    return min(max(sharp, tuned.LEAST_COUNT_SHARE), tuned.MOST_COUNT_SHARE)
+    return min(sharp, tuned.MOST_COUNT_SHARE)
 
 
 def is_undetectable(budget: Budget, unit: Unit, n: int, part: float) -> bool:
@@ -122,8 +123,7 @@ def is_undetectable(budget: Budget, unit: Unit, n: int, part: float) -> bool:
     """
     noise = noise_for(budget.share(tuned.TAIL_SHARE), unit.changes, unit.changes)
     scale = math.sqrt(noise.variance / 2)
-    threshold = tuned.THRESHOLD if noise.kind == "laplace" else tuned.GAUSSIAN_THRESHOLD
-    return threshold * scale > part * n
+    return detection_threshold(noise.kind) * scale > part * n
 
 
 # --- the steps of a plan ---
@@ -142,30 +142,21 @@ def divide(plan: ColumnPlan, *, spread: bool = True) -> tuple[Step, ...]:
     squares = tuned.SPREAD_SHARE if spread and plan.needs_spread else 0.0
     parts = {name: share * (1 - squares) for name, share in parts.items()}
     if isinstance(plan.tail, Bounded):
-        parts = _between_bounds(parts, squares)
+        parts = _between_bounds(parts)
     if squares:
         parts["spread"] = squares
     costs = budget.split(*parts.values())
     return tuple(Step(name, cost) for name, cost in zip(parts, costs, strict=True))
 
 
-def _between_bounds(parts: dict[str, float], squares: float) -> dict[str, float]:
+def _between_bounds(parts: dict[str, float]) -> dict[str, float]:
     """Move a part of the tail's share to the sum, if the records are bounded.
 
     A sum of all of them would have done. So that no more is lost against that than there is to be
-    gained, the steps before the sum must not cost too much.
+    gained, the first look is a cheap one; a second follows if it shows that bounds are loose.
     """
-    missing = max(tuned.BOUNDED_SUM - squares - parts["sum"], 0.0)
-    taken = min(missing, (1 - tuned.BOUNDED_TAIL) * parts["tail"])
-    return parts | {"tail": parts["tail"] - taken, "sum": parts["sum"] + taken}
-
-
-def has_reduced_tail_share(plan: ColumnPlan) -> bool:
-    """Say whether far less than usual is spent on the tail, since the records are bounded."""
-    if not isinstance(plan.tail, Bounded):
-        return False
-    usual = shares(plan.budget, plan.unit, max(plan.n or 1, 1))["tail"]
-    return plan.cost("tail").strength < tuned.CUT_SHORT * plan.budget.share(usual).strength
+    first = tuned.BOUNDED_TAIL * parts["tail"]
+    return parts | {"tail": first, "sum": parts["sum"] + parts["tail"] - first}
 
 
 def with_count(plan: ColumnPlan, noisy_count: int) -> ColumnPlan:
@@ -197,7 +188,7 @@ def counted_again(plan: ColumnPlan, answer: int, cost: Budget) -> tuple[ColumnPl
     divided there (decision 0118).
     """
     scale = noise_for(cost, 1, 1).scale
-    if plan.n is not None or answer >= tuned.CLEAR_COUNT * scale:
+    if plan.n is not None or answer >= tuned.SHARP_COUNT * scale:
         return None
     left, most = plan.cost(REST), max(math.ceil(answer + scale), 1)
     hopeless = is_undetectable(left, plan.unit, most, tuned.WORTH_A_LOOK)
@@ -234,9 +225,6 @@ def _parts_of_centre(plan: ColumnPlan, usual: float) -> LocationShares | None:
     if not isinstance(plan.tail, Moment) or high - low <= 4 * location.REACH * plan.tail.scale:
         return None
     n = max(plan.n or 1, 1)
-    settled = tuned.SETTLED_NATS + location.digits(plan, anywhere=True)
-    if usual >= share_of_nats(settled, plan.budget, plan.unit, n):
-        return None
     found = _enough(plan, anywhere=True) or _enough(plan, anywhere=False) or float(_SHARES[-1])
     inner = min(share_of_nats(tuned.INNER_NATS, plan.budget, plan.unit, n), tuned.MOST_CENTRE / 3)
     return LocationShares(found, max(usual - found, inner, tuned.LEAST_CENTRE))

@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from tametail.inequalities.truncation import best_reach
 from tametail.methods.winsorized import constants as tuned
-from tametail.methods.winsorized.budget_split import has_reduced_tail_share
 from tametail.methods.winsorized.sums import ClippingBounds
 from tametail.methods.winsorized.tail_assumption import Reference
 from tametail.methods.winsorized.tail_histogram import (
@@ -49,7 +48,7 @@ def choose_clipping(
     If an interval for the mean is to be measured by the ``reference``, they may be as wide as that.
     """
     limits = max_distances(plan, centre)
-    seen = _detected_bins(plan, tails, limits)  # line 8
+    seen = tails.detected(limits)  # line 8
     if seen == [None, None]:
         return _default_clipping(plan, centre, limits)
     anchors = raise_detected_bins(plan, tails, seen, limits)  # line 16
@@ -89,20 +88,13 @@ def second_clipping(plan: Plan, centre: float, tails: TailHistogram) -> Clipping
     Few records away from a common value, such as 5% claims among zeros, may hide in the noise of
     the octave counts. Two noisy counts together are sharper.
     """
-    anchors = _detected_bins(plan, tails, max_distances(plan, centre))  # line 14
+    anchors = tails.detected(max_distances(plan, centre))  # line 14
     last = len(tails.above) - 1
     below, above = (
         0.0 if anchor is None else float(tails.distances[min(anchor + tuned.WINDOW - 1, last)])
         for anchor in anchors
     )
     return ClippingBounds(centre, below, above, detected=(anchors[0], anchors[1]))
-
-
-def _detected_bins(plan: Plan, tails: TailHistogram, limits: Pair) -> DetectedBins:
-    """Return up to where records are seen; between bounds, a side that is not is opened later."""
-    if isinstance(plan.tail, Bounded):
-        return tails.highest_detected_bins(limits)
-    return tails.with_weaker_side(tails.highest_detected_bins(limits), limits)
 
 
 def max_distances(plan: Plan, centre: float) -> Pair:
@@ -150,7 +142,7 @@ def raise_detected_bins(
     """
     group = _gap_threshold(plan, tails, anchors)
     strength = max(plan.n or 1, 1) * plan.budget.strength
-    closer = tuned.CLOSER * max(strength / tuned.CLOSER_UNTIL, 1.0) ** tuned.CLOSER_POWER
+    closer = tuned.WEAK_THRESHOLD * math.sqrt(max(strength / tuned.CLOSER_UNTIL, 1.0))
 
     def highest_of(found: npt.NDArray[np.bool_], start: int, stop: int) -> int | None:
         inside = np.flatnonzero(found[start:stop])
@@ -165,7 +157,7 @@ def raise_detected_bins(
         near = (window_sums(counts) >= closer * tails.scale) & within
         far = (window_sums(counts, tuned.GROUP) >= group * tails.scale) & within
         candidates = (
-            highest_of(far, anchor + tuned.WINDOW, anchor + 1 + tuned.RAISE_OCTAVES),
+            highest_of(far, anchor + tuned.WINDOW, anchor + 1 + tuned.NEARBY),
             highest_of(near, anchor + 1, anchor + tuned.WINDOW),
         )
         raised.append(next((found for found in candidates if found is not None), anchor))
@@ -178,7 +170,7 @@ def _gap_threshold(plan: Plan, tails: TailHistogram, anchors: DetectedBins) -> A
     highest = max(distances[anchor] for anchor in anchors if anchor is not None)
     variance = max(tails.squares(anchors), 0.0) + (noise * highest) ** 2
     enlarged = np.log1p((noise * distances) ** 2 / variance)
-    needed: Array = np.maximum(tuned.RAISE, tuned.RAISE_COST * enlarged)
+    needed: Array = np.maximum(tuned.WEAK_THRESHOLD, tuned.RAISE_COST * enlarged)
     return needed
 
 
@@ -259,7 +251,7 @@ def fit_tail(plan: Plan, tails: TailHistogram, counts: Array, anchor: int) -> Ta
 
 def _around(counts: Array, anchor: int) -> Array:
     """Return the counts at the nodes around the anchor; there is nothing beyond the last node."""
-    found = np.zeros(tuned.NODES_BELOW + 1 + tuned.NODES_ABOVE)
+    found = np.zeros(tuned.NODES_BELOW + 1 + tuned.NEARBY)
     first = anchor - tuned.NODES_BELOW
     inside = counts[max(first, 0) : first + len(found)]
     start = max(-first, 0)
@@ -278,23 +270,23 @@ def _limit_to_assumption(end: ClippingBound, limit: float) -> ClippingBound:
 def _open_undetected_sides(
     tails: TailHistogram, ends: list[ClippingBound], seen: DetectedBins, limits: Pair
 ) -> list[ClippingBound]:
-    """Between bounds, do not clip at the centre where no record stands out: some may hide there.
+    """Between bounds, clip a side where no record stands out as far away as the other.
 
-    Clip beyond what stands out half as clearly. Else at the bound, if that is not much farther than
-    the other clip point, or as far as that.
+    Some may hide there. If any stand out half as clearly, clip beyond those.
     """
     widest = max(end.distance for end in ends)
 
-    def opened(
-        counts: Array, end: ClippingBound, anchor: int | None, limit: float
-    ) -> ClippingBound:
-        distance = limit if limit <= tuned.NOT_MUCH_FARTHER * widest else widest
+    def opened(counts: Array, limit: float) -> ClippingBound:
+        distance = widest
         if (hidden := tails.highest_detected(counts, limit, tuned.HALF_AS_CLEARLY)) is not None:
             last = min(hidden + tuned.WINDOW - 1, len(counts) - 1)
-            distance = max(distance, min(float(tails.distances[last]), limit))
-        return ClippingBound(distance, 0.0) if anchor is None and distance > end.distance else end
+            distance = max(distance, float(tails.distances[last]))
+        return ClippingBound(min(distance, limit), 0.0)
 
-    return list(map(opened, tails.sides, ends, seen, limits))
+    return [
+        opened(counts, limit) if anchor is None else end
+        for counts, end, anchor, limit in zip(tails.sides, ends, seen, limits, strict=True)
+    ]
 
 
 def _snap_to_bounds(ends: list[ClippingBound], limits: Pair) -> list[ClippingBound]:
@@ -306,9 +298,9 @@ def _snap_to_bounds(ends: list[ClippingBound], limits: Pair) -> list[ClippingBou
 
 def has_wide_bounds(plan: Plan, clip: ClippingBounds) -> bool:
     """Say whether the look was cut short for bounds that turn out to be far beyond clip points."""
-    if not has_reduced_tail_share(plan):
+    if not isinstance(plan.tail, Bounded):
         return False
-    return clip.below + clip.above < tuned.LOOSE * sum(max_distances(plan, clip.centre))
+    return clip.below + clip.above < tuned.NEARLY_AS_WIDE * sum(max_distances(plan, clip.centre))
 
 
 def needs_no_squares(plan: Plan, clip: ClippingBounds, tails: TailHistogram) -> bool:

@@ -115,13 +115,14 @@ class ColumnPlan:
 
     def with_second_spread_estimate(self) -> tuple[ColumnPlan, Budget]:
         """Return the plan with a smaller sum, and what is left for the octave counts once more."""
-        look, total = self.cost("sum").split(tuned.CLOSER_LOOK, 1 - tuned.CLOSER_LOOK)
+        look, total = self.cost("sum").split(tuned.TAIL_SHARE, 1 - tuned.TAIL_SHARE)
         return self.with_sum(total), look
 
     def with_new_centre(self) -> ColumnPlan:
         """Return the plan that divides the sum's budget anew, if the centre was misplaced."""
-        costs = self.cost("sum").split(*tuned.NEW_CENTRE.values())
-        anew = dict(zip(tuned.NEW_CENTRE, costs, strict=True))
+        tail = tuned.TAIL_SHARE * (1 - tuned.NEW_CENTRE)
+        costs = self.cost("sum").split(tuned.NEW_CENTRE, tail, 1 - tuned.NEW_CENTRE - tail)
+        anew = dict(zip(("centre", "tail", "sum"), costs, strict=True))
         steps = (Step(step.name, anew.get(step.name, step.cost)) for step in self.steps)
         return replace(self, steps=tuple(steps))
 

@@ -30,20 +30,17 @@ MOST_CENTRE: Final = 0.9
 #: The tail's share of what the centre leaves: where to clip against noise on the sum.
 TAIL_SHARE: Final = 0.3
 
-#: If a scale is told, a range of some scales is found first, unless the centre stands out by
-#: SETTLED_NATS more than its digits take anyway. The range's share makes a lost one add no more to
-#: the error than HARMLESS scales over n epsilon. Then the centre needs fewer nats, at most a third
-#: of its largest share: 4 for the digits, and one that is lost inside of the range costs less.
-SETTLED_NATS: Final = 36.0
+#: If a scale is told, a range of some scales is found first. Its share makes a lost one add no
+#: more to the error than HARMLESS scales over n epsilon. Then the centre needs fewer nats, at most
+#: a third of its largest share: 4 for the digits, and one that is lost inside of the range costs
+#: less.
 HARMLESS: Final = 20.0
 INNER_NATS: Final = 15.0
 
-#: The private count is asked for again if it is below so many scales of its noise, and so is the
-#: count of a second look: with a noise of a SHARP_COUNT-th of it, if that takes between these parts
-#: of the budget. Of a thousand records it must not be off by a thousand.
-CLEAR_COUNT: Final = 12.0
+#: A count is sharp if it is so many scales of its noise: of a thousand records it must not be off
+#: by a thousand. One that is not is asked for again, and so is that of a second look, with what
+#: makes it sharp, at most this part of the budget.
 SHARP_COUNT: Final = 10.0
-LEAST_COUNT_SHARE: Final = 0.04
 MOST_COUNT_SHARE: Final = 0.3
 
 #: Looking for clip points closer than bounds is worth its price if records that stand out of the
@@ -53,10 +50,8 @@ WORTH_A_LOOK: Final = 0.186
 #: The same beside a scale, which is nearer to what records show than bounds are.
 WORTH_A_LOOK_BY_SCALE: Final = 0.28
 
-#: If the records are bounded, the sum and the squares that it may spare get at least this share,
-#: as far as the tail can pay for it and keeps this part of its own: what a look may cost where it
-#: shows nothing, against sight.
-BOUNDED_SUM: Final = 0.76
+#: If the records are bounded, the first look has this part of the tail's share: what a look may
+#: cost where it shows nothing, against sight.
 BOUNDED_TAIL: Final = 0.5
 
 # --- the centre -----------------------------------------------------------------------------------
@@ -70,10 +65,10 @@ LARGEST_SAMPLE: Final = 1 << 20
 
 # --- the tail histogram (tail_histogram.py) -------------------------------------------------------
 
-#: Octaves of distances that are told apart; what lies beyond counts at the end nodes. If the caller
-#: says how far records are spread, one in four billion at most lies beyond so many more octaves.
-FIRST_OCTAVE: Final = -128
-LAST_OCTAVE: Final = 127
+#: Octaves of distances that are told apart, on either side of 1; what lies beyond counts at the end
+#: nodes. If the caller says how far records are spread, one in four billion at most lies beyond so
+#: many more octaves.
+OCTAVES: Final = 128
 OCTAVES_BEYOND: Final = 32
 
 #: Octaves that have a node each, below and above that of the centre and that of 1: noise on a node
@@ -83,64 +78,54 @@ FINE_ABOVE: Final = 48
 
 # --- a misplaced centre ---------------------------------------------------------------------------
 
-#: If this part of the records lies at the same distance, on one side, the centre is misplaced.
-#: Around a median it is a half: the nearer to 1, the more misplaced centres go unnoticed.
+#: Nearly all records: if this part of them lies at the same distance, on one side, the centre is
+#: misplaced. Around a median it is a half: the nearer to 1, the more misplaced centres go
+#: unnoticed.
 NEARLY_ALL: Final = 0.9  # 0, -27.9 (1.5)
-
-#: Noise scales that a window seldom exceeds where there are no records, among hundreds of nodes.
-USUAL_NOISE: Final = 14.0  # 0, -27.9 (1.5)
-
-#: A warning that the centre is misplaced is due even if noise took so many scales from the count of
-#: nearly all, and added as many on the other side: five of 20,000 releases of odd data misled for
-#: want of it (decision 0124).
-NOISE_HIDES: Final = 6.0
 
 #: The new centre is looked for so far on either side of where the records seem to be, in octaves'
 #: lower ends: a soft count tells distances to within a 32nd.
 ELSEWHERE: Final = 0.125  # 0, 0
 
 #: What is this improbable is left out of account: how much too large a noisy count may be, what
-#: noise may hide beyond the top node, and by how much within= may hold a value back.
+#: noise may hide of nearly all records or at a node, and by how much within= may hold a value back.
 RARE: Final = 0.001  # 0, 0
 
-#: How the sum's budget is divided if the first centre was misplaced: then digits are what it takes.
-NEW_CENTRE: Final = {"centre": 0.3, "tail": 0.28, "sum": 0.42}
+#: The part of the sum's budget that a new centre has, if the first was misplaced: then digits are
+#: what it takes.
+NEW_CENTRE: Final = 0.3
 
 # --- anchors: up to where records are seen (clipping.py) ------------------------------------------
 
-#: Nodes that are looked at together, and the noise scales at which they stand out, the detection
-#: threshold: false alarms against sight. The chance of one in all octaves is 3e-6.
+#: Nodes that are looked at together, and the chance that noise alone exceeds the detection
+#: threshold of such a window: false alarms against sight. In all octaves it is 3e-6.
 WINDOW: Final = 4
-THRESHOLD: Final = 24.5  # +315.2 (3.1), +9.0 (1.4)
-GAUSSIAN_THRESHOLD: Final = 16.5  # +25.6 (3.6), +0.0 (0.3)
+FALSE_ALARM: Final = 5e-9
 
-#: Where records of one side stand out, or of both together, a side that does not needs only BESIDE
-#: noise scales, there or up to so many octaves closer: the chance of a false alarm is then 2%, and
-#: it costs little (decision 0135).
-BESIDE: Final = 9.0
-BESIDE_OCTAVES: Final = 8
+#: Next to what stands out, so many noise scales are believed, as a false alarm costs little there
+#: and happens in 2%: on the other side; inside of the window; in a group across a gap. A plan
+#: supposes that so many may go unseen.
+WEAK_THRESHOLD: Final = 9.0
 
-#: Inside of its window an anchor moves up to where records stand out by CLOSER noise scales: from
-#: where the tail is seen less clearly, but nearer to its end. While that is in the body of the data
-#: (up to n epsilon = CLOSER_UNTIL) it is worth it; with ever more records, ever less. Without that,
+#: Octaves next to the highest detected one: a group across a gap may lie so many above it, a weak
+#: side so many below, and curves are fitted to so many.
+NEARBY: Final = 8
+
+#: Inside of its window an anchor moves up to where records stand out weakly: from where the tail is
+#: seen less clearly, but nearer to its end. While that is in the body of the data (up to this
+#: n epsilon) it is worth it; with ever more records, ever less, by their root. Without that,
 #: tails without a mean are taken for others (decision 0263).
-CLOSER: Final = 8.0
 CLOSER_UNTIL: Final = 1e4
-CLOSER_POWER: Final = 0.4
 
-#: From there to RAISE_OCTAVES above, records would be a group across a gap, which GROUP nodes hold.
-#: It must stand out by RAISE noise scales, and by RAISE_COST for every factor e by which a clip
-#: point there would enlarge the variance.
-RAISE_OCTAVES: Final = 8  # -0.1 (0.1), +0.1 (0.1)
+#: A group across a gap, which GROUP nodes hold, must stand out by so many noise scales for every
+#: factor e by which a clip point there would enlarge the variance.
 GROUP: Final = 2
-RAISE: Final = 5.0  # +0.7 (0.4), -0.1 (0.1)
 RAISE_COST: Final = 6.0
 
 # --- the curves (tail_models.py) ------------------------------------------------------------------
 
-#: Nodes that are looked at, relative to the anchor: more evidence against more misfit.
+#: Nodes that are looked at below the anchor: more evidence against more misfit.
 NODES_BELOW: Final = 2  # +1.4 (0.8), +1.2 (2.6)
-NODES_ABOVE: Final = 8  # +2.8 (0.5), +0.9 (0.4)
 
 #: Clip points per octave, at equal distances: all on edges of sixteenths; and how many octaves
 #: above the anchor they may lie, whatever the curves promise.
@@ -168,7 +153,7 @@ CORRECTION: Final = 0.65  # +0.1 (0.6), +4.6 (1.0)
 ALIKE: Final = 0.05  # +1.1 (0.3), -0.6 (0.3)
 
 #: Curves of less than this part of the largest weight are left out where it costs time.
-NEGLIGIBLE: Final = 1e-7
+NEGLIGIBLE: Final = 1e-4
 
 # --- the pair of clip points (clipping.py) --------------------------------------------------------
 
@@ -189,17 +174,14 @@ HIDDEN: Final = 0.75  # 0, 0
 #: the count gets, under add-remove. More is safer where the mean is at a bound, less in the middle.
 UNTOLD: Final = 0.35
 
-#: If one side of the centre shows nothing, its bound is a clip point up to so many times the other
-#: one's distance: noise against what may hide there.
-NOT_MUCH_FARTHER: Final = 8.0
-
-#: Or records of that side that stand out by this part of the usual threshold: a false alarm costs
-#: no more than the textbook's noise there.
+#: If one side of the centre shows nothing between bounds, records of it that stand out by this part
+#: of the usual threshold are not clipped: a false alarm costs no more than the textbook's noise.
 HALF_AS_CLEARLY: Final = 0.5
 
 #: Clip points that are together this part of the bounds' width apart, or more, are moved to them:
 #: up to twice the noise against records that are cut off, which 18 noise scales of ones among zeros
-#: were in one release of 350.
+#: were in one release of 350. If they are closer, a second look is worth a part of the sum's budget
+#: that is TAIL_SHARE: both are about as sharp as the one where nothing is told (decision 0223).
 NEARLY_AS_WIDE: Final = 0.5
 
 #: Clip points that serve an interval lie beyond its reference by this part of the scale: where the
@@ -219,41 +201,10 @@ AFFORDABLE_BY_SCALE: Final = 8.0
 OFFSET_DOUBT: Final = 0.25  # -0.2 (0.1), +0.3 (0.1)
 NEAREST: Final = 1000  # +0.0 (0.0), +0.0 (0.0)
 
-#: Under replace-one a count beside the sum that is below the rows by up to half of so many standard
-#: deviations of its noise is taken to be that of the rows, and by more than so many as it is:
-#: columns of which no cell is missing, against those that lack a few.
-CLEARLY_MISSING: Final = 5.5
-
-# --- the second look (estimate.py, clipping.py, sums.py) ------------------------------------------
-
-#: Between bounds the first look may be cheap, so that little is lost if they are the best clip
-#: points. If it has less than CUT_SHORT times the usual, and finds clip points that are less than
-#: LOOSE times the bounds' width apart, this part of the sum's budget is for a second look: both are
-#: then about as sharp as the one where nothing is told (decision 0223).
-CUT_SHORT: Final = 0.7
-LOOSE: Final = 0.25
-CLOSER_LOOK: Final = 0.35
-
-#: Two averaged Laplace noises have lighter tails: as safe at a threshold that is lower by so many
-#: scales times 1 - p^2, if the larger has the part p of the variance. That bounds false alarms by
-#: 3e-6, as at the first look (tests/estimators/test_false_alarms.py). Less would see less.
-LOWER_THRESHOLD: Final = 4.0
-
 # --- the guaranteed interval (and tail_assumption.py; inequalities/risk.py divides the risk) ------
 
-#: Records that a plan expects beyond a clip point, times epsilon, and the nodes beyond it: they
-#: place the reference.
-EXPECTED_BEYOND: Final = 9.0  # width: -1.8 (0.2), +1.4 (0.3)
-EXPECTED_NODES: Final = 5  # width: -3.4 (0.4), +6.7 (0.5)
-
-#: The reference is this much wider than what would be best if that came true: a clip point
-#: beyond the reference costs more than one that is closer.
-WIDER: Final = 1.4  # width: +23.7 (1.1), +11.0 (2.3)
-
-#: Noise up to this part of the standard error, by assumption, is bounded together with sampling.
-#: The quantile of both together, in standard deviations, places the reference where clip points can
-#: be beyond it.
-SMALL_NOISE: Final = 1.0
+#: Noise up to the standard error, by assumption, is bounded together with sampling. The quantile of
+#: both together, in standard deviations, places the reference where clip points can be beyond it.
 USUAL_QUANTILE: Final = 2.5
 
 #: The reference is the closest whose interval promises to be at most this much wider than the
@@ -317,34 +268,23 @@ GROUP_SIZES: Final = (1.0, 2.0, 3.0, 4.5, 6.5, 9.0, 13.0, 20.0, 30.0)
 GROUP_PARTS: Final = (0.15, 0.5, 0.85)
 GROUP_LIKELY: Final = 6.0
 
-#: Records beyond what a moment allows that make it doubtful, in standard deviations of their count.
+#: Standard deviations that chance seldom exceeds: records beyond what a moment allows make it
+#: doubtful; and under replace-one a count beside the sum that is below the rows by more than so
+#: many is taken as it is, by up to half of them to be that of the rows: columns of which no cell is
+#: missing, against those that lack a few.
 DOUBT: Final = 5.0
 
 #: The probability of a false alarm at one octave, if a moment is compared with what was assumed:
 #: less is surer, and sees less.
 DOUBT_RISK: Final = 1e-4
 
-# --- the survival curve (tail_histogram.py) -------------------------------------------------------
-
-#: Octaves beyond which all but this part of the records of a side lie say nothing.
-NEAREST_SHARE: Final = 0.02
-
-#: A tail ends, rather than falls, if its power grows by this much from one octave to the next.
-SUDDEN_END: Final = 3.0
-
 # --- predictions (prediction.py) ------------------------------------------------------------------
 
 #: Below this n * epsilon the steps before the sum often fail.
 FEASIBLE: Final = 500.0
 
-#: The part of usual records that lies within one window of octaves from their median.
-IN_A_WINDOW: Final = 0.85
-
 #: A plan says so if records beside a common value must be more than this part to be seen.
 HIDDEN_SHARE: Final = 0.02
-
-#: A group of far records that is this many noise scales of the octave counts may go unseen.
-UNSEEN: Final = 9.0
 
 #: What the prior of the median costs beside the digits of where it is, at most usually.
 PRIOR_NATS: Final = 4.0

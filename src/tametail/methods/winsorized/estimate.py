@@ -26,6 +26,7 @@ from tametail.means import Estimate, Interval, confined, cut
 from tametail.methods.cells import UNUSUAL, count_noise, read_cells
 from tametail.methods.located import location
 from tametail.methods.located.unseen import unseen_mean
+from tametail.methods.survival import survival_shape
 from tametail.methods.winsorized import constants as tuned
 from tametail.methods.winsorized.approximate_interval import (
     ErrorDistribution,
@@ -62,11 +63,7 @@ from tametail.methods.winsorized.sums import (
     sum_query,
 )
 from tametail.methods.winsorized.tail_assumption import Reference, contradicts
-from tametail.methods.winsorized.tail_histogram import (
-    TailHistogram,
-    histogram_query,
-    survival_shape,
-)
+from tametail.methods.winsorized.tail_histogram import TailHistogram, histogram_query
 from tametail.queries.column import Count, Median
 from tametail.tail import Bounded
 

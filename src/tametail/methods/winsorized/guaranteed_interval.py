@@ -36,7 +36,6 @@ from tametail.methods.winsorized.approximate_interval import (
     extrapolated_interval,
     privacy,
 )
-from tametail.methods.winsorized.budget_split import has_reduced_tail_share
 from tametail.methods.winsorized.tail_assumption import Reference
 from tametail.methods.winsorized.tail_histogram import Array, TailHistogram
 from tametail.privacy.budget import Noise
@@ -186,10 +185,7 @@ class ClippingGap:
         far = answers.reference.far
         if not answers.reference.moves:
             farthest = outer - answers.centre
-            if has_reduced_tail_share(
-                answers.plan
-            ):  # whether there is a second look depends on the first
-                risk *= tuned.EITHER_LOOK
+            risk *= tuned.EITHER_LOOK  # whether there is a second look depends on the first
         elif self.located:
             farthest, risk = node + outer + far, tuned.LOCATED * risk
         else:

@@ -89,7 +89,7 @@ def rmse(plan: ColumnPlan) -> float | None:
     if plan.n is None or plan.tail is None:
         return None
     noise = math.sqrt(histogram_noise(plan, plan.cost("tail")).variance / 2) / SOFT_ONE
-    unseen = min(tuned.UNSEEN * noise / _size(plan), 1.0)
+    unseen = min(tuned.WEAK_THRESHOLD * noise / _size(plan), 1.0)
     if isinstance(plan.tail, Bounded):
         width = plan.tail.high - plan.tail.low
         return _error(plan, Setting(width, width, unseen * width, width / 2))

@@ -229,7 +229,7 @@ def read_count(plan: Plan, answer: int, weight: int, noise: Noise) -> tuple[floa
     if not plan.unit.size_is_public:
         return counted, None
     rows, deviation = float(max(plan.n or 1, 1)), math.sqrt(noise.variance) / weight
-    many = tuned.CLEARLY_MISSING * deviation
+    many = tuned.DOUBT * deviation
     missing = float(np.interp(rows - counted, (many / 2, many), (0.0, many)))
     number = max(rows - missing, 1.0) if rows - counted < many else counted
     return number, number - counted

@@ -69,7 +69,7 @@ class Reference:
             # The noise of clip points at the bounds.
             width, n = high - low, max(plan.n or 1, 1)
             allowed = noise_for(plan.cost("sum"), 1, 1).scale * (1 + 1 / 16) * width
-            if allowed > tuned.SMALL_NOISE * math.sqrt(n) * width / 2:
+            if allowed > math.sqrt(n) * width / 2:
                 allowed = 0.0
             return cls(low, high, deviation=width / 2, noise=allowed)
         k, n, strength = tail.k, max(plan.n or 1, 1), plan.budget.strength
@@ -119,10 +119,9 @@ def _reach(plan: Plan, k: float, n: int) -> tuple[float, float]:
     deviation = math.sqrt(noise_for(plan.cost("sum"), 1, 1).variance)
     most = best_reach(k, n, deviation) + 1 - tuned.BEYOND_REFERENCE
     tried = [most * 2.0 ** (-step / 4) for step in range(24)]
-    most_noise = tuned.SMALL_NOISE * math.sqrt(n)
-    small = [one for one in tried if one >= 2 and noise(one) <= most_noise]
+    small = [one for one in tried if one >= 2 and noise(one) <= math.sqrt(n)]
     beyond = expected_beyond(plan)
-    chosen = max(tuned.WIDER * ((k - 1) * constant * n / beyond) ** (1 / k), 2.0)
+    chosen = max(((k - 1) * constant * n / beyond) ** (1 / k), 2.0)
     if small:
         # The closest of those that are nearly as narrow: its noise is in the value as well.
         enough = tuned.NEARLY_NARROWEST * min(map(width, small))
@@ -134,10 +133,9 @@ def _reach(plan: Plan, k: float, n: int) -> tuple[float, float]:
 
 
 def expected_beyond(plan: Plan) -> float:
-    """Return how many records a plan expects to be possible beyond a clip point: mostly noise."""
+    """Return how many records noise may hide beyond a clip point, at one node."""
     noise = histogram_noise(plan, plan.cost("tail"))
-    nodes = sum_quantile(noise, tuned.RARE, tuned.EXPECTED_NODES) / SOFT_ONE
-    return nodes + tuned.EXPECTED_BEYOND / plan.budget.strength
+    return sum_quantile(noise, tuned.RARE, 1) / SOFT_ONE
 
 
 # --- whether the counts contradict the assumption -------------------------------------------------
@@ -168,7 +166,7 @@ def contradicts(
 
 
 def _alarm(tails: TailHistogram) -> float:
-    return tails.scale * tuned.THRESHOLD
+    return tails.scale * tails.detection_threshold
 
 
 def _exceeds_bound(tails: TailHistogram, counts: Array, far: float) -> bool:

@@ -1,16 +1,15 @@
 """The tail histogram: noisy counts of the distances from the centre, on a log scale, by side.
 
-What is read off it: the highest detected bins, a misplaced centre, bounds of how many records lie
-beyond a distance, and the survival curve. No data here.
+What is read off it: the highest detected bins, a misplaced centre, and bounds of how many records
+lie beyond a distance. No data here.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +19,6 @@ from tametail.inequalities.quantiles import sum_quantile
 from tametail.methods.winsorized import constants as tuned
 from tametail.privacy.budget import Budget, Noise, noise_for
 from tametail.queries.column import APART, SOFT_ONE, TailNodes
-from tametail.shape import CLEAR, Knot, Shape
 from tametail.tail import Bounded, Moment
 
 if TYPE_CHECKING:
@@ -46,7 +44,6 @@ class TailHistogram:
 
     Far octaves share ``nodes``, which are places in these arrays: there the next node above has the
     counts of all, and the others have none, nor noise. None: every octave has a node.
-    ``lower`` is how many noise scales less make records stand out, since the noise is an average.
     """
 
     below: Array
@@ -55,7 +52,6 @@ class TailHistogram:
     noise: Noise
     count: float | None = None
     nodes: Places | None = None
-    lower: float = 0.0
 
     @classmethod
     def read(
@@ -83,12 +79,9 @@ class TailHistogram:
         count = None
         if self.count is not None and other.count is not None:
             count = share * self.count + (1 - share) * other.count
-        # The mean of two Laplace noises has lighter tails than one of the same variance: the more
-        # so, the more alike they are. The tests compute what that allows from the law of both.
+        # The mean of two Laplace noises has lighter tails than one of the same variance.
         noise = Noise(self.noise.kind, self.noise.scale * math.sqrt(share))
-        lower = tuned.LOWER_THRESHOLD * (1 - max(share, 1 - share) ** 2)
-        lower = lower if noise.kind == "laplace" else 0.0
-        return TailHistogram(below, above, self.first, noise, count, self.nodes, lower)
+        return TailHistogram(below, above, self.first, noise, count, self.nodes)
 
     @property
     def scale(self) -> float:
@@ -107,9 +100,8 @@ class TailHistogram:
 
     @property
     def detection_threshold(self) -> float:
-        """The noise scales at which the window of a node stands out: the detection threshold."""
-        laplace = self.noise.kind == "laplace"
-        return (tuned.THRESHOLD if laplace else tuned.GAUSSIAN_THRESHOLD) - self.lower
+        """The noise scales at which the window of a node stands out."""
+        return detection_threshold(self.noise.kind)
 
     def highest_detected(
         self, counts: Array, limit: float = math.inf, clearly: float = 1.0
@@ -129,6 +121,10 @@ class TailHistogram:
             for counts, limit in zip(self.sides, limits, strict=True)
         ]
 
+    def detected(self, limits: Pair) -> DetectedBins:
+        """Return up to where records are seen on either side."""
+        return self.with_weaker_side(self.highest_detected_bins(limits), limits)
+
     def with_weaker_side(self, anchors: DetectedBins, limits: Pair) -> DetectedBins:
         """Return the anchors; next to what stands out, less will do for a side that does not.
 
@@ -140,10 +136,10 @@ class TailHistogram:
         place = seen[0] if seen else self._together(min(limits))
         if place is None or len(seen) == 2:
             return anchors
-        first = max(place - tuned.BESIDE_OCTAVES, 0)
+        first = max(place - tuned.NEARBY, 0)
 
         def less_clear(counts: Array, limit: float) -> int | None:
-            stands_out = window_sums(counts) / self.scale >= tuned.BESIDE
+            stands_out = window_sums(counts) / self.scale >= tuned.WEAK_THRESHOLD
             found = np.flatnonzero((stands_out & (self.distances <= limit))[first : place + 1])
             return first + int(found[-1]) if len(found) else None
 
@@ -153,14 +149,10 @@ class TailHistogram:
         ]
 
     def _together(self, limit: float) -> int | None:
-        """Return the highest node where the windows of both sides together stand out.
-
-        By as many standard deviations of their noise as one does: Laplace noise allows fewer.
-        """
+        """Return the highest node where the windows of both sides together stand out."""
         both = (window_sums(self.below) + window_sums(self.above)) / self.scale
-        found = np.flatnonzero(
-            (both >= math.sqrt(2) * self.detection_threshold) & (self.distances <= limit)
-        )
+        needed = detection_threshold(self.noise.kind, sides=2)
+        found = np.flatnonzero((both >= needed) & (self.distances <= limit))
         return int(found[-1]) if len(found) else None
 
     def squares(self, anchors: DetectedBins) -> float:
@@ -178,19 +170,19 @@ class TailHistogram:
         either side, whatever the law. ``perhaps`` asks whether noise may hide that it is so.
         """
         most = tuned.NEARLY_ALL * (size if self.count is None else self.count)
-        hidden = tuned.NOISE_HIDES * self.scale if perhaps else 0.0
+        hidden = self.noise.quantile(tuned.RARE) / SOFT_ONE if perhaps else 0.0
+        noise = self.detection_threshold * self.scale
         for sign, counts, others in ((-1.0, self.below, self.above), (1.0, self.above, self.below)):
             pairs = window_sums(counts, 2)
             node = int(np.argmax(pairs))
             if pairs[node] < most - hidden:
                 continue
             # The size may be a guess that is too small: then there are as many on the other side.
-            noise = tuned.USUAL_NOISE * self.scale
             few = (1 - tuned.NEARLY_ALL) * pairs[node]
             few = few + noise + hidden if perhaps else max(few, noise)
             few_others = window_sums(others).max() <= few
             # What lies beyond the end nodes counts there, wherever it is.
-            clearly = 1 - hidden / (self.detection_threshold * self.scale)
+            clearly = 1 - hidden / noise
             seen = (
                 self.highest_detected(counts, clearly=clearly) is not None
                 and 0 < node < len(counts) - 2
@@ -265,12 +257,28 @@ def histogram_noise(plan: Plan, cost: Budget) -> Noise:
     return noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
 
 
+#: So many times as wide noise has no grain that matters.
+_FINE_GRAINED = 1e9
+
+
+@lru_cache(maxsize=4)
+def detection_threshold(kind: Literal["laplace", "gaussian"], sides: int = 1) -> float:
+    """Return the noise scales that noise on the windows of some sides exceeds all but never.
+
+    >>> round(detection_threshold("laplace"), 1), round(detection_threshold("gaussian"), 1)
+    (24.5, 16.2)
+    """
+    noise, nodes = Noise(kind, _FINE_GRAINED), sides * tuned.WINDOW
+    if kind == "laplace":
+        return sum_quantile(noise, tuned.FALSE_ALARM, nodes) / noise.scale
+    both_ways = noise.quantile(2 * tuned.FALSE_ALARM) * math.sqrt(nodes)
+    return both_ways / math.sqrt(noise.variance / 2)
+
+
 def min_detected(plan: Plan, cost: Budget, *, together: bool = False) -> float:
     """Return how many records stand out, on one side or on both sides ``together``."""
     noise = histogram_noise(plan, cost)
-    scales = tuned.THRESHOLD if noise.kind == "laplace" else tuned.GAUSSIAN_THRESHOLD
-    if together:
-        scales *= math.sqrt(2)
+    scales = detection_threshold(noise.kind, sides=2 if together else 1)
     return scales * math.sqrt(noise.variance / 2) / SOFT_ONE
 
 
@@ -280,7 +288,7 @@ def expects_no_signal(plan: Plan, cost: Budget, *, together: bool) -> bool:
     Around a median nearly all of them lie in a window, half on either side. Both sides count
     ``together`` where the method looks at them so.
     """
-    part = tuned.IN_A_WINDOW * (1.0 if together else 0.5)
+    part = tuned.NEARLY_ALL * (1.0 if together else 0.5)
     return part * max(plan.n or 1, 1) < min_detected(plan, cost, together=together)
 
 
@@ -291,7 +299,7 @@ def histogram_query(plan: Plan, centre: float) -> TailNodes:
     Octaves far from the centre's, and from what the caller says, share their nodes.
     """
     octave = math.frexp(centre)[1] - 1 if centre else 0
-    first, last = tuned.FIRST_OCTAVE, tuned.LAST_OCTAVE
+    first, last = -tuned.OCTAVES, tuned.OCTAVES - 1
     low, high = min(octave, 0), max(octave, 0) + tuned.FINE_ABOVE
     if centre:
         first = min(max(first, octave - _ULP_BITS), last)
@@ -318,93 +326,3 @@ def window_sums(counts: Array, width: int = tuned.WINDOW) -> Array:
     counts.cumsum(out=sums[1 : size + 1])
     sums[size + 1 :] = sums[size]  # there is nothing above the last node
     return sums[width:] - sums[:size]
-
-
-# --- the survival curve ---------------------------------------------------------------------------
-
-#: Steeper than this a tail does not fall, as far as octaves tell.
-_STEEPEST = 6.0
-
-
-def survival_shape(
-    tails: TailHistogram, centre: float, anchors: tuple[int | None, int | None], n: float
-) -> Shape | None:
-    r"""Return how n records spread; None if none of them is detected.
-
-    With S(t) the number of records of one side beyond the distance t, soft counts add up to
-
-    sum over nodes above 2^j = sum of min((\|y\| - 2^j)/2^j, 1)+ = mean of S(t) over 2^j..2^(j+1),
-
-    since a record in that octave counts at its upper node in proportion to its distance. If S falls
-    like t^-a there, its mean is its value at 2^j ((1 - 2^(1-a))/(a - 1))^(-1/a), near 1.44 2^j; a
-    comes from the neighbors.
-    """
-    if anchors == (None, None):
-        return None
-    below, above = (
-        () if anchor is None else _curve_points(tails, counts, anchor, n)
-        for counts, anchor in zip(tails.sides, anchors, strict=True)
-    )
-    return Shape(centre, below, above)
-
-
-def _curve_points(tails: TailHistogram, counts: Array, anchor: int, n: float) -> tuple[Knot, ...]:
-    """Return the knots of one side, from the nearest octave with nodes of its own to the last."""
-    top = min(anchor + tuned.WINDOW, len(counts))
-    nodes = set(range(len(counts)) if tails.nodes is None else tails.nodes.tolist())
-    first = next(j for j in range(anchor, -2, -1) if j not in nodes or j + 1 not in nodes) + 1
-    octaves = np.arange(first, top - 1)
-    beyond = np.cumsum(counts[first + 1 : top][::-1])[::-1] / n
-    errors = tails.scale * np.sqrt(2.0 * (top - 1 - octaves)) / n
-    beyond = np.minimum(np.maximum.accumulate(beyond[::-1])[::-1], 0.5)
-    seen = beyond >= CLEAR * errors
-    # Nearer to the centre than all records of the side there is nothing to tell.
-    full = np.flatnonzero(beyond >= (1 - tuned.NEAREST_SHARE) * beyond.max(initial=0.0))
-    start = int(full[-1]) if len(full) else 0
-    found: list[Knot] = []
-    shares, doubts = beyond.tolist(), errors.tolist()
-    for place in range(start, len(shares)):
-        octave = tails.first + first + place
-        if not seen[place]:
-            # Fewer than stand out lie in this octave, so nearly all of them before it.
-            clear = CLEAR * doubts[place]
-            if found and found[-1].beyond > 2 * clear:
-                found.append(Knot(math.ldexp(1.0, octave), clear, doubts[place]))
-            break
-        distance = math.ldexp(_representative(shares, place), octave)
-        found.append(Knot(distance, shares[place], doubts[place]))
-    return tuple(found)
-
-
-def _representative(beyond: Sequence[float], place: int) -> float:
-    """Return where in its octave, 1 to 2, the share beyond is as large as its mean over it.
-
-    A tail that falls like a power does so at :func:`_middle`; one that ends, along a line, at 1.5.
-    The more steeply it falls after the octave than before, the more it is taken to end.
-    """
-    before = _slope(beyond, place - 1, place)
-    after = _slope(beyond, place, place + 1)
-    ends = min(max(after - before, 0.0) / tuned.SUDDEN_END, 1.0)
-    return (1 - ends) * _middle((before + after) / 2) + 1.5 * ends
-
-
-def _slope(beyond: Sequence[float], near: int, far: int) -> float:
-    """Return how steeply the shares fall between two octaves, as a power of the distance."""
-    if near < 0:
-        return 0.0
-    if far >= len(beyond) or beyond[far] <= 0:
-        return _STEEPEST
-    return min(max(math.log2(beyond[near] / beyond[far]), 0.0), _STEEPEST)
-
-
-def _middle(slope: float) -> float:
-    """Return where t^-slope is as large as its mean over 1..2.
-
-    >>> round(_middle(1.0), 4), round(_middle(2.0), 4)
-    (1.4427, 1.4142)
-    """
-    if slope < 1e-3:
-        return math.exp(2 * math.log(2) - 1)  # the mean of the logarithms
-    if abs(slope - 1) < 1e-6:
-        return 1 / math.log(2)
-    return math.pow((1 - math.pow(2, 1 - slope)) / (slope - 1), -1 / slope)

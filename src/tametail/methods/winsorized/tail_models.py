@@ -213,7 +213,7 @@ def _curves() -> _Curves:
     # All integrals are trapezoidal sums over 4 FINE points per octave.
     steps = 4 * tuned.FINE
     anchor = (tuned.NODES_BELOW + 2) * steps
-    octave, part = np.divmod(np.arange(-anchor, (tuned.NODES_ABOVE + 1) * steps + 1), steps)
+    octave, part = np.divmod(np.arange(-anchor, (tuned.NEARBY + 1) * steps + 1), steps)
     t = (1 + part / steps) * 2.0**octave
     log_t = np.log(t)
     slope = np.array([np.maximum(start + bend * log_t, 0.0) for start, bend, _ in shapes])
@@ -223,9 +223,9 @@ def _curves() -> _Curves:
     edges = beyond * t
     square = _running((edges[:, 1:] + edges[:, :-1]) * np.diff(t)) + t[0] ** 2 * beyond[:, :1]
     # A soft count is a second difference of the area: the share between two nodes, spread linearly.
-    nodes = np.arange(-tuned.NODES_BELOW - 1, tuned.NODES_ABOVE + 2) * steps + anchor
+    nodes = np.arange(-tuned.NODES_BELOW - 1, tuned.NEARBY + 2) * steps + anchor
     average = np.diff(area[:, nodes], axis=1) / np.diff(t[nodes])
-    last = anchor + tuned.NODES_ABOVE * steps
+    last = anchor + tuned.NEARBY * steps
     clip_points = np.arange(anchor - 2 * steps, last + 1, steps // tuned.FINE)
 
     def at_all_levels(table: Array) -> Array:

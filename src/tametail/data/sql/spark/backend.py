@@ -20,11 +20,11 @@ from tametail.data.keys import Kept, cell_of
 from tametail.data.relation import Groups, Relation
 from tametail.data.sql.backend import Sql
 from tametail.data.sql.compiler import Compiler, names_of
-from tametail.data.sql.persons import number_of
 from tametail.data.sql.spark.partials import Partials
 from tametail.data.sql.spark.sample import SparkRows, collect
 from tametail.data.sql.spark.session import SparkSession
 from tametail.data.sql.spark.totals import totals
+from tametail.data.sql.views import number_of
 from tametail.doubles import LARGEST
 from tametail.errors import InternalError
 from tametail.keys import Key
@@ -100,7 +100,7 @@ class SparkSql(Sql):
         groups = _groups_of(relation)
         key = ("coded", groups, ids)
         if key not in self._kept:
-            columns = range(len(relation.values))
+            columns = range(relation.width)
             names = names_of(len(columns))
             rows = compiler.records(relation, columns, ids=ids)
             also = [*names, "f", *(compiler.persons if ids else ())]
@@ -122,15 +122,19 @@ class SparkSql(Sql):
     def _grouped(self, codes: Sequence[int], constants: Sequence[Sequence[str]] | None) -> str:
         """Return x, f, code and constants e0, e1, ... for the records of some groups."""
         rows, (column,) = self._coded(ids=False), self.relation.columns
+        number = f"q.x{column}"
+        if self.relation.weights is not None:
+            (view,) = self.relation.views
+            number = number_of(view, self._session.dialect, number, "q.x1", weighs=True)
         own = [[str(code), *each] for code, each in
                zip(codes, constants or [[]] * len(codes), strict=True)]  # fmt: skip
         names = ["code", *(f"e{place}" for place in range(len(own[0]) - 1 if own else 0))]
         items = ", ".join(["q.code", *(f"e.{name}" for name in names[1:])])
         if not own:
-            return f"(SELECT x{column} AS x, f, code FROM {rows} WHERE false) AS c"
+            return f"(SELECT {number} AS x, f, code FROM {rows} AS q WHERE false) AS c"
         table = ", ".join(f"({', '.join(line)})" for line in own)
         return (
-            f"(SELECT q.x{column} AS x, q.f, {items} FROM {rows} AS q JOIN "
+            f"(SELECT {number} AS x, q.f, {items} FROM {rows} AS q JOIN "
             f"(VALUES {table}) AS e({', '.join(names)}) ON q.code = e.code) AS c"
         )
 
@@ -193,7 +197,7 @@ class SparkSql(Sql):
         """Return the rows of somebody, in chosen groups if there are any: x0, ..., f, p0, ..."""
         relation, compiler = self.relation, self._compiler
         if relation.groups is not None:
-            names = [f"x{place}" for place in range(len(relation.values))]
+            names = [f"x{place}" for place in range(relation.width)]
             present = compiler.some_number(names)
             frame = self._frame(f"SELECT * FROM {self._coded(ids=True)} WHERE {present}")
             if relation.groups_per_person == 1:
@@ -201,9 +205,9 @@ class SparkSql(Sql):
             codes = relation.codes
             every = len(codes) == len(relation.groups)
             return frame if every else frame.where(fn.col("code").isin(list(codes)))
-        names = names_of(len(relation.values))
+        names = names_of(relation.width)
         items = ", ".join([*names, "f", *compiler.persons])
-        rows = compiler.records(relation, range(len(relation.values)), ids=True)
+        rows = compiler.records(relation, range(relation.width), ids=True)
         known = compiler.known(compiler.persons)
         frame = self._frame(f"SELECT {items} FROM {rows} WHERE {known}")
         return frame.withColumnRenamed("x", "x0") if len(names) == 1 else frame
@@ -220,7 +224,7 @@ class SparkSql(Sql):
         key = ("totals", by_group, *self._whose)
         if key not in self._kept:
             by = [*self._compiler.persons, *(["code"] if by_group else [])]
-            found = totals(self._person_rows(), by, len(relation.values))
+            found = totals(self._person_rows(), by, relation.width)
             if relation.groups is not None:  # who has no number in these groups is nobody here
                 found = found.withColumn("f", fn.lit(0))
             self._keep(key, found if by_group else found.drop(*by))
@@ -231,7 +235,12 @@ class SparkSql(Sql):
         (view,) = self.relation.views
         if isinstance(view, PersonNorm):
             return self._norms(view), "x"
-        return self._person_totals(), number_of(view, self._session.dialect, *_columns(view.column))
+        persons, dialect = self._person_totals(), self._session.dialect
+        if self.relation.weights is None:
+            return persons, number_of(view, dialect, *_columns(view.column))
+        weight = "CASE WHEN c1 > 0 THEN s1 END"  # NULL for whom no record has both numbers
+        rows = f"(SELECT s0, {weight} AS s1, f FROM {persons}) AS w"
+        return rows, number_of(view, dialect, "s0", "s1", weighs=True)
 
     def _vector(self, vector: Vector) -> DataFrame:
         """Return the number v of each person and group, by one or two operations of IEEE 754.

@@ -18,14 +18,15 @@ from tametail.notes import FOR_LISTS
 _OPTIONS: Final = (
     "epsilon", "delta", "rho", "within", "neighbors", "missing", "confidence", "target",
     "same_scale", "person", "each", "n_records", "where", "by", "keys", "other", "plan", "dataset",
-    "release_id", "column", "table", "ledger", "error", "relative_error", "n_columns", "decimal",
-    "thousands", "currency", "accounting", "percent", "delimiter", "header", "encoding", "format",
+    "release_id", "weights", "column", "table", "ledger", "error", "relative_error", "n_columns",
+    "decimal", "thousands", "currency", "accounting", "percent", "delimiter", "header", "encoding",
+    "format",
 )  # fmt: skip
 
 _TEXT: Final = r"'[^']*'|\"[^\"]*\"|\.\.\.|True|False|None"
 _VALUE: Final = rf"{_TEXT}|\([^()]*\)|\[[^\][]*\]|-?\d[\d_.e+-]*\d|-?\d"
 _ARGUMENT: Final = re.compile(
-    rf"\b(?P<call>tail|parse|n|{'|'.join(_OPTIONS)})=(?P<value>\w+\([^()]*\)|{_VALUE})?"
+    rf"\b(?P<call>tail|parse|n|q|{'|'.join(_OPTIONS)})=(?P<value>\w+\([^()]*\)|{_VALUE})?"
 )
 _PAIR: Final = re.compile(rf"(\w+)=({_VALUE})")
 
@@ -74,13 +75,14 @@ def _option(name: str, value: str | None) -> str:
     if name == "parse":
         given = _PAIR.findall(value or "")
         return " ".join(_option(*one) for one in given) or "--decimal, --thousands or --currency"
-    option = "-n" if name == "n" else f"--{name.replace('_', '-')}"
+    option = {"n": "-n", "q": "--level"}.get(name, f"--{name.replace('_', '-')}")
     if value is None or value == "True":
         return option
     if value == "False":
         return option.replace("--", "--no-", 1)
     if value.startswith("[") or name == "currency":
         items = [shlex.quote(item[1:-1]) for item in re.findall(_TEXT, value)]
+        items = items or re.findall(r"[\d.]+", value)
         return f"{option} {','.join(items)}" if name == "keys" else _repeated(option, items)
     return f"{option} {_written(value)}"
 

@@ -29,6 +29,7 @@ _LABELS: Final = {
     "rho": "Rho",
     "tail": "Assumption about the data",
     "neighbors": "Neighboring datasets",
+    "weights": "Weight column",
     "where": "Only records where",
     "within": "Range of the mean",
 }

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-class Law(Protocol):
+class Distribution(Protocol):
     """A law on the real line with a known mean and known central moments."""
 
     @property
@@ -117,7 +117,7 @@ class Lognormal:
 class Standardised:
     """``mean + factor (X - E X)`` for X of another law."""
 
-    base: Law
+    base: Distribution
     mean: float
     factor: float
 
@@ -139,7 +139,9 @@ _LAWS: dict[str, tuple[str | None, float, type[Normal | StudentT | Pareto | Logn
 }
 
 
-def law(name: str, *, k: float, mean: float = 0.0, scale: float = 1.0, **shape: float) -> Law:
+def distribution(
+    name: str, *, k: float, mean: float = 0.0, scale: float = 1.0, **shape: float
+) -> Distribution:
     """Return a law with the given mean and ``E|X - mean|^k = scale^k`` exactly.
 
     Parameters
@@ -155,7 +157,7 @@ def law(name: str, *, k: float, mean: float = 0.0, scale: float = 1.0, **shape: 
 
     Examples
     --------
-    >>> heavy = law("pareto", a=3.0, k=2, mean=10.0, scale=2.0)
+    >>> heavy = distribution("pareto", a=3.0, k=2, mean=10.0, scale=2.0)
     >>> heavy.mean, round(heavy.kth_moment(2), 12), heavy.kth_moment(3)
     (10.0, 4.0, inf)
     """
@@ -174,7 +176,7 @@ def law(name: str, *, k: float, mean: float = 0.0, scale: float = 1.0, **shape: 
             raise ParameterError(
                 f"Expected {parameter}={shown(value)} to be finite, above {least:g}."
             )
-    base: Law = kind(**shape)
+    base: Distribution = kind(**shape)
     moment = base.kth_moment(k)
     if moment == math.inf:
         raise ParameterError(f"law({shown(name)}, ...) has no moment of order k={shown(k)}.")
