@@ -105,7 +105,7 @@ def made(call: Any, frame: Frame) -> tuple[Plan, Any]:
         found.extend([plan, backend])
         raise _MadeError
 
-    with mock.patch("tametail.api.asking", note):
+    with mock.patch("tametail.api.running.asking", note):
         try:
             call(frame)
         except _MadeError:
