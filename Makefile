@@ -63,7 +63,7 @@ $(ZIG_READY): $(CORE)
 $(NOX):
 	@echo "Making an environment for nox in .venvs/nox (17 MB)"
 	@$(PYTHON) -m venv .venvs/nox
-	@.venvs/nox/bin/python -m pip install --quiet --quiet --disable-pip-version-check nox
+	@.venvs/nox/bin/python -m pip install --quiet --quiet --disable-pip-version-check --constraint constraints.txt nox
 
 demo: $(CORE)  ## the main job in a minute: a private mean of the example file, explained
 	@$(BIN)/python examples/demo.py

@@ -39,7 +39,7 @@ from tametail.data.relation import Relation
 from tametail.planning import Plan
 from tametail.queries.groups import ScaledSums
 from tametail.request import Request
-from tametail.run import asking, run
+from tametail.run import prepare_release, run
 
 Floats = npt.NDArray[np.float64]
 
@@ -171,7 +171,7 @@ def measure(population: Population, size: int, draws: int, *, best_of: bool) -> 
         for _ in range(draws):
             drawn = population.draw(size, rng)
             backend = known(drawn)
-            release = run(*asking(plan, backend))
+            release = run(*prepare_release(plan, backend))
             ours.append(np.asarray(release.value) - truth)
             target = targets(everybody, groups, [query for _, query in backend.asked])
             for row, wanted, mean_of_group in zip(release, target, truth, strict=True):

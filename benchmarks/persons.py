@@ -37,7 +37,7 @@ from tametail.methods.persons import estimate
 from tametail.planning import Plan
 from tametail.queries.persons import PersonResidual
 from tametail.request import Request
-from tametail.run import asking, run
+from tametail.run import prepare_release, run
 
 Floats = npt.NDArray[np.float64]
 
@@ -112,7 +112,7 @@ def cover(
         for _ in range(trials):
             drawn = rng.integers(0, len(sums), persons)
             backend = known(sums[drawn], counts[drawn])
-            (row,) = run(*asking(plan, backend)).means
+            (row,) = run(*prepare_release(plan, backend)).means
             rows, total = found[-2:]
             if total is None or rows is None or math.isinf(row.intervals[-1].low):
                 continue
@@ -139,7 +139,7 @@ def measure(sums: Floats, counts: Floats, cell: tuple[int, float], each: str, tr
         backend: Backend = known(sums[drawn], counts[drawn])
         if each == "column":
             backend = open_data(sums[drawn] / counts[drawn])
-        errors.append(float(run(*asking(plan, backend))) - truth)
+        errors.append(float(run(*prepare_release(plan, backend))) - truth)
     return float(np.sqrt(np.mean(np.square(errors))))
 
 

@@ -245,11 +245,11 @@ def duckdb_mean(path: str, repeats: int) -> dict[str, float]:
 def private_parquet(path: str, repeats: int) -> dict[str, float]:
     import tametail as tt
     from tametail.data.open import open_data
-    from tametail.run import asking, run
+    from tametail.run import prepare_release, run
 
     passes = Passes()
     backend = open_data(path, COLUMN, progress=passes)
-    run(*asking(tt.plan(epsilon=1).with_names(backend.relation.names), backend))
+    run(*prepare_release(tt.plan(epsilon=1).with_names(backend.relation.names), backend))
     seconds = best(lambda: tt.mean(path, COLUMN, epsilon=1), repeats)
     return report(seconds, passes.count)
 

@@ -36,7 +36,7 @@ def test_the_picture_is_drawn_from_the_imports():
 
 
 def test_every_module_has_a_layer():
-    listed = [room for row in drawing().layers() for room in row]
+    listed = [package for row in drawing().layers() for package in row]
     there = {
         path.stem if path.is_file() else path.name
         for path in (ROOT / "src" / "tametail").iterdir()
@@ -48,12 +48,12 @@ def test_every_module_has_a_layer():
 
 def test_arrows_lead_downwards():
     drawn = drawing()
-    level = {room: number for number, row in enumerate(drawn.layers()) for room in row}
+    level = {package: number for number, row in enumerate(drawn.layers()) for package in row}
     upwards = [
-        (room, end)
-        for room, ends in drawn.imports().items()
+        (package, end)
+        for package, ends in drawn.imports().items()
         for end in ends
-        if level[end] <= level[room]
+        if level[end] <= level[package]
     ]
     assert not upwards
 
@@ -74,11 +74,11 @@ def test_no_modules_import_each_other_not_even_for_types():
 
 
 def test_no_rooms_import_each_other_not_even_for_types():
-    rooms = {}
+    packages = {}
     for name, ends in imports_of_modules().items():
-        room = name.split(".")[1]
-        rooms.setdefault(room, set()).update({end.split(".")[1] for end in ends} - {room})
-    assert cycles(rooms) == []
+        package = name.split(".")[1]
+        packages.setdefault(package, set()).update({end.split(".")[1] for end in ends} - {package})
+    assert cycles(packages) == []
 
 
 def test_a_cycle_is_found():

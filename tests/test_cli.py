@@ -205,7 +205,7 @@ def test_failures_inside_say_nothing_of_the_data(run, claims, monkeypatch):
     def fail(*_):
         raise RuntimeError("record 17 is 4321.5")
 
-    monkeypatch.setattr(mean, "carry_out", fail)
+    monkeypatch.setattr(mean, "execute_plan", fail)
     code, out, err = run("mean", claims, "--column", "amount", "--epsilon", 1)
     assert (code, out) == (1, "")
     assert "is spent" in err
@@ -216,7 +216,7 @@ def test_interrupted(run, claims, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(mean, "carry_out", interrupt)
+    monkeypatch.setattr(mean, "execute_plan", interrupt)
     code, out, err = run("mean", claims, "--column", "amount", "--epsilon", 1)
     assert (code, out) == (130, "")
     assert "If data had been opened, the budget of this release is spent" in err
@@ -227,7 +227,7 @@ def test_terminated(run, claims, monkeypatch):
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(5)
 
-    monkeypatch.setattr(mean, "carry_out", terminate)
+    monkeypatch.setattr(mean, "execute_plan", terminate)
     before = signal.getsignal(signal.SIGTERM)
     code, _, err = run("mean", claims, "--column", "amount", "--epsilon", 1)
     assert (code, err.count("\n")) == (143, 1)

@@ -273,7 +273,7 @@ def test_only_what_is_marked_is_released_with_seeded_noise():
         randomness.drawing_for_fakes(randomness.SystemSource()),
         pytest.raises(InternalError, match="marked as fake"),
     ):
-        run.run(*run.replaying(release.plan, release.answers))
+        run.run(*run.prepare_replay(release.plan, release.answers))
 
 
 @pytest.mark.parametrize(

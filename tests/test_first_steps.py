@@ -11,7 +11,7 @@ import pytest
 
 import tametail as tt
 from tametail.cli import main
-from tametail.cli.words import in_options
+from tametail.cli.messages import in_options
 from tametail.errors import ColumnError, ParameterError
 
 N = 3_000

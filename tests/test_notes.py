@@ -11,7 +11,7 @@ import pytest
 
 import tametail as tt
 from tametail import cli, notes
-from tametail.cli.words import in_options
+from tametail.cli.messages import in_options
 from tametail.errors import ParameterError
 from tametail.means import MEAN, MEAN_AS_SEEN, WINSORISED, Estimate, Interval
 from tametail.notes import Note

@@ -19,8 +19,8 @@ from tametail.cli import main
 from tametail.data.cells import LEFT_OUT, are_left_out
 from tametail.data.reader import clipped
 from tametail.errors import ParameterError
+from tametail.page.downloads import _option, _python
 from tametail.page.forms import Form, tail_of
-from tametail.page.takeaway import _option, _python
 from tametail.queries.column import TailNodes
 from tametail.queries.persons import PersonMean, PersonResidual
 from tametail.show.sentences import assumptions

@@ -20,8 +20,8 @@ QUERIES = pytest.mark.parametrize("query", query_types(), ids=lambda query: quer
 
 
 def test_there_are_queries_of_every_room():
-    rooms = {query.__module__.rpartition(".")[2] for query in query_types()}
-    assert rooms >= {"column", "rows", "paper"}
+    packages = {query.__module__.rpartition(".")[2] for query in query_types()}
+    assert packages >= {"column", "rows", "paper"}
     assert len(query_types()) >= 15
 
 

@@ -278,7 +278,7 @@ def test_a_release_of_another_version_says_which_one_to_install(paid, capsys):
 
 
 def test_nothing_is_spent_if_the_report_has_nowhere_to_go(paid, capsys, monkeypatch):
-    monkeypatch.setattr("tametail.cli.mean.carry_out", pytest.fail)
+    monkeypatch.setattr("tametail.cli.mean.execute_plan", pytest.fail)
     assert main([*MEAN, "--report", "nowhere/report.html"]) == 2
 
 

@@ -21,7 +21,7 @@ import pytest
 
 import tametail as tt
 from tametail import cli, notes
-from tametail.cli.words import in_options
+from tametail.cli.messages import in_options
 from tametail.data.open import open_source
 from tametail.data.sources import streams
 from tametail.errors import ColumnError, DataError, ParameterError

@@ -133,3 +133,20 @@ def test_no_page_is_of_an_older_version(page):
 def test_there_are_pages_with_figures():
     assert len(with_figures()) >= 12
     assert set(NOT_MEASURED) | set(MORE) <= set(PAGES)
+
+
+MAKEFILE = (ROOT / "Makefile").read_text("utf-8")
+
+
+def test_whatever_the_makefile_installs_is_pinned():
+    """By pip within the constraints; by npm at an exact version."""
+    continued = MAKEFILE.replace("\\\n", " ")
+    lines = re.findall(r"^.*(?:pip|npm) install.*$", continued, re.MULTILINE)
+    assert len(lines) >= 3
+    for line in lines:
+        assert "--constraint constraints.txt" in line or re.search(r"[\w-]+@\d+\.\d+\.\d+ ", line)
+    workflow = (ROOT / ".github" / "workflows" / "release.yml").read_text("utf-8")
+    direct = re.findall(
+        r"--constraint constraints\.txt ([\w-]+)$", continued + workflow, re.MULTILINE
+    )
+    assert {"nox", "cyclonedx-bom"} <= set(direct) <= set(PINS)

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -75,31 +76,41 @@ tt.mean(object(), ["x"], epsilon=1).value.is_integer()
 """
 
 
-def mypy(path):
-    """Return what mypy reports."""
+#: Files that are checked together: a checker takes longest to read the package.
+FILES = {
+    "typed_calls.py": TYPED,
+    "wrong_calls.py": WRONG,
+    "example.py": EXAMPLE.read_text(encoding="utf-8"),
+}
+
+
+def mypy(folder):
+    """Return the file of each error that mypy reports."""
     pytest.importorskip("mypy")
-    options = ["--strict", "--ignore-missing-imports", "--cache-dir", str(path.parent / "cache")]
-    command = [sys.executable, "-m", "mypy", "--config-file", "", *options, str(path)]
-    found = _run(command)
-    assert "1 source file" in found, found  # it was checked, with errors or without
-    return [line for line in found.splitlines() if line.startswith(f"{path}:") and "error" in line]
+    options = ["--strict", "--ignore-missing-imports", "--cache-dir", str(folder / "cache")]
+    command = [sys.executable, "-m", "mypy", "--config-file", "", *options]
+    found = _run([*command, *(str(folder / name) for name in FILES)])
+    assert f"{len(FILES)} source files" in found, found  # they were checked, with errors or without
+    errors = [line for line in found.splitlines() if line.startswith(str(folder))]
+    return [Path(line.partition(":")[0]).name for line in errors if "error" in line]
 
 
-def pyright(path):
-    """Return what pyright reports; basedpyright is the same program with a runtime of its own."""
+def pyright(folder):
+    """Return the same of pyright; basedpyright is the same program with a runtime of its own."""
     if find_spec("basedpyright") is None:
         pytest.skip("pyright is not installed")
     settings = {
-        "include": [path.name],
+        "include": [*FILES],
         "typeCheckingMode": "standard",
         "extraPaths": [str(ROOT / "src")],
         "reportMissingTypeStubs": False,
     }
-    (path.parent / "pyrightconfig.json").write_text(json.dumps(settings))
+    (folder / "pyrightconfig.json").write_text(json.dumps(settings))
     command = [sys.executable, "-m", "basedpyright", "--pythonpath", sys.executable, "--outputjson"]
-    found = json.loads(_run([*command, "--project", str(path.parent)]))
-    assert found["summary"]["filesAnalyzed"] == 1, found
-    return [one["message"] for one in found["generalDiagnostics"] if one["severity"] == "error"]
+    found = json.loads(_run([*command, "--project", str(folder)]))
+    assert found["summary"]["filesAnalyzed"] == len(FILES), found
+    errors = [one for one in found["generalDiagnostics"] if one["severity"] == "error"]
+    return [Path(one["file"]).name for one in errors]
 
 
 def _run(command):
@@ -109,28 +120,13 @@ def _run(command):
     ).stdout
 
 
-CHECKERS = pytest.mark.parametrize("check", [mypy, pyright])
-
-
-@CHECKERS
-def test_checkers_know_numbers_from_arrays(check, tmp_path):
-    path = tmp_path / "typed_calls.py"
-    path.write_text(TYPED)
-    assert check(path) == []
-
-
-@CHECKERS
-def test_checkers_refuse_what_cannot_be_meant(check, tmp_path):
-    path = tmp_path / "wrong_calls.py"
-    path.write_text(WRONG)
-    assert len(check(path)) >= len(WRONG.strip().splitlines()) - 2
-
-
-@CHECKERS
-def test_the_example_is_typed(check, tmp_path):
-    path = tmp_path / "example.py"
-    path.write_text(EXAMPLE.read_text(encoding="utf-8"))
-    assert check(path) == []
+@pytest.mark.parametrize("check", [mypy, pyright])
+def test_checkers_know_numbers_from_arrays_and_refuse_what_cannot_be_meant(check, tmp_path):
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    found = Counter(check(tmp_path))
+    assert found.keys() == {"wrong_calls.py"}
+    assert found["wrong_calls.py"] >= len(WRONG.strip().splitlines()) - 2
 
 
 FRAME = pa.table({"x": [1.0, 2.0] * 2000, "y": [3.0, 5.0] * 2000, "state": ["CA", "NY"] * 2000})

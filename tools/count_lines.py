@@ -1,9 +1,9 @@
-"""Count the lines of the source by room, and what they are: code, documentation, blank.
+"""Count the lines of the source by package, and what they are: code, documentation, blank.
 
     python tools/count_lines.py            this tree
     python tools/count_lines.py FOLDER     another one, such as an older commit's
 
-Rooms that came with later features are counted apart, so that the rest can be compared with the
+Packages that came with later features are counted apart, so that the rest can be compared with the
 time before them (decision 0101).
 """
 
@@ -21,7 +21,7 @@ FEATURES = {
         "methods/groups", "queries/groups", "mechanisms/groups", "engines/keyed", "engines/keys",
         "grouping", "keys",
     ),
-    "ledger": ("ledger", "paying"),
+    "ledger": ("ledger", "charged_calls"),
     "expressions": (
         "expressions", "engines/evaluation", "engines/tables/computed", "engines/tables/raw",
     ),
@@ -70,18 +70,18 @@ def main() -> None:
     """Print a table."""
     root = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1]
     source = root / "src" / "tametail"
-    rooms: dict[str, Counter[str]] = {}
+    packages: dict[str, Counter[str]] = {}
     for path in sorted(source.rglob("*.py")):
         name = path.relative_to(source).with_suffix("").as_posix().removesuffix("/__init__")
-        room = feature_of(name) or name.split("/")[0]
-        rooms.setdefault(room, Counter()).update(kinds_of(path))
-    order = sorted(rooms, key=lambda room: (room in FEATURES, -rooms[room].total()))
-    print("| room | lines | code | documentation | blank |\n|---|---|---|---|---|")
-    for room in order:
-        _row(room, rooms[room])
-    old = [rooms[room] for room in rooms if room not in FEATURES]
+        package = feature_of(name) or name.split("/")[0]
+        packages.setdefault(package, Counter()).update(kinds_of(path))
+    order = sorted(packages, key=lambda package: (package in FEATURES, -packages[package].total()))
+    print("| package | lines | code | documentation | blank |\n|---|---|---|---|---|")
+    for package in order:
+        _row(package, packages[package])
+    old = [packages[package] for package in packages if package not in FEATURES]
     _row("**without the features**", sum(old, Counter()))
-    _row("**all**", sum(rooms.values(), Counter()))
+    _row("**all**", sum(packages.values(), Counter()))
 
 
 def _row(name: str, found: Counter[str]) -> None:

@@ -35,23 +35,23 @@ STYLE = """
 
 
 def layers() -> list[list[str]]:
-    """Return the rooms of every layer, from the top, as the import contract lists them."""
+    """Return the packages of every layer, from the top, as the import contract lists them."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
     (contract,) = (contract for contract in contracts if contract["type"] == "layers")
     rows = (layer.replace(":", "|").split("|") for layer in contract["layers"])
-    return [[room.strip().removeprefix("tametail.") for room in row] for row in rows]
+    return [[package.strip().removeprefix("tametail.") for package in row] for row in rows]
 
 
 def imports() -> dict[str, set[str]]:
-    """Return which rooms every room imports when it is loaded or run, not for types alone."""
-    rooms = {room for row in layers() for room in row}
-    found: dict[str, set[str]] = {room: set() for room in rooms}
+    """Return which packages every package imports when it is loaded or run, not for types alone."""
+    packages = {package for row in layers() for package in row}
+    found: dict[str, set[str]] = {package: set() for package in packages}
     for path in SOURCE.rglob("*.py"):
-        room = _room(path.relative_to(SOURCE).with_suffix("").parts)
-        if room in rooms:
+        package = _room(path.relative_to(SOURCE).with_suffix("").parts)
+        if package in packages:
             tree = ast.parse(path.read_text(encoding="utf-8"))
-            found[room] |= {name for name in _imported(tree) if name in rooms} - {room}
+            found[package] |= {name for name in _imported(tree) if name in packages} - {package}
     return found
 
 
@@ -73,18 +73,18 @@ def _imported(tree: ast.AST) -> Iterator[str]:
 def reduced(graph: dict[str, set[str]]) -> dict[str, set[str]]:
     """Leave out every arrow that follows from others."""
 
-    def reach(room: str) -> set[str]:
-        return set().union(*({next_room} | reach(next_room) for next_room in graph[room]))
+    def reach(package: str) -> set[str]:
+        return set().union(*({next_room} | reach(next_room) for next_room in graph[package]))
 
     return {
-        room: {end for end in ends if not any(end in reach(way) for way in ends - {end})}
-        for room, ends in graph.items()
+        package: {end for end in ends if not any(end in reach(way) for way in ends - {end})}
+        for package, ends in graph.items()
     }
 
 
-def size_of(room: str) -> str:
-    """Return how much there is in a room, in words."""
-    folder = SOURCE / room
+def size_of(package: str) -> str:
+    """Return how much there is in a package, in words."""
+    folder = SOURCE / package
     if not folder.is_dir():
         return "module"
     count = len([path for path in folder.rglob("*.py") if path.name != "__init__.py"])
@@ -94,25 +94,25 @@ def size_of(room: str) -> str:
 def draw() -> str:
     """Return the picture."""
     rows = layers()
-    widths = {room: max(len(room) * LETTER + 28, 96.0) for row in rows for room in row}
-    span = max(sum(widths[room] + MARGIN for room in row) for row in rows) + MARGIN
+    widths = {package: max(len(package) * LETTER + 28, 96.0) for row in rows for package in row}
+    span = max(sum(widths[package] + MARGIN for package in row) for row in rows) + MARGIN
     places: dict[str, tuple[float, float]] = {}
     for number, row in enumerate(rows):
-        left = (span - sum(widths[room] + MARGIN for room in row) + MARGIN) / 2
-        for room in row:
-            places[room] = left + widths[room] / 2, MARGIN + number * ROW_HEIGHT
-            left += widths[room] + MARGIN
+        left = (span - sum(widths[package] + MARGIN for package in row) + MARGIN) / 2
+        for package in row:
+            places[package] = left + widths[package] / 2, MARGIN + number * ROW_HEIGHT
+            left += widths[package] + MARGIN
     height = MARGIN * 2 + (len(rows) - 1) * ROW_HEIGHT + BOX_HEIGHT
     arrows = (
-        _arrow(places[room], places[end])
-        for room, ends in sorted(reduced(imports()).items())
+        _arrow(places[package], places[end])
+        for package, ends in sorted(reduced(imports()).items())
         for end in sorted(ends)
     )
-    boxes = (_box(room, places[room], widths[room]) for row in rows for room in row)
+    boxes = (_box(package, places[package], widths[package]) for row in rows for package in row)
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {span:.0f} {height}" '
         f'width="{span:.0f}" height="{height}" role="img">\n'
-        "<title>The rooms of tametail by layer; arrows are imports</title>\n"
+        "<title>The packages of tametail by layer; arrows are imports</title>\n"
         f"<style>{STYLE}</style>\n"
         '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" '
         'markerHeight="7" orient="auto"><path class="head" d="M0 0 L8 4 L0 8 z"/></marker></defs>'
@@ -130,12 +130,12 @@ def _arrow(start: tuple[float, float], end: tuple[float, float]) -> str:
     )
 
 
-def _box(room: str, place: tuple[float, float], width: float) -> str:
+def _box(package: str, place: tuple[float, float], width: float) -> str:
     x, y = place
     return (
         f'<rect x="{x - width / 2:.0f}" y="{y}" width="{width:.0f}" height="{BOX_HEIGHT}"/>'
-        f'<text x="{x:.0f}" y="{y + 19}">{escape(room)}</text>'
-        f'<text class="small" x="{x:.0f}" y="{y + 35}">{escape(size_of(room))}</text>'
+        f'<text x="{x:.0f}" y="{y + 19}">{escape(package)}</text>'
+        f'<text class="small" x="{x:.0f}" y="{y + 35}">{escape(size_of(package))}</text>'
     )
 
 

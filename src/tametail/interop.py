@@ -11,8 +11,8 @@ import numpy as np
 
 from tametail._shown import shown
 from tametail.api import Columns, Others, mean
+from tametail.charged_calls import payment_of
 from tametail.errors import ParameterError
-from tametail.paying import payment_of
 from tametail.planning import Plan
 from tametail.privacy.accounting import round_up
 from tametail.privacy.budget import Approx, Budget, Zcdp

@@ -83,18 +83,18 @@ def same_cells(one: object, other: object) -> bool:
     >>> same_cells({"low": [1.0, "inf"]}, {"low": (1.0 + 1e-15, "inf")}), same_cells(1, True)
     (True, False)
     """
-    return not differing(one, other)
+    return not differing_keys(one, other)
 
 
-def differing(one: object, other: object, path: str = "") -> list[str]:
+def differing_keys(one: object, other: object, path: str = "") -> list[str]:
     """Return where plain values differ, by the names of their keys.
 
-    >>> differing({"low": 1.0, "rows": [{"value": 2}]}, {"high": 1.0, "rows": [{"value": 3}]})
+    >>> differing_keys({"low": 1.0, "rows": [{"value": 2}]}, {"high": 1.0, "rows": [{"value": 3}]})
     ['high', 'low', 'rows[0].value']
     """
     if isinstance(one, dict) and isinstance(other, dict):
         found = [
-            differing(one[key], other[key], f"{path}.{key}" if path else key)
+            differing_keys(one[key], other[key], f"{path}.{key}" if path else key)
             if key in one and key in other
             else [f"{path}.{key}" if path else key]
             for key in sorted({*one, *other})
@@ -102,7 +102,7 @@ def differing(one: object, other: object, path: str = "") -> list[str]:
         return [place for places in found for place in places]
     if isinstance(one, list | tuple) and isinstance(other, list | tuple) and len(one) == len(other):
         pairs = enumerate(zip(one, other, strict=True))
-        return [place for i, (a, b) in pairs for place in differing(a, b, f"{path}[{i}]")]
+        return [place for i, (a, b) in pairs for place in differing_keys(a, b, f"{path}[{i}]")]
     if isinstance(one, float) and isinstance(other, float):
         return [] if math.isclose(one, other, rel_tol=1e-12) else [path]
     numbers = isinstance(one, int | float) and isinstance(other, int | float)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from tametail.data import Backend
 
 
-def asking(plan: Plan, backend: Backend) -> tuple[Plan, Ask]:
+def prepare_release(plan: Plan, backend: Backend) -> tuple[Plan, Ask]:
     """Return what :func:`run` takes, for data; if their number is public, this reads it.
 
     If a ledger pays, it has been charged before: to count the rows of a file is to read it.
@@ -38,7 +38,7 @@ def asking(plan: Plan, backend: Backend) -> tuple[Plan, Ask]:
     return sized, Ask(Data(backend), plan.budget.spendable(), plan.unit)
 
 
-def replaying(plan: Plan, answers: Iterable[object]) -> tuple[Plan, Ask]:
+def prepare_replay(plan: Plan, answers: Iterable[object]) -> tuple[Plan, Ask]:
     """Return what :func:`run` takes, for recorded answers: no data are read."""
     responder = Replay(answers, relation_of(plan.request))
     return plan, Ask(responder, plan.budget.spendable(), plan.unit)
@@ -78,7 +78,7 @@ def run(plan: Plan, ask: Ask) -> Release:
     if (lines := plan.request.half_lines) is not None:
         each = zip(estimates, lines * (len(estimates) // plan.dim), strict=True)
         estimates = tuple(one.clipped_before(line) for one, line in each)
-    estimates = tuple(map(_as_told, _each_column(plan, estimates), estimates))
+    estimates = tuple(map(_apply_bounds, _each_column(plan, estimates), estimates))
     # Which questions were asked depends on answers; what is stated must hold for every way.
     most, budget = plan.spending, plan.budget.spendable()
     # Two ways from zCDP to an epsilon and a delta differ by rounding; the budget is what is stated.
@@ -110,7 +110,7 @@ def _each_column(plan: Plan, estimates: tuple[Estimate, ...]) -> tuple[Column, .
     return plan.request.columns * (len(estimates) // plan.dim)
 
 
-def _as_told(column: Column, estimate: Estimate) -> Estimate:
+def _apply_bounds(column: Column, estimate: Estimate) -> Estimate:
     """Clip within bounds; look whether records lie too far out, unless told how far they lie."""
     if isinstance(column.said, Bounded):
         estimate = estimate.clipped_inside((column.said.low, column.said.high))

@@ -12,7 +12,7 @@ from tametail.planning import Plan
 from tametail.tail import Bounded, Tail
 
 
-def wanted(error: float | None, relative_error: float | None, tail: Tail) -> float:
+def target_half_width(error: float | None, relative_error: float | None, tail: Tail) -> float:
     """Return the half-width that is asked for, in the units in which it can be predicted."""
     if (error is None) == (relative_error is None):
         raise ParameterError("Use error= or relative_error=, not both.")
@@ -33,7 +33,7 @@ def wanted(error: float | None, relative_error: float | None, tail: Tail) -> flo
     return positive(relative_error=relative_error)
 
 
-def least(
+def smallest_sufficient(
     made: Callable[[int], Plan], confidence: float, error: float, most: int, refusal: str
 ) -> int:
     """Return the least whole number up to ``most`` whose plan promises the error.
@@ -49,7 +49,7 @@ def least(
     low, size = 0, 1
     while True:
         changed = low > 0 and made(low).method != made(size).method
-        for high in (_last_alike(made, low, size), size) if changed else (size,):
+        for high in (_last_with_same_method(made, low, size), size) if changed else (size,):
             if is_enough(high):
                 return bisect_left(range(high + 1), True, lo=low + 1, key=is_enough)
             low = high
@@ -58,7 +58,7 @@ def least(
         size = min(2 * size, most)
 
 
-def _last_alike(made: Callable[[int], Plan], low: int, high: int) -> int:
+def _last_with_same_method(made: Callable[[int], Plan], low: int, high: int) -> int:
     """Return the last number whose plan has the method of that of ``low``."""
     method = made(low).method
     others = range(high + 1)

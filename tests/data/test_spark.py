@@ -222,9 +222,23 @@ class TestSample:
     def test_many_slots_in_a_block(self):
         slots = np.array([0, 1, 2, 3, 4, 900, (1 << 33) + 5])
         table = sample._Table(slots, np.array([1000, 7]), halvings=8)
-        # Five slots in a row: blocks of 16 rows would hold too many.
-        assert table.bits < 4
-        assert np.diff(np.append(table.first, len(table.words))).min() >= 1
+        # A marker stands behind each partition, and one in a partition that nobody counted.
+        assert (table.bits, table.first.tolist(), len(table.picked)) == (7, [0, 8, 9], 10)
+        assert table.starts.tolist() == [0, *[10] * 6, 5, 7, 9]
+
+    def test_every_slot_is_among_those_of_its_block(self):
+        rng = np.random.default_rng(8)
+        for halvings in (1, 3, 6):
+            widths = rng.integers(0, 500, 5)
+            places = np.concatenate(
+                [np.arange(width) + (p << 33) for p, width in enumerate(widths)]
+            )
+            slots = np.sort(rng.choice(places, len(places) >> halvings, replace=False))
+            table = sample._Table(slots, widths, halvings)
+            block = table.first[slots >> 33] + ((slots & (1 << 33) - 1) >> table.bits)
+            starts = table.starts[block]
+            near = [table.picked[start : start + table.most] for start in starts]
+            assert all(slot in found for slot, found in zip(slots, near, strict=True))
 
     def test_every_cell_of_several_columns_has_a_coin(self, spark):
         """Executors draw them, from the operating system."""

@@ -198,7 +198,7 @@ def row_security(folder: Path) -> Row:
 
 def fill(ledger: Ledger, count: int) -> None:
     """Add charges with results of 1 kB, all in one transaction, to save time."""
-    demand = charging.Demand("claims", Cost.of(tt.pure(0.1)), Protection(), {"column": "x"})
+    demand = charging.ChargeRequest("claims", Cost.of(tt.pure(0.1)), Protection(), {"column": "x"})
     digest = request_hash("claims", demand.request)
     with ledger._storage.writing() as rows:
         account = accounts.find_account(rows, "claims")

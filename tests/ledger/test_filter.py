@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import tametail as tt
 from tametail.ledger.cost import Cost, Protection
-from tametail.ledger.filter import Spent, admits, concentrated_limit, rooms
+from tametail.ledger.filter import TotalSpent, admits, concentrated_limit, remaining_by_rule
 from tametail.privacy.accounting import zcdp_to_approx
 from tametail.privacy.decimals import exact
 
@@ -34,7 +34,7 @@ BUDGETS = st.sampled_from([tt.pure(1), tt.zcdp(0.02), tt.approx(1, 1e-6), tt.app
 
 
 def summed(costs):
-    spent = Spent()
+    spent = TotalSpent()
     for cost in costs:
         spent = spent.plus(cost)
     return spent
@@ -42,7 +42,7 @@ def summed(costs):
 
 def most(budget, cost):
     """Return how many such charges are admitted."""
-    count, spent = 0, Spent()
+    count, spent = 0, TotalSpent()
     while admits(Cost.of(budget), spent := spent.plus(Cost.of(cost))):
         count += 1
     return count
@@ -118,7 +118,7 @@ def test_once_refused_always_refused(budget, costs, more):
 def test_order_does_not_matter_and_text_is_exact(costs):
     spent = summed(costs)
     assert summed(reversed(costs)) == spent
-    assert Spent.from_dict(spent.to_dict()) == spent
+    assert TotalSpent.from_dict(spent.to_dict()) == spent
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 1, 3, 10, 100])
@@ -140,7 +140,7 @@ def test_rooms_are_what_is_left(budget, costs):
     whole, spent = Cost.of(budget), summed(costs)
     if not admits(whole, spent):
         return
-    found = rooms(whole, spent)
+    found = remaining_by_rule(whole, spent)
     assert found
     for room in found:
         assert 0 <= room.share <= 1

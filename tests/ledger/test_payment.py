@@ -19,7 +19,7 @@ def ledger(place):
 
 def pay(ledger, make, release_id=None, epsilon=0.25):
     payment = Payment.parse(ledger, "claims", release_id)
-    return payment.carry_out(
+    return payment.run(
         make, write=json.dumps, read=json.loads, budget=tt.pure(epsilon), neighbors="add-remove",
         person=None, request={"column": "x"}, locator=None,
     )  # fmt: skip

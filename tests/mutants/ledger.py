@@ -73,7 +73,7 @@ LEDGERS: tuple[Mutant, ...] = (
     Mutant(
         name="numbers-made-before-they-are-paid-for",
         why="Whoever reads first and is refused then has read for nothing, and may look again.",
-        file="paying.py",
+        file="charged_calls.py",
         old="            lambda _ticket: make(),",
         new="            lambda _ticket, made=make(): made,  # type: ignore[misc]",
         tests=("tests/ledger/test_releases.py::test_records_are_read_after_the_charge",),
@@ -90,8 +90,8 @@ LEDGERS: tuple[Mutant, ...] = (
         name="part-without-its-whole",
         why="A release about a part is a release about the whole.",
         file="ledger/charging.py",
-        old="    for account in with_wholes(rows, demand.dataset):",
-        new="    for account in with_wholes(rows, demand.dataset)[:1]:",
+        old="    for account in with_parents(rows, demand.dataset):",
+        new="    for account in with_parents(rows, demand.dataset)[:1]:",
         tests=(f"{LEDGER}::test_a_part_charges_its_wholes",),
     ),
     Mutant(
@@ -114,7 +114,7 @@ LEDGERS: tuple[Mutant, ...] = (
         name="verify-without-sums",
         why="A forger who mends the chain must still get the sums right.",
         file="ledger/verify.py",
-        old='if body["price"] != price or told != running.fixed or spent != running.told():',
+        old='if body["price"] != price or told != running.fixed or spent != running.as_recorded():',
         new='if body["price"] != price or told != running.fixed:',
         tests=(f"{TAMPER}::test_a_forger_who_mends_the_chain_must_still_get_the_sums_right",),
     ),

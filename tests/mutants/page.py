@@ -70,7 +70,7 @@ PAGE: tuple[Mutant, ...] = (
     Mutant(
         name="page-spends-twice",
         why="One confirmation is one release, however often it is clicked.",
-        file="page/desk.py",
+        file="page/jobs.py",
         old="found = self.waiting.pop(name, None)",
         new="found = self.waiting.get(name)",
         tests=(f"{VIEWS}::test_one_confirmation_is_one_release",),

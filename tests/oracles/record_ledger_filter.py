@@ -49,7 +49,7 @@ def draw_cost(rng: random.Random, kind: str, epsilon: float, delta: float) -> di
 def draw() -> None:
     """Draw sequences and let the filter admit them."""
     from tametail.ledger.cost import Cost
-    from tametail.ledger.filter import Spent, admits
+    from tametail.ledger.filter import TotalSpent, admits
     from tametail.privacy.budget import Approx, Pure, Zcdp
 
     def cost_of(numbers: dict[str, float]) -> Cost:
@@ -60,7 +60,7 @@ def draw() -> None:
     made = []
     for budget, kind, _ in itertools.product(BUDGETS, KINDS, range(4)):
         epsilon = budget.get("epsilon", 1.0)
-        whole, spent, admitted, refused = cost_of(budget), Spent(), [], 0
+        whole, spent, admitted, refused = cost_of(budget), TotalSpent(), [], 0
         while refused < 3 and len(admitted) < 2_000:
             numbers = draw_cost(rng, kind, epsilon, budget.get("delta", 0.0))
             after = spent.plus(cost_of(numbers))

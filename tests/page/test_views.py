@@ -11,8 +11,8 @@ from tests.page.conftest import BASE, confirm, release, send
 
 import tametail as tt
 from tametail.cli import main
-from tametail.page.forms import Form, asked
-from tametail.page.takeaway import command_line, notebook, python_script
+from tametail.page.downloads import command_line, notebook, python_script
+from tametail.page.forms import Form, release_from_form
 from tametail.report.document import read_report
 from tametail.show.numbers import significant
 
@@ -342,7 +342,7 @@ def test_words_are_escaped(client, data):
 
 def test_scripts_quote_whatever_is_asked():
     form = Form.read("path=a'b.csv&column=x%22%0Aimport+os&epsilon=1&where=s+%3D%3D+'%22'")
-    wanted = asked(form)
+    wanted = release_from_form(form)
     tree = ast.parse(python_script(wanted))
     assert [type(one).__name__ for one in tree.body] == ["Expr", "Import", "Assign", "Expr", "Expr"]
     assert shlex.split(command_line(wanted))[2:4] == ["a'b.csv", "--column"]

@@ -50,11 +50,16 @@ RECORDS = {
 
 
 def people_cases() -> Iterator[Case]:
-    """``person=``, ``by=``, and both, for each notion; with a delta keys are chosen privately."""
+    """``person=``, ``by=``, and both, for each notion; with a delta keys are chosen privately.
+
+    Whoever comes from far away weighs the most, too.
+    """
     for budget in NOTIONS:
         yield from _pairs("persons", PERSONS, budget, person="who")
         yield from _pairs("groups", RECORDS, budget, **_grouped(budget))
         yield from _pairs("persons by group", PERSONS, budget, person="who", **_grouped(budget))
+    yield from _pairs("weighted mean", RECORDS, PURE, weights="1 + abs(x)")
+    yield from _pairs("weighted mean of persons", PERSONS, ZCDP, person="who", weights="1 + abs(x)")
     yield from _pairs("a mean of each person", PERSONS, PURE, person="who", each="person")
     yield from _pairs("groups alone", RECORDS, ZCDP, pooling=None, **_grouped(ZCDP))
     alone = {"person": "who", "each": "person"}
@@ -105,7 +110,7 @@ def made(call: Any, frame: Frame) -> tuple[Plan, Any]:
         found.extend([plan, backend])
         raise _MadeError
 
-    with mock.patch("tametail.api.running.asking", note):
+    with mock.patch("tametail.api.running.prepare_release", note):
         try:
             call(frame)
         except _MadeError:

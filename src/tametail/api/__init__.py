@@ -3,16 +3,16 @@
 from tametail.api.arguments import Columns, Others
 from tametail.api.means import mean
 from tametail.api.planning import epsilon_for, plan, replay, sample_size
-from tametail.api.running import carry_out
+from tametail.api.running import execute_plan
 from tametail.api.statistics import count, describe, median, quantile, sum  # noqa: A004
 
 __all__ = [
     "Columns",
     "Others",
-    "carry_out",
     "count",
     "describe",
     "epsilon_for",
+    "execute_plan",
     "mean",
     "median",
     "plan",

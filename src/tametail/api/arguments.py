@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict
 
 from tametail._shown import shown
+from tametail.charged_calls import payment_of
 from tametail.errors import ParameterError
 from tametail.parse import Parse
-from tametail.paying import payment_of
 from tametail.planning import Plan
 from tametail.privacy.budget import Budget
 from tametail.privacy.unit import Unit

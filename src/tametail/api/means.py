@@ -20,7 +20,7 @@ from tametail.api.arguments import (
     Within,
     read_arguments,
 )
-from tametail.api.running import carry_out
+from tametail.api.running import execute_plan
 from tametail.parse import Parse
 from tametail.planning import Plan
 from tametail.privacy.budget import Budget
@@ -237,5 +237,5 @@ def mean(
         "table": table, "ledger": ledger, "dataset": dataset, "release_id": release_id,
     }  # fmt: skip
     asked, payment = read_arguments(said, plan, about)
-    release = carry_out(asked, data, column, None, payment, table)
+    release = execute_plan(asked, data, column, None, payment, table)
     return replace(release, listed=isinstance(column, list | tuple))

@@ -16,8 +16,8 @@ from tametail.planning import Plan
 from tametail.privacy.budget import Budget, Pure, parse_budget
 from tametail.release import Release
 from tametail.request import GREATEST_STRENGTH, LEAST_STRENGTH, Request
-from tametail.run import replaying, run
-from tametail.searching import least, wanted
+from tametail.run import prepare_replay, run
+from tametail.searching import smallest_sufficient, target_half_width
 from tametail.tail import Tail, parse_tail
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def sample_size(
     True
     """
     whole = parse_budget(budget, epsilon=epsilon, delta=delta, rho=rho)
-    most_error = wanted(error, relative_error, parse_tail(tail))
+    most_error = target_half_width(error, relative_error, parse_tail(tail))
 
     def made(size: int) -> Plan:
         return plan(n=size, budget=whole, tail=tail, confidence=confidence, neighbors=neighbors)
@@ -119,7 +119,7 @@ def sample_size(
     refusal = (
         f"error={most_error!r} is not reachable with up to 10^15 records. Allow a larger error."
     )
-    return least(made, confidence, most_error, 10**15, refusal)
+    return smallest_sufficient(made, confidence, most_error, 10**15, refusal)
 
 
 def epsilon_for(
@@ -140,7 +140,7 @@ def epsilon_for(
     >>> 0.05 < epsilon < 5
     True
     """
-    most_error, size = wanted(error, relative_error, parse_tail(tail)), whole_number(n=n)
+    most_error, size = target_half_width(error, relative_error, parse_tail(tail)), whole_number(n=n)
     steps_of_one = round(1 / LEAST_STRENGTH)
 
     def made(steps: int) -> Plan:
@@ -152,7 +152,7 @@ def epsilon_for(
         f"error={most_error!r} is not reachable with n={size} records. Allow a larger error, or "
         "use more records."
     )
-    return least(made, confidence, most_error, most, refusal) / steps_of_one
+    return smallest_sufficient(made, confidence, most_error, most, refusal) / steps_of_one
 
 
 def replay(plan: Plan, answers: Iterable[object]) -> Release:
@@ -170,7 +170,7 @@ def replay(plan: Plan, answers: Iterable[object]) -> Release:
     """
     checked = checked_plan(plan)
     try:
-        return run(*replaying(checked, answers))
+        return run(*prepare_replay(checked, answers))
     except TametailError:
         raise
     except (TypeError, ValueError, ArithmeticError, AttributeError, IndexError):

@@ -16,7 +16,7 @@ from tametail.issued import Issued
 from tametail.planning import Plan
 from tametail.release import Release
 from tametail.request import Request
-from tametail.run import asking, relation_of, run
+from tametail.run import prepare_release, relation_of, run
 from tametail.statistic import COUNT
 from tametail.tables import library_of
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from tametail.ledger.charging import Ticket
 
 
-def carry_out(
+def execute_plan(
     plan: Plan | Request,
     data: object,
     column: Columns = None,
@@ -45,9 +45,11 @@ def carry_out(
         planned = _planned(asked, backend)
         if payment is not None:
             make = partial(_made, planned, backend)
-            return _paid(payment, planned, make, backend.locators, data)
+            return _release_with_ledger(payment, planned, make, backend.locators, data)
         issued = Issued.now()  # before any record is read: the clock tells no more
-        return replace(run(*asking(planned, backend)), issued=issued, library=library_of(data))
+        return replace(
+            run(*prepare_release(planned, backend)), issued=issued, library=library_of(data)
+        )
 
 
 def _within_part(asked: Request | Plan, payment: Payment | None) -> Request | Plan:
@@ -79,7 +81,7 @@ def _planned(asked: Request | Plan, backend: Backend) -> Plan:
 
 
 def _made(plan: Plan, backend: Backend) -> Release:
-    return run(*asking(plan, backend))
+    return run(*prepare_release(plan, backend))
 
 
 def _made_up(
@@ -91,11 +93,11 @@ def _made_up(
     planned = fake_plan(asked, column, fakes)
     make = partial(fake_run, planned, fakes)
     if payment is not None:
-        return _paid(payment, planned, make, (), data)
+        return _release_with_ledger(payment, planned, make, (), data)
     return replace(make(), issued=Issued.now(), library=library_of(data))
 
 
-def _paid(
+def _release_with_ledger(
     payment: Payment,
     plan: Plan,
     make: Callable[[], Release],
@@ -109,7 +111,7 @@ def _paid(
         issued = Issued.now(ticket.release_id)
         return replace(make(), receipt=ticket.receipt, issued=issued)
 
-    released = payment.carry_out(
+    released = payment.run(
         make_paid,
         write=Release.to_json,
         read=Release.from_json,

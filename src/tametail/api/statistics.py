@@ -12,7 +12,7 @@ from tametail.api.arguments import (
     Single,
     read_arguments,
 )
-from tametail.api.running import carry_out
+from tametail.api.running import execute_plan
 from tametail.errors import ParameterError
 from tametail.release import Release
 from tametail.tail import Tail
@@ -192,4 +192,4 @@ def _statistic(
     asked, payment = read_arguments(
         options | said | {"statistic": name}, None, cast("About", about)
     )
-    return carry_out(asked, data, column, None, payment, cast("str | None", about.get("table")))
+    return execute_plan(asked, data, column, None, payment, cast("str | None", about.get("table")))

@@ -12,11 +12,11 @@ from typing import Any, BinaryIO, Final
 import click
 
 from tametail._shown import shown_path
-from tametail.api import carry_out
+from tametail.api import execute_plan
 from tametail.cli.output import Output
+from tametail.cli.parse_options import parse_of, written_options
 from tametail.cli.progress import progress
 from tametail.cli.request import groups_of, plan_of, request_options, text_of
-from tametail.cli.written import parse_of, written_options
 from tametail.errors import DataError
 from tametail.ledger import Payment, locators_of
 from tametail.ledger.commands import ledger_option
@@ -141,7 +141,7 @@ def release(
     with progress(quiet=quiet) as tell:
         # Without a plan of the user's, one is made once it is known which columns are conditions.
         wanted = planned.request if plan_file is None else planned
-        found = carry_out(wanted, data, columns or None, tell, payment, table)
+        found = execute_plan(wanted, data, columns or None, tell, payment, table)
     given.give(found)
     if strict and found.has_warnings:
         ctx.exit(WARNED)

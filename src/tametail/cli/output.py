@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from tametail._files import refuse_database, written_beside
-from tametail.cli.words import fitted, in_options
+from tametail.cli.messages import fitted, in_options
 from tametail.errors import DataError, ParameterError
 from tametail.notes import FAKE
 from tametail.release import Release

@@ -9,8 +9,8 @@ import click
 
 from tametail._json import Json
 from tametail.api import epsilon_for, sample_size
+from tametail.cli.messages import in_options
 from tametail.cli.request import plan_of, request_options, tail_of
-from tametail.cli.words import in_options
 from tametail.errors import ParameterError
 from tametail.means import plain
 from tametail.planning import Plan

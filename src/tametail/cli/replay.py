@@ -13,7 +13,7 @@ from tametail.cli.output import usable
 from tametail.cli.request import text_of
 from tametail.errors import ParameterError, TametailError
 from tametail.ledger.commands import ledger_option, open_ledger
-from tametail.recorded import DERIVED, NAMES, REFUSAL, differing
+from tametail.recorded import DERIVED, NAMES, REFUSAL, differing_keys
 from tametail.release import Release
 from tametail.report.document import changed_parts, read_report
 
@@ -68,7 +68,7 @@ def _follows(release: Release, record: dict[str, object]) -> tuple[bool, str]:
         return False, "NOT OK: the noisy answers do not belong to the plan."
     again |= {"usable": usable(release)} if "usable" in record else {}
     said = {key: record[key] for key in record if key not in NAMES}
-    off = differing(said, {key: again[key] for key in again if key not in NAMES})
+    off = differing_keys(said, {key: again[key] for key in again if key not in NAMES})
     if not off:
         return True, "OK: all numbers match the plan and the noisy answers."
     more = f" and {len(off) - _MOST} more" if len(off) > _MOST else ""

@@ -11,8 +11,8 @@ from typing import Final, NoReturn
 
 import click
 
+from tametail.cli.messages import fitted, in_options
 from tametail.cli.signals import Terminated
-from tametail.cli.words import fitted, in_options
 from tametail.errors import TametailError
 
 #: Every command and where it is: loaded when it is first used, so that each starts quickly.

@@ -19,7 +19,7 @@ from tametail._shown import shown
 from tametail.errors import BudgetError, ParameterError
 from tametail.ledger.cost import Cost, Protection
 from tametail.ledger.entries import FORMAT, Entry
-from tametail.ledger.filter import Spent, admits
+from tametail.ledger.filter import TotalSpent, admits
 from tametail.ledger.rows import Rows
 
 
@@ -30,7 +30,7 @@ class Account:
     dataset: str
     protection: Protection
     budget: Cost
-    spent: Spent
+    spent: TotalSpent
     closed: bool = False
     part_of: str | None = None
     where: str | None = None
@@ -69,7 +69,7 @@ class Account:
             entry.dataset,
             Protection.from_dict(state),
             Cost.from_dict(state["budget"]),
-            Spent.from_dict(state["spent"]),
+            TotalSpent.from_dict(state["spent"]),
             state["closed"],
             state["part_of"],
             state.get("where"),
@@ -117,7 +117,7 @@ def refuse_mixture(account: Account) -> None:
     )
 
 
-def with_wholes(rows: Rows, name: str) -> list[Account]:
+def with_parents(rows: Rows, name: str) -> list[Account]:
     """Return the account of a data set and those of everything that it is part of."""
     return list(_climb(rows, name))  # it ends: a whole is older than its parts
 

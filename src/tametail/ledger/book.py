@@ -19,13 +19,13 @@ from tametail.ledger.accounts import (
     find_account,
     real_name,
     refuse_mixture,
-    with_wholes,
+    with_parents,
 )
-from tametail.ledger.charging import Demand, Ticket, admit, charge
+from tametail.ledger.charging import ChargeRequest, Ticket, admit, charge
 from tametail.ledger.cost import ADD_REMOVE, Cost, Protection
 from tametail.ledger.entries import START, Entry
 from tametail.ledger.export import write_csv, write_lines
-from tametail.ledger.filter import Spent
+from tametail.ledger.filter import TotalSpent
 from tametail.ledger.identity import Places, check_name, check_places
 from tametail.ledger.parts import check_condition
 from tametail.ledger.rows import Rows, Storage
@@ -142,7 +142,7 @@ class Ledger:
             if part_of is not None:
                 whole, protection = _part(rows, part_of, protection, given=(neighbors, person))
             account = Account(
-                name, protection, Cost.of(budget), Spent(), part_of=whole, where=condition,
+                name, protection, Cost.of(budget), TotalSpent(), part_of=whole, where=condition,
                 fake=fakes_in_use() is not None,
             )  # fmt: skip
             return _append(rows, "open", name, body_of(account))
@@ -210,9 +210,11 @@ class Ledger:
         person: object,
         request: Json | None,
         locator: Places,
-    ) -> Demand:
+    ) -> ChargeRequest:
         protection, places = Protection.parse(neighbors, person), check_places(locator)
-        return Demand(check_name(dataset), Cost.of(budget), protection, request or {}, places)
+        return ChargeRequest(
+            check_name(dataset), Cost.of(budget), protection, request or {}, places
+        )
 
     def datasets(self) -> list[str]:
         """Return the names of all data sets, in the order of their creation."""
@@ -222,7 +224,7 @@ class Ledger:
     def remaining(self, dataset: str) -> Remaining:
         """Return what may still be spent on a data set."""
         with self._storage.reading() as rows:
-            return Remaining.of(with_wholes(rows, check_name(dataset)))
+            return Remaining.of(with_parents(rows, check_name(dataset)))
 
     def history(self, dataset: str | None = None, last: int | None = None) -> list[Event]:
         """Return who charged what for which release, oldest first; of one data set or of all."""

@@ -17,18 +17,18 @@ from tametail.ledger.accounts import (
     find_account,
     real_name,
     refuse_mixture,
-    with_wholes,
+    with_parents,
 )
 from tametail.ledger.cost import Cost, Protection
 from tametail.ledger.entries import Entry, request_hash
 from tametail.ledger.identity import check_release_id, folders_above, inside
 from tametail.ledger.parts import is_within
 from tametail.ledger.rows import Rows, Storage
-from tametail.ledger.show import refusal
+from tametail.ledger.show import refusal_message
 
 
 @dataclass(frozen=True, slots=True)
-class Demand:
+class ChargeRequest:
     """What a release asks of a ledger: public numbers only."""
 
     dataset: str
@@ -82,7 +82,7 @@ class Ticket:
         return entry.hash
 
 
-def charge(storage: Storage, demand: Demand, release_id: str | None) -> Ticket:
+def charge(storage: Storage, demand: ChargeRequest, release_id: str | None) -> Ticket:
     """Charge a release; return only when that is on disk.
 
     The same explicit id and request: the stored result, free. The same id without a result:
@@ -99,7 +99,7 @@ def charge(storage: Storage, demand: Demand, release_id: str | None) -> Ticket:
         ) from None
 
 
-def _charge(storage: Storage, demand: Demand, release: str, *, named: bool) -> Ticket:
+def _charge(storage: Storage, demand: ChargeRequest, release: str, *, named: bool) -> Ticket:
     request = cast("Json", plain(demand.request))
     with storage.writing() as rows:
         name = real_name(rows, demand.dataset)
@@ -116,14 +116,14 @@ def _charge(storage: Storage, demand: Demand, release: str, *, named: bool) -> T
     return Ticket(name, release, head, None, digest, storage)
 
 
-def admit(rows: Rows, demand: Demand) -> list[tuple[Cost, Account]]:
+def admit(rows: Rows, demand: ChargeRequest) -> list[tuple[Cost, Account]]:
     """Return price and account after the charge, for the data set and all that it is part of."""
     changed = []
-    for account in with_wholes(rows, demand.dataset):
+    for account in with_parents(rows, demand.dataset):
         price = account.protection.price(demand.cost, of=demand.protection)
         after = account.after(price)
         if account.closed or not after.sound:
-            raise BudgetError(refusal(account, price, rows.latest(account.dataset, 3)))
+            raise BudgetError(refusal_message(account, price, rows.latest(account.dataset, 3)))
         changed.append((price, after))
     for place in demand.places:
         _refuse_second_name(rows, place, [account.dataset for _, account in changed])
@@ -132,7 +132,7 @@ def admit(rows: Rows, demand: Demand) -> list[tuple[Cost, Account]]:
 
 def _write(
     rows: Rows,
-    demand: Demand,
+    demand: ChargeRequest,
     changed: list[tuple[Cost, Account]],
     release: str,
     digest: str,
@@ -159,7 +159,7 @@ def _write(
     return head
 
 
-def _stored(rows: Rows, earlier: Entry, demand: Demand, digest: str) -> str:
+def _stored(rows: Rows, earlier: Entry, demand: ChargeRequest, digest: str) -> str:
     """Return the stored result of a charge, if everything that it depends on is as it was."""
     release, body = str(earlier.release), earlier.read()
     same = {
@@ -215,7 +215,7 @@ def _refuse_second_name(rows: Rows, place: str, names: list[str]) -> None:
         used |= rows.names_between(low, high)
     mine = find_account(rows, names[0])
     for name in sorted(used - set(names)):
-        other, *wholes = with_wholes(rows, name)
+        other, *wholes = with_parents(rows, name)
         is_whole_of_it = mine.dataset in {whole.dataset for whole in wholes}
         is_beside_it = mine.where and other.where and mine.part_of == other.part_of
         if not is_whole_of_it and not is_beside_it:

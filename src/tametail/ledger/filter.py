@@ -32,10 +32,10 @@ _MARGIN: Final = Decimal("1e-30")  # more than the rounding errors of terms with
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class TotalSpent:
     """Exact sums over the charges of a data set; they stand in every entry and never fall.
 
-    >>> spent = Spent().plus(Cost(epsilon=Fraction(1, 10)))
+    >>> spent = TotalSpent().plus(Cost(epsilon=Fraction(1, 10)))
     >>> spent.to_dict()
     {'epsilon': '0.1', 'concentrated': '0.005', 'charges': 1}
     """
@@ -46,9 +46,9 @@ class Spent:
     concentrated: Fraction = Fraction(0)
     charges: int = 0
 
-    def plus(self, cost: Cost) -> Spent:
+    def plus(self, cost: Cost) -> TotalSpent:
         """Return the sums after one more charge."""
-        return Spent(
+        return TotalSpent(
             self.epsilon + cost.epsilon,
             self.delta + cost.delta,
             self.rho + cost.rho,
@@ -68,14 +68,14 @@ class Spent:
         return shown | {"charges": self.charges}
 
     @classmethod
-    def from_dict(cls, values: Mapping[str, str | int]) -> Spent:
+    def from_dict(cls, values: Mapping[str, str | int]) -> TotalSpent:
         """Return the sums that :meth:`to_dict` described."""
         sums = {name: Fraction(text) for name, text in values.items() if name != "charges"}
         return cls(**sums, charges=int(values["charges"]))
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class RemainingByRule:
     """What may still be spent by one rule of the filter; a rule that is closed gives None."""
 
     epsilon: Fraction
@@ -85,10 +85,10 @@ class Room:
     """The part of the budget that is gone."""
 
 
-def admits(budget: Cost, spent: Spent) -> bool:
+def admits(budget: Cost, spent: TotalSpent) -> bool:
     """Say whether these sums are within the budget; once false, it stays false.
 
-    >>> ten = Spent(epsilon=Fraction(1), concentrated=Fraction(1, 20), charges=10)
+    >>> ten = TotalSpent(epsilon=Fraction(1), concentrated=Fraction(1, 20), charges=10)
     >>> admits(Cost(epsilon=Fraction(1)), ten)
     True
     """
@@ -99,12 +99,12 @@ def admits(budget: Cost, spent: Spent) -> bool:
     return _basic(budget, spent) or _concentrated(budget, spent)
 
 
-def _basic(budget: Cost, spent: Spent) -> bool:
+def _basic(budget: Cost, spent: TotalSpent) -> bool:
     within = spent.epsilon <= budget.epsilon and spent.delta <= budget.delta / 2
     return spent.rho == 0 and within
 
 
-def _concentrated(budget: Cost, spent: Spent) -> bool:
+def _concentrated(budget: Cost, spent: TotalSpent) -> bool:
     limit = concentrated_limit(budget.epsilon, budget.delta / 4)
     return spent.concentrated <= limit and spent.delta <= budget.delta / 4
 
@@ -145,22 +145,24 @@ def _allowed(epsilon: Decimal, log_delta: Decimal, a: Decimal) -> Decimal:
     return (sum(terms, Decimal(0)) - margin) / (1 + a)
 
 
-def rooms(budget: Cost, spent: Spent) -> list[Room]:
+def remaining_by_rule(budget: Cost, spent: TotalSpent) -> list[RemainingByRule]:
     """Return what each rule of the filter that is still open leaves."""
     zero = Fraction(0)
     if budget.rho:
         left = budget.rho - spent.concentrated
-        return [Room(_root(2 * left), zero, left, spent.concentrated / budget.rho)]
+        return [RemainingByRule(_root(2 * left), zero, left, spent.concentrated / budget.rho)]
     found = []
     half, quarter = budget.delta / 2, budget.delta / 4
     if spent.rho == 0 and spent.epsilon <= budget.epsilon and spent.delta <= half:
         gone = max(spent.epsilon / budget.epsilon, spent.delta / half if half else zero)
-        found.append(Room(budget.epsilon - spent.epsilon, half - spent.delta, zero, gone))
+        found.append(
+            RemainingByRule(budget.epsilon - spent.epsilon, half - spent.delta, zero, gone)
+        )
     if budget.delta and _concentrated(budget, spent):
         limit = concentrated_limit(budget.epsilon, quarter)
         left = limit - spent.concentrated
         gone = max(spent.concentrated / limit if limit else zero, spent.delta / quarter)
-        found.append(Room(_root(2 * left), quarter - spent.delta, left, gone))
+        found.append(RemainingByRule(_root(2 * left), quarter - spent.delta, left, gone))
     return found
 
 

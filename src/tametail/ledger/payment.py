@@ -5,7 +5,7 @@
     payment = Payment.parse(ledger, dataset, release_id)       # None: no ledger was asked for
     if payment is None:
         return make(None)
-    return payment.carry_out(demand, make, write=..., read=...)
+    return payment.run(demand, make, write=..., read=...)
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Payment:
             self.dataset, budget, neighbors=neighbors, person=person, locator=locator
         )
 
-    def carry_out(
+    def run(
         self,
         make: Callable[[Ticket], Released],
         *,

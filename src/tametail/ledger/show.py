@@ -12,7 +12,7 @@ from tametail.drawing.bars import ledger_bar
 from tametail.ledger.accounts import Account
 from tametail.ledger.cost import Cost, Protection
 from tametail.ledger.entries import Entry
-from tametail.ledger.filter import rooms
+from tametail.ledger.filter import remaining_by_rule
 from tametail.markup import element, text
 from tametail.privacy.budget import Budget
 from tametail.privacy.decimals import printed_below
@@ -139,7 +139,7 @@ _ZERO = Fraction(0)
 
 def _most(account: Account) -> tuple[Fraction, Fraction, Fraction, Fraction]:
     """Return the largest epsilon and rho of one more charge; and epsilon and delta of another."""
-    found = [] if account.closed else rooms(account.budget, account.spent)
+    found = [] if account.closed else remaining_by_rule(account.budget, account.spent)
     most = max((room for room in found if room.delta), key=lambda room: room.epsilon, default=None)
     return (
         max((room.epsilon for room in found), default=_ZERO),
@@ -150,7 +150,7 @@ def _most(account: Account) -> tuple[Fraction, Fraction, Fraction, Fraction]:
 
 
 def _share(account: Account) -> Fraction:
-    found = rooms(account.budget, account.spent)
+    found = remaining_by_rule(account.budget, account.spent)
     return min((room.share for room in found), default=Fraction(1))
 
 
@@ -209,7 +209,7 @@ class Event:
         return "   ".join(self.cells())
 
 
-def refusal(account: Account, price: Cost, last: Sequence[Entry]) -> str:
+def refusal_message(account: Account, price: Cost, last: Sequence[Entry]) -> str:
     """Say why a charge is refused, what is left and what was charged last; all of it is public."""
     if account.closed:
         why = f"Dataset {account.dataset!r} is closed. Use another dataset"

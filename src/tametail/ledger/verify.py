@@ -16,7 +16,7 @@ from tametail.errors import BudgetError, LedgerIntegrityError
 from tametail.ledger.accounts import Account
 from tametail.ledger.cost import Cost, Protection
 from tametail.ledger.entries import START, Entry, request_hash
-from tametail.ledger.filter import Spent
+from tametail.ledger.filter import TotalSpent
 from tametail.ledger.parts import is_within
 
 _SUMS: Final = ("epsilon", "delta", "rho", "concentrated")
@@ -42,7 +42,7 @@ class Verified:
         return f"OK: {self.entries} entries, hash chain intact. Head hash: {self.head}"
 
 
-class _Running:
+class _RunningTotals:
     """An account whose sums grow: what is fixed, as text, and the sums as decimals."""
 
     def __init__(self, account: Account) -> None:
@@ -57,7 +57,7 @@ class _Running:
         self.sums = list(map(_EXACT.add, self.sums, step))
         self.charges += 1
 
-    def told(self) -> dict[str, str | int]:
+    def as_recorded(self) -> dict[str, str | int]:
         """Return the sums as an entry tells them."""
         shown: dict[str, str | int] = {
             name: str(x.normalize(_SHORTENED))
@@ -68,14 +68,14 @@ class _Running:
 
     def now(self) -> Account:
         """Return the account with its sums of now."""
-        return replace(self.account, spent=Spent.from_dict(self.told()))
+        return replace(self.account, spent=TotalSpent.from_dict(self.as_recorded()))
 
 
 @dataclass(slots=True)
-class _Seen:
+class _VerificationState:
     """What the entries so far imply."""
 
-    accounts: dict[str, _Running] = field(default_factory=dict)
+    accounts: dict[str, _RunningTotals] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)
     charges: dict[str, str | None] = field(default_factory=dict)
     results: set[str] = field(default_factory=set)
@@ -96,7 +96,7 @@ class Verifier:
 
     def __init__(self) -> None:
         self.number, self.head = 0, START
-        self._seen = _Seen()
+        self._seen = _VerificationState()
 
     def follow(self, entries: Iterable[Entry]) -> Verified:
         """Go on with the next entries; raise at the first that is off, and then begin anew."""
@@ -128,7 +128,7 @@ def verify_entries(entries: Iterable[Entry]) -> Verified:
     return Verifier().follow(entries)
 
 
-def _check_open(seen: _Seen, entry: Entry) -> None:
+def _check_open(seen: _VerificationState, entry: Entry) -> None:
     body = entry.read()
     if entry.dataset in seen.accounts or entry.dataset in seen.aliases:
         _fail(entry, "creates a dataset that already exists")
@@ -147,10 +147,10 @@ def _check_open(seen: _Seen, entry: Entry) -> None:
     first = next(iter(seen.accounts.values()), None)
     if first is not None and first.account.fake != account.fake:
         _fail(entry, "mixes fake and real datasets")
-    seen.accounts[entry.dataset] = _Running(account)
+    seen.accounts[entry.dataset] = _RunningTotals(account)
 
 
-def _check_charge(seen: _Seen, entry: Entry) -> None:
+def _check_charge(seen: _VerificationState, entry: Entry) -> None:
     body = entry.read()
     if entry.release is None or entry.release in seen.charges:
         _fail(entry, "charges a release twice")
@@ -175,7 +175,7 @@ def _check_charge(seen: _Seen, entry: Entry) -> None:
     seen.waiting.extend(("place", entry.dataset, place) for place in more)
 
 
-def _check_part(seen: _Seen, entry: Entry) -> None:
+def _check_part(seen: _VerificationState, entry: Entry) -> None:
     body = entry.read()
     del seen.waiting[0]
     told = {"release": entry.release, "of": body["of"], "cost": body["cost"]}
@@ -184,14 +184,14 @@ def _check_part(seen: _Seen, entry: Entry) -> None:
     _check_sums(seen, entry, body)
 
 
-def _check_place(seen: _Seen, entry: Entry) -> None:
+def _check_place(seen: _VerificationState, entry: Entry) -> None:
     body = entry.read()
     del seen.waiting[0]
     if entry.release != seen.carried["release"] or "account" in body:
         _fail(entry, "lists a location of another charge")
 
 
-def _check_sums(seen: _Seen, entry: Entry, body: Json) -> None:
+def _check_sums(seen: _VerificationState, entry: Entry, body: Json) -> None:
     """Check price and sums of a charge."""
     running = seen.accounts[entry.dataset]
     if running.account.closed:
@@ -203,25 +203,25 @@ def _check_sums(seen: _Seen, entry: Entry, body: Json) -> None:
     running.add(step)
     told = body["account"]
     spent = told.pop("spent")
-    if body["price"] != price or told != running.fixed or spent != running.told():
+    if body["price"] != price or told != running.fixed or spent != running.as_recorded():
         _fail(entry, "has a cost or totals that do not match")
 
 
 def _price(account: Account, body: Json) -> tuple[dict[str, str], list[Decimal]]:
     cost, protection = Cost.from_dict(body["cost"]), Protection.from_dict(body["protection"])
     price = account.protection.price(cost, of=protection)
-    step = Spent().plus(price).to_dict()
+    step = TotalSpent().plus(price).to_dict()
     return price.to_dict(), [Decimal(step.get(name, 0)) for name in _SUMS]
 
 
-def _check_raise(seen: _Seen, entry: Entry) -> None:
+def _check_raise(seen: _VerificationState, entry: Entry) -> None:
     body = entry.read()
     before = seen.accounts[entry.dataset].now()
     _must_fit(before)
     after = replace(before, budget=Cost.from_dict(body["account"]["budget"]))
     if before.closed or body["account"] != after.to_dict() or not covers(after, before):
         _fail(entry, "raises a budget to a value that is not larger")
-    seen.accounts[entry.dataset] = _Running(after)
+    seen.accounts[entry.dataset] = _RunningTotals(after)
 
 
 def covers(after: Account, before: Account) -> bool:
@@ -231,16 +231,16 @@ def covers(after: Account, before: Account) -> bool:
     return all(bool(x) == bool(y) and x >= y for x, y in pairs)
 
 
-def _check_close(seen: _Seen, entry: Entry) -> None:
+def _check_close(seen: _VerificationState, entry: Entry) -> None:
     body = entry.read()
     before = seen.accounts[entry.dataset].now()
     after = replace(before, closed=True)
     if before.closed or body["account"] != after.to_dict():
         _fail(entry, "closes or changes a closed dataset")
-    seen.accounts[entry.dataset] = _Running(after)
+    seen.accounts[entry.dataset] = _RunningTotals(after)
 
 
-def _check_result(seen: _Seen, entry: Entry) -> None:
+def _check_result(seen: _VerificationState, entry: Entry) -> None:
     body = entry.read()
     release = entry.release or ""
     if release in seen.results or release not in seen.charges:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
+from tametail.charged_calls import ChargeableCall, payment_of
 from tametail.mechanisms.histograms import (
     Histogram,
     Universe,
@@ -13,7 +14,6 @@ from tametail.mechanisms.histograms import (
     count_keys,
     noisy_histogram,
 )
-from tametail.paying import Bill, payment_of
 from tametail.privacy.budget import Budget
 from tametail.privacy.unit import Unit
 
@@ -76,8 +76,8 @@ def histogram(
         found = noisy_histogram(count_keys(keys), budget.spendable(), protected, possible)
         return stated(found.counts, found.threshold)
 
-    bill = Bill("histogram", budget, protected, {"universe": possible})
-    return bill.settle(
+    call = ChargeableCall("histogram", budget, protected, {"universe": possible})
+    return call.run_charged(
         payment,
         make,
         write=lambda found: [[*found.counts.items()], found.threshold],

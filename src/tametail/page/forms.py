@@ -206,7 +206,7 @@ def parse_of(form: Form) -> Parse | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ReleaseForm:
     """A release as a form asks for it: a statistic and arguments, without those at defaults."""
 
     path: str
@@ -252,10 +252,10 @@ def _target(statistic: str) -> str:
     return "data" if statistic == SUM else "population"
 
 
-def planned(form: Form) -> Plan:
+def plan_from_form(form: Form) -> Plan:
     """Return the plan that the controls of the planning view describe.
 
-    >>> planned(Form.read("n=20000&epsilon=1")).n
+    >>> plan_from_form(Form.read("n=20000&epsilon=1")).n
     20000
     """
     people = form.one("privacy_unit", DEFAULTS["privacy_unit"]) == "person"
@@ -275,7 +275,7 @@ def planned(form: Form) -> Plan:
     )
 
 
-def asked(form: Form) -> Asked:
+def release_from_form(form: Form) -> ReleaseForm:
     """Return the release that a form asks for."""
     columns = (*form.all("column"), *form.all("computed"))
     if not columns and statistic_of(form) == COUNT:
@@ -300,7 +300,7 @@ def asked(form: Form) -> Asked:
     if confidence != 0.95:
         options["confidence"] = confidence
     ledger = form.one("ledger") or None
-    return Asked(
+    return ReleaseForm(
         form.one("path"),
         columns,
         options,

@@ -15,26 +15,26 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from tametail.api import carry_out
+from tametail.api import execute_plan
 from tametail.drawing.bars import ledger_bar, steps_bar
 from tametail.errors import DataError, ParameterError, TametailError
 from tametail.ledger import Ledger, Payment
-from tametail.page.desk import Desk, Job
+from tametail.page.downloads import command_line, notebook, python_script
 from tametail.page.folder import LEDGER, Folder
 from tametail.page.forms import (
     DEFAULTS,
     STATISTICS,
-    Asked,
     Form,
-    asked,
+    ReleaseForm,
     budget_of,
     parse_of,
-    planned,
+    plan_from_form,
+    release_from_form,
 )
 from tametail.page.guard import FAILED
+from tametail.page.jobs import Job, JobStore
+from tametail.page.messages import for_people
 from tametail.page.sources import Source, named_databases
-from tametail.page.takeaway import command_line, notebook, python_script
-from tametail.page.words import for_people
 from tametail.pictures.planning import plan_picture
 from tametail.planning import Plan
 from tametail.privacy.budget import Guarantee, parse_budget
@@ -53,13 +53,13 @@ _REFERENCE_SPREAD = 1.3108  # standard deviation over mean of the reference law,
 
 @dataclass(frozen=True, slots=True)
 class Views:
-    """All views of one page: over a folder, with a desk, at an address."""
+    """All views of one page: over a folder, with a store of jobs, at an address."""
 
     folder: Folder
     base: str
     ledger: str | None
     """A ledger that was named when the page was started; it may lie anywhere."""
-    desk: Desk
+    store: JobStore
     words: Environment
 
     @classmethod
@@ -69,7 +69,7 @@ class Views:
             loader=PackageLoader("tametail.page"), autoescape=True, trim_blocks=True,
             lstrip_blocks=True,
         )  # fmt: skip
-        return cls(folder, f"/{token}", ledger, Desk(), words)
+        return cls(folder, f"/{token}", ledger, JobStore(), words)
 
     # Plan
 
@@ -85,7 +85,7 @@ class Views:
     def _outcome(self, form: Form) -> dict[str, object]:
         form = Form({**{name: [value] for name, value in DEFAULTS.items()}, **form.fields})
         try:
-            made = planned(form)
+            made = plan_from_form(form)
             if made.n is None:
                 raise ParameterError("Enter the number of records. An estimate is fine.")
             confidence = made.confidence or 0.95
@@ -159,7 +159,7 @@ class Views:
     def _confirm(self, form: Form) -> Response:
         try:
             source = Source.of(form, self.folder)
-            wanted = replace(asked(form), path=source.shown, table=source.table)
+            wanted = replace(release_from_form(form), path=source.shown, table=source.table)
             request, plan, payment = wanted.request, wanted.plan(), self._payment(wanted)
             quote = None
             if payment is not None:
@@ -171,9 +171,9 @@ class Views:
         except TametailError as error:
             return self._release_form(form, for_people(str(error)))
         spent = Guarantee.from_budget(plan.budget, plan.unit)
-        name = self.desk.put(
+        name = self.store.add_pending(
             wanted,
-            lambda tell: carry_out(
+            lambda tell: execute_plan(
                 request, source.data, list(wanted.columns), tell, payment, source.table
             ),
         )
@@ -185,14 +185,14 @@ class Views:
             carried=urlencode([(k, v) for k, vs in form.fields.items() for v in vs]),
         )  # fmt: skip
 
-    def _payment(self, wanted: Asked) -> Payment | None:
+    def _payment(self, wanted: ReleaseForm) -> Payment | None:
         place = None if wanted.ledger is None else self._ledger_at(wanted.ledger)
         return Payment.parse(place, wanted.dataset, wanted.release_id)
 
     async def begin(self, request: Request) -> Response:
         """Begin a release that was confirmed; a second time, show the first."""
         name = Form.read((await request.body()).decode("utf-8", "replace")).one("name")
-        job = self.desk.begin(name) or self.desk.jobs.get(name)
+        job = self.store.start(name) or self.store.jobs.get(name)
         if job is None:
             return self._page(
                 "message.html", 409, here="open",
@@ -206,7 +206,7 @@ class Views:
         """Show all releases since the page was started."""
         lines = [
             (job, "" if job.release is None else title_of(job.release))
-            for job in self.desk.latest()
+            for job in self.store.latest()
         ]
         return self._page("releases.html", here="releases", lines=lines)
 
@@ -247,7 +247,7 @@ class Views:
         )
 
     def _job(self, request: Request) -> Job | None:
-        return self.desk.jobs.get(request.path_params["name"])
+        return self.store.jobs.get(request.path_params["name"])
 
     # Ledger
 
@@ -400,7 +400,7 @@ def _both(draw: Callable[[float], str]) -> Markup:
     return Markup(both(draw))  # noqa: S704
 
 
-def _same(job: Job) -> Asked:
+def _same(job: Job) -> ReleaseForm:
     """Return the request with the id that it got, under which a ledger gives the same again."""
     receipt = None if job.release is None else job.release.receipt
     return job.asked if receipt is None else replace(job.asked, release_id=receipt["release_id"])

@@ -17,13 +17,13 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from tametail._validate import number, one_of, positive, probability
+from tametail.charged_calls import ChargeableCall, payment_of
 from tametail.paper import related
 from tametail.paper._arguments import check_strength, length_that_fits, parse_bound
 from tametail.paper._opened import Opened
 from tametail.paper.multivariate import mean_ball, mean_tournament
 from tametail.paper.range import range_estimator
 from tametail.paper.univariate import mean_estimator
-from tametail.paying import Bill, payment_of
 from tametail.privacy.budget import Budget, parse_budget
 from tametail.theory import bucket_radius, clip_radius, median_of_means_blocks
 from tametail.theory._constants import Constants, MeanConstants
@@ -95,8 +95,8 @@ def range_estimate(
         )
         return found.ends
 
-    bill = setting.bill("range_estimate", constants=words)
-    return bill.settle(payment, find, write=list, read=lambda ends: (ends[0], ends[1]))
+    call = setting.call("range_estimate", constants=words)
+    return call.run_charged(payment, find, write=list, read=lambda ends: (ends[0], ends[1]))
 
 
 def mean_1d(
@@ -172,8 +172,8 @@ def mean_1d(
             locating=None if plan is None else plan.locating_of(size),
         )
 
-    bill = setting.bill("mean_1d", beta=beta, constants=words)
-    return bill.settle(payment, estimate, write=float, read=float)
+    call = setting.call("mean_1d", beta=beta, constants=words)
+    return call.run_charged(payment, estimate, write=float, read=float)
 
 
 class _Setting(NamedTuple):
@@ -185,10 +185,10 @@ class _Setting(NamedTuple):
     radius: float
     margin: float
 
-    def bill(self, function: str, **more: object) -> Bill:
+    def call(self, function: str, **more: object) -> ChargeableCall:
         """Return what a ledger is told of a call."""
         numbers = {"alpha": self.alpha, "k": self.k, "R": self.R, "scale": self.scale}
-        return self.opened.bill(function, **numbers, **more)
+        return self.opened.call(function, **numbers, **more)
 
     def one_block(self, beta: float) -> OneBlock:
         """Return how one block shares the records out, and its margin in scales."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tametail.ask import Ask, Data
+from tametail.charged_calls import ChargeableCall
 from tametail.data import Backend
-from tametail.paying import Bill
 from tametail.privacy.budget import Budget
 from tametail.privacy.unit import Unit
 
@@ -36,8 +36,10 @@ class Opened:
         """The number of records; to know it is to read the data."""
         return self.backend.size
 
-    def bill(self, function: str, **arguments: object) -> Bill:
+    def call(self, function: str, **arguments: object) -> ChargeableCall:
         """Return what a ledger is told of a call: its public arguments."""
         columns = list(self.backend.relation.names)
         told = {"columns": columns, **arguments}
-        return Bill(function, self.asked_for, Unit.REPLACE_ONE, told, self.backend.locators)
+        return ChargeableCall(
+            function, self.asked_for, Unit.REPLACE_ONE, told, self.backend.locators
+        )

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from tametail._shown import shown
 from tametail._validate import number, one_of, positive, probability
 from tametail.ask import Ask
+from tametail.charged_calls import ChargeableCall, payment_of
 from tametail.errors import ParameterError
 from tametail.paper._arguments import check_strength, length_that_fits, parse_bound
 from tametail.paper._opened import Opened
@@ -22,7 +23,6 @@ from tametail.paper.ball import (
     coordinate_means,
 )
 from tametail.paper.tournament import grid_for, tournament_estimator
-from tametail.paying import Bill, payment_of
 from tametail.privacy.budget import Budget, Pure, parse_budget
 from tametail.privacy.choices import coordinate_costs
 from tametail.theory import bucket_radius, clip_radius, median_of_means_blocks
@@ -107,10 +107,10 @@ def mean_ball(
     given = _given(X, budget, alpha, k, R, scale, constants)
     if constants == "paper":
         paper_has_ball(given.opened.asked_for, beta)
-    bill = given.bill("mean_ball", beta=beta)
+    call = given.call("mean_ball", beta=beta)
     if constants == "paper" and given.dim < LEAST_DIMENSION:  # A10
         each = given.coordinates(given.alpha / math.sqrt(given.dim), beta / given.dim)
-        return bill.settle(
+        return call.run_charged(
             payment,
             lambda: np.array(coordinate_means(given.ask, size=given.size, coordinates=each)),
             write=np.ndarray.tolist,
@@ -120,7 +120,7 @@ def mean_ball(
         lambda: ball_radius(given.alpha, given.dim, given.k, scale=given.scale, constants=constants)
     )
     coarse = given.coordinates(given.scale, beta / (3 * given.dim))
-    return bill.settle(
+    return call.run_charged(
         payment,
         lambda: np.array(
             ball_estimator(given.ask, given.budget, size=given.size, radius=radius, coarse=coarse)
@@ -216,8 +216,8 @@ def mean_tournament(
         )
         return np.array(estimate)
 
-    bill = given.bill("mean_tournament", beta=beta)
-    return bill.settle(payment, play, write=np.ndarray.tolist, read=np.array)
+    call = given.call("mean_tournament", beta=beta)
+    return call.run_charged(payment, play, write=np.ndarray.tolist, read=np.array)
 
 
 class _Given(NamedTuple):
@@ -250,10 +250,10 @@ class _Given(NamedTuple):
         """The number of columns."""
         return len(self.opened.backend.relation.names)
 
-    def bill(self, function: str, **more: float) -> Bill:
+    def call(self, function: str, **more: float) -> ChargeableCall:
         """Return what a ledger is told of a call."""
         numbers = {"alpha": self.alpha, "k": self.k, "R": self.R, "scale": self.scale}
-        return self.opened.bill(function, **numbers, **more, constants=self.constants)
+        return self.opened.call(function, **numbers, **more, constants=self.constants)
 
     def coordinates(self, alpha: float, beta: float) -> Coordinates:
         """Return the numbers of one-dimensional estimates within alpha, each up to beta."""

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING
 
 from tametail._shown import shown
 from tametail._validate import positive, probability
+from tametail.charged_calls import payment_of
 from tametail.errors import ParameterError
 from tametail.paper._arguments import check_strength, parse_bound
 from tametail.paper._opened import Opened
 from tametail.paper.range import range_estimator
-from tametail.paying import payment_of
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, parse_budget
 from tametail.queries.column import ClippedSum, Lattice
 
@@ -92,8 +92,8 @@ def karwa_vadhan(
         reach = 4 * deviation * math.sqrt(math.log(max(opened.size, 2) / beta))
         return _clipped_mean(opened, averaging, middle, reach)
 
-    bill = opened.bill("karwa_vadhan", R=bound, deviation=deviation, beta=beta)
-    return bill.settle(payment, release, write=float, read=float)
+    call = opened.call("karwa_vadhan", R=bound, deviation=deviation, beta=beta)
+    return call.run_charged(payment, release, write=float, read=float)
 
 
 def coinpress(
@@ -150,8 +150,8 @@ def coinpress(
             f"steps={shown(steps)} is not a whole number from 1 to 100: write steps=4."
         )
     opened = _open(x, budget)
-    bill = opened.bill("coinpress", R=radius, deviation=deviation, steps=steps, beta=beta)
-    return bill.settle(
+    call = opened.call("coinpress", R=radius, deviation=deviation, steps=steps, beta=beta)
+    return call.run_charged(
         payment, lambda: _in_steps(opened, radius, deviation, steps, beta), write=float, read=float
     )
 

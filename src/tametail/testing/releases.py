@@ -13,7 +13,7 @@ from tametail.planning import Plan
 from tametail.randomness import drawing_for_fakes
 from tametail.release import Release
 from tametail.request import Request
-from tametail.run import asking, run
+from tametail.run import prepare_release, run
 from tametail.testing import MOST_RECORDS
 from tametail.testing.records import made_up
 from tametail.testing.source import SeededSource
@@ -42,4 +42,4 @@ def fake_run(plan: Plan, fakes: Fakes) -> Release:
     digest = hashlib.sha256(f"records {seed}".encode()).digest()
     backend = made_up(plan, fakes, np.random.default_rng(list(digest)))
     with drawing_for_fakes(SeededSource(f"noise {seed}")):
-        return run(*asking(plan, backend))
+        return run(*prepare_release(plan, backend))

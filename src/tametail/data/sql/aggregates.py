@@ -6,6 +6,7 @@ where there is one group. What comes back are integers.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -26,11 +27,14 @@ Sums = tuple[int | None, ...]
 #: The least positive double is 2**-1074, and what is not above its half becomes 0.
 _VANISHES = -1075
 
+#: How many constants a clipped sum has whose ticks are at most 1.
+_OF_SHORT_TICKS = 3
+
 
 class Aggregate(NamedTuple):
     """How questions of one class are asked."""
 
-    constants: Callable[[Any, Dialect], list[float]]
+    constants: Callable[[Any], list[float]]
     """The doubles of a question."""
     select: Callable[[Dialect, Sequence[str]], str]
     """The aggregates, by the names of these doubles."""
@@ -48,8 +52,8 @@ def how_many(condition: str) -> str:
     return f"sum(CAST({condition} AS integer))"
 
 
-def _no_constants(query: object, dialect: Dialect) -> list[float]:
-    del query, dialect
+def _no_constants(query: object) -> list[float]:
+    del query
     return []
 
 
@@ -85,53 +89,47 @@ def _read_cells(query: Cells, dialect: Dialect, found: Sums) -> tuple[int, ...]:
     return tuple(from_here - from_next for from_here, from_next in pairwise(beyond))
 
 
-def clipping_constants(query: ClippedSum, dialect: Dialect) -> list[float]:
-    """Return what :func:`ticks_text` needs of a lattice.
+def _clipping_constants(query: ClippedSum) -> list[float]:
+    """Return the clip points and the inverse tick; where ticks are longer than 1, in another order.
 
-    The inverse tick, clip points and center in ticks; and clip points as records are clipped by,
-    and what times the inverse becomes 0, where the dialect scales by them.
+    Then clip points are in ticks, and what times the inverse becomes 0 comes last.
     """
     lattice = query.lattice
-
-    def scaled(ticks: int) -> float:
-        with np.errstate(over="ignore"):  # an infinity clips nothing, and another clip follows
-            return float(np.ldexp(float(ticks), lattice.exponent))
-
-    ends = [2.0**-lattice.exponent, *map(float, (lattice.low, lattice.high, lattice.centre))]
-    if "{vanishing}" not in dialect.scaled:
-        return ends
-    vanishing = 2.0 ** (lattice.exponent + _VANISHES) if lattice.exponent > 0 else 0.0
-    return [*ends, scaled(lattice.low), scaled(lattice.high), vanishing]
-
-
-def ticks_text(dialect: Dialect, names: Sequence[str]) -> str:
-    """Return floor(clip(x * inverse, low, high)) - center, so that nothing raises.
-
-    A dialect that raises where a product overflows or vanishes has a guarded form of it
-    (docs/proofs/databases.md).
-    """
-    inverse, low, high, centre, *rest = names
-    ends = dict(zip(("least", "most", "vanishing"), rest, strict=False))
-    scaled = dialect.scaled.format(x="x", zero=dialect.number(0.0), inverse=inverse, **ends)
-    ticks = f"floor(least(greatest({scaled}, {low}), {high}))"
-    return f"{dialect.whole.format(x=ticks)} - {dialect.whole.format(x=centre)}"
+    inverse, ends = 2.0**-lattice.exponent, (float(lattice.low), float(lattice.high))
+    if lattice.exponent <= 0:
+        return [*(math.ldexp(end, lattice.exponent) for end in ends), inverse]
+    return [inverse, *ends, 2.0 ** (lattice.exponent + _VANISHES)]
 
 
 def _select_clipped(dialect: Dialect, names: Sequence[str]) -> str:
-    return f"count(*), {dialect.sums(ticks_text(dialect, names))}"
+    """Return the count and the sum of floor(clip(x * inverse, low, high)), so that nothing raises.
+
+    Clip points of short ticks and products with them are exact, so that clipping first is the same
+    and no product overflows. With longer ones a product may vanish, where some dialects raise
+    (docs/proofs/databases.md).
+    """
+    if len(names) == _OF_SHORT_TICKS:
+        least, most, inverse = names
+        ticks = f"least(greatest(x, {least}), {most}) * {inverse}"
+    else:
+        inverse, low, high, vanishing = names
+        scaled = dialect.scaled.format(inverse=inverse, vanishing=vanishing)
+        ticks = f"least(greatest({scaled}, {low}), {high})"
+    return f"count(*), {dialect.sums(dialect.whole.format(x=f'floor({ticks})'))}"
 
 
 def _read_clipped(query: ClippedSum, dialect: Dialect, found: Sums) -> tuple[int, ...]:
+    """Return the sum of ticks from the center, and the count if it has a weight."""
     count, *sums = found or (0,) * (len(dialect.words) + 1)
-    total = dialect.total(tuple(sums))
+    total = dialect.total(tuple(sums)) - query.lattice.centre * int(count or 0)
     return (total, query.count_weight * int(count or 0)) if query.count_weight else (total,)
 
 
 AGGREGATES: dict[type[Query[object]], Aggregate] = {
     Count: Aggregate(_no_constants, _select_counts, _read_counts, of_all_rows=True),
     Rows: Aggregate(_no_constants, _select_rows, _read_rows, of_all_rows=True),
-    Cells: Aggregate(lambda query, _: list(query.cuts), _select_cells, _read_cells),
-    ClippedSum: Aggregate(clipping_constants, _select_clipped, _read_clipped),
+    Cells: Aggregate(lambda query: list(query.cuts), _select_cells, _read_cells),
+    ClippedSum: Aggregate(_clipping_constants, _select_clipped, _read_clipped),
 }
 
 
@@ -142,8 +140,9 @@ def profile_text(dialect: Dialect, source: str, centre: str, code: str) -> str:
     """
     present = dialect.present.format(x="x")
     text = f"SELECT {code}x - {centre} AS y FROM {source} WHERE {present}"
-    for step in dialect.steps:
-        text = f"SELECT {code}{step} FROM ({text}{dialect.barrier}) AS d"
+    for place, step in enumerate(dialect.steps):
+        barrier = dialect.barrier if place else ""  # a dialect that has one names y once
+        text = f"SELECT {code}{step} FROM ({text}{barrier}) AS d"
     return (
         f"SELECT {code}bin, count(*), {dialect.sums('rest')} FROM ({text}) AS d GROUP BY {code}bin"
     )

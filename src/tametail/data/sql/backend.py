@@ -23,7 +23,7 @@ from tametail.data.kernels.profile import NO_RECORDS, Profile, conclude
 from tametail.data.local import Local
 from tametail.data.persons.spill import memory_limit
 from tametail.data.reader import Reader
-from tametail.data.relation import Relation
+from tametail.data.relation import Groups, Relation
 from tametail.data.sampling import Sampler
 from tametail.data.sql.aggregates import AGGREGATES, profile_text, profiles_of
 from tametail.data.sql.compiler import Compiler, names_of
@@ -34,7 +34,7 @@ from tametail.data.sql.source import QuerySource
 from tametail.data.sql.views import number_of
 from tametail.errors import DataError, InternalError
 from tametail.keys import Key
-from tametail.queries.column import Median, ProfileQuery
+from tametail.queries.column import Count, Median, ProfileQuery
 from tametail.queries.groups import KeyCounts, Keyed
 from tametail.queries.persons import PersonNorm
 from tametail.queries.query import Exact, KeysQuery, Query
@@ -61,7 +61,8 @@ class Sql:
         self._session, self._compiler, self._rows_here = session, compiler, local
         self.relation = relation
         self._profiles: dict[tuple[Relation, int, float], Profile] = {}
-        self._counted: list[int] = []  # how many rows the table has, once it is asked
+        self._counts: dict[Relation, Exact] = {}
+        self._size: list[int] = []  # how many rows the table has, once it is asked
 
     def on(self, relation: Relation) -> Self:
         """Return the backend for another relation over the same rows; what is found is shared."""
@@ -132,6 +133,19 @@ class Sql:
             return self._local.answer(query)
         if isinstance(query, KeyCounts):
             return self._key_counts(query)
+        if isinstance(query, Count | Rows) and relation.groups is not None:
+            return self._counted(query)
+        return self._answer(query)
+
+    def _counted(self, query: Count | Rows) -> Exact:
+        """Count the cells of groups; rows are counted before them, and both take one pass."""
+        if self.relation not in self._counts:
+            self._counts[self.relation] = self._answer(Count())
+        numbers, missing, left_out = cells = self._counts[self.relation]
+        return cells if isinstance(query, Count) else (numbers + missing, left_out)
+
+    def _answer(self, query: Query[object]) -> Exact:
+        relation = self.relation
         is_one = relation.groups is not None and len(relation.codes) == 1 and not relation.person
         return self._answers([query], relation.codes if is_one else None)[0]
 
@@ -160,7 +174,7 @@ class Sql:
         if isinstance(first, KeysQuery):
             return self._keys([q for q in queries if isinstance(q, KeysQuery)], codes)
         aggregate, dialect = AGGREGATES[type(first)], self._session.dialect
-        source, names = self._rows([aggregate.constants(q, dialect) for q in queries], codes)
+        source, names = self._rows([aggregate.constants(query) for query in queries], codes)
         present = "true" if aggregate.of_all_rows else dialect.present.format(x="x")
         text = f"{aggregate.select(dialect, names)} FROM {source} WHERE {present}"
         rows = self._by_code(text, codes)
@@ -183,25 +197,31 @@ class Sql:
         dialect = self._session.dialect
         written = [[dialect.number(each) for each in own] for own in constants]
         names = [f"e{place}" for place in range(len(constants[0]))]
-        if codes is not None:
-            return self._grouped(codes, written), names
+        if any(own != written[0] for own in written):
+            return self._grouped(codes or (), written), names
+        source = self._numbers(codes)
         if not dialect.constant:
-            return self._numbers(), written[0]
+            return source, written[0]
         items = [
             f"{dialect.constant.format(x=each)} AS {name}"
             for name, each in zip(names, written[0], strict=True)
         ]
-        return f"(SELECT {', '.join(['*', *items])} FROM {self._numbers()}) AS c", names
+        return f"(SELECT {', '.join(['*', *items])} FROM {source}) AS c", names
 
-    def _numbers(self) -> str:
-        """Return x and f for each record or person of the relation, behind FROM."""
+    def _numbers(self, codes: Sequence[int] | None = None) -> str:
+        """Return x and f for each record or person behind FROM; for some codes, with these."""
         relation = self.relation
         if relation.person:
             persons, number = self._persons()
             return f"(SELECT {number} AS x, f FROM {persons}) AS v"
         if relation.groups is None:
             return self._compiler.numbers(relation)
-        return self._grouped(relation.codes, None)
+        return self._chosen(relation.groups) if codes is None else self._grouped(codes, None)
+
+    def _chosen(self, groups: Groups) -> str:
+        """Return x and f for the records of the groups that the relation is about."""
+        rows = self._compiler.numbers(self.relation)
+        return self._compiler.chosen(rows, groups, self.relation.codes)
 
     def _grouped(self, codes: Sequence[int], constants: Sequence[Sequence[str]] | None) -> str:
         """Return x, f, code and constants e0, e1, ... for the records of some groups."""
@@ -278,7 +298,8 @@ class Sql:
         """
         code = ", code" if grouped else ""
         if halvings == 0:
-            return _by_group(self._session.rows(f"SELECT x{code} FROM {self._numbers()}"))
+            source = self._numbers(self.relation.codes if grouped else None)
+            return _by_group(self._session.rows(f"SELECT x{code} FROM {source}"))
         relation = self.relation
         is_table = not relation.person
         places = self._session.places() if is_table else None
@@ -300,7 +321,7 @@ class Sql:
 
     def _sample_by_number(self, halvings: int, code: str) -> dict[int, Floats]:
         """Number the records in the order in which they happen to come, and pick numbers."""
-        source = self._numbers()
+        source = self._numbers(self.relation.codes if code else None)
         ((rows,),) = self._session.rows(f"SELECT count(*) FROM {source}")
         coins = Sampler(halvings).pick(int(rows)) + 1
         # Nobody has the number after the last, unless there are other records than were counted.
@@ -344,10 +365,10 @@ class Sql:
 
     @property
     def _fits_memory(self) -> bool:
-        if not self._counted:
+        if not self._size:
             ((rows,),) = self._session.rows(f"SELECT count(*) FROM {self._session.source}")
-            self._counted.append(int(rows))
-        return self._counted[0] * _BYTES_OF_A_ROW <= memory_limit()
+            self._size.append(int(rows))
+        return self._size[0] * _BYTES_OF_A_ROW <= memory_limit()
 
     @cached_property
     def _local(self) -> Local:
@@ -370,8 +391,9 @@ def _alike(queries: Sequence[Query[object]]) -> list[list[int]]:
     found: dict[object, list[int]] = {}
     for place, query in enumerate(queries):
         kind = "profile" if isinstance(query, ProfileQuery) else type(query)
-        alike = kind, len(getattr(query, "cuts", ())), _is_far(query)
-        found.setdefault(alike, []).append(place)
+        aggregate = AGGREGATES.get(type(query))
+        constants = 1 if aggregate is None else len(aggregate.constants(query))
+        found.setdefault((kind, constants, _is_far(query)), []).append(place)
     return list(found.values())
 
 

@@ -205,6 +205,14 @@ class Compiler:
         present = dialect.present.format(x=number)
         return f"CASE WHEN {present} THEN least(greatest({number}, {low}), {high}) END"
 
+    def chosen(self, rows: str, groups: Groups, codes: Sequence[int]) -> str:
+        """Return rows of some groups; their codes only if looking them up is how to choose rows."""
+        if len(self._by) > 1 or groups.other or not codes:
+            return self.coded(rows, groups, codes)
+        cells = public_columns(groups.keys, self._by, self.kinds)[0]
+        keys = [written for code in codes for written in self._written([cells[code]]) or ()]
+        return f"(SELECT x, f FROM {rows} WHERE k0 IN ({', '.join(keys or ['NULL'])})) AS q"
+
     def coded(
         self,
         rows: str,

@@ -51,8 +51,8 @@ class Dialect:
     """A double without a fraction as an integer of 64 bits."""
     words: tuple[tuple[str, int], ...] = (("{t}", 0),)
     """Parts of an integer whose sums cannot overflow, and by how many bits each is shifted."""
-    scaled: str = "{x} * {inverse}"
-    """A number in ticks, before it is clipped to ``low`` and ``high``."""
+    scaled: str = "x * {inverse}"
+    """A number in ticks that are longer than 1, before it is clipped."""
     is_brief: bool = False
     """Whether plain literals are doubles and integers, and faster read than casts of texts."""
     bits: str = ""
@@ -160,11 +160,8 @@ POSTGRESQL = Dialect(
         " + get_byte(b, 3) * 4096 + get_byte(b, 4) * 16 + get_byte(b, 5) / 16) AS rest",
     ),
     whole="CAST({x} AS bigint)",
-    # It raises where a product overflows or vanishes: clipped first, and a 0 written by hand.
-    scaled=(
-        "CASE WHEN abs({x}) <= {vanishing} THEN {zero}"
-        " ELSE least(greatest({x}, {least}), {most}) * {inverse} END"
-    ),
+    # It raises where a product vanishes: a 0 is written by hand.
+    scaled="CASE WHEN abs(x) <= {vanishing} THEN CAST('0' AS float8) ELSE x * {inverse} END",
     canonical="trim_scale({x})",
     binary='CAST({x} AS text) COLLATE "C"',
     literal="escaped",

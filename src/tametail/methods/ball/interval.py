@@ -265,8 +265,7 @@ class Widths:
             else:
                 clipped = self._around(column, own, parts, MEAN if assumed else WINSORISED)
                 # Wholly beyond where the mean can be it is noise, with a tail or without.
-                low, high = max(clipped.low, possible[0]), min(clipped.high, possible[1])
-                tells = held[column] or low < high
+                tells = held[column] or confined(clipped, possible).basis == clipped.basis
                 some = [*(self._with_the_tail(plan, column, clipped) if tells else ()), clipped]
             found.append(tuple(one if held[column] else confined(one, possible) for one in some))
         return found

@@ -48,7 +48,7 @@ AS_SEEN, CLIPPED = Target("sum", "extrapolated-tail"), Target("clipped sum", "cl
 #: Fewer records times epsilon than these, and a sum is mostly noise.
 _FEW = 100.0
 
-#: So many scales of the noise on a count, and the records of a node stand out wherever it lies.
+#: So many scales of the noise on a count, and the records of a node are seen wherever it lies.
 _SURELY_SEEN = 8.0
 
 NOTHING_SEEN = Note(

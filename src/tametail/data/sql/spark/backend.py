@@ -112,6 +112,13 @@ class SparkSql(Sql):
             self._keep(key, frame)
         return self._kept[key]
 
+    def _chosen(self, groups: Groups) -> str:
+        """Return x and f for the records of the groups that the relation is about."""
+        rows, (column,), codes = self._coded(ids=False), self.relation.columns, self.relation.codes
+        every = len(codes) == len(groups)
+        chosen = "true" if every else f"code IN ({', '.join(map(str, codes)) or 'NULL'})"
+        return f"(SELECT x{column} AS x, f FROM {rows} WHERE {chosen}) AS c"
+
     def _grouped(self, codes: Sequence[int], constants: Sequence[Sequence[str]] | None) -> str:
         """Return x, f, code and constants e0, e1, ... for the records of some groups."""
         rows, (column,) = self._coded(ids=False), self.relation.columns
@@ -150,7 +157,8 @@ class SparkSql(Sql):
         if sample is not None:
             return {-1: sample}
         code = "code" if grouped else "-1 AS code"
-        drawn = SparkRows(self._frame(f"SELECT x, {code} FROM {self._numbers()}")).draw(halvings)
+        source = self._numbers(self.relation.codes if grouped else None)
+        drawn = SparkRows(self._frame(f"SELECT x, {code} FROM {source}")).draw(halvings)
         return {code: drawn.numbers[drawn.codes == code] for code in set(drawn.codes.tolist())}
 
     def _buckets(self, query: Buckets) -> dict[int, int]:

@@ -8,8 +8,7 @@ that fell into the sample go out as a table, and a row meets the coin of its slo
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cached_property, reduce
-from operator import or_
+from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -34,13 +33,11 @@ _ROW = (1 << _ROW_BITS) - 1
 #: Slots may be this many times the rows; else the rows of each partition are counted.
 _LARGEST_WASTE = 64
 
-#: A word of the table holds three places of picked slots within a block of rows.
-_PLACE_BITS = 21
-_PLACE = (1 << _PLACE_BITS) - 1
-_EMPTY = (1 << 3 * _PLACE_BITS) - 1
+#: A block has half of the rows that hold one picked slot on average, so that most hold none.
+_BLOCK_BITS = 1
 
-#: A block has a 16th of the rows that hold one picked slot on average.
-_BLOCK_BITS = 4
+#: So many slots are looked at, or twice as many and so on: each number is other code to compile.
+_LOOKED_AT = 8
 
 #: About so many missing rows, of all partitions, are sent to the driver to be counted there.
 _MOST_MISSING = 1 << 14
@@ -97,10 +94,11 @@ class SparkRows:
         most_missing = _MOST_MISSING // max(len(widths), 1) + 1 if and_missing else 0
         if and_missing:
             wanted |= fn.col("x").isNull() | fn.isnan("x")
-        # The word stands beside the number of the row, through which Spark moves no condition:
-        # it would look the word up once for each time that the condition names it.
+        # The start stands beside the number of the row, through which Spark moves no condition:
+        # it would look the start up once for each time that the condition names it.
         identity = fn.monotonically_increasing_id()
-        rows = self._numbers.select("x", "code", identity.alias("id"), table.word().alias("word"))
+        start = table.start().alias("start")
+        rows = self._numbers.select("x", "code", identity.alias("id"), start)
         met = rows.where(wanted).select("x", "code", "id", _row_of(identity).alias("place"))
         # A power of two: another number each time would be other code to compile.
         limit = 1 << (most + most_missing).bit_length()
@@ -160,46 +158,39 @@ def _are_beyond(ids: Integers, widths: Integers) -> bool:
 
 
 class _Table:
-    """The picked slots, as an array that a column expression can look things up in.
+    """The picked slots, as arrays that a column expression can look things up in.
 
-    Rows are cut into blocks, and a word holds the places of up to three picked rows of its block.
-    One lookup per row is several times cheaper than a join. After its last slot each partition
+    Rows are cut into blocks, and each knows where among all picked slots its own begin. A lookup
+    for each row is several times cheaper than a join. After its last slot each partition
     has a marker that is picked, too: a row that meets it was not counted.
     """
 
     def __init__(self, slots: Integers, widths: Integers, halvings: int) -> None:
         markers = np.append(widths, 0) + (np.arange(len(widths) + 1) << _ROW_BITS)
-        picked = np.union1d(slots, markers)
-        partition, row = picked >> _ROW_BITS, picked & _ROW
-        self.bits = min(max(halvings - _BLOCK_BITS, 0), _PLACE_BITS - 1)
-        while True:
-            lengths = (np.append(widths, 0) >> self.bits) + 1
-            self.first = np.cumsum(lengths) - lengths
-            block = self.first[partition] + (row >> self.bits)
-            nth = np.arange(len(block)) - np.searchsorted(block, block)
-            if nth.max() < 3:
-                break
-            self.bits -= 1
-        self.words = np.full(int(lengths.sum()), _EMPTY)
-        # Subtracting what is missing to "nobody" leaves the place there.
-        place = row & ((1 << self.bits) - 1)
-        np.subtract.at(self.words, block, (_PLACE - place) << (_PLACE_BITS * nth))
+        self.picked = np.union1d(slots, markers)
+        self.bits = max(halvings - _BLOCK_BITS, 0)
+        lengths = (np.append(widths, 0) >> self.bits) + 1
+        self.first = np.cumsum(lengths) - lengths
+        block = self.first[self.picked >> _ROW_BITS] + ((self.picked & _ROW) >> self.bits)
+        # Those of a block are among so many that follow.
+        self.most = -(-int(np.bincount(block).max()) // _LOOKED_AT) * _LOOKED_AT
+        blocks, starts = np.unique(block, return_index=True)
+        self.starts = np.full(int(lengths.sum()), len(block))  # where none is picked: behind all
+        self.starts[blocks] = starts
 
-    def word(self) -> Column:
-        """Return the word of a row's block; null in a partition without slots."""
+    def start(self) -> Column:
+        """Return where the slots of a row's block begin; null in a partition without slots."""
         first = fn.get(_array(self.first), fn.spark_partition_id())
         block = fn.shiftright(_row_of(fn.monotonically_increasing_id()), self.bits)
-        return fn.get(_array(self.words), first + block.cast("int"))
+        return fn.get(_array(self.starts), (first + block).cast("int"))
 
     def holds(self) -> Column:
         """Return whether the slot ``id`` is picked, or in a partition without slots."""
-        row, word = _row_of(fn.col("id")), fn.col("word")
-        place = row.bitwiseAND(fn.lit((1 << self.bits) - 1))
-        fields = [
-            fn.shiftright(word, _PLACE_BITS * nth).bitwiseAND(fn.lit(_PLACE)) for nth in range(3)
-        ]
-        is_picked = (word != fn.lit(_EMPTY)) & reduce(or_, (place == field for field in fields))
-        return is_picked | (word.isNull() & (row == 0))
+        identity, start = fn.col("id"), fn.col("start").cast("int")
+        # Named once: Spark would make the array anew for each time.
+        block = fn.slice(_array(self.picked), start + 1, self.most)
+        is_picked = (start < len(self.picked)) & fn.array_contains(block, identity)
+        return is_picked | (start.isNull() & (_row_of(identity) == 0))
 
 
 def _row_of(identity: Column) -> Column:

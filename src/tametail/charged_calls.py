@@ -35,7 +35,7 @@ def payment_of(ledger: object, dataset: object, release_id: object) -> Payment |
 
 
 @dataclass(frozen=True, slots=True)
-class Bill:
+class ChargeableCall:
     """What a ledger is told about a function that releases plain numbers: public arguments only."""
 
     function: str
@@ -45,7 +45,7 @@ class Bill:
     locators: tuple[str, ...] = ()
     """Where the data lie, if they have a place."""
 
-    def settle(
+    def run_charged(
         self,
         payment: Payment | None,
         make: Callable[[], Released],
@@ -61,7 +61,7 @@ class Bill:
         refuse_fakes(self.function)
         if payment is None:
             return make()
-        return payment.carry_out(
+        return payment.run(
             lambda _ticket: make(),
             write=lambda released: json.dumps(write(released)),
             read=lambda text: read(json.loads(text)),

@@ -1,6 +1,6 @@
-"""The page's desk: releases that wait for a yes, are under way, or are done.
+"""The jobs of the page: releases that wait for a yes, are under way, or are done.
 
-A release happens once for one confirmation. The confirmation is taken off the desk before the
+A release happens once for one confirmation. The confirmation is taken out of the store before the
 release begins, so that a second click, a reload or a repeated request spends nothing.
 """
 
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from tametail.errors import TametailError
-from tametail.page.forms import Asked
-from tametail.page.words import for_people
+from tametail.page.forms import ReleaseForm
+from tametail.page.messages import for_people
 from tametail.release import Release
 
 #: So many confirmations and releases are kept.
@@ -33,7 +33,7 @@ class Job:
     """A release under way, or done: then it has a result, or words that say why not."""
 
     name: str
-    asked: Asked
+    asked: ReleaseForm
     part: float = 0.0
     release: Release | None = None
     failed: str | None = None
@@ -57,25 +57,25 @@ class Job:
 
 
 @dataclass(slots=True)
-class Desk:
+class JobStore:
     """What waits, and what was begun, in the order in which it was."""
 
-    waiting: dict[str, tuple[Asked, Make]] = field(default_factory=dict)
+    waiting: dict[str, tuple[ReleaseForm, Make]] = field(default_factory=dict)
     jobs: dict[str, Job] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
     _hand: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(max_workers=1, thread_name_prefix="release")
     )
 
-    def put(self, asked: Asked, make: Make) -> str:
-        """Put a release on the desk, to wait for a yes; return its name."""
+    def add_pending(self, asked: ReleaseForm, make: Make) -> str:
+        """Keep a release until it is confirmed; return its name."""
         name = secrets.token_urlsafe(12)
         with self._lock:
             self.waiting[name] = asked, make
             _forget(self.waiting)
         return name
 
-    def begin(self, name: str) -> Job | None:
+    def start(self, name: str) -> Job | None:
         """Begin what waits under a name; None if nothing does, or does any more."""
         with self._lock:
             found = self.waiting.pop(name, None)
@@ -92,6 +92,6 @@ class Desk:
         return list(reversed(self.jobs.values()))
 
 
-def _forget(kept: dict[str, tuple[Asked, Make]] | dict[str, Job]) -> None:
+def _forget(kept: dict[str, tuple[ReleaseForm, Make]] | dict[str, Job]) -> None:
     while len(kept) > _MOST:
         del kept[next(iter(kept))]

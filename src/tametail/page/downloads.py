@@ -6,7 +6,7 @@ import json
 import shlex
 from collections.abc import Iterable, Iterator
 
-from tametail.page.forms import Asked
+from tametail.page.forms import ReleaseForm
 from tametail.parse import Parse
 from tametail.release import Release
 from tametail.report.cells import release_cell
@@ -14,7 +14,7 @@ from tametail.show.sentences import sentence, title_of
 from tametail.tail import Bounded, Moment
 
 
-def python_call(asked: Asked) -> str:
+def python_call(asked: ReleaseForm) -> str:
     """Return the call of the function of the statistic, on several lines."""
     columns = asked.columns[0] if len(asked.columns) == 1 else list(asked.columns)
     lines = [f"    {asked.path!r},", f"    {columns!r},"]
@@ -24,7 +24,7 @@ def python_call(asked: Asked) -> str:
     return "\n".join([f"release = tt.{asked.statistic}(", *lines, ")"])
 
 
-def python_script(asked: Asked) -> str:
+def python_script(asked: ReleaseForm) -> str:
     """Return a script that makes the same release and writes its report."""
     return (
         f'"""{_warning(asked)}"""\n\n'
@@ -35,13 +35,13 @@ def python_script(asked: Asked) -> str:
     )
 
 
-def _warning(asked: Asked) -> str:
+def _warning(asked: ReleaseForm) -> str:
     if asked.ledger is not None:
         return "The same release: the ledger returns the stored result and spends nothing."
     return "Running this again is a new release and spends budget again."
 
 
-def _arguments(asked: Asked) -> Iterator[tuple[str, object]]:
+def _arguments(asked: ReleaseForm) -> Iterator[tuple[str, object]]:
     yield from asked.options.items()
     for name in ("table", "ledger", "dataset", "release_id"):
         value = getattr(asked, name)
@@ -71,7 +71,7 @@ def _end(value: float) -> str:
     return repr(value) if abs(value) < float("inf") else f'float("{value}")'
 
 
-def command_line(asked: Asked) -> str:
+def command_line(asked: ReleaseForm) -> str:
     """Return the command that does the same."""
     words = ["tametail", asked.statistic, asked.path]
     for column in asked.columns:
@@ -132,7 +132,7 @@ def _plain(value: object) -> str:
     return str(value).removesuffix(".0")
 
 
-def notebook(asked: Asked, release: Release) -> str:
+def notebook(asked: ReleaseForm, release: Release) -> str:
     """Return a notebook: the call, and what it gave, so that it can be read without running it."""
     title = f"# {title_of(release)}\n\n{_warning(asked)}"
     output = {
