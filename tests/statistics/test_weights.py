@@ -18,7 +18,7 @@ from tametail.doubles import LARGEST
 from tametail.errors import ColumnError, ParameterError
 from tametail.expressions import Expression
 from tametail.expressions.rows import row_value
-from tametail.page.forms import Form, asked
+from tametail.page.forms import Form, release_from_form
 from tametail.queries.persons import PersonMean, PersonResidual, PersonRows
 from tametail.show.sentences import assumptions
 
@@ -241,9 +241,9 @@ def test_the_ledger_the_shell_and_fakes_know_weights(tmp_path, capsys):
 
 def test_the_page_has_a_field_for_weights():
     form = Form.read("column=paid&weights=weight&epsilon=1")
-    assert asked(form).plan().method == "weighted mean"
+    assert release_from_form(form).plan().method == "weighted mean"
     other = Form.read("column=paid&weights=weight&epsilon=1&statistic=sum")
-    assert asked(other).plan().method == "sum"
+    assert release_from_form(other).plan().method == "sum"
 
 
 def test_requests_without_weights_keep_their_hash():
