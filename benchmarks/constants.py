@@ -124,7 +124,6 @@ TUNED: dict[str, tuple[str, ...]] = {
 
 #: Rules, and what to set to be without them.
 RULES: dict[str, tuple[str, list[Change]]] = {
-    "a group across a gap, a weak side (NEARBY)": ("error", [(constants, "NEARBY", 1)]),
     "dearer where noise is (RAISE_COST)": ("error", [(constants, "RAISE_COST", 0.0)]),
     "not too far (FARTHEST)": ("error", [(constants, "FARTHEST", 8)]),
     "curves misfit (MISFIT)": ("error", [(constants, "MISFIT", 0.0)]),

@@ -18,6 +18,7 @@ from tametail.errors import InternalError, ParameterError
 from tametail.mechanisms import histograms as module
 from tametail.mechanisms import sparse
 from tametail.mechanisms.noise import gaussian_scale, laplace_scale
+from tametail.mechanisms.public import histogram
 from tametail.mechanisms.sparse import DiscreteGaussian, DiscreteLaplace, Enclosure, Rounded
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp
 from tametail.privacy.unit import Unit
@@ -227,7 +228,7 @@ def test_about_one_empty_bucket_is_released(unit):
 def test_a_universe_of_any_size_costs_no_time(unit):
     keys = [10**299] * 4000 + [-(10**299)] * 2000
     for budget in (Pure(1.0), Zcdp(0.1)):
-        result = module.histogram(keys, budget, universe=(-(10**300), 10**300), neighbors=unit)
+        result = histogram(keys, budget, universe=(-(10**300), 10**300), neighbors=unit)
         assert result.largest() == 10**299
         assert abs(result.counts[-(10**299)] - 2000) <= result.error_bound(1e-9)
         assert list(result.counts) == sorted(result.counts)
@@ -277,9 +278,9 @@ def test_stability_satisfies_epsilon_delta_by_summation(unit, one, other):
 
 
 def test_a_key_that_does_not_occur_is_never_released_by_stability():
-    result = module.histogram([1] * 100, Approx(1.0, 1e-3), universe=(0, 10**9))
+    result = histogram([1] * 100, Approx(1.0, 1e-3), universe=(0, 10**9))
     assert set(result.counts) <= {1}
-    assert module.histogram([], Approx(1.0, 1e-3)).largest() is None
+    assert histogram([], Approx(1.0, 1e-3)).largest() is None
 
 
 @pytest.mark.parametrize("unit", UNITS)
@@ -406,13 +407,13 @@ def test_mistakes_say_what_to_write_and_read_nothing(arguments, message):
         yield pytest.fail("a key was read")
 
     with pytest.raises(ParameterError, match=message):
-        module.histogram(explode(), **arguments)
+        histogram(explode(), **arguments)
 
 
 @pytest.mark.parametrize("keys", ["123", 5, np.zeros((2, 2))])
 def test_keys_that_are_no_sequence_are_refused(keys):
     with pytest.raises(ParameterError, match="keys"):
-        module.histogram(keys, Approx(1.0, 1e-6))
+        histogram(keys, Approx(1.0, 1e-6))
 
 
 @pytest.mark.parametrize("beta", [0.0, 1.0, math.nan])

@@ -142,7 +142,7 @@ ESTIMATORS: tuple[Mutant, ...] = (
     Mutant(
         name="every-column-apart-spends-everything",
         why="Columns hold parts of the same records: what is spent on them adds up.",
-        file="methods/apart/estimate.py",
+        file="methods/winsorized/column.py",
         old="return all_but_rounding(cost).split(*[1 / dim] * dim)",
         new="return (cost,) * dim",
         tests=("tests/vectors/test_apart.py::test_columns_share_the_budget",),

@@ -26,7 +26,7 @@ MADE_UP: tuple[Mutant, ...] = (
     Mutant(
         name="fake-plan-on-real-data",
         why="A release of real data would carry the mark of a fake, and nobody would count it.",
-        file="api.py",
+        file="api/running.py",
         old="    if request.fake:",
         new="    if request.fake is None:",
         tests=(f"{FAKES}::test_a_plan_of_a_release_makes_fakes_and_a_plan_of_a_fake_no_releases",),

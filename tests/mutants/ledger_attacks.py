@@ -280,7 +280,7 @@ ATTACKED_LEDGERS: tuple[Mutant, ...] = (
     Mutant(
         name="part-whose-condition-is-not-added",
         why="A release on a part would be about all records of the file.",
-        file="api.py",
+        file="api/running.py",
         old="    if where is not None:\n        condition = str(",
         new="    if where is not None:\n        return asked\n        condition = str(",
         tests=(f"{PARTS}::test_the_condition_of_a_part_is_added",),

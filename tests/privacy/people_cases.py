@@ -110,7 +110,7 @@ def made(call: Any, frame: Frame) -> tuple[Plan, Any]:
         found.extend([plan, backend])
         raise _MadeError
 
-    with mock.patch("tametail.api.prepare_release", note):
+    with mock.patch("tametail.api.running.prepare_release", note):
         try:
             call(frame)
         except _MadeError:

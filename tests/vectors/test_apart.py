@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tametail as tt
-from tametail.methods.apart.estimate import column_plans, divided
+from tametail.methods.winsorized.column import column_plans, divided
 from tametail.planning import Plan, Step
 from tametail.planning.table import APART, BALL, COMMON_BALL, LOCATED, POOLED
 from tametail.plans import paid_in

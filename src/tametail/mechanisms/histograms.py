@@ -16,22 +16,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tametail._shown import shown
 from tametail._validate import probability
-from tametail.charged_calls import ChargeableCall, payment_of
 from tametail.errors import InternalError, ParameterError
 from tametail.mechanisms import sparse
 from tametail.mechanisms.noise import add_gaussian, add_laplace, gaussian_scale, laplace_scale
 from tametail.mechanisms.select import select
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, exponential_rate
 from tametail.privacy.unit import Unit
-
-if TYPE_CHECKING:
-    from tametail.ledger import Ledger
 
 Universe = tuple[int, int]  # the least and the greatest key that can occur
 
@@ -73,70 +69,6 @@ class Histogram:
         return _error_bound(self.budget, self.unit, buckets, beta)
 
 
-def histogram(
-    keys: Iterable[object],
-    budget: Budget,
-    *,
-    universe: Universe | None = None,
-    neighbors: Unit | str = "replace-one",
-    ledger: Ledger | str | None = None,
-    dataset: str | None = None,
-    release_id: str | None = None,
-) -> Histogram:
-    """Release a private histogram of integer keys.
-
-    Parameters
-    ----------
-    keys
-        One key for each record: Python or NumPy integers of any size; a float that is a whole
-        number counts as that integer. Any other cell, and any key outside the universe, is left
-        out.
-    budget
-        ``pure(epsilon)``: discrete Laplace noise of scale 2 / epsilon. ``zcdp(rho)``: discrete
-        Gaussian noise of variance 1 / rho. ``approx(epsilon, delta)``: discrete Laplace noise of
-        scale 2 / epsilon on the keys that occur. Under add-remove one record moves one count
-        instead of two, so the scale is 1 / epsilon and the variance 1 / (2 rho).
-    universe
-        The least and the greatest key that can occur, chosen without looking at the keys. Needed
-        for pure and concentrated budgets; the size does not matter for the time.
-    neighbors
-        ``"replace-one"`` or ``"add-remove"``.
-    ledger, dataset, release_id
-        As in :func:`tametail.mean`: charged before any key is read.
-
-    Notes
-    -----
-    **Formal guarantee**: the histogram satisfies ``budget`` for ``neighbors``. See
-    ``docs/proofs/histograms.md``.
-
-    Examples
-    --------
-    >>> from tametail.privacy.budget import pure
-    >>> result = histogram([7] * 500 + [8] * 300, pure(1000), universe=(-10**300, 10**300))
-    >>> result.counts, result.largest(), result.threshold
-    ({7: 500, 8: 300}, 7, 2)
-    """
-    # Mistakes are reported before any key is read or paid for.
-    protected, payment = Unit.parse(neighbors), payment_of(ledger, dataset, release_id)
-    possible = _checked_universe(budget, universe)
-    _check_keys(keys)
-
-    def stated(counts: Mapping[int, int], least: int) -> Histogram:
-        return Histogram(dict(counts), least, budget, protected, possible)
-
-    def make() -> Histogram:
-        found = noisy_histogram(count_keys(keys), budget.spendable(), protected, possible)
-        return stated(found.counts, found.threshold)
-
-    call = ChargeableCall("histogram", budget, protected, {"universe": possible})
-    return call.run_charged(
-        payment,
-        make,
-        write=lambda found: [[*found.counts.items()], found.threshold],
-        read=lambda stored: stated(dict(stored[0]), stored[1]),
-    )
-
-
 def noisy_histogram(
     counts: Mapping[int, int], budget: Budget, unit: Unit, universe: Universe | None
 ) -> Histogram:
@@ -146,7 +78,7 @@ def noisy_histogram(
     left out.
     """
     add_noise, law = _noise(budget, unit)
-    universe = _checked_universe(budget, universe)
+    universe = checked_universe(budget, universe)
     occupied = _occupied(counts, universe)
     noisy = dict(zip(occupied, add_noise([counts[key] for key in occupied]), strict=True))
     if universe is None or isinstance(budget, Approx):
@@ -226,7 +158,7 @@ def count_keys(keys: Iterable[object]) -> dict[int, int]:
     >>> count_keys([5, 5.0, None, float("nan"), "5", 10**30])
     {5: 2, 1000000000000000000000000000000: 1}
     """
-    _check_keys(keys)
+    check_keys(keys)
     if isinstance(keys, np.ma.MaskedArray):
         keys = keys.compressed()
     if isinstance(keys, np.ndarray) and keys.dtype.kind in "biuf":
@@ -240,7 +172,7 @@ def count_keys(keys: Iterable[object]) -> dict[int, int]:
     return dict(Counter(key for key in map(_as_integer, cells) if key is not None))
 
 
-def _check_keys(keys: object) -> None:
+def check_keys(keys: object) -> None:
     """Refuse what cannot be keys by its type; no key is looked at."""
     if isinstance(keys, str | bytes) or not isinstance(keys, Iterable):
         raise ParameterError("keys must be a sequence or an array with one integer per record.")
@@ -261,7 +193,8 @@ def _as_integer(cell: Any) -> int | None:
     return None
 
 
-def _checked_universe(budget: Budget, universe: Universe | None) -> Universe | None:
+def checked_universe(budget: Budget, universe: Universe | None) -> Universe | None:
+    """Return the universe as integers, if the budget needs one."""
     if not isinstance(budget, Budget):
         raise ParameterError(
             f"Invalid budget={shown(budget)}. Use pure(epsilon), zcdp(rho) or approx(epsilon, "

@@ -16,7 +16,7 @@ from tametail._json import Json, not_as_written, read_json
 from tametail._shown import shown
 from tametail._validate import count, one_of, probability
 from tametail.errors import BudgetError, ParameterError, TametailError
-from tametail.methods.groups.plan import keys_step
+from tametail.methods.groups.keys import keys_step
 from tametail.notes import Note
 from tametail.planning.table import choose, find
 from tametail.plans import (

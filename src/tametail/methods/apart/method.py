@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from tametail.methods.apart.estimate import column_plans
 from tametail.methods.winsorized import prediction
 from tametail.methods.winsorized.budget_split import divide, expected_notes
-from tametail.methods.winsorized.column import column_settings
+from tametail.methods.winsorized.column import column_plans, column_settings
 from tametail.methods.winsorized.prediction import half_width
 from tametail.notes import EXCEEDS, Note, hint
 from tametail.plans import WORST, Prediction, Step, Steps

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tametail.methods.groups.plan import asked, chosen_keys
+from tametail.methods.groups.keys import asked, chosen_keys
 from tametail.notes import Note
 from tametail.plans import PricedRequest
 

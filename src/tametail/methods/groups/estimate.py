@@ -22,14 +22,8 @@ from tametail.keys import Key
 from tametail.means import CellCounts, Estimate
 from tametail.methods.cells import count_margin, read_cells
 from tametail.methods.groups import constants as tuned
-from tametail.methods.groups.plan import (
-    asked,
-    chosen_keys,
-    group_plan,
-    group_plans,
-    pool_plan,
-    steps,
-)
+from tametail.methods.groups.keys import asked, chosen_keys
+from tametail.methods.groups.plan import group_plan, group_plans, pool_plan, steps
 from tametail.methods.groups.shape import Shape
 from tametail.methods.groups.shrink import shrunk
 from tametail.methods.groups.small import SmallGroups, ask_each

@@ -8,6 +8,7 @@ from dataclasses import replace
 from tametail.inequalities.quantiles import deviations
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups import plan as steps
+from tametail.methods.groups.keys import asked
 from tametail.methods.groups.predict import persons_rmse
 from tametail.methods.persons.shares import FEASIBLE
 from tametail.methods.winsorized import prediction, tail_histogram
@@ -82,7 +83,7 @@ class PredictedOfPersons(Predicted):
     @property
     def relative_rmse(self) -> float | None:
         """Predict the error in a group of usual size, of persons who are in one group each."""
-        plan, wanted = self.plan, steps.asked(self.plan.request)
+        plan, wanted = self.plan, asked(self.plan.request)
         if plan.n is None or wanted.keys is None:
             return None
         groups = len(wanted.rows)
@@ -128,7 +129,7 @@ class PredictedOfSeparatePersons(PredictedOfPersons):
 
 def _size(plan: PricedRequest) -> int | None:
     """Return the records of a group if all were of one size; None if that is unknown."""
-    keys = steps.asked(plan.request).rows
+    keys = asked(plan.request).rows
     return None if plan.n is None or not keys else max(plan.n // len(keys), 1)
 
 
@@ -157,7 +158,7 @@ def _is_noise(plan: PricedRequest, size: int) -> bool:
 
 def _usual(plan: PricedRequest) -> ColumnPlan | None:
     size = _size(plan)
-    if size is None or steps.asked(plan.request).keys is None:
+    if size is None or asked(plan.request).keys is None:
         return None
     part = steps.group_plans(plan, 1)[0]
     return steps.group_plan(part, size, part.cost("groups"))

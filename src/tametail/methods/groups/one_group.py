@@ -27,11 +27,10 @@ from tametail.keys import Key
 from tametail.means import MEAN, Estimate, unknown
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.estimate import ask_cells, ask_pool
+from tametail.methods.groups.keys import asked, chosen_keys
 from tametail.methods.groups.persons import EMPTY, best_limit
 from tametail.methods.groups.plan import (
     POOLED,
-    asked,
-    chosen_keys,
     group_plan,
     group_plans,
     steps_of_separate_persons,

@@ -29,7 +29,8 @@ from tametail.inequalities.quantiles import deviations
 from tametail.keys import Key
 from tametail.means import MEAN, MEAN_AS_SEEN, WINSORIZED, Estimate, Interval
 from tametail.methods.groups import constants as tuned
-from tametail.methods.groups.plan import asked, chosen_keys, group_plans, steps_of_persons
+from tametail.methods.groups.keys import asked, chosen_keys
+from tametail.methods.groups.plan import group_plans, steps_of_persons
 from tametail.methods.groups.shrink import shrunk
 from tametail.methods.persons.estimate import OF_TOTALS, persons_mean
 from tametail.methods.persons.shares import FEASIBLE

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tametail.methods.apart.estimate import own_asks, own_plans
+from tametail.methods.apart.estimate import own_asks
 from tametail.methods.located import predict, shares
 from tametail.methods.located.estimate import located_mean
-from tametail.methods.winsorized.column import column_settings
+from tametail.methods.winsorized.column import column_settings, own_plans
 from tametail.plans import WORST, Prediction, PricedRequest, Step, Steps
 from tametail.privacy.budget import Budget
 from tametail.request import Request

@@ -13,9 +13,8 @@ from functools import lru_cache
 from tametail.inequalities.truncation import best_reach
 from tametail.methods.located import location
 from tametail.methods.winsorized import constants as tuned
-from tametail.methods.winsorized.column import ColumnPlan
+from tametail.methods.winsorized.column import ColumnPlan, deviation
 from tametail.plans import Step
-from tametail.privacy.budget import Budget, noise_for
 
 #: The mean of a lost center, against that at the far end of the range: its squared error.
 AVERAGE_LOSS = 0.5
@@ -68,8 +67,3 @@ def noise(plan: ColumnPlan) -> float:
     """Return the standard deviation of the noise on the mean."""
     width = side(plan) * plan.unit.changes
     return width * deviation(plan.cost("sum")) * (1 + tuned.COUNT_NOISE) / max(plan.n or 1, 1)
-
-
-def deviation(cost: Budget) -> float:
-    """Return the standard deviation of the noise on a sum of sensitivity 1."""
-    return math.sqrt(noise_for(cost, 1, 1).variance)

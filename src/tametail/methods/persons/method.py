@@ -6,11 +6,11 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tametail.methods.apart.estimate import column_plans
 from tametail.methods.cells import read_cells
 from tametail.methods.persons.estimate import persons_mean
 from tametail.methods.persons.shares import FEASIBLE, divide
 from tametail.methods.winsorized import prediction, tail_histogram
+from tametail.methods.winsorized.column import column_plans
 from tametail.notes import Note, few_records
 from tametail.plans import COUNT, WORST, Prediction, PricedRequest, Step, Steps
 from tametail.privacy.budget import Budget

@@ -18,9 +18,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tametail.errors import InternalError
-from tametail.methods.apart.estimate import column_plans
 from tametail.methods.pooled.pool import CLOSEST, FARTHEST, LEAST_COLUMNS, Pool, radius_share
-from tametail.methods.winsorized.column import all_but_rounding
+from tametail.methods.winsorized.column import all_but_rounding, column_plans
 from tametail.methods.winsorized.estimate import SpreadEstimate, estimate_spread
 from tametail.privacy.budget import Budget, compose
 

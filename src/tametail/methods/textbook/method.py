@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tametail.methods.apart.estimate import own_asks, own_plans
+from tametail.methods.apart.estimate import own_asks
 from tametail.methods.textbook import predict
 from tametail.methods.textbook.estimate import textbook_mean
+from tametail.methods.winsorized.column import own_plans
 from tametail.plans import WORST, Prediction, PricedRequest, Step, Steps
 from tametail.privacy.budget import Budget
 from tametail.request import Request

@@ -13,7 +13,6 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from tametail.methods.located import location
 from tametail.methods.winsorized import constants as tuned
@@ -25,10 +24,6 @@ from tametail.privacy.budget import Budget, Zcdp, noise_for
 from tametail.privacy.unit import Unit
 from tametail.queries.column import MOST_HALVINGS
 from tametail.tail import Bounded, Moment
-
-Array = npt.NDArray[np.float64]
-
-_CENTERS_TRIED, _TAIL_STEP = 60, 0.01
 
 
 def halvings(n: int) -> int:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from tametail.inequalities.truncation import best_reach
 from tametail.methods.winsorized import constants as tuned
+from tametail.methods.winsorized.column import deviation
 from tametail.methods.winsorized.sums import ClippingBounds
 from tametail.methods.winsorized.tail_assumption import Reference
 from tametail.methods.winsorized.tail_histogram import (
@@ -24,7 +25,6 @@ from tametail.methods.winsorized.tail_histogram import (
     window_sums,
 )
 from tametail.methods.winsorized.tail_models import Array, ClippingScores, TailFit
-from tametail.privacy.budget import Budget, noise_for
 from tametail.queries.column import edge_above, edge_below
 from tametail.tail import Bounded, Moment
 
@@ -186,11 +186,6 @@ def max_distance(tails: TailHistogram, anchor: int | None, raised: int | None) -
     return math.ldexp(1.0, tails.first + end)
 
 
-def deviation(cost: Budget) -> float:
-    """Return the standard deviation of the noise on a query of sensitivity 1."""
-    return math.sqrt(noise_for(cost, 1, 1).variance)
-
-
 # --- bias and noise of both sides together --------------------------------------------------------
 
 #: A side on which nothing stands out is not clipped any wider than it has to be.
@@ -237,7 +232,7 @@ def _score_pairs(
     excess = [side.excess for side in sides]
     if low is not None and low == high:
         unit = float(tails.distances[low])
-        alike, both, added, _ = fits[0].score_symmetric(fits[1], tuned.ASYMMETRY)  # line 18
+        alike, both, added = fits[0].score_symmetric(fits[1], tuned.ASYMMETRY)  # line 18
         risk = (1 - alike) * risk + alike * unit**2 * both
         excess = [(1 - alike) * one + alike * unit * added for one in excess]
     return sides, risk, excess

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from tametail.errors import InternalError
 from tametail.methods.winsorized import constants as tuned
-from tametail.plans import PricedRequest, Step
-from tametail.privacy.budget import Budget, compose
+from tametail.plans import COUNT, PricedRequest, Step
+from tametail.privacy.budget import Budget, compose, noise_for
 from tametail.privacy.unit import Unit
 from tametail.request import Column, Range, Request
 from tametail.tail import Bounded, Tail
@@ -132,6 +132,11 @@ def all_but_rounding(cost: Budget) -> Budget:
     return cost.share(1 - ROUNDING)
 
 
+def deviation(cost: Budget) -> float:
+    """Return the standard deviation of the noise on a query of sensitivity 1."""
+    return math.sqrt(noise_for(cost, 1, 1).variance)
+
+
 def names(request: Request) -> tuple[tuple[str, int], ...]:
     """Return the names of the steps, and their rounds.
 
@@ -145,3 +150,45 @@ def names(request: Request) -> tuple[tuple[str, int], ...]:
 def column_settings(request: Request, n: int, budget: Budget) -> list[ColumnPlan]:
     """Return what is known of every column, if each may spend ``budget``."""
     return [ColumnPlan.from_request(request, column, n, budget) for column in request.columns]
+
+
+# --- several columns of one plan ------------------------------------------------------------------
+
+
+def own_plans(plan: PricedRequest) -> tuple[ColumnPlan, ...]:
+    """Return the plan of every column; a single one may spend all."""
+    return (ColumnPlan.of(plan),) if plan.dim == 1 else column_plans(plan)
+
+
+def column_plans(plan: PricedRequest) -> tuple[ColumnPlan, ...]:
+    """Return the plan of every column."""
+    dim = plan.dim
+    risk = None if plan.confidence is None else (1 - plan.confidence) / dim
+    costs = {step.name: divided(step.cost, dim) for step in plan.steps if step.name != COUNT}
+    budgets = divided(plan.left, dim)
+    return tuple(
+        ColumnPlan(
+            unit=plan.unit,
+            n=plan.n,
+            tail=column.tail,
+            within=column.within,
+            possible=column.possible,
+            missing=plan.missing,
+            confidence=None if risk is None else 1 - risk,
+            target=plan.target,
+            budget=budgets[index],
+            steps=tuple(Step(name, cost[index]) for name, cost in costs.items()),
+            half=column.half,
+        )
+        for index, column in enumerate(plan.request.columns)
+    )
+
+
+def divided(cost: Budget, dim: int) -> tuple[Budget, ...]:
+    """Divide a cost evenly; the exact sum of the parts never exceeds it.
+
+    >>> from tametail.privacy.budget import pure
+    >>> round(divided(pure(1.0), 4)[0].epsilon, 9)
+    0.25
+    """
+    return all_but_rounding(cost).split(*[1 / dim] * dim)

@@ -73,19 +73,18 @@ class TailFit:
     log_likelihood: Array
 
     @classmethod
-    def of(cls, counts: Array, noise: float, final_noise: float, depth: float = 0.0) -> TailFit:
+    def of(cls, counts: Array, noise: float, final_noise: float) -> TailFit:
         """Compare the noisy counts at the nodes around the anchor with all curves.
 
         ``noise`` is the scale of the noise on a count (for Gaussian noise its standard deviation
         over sqrt 2), ``final_noise`` the standard deviation of the noise on a sum of records up to
-        1, were the whole budget spent on it. ``depth`` says how steep a tail is expected to be: a
-        curve with this start slope has the prior weight slope**depth.
+        1, were the whole budget spent on it.
         """
-        return _fit(counts.tobytes(), noise, final_noise, depth)
+        return _fit(counts.tobytes(), noise, final_noise)
 
     def score(self) -> ClippingScores:
         """Judge all clip points of this side."""
-        costs, weight = self.costs, self._weights(self.costs.log_prior + self.log_likelihood)
+        costs, weight = self.costs, self._weights(_curves().log_prior + self.log_likelihood)
         some = _felt(weight)
         weight = weight[some]
         expected = weight @ costs.excess[some]
@@ -100,7 +99,7 @@ class TailFit:
         about what is, not about what to do, and it goes on to infinity.
         """
         costs, curves = self.costs, _curves()
-        posterior = costs.log_prior + curves.log_belief + prior.evidence * self.log_likelihood
+        posterior = curves.log_prior + curves.log_belief + prior.evidence * self.log_likelihood
         if prior.lightness:
             posterior -= prior.lightness * curves.heaviness
         weight = np.exp(posterior - posterior.max())
@@ -110,20 +109,17 @@ class TailFit:
         left = min(int(place), len(costs.distances) - 2)
         part = place - left
         near, far = costs.excess[some, left], costs.excess[some, left + 1]
-        excess = (1 - part) * near + part * far + costs.rest[some]
+        excess = (1 - part) * near + part * far + curves.rest[some] * costs.noise
         return excess, weight, float(weight[curves.endless[some]].sum())
 
-    def score_symmetric(
-        self, other: TailFit, asymmetry: float
-    ) -> tuple[float, Array, Array, Array]:
+    def score_symmetric(self, other: TailFit, asymmetry: float) -> tuple[float, Array, Array]:
         """Judge all pairs of clip points, one on each side, if both sides have the same tail.
 
         Then what clipping takes away on either side nearly cancels: it differs by about the part
-        ``asymmetry`` of it. Return how probable that is, the risk of each pair, what to add back on
-        each side, and how many records lie beyond each clip point.
+        ``asymmetry`` of it. Return how probable that is, the risk of each pair, and what to add
+        back on each side.
         """
-        costs = self.costs
-        prior = costs.log_prior - _log_sum(costs.log_prior)
+        costs, prior = self.costs, _curves().log_prior
         one, two = self.log_likelihood, other.log_likelihood
         log_odds = _log_sum(prior + one + two) - _log_sum(prior + one) - _log_sum(prior + two)
         alike = 1 / (1 + (1 - tuned.ALIKE) / tuned.ALIKE * math.exp(-max(log_odds, -500.0)))
@@ -135,7 +131,7 @@ class TailFit:
         # E(e_i - e_j)^2, and what an asymmetry of this size would add to it.
         single = (1 + asymmetry**2 / 2) * np.diag(products) + variance
         risk = single[:, None] + single[None, :] - 2 * products
-        return alike, risk, tuned.CORRECTION * (weight @ excess), weight @ costs.beyond[matter]
+        return alike, risk, tuned.CORRECTION * (weight @ excess)
 
     def _weights(self, log_posterior: Array) -> Array:
         weight: Array = np.exp(log_posterior - log_posterior.max()) * self.costs.fairness
@@ -158,20 +154,18 @@ def _log_sum(logarithms: Array) -> float:
 class _Costs:
     """What the curves cost at a given noise: one row per curve, one column per clip point."""
 
+    noise: float
     distances: Array
     excess: Array
-    rest: Array
     square: Array
-    beyond: Array
     fairness: Array
     inverse_width: Array
     log_normalizer: Array
-    log_prior: Array
 
 
 @lru_cache(maxsize=4)  # the clip points and the interval look at the same counts
-def _fit(counts: bytes, noise: float, final_noise: float, depth: float) -> TailFit:
-    costs = _costs(noise, final_noise, depth)
+def _fit(counts: bytes, noise: float, final_noise: float) -> TailFit:
+    costs = _costs(noise, final_noise)
     away = np.frombuffer(counts) / noise - _curves().soft
     np.abs(away, out=away)
     misfit = np.einsum("ij,ij->i", away, costs.inverse_width)  # a sum over so few takes longer
@@ -179,26 +173,24 @@ def _fit(counts: bytes, noise: float, final_noise: float, depth: float) -> TailF
 
 
 @lru_cache(maxsize=4)
-def _costs(noise: float, final_noise: float, depth: float) -> _Costs:
+def _costs(noise: float, final_noise: float) -> _Costs:
     """Return all that does not depend on the counts: the same for both sides and every release."""
     curves = _curves()
     excess = curves.excess * noise
-    square = excess**2 + curves.square * noise
-    best = (square + (final_noise * curves.distances) ** 2).min(axis=1)
+    square = excess**2
+    square += curves.square * noise
+    near = int(np.searchsorted(curves.distances, 2.0**tuned.FARTHEST, side="right"))
+    kept = square[:, :near].copy()
+    square += (final_noise * curves.distances) ** 2
     width = np.sqrt(1 + curves.soft / (2 * noise) + (tuned.MISFIT * curves.soft) ** 2 / 2)
-    log_prior = curves.log_prior + depth * np.log(curves.start)
-    log_normalizer = -np.log(width).sum(axis=1)
-    near = curves.distances <= 2.0**tuned.FARTHEST
     return _Costs(
-        curves.distances[near],
-        excess[:, near].copy(),
-        curves.rest * noise,
-        square[:, near].copy(),
-        curves.beyond[:, near] * noise,
-        best**-tuned.FAIRNESS,
-        1 / width,
-        log_normalizer,
-        log_prior,
+        noise,
+        curves.distances[:near],
+        excess[:, :near].copy(),
+        kept,
+        fairness=square.min(axis=1) ** -tuned.FAIRNESS,
+        inverse_width=1 / width,
+        log_normalizer=-np.log(width).sum(axis=1),
     )
 
 
@@ -210,9 +202,7 @@ class _Curves:
     soft: Array
     excess: Array
     square: Array
-    beyond: Array
     log_prior: Array
-    start: Array
     rest: Array
     """What lies beyond the last octave that clip points are judged by."""
     log_belief: Array
@@ -263,9 +253,7 @@ def _curves() -> _Curves:
         soft=at_all_levels(np.maximum(average[:, :-1] - average[:, 1:], 0.0)),
         excess=at_all_levels((area[:, -1:] - area)[:, clip_points]),
         square=at_all_levels(square[:, clip_points]),
-        beyond=at_all_levels(beyond[:, clip_points]),
-        log_prior=np.tile(np.log(prior / prior.sum()), len(levels)),
-        start=np.tile(starts, len(levels)),
+        log_prior=np.tile(np.log(prior / prior.sum() / len(levels)), len(levels)),
         rest=np.outer(levels, rest).ravel(),
         log_belief=np.tile(np.where(endless, belief, 0.0), len(levels)),
         endless=np.tile(endless, len(levels)),
