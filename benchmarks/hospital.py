@@ -5,8 +5,8 @@
 A synthetic hospital: 60,000 visits of 15,554 patients in seven states. At epsilon = 1, three ways:
 all states at once with ``groups_per_person=1``, all at once without it, and a state alone, by
 ``where=``, which spends all of epsilon on that state. Widths and errors are medians over the draws,
-in percent of the true mean, of the last interval, that for the clipped mean; "covered" is how often
-it holds the mean of the state.
+in percent of the true mean; "covered" is how often an interval holds the mean of the state. First
+stands the interval to quote, for the mean, and then that for the clipped mean.
 """
 
 from __future__ import annotations
@@ -54,6 +54,18 @@ def ways(visits: pd.DataFrame) -> dict[str, Any]:
     }
 
 
+def seen(row: Any, exact: float) -> list[float]:
+    """Return the error of a row, the widths of both intervals, and whether they hold the mean."""
+    both = row.intervals[0], row.intervals[-1]
+    widths = [(one.high - one.low) / exact for one in both]
+    return [abs(row.value / exact - 1), *widths, *(one.low <= exact <= one.high for one in both)]
+
+
+def over(width: float, beside: float) -> str:
+    """Return a width over another, where both are finite."""
+    return f"{width / beside:.2f}" if np.isfinite([width, beside]).all() else ""
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -61,25 +73,24 @@ def main() -> None:
     given = parser.parse_args()
     visits = hospital()
     truth = visits.groupby("state")["charge"].mean()
-    found: dict[tuple[str, str], list[tuple[float, float, bool]]] = {}
+    found: dict[tuple[str, str], list[list[float]]] = {}
     for _ in range(given.draws):
         for way, rows in ways(visits).items():
             for state, row in rows.items():
-                exact = truth[state]
-                own = row.intervals[-1]
-                seen = (own.high - own.low) / exact, abs(row.value / exact - 1)
-                found.setdefault((way, state), []).append((*seen, own.low <= exact <= own.high))
-    table = Table("state", "patients", "way", "width %", "over alone", "error %", "covered")
+                found.setdefault((way, state), []).append(seen(row, truth[state]))
+    heads = ("width %", "over alone", "covered")
+    table = Table("state", "patients", "way", "error %", *heads, *(f"clipped: {x}" for x in heads))
     for state in STATES:
-        width_alone = np.median([width for width, *_ in found["alone", state]])
+        alone = np.median(found["alone", state], axis=0)
+        patients = f"{visits.patient[visits.state == state].nunique():,}"
         for way in ("alone", "one group each", "any groups"):
-            widths, errors, covered = map(np.array, zip(*found[way, state], strict=True))
-            over = "" if np.isinf(width_alone) else f"{np.median(widths) / width_alone:.2f}"
-            patients = visits.patient[visits.state == state].nunique()
-            table.add_row(
-                state, f"{patients:,}", way, f"{100 * np.median(widths):.1f}", over,
-                f"{100 * np.median(errors):.1f}", f"{np.mean(covered):.2f}",
-            )  # fmt: skip
+            error, *widths = np.median(found[way, state], axis=0)[:3]
+            covered = np.mean(found[way, state], axis=0)[3:]
+            shown = [
+                (f"{100 * width:.1f}", over(width, beside), f"{share:.2f}")
+                for width, beside, share in zip(widths, alone[1:3], covered, strict=True)
+            ]
+            table.add_row(state, patients, way, f"{100 * error:.1f}", *shown[0], *shown[1])
     console.print(table)
 
 

@@ -11,9 +11,10 @@ import tametail as tt
 from tametail import notes
 from tametail.inequalities.quantiles import Shifts
 from tametail.means import MEAN_AS_SEEN, WINSORIZED
+from tametail.methods.persons.estimate import OF_TOTALS
 from tametail.methods.winsorized import constants as tuned
 from tametail.methods.winsorized.approximate_interval import HiddenExcess, _levels, thinned
-from tametail.methods.winsorized.tail_models import _curves, _rest
+from tametail.methods.winsorized.tail_models import RECORDS, TailFit, _curves, _rest
 
 UNITS = ["add-remove", "replace-one"]
 
@@ -40,6 +41,31 @@ def test_only_power_laws_without_a_mean_are_endless_and_believed_less():
     assert set(np.unique(curves.start[curves.endless])) == set(tuned.BELIEF)
     assert np.array_equal(curves.log_belief < 0, curves.endless)
     assert np.all(np.isfinite(curves.rest))
+
+
+def test_heavier_is_a_curve_with_more_than_an_eighth_of_its_excess_far_away():
+    curves, anchor = _curves(), np.searchsorted(_curves().distances, 1.0)
+    far = np.searchsorted(curves.distances, 16.0)
+    whole = curves.excess + curves.rest[:, None]
+    share = whole[:, far] / whole[:, anchor]
+    assert curves.heaviness == pytest.approx(np.log(np.maximum(8 * share, 1.0)), abs=1e-9)
+    assert np.all(curves.heaviness[curves.endless] > 0)
+    assert np.all(curves.heaviness[curves.start >= 2.6] == 0)
+
+
+def test_of_totals_less_is_believed_beyond_than_of_records():
+    """And what is believed of records is what it was: another prior is another argument."""
+    counts = np.array([30.0, 16.0, 8.0, 5.0, 1.0, -1.0, 0.5, 0.0, -0.5, 1.0, 0.0])
+    fit = TailFit.of(counts * 5.6, 5.6, 3.0)
+    upper = {}
+    for prior in (RECORDS, OF_TOTALS):
+        excess, weights, endless = fit.beyond(1.5, prior)
+        assert weights.sum() == pytest.approx(1)
+        assert 0 <= endless < tuned.ENDLESS
+        upper[prior] = HiddenExcess(thinned(excess, weights)).quantile(0.025)
+    assert upper[OF_TOTALS] < upper[RECORDS]
+    again = fit.beyond(1.5)
+    assert all(map(np.array_equal, again, fit.beyond(1.5, RECORDS)))
 
 
 def test_few_points_stand_for_a_law():

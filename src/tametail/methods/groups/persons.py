@@ -31,11 +31,16 @@ from tametail.means import MEAN, MEAN_AS_SEEN, WINSORIZED, Estimate, Interval
 from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.plan import asked, chosen_keys, group_plans, steps_of_persons
 from tametail.methods.groups.shrink import shrunk
-from tametail.methods.persons.estimate import persons_mean
+from tametail.methods.persons.estimate import OF_TOTALS, persons_mean
 from tametail.methods.persons.shares import FEASIBLE
 from tametail.methods.persons.shares import divide as divide_persons
-from tametail.methods.winsorized.approximate_interval import ErrorDistribution
+from tametail.methods.winsorized.approximate_interval import (
+    ErrorDistribution,
+    HiddenExcess,
+    thinned,
+)
 from tametail.methods.winsorized.budget_split import divide
+from tametail.methods.winsorized.clipping import fit_tail
 from tametail.methods.winsorized.column import ColumnPlan
 from tametail.methods.winsorized.estimate import winsorized_mean
 from tametail.methods.winsorized.tail_histogram import TailHistogram, histogram_query, window_sums
@@ -133,7 +138,9 @@ class _Column:
         summed = self._sums(ask, residuals, limit, part.cost("groups"))
         # Where nobody is seen beyond the limit, about as much is cut off as it balances.
         unseen = tuned.UNSEEN_BEYOND * summed.scale * self.groups
-        lost = max(length_beyond(lengths, limit), unseen) / max(float(counted.values.sum()), 1.0)
+        lost = max(length_beyond(part, lengths, limit), unseen) / max(
+            float(counted.values.sum()), 1.0
+        )
         squares = Squares(np.zeros(self.groups), 0.0)
         if part.has("spread"):
             squares = self._squares(ask, summed)
@@ -314,21 +321,22 @@ class Squares:
         return np.maximum(found - distances**2 * records, least)
 
 
-def length_beyond(tails: TailHistogram, limit: float) -> float:
-    """Return how much longer than the limit all vectors are together, if they go on as seen.
+def length_beyond(plan: ColumnPlan, tails: TailHistogram, limit: float) -> float:
+    """Return how much longer than the limit all vectors are together, but for ``LOST_RISK``.
 
-    By noisy octave counts, each with a scale of its noise, up to the octave after the last that
-    stands out: farther out noise would weigh more than all persons. From there on counts fall from
-    octave to octave as they did last, and lengths double.
+    From two octaves below the last that stands out by the curves that persons' totals may have;
+    nearer to 0 by the noisy octave counts.
     """
     anchor = tails.highest_detected(tails.above)
     if anchor is None:
         return 0.0
-    counts = np.maximum(tails.above[: anchor + 2] + tails.scale, 0.0)
-    typical = np.ldexp(math.sqrt(2.0), tails.first + np.arange(len(counts)))
-    excess = counts * np.maximum(typical - limit, 0.0)
-    falling = min(float(counts[-1] / max(counts[-2], 1.0)), tuned.SLOWEST_FALL)
-    return float(excess.sum() + excess[-1] * 2 * falling / (1 - 2 * falling))
+    unit = float(tails.distances[anchor])
+    start = max(limit, unit / 4)
+    excess, weights, _ = fit_tail(plan, tails, tails.above, anchor).beyond(start / unit, OF_TOTALS)
+    far = unit * HiddenExcess(thinned(excess, weights)).quantile(tuned.LOST_RISK)
+    top = anchor + tuned.WINDOW
+    nearer = np.maximum(np.minimum(tails.distances[:top], start) - limit, 0.0)
+    return far + max(float(tails.above[:top] @ nearer), 0.0)
 
 
 def anchor_of_counts(tails: TailHistogram) -> int | None:

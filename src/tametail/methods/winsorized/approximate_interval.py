@@ -45,6 +45,7 @@ from tametail.inequalities.quantiles import (
 from tametail.means import MEAN, MEAN_AS_SEEN, WINSORIZED, Interval
 from tametail.methods.winsorized import constants as tuned
 from tametail.methods.winsorized.clipping import fit_tail, max_distances
+from tametail.methods.winsorized.tail_models import RECORDS, Prior
 from tametail.privacy.budget import Noise
 from tametail.tail import Bounded
 
@@ -273,13 +274,13 @@ def excess_notes(sides: ExcessPair, intervals: tuple[Interval, ...]) -> tuple[No
 
 
 def hidden_excess(
-    plan: Plan, clip: ClippingBounds, tails: TailHistogram, count: float
+    plan: Plan, clip: ClippingBounds, tails: TailHistogram, count: float, prior: Prior = RECORDS
 ) -> ExcessPair:
     """Return what may lie beyond the clip points, over a number of records that are seen."""
     ends, limits = (clip.below, clip.above), max_distances(plan, clip.center)
     highest = max(anchor for anchor in clip.detected if anchor is not None)
     below, above = (
-        _hidden(plan, tails, counts, anchor, highest, (end, limit)).over(count)
+        _hidden(plan, tails, counts, anchor, highest, (end, limit), prior).over(count)
         for counts, anchor, end, limit in zip(tails.sides, clip.detected, ends, limits, strict=True)
     )
     return below, above
@@ -287,7 +288,7 @@ def hidden_excess(
 
 def _hidden(
     plan: Plan, tails: TailHistogram, counts: Array, anchor: int | None, highest: int,
-    ends: tuple[float, float],
+    ends: tuple[float, float], prior: Prior,
 ) -> HiddenExcess:  # fmt: skip
     """Return what may lie beyond a clip point, given that and the farthest that a record can be."""
     end, limit = ends
@@ -296,9 +297,9 @@ def _hidden(
     if anchor is not None:
         unit = float(tails.distances[anchor])
         fit = fit_tail(plan, tails, counts, anchor)
-        excess, weights, endless = fit.beyond(end / unit)
+        excess, weights, endless = fit.beyond(end / unit, prior)
         if limited:  # nothing lies beyond the bound
-            excess = excess - fit.beyond(max(limit, end) / unit)[0]
+            excess = excess - fit.beyond(max(limit, end) / unit, prior)[0]
         excess = unit * excess
     found = HiddenExcess(thinned(excess, weights))
     if plan.tail is not None or limited:
@@ -308,12 +309,12 @@ def _hidden(
     likelier = float(odds.sum())
     # A group lies beyond what the curves have, of which this is usual.
     excess = np.append(excess, found.quantile(0.5) + far)
-    prior = _prior(plan)
-    weights = np.append((1 - prior) * weights, prior * odds)
+    likely = prior.group * _group_prior(plan)
+    weights = np.append((1 - likely) * weights, likely * odds)
     return HiddenExcess(thinned(excess, weights), endless > tuned.ENDLESS, likelier)
 
 
-def _prior(plan: Plan) -> float:
+def _group_prior(plan: Plan) -> float:
     """Return how likely a group across a gap is beforehand.
 
     It would be some noise scales of records: the more records there are, the smaller a part of them

@@ -32,6 +32,23 @@ _UNFELT = 2.0**-60
 
 
 @dataclass(frozen=True, slots=True)
+class Prior:
+    """What an interval believes of what lies beyond a clip point before it looks at the counts.
+
+    Their likelihood has the power ``evidence``; a curve is believed less by the power ``lightness``
+    of how heavy it is, and a group across a gap is ``group`` times as likely as among records.
+    """
+
+    evidence: float = 1.0
+    lightness: float = 0.0
+    group: float = 1.0
+
+
+#: Of numbers that are records.
+RECORDS = Prior()
+
+
+@dataclass(frozen=True, slots=True)
 class ClippingScores:
     """Clip points, in units of the anchor's distance, and what each would cost.
 
@@ -76,14 +93,16 @@ class TailFit:
         risk = weight @ costs.square[some] - tuned.CORRECTION * (2 - tuned.CORRECTION) * expected**2
         return ClippingScores(costs.distances, risk, tuned.CORRECTION * expected)
 
-    def beyond(self, distance: float) -> tuple[Array, Array, float]:
+    def beyond(self, distance: float, prior: Prior = RECORDS) -> tuple[Array, Array, float]:
         """Return what the curves have beyond a clip point, in sums of excesses, and their weights.
 
         And the weight of those that have no finite mean. Without the fairness of a choice: this is
         about what is, not about what to do, and it goes on to infinity.
         """
         costs, curves = self.costs, _curves()
-        posterior = costs.log_prior + curves.log_belief + self.log_likelihood
+        posterior = costs.log_prior + curves.log_belief + prior.evidence * self.log_likelihood
+        if prior.lightness:
+            posterior -= prior.lightness * curves.heaviness
         weight = np.exp(posterior - posterior.max())
         some = _felt(weight)
         weight = weight[some] / weight[some].sum()
@@ -200,6 +219,8 @@ class _Curves:
     """How much less an interval believes in a curve, as a mean that is asked for exists."""
     endless: npt.NDArray[np.bool_]
     """Whether a curve has no finite mean."""
+    heaviness: Array
+    """How much more of its excess lies beyond 16 anchors than T^-1.75 has there, as a logarithm."""
 
 
 @lru_cache(maxsize=1)
@@ -234,6 +255,7 @@ def _curves() -> _Curves:
     prior = np.array([weight for *_, weight in shapes])
     starts, bends, _ = np.array(shapes).T
     rest = beyond[:, -1] * t[-1] * _rest(starts, bends, log_t[-1])
+    near, far = (area[:, -1] - area[:, anchor + octaves * steps] + rest for octaves in (0, 4))
     endless = (bends == 0) & (starts <= 1)
     belief = np.log([tuned.BELIEF.get(start, 1.0) for start in starts])
     return _Curves(
@@ -247,6 +269,7 @@ def _curves() -> _Curves:
         rest=np.outer(levels, rest).ravel(),
         log_belief=np.tile(np.where(endless, belief, 0.0), len(levels)),
         endless=np.tile(endless, len(levels)),
+        heaviness=np.tile(np.log(np.maximum(8 * far / near, 1.0)), len(levels)),
     )
 
 
