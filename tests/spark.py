@@ -19,8 +19,9 @@ ON_SPARK = [
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
 ]
 
-#: For processes that live minutes: the first compiler only, and a collector without threads.
-JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+#: For processes that live minutes: the first compiler only, with room for all that it compiles, and
+#: a collector without threads.
+JAVA = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=128m -XX:+UseSerialGC"
 
 CONNECT_PORT = "spark.connect.grpc.binding.port"
 

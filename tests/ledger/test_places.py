@@ -4,6 +4,7 @@ import gzip
 import io
 import os
 import sqlite3
+from contextlib import closing
 
 import duckdb
 import pytest
@@ -63,7 +64,8 @@ def sqlite_file(tmp_path):
 def test_a_view_of_sqlite_lies_where_its_tables_do(office, sqlite_file, view):
     charged(office, sqlite_file, "claims", table="claims")
     refused(office, sqlite_file, table=view)
-    refused(office, sqlite3.connect(sqlite_file), table=view)
+    with closing(sqlite3.connect(sqlite_file)) as connection:
+        refused(office, connection, table=view)
     charged(office, sqlite_file, "copy", table="others")
 
 
@@ -80,6 +82,7 @@ def test_a_view_of_an_attached_file(office, sqlite_file, tmp_path):
     other.execute("CREATE TEMP VIEW across AS SELECT * FROM there.claims")
     refused(office, other, table="temp.across")
     refused(office, other, table="there.claims")
+    other.close()
 
 
 # DuckDB

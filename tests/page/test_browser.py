@@ -46,9 +46,8 @@ def address(data):
 
 @pytest.fixture(scope="module")
 def chromium():
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as driver:
+    playwright = pytest.importorskip("playwright.sync_api", reason="not in the group of tests")
+    with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
         yield browser
         browser.close()

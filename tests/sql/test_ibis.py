@@ -120,6 +120,7 @@ def test_a_ledger_knows_the_table_behind_it(tmp_path):
         tt.mean(table, "x", epsilon=1, ledger=ledger, dataset="b")
     with pytest.raises(tt.errors.BudgetError):
         tt.mean(tmp_path / "claims.db", "x", table="claims", epsilon=1, ledger=ledger, dataset="b")
+    connection.close()
 
 
 def test_tables_without_a_database_of_ours_are_refused(claims, monkeypatch):

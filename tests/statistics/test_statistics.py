@@ -15,6 +15,7 @@ import tametail as tt
 from tametail.cli.shell import main
 from tametail.errors import ParameterError
 from tametail.methods.counting import share_interval
+from tametail.page.forms import Form, release_from_form
 from tametail.privacy.budget import Noise
 
 RNG = np.random.default_rng(4)
@@ -115,12 +116,13 @@ def test_counts_hold_the_number_of_records_and_of_persons():
     assert abs(table["CA"].value - (FRAME.state == "CA").sum()) < 20
 
 
-def test_records_are_counted_where_no_column_is_named(tmp_path, capsys):
+def test_records_are_counted_where_no_column_is_named(tmp_path, capsys, request):
     path, people = tmp_path / "claims.csv", FRAME.who.nunique()
     odd = FRAME.assign(day=pd.Timestamp("2025-01-01"), paid=FRAME.paid.where(FRAME.nights > 0))
     odd.to_csv(path, index=False)
     with sqlite3.connect(tmp_path / "claims.db") as base:
         FRAME.to_sql("claims", base, index=False)
+    request.addfinalizer(base.close)
     ducks = duckdb.connect()
     ducks.execute("CREATE TABLE claims AS SELECT * FROM odd")
     for data, table in [(odd, None), (path, None), (base, "claims"), (ducks, "claims")]:
@@ -139,6 +141,7 @@ def test_records_are_counted_where_no_column_is_named(tmp_path, capsys):
     assert abs(float(tt.count(odd.paid, epsilon=1)) - odd.paid.notna().sum()) < 20  # of a column
     assert main(["count", str(path), "-e", "1", "--sentence"]) == 0
     assert "The count of records is" in capsys.readouterr().out
+    assert release_from_form(Form.read("path=x.csv&statistic=count&epsilon=1")).columns == ("*",)
     with pytest.raises(ParameterError, match="only be counted"):
         tt.mean(FRAME, "*", epsilon=1)
 
@@ -211,12 +214,13 @@ def test_intervals_of_shares_cover_and_are_close_to_wilsons(share):
     assert np.mean(widths) < 1.2
 
 
-def test_a_condition_is_a_share_wherever_the_data_are(tmp_path):
+def test_a_condition_is_a_share_wherever_the_data_are(tmp_path, request):
     true = (FRAME.paid > 2_000).mean()
     path = tmp_path / "claims.parquet"
     FRAME.to_parquet(path)
     with sqlite3.connect(tmp_path / "claims.db") as base:
         FRAME.to_sql("claims", base, index=False)
+    request.addfinalizer(base.close)
     ducks = duckdb.connect()
     ducks.execute("CREATE TABLE claims AS SELECT * FROM FRAME")
     places = [(FRAME, None), (path, None), (base, "claims"), (ducks, "claims")]

@@ -121,6 +121,7 @@ def test_a_weighted_mean_replays_and_goes_to_json_and_back(said):
     assert ("Weights", "weight; weights below 0 count as 0") in assumptions(release.plan)
     if len(release) == 1:
         assert "weighted by weight" in str(release)
+        assert release[0].total is None  # a weighted mean times a count of records is no sum
         assert release.sentence().startswith("The weighted mean of paid is ")
 
 
@@ -163,11 +164,12 @@ def test_nothing_is_claimed_where_weights_do_not_stand_out():
         assert release.has_warnings
 
 
-def test_it_is_the_same_wherever_the_data_are(tmp_path):
+def test_it_is_the_same_wherever_the_data_are(tmp_path, request):
     path = tmp_path / "claims.parquet"
     FRAME.to_parquet(path)
     with sqlite3.connect(tmp_path / "claims.db") as base:
         FRAME.to_sql("claims", base, index=False)
+    request.addfinalizer(base.close)
     ducks = duckdb.connect()
     ducks.execute("CREATE TABLE claims AS SELECT * FROM FRAME")
     for data, table in [(path, None), (base, "claims"), (ducks, "claims")]:

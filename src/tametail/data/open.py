@@ -35,16 +35,19 @@ from tametail.data.sources.frames import FrameSource, is_frame, is_series, is_sp
 from tametail.data.sources.json_arrays import JsonArraySource
 from tametail.data.sources.names import pick_column
 from tametail.data.sources.parquet import ParquetSource
-from tametail.data.sources.readers import ReaderSource, is_reader
+from tametail.data.sources.readers import (
+    ReaderSource,
+    StreamSource,
+    format_of,
+    is_reader,
+    is_stream,
+    path_of,
+)
 from tametail.data.sources.streams import (
     ArrowSource,
     DatasetSource,
     JsonSource,
-    StreamSource,
-    format_of,
     is_dataset,
-    is_stream,
-    path_of,
     places_of,
 )
 from tametail.data.sql.kinds import is_database

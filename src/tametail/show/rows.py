@@ -24,14 +24,7 @@ def name_of(release: Released, row: Mean) -> str:
 def plural(release: Released) -> str:
     """Return what the rows are, in words."""
     kinds = {row.statistic for row in release}
-    if len(kinds) == 1:
-        return f"{weighted(release)}{kinds.pop()}s"
-    return "statistics" if kinds else "means"
-
-
-def weighted(release: Released) -> str:
-    """Return the word that stands before a mean if records weigh."""
-    return "" if release.plan.request.weights is None else "weighted "
+    return f"{kinds.pop()}s" if len(kinds) == 1 else "statistics" if kinds else "means"
 
 
 def value_of(row: Mean) -> str:

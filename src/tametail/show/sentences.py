@@ -11,7 +11,7 @@ from tametail.released import Released
 from tametail.show import numbers
 from tametail.show.intervals import Quoted, assumption, quote
 from tametail.show.release import mark
-from tametail.show.rows import is_usable, name_of, plural, value_of, weighted
+from tametail.show.rows import is_usable, name_of, plural, value_of
 from tametail.show.warnings import notes_shown
 from tametail.statistic import RECORDS
 from tametail.tail import Bounded, Tail
@@ -85,7 +85,7 @@ def _result(release: Released, row: Mean) -> str:
     name = "" if column.isdigit() else f" of {column}"
     if not is_usable(row):
         return f"No reliable estimate of the {row.label}{name}: {_why_none(row)}."
-    found = f"The {weighted(release)}{row.label}{name} is {value_of(row)}"
+    found = f"The {row.label}{name} is {value_of(row)}"
     shown = quote(release, row)
     if shown.limits is None:
         return f"{found}."
@@ -231,9 +231,7 @@ def method_text(release: Released, version: str) -> str:
 
 def _what(release: Released) -> str:
     """Return what was released, in words."""
-    if len(release) > 1:
-        return plural(release)
-    return f"{weighted(release)}{release.means[0].label}"
+    return release.means[0].label if len(release) == 1 else plural(release)
 
 
 def _steps(release: Released) -> str:

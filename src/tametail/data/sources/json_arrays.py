@@ -5,17 +5,17 @@ from __future__ import annotations
 import codecs
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
 import pyarrow as pa
 
 from tametail._shown import shown_path
-from tametail.data.sources import Block, Tell, Wanted
 from tametail.data.sources.blocks import open_bytes
 from tametail.data.sources.files import UNREADABLE, unreadable
-from tametail.data.sources.streams import JsonSource
+from tametail.data.sources.streams import JsonSource, Record
 from tametail.errors import DataError
 from tametail.parse import Parse
 
@@ -46,22 +46,10 @@ class JsonArraySource(JsonSource):
         for path in files:
             _check_begin(path)
 
-    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
-        """Yield some records at a time."""
-        del most
-        total, before = sum(path.stat().st_size for path in self._files), 0
-        for path in self._files:
-            with open_bytes(path) as file:
-                records: list[dict[str, object]] = []
-                for element in _elements(path, file):
-                    records.append(_record(path, element))
-                    if len(records) == _RECORDS:
-                        yield {one: self._of(records, one) for one in wanted}
-                        records = []
-                        tell(min((before + file.tell()) / max(total, 1), 1.0))
-                yield {one: self._of(records, one) for one in wanted}
-            before += path.stat().st_size
-        tell(1.0)
+    def _records(self, path: Path, file: pa.NativeFile) -> Iterator[list[Record]]:
+        records = (_record(path, element) for element in _elements(path, file))
+        while some := list(islice(records, _RECORDS)):
+            yield some
 
 
 def _check_begin(path: Path) -> None:
@@ -151,7 +139,7 @@ class _Cutter:
             yield found
 
 
-def _record(path: Path, element: bytes) -> dict[str, object]:
+def _record(path: Path, element: bytes) -> Record:
     """Return what an element holds by name; nothing, if it is no object."""
     try:
         found = json.loads(element)

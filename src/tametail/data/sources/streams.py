@@ -1,4 +1,4 @@
-"""Sources whose records wait: Arrow and JSON lines files, and streams that can be read once.
+"""Sources whose records wait: Arrow and JSON lines files, and datasets of Arrow.
 
 Nothing of them is read before it is asked for, which is after a ledger has been charged, but for
 the schema that an Arrow file declares.
@@ -8,23 +8,17 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import shutil
-import tempfile
-import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from functools import cached_property
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 import pyarrow as pa
 
-from tametail._shown import shown, shown_path
+from tametail._shown import shown_path
 from tametail.data.sources import (
     Block,
     Cells,
-    Source,
     Streamed,
     Tell,
     Wanted,
@@ -34,13 +28,16 @@ from tametail.data.sources import (
 from tametail.data.sources.blocks import open_bytes
 from tametail.data.sources.files import UNREADABLE, guarded, unreadable
 from tametail.data.sources.frames import FrameSource, untyped_cells
-from tametail.data.sources.names import AnyName, pick_column
-from tametail.errors import DataError, ParameterError
+from tametail.data.sources.names import AnyName
+from tametail.errors import DataError
 from tametail.parse import Parse
 
 if TYPE_CHECKING:
     from pyarrow.dataset import Dataset, FileSystemDataset, Fragment
     from pyarrow.fs import FileSystem
+
+#: The cells of a record of JSON, by name.
+Record = dict[str, object]
 
 #: Lines of a JSON file that are read at a time.
 _LINES = 1 << 14
@@ -224,19 +221,22 @@ class JsonSource(Streamed):
         return {one: untyped_cells([], one[1], self._parse) for one in wanted}
 
     def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
-        """Yield the records of some lines at a time."""
+        """Yield some records at a time."""
         del most
         total, before = sum(path.stat().st_size for path in self._files), 0
         for path in self._files:
             with open_bytes(path) as file:
-                stream = io.BufferedReader(file)
-                while lines := _lines(path, stream):
-                    records = [_record(line) for line in lines]
+                for records in self._records(path, file):
                     yield {one: self._of(records, one) for one in wanted}
                     tell(min((before + file.tell()) / max(total, 1), 1.0))
             before += path.stat().st_size
 
-    def _of(self, records: list[dict[str, object]], one: Wanted) -> Cells:
+    def _records(self, path: Path, file: pa.NativeFile) -> Iterator[list[Record]]:
+        stream = io.BufferedReader(file)
+        while lines := _lines(path, stream):
+            yield [_record(line) for line in lines]
+
+    def _of(self, records: list[Record], one: Wanted) -> Cells:
         return untyped_cells([record.get(one[0]) for record in records], one[1], self._parse)
 
 
@@ -256,90 +256,10 @@ def _lines(path: Path, stream: io.BufferedReader) -> list[bytes]:
     raise unreadable(path, "JSON lines")
 
 
-def _record(line: bytes) -> dict[str, object]:
+def _record(line: bytes) -> Record:
     """Return what a line holds by name; nothing, if it is no object."""
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):  # an integer of thousands of digits is a ValueError, too
         return {}
     return found if isinstance(found, dict) else {}
-
-
-class StreamSource(Streamed):
-    """Columns of a stream that can be read once: it is copied to a file that has no name.
-
-    Its format is what the caller says; names and types are known only when it is read.
-    """
-
-    def __init__(
-        self, stream: IO[bytes], parse: Parse, opened: Callable[[Path, Parse], Source]
-    ) -> None:
-        self._stream, self._parse, self._opened = stream, parse, opened
-        self.names = AnyName()
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether files of the format that the caller says count every record."""
-        return self._parse.format != "xlsx"
-
-    def empty(self, wanted: Sequence[Wanted]) -> Block | None:  # noqa: ARG002 - a source's verb
-        """Return None: nothing has been read yet."""
-        return None
-
-    def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
-        """Yield the rows, of the copy."""
-        source = self._source
-        for name, _ in wanted:
-            pick_column(source.names, name)
-        source.empty(wanted)  # declared types that cannot be meant are refused
-        return source.blocks(wanted, most, tell)
-
-    @cached_property
-    def _source(self) -> Source:
-        copy = tempfile.TemporaryFile()  # noqa: SIM115 - open as long as the source is there
-        weakref.finalize(self, copy.close)
-        is_copied = False
-        with suppress(Exception):  # a stream may be anybody's, and its errors may quote records
-            shutil.copyfileobj(self._stream, copy)
-            copy.flush()
-            is_copied = True
-        if not is_copied:  # raised outside of the handler, without what its error says
-            raise DataError(
-                "The stream cannot be read to its end. Write it to a file, and pass that."
-            )
-        return self._opened(Path(f"/proc/self/fd/{copy.fileno()}"), self._parse)
-
-
-def is_stream(data: object) -> TypeGuard[IO[bytes]]:
-    """Say whether data are a stream of bytes; one of text is refused."""
-    if isinstance(data, io.TextIOBase):
-        raise ParameterError(
-            "The file is open in text mode. Pass its path, or open it with open(path, 'rb')."
-        )
-    is_file = isinstance(data, io.IOBase) or (
-        hasattr(data, "read") and hasattr(data, "readable") and not hasattr(data, "__array__")
-    )
-    if is_file and not os.path.exists("/proc/self/fd"):
-        raise ParameterError(
-            "Streams are supported on Linux only. Write the data to a file, and pass its path."
-        )
-    return is_file
-
-
-def path_of(stream: IO[bytes]) -> str | None:
-    """Return the path of the file that a stream reads; None for a pipe, a socket or bytes."""
-    with suppress(Exception):  # whatever a stream of somebody else's may raise
-        number = stream.fileno()
-        path = os.readlink(f"/proc/self/fd/{number}")
-        if os.path.isfile(path) and os.path.samestat(os.stat(path), os.fstat(number)):
-            return path
-    return None
-
-
-def format_of(parse: Parse | None) -> str:
-    """Return what a stream holds, which the caller must say."""
-    if parse is None or parse.format is None:
-        raise ParameterError(
-            f"Unknown format of the stream. Use parse=Parse(format={shown('csv')})."
-        )
-    return parse.format

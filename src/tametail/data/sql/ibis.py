@@ -9,10 +9,10 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeGuard, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar
 from uuid import uuid4
 
-from tametail.data.sql import duckdb, kinds
+from tametail.data.sql import duckdb
 from tametail.data.sql.postgresql import PostgresSession
 from tametail.data.sql.sessions import Session
 from tametail.data.sql.sqlite import SqliteSession
@@ -41,11 +41,6 @@ class IbisTable(Protocol):
 
     def get_backend(self) -> Any:
         """Return whose table it is."""
-
-
-def is_ibis(data: object) -> TypeGuard[IbisTable]:
-    """Say whether data are a table of Ibis, without importing it."""
-    return kinds.is_ibis(data)
 
 
 def open_ibis(data: IbisTable, table: str | None = None) -> Session | DataFrame:
@@ -111,42 +106,36 @@ def _forget(connection: Connection, view: str) -> None:
         _run(connection, f"DROP VIEW IF EXISTS {view}")
 
 
-class _PostgresView(PostgresSession):
-    """A view of this session alone, which goes when it is closed."""
+class _View(Session):
+    """What views of this session alone have in common: they go when it is closed."""
+
+    _view: str | None = None
+    _made_on: Connection
+
+    @property
+    def locators(self) -> tuple[str, ...]:
+        """Where everything lies that the view reads; it has no place itself."""
+        return tuple(place for place in super().locators if "tametail_ibis_" not in place)
+
+    def close(self) -> None:
+        """End the snapshot and the view."""
+        super().close()  # type: ignore[safe-super]
+        if self._view is not None:
+            _forget(self._made_on, self._view)
+            self._view = None
+
+
+class _PostgresView(_View, PostgresSession):
+    """A view of PostgreSQL."""
 
     def __init__(self, connection: psycopg.Connection[object], view: str) -> None:
-        self._view: str | None = view
-        self._given = connection
+        self._view, self._made_on = view, connection
         super().__init__(connection, f"pg_temp.{view}")
 
-    @property
-    def locators(self) -> tuple[str, ...]:
-        """Where everything lies that the view reads; it has no place itself."""
-        return tuple(place for place in super().locators if "tametail_ibis_" not in place)
 
-    def close(self) -> None:
-        """End the snapshot and the view."""
-        super().close()
-        if self._view is not None:
-            _forget(self._given, self._view)
-            self._view = None
-
-
-class _SqliteView(SqliteSession):
-    """The same of SQLite."""
+class _SqliteView(_View, SqliteSession):
+    """A view of SQLite."""
 
     def __init__(self, connection: sqlite3.Connection, view: str) -> None:
-        self._view: str | None = view
+        self._view, self._made_on = view, connection
         super().__init__(connection, f"temp.{view}")
-
-    @property
-    def locators(self) -> tuple[str, ...]:
-        """Where everything lies that the view reads; it has no place itself."""
-        return tuple(place for place in super().locators if "tametail_ibis_" not in place)
-
-    def close(self) -> None:
-        """End the snapshot and the view."""
-        super().close()
-        if self._view is not None:
-            _forget(self._connection, self._view)
-            self._view = None

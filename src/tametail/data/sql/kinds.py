@@ -3,9 +3,20 @@
 from __future__ import annotations
 
 import os
+from typing import Literal
+
+#: What data in a database may be. An Ibis table, a relation and a frame of Spark are tables.
+Kind = Literal["PostgreSQL", "DuckDB", "DuckDB relation", "SQLite", "ClickHouse", "Ibis", "file"]
 
 #: Names that files of databases have.
 _ENDINGS = (".duckdb", ".ddb", ".db", ".sqlite", ".sqlite3", ".db3")
+
+#: Classes by the package that they are in, and by their names.
+_CLASSES: tuple[tuple[str, tuple[str, ...], Kind], ...] = (
+    ("psycopg", ("Connection", "AsyncConnection"), "PostgreSQL"),
+    ("sqlite3", ("Connection",), "SQLite"),
+    ("ibis.expr.types", ("Table",), "Ibis"),
+)
 
 
 def is_database(data: object, table: object = None) -> bool:
@@ -14,63 +25,26 @@ def is_database(data: object, table: object = None) -> bool:
     >>> is_database("postgresql://host/db"), is_database("a.csv"), is_database("a.csv", "claims")
     (True, False, True)
     """
-    return (
-        table is not None
-        or is_postgres_address(data)
-        or is_postgres_connection(data)
-        or is_duckdb_relation(data)
-        or is_duckdb_connection(data)
-        or is_sqlite_connection(data)
-        or is_clickhouse(data)
-        or is_ibis(data)
-        or (isinstance(data, str | os.PathLike) and _is_named_so(data))
-    )
+    return table is not None or kind_of(data) is not None
 
 
-def is_postgres_address(data: object) -> bool:
-    """Say whether data is the address of a PostgreSQL server."""
-    return isinstance(data, str) and data.startswith(("postgresql://", "postgres://"))
+def kind_of(data: object) -> Kind | None:
+    """Return what data are; None if they are in no database that is known.
 
-
-def is_postgres_connection(data: object) -> bool:
-    """Say whether data is a connection of psycopg."""
-    return any(
-        kind.__module__.partition(".")[0] == "psycopg" and "Connection" in kind.__name__
-        for kind in type(data).__mro__
-    )
-
-
-def is_duckdb_relation(data: object) -> bool:
-    """Say whether data is a relation of DuckDB."""
-    return type(data).__name__ == "DuckDBPyRelation"
-
-
-def is_duckdb_connection(data: object) -> bool:
-    """Say whether data is a connection of DuckDB."""
-    return type(data).__name__ == "DuckDBPyConnection"
-
-
-def is_sqlite_connection(data: object) -> bool:
-    """Say whether data is a connection of Python's own SQLite."""
-    return any(
-        kind.__module__ == "sqlite3" and kind.__name__ == "Connection"
-        for kind in type(data).__mro__
-    )
-
-
-def is_clickhouse(data: object) -> bool:
-    """Say whether data is a session or a connection of chdb."""
-    return type(data).__module__.partition(".")[0] == "chdb"
-
-
-def is_ibis(data: object) -> bool:
-    """Say whether data is a table of Ibis."""
-    return any(
-        kind.__module__.startswith("ibis.expr.types") and kind.__name__ == "Table"
-        for kind in type(data).__mro__
-    )
-
-
-def _is_named_so(path: str | os.PathLike[str]) -> bool:
-    name = os.fspath(path)
-    return isinstance(name, str) and name.lower().endswith(_ENDINGS)
+    >>> kind_of("postgres://host/db"), kind_of("claims.duckdb"), kind_of([1.0])
+    ('PostgreSQL', 'file', None)
+    """
+    if isinstance(data, str) and data.startswith(("postgresql://", "postgres://")):
+        return "PostgreSQL"
+    if isinstance(data, str | os.PathLike):
+        return "file" if str(os.fspath(data)).lower().endswith(_ENDINGS) else None
+    name = type(data).__name__
+    if name in ("DuckDBPyRelation", "DuckDBPyConnection"):  # versions differ in their modules
+        return "DuckDB relation" if name.endswith("Relation") else "DuckDB"
+    if type(data).__module__.partition(".")[0] == "chdb":
+        return "ClickHouse"
+    for kind in type(data).__mro__:
+        for module, names, found in _CLASSES:
+            if f"{kind.__module__}.".startswith(f"{module}.") and kind.__name__ in names:
+                return found
+    return None

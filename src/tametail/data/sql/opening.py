@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from tametail._files import is_sqlite
 from tametail._shown import shown, shown_path
@@ -14,11 +15,12 @@ from tametail.data.reader import Reader
 from tametail.data.relation import Groups, Relation
 from tametail.data.sources import Source
 from tametail.data.sources.files import refuse_address
-from tametail.data.sql import duckdb, kinds, postgresql
+from tametail.data.sql import duckdb, postgresql
 from tametail.data.sql.backend import Sql
 from tametail.data.sql.clickhouse import ClickHouseSession
 from tametail.data.sql.compiler import Compiler, check_not_text
-from tametail.data.sql.ibis import is_ibis, open_ibis
+from tametail.data.sql.ibis import open_ibis
+from tametail.data.sql.kinds import Kind, kind_of
 from tametail.data.sql.sessions import Session
 from tametail.data.sql.source import ObjectSource, SqlSource
 from tametail.data.sql.sqlite import SqliteSession
@@ -31,31 +33,35 @@ if TYPE_CHECKING:
 _SQLITE, _DUCKDB = b"SQLite format 3\0", b"DUCK"
 
 
-def open_session(data: object, table: str | None) -> Session:
+def open_session(data: Any, table: str | None) -> Session:
     """Return the session over a table; names and declared types have been read, and no record."""
-    if kinds.is_duckdb_relation(data):
+    kind = kind_of(data)
+    if kind == "DuckDB relation":
         if table is not None:
             raise ParameterError("table= is not available for a relation. Remove it.")
         return duckdb.RelationSession(data)
     if table is None:
         raise ParameterError("The data are a database. Add the table, such as table='claims'.")
-    if kinds.is_postgres_address(data) or kinds.is_postgres_connection(data):
-        return postgresql.PostgresSession(data, table)  # type: ignore[arg-type]
-    if kinds.is_duckdb_connection(data):
-        return duckdb.DuckTableSession(data, table)
-    if kinds.is_sqlite_connection(data):
-        return SqliteSession(data, table)  # type: ignore[arg-type]
-    if kinds.is_clickhouse(data):
-        return ClickHouseSession(data, table)
+    if kind in _SESSIONS:
+        return _SESSIONS[kind](data, table)
     if isinstance(data, str | os.PathLike):
         refuse_address(data)
         path = Path(data).expanduser()
-        kind = duckdb.DuckTableSession if _kind(path) == _DUCKDB else SqliteSession
-        return kind(path, table)
+        of_file = duckdb.DuckTableSession if _kind(path) == _DUCKDB else SqliteSession
+        return of_file(path, table)
     raise ParameterError(
         f"table={shown(table)} requires a database, not {type(data).__name__}. Pass the address of "
         "a PostgreSQL server, a connection, or a DuckDB or SQLite file."
     )
+
+
+#: What a session is opened by, for a connection or an address.
+_SESSIONS: Final[dict[Kind | None, Callable[[Any, str], Session]]] = {
+    "PostgreSQL": postgresql.PostgresSession,
+    "DuckDB": duckdb.DuckTableSession,
+    "SQLite": SqliteSession,
+    "ClickHouse": ClickHouseSession,
+}
 
 
 def _kind(path: Path) -> bytes:
@@ -79,7 +85,7 @@ def _kind(path: Path) -> bytes:
 
 
 def open_database(
-    data: object,
+    data: Any,
     table: str | None,
     relation: Relation,
     parse: Parse | None = None,
@@ -88,7 +94,7 @@ def open_database(
 ) -> Sql | Local:
     """Return the backend over columns of a table; ``groups`` are checked against their types."""
     session: Session
-    if is_ibis(data):
+    if kind_of(data) == "Ibis":
         found = open_ibis(data, table)
         if not isinstance(found, Session):
             return open_spark(found, relation, parse, groups)

@@ -32,6 +32,10 @@ if TYPE_CHECKING:
 
 SIZE = "size"
 
+#: What the rows have of the column: no mean of records, so that its product with their count is
+#: no sum.
+STATISTIC = "weighted mean"
+
 #: The part of the budget for a count, and how the rest is divided.
 _SIZE, _PILOT, _WEIGHTS = 0.02, 0.15, 0.10
 _AROUND = 1 - _SIZE - _PILOT - _WEIGHTS
@@ -81,9 +85,10 @@ def weighted_means(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
         cells = read_cells(counts, cost, plan.unit)
         said = tuple(_UNSEEN if note is UNSEEN else note for note in found.notes)
         notes = (*_few(size * plan.left.strength), *said, NOT_IN_DESIGN)
+        found = replace(found, statistic=STATISTIC, notes=notes)
         if plan.unit.person is not None:  # of their records nobody knows how many there are
-            return (replace(found, notes=notes, count=None, persons=float(size)),)
-        return (replace(found, notes=notes, count=float(size), cells=cells),)
+            return (replace(found, count=None, persons=float(size)),)
+        return (replace(found, count=float(size), cells=cells),)
 
     return in_each_group(plan, ask, estimate)
 
