@@ -305,7 +305,7 @@ def test_on_a_terminal_progress_shows_percent_only(claims):
     os.close(other)
     shown = os.read(terminal, 1 << 16).decode()
     os.close(terminal)
-    assert done.stdout.startswith(b"mean ")
+    assert b"\nmean " in b"\n" + done.stdout  # a warning of far records, one in fifty, comes first
     assert "reading" in shown
     assert "%" in shown
     assert "4000" not in shown

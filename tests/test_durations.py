@@ -104,7 +104,8 @@ def test_sentence_report_and_groups_show_the_unit(tmp_path):
     )
     release.report(tmp_path / "report.html")
     report = (tmp_path / "report.html").read_text()
-    assert sentence(release) in report
+    found, _, rest = sentence(release).partition(". ")  # two paragraphs there
+    assert f"{found}.</p><p>{rest}</p>" in report
     assert re.search(r"Values below \S+ s or above \S+ s \(", sentence(release))
     assert re.search(r"mean of wait: 1\.\d+ s<", report)
     assert value_of(release.means[0]) in repr(release)

@@ -10,7 +10,7 @@ Some are tests elsewhere, and are not written twice:
     a list of paths returns a random number           test_written_numbers.py::test_a_list_of_paths_and_a_list_of_cells
     a text column of a frame is read as missing       test_written_numbers.py::test_text_columns_of_frames
     `noise` of 1.1 where privacy changed 8.6          estimators/test_interval.py::test_privacy_is_what_privacy_changed
-    a second look's false alarms, 4.2e-5              estimators/test_false_alarms.py::test_the_second_look_is_as_safe_as_the_first
+    a second look's false alarms, 4.2e-5              estimators/test_false_alarms.py::test_the_second_look_is_at_least_as_safe_as_the_first
     `Bounded` half-widths, n = 1,000 and 20,000       estimators/test_prediction.py::test_half_widths_are_as_predicted
     ages to within 1: 37,283 records                  test_planning.py::test_ages_need_as_many_records_as_the_worst_law_does
     advice silent on nearly constant data             estimators/test_prediction.py::test_advice_names_what_would_help

@@ -76,6 +76,13 @@ NAMES = [
 ]  # fmt: skip
 
 
+def says_nothing(err):
+    """Say whether nothing was said but what one release in fifty warns of: far records."""
+    return err == "" or (
+        err.count("\n") == 1 and err.startswith("warning: A small group of records")
+    )
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_kind_of_file(run, tmp_path, name):
     path = write(tmp_path, name)
@@ -83,14 +90,14 @@ def test_every_kind_of_file(run, tmp_path, name):
     def middle(column):
         """Of three releases: one in ten thousand is off by 5%, and its interval says so."""
         found = [run("mean", path, "-c", column, "-e", 5, "--quiet") for _ in range(3)]
-        assert {(code, err) for code, _, err in found} == {(0, "")}
+        assert all(code == 0 and says_nothing(err) for code, _, err in found)
         return np.median([float(out) for _, out, _ in found])
 
     assert middle("amount") == pytest.approx(MEAN, rel=0.05)
     assert middle("amount * 2") == pytest.approx(2 * MEAN, rel=0.05)
     for more in (["--person=id"], ["--where=id >= 0"], ["--neighbors=replace-one"]):
         code, out, err = run("mean", path, "-c", "amount", "-e", 5, "--quiet", *more)
-        assert (code, err) == (0, ""), more
+        assert code == 0 and says_nothing(err), more
         assert float(out) == pytest.approx(MEAN, rel=0.1), more
 
 
@@ -234,7 +241,7 @@ def test_forms_of_output(run, tmp_path):
         assert (code, out, err) == (0, "", f"wrote {file}\n")
     assert json.loads((tmp_path / "o.json").read_text())["method"] == "winsorized mean"
     assert (tmp_path / "o.csv").read_text().startswith("column,")
-    assert (tmp_path / "o.txt").read_text().startswith("mean  ")
+    assert "\nmean  " in "\n" + (tmp_path / "o.txt").read_text()  # after warnings, if any
     for wrong in (["-o", tmp_path], ["--json", "--csv"], ["-o", tmp_path / "no" / "x.csv"]):
         code, out, err = run(*asked, *wrong)
         assert (code, out) == (2, "")

@@ -312,8 +312,8 @@ class TestMean:
         jobs = spark.sparkContext.statusTracker()
         spark.sparkContext.setJobGroup("mean", "")
         tt.mean(frame, "v", epsilon=1)
-        # rows, sample and missing, profile, sum; a shuffle is a job of its own
-        assert 4 <= len(jobs.getJobIdsForGroup("mean")) <= 7
+        # rows with sample and missing, profile, sum; a shuffle may be a job of its own
+        assert 3 <= len(jobs.getJobIdsForGroup("mean")) <= 7
         spark.sparkContext._jsc.clearJobGroup()
         backend = open_table(frame, "v").backend
         plan = backend._frame(f"SELECT * FROM {backend._numbers()}")._jdf.queryExecution()

@@ -218,7 +218,6 @@ class TestPlans:
         ({"where": "age >= 1", "missing": "none"}, "missing='none' cannot be combined"),
         ({"where": 5}, "where= must be text"),
         ({"where": "age + 1"}, "not a condition"),
-        ({"weights": "cost"}, "weight \\* charge"),
         ({"person": "patent"}, "Did you mean 'patient'"),
         ({"where": "agee > 1"}, "Did you mean 'age'"),
         ({"plan": tt.plan(n=5, epsilon=1), "person": "patient", "epsilon": None}, "person=True"),

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _SQLITE, _DUCKDB = b"SQLite format 3\0", b"DUCK"
 
 
-def open_session(data: Any, table: str | None) -> Session:
+def open_session(data: object, table: str | None) -> Session:
     """Return the session over a table; names and declared types have been read, and no record."""
     kind = kind_of(data)
     if kind == "DuckDB relation":

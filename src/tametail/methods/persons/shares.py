@@ -41,7 +41,7 @@ def divide(budget: Budget, n: int) -> tuple[Step, ...]:
     >>> from tametail.privacy.budget import pure
     >>> steps = divide(pure(1), 3000)
     >>> {step.name: round(step.cost.epsilon, 3) for step in steps}
-    {'pilot': 0.25, 'rows': 0.15, 'tail': 0.18, 'sum': 0.42}
+    {'pilot': 0.25, 'rows': 0.15, 'tail': 0.27, 'sum': 0.33}
     """
     is_plenty = n * budget.strength >= PLENTY
     pilot, rows = (PILOT_IF_PLENTY, ROWS_IF_PLENTY) if is_plenty else (PILOT, ROWS)

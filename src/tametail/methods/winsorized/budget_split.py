@@ -101,8 +101,8 @@ def count_share(budget: Budget, about: float) -> float:
     Of a thousand records it must not be off by a thousand.
 
     >>> from tametail.privacy.budget import pure
-    >>> [round(count_share(pure(0.03), n), 2) for n in (1_000, 2_000, 100_000)]
-    [0.3, 0.17, 0.04]
+    >>> [round(count_share(pure(0.03), n), 3) for n in (1_000, 2_000, 100_000)]
+    [0.3, 0.167, 0.003]
     """
     sharp = tuned.SHARP_COUNT / (about * budget.strength)
     if isinstance(budget, Zcdp):  # noise falls with the root of a share
