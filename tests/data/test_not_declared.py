@@ -122,3 +122,22 @@ def test_what_is_no_csv_is_told_by_its_first_bytes(kind, tmp_path, monkeypatch, 
     (tmp_path / "x.csv").write_bytes(b"PAR1\n" + b"1\n" * 2000)
     no_names = tt.Parse(header=False)
     assert tt.mean(tmp_path / "x.csv", "0", epsilon=1, parse=no_names) is not None
+
+
+def test_a_dataset_with_a_filter_is_refused_whatever_its_records(tmp_path):
+    """A filter computes, and fails at the record that it cannot convert."""
+    path = tmp_path / "x.parquet"
+    for last in ("3", NO_NUMBER):
+        table = pa.table({"x": [1.0, 2.0, 3.0] * 999, "s": ["1", "2", last] * 999})
+        pyarrow.parquet.write_table(table, path)
+        large = pyarrow.dataset.field("s").cast(pa.int64()) > 0
+        for data in (pyarrow.dataset.dataset(table), pyarrow.dataset.dataset(path)):
+            with pytest.raises(DataError, match="without it, and use where=") as caught:
+                tt.mean(data.filter(large), "x", epsilon=1)
+            assert "No budget was spent" in str(caught.value)
+
+
+def test_a_column_may_have_the_name_that_begins_a_parquet_file(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_text("PAR1,ARROW1\n" + "1,2\n" * 5000)
+    assert abs(tt.mean(path, "PAR1", epsilon=1).value - 1) < 0.1

@@ -80,7 +80,7 @@ ESTIMATORS: tuple[Mutant, ...] = (
         tests=(f"{RANGE}::test_the_buckets_are_those_of_the_theory",),
     ),
     Mutant(
-        name="ball-centerd-by-its-own-rows",
+        name="ball-centered-by-its-own-rows",
         why="A ball that is chosen by the rows that it averages costs twice.",
         file="paper/ball.py",
         old=(

@@ -20,7 +20,7 @@ SPARK: tuple[Mutant, ...] = (
         name="spark-sums-in-64-bits",
         why="A sum that wraps, or raises, depends on records in a way that no proof covers.",
         file="data/sql/dialects.py",
-        old='words=(("shiftright({t}, 20)", 20), ("(({t}) & 1048575)", 0))',
+        old='words=(("shiftright({t}, 26)", 26), ("(({t}) & 67108863)", 0))',
         new='words=(("{t}", 0),)',
         tests=(f"{SPARK_TESTS}::test_sums_beyond_64_bits",),
     ),

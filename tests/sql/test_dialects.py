@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from tametail.data.sql.clickhouse import CLICKHOUSE
 from tametail.data.sql.dialects import DUCKDB, POSTGRESQL, SPARK
 
 from ..spark import ON_SPARK  # noqa: TID252
@@ -72,3 +73,13 @@ def test_names_and_texts_close_what_they_open(dialect):
     assert dialect.identifier('a"; DROP', "b") == '"a""; DROP"."b"'
     assert dialect.text("it's").replace("''", "").count("'") == 2
     assert "Infinity" in dialect.number(-math.inf)
+
+
+@pytest.mark.parametrize("dialect", [SPARK, CLICKHOUSE])
+def test_words_of_ticks_do_not_overflow(dialect):
+    """Of 2^35 rows with ticks below 2^53 in size, where sums have 64 bits (databases.md)."""
+    above = 53
+    for _, shift in sorted(dialect.words, key=lambda word: -word[1]):
+        assert 2 ** (above - shift) * 2**35 < 2**63
+        above = shift
+    assert above == 0

@@ -266,10 +266,10 @@ def test_one_hot_family_meets_the_moment_condition():
         signs = rng.choice([-1, 1], d)
         points = np.vstack([tau * np.diag(signs), np.zeros((1, d))])
         mass = np.append(np.full(d, p), 1 - d * p)
-        centerd = points - mass @ points
+        centered = points - mass @ points
         directions = np.vstack([rng.normal(size=(500, d)), np.eye(d), signs[None]])
         directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-        assert np.all(mass @ np.abs(centerd @ directions.T) ** k <= 1 + 1e-12)
+        assert np.all(mass @ np.abs(centered @ directions.T) ** k <= 1 + 1e-12)
 
 
 def test_mistakes_are_named():

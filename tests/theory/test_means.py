@@ -17,14 +17,14 @@ BUDGETS = [Pure(1.0), Pure(0.02), Zcdp(0.5), Zcdp(1e-4), Approx(1.0, 1e-6)]
 def tail(n, p, low, high, scale, gaussian, distance):
     """P(|mean - expectation + noise| > distance) for n records on two points, by summation."""
     hits = np.arange(n + 1)
-    centerd = (low + (high - low) * hits / n) - (low + (high - low) * p)
+    centered = (low + (high - low) * hits / n) - (low + (high - low) * p)
     if gaussian:
-        beyond = stats.norm.sf((distance - centerd) / scale) + stats.norm.sf(
-            (distance + centerd) / scale
+        beyond = stats.norm.sf((distance - centered) / scale) + stats.norm.sf(
+            (distance + centered) / scale
         )
     else:
-        beyond = stats.laplace.sf((distance - centerd) / scale) + stats.laplace.sf(
-            (distance + centerd) / scale
+        beyond = stats.laplace.sf((distance - centered) / scale) + stats.laplace.sf(
+            (distance + centered) / scale
         )
     return float(stats.binom.pmf(hits, n, p) @ beyond)
 

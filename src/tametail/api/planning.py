@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from tametail._shown import shown
 from tametail._validate import count as whole_number
@@ -19,9 +19,6 @@ from tametail.request import GREATEST_STRENGTH, LEAST_STRENGTH, Request
 from tametail.run import prepare_replay, run
 from tametail.searching import smallest_sufficient, target_half_width
 from tametail.tail import Tail, parse_tail
-
-if TYPE_CHECKING:
-    pass
 
 
 def plan(

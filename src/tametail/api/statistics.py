@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Unpack, cast, overload
+from typing import Unpack, cast, overload
 
 from tametail.api.arguments import (
     About,
@@ -16,9 +16,6 @@ from tametail.api.running import execute_plan
 from tametail.errors import ParameterError
 from tametail.release import Release
 from tametail.tail import Tail
-
-if TYPE_CHECKING:
-    pass
 
 
 # fmt: off
@@ -84,8 +81,8 @@ def count(
 def count(data: object, column: str | None = None, **options: Unpack[Options]) -> Release:
     """Release how many records have a number in a column, with an interval.
 
-    Of a frame, a file or a database all records are counted if no column is named. With ``person``
-    persons are counted, each once.
+    Of a frame, a file or a database all records are counted if no column is named; of JSON lines
+    and streams a column must be named. With ``person`` persons are counted, each once.
 
     >>> import tametail as tt
     >>> release = tt.count([2.0, None, 4.0] * 5_000, epsilon=1)

@@ -43,7 +43,7 @@ def mean_deviation(
 
         h = min over t of  t + sqrt(E(B + noise - t)+^2 / risk),
 
-    where B is a binomial variable, centerd and scaled. For many records without noise this is 2.56
+    where B is a binomial variable, centered and scaled. For many records without noise this is 2.56
     standard errors at risk = 0.0175; Bernstein's inequality has 2.84 and the normal law 2.11.
     Taking noise and sampling together costs less than a quantile of either.
 

@@ -334,7 +334,7 @@ def _part(
     if any(value is not None for value in given) and protection != whole.protection:
         raise ParameterError(
             f"{shown(part_of)} protects {whole.protection}, and a part must protect the same. "
-            "Remove unit and person."
+            "Remove neighbors and person."
         )
     return whole.dataset, whole.protection
 

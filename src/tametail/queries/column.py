@@ -194,7 +194,7 @@ class Count(SumQuery):
 
 @dataclass(frozen=True, slots=True)
 class ClippedSum(SumQuery):
-    """Sum of the clipped, centerd records and, if ``count_weight`` > 0, their weighted count.
+    """Sum of the clipped, centered records and, if ``count_weight`` > 0, their weighted count.
 
     Answer: ``(sum of q - center,)`` or ``(sum of q - center, count_weight * count)``.
 

@@ -100,9 +100,9 @@ def fit_slope(x: Sequence[float], y: Sequence[Measured]) -> Measured:
     relative = np.array([point.deviation / point.value for point in y])
     known = bool((relative > 0).all())
     weights = relative**-2.0 if known else np.ones(len(log_x))
-    centerd = log_x - np.average(log_x, weights=weights)
-    information = float((weights * centerd**2).sum())
-    slope = float((weights * centerd * log_y).sum()) / information
+    centered = log_x - np.average(log_x, weights=weights)
+    information = float((weights * centered**2).sum())
+    slope = float((weights * centered * log_y).sum()) / information
     # An exact power law leaves rounding errors only.
     return Measured(round(slope, 12), information**-0.5 if known else 0.0)
 

@@ -127,9 +127,9 @@ def _horizons(query: Scores, blocks: Integers, points: Integers, found: Integers
     horizons = np.full(len(points), 4 * query.reach**2 * query.dim)
     largest = query.xi + 1  # xi |v| is rounded up
     for index in np.flatnonzero((found > 0) & (found < _UNBEATEN)):
-        centerd = blocks - query.step * points[index]
-        lengths = np.minimum(_lengths_up(centerd), largest)
-        inner = (centerd * (lengths < largest)[..., np.newaxis]).sum(axis=1)
+        centered = blocks - query.step * points[index]
+        lengths = np.minimum(_lengths_up(centered), largest)
+        inner = (centered * (lengths < largest)[..., np.newaxis]).sum(axis=1)
         at_most = _lengths_up(inner) + largest * (lengths == largest).sum(axis=1)
         gains = largest + np.sort(lengths, axis=1)[:, ::-1]
         after = np.column_stack([at_most, at_most[:, np.newaxis] + np.cumsum(gains, axis=1)])

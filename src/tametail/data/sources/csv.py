@@ -48,8 +48,8 @@ _MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 #: With what other kinds of files begin, and what to do about them.
 _NO_TEXT = {
-    b"PAR1": "is a Parquet file. Use parse=Parse(format='parquet').",
-    b"ARROW1": "is an Arrow file. Use parse=Parse(format='arrow').",
+    b"PAR1\x15": "is a Parquet file. Use parse=Parse(format='parquet').",
+    b"ARROW1\x00": "is an Arrow file. Use parse=Parse(format='arrow').",
     b"PK\x03\x04": "is an Excel workbook or a ZIP archive. Use parse=Parse(format='xlsx') for the "
     "former, and unpack the latter.",
     b"\x1f\x8b": "is compressed with gzip. Pass a file whose name ends with .csv.gz, or unpack it.",

@@ -102,6 +102,13 @@ class DatasetSource(ArrowBatches):
 
     def __init__(self, data: Dataset, parse: Parse | None) -> None:
         self._data = data
+        try:
+            data.get_fragments()
+        except ValueError:  # a filter may compute, and fail at one record
+            raise DataError(
+                "The dataset has a filter or a projection of its own. Pass the dataset without it, "
+                "and use where= and a computed column."
+            ) from None
         if any(type(one.format).__name__ in _UNDECLARED for one in _with_files(data)):
             raise DataError(
                 "The dataset consists of text files, whose types Arrow infers from records. Pass "

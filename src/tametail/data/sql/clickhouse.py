@@ -29,7 +29,7 @@ CLICKHOUSE = Dialect(
         "bitAnd(bitShiftRight(b, 20), 268435455) AS rest",
     ),
     whole="accurateCastOrNull({x}, 'Int64')",  # toInt64 raises for NaN
-    words=(("bitShiftRight({t}, 20)", 20), ("bitAnd({t}, 1048575)", 0)),  # sums wrap around
+    words=(("bitShiftRight({t}, 26)", 26), ("bitAnd({t}, 67108863)", 0)),  # sums wrap around
     bits="reinterpretAsFloat64(toUInt64({bits}))",  # a setting lets decimals be read inexactly
     binary="CAST({x} AS String)",
     literal="hex",  # a backslash is an escape

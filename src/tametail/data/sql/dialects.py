@@ -211,7 +211,7 @@ SPARK = Dialect(
     bin_is_double=True,
     whole="CAST({x} AS BIGINT)",
     # Sums of 64 bits wrap around, or raise in ANSI mode.
-    words=(("shiftright({t}, 20)", 20), ("(({t}) & 1048575)", 0)),
+    words=(("shiftright({t}, 26)", 26), ("(({t}) & 67108863)", 0)),
     # A literal is part of the code that Spark generates, and the JVM would compile it anew for
     # every release. The items of an array are not, if Spark cannot tell which of them is meant.
     constant="get(array({x}), spark_partition_id() * 0)",

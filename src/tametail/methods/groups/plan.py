@@ -7,7 +7,6 @@ one group costs: a record is in one group only.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from tametail.errors import InternalError
 from tametail.methods.groups import constants as tuned
@@ -17,9 +16,6 @@ from tametail.methods.winsorized.column import ColumnPlan, divided
 from tametail.plans import COUNT, COUNT_SHARE, REST, PricedRequest, Step, Steps
 from tametail.privacy.budget import Budget, Zcdp, compose
 from tametail.request import Request
-
-if TYPE_CHECKING:
-    pass
 
 POOLED = ("total", "center", "tail", "cells", "groups")
 _SEPARATE = ("kept", "sizes", "pool", "groups")

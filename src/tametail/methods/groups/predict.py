@@ -29,8 +29,8 @@ def _reference() -> Array:
     normal = NormalDist()
     levels = (np.arange(_POINTS) + 0.5) / _POINTS
     records = np.exp([normal.inv_cdf(level) for level in levels.tolist()])
-    centerd: Array = (records - records.mean()) / records.std()
-    return centerd
+    centered: Array = (records - records.mean()) / records.std()
+    return centered
 
 
 def persons_rmse(persons: float, groups: int, cost: Budget) -> float:
