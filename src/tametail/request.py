@@ -465,7 +465,8 @@ class Request:
 
     def said(self) -> Json:
         """Return the format, the columns, the budget and what differs from its default."""
-        usual = Request(tuple(Column(one.name) for one in self.columns), self.budget).to_dict()
+        columns = tuple(Column(str(place)) for place in range(len(self.columns)))
+        usual = Request(columns, self.budget).to_dict()
         record = self.to_dict()
         said = {key: record[key] for key in record if record[key] != usual.get(key)}
         default = Column("").to_dict()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sqlite3
 
 import duckdb
@@ -356,3 +357,20 @@ def test_fakes_are_made_of_every_statistic():
             release = ask(epsilon=1)
             assert release.fake
             assert "FAKE" in str(release)
+
+
+def test_sums_and_counts_of_people_speak_of_people():
+    for found in (
+        tt.sum(FRAME, "paid", epsilon=1, person="who"),
+        tt.count(FRAME, "paid", epsilon=1, person="who"),
+    ):
+        assert re.search(r"data +about [0-9,]+ people", str(found))
+        assert " records" not in str(found).split("privacy")[0]
+
+
+def test_a_count_of_all_records_is_paid_for_by_a_ledger(tmp_path):
+    ledger = tt.Ledger(tmp_path / "office.ledger")
+    ledger.create("all", budget=tt.pure(2))
+    paid = {"ledger": ledger, "dataset": "all"}
+    assert abs(tt.count(FRAME, epsilon=1, **paid).value - len(FRAME)) < 40
+    assert ledger.remaining("all").epsilon == 1

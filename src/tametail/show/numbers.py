@@ -21,13 +21,16 @@ _EXACT = Context(prec=700)
 def step_of(low: float, value: float, high: float) -> int | None:
     """Return the power of ten to which a value and its interval are rounded.
 
-    That is two digits of the half-width; one more if the value is much closer to one limit than to
-    the other. None if the interval has no finite width.
+    That is two digits of the half-width. If the value is much closer to one limit than to the
+    other, that distance has a digit, as long as the value has no more than three. None if the
+    interval has no finite width.
 
     >>> step_of(1439.77, 1481.73, 1590.09), step_of(13259.5, 13475.6, 13678.1)
     (0, 1)
     >>> step_of(5600.0, 6400.0, 31200.0), step_of(-math.inf, 1.0, 3.0)
     (2, None)
+    >>> step_of(1438.0, 1480.0, 283_178_830.0)
+    1
     """
     half = high / 2 - low / 2
     if not math.isfinite(half) or half <= 0:
@@ -35,7 +38,8 @@ def step_of(low: float, value: float, high: float) -> int | None:
     side = min(value - low, high - value)
     step = _order(half) - 1
     if side > 0 and _order(side) < _order(half):
-        step -= 1
+        near = _order(side) if value == 0 else max(_order(side), _order(abs(value)) - 2)
+        step = min(step - 1, near)
     return max(step, _order(max(abs(low), abs(high))) - _MOST_DIGITS + 1)
 
 

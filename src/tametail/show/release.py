@@ -100,7 +100,8 @@ def data_words(release: Released, row: Mean) -> str:
     >>> data_words(release, release[0])
     'about 10,000 records; no unreadable cells found'
     """
-    people = release.plan.request.each == "person"
+    # Sums and counts of people know how many there are, and not their records.
+    people = release.plan.request.each == "person" or row.persons == row.count
     counted = []
     if row.count is not None:
         counted.append(f"{numbers.significant(row.count)} {'people' if people else 'records'}")
