@@ -45,7 +45,9 @@ if TYPE_CHECKING:
     show_default=True,
     help="What is to be released.",
 )
-@click.option("--level", "q", type=float, multiple=True, help="With quantile: a level. Repeatable.")
+@click.option(
+    "--level", "--q", "q", type=float, multiple=True, help="With quantile: a level. Repeatable."
+)
 def plan_command(
     error: float | None,
     relative_error: float | None,
