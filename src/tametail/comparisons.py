@@ -170,7 +170,7 @@ def compare(
     one, other = rows
     if (one.statistic, one.level) != (other.statistic, other.level):
         raise ParameterError(
-            f"a {one.label} and a {other.label} are different statistics: compare two of the same."
+            f"A {one.label} and a {other.label} are different statistics. Compare two of the same."
         )
     first, second = _alike(one, other)
     if first.confidence != second.confidence:

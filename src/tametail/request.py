@@ -286,7 +286,7 @@ class Request:
         self._check_one_group(asked)
         if asked == statistics.DESCRIBE:
             raise ParameterError(
-                "a description with person= is not available: ask for mean, sum, count and "
+                "A description with person= is not available. Release mean, sum, count and "
                 "quantiles one by one."
             )
         if asked == statistics.QUANTILE and self.each != "person":

@@ -111,9 +111,9 @@ def _few(records: float) -> tuple[Note, ...]:
     if records >= _FEW:
         return ()
     text = (
-        f"the number of records times epsilon is below {_FEW:g}, so a description, which divides "
-        "its budget between eight numbers, may have large errors. Ask for fewer statistics, or use "
-        "more records or more budget"
+        f"The number of records times epsilon is below {_FEW:,.0f}, so a description, which "
+        "divides its budget between eight numbers, may have large errors. Ask for fewer "
+        "statistics, or use more records or more budget."
     )
     return (few_records(text),)
 
