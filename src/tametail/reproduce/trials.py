@@ -14,8 +14,9 @@ import signal
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Generator as Yielding
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from itertools import starmap
 from multiprocessing import active_children, get_context
@@ -192,20 +193,28 @@ def run_cells(
         for index, cell in enumerate(cells)
         for repeat in range(cell.repeats)
     ]
-    results, done = _results(jobs, workers), 0
-    for experiment in experiments:
-        found = {}
-        for key, cell in experiment.cells.items():
-            rows = []
-            for _ in range(cell.repeats):
-                rows.append(next(results))
-                done += 1
-                advance(done / len(jobs))
-            found[key] = np.array(rows)
-        yield found
+    done = 0
+    # Closed here, and not whenever the garbage is collected: that ends the other processes.
+    with closing(_results(jobs, workers)) as results:
+        for experiment in experiments:
+            found = {}
+            for key, cell in experiment.cells.items():
+                rows = []
+                for _ in range(cell.repeats):
+                    rows.append(next(results))
+                    done += 1
+                    advance(done / len(jobs))
+                found[key] = np.array(rows)
+            yield found
 
 
-def _results(jobs: Sequence[tuple[Draw, int, int]], workers: int) -> Iterator[Sequence[float]]:
+#: Seconds that a process has to end by itself.
+_PATIENCE = 2.0
+
+
+def _results(
+    jobs: Sequence[tuple[Draw, int, int]], workers: int
+) -> Yielding[Sequence[float], None, None]:
     if workers == 1:
         yield from starmap(_once, jobs)
         return
@@ -222,8 +231,13 @@ def _results(jobs: Sequence[tuple[Draw, int, int]], workers: int) -> Iterator[Se
         pool.shutdown()
     except BaseException:  # interrupted, or nobody listens any more
         pool.shutdown(wait=False, cancel_futures=True)
-        for child in set(active_children()) - others:
+        left = set(active_children()) - others
+        for child in left:
             child.terminate()
+        for child in left:
+            child.join(_PATIENCE)
+            child.kill()  # one that is starting may miss the first signal
+            child.join(_PATIENCE)
         raise
 
 
