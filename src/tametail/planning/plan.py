@@ -171,11 +171,11 @@ class Plan(PricedRequest):
     def half_width(self, confidence: float = 0.95, *, distribution: str = WORST) -> float | None:
         """The expected half-width of the interval that ``low`` and ``high`` will show.
 
-        With ``Bounded`` records it is that of the worst law within the bounds, half of the records
+        With ``Bounded`` it is that of the worst distribution within the bounds, half of the records
         at each end, or with ``distribution="reference"`` that of uniform records. With a ``Moment``
-        it is for records with that moment. Without a tail, and for several columns in a ball, it is
-        in standard deviations of the reference law, lognormal with sigma = 1. It is infinite if
-        nothing is expected to stand out of the noise, and None if n is unknown.
+        it is for records with that moment. Without a tail, and for columns with joint clipping, it
+        is in standard deviations of the reference distribution, lognormal with sigma = 1. It is
+        infinite if no signal above the noise is expected, and None if n is unknown.
 
         >>> import tametail as tt
         >>> plan = tt.plan(n=10_000, epsilon=1, tail=tt.Bounded(0, 120))
