@@ -205,7 +205,7 @@ class Estimate:
     level: float | None = None
 
     def clipped_before(self, ends: tuple[float, float]) -> Estimate:
-        """Return what follows if records were clipped to a half line before they were asked about.
+        """Return what follows if records were clipped to one-sided bounds first.
 
         Whether records lay beyond it, no answer can tell.
         """
