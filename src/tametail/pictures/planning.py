@@ -13,7 +13,6 @@ from tametail.drawing.frame import (
     line,
     path,
     picture,
-    short,
     words,
     words_width,
 )
@@ -146,8 +145,3 @@ def _key(curve: Curve, budget: str, x: float, y: float) -> list[str]:
         line(x, y + 20, x + 24, y + 20, stroke_dasharray="5 5", stroke_opacity=0.65),
         words(curve.floor_label, x + 32, y + 24),
     ]
-
-
-def size_label(n: int) -> str:
-    """Return a number of records for a label."""
-    return short(float(n))
