@@ -39,13 +39,9 @@ Integers = Callable[[Sequence[int]], tuple[int, ...]]
 def mechanism_for(query: Query[Answer], cost: Budget, unit: Unit) -> Callable[[Exact], Answer]:
     """Return the function that turns the exact answer of ``query`` into a private one.
 
-    Notes
-    -----
     **Formal guarantee**: what it returns costs at most ``cost`` under ``unit``. See
     ``docs/proofs/ask.md``.
 
-    Examples
-    --------
     >>> from tametail.privacy.budget import pure
     >>> from tametail.queries.column import Count
     >>> mechanism_for(Count(), pure(1000.0), Unit.ADD_REMOVE)((41, 2, 0))
