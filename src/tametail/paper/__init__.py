@@ -92,7 +92,8 @@ def range_estimate(
         found = range_estimator(opened.ask, opened.budget, radius=radius, R=given.R, margin=margin)
         return found.ends
 
-    return given.call("range_estimate").run_charged(payment, find, read=tuple)
+    low, high = given.call("range_estimate").run_charged(payment, find)
+    return low, high
 
 
 def mean_1d(
