@@ -17,8 +17,8 @@ from scipy import stats
 from tametail.errors import InternalError, ParameterError
 from tametail.mechanisms import histograms as module
 from tametail.mechanisms import sparse
+from tametail.mechanisms.histograms import histogram
 from tametail.mechanisms.noise import gaussian_scale, laplace_scale
-from tametail.mechanisms.public import histogram
 from tametail.mechanisms.sparse import DiscreteGaussian, DiscreteLaplace, Enclosure, Rounded
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp
 from tametail.privacy.unit import Unit

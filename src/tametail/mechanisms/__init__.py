@@ -3,7 +3,6 @@
 :func:`histogram` is public; the others serve :mod:`tametail.ask`.
 """
 
-from tametail.mechanisms.histograms import Histogram
-from tametail.mechanisms.public import histogram
+from tametail.mechanisms.histograms import Histogram, histogram
 
 __all__ = ["Histogram", "histogram"]
