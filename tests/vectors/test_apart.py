@@ -15,21 +15,21 @@ from tametail.privacy.budget import Zcdp, fits
 ROWS = np.random.default_rng(5).lognormal(2, 1, size=(3_000, 3)) * [1.0, 1e3, 1e-2]
 
 
-@pytest.mark.parametrize("dim", [2, 3, 7, 100])
+@pytest.mark.parametrize("n_columns", [2, 3, 7, 100])
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 7.3])
-def test_columns_share_the_budget(epsilon, dim):
-    parts = divided(tt.pure(epsilon), dim)
+def test_columns_share_the_budget(epsilon, n_columns):
+    parts = divided(tt.pure(epsilon), n_columns)
     assert 0.999 * epsilon < sum(Fraction(part.epsilon) for part in parts) <= Fraction(epsilon)
-    plan = tt.plan(n=10**6, epsilon=epsilon, n_columns=dim)
+    plan = tt.plan(n=10**6, epsilon=epsilon, n_columns=n_columns)
     plan = Plan(plan.request, 10**6, APART.name, APART.divide(plan.request, 10**6, plan.budget))
     spent = [step.cost for part in column_plans(plan) for step in part.steps]
     assert sum(Fraction(cost.epsilon) for cost in spent) <= Fraction(epsilon)
 
 
-@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("n", [None, 3_000])
-def test_every_column_finds_its_mean(unit, n):
-    release = tt.mean(ROWS, epsilon=3, neighbors=unit, n=n)
+def test_every_column_finds_its_mean(adjacency, n):
+    release = tt.mean(ROWS, epsilon=3, neighbors=adjacency, n=n)
     assert release.method == APART.name
     assert (np.abs(release.value / ROWS.mean(axis=0) - 1) < 0.2).all()
     assert (release.low < release.value).all()
@@ -68,15 +68,15 @@ def test_the_choice_is_made_from_public_numbers_and_said():
     assert tt.plan(epsilon=1, n_columns=2).method == APART.name
 
 
-UNITS = pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
+UNITS = pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 
 
 @UNITS
 @pytest.mark.parametrize("n", [None, 2_000, 10_000, 1_000_000])
-@pytest.mark.parametrize("dim", [2, 3])
-def test_a_delta_is_left_alone_where_it_does_not_pay(unit, n, dim):
+@pytest.mark.parametrize("n_columns", [2, 3])
+def test_a_delta_is_left_alone_where_it_does_not_pay(adjacency, n, n_columns):
     """With two columns a ball of (epsilon, 1e-6) had up to 2.2 times the error of a pure budget."""
-    request = {"n": n, "n_columns": dim, "epsilon": 1.0, "neighbors": unit}
+    request = {"n": n, "n_columns": n_columns, "epsilon": 1.0, "neighbors": adjacency}
     pure, plan = tt.plan(**request), tt.plan(**request, delta=1e-6)
     assert plan.method == pure.method == APART.name
     assert plan.steps == pure.steps
@@ -88,25 +88,27 @@ def test_a_delta_is_left_alone_where_it_does_not_pay(unit, n, dim):
 @UNITS
 @pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-12])
 @pytest.mark.parametrize("epsilon", [0.02, 0.3, 4.0])
-def test_the_smaller_noise_is_taken(unit, delta, epsilon):
+def test_the_smaller_noise_is_taken(adjacency, delta, epsilon):
     """The variance of noise on d sums of size 1, by what each way leaves for them."""
-    for dim in (2, 4, 8, 16, 40):
-        n = round(700 * dim / epsilon)
-        plan = tt.plan(n=n, n_columns=dim, epsilon=epsilon, delta=delta, neighbors=unit)
+    for n_columns in (2, 4, 8, 16, 40):
+        n = round(700 * n_columns / epsilon)
+        plan = tt.plan(n=n, n_columns=n_columns, epsilon=epsilon, delta=delta, neighbors=adjacency)
         noise = {}
         for method in (APART, BALL):
             steps = method.divide(plan.request, n, plan.budget)
             cost = next(step.cost for step in steps if step.name == "sum")
             gaussian = isinstance(cost, Zcdp)
-            noise[method.name] = dim / (2 * cost.rho) if gaussian else 2 * (dim / cost.epsilon) ** 2
+            noise[method.name] = (
+                n_columns / (2 * cost.rho) if gaussian else 2 * (n_columns / cost.epsilon) ** 2
+            )
         assert (plan.method == BALL.name) == (noise[BALL.name] < noise[APART.name])
     assert plan.method == BALL.name
     assert "with a delta, joint noise is smaller" in str(plan)
 
 
 @UNITS
-def test_releases_with_a_delta_find_their_means(unit):
-    release = tt.mean(ROWS, epsilon=3, delta=1e-6, neighbors=unit)
+def test_releases_with_a_delta_find_their_means(adjacency):
+    release = tt.mean(ROWS, epsilon=3, delta=1e-6, neighbors=adjacency)
     assert release.method == APART.name
     assert (np.abs(release.value / ROWS.mean(axis=0) - 1) < 0.2).all()
     assert fits(tt.approx(release.guarantee.epsilon, 1e-6), tt.approx(3, 1e-6))
@@ -115,11 +117,11 @@ def test_releases_with_a_delta_find_their_means(unit):
 
 @UNITS
 @pytest.mark.parametrize("tail", [tt.Moment(2, 1.0), tt.Moment(4, 1.0), tt.Bounded(0, 1e6)])
-def test_with_a_delta_columns_with_a_tail_are_together(unit, tail):
-    plan = tt.plan(n=100_000, epsilon=1, delta=1e-6, n_columns=2, tail=tail, neighbors=unit)
+def test_with_a_delta_columns_with_a_tail_are_together(adjacency, tail):
+    plan = tt.plan(n=100_000, epsilon=1, delta=1e-6, n_columns=2, tail=tail, neighbors=adjacency)
     assert plan.method == BALL.name
     mixed = tt.plan(
-        n=100_000, epsilon=1, delta=1e-6, n_columns=2, tail=[tail, None], neighbors=unit
+        n=100_000, epsilon=1, delta=1e-6, n_columns=2, tail=[tail, None], neighbors=adjacency
     )
     assert mixed.method == BALL.name
     assert "columns are clipped jointly" not in str(plan)

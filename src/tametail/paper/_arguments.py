@@ -106,7 +106,7 @@ class Given(NamedTuple):
         return cls(Opened.of(data, budget, several=several), alpha, order, bound, scale, constants)
 
     @property
-    def dim(self) -> int:
+    def n_columns(self) -> int:
         """The number of columns."""
         return len(self.opened.backend.relation.names)
 
@@ -125,7 +125,7 @@ class Given(NamedTuple):
 
     def coordinates(self, alpha: float, beta: float) -> Coordinates:
         """Return the numbers of one-dimensional estimates within alpha, each up to beta."""
-        costs = coordinate_costs(self.opened.budget, self.dim)
+        costs = coordinate_costs(self.opened.budget, self.n_columns)
         check_strength(costs, self.opened.budget)
         radius, margin = self.lengths(alpha)
         blocks = median_of_means_blocks(beta, BLOCK_FAILURE[self.constants], self.constants)

@@ -94,21 +94,21 @@ def mean_ball(
     payment = payment_of(ledger, dataset, release_id)
     beta, words = probability(beta=beta), _known(constants)
     given = Given.parse(X, budget, alpha, k, R, scale, words, several=True)
-    opened, dim = given.opened, given.dim
+    opened, n_columns = given.opened, given.n_columns
     if words == "paper":
         paper_has_ball(opened.asked_for, beta)
     call = given.call("mean_ball", beta=beta)
-    if words == "paper" and dim < LEAST_DIMENSION:  # A10
-        each = given.coordinates(given.alpha / math.sqrt(dim), beta / dim)
+    if words == "paper" and n_columns < LEAST_DIMENSION:  # A10
+        each = given.coordinates(given.alpha / math.sqrt(n_columns), beta / n_columns)
 
         def estimate() -> list[float]:
             return coordinate_means(opened.ask, size=opened.size, coordinates=each)
 
         return np.array(call.run_charged(payment, estimate))
     radius = given.length(
-        lambda: ball_radius(given.alpha, dim, given.k, scale=given.scale, constants=words)
+        lambda: ball_radius(given.alpha, n_columns, given.k, scale=given.scale, constants=words)
     )
-    coarse = given.coordinates(given.scale, beta / (3 * dim))
+    coarse = given.coordinates(given.scale, beta / (3 * n_columns))
 
     def estimate_in_ball() -> list[float]:
         return ball_estimator(
@@ -175,31 +175,31 @@ def mean_tournament(
     payment = payment_of(ledger, dataset, release_id)
     beta, words = probability(beta=beta), _known(constants)
     given = Given.parse(X, budget, alpha, k, R, scale, words, several=True)
-    opened, dim = given.opened, given.dim
+    opened, n_columns = given.opened, given.n_columns
     if not isinstance(opened.budget, Pure):
         raise ParameterError(
             f"{opened.asked_for} buys more than a tournament needs: write pure(epsilon), or "
             "mean_ball(X, budget, ...), which is for zcdp(rho) and approx(epsilon, delta)."
         )
     numbers = partial(
-        tournament, given.alpha, beta, given.k, dim, scale=given.scale, constants=words
+        tournament, given.alpha, beta, given.k, n_columns, scale=given.scale, constants=words
     )
     given.length(lambda: numbers().xi)
     game = numbers()
-    if dim > MOST_COLUMNS:
+    if n_columns > MOST_COLUMNS:
         digits = game.log_points / math.log(10)
         raise ParameterError(
-            f"the data have {dim} columns: a tournament would have 10^{digits:.1f} points "
+            f"the data have {n_columns} columns: a tournament would have 10^{digits:.1f} points "
             f"and 10^{2 * digits:.1f} pairs. Pass at most {MOST_COLUMNS} columns, or use "
             "mean_ball(X, pure(epsilon), ...), which takes any number."
         )
-    coarse = given.coordinates(game.half_width, beta / (3 * dim))
+    coarse = given.coordinates(game.half_width, beta / (3 * n_columns))
 
     def play() -> list[float]:
         half = opened.size // 2
         # "If for all q ... p cannot lose, Score = n alpha"
         never = int(min(half * given.alpha / given.scale, half))
-        grid = grid_for(game, dim=dim, size=half, scale=given.scale, default=never)
+        grid = grid_for(game, n_columns=n_columns, size=half, scale=given.scale, default=never)
         return tournament_estimator(
             opened.ask, opened.budget, size=opened.size, coarse=coarse, grid=grid
         )

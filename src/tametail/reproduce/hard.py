@@ -44,15 +44,15 @@ class Setting:
     k: float
     epsilon: float
     n: int
-    notion: str = "pure"
+    definition: str = "pure"
     unit: str = "replace-one"
 
     @property
     def budget(self) -> Numbers:
         """The budget as arguments; rho = epsilon^2/2 is what epsilon-DP implies."""
-        if self.notion == "zCDP":
+        if self.definition == "zCDP":
             return {"rho": self.epsilon**2 / 2}
-        if self.notion == "approximate":
+        if self.definition == "approximate":
             return {"epsilon": self.epsilon, "delta": _DELTA}
         return {"epsilon": self.epsilon}
 
@@ -90,8 +90,8 @@ def experiment(effort: Effort) -> Experiment[Setting]:
     least = strengths[0]
     for k in MOMENTS:
         settings += [
-            Setting("tametail.mean", k, 1.0, least, notion="zCDP"),
-            Setting("tametail.mean", k, 1.0, least, notion="approximate"),
+            Setting("tametail.mean", k, 1.0, least, definition="zCDP"),
+            Setting("tametail.mean", k, 1.0, least, definition="approximate"),
             Setting("tametail.mean", k, 1.0, least, unit="add-remove"),
             Setting("paper.mean_1d", k, 1.0, least),
             Setting("paper.mean_1d", k, 0.1, 10 * least),
@@ -116,7 +116,7 @@ def conclude(errors: Mapping[Setting, Floats]) -> Section:
     ours = {
         setting: ratio
         for setting, ratio in ratios.items()
-        if (setting.estimator, setting.notion, setting.unit) == _OURS
+        if (setting.estimator, setting.definition, setting.unit) == _OURS
     }
     highest = max(ours.values(), key=lambda ratio: ratio.value)
     checks = [
@@ -174,5 +174,5 @@ def _lines(ours: Mapping[Setting, Measured]) -> list[Line]:
 
 def _row(setting: Setting, ratio: Measured) -> list[object]:
     zero, floor = setting.instance().mean / setting.bound, lower_bound(setting.n, k=setting.k)
-    asked = [setting.estimator, setting.notion, setting.unit, setting.k, setting.epsilon]
+    asked = [setting.estimator, setting.definition, setting.unit, setting.k, setting.epsilon]
     return [*asked, f"{setting.n:,}", f"{setting.bound:.4g}", ratio, f"{zero:.2f}", f"{floor:.4g}"]
