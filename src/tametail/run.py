@@ -124,7 +124,7 @@ def _apply_bounds(column: Column, estimate: Estimate) -> Estimate:
 
 
 def _clipped_before(estimate: Estimate, ends: tuple[float, float]) -> Estimate:
-    """Return what follows if records were clipped to a half line before they were asked about.
+    """Return what follows if records were clipped to one-sided bounds first.
 
     Whether records lay beyond it, no answer can tell.
     """

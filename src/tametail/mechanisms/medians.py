@@ -66,8 +66,8 @@ def choose_median(
     add-remove. Records outside [low, high] count as below or above. ``keys`` are the distinct ones
     of the records, ascending; without records the answer is a draw from the base measure.
 
-    **Formal guarantee**: (2 rate)-DP and (rate^2 / 2)-zCDP under ``adjacency``, since both scores have
-    sensitivity 1. See ``docs/proofs/selection.md``.
+    **Formal guarantee**: (2 rate)-DP and (rate^2 / 2)-zCDP under ``adjacency``, since both scores
+    have sensitivity 1. See ``docs/proofs/selection.md``.
 
     >>> keys = to_key([18.5, 19.99, 24.0])
     >>> choose_median(keys, np.array([200, 9000, 800]), rate=0.5, adjacency=Adjacency.REPLACE_ONE)

@@ -37,7 +37,7 @@ def add_laplace(values: Sequence[int], l1: int, epsilon: float) -> tuple[int, ..
     of :func:`laplace_scale`. One record can move ``values`` by ``l1`` in the sum of absolute
     differences; where that is 0 they depend on no record and come back unchanged.
 
-    **Formal guarantee**: epsilon-DP for the unit of protection under which ``l1`` holds. See
+    **Formal guarantee**: epsilon-DP for the relation under which ``l1`` holds. See
     ``docs/proofs/noise.md``.
 
     >>> add_laplace([10**30, -7], l1=1, epsilon=1000.0)
@@ -58,7 +58,7 @@ def add_gaussian(values: Sequence[int], l2_squared: int, rho: float) -> tuple[in
     :func:`gaussian_scale`. One record can move ``values`` by ``l2_squared`` in the sum of squared
     differences; where that is 0 they depend on no record and come back unchanged.
 
-    **Formal guarantee**: rho-zCDP for the unit of protection under which ``l2_squared`` holds.
+    **Formal guarantee**: rho-zCDP for the relation under which ``l2_squared`` holds.
     See ``docs/proofs/noise.md``.
 
     >>> add_gaussian([10**30, -7], l2_squared=2, rho=1e6)
