@@ -15,9 +15,10 @@ import pyarrow as pa
 from tametail.ask import Ask
 from tametail.doubles import to_key
 from tametail.keys import Key
-from tametail.mechanisms.histograms import histogram, largest_bucket
+from tametail.mechanisms.histograms import largest_bucket
 from tametail.mechanisms.medians import choose_many_medians, choose_median
 from tametail.mechanisms.noise import add_gaussian, add_laplace
+from tametail.mechanisms.public import histogram
 from tametail.mechanisms.ranks import choose_ranks
 from tametail.mechanisms.select import select
 from tametail.mechanisms.sparse import DiscreteGaussian, DiscreteLaplace, draw_exceedances

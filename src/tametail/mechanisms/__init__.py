@@ -3,6 +3,7 @@
 :func:`histogram` is public; the others serve :mod:`tametail.ask`.
 """
 
-from tametail.mechanisms.histograms import Histogram, histogram
+from tametail.mechanisms.histograms import Histogram
+from tametail.mechanisms.public import histogram
 
 __all__ = ["Histogram", "histogram"]

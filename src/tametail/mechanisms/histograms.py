@@ -16,22 +16,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tametail._shown import shown
 from tametail._validate import probability
-from tametail.charged_calls import ChargeableCall, payment_of
 from tametail.errors import InternalError, ParameterError
 from tametail.mechanisms import sparse
 from tametail.mechanisms.noise import add_gaussian, add_laplace, gaussian_scale, laplace_scale
 from tametail.mechanisms.select import select
 from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, exponential_rate
-
-if TYPE_CHECKING:
-    from tametail.ledger import Ledger
 
 Universe = tuple[int, int]  # the least and the greatest key that can occur
 
@@ -71,70 +67,6 @@ class Histogram:
         if self.universe is not None and not isinstance(self.budget, Approx):
             buckets = _size(self.universe)
         return _error_bound(self.budget, self.adjacency, buckets, beta)
-
-
-def histogram(
-    keys: Iterable[object],
-    budget: Budget,
-    *,
-    universe: Universe | None = None,
-    neighbors: Adjacency | str = "replace-one",
-    ledger: Ledger | str | None = None,
-    dataset: str | None = None,
-    release_id: str | None = None,
-) -> Histogram:
-    """Release a private histogram of integer keys.
-
-    Parameters
-    ----------
-    keys
-        One key for each record: Python or NumPy integers of any size; a float that is a whole
-        number counts as that integer. Any other cell, and any key outside the universe, is left
-        out.
-    budget
-        ``pure(epsilon)``: discrete Laplace noise of scale 2 / epsilon. ``zcdp(rho)``: discrete
-        Gaussian noise of variance 1 / rho. ``approx(epsilon, delta)``: discrete Laplace noise of
-        scale 2 / epsilon on the keys that occur. Under add-remove one record moves one count
-        instead of two, so the scale is 1 / epsilon and the variance 1 / (2 rho).
-    universe
-        The least and the greatest key that can occur, chosen without looking at the keys. Needed
-        for pure and concentrated budgets; the size does not matter for the time.
-    neighbors
-        ``"replace-one"`` or ``"add-remove"``.
-    ledger, dataset, release_id
-        As in :func:`tametail.mean`: charged before any key is read.
-
-    Notes
-    -----
-    **Formal guarantee**: the histogram satisfies ``budget`` for ``neighbors``. See
-    ``docs/proofs/histograms.md``.
-
-    Examples
-    --------
-    >>> from tametail.privacy.budget import pure
-    >>> result = histogram([7] * 500 + [8] * 300, pure(1000), universe=(-10**300, 10**300))
-    >>> result.counts, result.largest(), result.threshold
-    ({7: 500, 8: 300}, 7, 2)
-    """
-    # Mistakes are reported before any key is read or paid for.
-    protected, payment = Adjacency.parse(neighbors), payment_of(ledger, dataset, release_id)
-    possible = checked_universe(budget, universe)
-    check_keys(keys)
-
-    def stated(counts: Mapping[int, int], least: int) -> Histogram:
-        return Histogram(dict(counts), least, budget, protected, possible)
-
-    def make() -> Histogram:
-        found = noisy_histogram(count_keys(keys), budget.spendable(), protected, possible)
-        return stated(found.counts, found.threshold)
-
-    call = ChargeableCall("histogram", budget, protected, {"universe": possible})
-    return call.run_charged(
-        payment,
-        make,
-        write=lambda found: [[*found.counts.items()], found.threshold],
-        read=lambda stored: stated(dict(stored[0]), stored[1]),
-    )
 
 
 def noisy_histogram(
