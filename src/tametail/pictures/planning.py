@@ -53,14 +53,8 @@ def curve_of(plan: PricedRequest, promised: Callable[[int], Prediction], steps: 
     (1000, True)
     """
     around = plan.n or _USUAL_SIZE
-    sizes = tuple(
-        sorted(
-            {
-                max(2, round(around * 10 ** (step / steps)))
-                for step in range(-2 * steps, 2 * steps + 1)
-            }
-        )
-    )
+    factors = (10 ** (step / steps) for step in range(-2 * steps, 2 * steps + 1))
+    sizes = tuple(sorted({max(2, round(around * factor)) for factor in factors}))
     found = list(map(promised, sizes))
     label, floor = _floor(plan, sizes)
     if _tail(plan) is None:
