@@ -334,7 +334,7 @@ class Mean:
 
     @property
     def median(self) -> float | None:
-        """The private median; None if nothing stands out of the noise, or none was asked for."""
+        """The private median; None if no record is detectable above the noise."""
         if self.level == 0.5:
             return self.value
         return None if self.shape is None else self.shape.median

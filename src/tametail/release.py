@@ -251,14 +251,14 @@ class Release(Released, Generic[Value_co, End_co]):
 
     @property
     def median(self) -> Value_co | None:
-        """The private median, or of each row; None where nothing stands out of the noise."""
+        """The private median, or of each row; None where no record is detectable."""
         return self._known([row.median for row in self.means])
 
     def quantile(self, level: float) -> Value_co | None:
         """Return where the part ``level`` of the records lies below, by the octave counts.
 
         It costs nothing: the counts are paid for. docs/how-to/quantiles.md says how accurate. None
-        (in an array nan) where nothing stands out of the noise.
+        (in an array nan) where no record is detectable above the noise.
 
         >>> import numpy, tametail as tt
         >>> release = tt.mean(numpy.random.default_rng(1).exponential(size=50_000), epsilon=1)
@@ -275,7 +275,7 @@ class Release(Released, Generic[Value_co, End_co]):
     def survival(self) -> Any:
         """Return the private survival curve as a frame: values, shares above them, their errors.
 
-        One row for every octave that stands out of the noise; columns and groups are told apart.
+        One row for every bin that is detectable above the noise, by column and group.
         It has no row where nothing does.
         """
         cells: dict[str, list[object]] = {"value": [], "share_above": [], "error": []}

@@ -14,7 +14,7 @@ from tametail.data.kernels.plain import into_ball
 from tametail.methods.joint_sum import pool as pools
 from tametail.methods.joint_sum.pool import LEAST_COLUMNS, radius_share
 from tametail.planning import Plan
-from tametail.planning.table import APART, POOLED
+from tametail.planning.table import JOINT_SUM, SEPARATE
 from tametail.privacy.choices import choice_rate
 from tametail.queries.column import DistanceSum
 from tametail.queries.rows import BallLevels, BallSum
@@ -67,7 +67,7 @@ def test_one_sum_finds_every_mean(monkeypatch, adjacency, missing, confidence):
     if adjacency == "replace-one":
         del request["n"]
     release, asked = pooled(monkeypatch, rows, epsilon=0.8, **request)
-    assert release.method == POOLED.name
+    assert release.method == JOINT_SUM.name
     assert len(sums_of(asked)) == 1
     assert np.abs(release.value / truth - 1).max() < 0.1
     assert tt.replay(release.plan, release.answers) == release
@@ -200,7 +200,7 @@ def test_no_size_of_numbers_makes_it_fail():
 def test_old_plans_are_followed():
     """A plan of columns apart is one still, and so is what was released by it."""
     usual = tt.plan(n=20_000, epsilon=5, n_columns=DIM, neighbors="replace-one")
-    steps = APART.divide(usual.request, 20_000, usual.budget)
-    release = tt.mean(INDEPENDENT, plan=Plan(usual.request, 20_000, APART.name, steps))
-    assert release.method == APART.name
+    steps = SEPARATE.divide(usual.request, 20_000, usual.budget)
+    release = tt.mean(INDEPENDENT, plan=Plan(usual.request, 20_000, SEPARATE.name, steps))
+    assert release.method == SEPARATE.name
     assert tt.replay(release.plan, release.answers) == release

@@ -13,9 +13,9 @@ import pytest
 import tametail as tt
 from tametail.errors import BudgetError, ColumnError, ParameterError
 from tametail.planning import Plan
-from tametail.planning.table import BALL, COMMON_BALL
+from tametail.planning.table import JOINT, JOINT_COMMON
 
-COMMON, OWN = COMMON_BALL.name, BALL.name
+COMMON, OWN = JOINT_COMMON.name, JOINT.name
 
 BUDGETS = [tt.pure(3.0), tt.zcdp(0.5), tt.approx(2.0, 1e-6)]
 

@@ -181,7 +181,7 @@ BOUNDED = Method(
     bounded.Predicted,
     choice.why_bounded,
 )
-BALL = Method(
+JOINT = Method(
     "mean with joint clipping",
     choice.joint,
     Zcdp,
@@ -191,7 +191,7 @@ BALL = Method(
     joint.Predicted,
     choice.why_together,
 )
-COMMON_BALL = Method(
+JOINT_COMMON = Method(
     "mean with joint clipping, one scale",
     choice.joint_in_common,
     Zcdp,
@@ -220,7 +220,7 @@ WINSORIZED = Method(
     column_mean,
     winsorized.Predicted,
 )
-POOLED = Method(
+JOINT_SUM = Method(
     "winsorized means, joint sum",
     choice.one_sum,
     Pure,
@@ -230,7 +230,7 @@ POOLED = Method(
     separate.Predicted,
     choice.why_one_sum,
 )
-APART = Method(
+SEPARATE = Method(
     "winsorized means, column by column",
     choice.always,
     Pure,
@@ -254,12 +254,12 @@ METHODS = (
     GROUPS,
     RECORDS_OF_PERSONS,
     BOUNDED,
-    BALL,
-    COMMON_BALL,
+    JOINT,
+    JOINT_COMMON,
     KNOWN_SCALE,
     WINSORIZED,
-    POOLED,
-    APART,
+    JOINT_SUM,
+    SEPARATE,
 )
 
 _BY_NAME: Mapping[str, Method] = {method.name: method for method in METHODS}
