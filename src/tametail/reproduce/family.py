@@ -12,8 +12,9 @@ from functools import partial
 
 from tametail.reproduce.checks import not_below
 from tametail.reproduce.hard import MOMENTS, Setting, draw
+from tametail.reproduce.measured import root_mean_square
 from tametail.reproduce.report import Chart, Line, Section, Table
-from tametail.reproduce.trials import Cell, Effort, Experiment, Floats, root_mean_square
+from tametail.reproduce.trials import Cell, Effort, Experiment, Floats
 from tametail.theory import TwoPoint, optimal_clip
 
 EPSILON, RECORDS = 0.1, 100_000
