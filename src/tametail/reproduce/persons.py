@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tametail.api import mean
+from tametail.api.means import mean
 from tametail.reproduce.checks import Power, has_powers, other_exponents
 from tametail.reproduce.report import Chart, Line, Section, Table
 from tametail.reproduce.slopes import VISIBLE, fit_slope

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tametail.api import mean
+from tametail.api.means import mean
 from tametail.paper import mean_ball, mean_tournament
 from tametail.privacy.budget import pure
 from tametail.reproduce.checks import at_most

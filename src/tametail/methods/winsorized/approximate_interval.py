@@ -44,7 +44,7 @@ from tametail.inequalities.quantiles import (
 )
 from tametail.means import MEAN, MEAN_AS_SEEN, WINSORIZED, Interval
 from tametail.methods.winsorized import constants as tuned
-from tametail.methods.winsorized.clipping import fit_tail, max_distances
+from tametail.methods.winsorized.column import deviation, max_distances
 from tametail.methods.winsorized.tail_models import RECORDS, Prior
 from tametail.privacy.budget import Noise
 from tametail.tail import Bounded
@@ -296,7 +296,7 @@ def _hidden(
     limited = isinstance(plan.tail, Bounded) or (plan.half is not None and math.isfinite(limit))
     if anchor is not None:
         unit = float(tails.distances[anchor])
-        fit = fit_tail(plan, tails, counts, anchor)
+        fit = tails.fit(counts, anchor, deviation(plan.budget))
         excess, weights, endless = fit.beyond(end / unit, prior)
         if limited:  # nothing lies beyond the bound
             excess = excess - fit.beyond(max(limit, end) / unit, prior)[0]

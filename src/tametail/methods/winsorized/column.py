@@ -6,12 +6,14 @@ import math
 from dataclasses import dataclass, replace
 
 from tametail.errors import InternalError
+from tametail.inequalities.truncation import best_reach
 from tametail.methods.winsorized import constants as tuned
 from tametail.plans import COUNT, PricedRequest, Step
 from tametail.privacy.budget import Budget, compose, noise_for
 from tametail.privacy.unit import Unit
+from tametail.queries.column import edge_above
 from tametail.request import Column, Range, Request
-from tametail.tail import Bounded, Tail
+from tametail.tail import Bounded, Moment, Tail
 
 #: The part of a cost that is kept for rounding, where it is put together or divided anew.
 ROUNDING = 2.0**-40
@@ -40,25 +42,18 @@ class ColumnPlan:
     def of(cls, plan: PricedRequest) -> ColumnPlan:
         """Return what a plan for one column says."""
         (column,) = plan.request.columns
-        return cls(
-            unit=plan.unit,
-            n=plan.n,
-            tail=column.tail,
-            within=column.within,
-            possible=column.possible,
-            missing=plan.missing,
-            confidence=plan.confidence,
-            target=plan.target,
-            budget=plan.left,
-            steps=plan.steps,
-            half=column.half,
-        )
+        return cls.from_request(plan.request, column, plan.n, plan.left, plan.steps)
 
     @classmethod
     def from_request(
-        cls, request: Request, column: Column, n: int | None, budget: Budget
+        cls,
+        request: Request,
+        column: Column,
+        n: int | None,
+        budget: Budget,
+        steps: tuple[Step, ...] = (),
     ) -> ColumnPlan:
-        """Return what is known of one column before its steps are."""
+        """Return what is known of one column, perhaps before its steps are."""
         return cls(
             unit=request.unit,
             n=n,
@@ -69,7 +64,7 @@ class ColumnPlan:
             confidence=request.confidence,
             target=request.target,
             budget=budget,
-            steps=(),
+            steps=steps,
             half=column.half,
         )
 
@@ -137,6 +132,23 @@ def deviation(cost: Budget) -> float:
     return math.sqrt(noise_for(cost, 1, 1).variance)
 
 
+def max_distances(plan: ColumnPlan, center: float) -> Range:
+    """Return the largest useful distances below and above the center, each on an edge."""
+    tail = plan.tail
+    if isinstance(tail, Bounded):
+        return edge_above(max(center - tail.low, 0.0)), edge_above(max(tail.high - center, 0.0))
+    if isinstance(tail, Moment):
+        # At this distance from the mean the worst squared bias and the noise are least; the
+        # median is within one scale of the mean.
+        reach = best_reach(tail.k, plan.n or 1, deviation(plan.cost("sum")))
+        return edge_above(tail.scale * (1 + reach)), edge_above(tail.scale * (1 + reach))
+    below, above = (max(center - plan.ends[0], 0.0), max(plan.ends[1] - center, 0.0))
+    return (
+        edge_above(below) if math.isfinite(below) else math.inf,
+        edge_above(above) if math.isfinite(above) else math.inf,
+    )
+
+
 def names(request: Request) -> tuple[tuple[str, int], ...]:
     """Return the names of the steps, and their rounds.
 
@@ -165,23 +177,15 @@ def column_plans(plan: PricedRequest) -> tuple[ColumnPlan, ...]:
     dim = plan.dim
     risk = None if plan.confidence is None else (1 - plan.confidence) / dim
     costs = {step.name: divided(step.cost, dim) for step in plan.steps if step.name != COUNT}
-    budgets = divided(plan.left, dim)
-    return tuple(
-        ColumnPlan(
-            unit=plan.unit,
-            n=plan.n,
-            tail=column.tail,
-            within=column.within,
-            possible=column.possible,
-            missing=plan.missing,
-            confidence=None if risk is None else 1 - risk,
-            target=plan.target,
-            budget=budgets[index],
-            steps=tuple(Step(name, cost[index]) for name, cost in costs.items()),
-            half=column.half,
-        )
-        for index, column in enumerate(plan.request.columns)
-    )
+    confidence = None if risk is None else 1 - risk
+    found = []
+    for index, (column, budget) in enumerate(
+        zip(plan.request.columns, divided(plan.left, dim), strict=True)
+    ):
+        steps = tuple(Step(name, cost[index]) for name, cost in costs.items())
+        one = ColumnPlan.from_request(plan.request, column, plan.n, budget, steps)
+        found.append(replace(one, confidence=confidence))
+    return tuple(found)
 
 
 def divided(cost: Budget, dim: int) -> tuple[Budget, ...]:

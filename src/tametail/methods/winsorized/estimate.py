@@ -25,8 +25,13 @@ from tametail import notes
 from tametail.means import Estimate, Interval, confined, cut
 from tametail.methods.cells import UNUSUAL, count_noise, read_cells
 from tametail.methods.located import location
-from tametail.methods.located.unseen import unseen_mean
+from tametail.methods.located import shares as location_shares
+from tametail.methods.located.estimate import NAME as LOCATED
+from tametail.methods.located.estimate import located_mean
+from tametail.methods.located.predict import foresee
 from tametail.methods.survival import survival_shape
+from tametail.methods.textbook.estimate import NAME as TEXTBOOK
+from tametail.methods.textbook.estimate import textbook_mean
 from tametail.methods.winsorized import constants as tuned
 from tametail.methods.winsorized.approximate_interval import (
     ErrorDistribution,
@@ -59,12 +64,12 @@ from tametail.methods.winsorized.sums import (
     read_sum,
     squares_bound,
     squares_query,
-    sum_of_counts,
     sum_query,
 )
 from tametail.methods.winsorized.tail_assumption import Reference, contradicts
 from tametail.methods.winsorized.tail_histogram import TailHistogram, histogram_query
-from tametail.queries.column import Count, Median
+from tametail.privacy.budget import Noise
+from tametail.queries.column import SOFT_ONE, ClippingGrid, Count, Median
 from tametail.tail import Bounded
 
 if TYPE_CHECKING:
@@ -92,7 +97,7 @@ def estimate_spread(plan: ColumnPlan, ask: Ask) -> SpreadEstimate | Estimate:
         plan, known, times, too_many = _plan_by_count(plan, counts[0], cost)
         cells = read_cells(counts, cost, plan.unit)
         if not plan.has("center"):
-            return replace(unseen_mean(plan, ask), cells=cells)
+            return replace(_unseen_mean(plan, ask), cells=cells)
     size = max(plan.n or 0, 1)
 
     (low, high), cost = plan.possible, plan.cost("center")
@@ -156,12 +161,12 @@ class SpreadEstimate:
             tails = tails.averaged_with(again)  # line 13
             clip = second_clipping(rest, clip.center, tails)
             if tails.count is not None or known is None:
-                known = RecordCount.from_histogram(rest, tails, self.size)
+                known = RecordCount.beside(rest, tails.count, tails.noise, self.size)
             total = sum_of_counts(clip, tails, known)  # line 15
         else:
             query = sum_query(rest, clip, self.size)
             answers = ask(query, cost)  # line 22
-            known = RecordCount.from_histogram(rest, tails, self.size)
+            known = RecordCount.beside(rest, tails.count, tails.noise, self.size)
             total = read_sum(rest, clip, query, answers, known)
         if rest.has("spread"):  # line 23
             squares = 0.0
@@ -188,6 +193,18 @@ def winsorized_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
     """Run the plan: ask, and conclude from the answers."""
     found = estimate_spread(plan, ask)
     return found.finish(ask) if isinstance(found, SpreadEstimate) else found
+
+
+def _unseen_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
+    """Clamp to the bounds that were told, or around where the records are by their scale.
+
+    A private count has shown that there are too few records to look at their spread.
+    """
+    if isinstance(plan.tail, Bounded):
+        return replace(textbook_mean(plan, ask), method=TEXTBOOK)
+    plan = replace(plan, steps=location_shares.steps(plan))
+    found = located_mean(plan, ask)
+    return replace(found, notes=(*foresee(plan), *found.notes), method=LOCATED)
 
 
 def _plan_by_count(
@@ -230,6 +247,40 @@ def _relocated_range(
 
 
 # --- from the last answers to an estimate ---------------------------------------------------------
+
+#: Noises at octave nodes, weighted by their distances, and on two sides: the moment generating
+#: function of their sum is below that of 16/3 noises of the top node, and so the tail of the sum
+#: (up to probability 0.2) below that of one noise of three times its scale.
+TOP_NODES = 3.0
+
+#: Noise that is none: nothing was summed.
+LEAST_SCALE = 1e-3
+
+
+def sum_of_counts(clip: ClippingBounds, tails: TailHistogram, known: RecordCount) -> NoisySum:
+    """Return the sum that the octave counts themselves give, up to the clip points."""
+    lattice = ClippingGrid.around(0.0, clip.below, clip.above)
+    total, scale, coarse = 0.0, LEAST_SCALE, 0.0
+    if clip.side > 0:
+        distances = tails.distances
+        total = sum(
+            sign * float(counts[distances <= end] @ distances[distances <= end])
+            for sign, counts, end in zip(
+                (-1, 1), tails.sides, (clip.below, clip.above), strict=True
+            )
+            if end > 0
+        )
+        # Records beyond the top node are left out; what may hide there counts as noise, too.
+        hidden = max(tails.beyond(counts, clip.side, tuned.RARE) for counts in tails.sides)
+        scale = TOP_NODES * tails.noise.scale / SOFT_ONE + hidden / math.log(100)
+        scale *= clip.side / lattice.tick
+        # A soft count keeps the sum of distances to within a 32nd of each, if nodes are not shared.
+        coarse = max(clip.side / SOFT_ONE, tails.coarsest(clip.side))
+    noise = Noise(tails.noise.kind, scale)
+    number, weight, count_noise = known
+    return NoisySum(
+        clip.center, lattice, total / lattice.tick, number, weight, noise, coarse, count_noise
+    )
 
 
 def assemble_estimate(

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from tametail.errors import InternalError
 from tametail.inequalities.quantiles import sum_quantile
 from tametail.methods.winsorized import constants as tuned
+from tametail.methods.winsorized.tail_models import TailFit
 from tametail.privacy.budget import Budget, Noise, noise_for
 from tametail.queries.column import APART, SOFT_ONE, LogHistogram
 from tametail.tail import Bounded, Moment
@@ -207,6 +208,18 @@ class TailHistogram:
                 total += sign * float(counts[: anchor + 2] @ weights)
                 variance += 2 * self.scale**2 * float(weights @ weights)
         return total, math.sqrt(variance)
+
+    def fit(self, counts: Array, anchor: int, deviation: float) -> TailFit:
+        """Compare the counts of one side around its anchor with all curves.
+
+        ``deviation`` is that of noise of the whole budget; there is nothing beyond the last node.
+        """
+        around = np.zeros(tuned.NODES_BELOW + 1 + tuned.NEARBY)
+        first = anchor - tuned.NODES_BELOW
+        inside = counts[max(first, 0) : first + len(around)]
+        start = max(-first, 0)
+        around[start : start + len(inside)] = inside
+        return TailFit.of(around, self.scale, deviation)
 
     def beyond(
         self, counts: Array, distance: float, risk: float, *, farthest: float = math.inf
