@@ -19,7 +19,7 @@ def rmse(plan: ColumnPlan) -> float:
 
     Without a range (``within``) it is for a mean within some thousand scales of 0.
     """
-    tail, reach, n = location.scale_of(plan), side(plan), max(plan.n or 1, 1)
+    tail, reach, n = location.scale_of(plan), side(plan), plan.size
     deviation = tail.scale * (2 * reach / tail.scale) ** max(1 - tail.k / 2, 0.0)
     steady = noise(plan) ** 2 + deviation**2 / n
 
@@ -43,7 +43,7 @@ def half_width(plan: ColumnPlan, confidence: float) -> float:
     """
     is_lost = location.chance(plan, plan.cost("center")) > 1 - confidence
     lost = location.loss(plan, anywhere=True) if is_lost else 0.0
-    tail, reach, n = location.scale_of(plan), side(plan), max(plan.n or 1, 1)
+    tail, reach, n = location.scale_of(plan), side(plan), plan.size
     deviation = tail.scale * (2 * reach / tail.scale) ** max(1 - tail.k / 2, 0.0)
     kind = noise_for(plan.cost("sum"), 1, 1)
     scale = noise(plan) * kind.scale / math.sqrt(kind.variance)

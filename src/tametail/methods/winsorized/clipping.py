@@ -123,7 +123,7 @@ def raise_detected_bins(
     more it would enlarge that, the more noise scales are needed.
     """
     group = _gap_threshold(plan, tails, anchors)
-    strength = max(plan.n or 1, 1) * plan.budget.strength
+    strength = plan.size * plan.budget.strength
     closer = tuned.WEAK_THRESHOLD * math.sqrt(max(strength / tuned.CLOSER_UNTIL, 1.0))
 
     def highest_of(found: npt.NDArray[np.bool_], start: int, stop: int) -> int | None:

@@ -69,6 +69,11 @@ class ColumnPlan:
         )
 
     @property
+    def size(self) -> int:
+        """The number of records, as far as the plan knows it."""
+        return max(self.n or 1, 1)
+
+    @property
     def ends(self) -> Range:
         """Between which numbers records are told to lie, if only on one side."""
         return (-math.inf, math.inf) if self.half is None else (self.half.low, self.half.high)
@@ -115,8 +120,8 @@ class ColumnPlan:
 
     def with_new_center(self) -> ColumnPlan:
         """Return the plan that divides the sum's budget anew, if the center was misplaced."""
-        tail = tuned.TAIL_SHARE * (1 - tuned.NEW_CENTER)
-        costs = self.cost("sum").split(tuned.NEW_CENTER, tail, 1 - tuned.NEW_CENTER - tail)
+        center, tail = tuned.TAIL_SHARE, tuned.TAIL_SHARE * (1 - tuned.TAIL_SHARE)
+        costs = self.cost("sum").split(center, tail, 1 - center - tail)
         anew = dict(zip(("center", "tail", "sum"), costs, strict=True))
         steps = (Step(step.name, anew.get(step.name, step.cost)) for step in self.steps)
         return replace(self, steps=tuple(steps))

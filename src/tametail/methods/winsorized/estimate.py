@@ -60,7 +60,6 @@ from tametail.methods.winsorized.sums import (
     ClippingBounds,
     NoisySum,
     RecordCount,
-    is_sharper,
     read_sum,
     squares_bound,
     squares_query,
@@ -87,7 +86,7 @@ def estimate_spread(plan: ColumnPlan, ask: Ask) -> SpreadEstimate | Estimate:
     If bounds or a scale are told, and a private count shows that there is too little to look at,
     this is all there is to ask.
     """
-    known, times, too_many, cells = None, halvings(max(plan.n or 0, 1)), 0.0, None
+    known, times, too_many, cells = None, halvings(plan.size), 0.0, None
     if plan.has("count"):
         cost = plan.cost("count")
         counts = ask(Count(), cost)  # line 1
@@ -98,7 +97,7 @@ def estimate_spread(plan: ColumnPlan, ask: Ask) -> SpreadEstimate | Estimate:
         cells = read_cells(counts, cost, plan.unit)
         if not plan.has("center"):
             return replace(_unseen_mean(plan, ask), cells=cells)
-    size = max(plan.n or 0, 1)
+    size = plan.size
 
     (low, high), cost = plan.possible, plan.cost("center")
     if (costs := center_costs(plan)) is not None:
@@ -119,9 +118,9 @@ def estimate_spread(plan: ColumnPlan, ask: Ask) -> SpreadEstimate | Estimate:
         again = TailHistogram.read(plan, nodes, ask(nodes, cost), cost)
         tails = tails.averaged_with(again)  # line 10
         clip = choose_clipping(rest, center, tails, size, reference)
-    return SpreadEstimate(
-        plan, _without_unneeded_squares(rest, clip, tails), nodes, tails, clip, known, cells
-    )
+    if rest.has("spread") and needs_no_squares(rest, clip, tails):
+        rest = rest.without_squares()  # the sum can make better use of its cost
+    return SpreadEstimate(plan, rest, nodes, tails, clip, known, cells)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +142,7 @@ class SpreadEstimate:
     @property
     def size(self) -> int:
         """The number of records, as far as the plan knows it."""
-        return max(self.plan.n or 0, 1)
+        return self.plan.size
 
     def finish(self, ask: Ask) -> Estimate:
         """Ask for the sum, and conclude."""
@@ -154,7 +153,8 @@ class SpreadEstimate:
                 about = self.size if known is None else min(known.number, self.size)
                 share = count_share(cost, about)
                 part, left = cost.split(share, 1 - share)
-                if known is None or is_sharper(count_noise(part, plan.unit), known.noise):
+                sharper = count_noise(part, plan.unit).scale
+                if known is None or sharper <= known.noise.scale / 2:
                     answer, *_ = ask(Count(), part)  # line 12
                     cost, known = left, RecordCount.from_answer(answer, part, plan.unit)
             again = TailHistogram.read(rest, self.nodes, ask(self.nodes, cost), cost)
@@ -218,16 +218,8 @@ def _plan_by_count(
     doubt, too_many = count_noise(cost, plan.unit).quantile(tuned.RARE), 0.0
     if plan.n is None:
         plan, too_many = with_count(plan, answer), doubt
-    times = sample_halvings(max(plan.n or 0, 1), answer, doubt)
+    times = sample_halvings(plan.size, answer, doubt)
     return plan, RecordCount.from_answer(answer, cost, plan.unit), times, too_many
-
-
-def _without_unneeded_squares(
-    plan: ColumnPlan, clip: ClippingBounds, tails: TailHistogram
-) -> ColumnPlan:
-    """Return the plan without a second moment, if the sum can make better use of its cost."""
-    spared = plan.has("spread") and needs_no_squares(plan, clip, tails)
-    return plan.without_squares() if spared else plan
 
 
 def _relocated_range(

@@ -219,16 +219,11 @@ def read_count(plan: Plan, answer: int, weight: int, noise: Noise) -> tuple[floa
     counted = max(answer / weight, noise.scale / weight, 1.0)
     if not plan.unit.size_is_public:
         return counted, None
-    rows, deviation = float(max(plan.n or 1, 1)), math.sqrt(noise.variance) / weight
+    rows, deviation = float(plan.size), math.sqrt(noise.variance) / weight
     many = tuned.DOUBT * deviation
     missing = float(np.interp(rows - counted, (many / 2, many), (0.0, many)))
     number = max(rows - missing, 1.0) if rows - counted < many else counted
     return number, number - counted
-
-
-def is_sharper(noise: Noise, known: Noise) -> bool:
-    """Say whether a count with this noise is worth asking for beside one that is known."""
-    return noise.scale <= known.scale / 2
 
 
 def squares_query(clip: ClippingBounds) -> Squares:
