@@ -6,10 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tametail.methods.apart.estimate import own_asks
+from tametail.methods.apart.method import PredictedByColumn
 from tametail.methods.located import predict, shares
 from tametail.methods.located.estimate import located_mean
 from tametail.methods.winsorized.column import column_settings, own_plans
-from tametail.plans import WORST, Prediction, PricedRequest, Step, Steps
+from tametail.plans import PricedRequest, Step, Steps
 from tametail.privacy.budget import Budget
 from tametail.request import Request
 
@@ -41,23 +42,11 @@ def located_means(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
     return tuple(replace(one, notes=(*said, *one.notes)) for one in found)
 
 
-class Predicted(Prediction):
+class Predicted(PredictedByColumn):
     """What the scales that were told promise. Nothing depends on how the records spread."""
 
-    @property
-    def rmse(self) -> float | tuple[float, ...] | None:
-        """Bound the error of every column."""
-        if self.plan.n is None:
-            return None
-        found = [predict.rmse(part) for part in own_plans(self.plan)]
-        return found[0] if self.plan.dim == 1 else tuple(found)
-
-    def half_width(self, confidence: float, law: str = WORST) -> float | None:  # noqa: ARG002
-        """Predict the half-width of the widest interval, all holding together."""
-        if self.plan.n is None:
-            return None
-        each = 1 - (1 - confidence) / self.plan.dim
-        return max(predict.half_width(part, each) for part in own_plans(self.plan))
+    error = staticmethod(predict.rmse)
+    width = staticmethod(predict.half_width)
 
     @property
     def notes(self) -> tuple[Note, ...]:

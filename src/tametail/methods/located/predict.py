@@ -11,6 +11,7 @@ from tametail.methods.located import location
 from tametail.methods.located.shares import noise, side
 from tametail.methods.winsorized.column import ColumnPlan
 from tametail.notes import Note
+from tametail.plans import WORST
 from tametail.privacy.budget import Noise, noise_for
 
 
@@ -36,7 +37,7 @@ def rmse(plan: ColumnPlan) -> float:
     return math.sqrt(square + lost * location.loss(plan, anywhere=True) ** 2)
 
 
-def half_width(plan: ColumnPlan, confidence: float) -> float:
+def half_width(plan: ColumnPlan, confidence: float, law: str = WORST) -> float:  # noqa: ARG001
     """Predict the half-width of the interval, for a center within a scale of the mean.
 
     If the center may well be lost, so may all that is within reach of a lost one.

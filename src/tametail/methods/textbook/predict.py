@@ -8,6 +8,7 @@ from tametail.inequalities.concentration import mean_deviation
 from tametail.inequalities.quantiles import continuous_quantile
 from tametail.methods.textbook.estimate import bounds_of, clamped_sum
 from tametail.methods.winsorized.column import ColumnPlan
+from tametail.plans import WORST
 from tametail.privacy.budget import Noise, noise_for
 
 
@@ -33,7 +34,7 @@ def rmse(plan: ColumnPlan) -> float:
     return math.sqrt(noise + (bounds.high / 2 - bounds.low / 2) ** 2 / plan.size)
 
 
-def half_width(plan: ColumnPlan, confidence: float) -> float:
+def half_width(plan: ColumnPlan, confidence: float, law: str = WORST) -> float:  # noqa: ARG001
     """Predict the half-width of the interval, for records at both ends of the bounds."""
     bounds, noise, risk = bounds_of(plan), noise_on_mean(plan), (1 - confidence) / 2
     if plan.target == "data":

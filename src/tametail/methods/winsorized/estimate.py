@@ -80,6 +80,17 @@ if TYPE_CHECKING:
     from tametail.queries.column import LogHistogram
 
 
+def column_mean(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
+    """Run the plan of a single column."""
+    return (winsorized_mean(ColumnPlan.of(plan), ask),)
+
+
+def winsorized_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
+    """Run the plan: ask, and conclude from the answers."""
+    found = estimate_spread(plan, ask)
+    return found.finish(ask) if isinstance(found, SpreadEstimate) else found
+
+
 def estimate_spread(plan: ColumnPlan, ask: Ask) -> SpreadEstimate | Estimate:
     """Ask all that comes before the sum, and choose where to clip.
 
@@ -179,20 +190,37 @@ class SpreadEstimate:
     def conclude(
         self, total: NoisySum, clip: ClippingBounds, tails: TailHistogram, squares: float
     ) -> Estimate:
-        """Return what follows from the sum."""
-        found = assemble_estimate(self.plan, clip, tails, total, squares)
-        return replace(found, cells=self.cells)
-
-
-def column_mean(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
-    """Run the plan of a single column."""
-    return (winsorized_mean(ColumnPlan.of(plan), ask),)
-
-
-def winsorized_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
-    """Run the plan: ask, and conclude from the answers."""
-    found = estimate_spread(plan, ask)
-    return found.finish(ask) if isinstance(found, SpreadEstimate) else found
+        """Return what follows from the answers; ``squares`` is infinite if it was not asked for."""
+        plan = self.plan
+        raw = total.mean + clip.excess / total.count
+        value = min(max(raw, plan.possible[0]), plan.possible[1])  # line 24
+        held = _is_limited_by_within(plan, raw - value, clip, tails, total)
+        beyond = hidden_excess(plan, clip, tails, total.count) if clip.has_signal else None
+        intervals: tuple[Interval, ...] = ()
+        if plan.confidence is not None:
+            # line 25
+            first, *rest = intervals_around(plan, value, clip, tails, total, squares, beyond)
+            first = first if held else cut(first, plan.possible)
+            found = (confined(one, plan.ends) for one in (first, *rest))
+            intervals = tuple(replace(one, confidence=plan.confidence) for one in found)
+        off = abs(value - clip.center)
+        if plan.tail is not None and clip.has_signal:
+            off += max(ErrorDistribution.of(plan, clip, tails, total).ends(tuned.DOUBT_RISK))
+        told, count = plan.half or plan.tail, total.count
+        doubtful = contradicts(told, tails, clip.center, off, count)  # line 26
+        found_out = (  # line 27
+            (notes.MISPLACED, tails.location_error(count, perhaps=True) is not None),
+            (notes.CONTRADICTED if held else notes.CLAMPED, raw != value),
+            (notes.DOUBTFUL, doubtful),
+        )
+        said = (*_usual_notes(plan, clip), *(note for note, is_so in found_out if is_so))
+        if plan.tail is None and beyond is not None:
+            said += excess_notes(beyond, intervals)
+        return Estimate(
+            value, intervals, total.ends, held or doubtful, said,
+            count=total.count, present=total.present(UNUSUAL), cells=self.cells,
+            shape=survival_shape(tails, clip.center, clip.detected, total.count),
+        )  # fmt: skip
 
 
 def _unseen_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
@@ -238,7 +266,7 @@ def _relocated_range(
     return (low, high) if low < high else None
 
 
-# --- from the last answers to an estimate ---------------------------------------------------------
+# --- what the last answers say --------------------------------------------------------------------
 
 #: Noises at octave nodes, weighted by their distances, and on two sides: the moment generating
 #: function of their sum is below that of 16/3 noises of the top node, and so the tail of the sum
@@ -275,37 +303,6 @@ def sum_of_counts(clip: ClippingBounds, tails: TailHistogram, known: RecordCount
     )
 
 
-def assemble_estimate(
-    plan: ColumnPlan, clip: ClippingBounds, tails: TailHistogram, total: NoisySum, squares: float
-) -> Estimate:
-    """Return what follows from the answers; ``squares`` is infinite if it was not asked for."""
-    raw = total.mean + clip.excess / total.count
-    value = min(max(raw, plan.possible[0]), plan.possible[1])  # line 24
-    held = _is_limited_by_within(plan, raw - value, clip, tails, total)
-    beyond = hidden_excess(plan, clip, tails, total.count) if clip.has_signal else None
-    intervals: tuple[Interval, ...] = ()
-    if plan.confidence is not None:
-        first, *rest = intervals_around(plan, value, clip, tails, total, squares, beyond)  # line 25
-        first = first if held else cut(first, plan.possible)
-        found = (confined(one, plan.ends) for one in (first, *rest))
-        intervals = tuple(replace(one, confidence=plan.confidence) for one in found)
-    off = abs(value - clip.center)
-    if plan.tail is not None and clip.has_signal:
-        off += max(ErrorDistribution.of(plan, clip, tails, total).ends(tuned.DOUBT_RISK))
-    doubtful = contradicts(plan.half or plan.tail, tails, clip.center, off, total.count)  # line 26
-    misplaced = tails.location_error(total.count, perhaps=True) is not None
-    said = _notes(
-        plan, clip, misplaced=misplaced, doubtful=bool(doubtful), clamped=raw != value, held=held
-    )  # line 27
-    if plan.tail is None and beyond is not None:
-        said += excess_notes(beyond, intervals)
-    return Estimate(
-        value, intervals, total.ends, held or doubtful, said,
-        count=total.count, present=total.present(UNUSUAL),
-        shape=survival_shape(tails, clip.center, clip.detected, total.count),
-    )  # fmt: skip
-
-
 def _is_limited_by_within(
     plan: ColumnPlan, beyond: float, clip: ClippingBounds, tails: TailHistogram, total: NoisySum
 ) -> bool:
@@ -316,25 +313,12 @@ def _is_limited_by_within(
     return abs(beyond) > error.margin(tuned.RARE / 2, -1 if beyond > 0 else 1)
 
 
-def _notes(
-    plan: ColumnPlan,
-    clip: ClippingBounds,
-    *,
-    misplaced: bool,
-    doubtful: bool,
-    clamped: bool,
-    held: bool,
-) -> tuple[Note, ...]:
+def _usual_notes(plan: ColumnPlan, clip: ClippingBounds) -> tuple[Note, ...]:
+    """Return what is to be said of the plan, and of where records are clipped."""
     said = list(expected_notes(plan))
     if not clip.has_signal:
         bounded = isinstance(plan.tail, Bounded)
         said.append(notes.nothing_seen(missing_assumptions(plan), bounded=bounded))
     if clip.side == 0:
         said.append(notes.MEDIAN)
-    if misplaced:
-        said.append(notes.MISPLACED)
-    if clamped:
-        said.append(notes.CONTRADICTED if held else notes.CLAMPED)
-    if doubtful:
-        said.append(notes.DOUBTFUL)
     return tuple(said)
