@@ -9,8 +9,8 @@ from tametail.errors import InternalError
 from tametail.inequalities.truncation import best_reach
 from tametail.methods.winsorized import constants as tuned
 from tametail.plans import COUNT, PricedRequest, Step
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Budget, compose, noise_for
-from tametail.privacy.unit import Unit
 from tametail.queries.column import edge_above
 from tametail.request import Column, Range, Request
 from tametail.tail import Bounded, Moment, Tail
@@ -26,7 +26,7 @@ class ColumnPlan:
     ``budget`` is what its steps may spend together: all, or what a private count has left.
     """
 
-    unit: Unit
+    adjacency: Adjacency
     n: int | None
     tail: Tail
     within: Range
@@ -55,7 +55,7 @@ class ColumnPlan:
     ) -> ColumnPlan:
         """Return what is known of one column, perhaps before its steps are."""
         return cls(
-            unit=request.unit,
+            adjacency=request.adjacency,
             n=n,
             tail=column.tail,
             within=column.within,
@@ -159,8 +159,8 @@ def names(request: Request) -> tuple[tuple[str, int], ...]:
 
     An interval needs second moments if it is proved, so with a tail alone.
     """
-    told = any(one.tail is not None for one in request.columns)
-    found = ["center", "tail", "sum", *(["spread"] if request.wants_spread and told else [])]
+    given = any(one.tail is not None for one in request.columns)
+    found = ["center", "tail", "sum", *(["spread"] if request.wants_spread and given else [])]
     return tuple((name, 1) for name in found)
 
 
@@ -174,18 +174,18 @@ def column_settings(request: Request, n: int, budget: Budget) -> list[ColumnPlan
 
 def own_plans(plan: PricedRequest) -> tuple[ColumnPlan, ...]:
     """Return the plan of every column; a single one may spend all."""
-    return (ColumnPlan.of(plan),) if plan.dim == 1 else column_plans(plan)
+    return (ColumnPlan.of(plan),) if plan.n_columns == 1 else column_plans(plan)
 
 
 def column_plans(plan: PricedRequest) -> tuple[ColumnPlan, ...]:
     """Return the plan of every column."""
-    dim = plan.dim
-    risk = None if plan.confidence is None else (1 - plan.confidence) / dim
-    costs = {step.name: divided(step.cost, dim) for step in plan.steps if step.name != COUNT}
+    n_columns = plan.n_columns
+    risk = None if plan.confidence is None else (1 - plan.confidence) / n_columns
+    costs = {step.name: divided(step.cost, n_columns) for step in plan.steps if step.name != COUNT}
     confidence = None if risk is None else 1 - risk
     found = []
     for index, (column, budget) in enumerate(
-        zip(plan.request.columns, divided(plan.left, dim), strict=True)
+        zip(plan.request.columns, divided(plan.left, n_columns), strict=True)
     ):
         steps = tuple(Step(name, cost[index]) for name, cost in costs.items())
         one = ColumnPlan.from_request(plan.request, column, plan.n, budget, steps)
@@ -193,11 +193,11 @@ def column_plans(plan: PricedRequest) -> tuple[ColumnPlan, ...]:
     return tuple(found)
 
 
-def divided(cost: Budget, dim: int) -> tuple[Budget, ...]:
+def divided(cost: Budget, n_columns: int) -> tuple[Budget, ...]:
     """Divide a cost evenly; the exact sum of the parts never exceeds it.
 
     >>> from tametail.privacy.budget import pure
     >>> round(divided(pure(1.0), 4)[0].epsilon, 9)
     0.25
     """
-    return all_but_rounding(cost).split(*[1 / dim] * dim)
+    return all_but_rounding(cost).split(*[1 / n_columns] * n_columns)

@@ -23,15 +23,15 @@ from typing import TYPE_CHECKING
 
 from tametail import notes
 from tametail.means import Estimate, Interval, confined, cut
+from tametail.methods.bounded.estimate import NAME as BOUNDED
+from tametail.methods.bounded.estimate import bounded_mean
 from tametail.methods.cells import UNUSUAL, count_noise, read_cells
-from tametail.methods.located import location
-from tametail.methods.located import shares as location_shares
-from tametail.methods.located.estimate import NAME as LOCATED
-from tametail.methods.located.estimate import located_mean
-from tametail.methods.located.predict import foresee
+from tametail.methods.known_scale import budget_split as location_shares
+from tametail.methods.known_scale import location
+from tametail.methods.known_scale.estimate import NAME as KNOWN_SCALE
+from tametail.methods.known_scale.estimate import known_scale_mean
+from tametail.methods.known_scale.predict import foresee
 from tametail.methods.survival import survival_shape
-from tametail.methods.textbook.estimate import NAME as TEXTBOOK
-from tametail.methods.textbook.estimate import textbook_mean
 from tametail.methods.winsorized import constants as tuned
 from tametail.methods.winsorized.approximate_interval import (
     ErrorDistribution,
@@ -105,7 +105,7 @@ def estimate_spread(plan: ColumnPlan, ask: Ask) -> SpreadEstimate | Estimate:
             plan, cost = unclear
             counts = ask(Count(), cost)
         plan, known, times, too_many = _plan_by_count(plan, counts[0], cost)
-        cells = read_cells(counts, cost, plan.unit)
+        cells = read_cells(counts, cost, plan.adjacency)
         if not plan.has("center"):
             return replace(_unseen_mean(plan, ask), cells=cells)
     size = plan.size
@@ -164,10 +164,10 @@ class SpreadEstimate:
                 about = self.size if known is None else min(known.number, self.size)
                 share = count_share(cost, about)
                 part, left = cost.split(share, 1 - share)
-                sharper = count_noise(part, plan.unit).scale
+                sharper = count_noise(part, plan.adjacency).scale
                 if known is None or sharper <= known.noise.scale / 2:
                     answer, *_ = ask(Count(), part)  # line 12
-                    cost, known = left, RecordCount.from_answer(answer, part, plan.unit)
+                    cost, known = left, RecordCount.from_answer(answer, part, plan.adjacency)
             again = TailHistogram.read(rest, self.nodes, ask(self.nodes, cost), cost)
             tails = tails.averaged_with(again)  # line 13
             clip = second_clipping(rest, clip.center, tails)
@@ -206,8 +206,8 @@ class SpreadEstimate:
         off = abs(value - clip.center)
         if plan.tail is not None and clip.has_signal:
             off += max(ErrorDistribution.of(plan, clip, tails, total).ends(tuned.DOUBT_RISK))
-        told, count = plan.half or plan.tail, total.count
-        doubtful = contradicts(told, tails, clip.center, off, count)  # line 26
+        given, count = plan.half or plan.tail, total.count
+        doubtful = contradicts(given, tails, clip.center, off, count)  # line 26
         found_out = (  # line 27
             (notes.MISPLACED, tails.location_error(count, perhaps=True) is not None),
             (notes.CONTRADICTED if held else notes.CLAMPED, raw != value),
@@ -229,10 +229,10 @@ def _unseen_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
     A private count has shown that there are too few records to look at their spread.
     """
     if isinstance(plan.tail, Bounded):
-        return replace(textbook_mean(plan, ask), method=TEXTBOOK)
+        return replace(bounded_mean(plan, ask), method=BOUNDED)
     plan = replace(plan, steps=location_shares.steps(plan))
-    found = located_mean(plan, ask)
-    return replace(found, notes=(*foresee(plan), *found.notes), method=LOCATED)
+    found = known_scale_mean(plan, ask)
+    return replace(found, notes=(*foresee(plan), *found.notes), method=KNOWN_SCALE)
 
 
 def _plan_by_count(
@@ -243,11 +243,11 @@ def _plan_by_count(
     And how often to halve the records for a sample, and by how much they may be fewer than the plan
     takes them to be; a guess is taken as it is.
     """
-    doubt, too_many = count_noise(cost, plan.unit).quantile(tuned.RARE), 0.0
+    doubt, too_many = count_noise(cost, plan.adjacency).quantile(tuned.RARE), 0.0
     if plan.n is None:
         plan, too_many = with_count(plan, answer), doubt
     times = sample_halvings(plan.size, answer, doubt)
-    return plan, RecordCount.from_answer(answer, cost, plan.unit), times, too_many
+    return plan, RecordCount.from_answer(answer, cost, plan.adjacency), times, too_many
 
 
 def _relocated_range(

@@ -6,7 +6,7 @@ import math
 
 from tametail.inequalities.concentration import mean_deviation
 from tametail.inequalities.quantiles import continuous_quantile
-from tametail.methods.textbook.estimate import bounds_of, clamped_sum
+from tametail.methods.bounded.estimate import bounds_of, clamped_sum
 from tametail.methods.winsorized.column import ColumnPlan
 from tametail.plans import WORST
 from tametail.privacy.budget import Noise, noise_for
@@ -16,7 +16,7 @@ def noise_on_mean(plan: ColumnPlan) -> Noise:
     """Return the noise on the mean, if that is in the middle of the bounds."""
     bounds = bounds_of(plan)
     query = clamped_sum(plan, bounds.low, bounds.high)
-    sensitivity = query.sensitivity(plan.unit)
+    sensitivity = query.sensitivity(plan.adjacency)
     noise = noise_for(plan.cost("sum"), sensitivity.l1, sensitivity.l2_squared)
     return Noise(noise.kind, query.lattice.value(noise.scale) / plan.size)
 
@@ -34,7 +34,7 @@ def rmse(plan: ColumnPlan) -> float:
     return math.sqrt(noise + (bounds.high / 2 - bounds.low / 2) ** 2 / plan.size)
 
 
-def half_width(plan: ColumnPlan, confidence: float, law: str = WORST) -> float:  # noqa: ARG001
+def half_width(plan: ColumnPlan, confidence: float, distribution: str = WORST) -> float:  # noqa: ARG001
     """Predict the half-width of the interval, for records at both ends of the bounds."""
     bounds, noise, risk = bounds_of(plan), noise_on_mean(plan), (1 - confidence) / 2
     if plan.target == "data":

@@ -15,7 +15,7 @@ from tametail.request import Request
 
 def steps(request: Request, n: int, budget: Budget) -> Steps:
     """Return the steps with what they cost in all columns; shares are those of one column."""
-    each = budget.share(1 / request.dim)
+    each = budget.share(1 / request.n_columns)
     found = map(divide, column_settings(request, n, each))
     # The neediest center decides, of columns with a tail if there are any.
     divided = max(found, key=lambda one: (len(one), one[0].cost.strength))
@@ -37,16 +37,19 @@ class PredictedByColumn(Prediction):
             return None
         found = [type(self).error(part) for part in own_plans(self.plan)]
         errors = tuple(error for error in found if error is not None)
-        if len(errors) < self.plan.dim:
+        if len(errors) < self.plan.n_columns:
             return None
-        return errors[0] if self.plan.dim == 1 else errors
+        return errors[0] if self.plan.n_columns == 1 else errors
 
-    def half_width(self, confidence: float, law: str = WORST) -> float | None:
+    def half_width(self, confidence: float, distribution: str = WORST) -> float | None:
         """Predict the half-width of the widest interval, all holding together."""
         if self.plan.n is None:
             return None
-        each, parts = 1 - (1 - confidence) / self.plan.dim, dict.fromkeys(own_plans(self.plan))
-        found = [type(self).width(part, each, law) for part in parts]
+        each, parts = (
+            1 - (1 - confidence) / self.plan.n_columns,
+            dict.fromkeys(own_plans(self.plan)),
+        )
+        found = [type(self).width(part, each, distribution) for part in parts]
         return max(width for width in found if width is not None)
 
 
@@ -66,7 +69,7 @@ class Predicted(PredictedByColumn):
         """Say what a release would carry for a note."""
         if self.plan.n is None:
             return ()
-        found = expected_notes(column_plans(self.plan)[0], columns=self.plan.dim)
+        found = expected_notes(column_plans(self.plan)[0], columns=self.plan.n_columns)
         if found:
             found = (
                 *found,

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from tametail.inequalities.concentration import mean_deviation
 from tametail.inequalities.truncation import worst_excess
-from tametail.methods.located import location
-from tametail.methods.located.shares import noise, side
+from tametail.methods.known_scale import location
+from tametail.methods.known_scale.budget_split import noise, side
 from tametail.methods.winsorized.column import ColumnPlan
 from tametail.notes import Note
 from tametail.plans import WORST
@@ -37,7 +37,7 @@ def rmse(plan: ColumnPlan) -> float:
     return math.sqrt(square + lost * location.loss(plan, anywhere=True) ** 2)
 
 
-def half_width(plan: ColumnPlan, confidence: float, law: str = WORST) -> float:  # noqa: ARG001
+def half_width(plan: ColumnPlan, confidence: float, distribution: str = WORST) -> float:  # noqa: ARG001
     """Predict the half-width of the interval, for a center within a scale of the mean.
 
     If the center may well be lost, so may all that is within reach of a lost one.
@@ -54,4 +54,4 @@ def half_width(plan: ColumnPlan, confidence: float, law: str = WORST) -> float: 
 
 def foresee(plan: ColumnPlan) -> tuple[Note, ...]:
     """Say how likely it is that the records are not found, if that is likely."""
-    return location.lost_note(location.chance(plan, plan.cost("center")))
+    return location.location_note(location.chance(plan, plan.cost("center")))

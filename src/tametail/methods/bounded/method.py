@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tametail.methods.apart.estimate import own_asks
-from tametail.methods.apart.method import PredictedByColumn
-from tametail.methods.textbook import predict
-from tametail.methods.textbook.estimate import textbook_mean
+from tametail.methods.bounded import predict
+from tametail.methods.bounded.estimate import bounded_mean
+from tametail.methods.separate.estimate import own_asks
+from tametail.methods.separate.method import PredictedByColumn
 from tametail.plans import PricedRequest, Step, Steps
 from tametail.privacy.budget import Budget
 from tametail.request import Request
@@ -27,9 +27,9 @@ def steps(request: Request, n: int, budget: Budget) -> Steps:  # noqa: ARG001 - 
     return (Step("sum", budget),)
 
 
-def textbook_means(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
+def bounded_means(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
     """Ask, and conclude from the answers: the columns one after the other."""
-    return tuple(textbook_mean(part, about) for part, about in own_asks(plan, ask))
+    return tuple(bounded_mean(part, about) for part, about in own_asks(plan, ask))
 
 
 class Predicted(PredictedByColumn):
