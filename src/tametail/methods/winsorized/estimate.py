@@ -107,7 +107,7 @@ def estimate_spread(plan: ColumnPlan, ask: Ask) -> SpreadEstimate | Estimate:
         plan, known, times, too_many = _plan_by_count(plan, counts[0], cost)
         cells = read_cells(counts, cost, plan.adjacency)
         if not plan.has("center"):
-            return replace(_unseen_mean(plan, ask), cells=cells)
+            return replace(_fallback_mean(plan, ask), cells=cells)
     size = plan.size
 
     (low, high), cost = plan.possible, plan.cost("center")
@@ -223,7 +223,7 @@ class SpreadEstimate:
         )  # fmt: skip
 
 
-def _unseen_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
+def _fallback_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
     """Clamp to the bounds that were told, or around where the records are by their scale.
 
     A private count has shown that there are too few records to look at their spread.
