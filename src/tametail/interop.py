@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tametail._shown import shown
-from tametail.api import Columns, Others, mean
+from tametail.api.arguments import Columns, Others
+from tametail.api.means import mean
 from tametail.charged_calls import payment_of
 from tametail.errors import ParameterError
 from tametail.planning import Plan

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Final
 import click
 
 from tametail._shown import shown_path
-from tametail.api import execute_plan
+from tametail.api.running import execute_plan
 from tametail.cli.output import Output
 from tametail.cli.parse_options import parse_of, written_options
 from tametail.cli.progress import progress

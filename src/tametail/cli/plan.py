@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from tametail._json import Json
-from tametail.api import epsilon_for, sample_size
+from tametail.api.planning import epsilon_for, sample_size
 from tametail.cli.messages import in_options
 from tametail.cli.request import plan_of, request_options, tail_of
 from tametail.errors import ParameterError

@@ -8,7 +8,7 @@ import click
 
 from tametail._json import read_json
 from tametail._shown import printable
-from tametail.api import replay
+from tametail.api.planning import replay
 from tametail.cli.output import usable
 from tametail.cli.request import text_of
 from tametail.errors import ParameterError, TametailError
