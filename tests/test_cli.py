@@ -236,7 +236,7 @@ def test_terminated(run, claims, monkeypatch):
 
 
 def test_a_command_that_opens_no_data_speaks_of_no_budget(run, monkeypatch):
-    def interrupt(*_):
+    def interrupt(**_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("tametail.cli.plan.plan_of", interrupt)
