@@ -203,6 +203,8 @@ class Estimate:
     kept: float | None = None
     statistic: str = "mean"
     level: float | None = None
+    name: str | None = None
+    """What the row is called, if that is not its column: the intercept of a regression."""
 
     def clipped_before(self, ends: tuple[float, float]) -> Estimate:
         """Return what follows if records were clipped to a half line before they were asked about.
@@ -424,7 +426,7 @@ class Mean:
         True
         """
         codes = {note.code for note in self.notes if note.kind == "warning"}
-        if "out-of-float-range" in codes:
+        if "out-of-float-range" in codes or math.isnan(self.value):
             return False
         if (
             "many-unparsed-cells" in codes

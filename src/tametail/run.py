@@ -23,6 +23,7 @@ from tametail.queries.rows import Rows
 from tametail.randomness import draws_for_fakes
 from tametail.release import Release
 from tametail.request import Column, Request
+from tametail.statistic import COEFFICIENT
 from tametail.tail import Bounded
 
 if TYPE_CHECKING:
@@ -114,7 +115,9 @@ def _apply_bounds(column: Column, estimate: Estimate) -> Estimate:
     """Clip within bounds; look whether records lie too far out, unless told how far they lie."""
     if isinstance(column.said, Bounded):
         estimate = estimate.clipped_inside((column.said.low, column.said.high))
-    return estimate if column.tail is not None else estimate.told_apart(column.possible)
+    if column.tail is not None or estimate.statistic == COEFFICIENT:
+        return estimate
+    return estimate.told_apart(column.possible)
 
 
 def _said_without_ends(estimate: Estimate) -> Estimate:
@@ -144,7 +147,12 @@ def _rows(plan: Plan, estimates: tuple[Estimate, ...]) -> tuple[Mean, ...]:
     columns = _each_column(plan, estimates)
     said = map(_said_where_cut, columns, map(_said_without_ends, estimates))
     pairs = zip(columns, said, strict=True)
-    return tuple(Mean.of(column.name, one, column.units) for column, one in pairs)
+    return tuple(
+        Mean.of(column.name, one, column.units)
+        if one.name is None
+        else Mean.of(one.name, one)  # a coefficient is in other units than its column
+        for column, one in pairs
+    )
 
 
 def _public_rows(plan: Plan) -> tuple[float, float] | None:

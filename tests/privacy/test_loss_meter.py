@@ -136,6 +136,16 @@ def test_weighted_means(budget, unit):
         assert losses.part_of(budget) <= ROUNDING, losses
 
 
+@pytest.mark.parametrize("unit", RECORD_UNITS, ids=str)
+@pytest.mark.parametrize("budget", BUDGETS[1:], ids=str)
+def test_regressions(budget, unit):
+    for both in pairs(unit, 3, seed=8):
+        frames = [pd.DataFrame(each, columns=["y", "a", "b"]) for each in both]
+        call = partial(tt.regression, y="y", x=["a", "b"], budget=budget, neighbors=str(unit))
+        losses, _ = measured(call, *frames)
+        assert losses.part_of(budget) <= ROUNDING, losses
+
+
 LEVELS = {
     "one": (100_000,),
     "two": (499_999, 500_000),

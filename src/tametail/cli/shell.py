@@ -22,6 +22,7 @@ COMMANDS: Final = {
     "count": "tametail.cli.statistics:count_command",
     "quantile": "tametail.cli.statistics:quantile_command",
     "describe": "tametail.cli.statistics:describe_command",
+    "regression": "tametail.cli.statistics:regression_command",
     "plan": "tametail.cli.plan:plan_command",
     "page": "tametail.cli.page:page_command",
     "replay": "tametail.cli.replay:replay_command",

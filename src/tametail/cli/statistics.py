@@ -1,4 +1,4 @@
-"""``tametail sum | count | quantile | describe``: the command of the mean, for other statistics."""
+"""``tametail sum | count | quantile | describe | regression``: other statistics than the mean."""
 
 from __future__ import annotations
 
@@ -87,4 +87,38 @@ describe_command = _command(
     "Release count, mean, sum and the quantiles 5, 25, 50, 75 and 95% of a column from one budget. "
     "DATA and options are those of `tametail mean`.",
     ("target",),
+)
+
+
+#: Options of the mean that a regression does not have, and what they stand at.
+_NOT_REGRESSED: Final[dict[str, object]] = _OF_MEANS | {
+    "columns": (), "within": None, "person": (), "by": (), "keys": None, "keys_file": None,
+    "groups_per_person": None, "other": None,
+}  # fmt: skip
+
+
+@click.pass_context
+def _regress(ctx: click.Context, /, *, y: str, x: tuple[str, ...], **given: Any) -> None:
+    explained = [name.strip() for names in x for name in names.split(",")]
+    left_out = _NOT_REGRESSED | {"columns": (y, *explained)}
+    release(ctx, statistic="regression", **(given | left_out))
+
+
+regression_command = click.Command(
+    "regression",
+    params=[
+        click.Option(["--y"], required=True, metavar="NAME", help="The column that is explained."),
+        click.Option(
+            ["--x"],
+            required=True,
+            multiple=True,
+            metavar="A,B,...",
+            help="The columns that explain it, or expressions without commas. Repeatable.",
+        ),
+        *(each for each in mean_command.params if each.name not in _NOT_REGRESSED),
+    ],
+    callback=_regress,
+    help="Release the coefficients of a linear regression (experimental). It takes --rho, or "
+    "--epsilon and --delta. DATA and options are those of `tametail mean`.",
+    short_help="Release a linear regression (experimental).",
 )
