@@ -17,6 +17,7 @@ from tametail.expressions import Expression
 from tametail.expressions.rows import row_value
 from tametail.methods import regression
 from tametail.queries.products import Products
+from tametail.queries.rows import Rows
 
 from ..opened import open_table  # noqa: TID252
 
@@ -78,6 +79,13 @@ def test_a_row_is_made_of_its_own_cells_wherever_it_stands():
     alone = np.concatenate([products_of(row[np.newaxis], asked) for row in rows])
     np.testing.assert_array_equal(together, alone)
     assert np.isnan(together[::7]).all()
+
+
+def test_a_row_that_is_left_out_stays_so():
+    opened = open_table(FRAME.head(500), ["y", "a"], where="a > 0")
+    left = (FRAME.a.head(500) <= 0).sum()
+    asked = opened.multiplied(Products((0.0, 0.0), (1.0, 1.0)))
+    assert asked.answer(Rows()) == opened.answer(Rows()) == (500 - left, left)
 
 
 def test_products_are_made_of_whole_rows_of_records():
