@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -28,22 +28,26 @@ _LEVELS = click.Option(
 
 
 def _command(
-    name: str, short: str, words: str, own: tuple[str, ...], **fixed: object
-) -> click.Command:
+    name: str, short: str, words: str, own: tuple[str, ...], extra: Sequence[click.Option] = (),
+    **fixed: object,
+) -> click.Command:  # fmt: skip
     """Return the command of a statistic, which has some options of the mean as its ``own``."""
     left_out = {key: value for key, value in _OF_MEANS.items() if key not in own} | fixed
     options = [each for each in mean_command.params if each.name not in left_out]
-    extra = [_LEVELS] if name == "quantile" else []
 
     @click.pass_context
     def run(ctx: click.Context, /, **given: Any) -> None:
         if "q" in given:
             given["q"] = list(given["q"])
             _refuse_levels(given["files"])
-        release(ctx, statistic=name, **(given | left_out))
+        said = given | left_out
+        if "y" in given:
+            x = [name.strip() for names in said.pop("x") for name in names.split(",")]
+            said["columns"] = (said.pop("y"), *x)
+        release(ctx, statistic=name, **said)
 
     return click.Command(
-        name, params=[*options, *extra], callback=run, help=words, short_help=short
+        name, params=[*extra, *options], callback=run, help=words, short_help=short
     )
 
 
@@ -80,6 +84,7 @@ quantile_command = _command(
     "Release quantiles of a column, with intervals that hold for every distribution. DATA and "
     "options are those of `tametail mean`; with --person write --each person.",
     ("each", "target"),
+    (_LEVELS,),
 )
 describe_command = _command(
     "describe",
@@ -88,37 +93,22 @@ describe_command = _command(
     "DATA and options are those of `tametail mean`.",
     ("target",),
 )
-
-
-#: Options of the mean that a regression does not have, and what they stand at.
-_NOT_REGRESSED: Final[dict[str, object]] = _OF_MEANS | {
-    "columns": (), "within": None, "person": (), "by": (), "keys": None, "keys_file": None,
-    "groups_per_person": None, "other": None,
-}  # fmt: skip
-
-
-@click.pass_context
-def _regress(ctx: click.Context, /, *, y: str, x: tuple[str, ...], **given: Any) -> None:
-    explained = [name.strip() for names in x for name in names.split(",")]
-    left_out = _NOT_REGRESSED | {"columns": (y, *explained)}
-    release(ctx, statistic="regression", **(given | left_out))
-
-
-regression_command = click.Command(
+regression_command = _command(
     "regression",
-    params=[
-        click.Option(["--y"], required=True, metavar="NAME", help="The column that is explained."),
+    "Release a linear regression (experimental).",
+    "Release the coefficients of a linear regression (experimental). It takes --rho, or --epsilon "
+    "and --delta. DATA and options are those of `tametail mean`.",
+    (),
+    (
+        click.Option(["--y"], required=True, metavar="NAME", help="Column that is explained."),
         click.Option(
             ["--x"],
             required=True,
             multiple=True,
             metavar="A,B,...",
-            help="The columns that explain it, or expressions without commas. Repeatable.",
+            help="Columns that explain it, or expressions without commas. Repeatable.",
         ),
-        *(each for each in mean_command.params if each.name not in _NOT_REGRESSED),
-    ],
-    callback=_regress,
-    help="Release the coefficients of a linear regression (experimental). It takes --rho, or "
-    "--epsilon and --delta. DATA and options are those of `tametail mean`.",
-    short_help="Release a linear regression (experimental).",
-)
+    ),
+    columns=(), within=None, person=(), by=(), keys=None, keys_file=None, groups_per_person=None,
+    other=None,
+)  # fmt: skip

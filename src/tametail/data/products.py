@@ -47,7 +47,7 @@ def products_of(rows: Floats, products: Products) -> Floats:
     return found
 
 
-class Rows(Protocol):
+class RawRows(Protocol):
     """Rows of y and x."""
 
     def size(self) -> int:
@@ -62,7 +62,7 @@ class ProductRows:
 
     in_place = False
 
-    def __init__(self, rows: Rows, products: Products) -> None:
+    def __init__(self, rows: RawRows, products: Products) -> None:
         self._rows, self._products = rows, products
 
     def size(self) -> int:
