@@ -95,7 +95,7 @@ def _pairs(
             f"{name}: {pair}",
             neighbors,
             plan.budget.spendable(),
-            plan.unit,
+            plan.adjacency,
             partial(_release, plan),
             claimed=plan.spending,
             backend=lambda frame, call=call: made(call, frame)[1],

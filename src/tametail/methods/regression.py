@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from tametail.means import Estimate, Interval
-from tametail.methods.ball.estimate import vector_mean
-from tametail.methods.ball.interval import DOUBT, PARTS
-from tametail.methods.ball.told import common_steps, own_steps
+from tametail.methods.joint.estimate import vector_mean
+from tametail.methods.joint.interval import DOUBT, PARTS
+from tametail.methods.joint.settings import common_steps, own_steps
 from tametail.notes import COLLINEAR, EXPERIMENTAL, Note, few_records
 from tametail.plans import COUNT, Prediction, PricedRequest, Step, Steps
 from tametail.privacy.budget import Budget
@@ -81,17 +81,17 @@ def _means(
 ) -> tuple[Estimate, ...]:
     """Return the means of columns, or of products, at the cost of a step."""
     relation = ask.relation if products is None else ask.relation.multiplied(products)
-    inner = _inner(plan, step, plan.dim if products is None else products.width)
+    inner = _inner(plan, step, plan.n_columns if products is None else products.width)
     return vector_mean(inner, ask.on(relation, plan.cost(step)))
 
 
-def _inner(plan: PricedRequest, step: str, dim: int) -> PricedRequest:
+def _inner(plan: PricedRequest, step: str, n_columns: int) -> PricedRequest:
     """Return the plan of a vector mean at the cost of a step."""
     cost, size = plan.cost(step), max(plan.n or 0, 1)
-    columns = tuple(Column(str(place)) for place in range(dim))
+    columns = tuple(Column(str(place)) for place in range(n_columns))
     confidence = DOUBT if step == "products" and plan.confidence is None else plan.confidence
     asked = Request(
-        columns, cost, plan.unit, plan.missing,
+        columns, cost, plan.adjacency, plan.missing,
         confidence=None if step == "standardize" else confidence,
     )  # fmt: skip
     counted = tuple(one for one in plan.steps if one.name == COUNT)
@@ -155,7 +155,7 @@ def _conclude(
     units[0, 1:] = -np.array(centers) * np.diag(units)[1:]
     values = units @ (np.array(asked.coefficients) + step)
     values[0] += y_center
-    intervals: list[tuple[Interval, ...]] = [()] * plan.dim
+    intervals: list[tuple[Interval, ...]] = [()] * plan.n_columns
     if plan.confidence is not None:
         squares = (units @ inverse) ** 2
         indirect = squares @ (equations.off**2 @ step**2)
@@ -232,5 +232,5 @@ class Predicted(Prediction):
         plan = self.plan
         if plan.n is None:
             return (EXPERIMENTAL,)
-        inner = _inner(plan, "products", (plan.dim * (plan.dim + 3)) // 2 - 1)
+        inner = _inner(plan, "products", (plan.n_columns * (plan.n_columns + 3)) // 2 - 1)
         return (EXPERIMENTAL,) if inner.has("center") else (_FEW, EXPERIMENTAL)
