@@ -207,7 +207,7 @@ class Estimate:
     """What the row is called, if that is not its column: the intercept of a regression."""
 
     def clipped_before(self, ends: tuple[float, float]) -> Estimate:
-        """Return what follows if records were clipped to a half line before they were asked about.
+        """Return what follows if records were clipped to one-sided bounds first.
 
         Whether records lay beyond it, no answer can tell.
         """

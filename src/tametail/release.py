@@ -88,7 +88,7 @@ class Release(Released, Generic[Value_co, End_co]):
     means
         The rows.
     guarantee
-        What was spent, computed from the steps of the plan, with its unit of protection.
+        What was spent, computed from the steps of the plan, with its privacy unit.
     plan
         The public plan that this release followed.
     method

@@ -1,6 +1,6 @@
 """Which mechanism makes the answer of a query private: the query's type decides.
 
-Every entry of :data:`MECHANISMS` takes a query, what it may cost and the unit of protection: public
+Every entry of :data:`MECHANISMS` takes a query, its cost and the neighboring relation: public
 numbers. It returns the mechanism, a function of the exact answer. The proof that each costs no more
 than it may is ``docs/proofs/ask.md``.
 """

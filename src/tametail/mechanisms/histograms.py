@@ -103,7 +103,7 @@ def threshold(budget: Budget, adjacency: Adjacency, universe_size: int = 1) -> i
     Examples
     --------
     >>> from tametail.privacy.budget import approx, pure
-    >>> threshold(approx(1.0, 1e-6), Adjacency.REPLACE_ONE)  # 1 + 2 ln(10^6 / (1 + e^-0.5)), rounded up
+    >>> threshold(approx(1.0, 1e-6), Adjacency.REPLACE_ONE)  # 1 + 2 ln(10^6 / (1 + e^-0.5))
     28
     >>> threshold(pure(1.0), Adjacency.REPLACE_ONE, 10**300)
     1381
@@ -133,7 +133,8 @@ def largest_bucket(
     Examples
     --------
     >>> from tametail.privacy.budget import pure
-    >>> largest_bucket({3: 40, 5: 60}, pure(1000), low=-10**300, high=10**300, adjacency=Adjacency.ADD_REMOVE)
+    >>> ends = {"low": -10**300, "high": 10**300}
+    >>> largest_bucket({3: 40, 5: 60}, pure(1000), **ends, adjacency=Adjacency.ADD_REMOVE)
     5
     """
     universe = (low, high)

@@ -73,8 +73,8 @@ def choose_median(
         The number of records at each key.
     rate
         Weight of one unit of score, at least 0; a float stands for its exact value.
-    unit
-        The unit of protection; it decides the score.
+    adjacency
+        The neighboring relation; it decides the score.
     low, high
         Public bounds of the answer.
 
@@ -85,8 +85,8 @@ def choose_median(
 
     Notes
     -----
-    **Formal guarantee**: (2 rate)-DP and (rate^2 / 2)-zCDP under ``adjacency``, since both scores have
-    sensitivity 1. See ``docs/proofs/selection.md``.
+    **Formal guarantee**: (2 rate)-DP and (rate^2 / 2)-zCDP under ``adjacency``, since both scores
+    have sensitivity 1. See ``docs/proofs/selection.md``.
 
     Examples
     --------
@@ -114,8 +114,8 @@ def choose_many_medians(
         Public bounds of each answer.
     rate
         Weight of one unit of score.
-    unit
-        The unit of protection; it decides the score.
+    adjacency
+        The neighboring relation; it decides the score.
 
     Notes
     -----

@@ -48,7 +48,7 @@ def add_laplace(values: Sequence[int], l1: int, epsilon: float) -> tuple[int, ..
 
     Notes
     -----
-    **Formal guarantee**: epsilon-DP for the unit of protection under which ``l1`` holds. See
+    **Formal guarantee**: epsilon-DP for the relation under which ``l1`` holds. See
     ``docs/proofs/noise.md``.
 
     Examples
@@ -82,7 +82,7 @@ def add_gaussian(values: Sequence[int], l2_squared: int, rho: float) -> tuple[in
 
     Notes
     -----
-    **Formal guarantee**: rho-zCDP for the unit of protection under which ``l2_squared`` holds.
+    **Formal guarantee**: rho-zCDP for the relation under which ``l2_squared`` holds.
     See ``docs/proofs/noise.md``.
 
     Examples

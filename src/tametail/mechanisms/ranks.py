@@ -35,8 +35,8 @@ def choose_medians(
 
     Notes
     -----
-    **Formal guarantee**: all choices together cost at most ``cost`` under ``adjacency``; each is made
-    from a secret sample of its own. See ``docs/proofs/vectors.md``.
+    **Formal guarantee**: all choices together cost at most ``cost`` under ``adjacency``; each is
+    made from a secret sample of its own. See ``docs/proofs/vectors.md``.
     """
     rate = choice_rate(cost, query.choices, query.halvings)
     return tuple(choose_many_medians(columns, query.ranges, rate, adjacency))

@@ -49,7 +49,7 @@ def add_spherical(values: Sequence[int], l2_squared: int, epsilon: float) -> tup
 
     Notes
     -----
-    **Formal guarantee**: epsilon-DP for the unit of protection under which ``l2_squared`` holds.
+    **Formal guarantee**: epsilon-DP for the relation under which ``l2_squared`` holds.
     See ``docs/proofs/spherical.md``.
 
     Examples
@@ -77,7 +77,7 @@ def spherical_scale(l2_squared: int, epsilon: float) -> float:
 
 
 def draw_spherical(n_columns: int, scale: Fraction) -> tuple[int, ...]:
-    """Draw ``n_columns`` integers: a vector of density ``c e^(-|z|/scale)``, to the nearest integers."""
+    """Draw a vector of density ``c e^(-|z|/scale)``, rounded to the nearest integers."""
     pairs = [_Pair() for _ in range(-(-n_columns // 2))]
     lengths = [_Uniform() for _ in range(n_columns)]
     for digits in count(FIRST_DIGITS, FIRST_DIGITS):  # pragma: no branch - there is no last number

@@ -208,8 +208,9 @@ def mean_tournament(
     if given.n_columns > MOST_COLUMNS:
         digits = game.log_points / math.log(10)
         raise ParameterError(
-            f"the data have {given.n_columns} columns: a tournament would have 10^{digits:.1f} points "
-            f"and 10^{2 * digits:.1f} pairs. Pass at most {MOST_COLUMNS} columns, or use "
+            f"the data have {given.n_columns} columns: a tournament would have "
+            f"10^{digits:.1f} points and 10^{2 * digits:.1f} pairs. "
+            f"Pass at most {MOST_COLUMNS} columns, or use "
             "mean_ball(X, pure(epsilon), ...), which takes any number."
         )
     coarse = given.coordinates(game.half_width, beta / (3 * given.n_columns))

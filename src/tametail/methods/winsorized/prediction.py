@@ -270,8 +270,8 @@ def half_width(plan: ColumnPlan, confidence: float, distribution: str = WORST) -
 
     Without a tail that is for lognormal records, in their standard deviations; with a ``Moment``
     for the worse of normal and lognormal records with that moment; with bounds for the worst law
-    within them, half of the records at each end, or with ``distribution="reference"`` for uniform ones.
-    Infinite if nothing would stand out of the noise.
+    within them, half of the records at each end, or for uniform ones with
+    ``distribution="reference"``. Infinite if no record would be detectable above the noise.
     """
     if plan.half is not None:  # it is in the units of the records, which nobody told
         plan = replace(plan, half=None, possible=plan.within)
