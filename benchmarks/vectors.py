@@ -29,7 +29,7 @@ import tametail as tt
 sys.path.insert(0, str(Path(__file__).parent))
 from baselines.coinpress import coinpress_mean
 from tametail.planning import Plan
-from tametail.planning.table import APART, BALL, find
+from tametail.planning.table import JOINT, SEPARATE, find
 from tametail.plans import paid_in
 
 Floats = npt.NDArray[np.float64]
@@ -197,7 +197,7 @@ def pure_errors(rows: Floats, unit: str, epsilon: float, runs: int) -> dict[str,
     )  # fmt: skip
     before = tuple(step for step in usual.steps if step.name == "count")
     found = {}
-    for method in (APART, BALL, find(usual.method)):
+    for method in (SEPARATE, JOINT, find(usual.method)):
         steps = method.steps(usual.request, size, paid_in(usual.left, method.notion))
         if steps is None:
             continue
@@ -224,13 +224,13 @@ def pure_on_files(folder: Path, runs: int) -> Iterator[str]:
                 found = pure_errors(rows, unit, each * n_columns / size, runs)
                 logs = {key: np.log(value[varies] + 1e-300) for key, value in found.items()}
                 means = {key: float(value.mean()) for key, value in logs.items()}
-                better = min(means[key] for key in (APART.name, BALL.name) if key in means)
+                better = min(means[key] for key in (SEPARATE.name, JOINT.name) if key in means)
                 over = {key: math.exp(value - better) for key, value in means.items()}
-                worst = math.exp(float((logs["chosen"] - logs[APART.name]).max()))
+                worst = math.exp(float((logs["chosen"] - logs[SEPARATE.name]).max()))
                 yield (
                     f"{name:30s} {size:6d} x {n_columns:3d} {unit:11s} n epsilon / d = {each:5g}  "
-                    f"over the better: apart {over[APART.name]:5.2f}, ball "
-                    f"{over.get(BALL.name, math.nan):5.2f}, chosen {over['chosen']:5.2f}; "
+                    f"over the better: apart {over[SEPARATE.name]:5.2f}, ball "
+                    f"{over.get(JOINT.name, math.nan):5.2f}, chosen {over['chosen']:5.2f}; "
                     f"over apart, worst column {worst:5.2f}"
                 )
 

@@ -41,13 +41,9 @@ def mechanism_for(
 ) -> Callable[[Exact], Answer]:
     """Return the function that turns the exact answer of ``query`` into a private one.
 
-    Notes
-    -----
     **Formal guarantee**: what it returns costs at most ``cost`` under ``adjacency``. See
     ``docs/proofs/ask.md``.
 
-    Examples
-    --------
     >>> from tametail.privacy.budget import pure
     >>> from tametail.queries.column import Count
     >>> mechanism_for(Count(), pure(1000.0), Adjacency.ADD_REMOVE)((41, 2, 0))

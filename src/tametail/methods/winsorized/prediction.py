@@ -133,7 +133,7 @@ def planning_notes(plan: ColumnPlan) -> tuple[Note, ...]:
     """Say what a release would carry for a note, and what public numbers cannot foresee.
 
     If n is unknown, how many records would be few. If n is known, how many must differ from a
-    value that nearly all share, so that they stand out of the noise on the octave counts.
+    value that nearly all share, so that they are detectable above the noise of the counts.
     """
     if plan.n is None:
         return _if_few(plan)
