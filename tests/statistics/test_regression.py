@@ -14,11 +14,11 @@ from tametail.cli.shell import main
 from tametail.data.products import products_of
 from tametail.errors import ColumnError, InternalError, ParameterError
 from tametail.expressions import Expression
-from tametail.expressions.rows import row_value
 from tametail.methods import regression
 from tametail.queries.products import Products
 from tametail.queries.rows import Rows
 
+from ..expressions.reference import row_value  # noqa: TID252
 from ..opened import open_table  # noqa: TID252
 
 RNG = np.random.default_rng(5)
