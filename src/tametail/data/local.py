@@ -18,6 +18,7 @@ from tametail.data.kernels.passes import Passes
 from tametail.data.kernels.threads import threads
 from tametail.data.kernels.together import answer_each
 from tametail.data.persons.totals import PersonTotals, TotalsByPerson
+from tametail.data.products import ProductRows
 from tametail.data.reader import ArrayRows, Reader, side_by_side
 from tametail.data.relation import Groups, Relation
 from tametail.data.sources import CONVERTED, Tell
@@ -164,7 +165,10 @@ class Local:
             return self._weighed(ArrayRows(coded.numbers(relation.codes, relation.places)))
         if relation.person:
             return PersonRows(shared.totals, relation.views)
-        return self._weighed(shared.reader.rows(relation))
+        rows = shared.reader.rows(relation)
+        if relation.products is not None:
+            return ProductRows(rows, relation.products)
+        return self._weighed(rows)
 
     def _weighed(self, rows: RowSource) -> RowSource:
         """Return the rows; where records weigh, the number of each by the view."""

@@ -177,7 +177,7 @@ class SparkSql(Sql):
         """Return the answer about several columns, made on the executors."""
         relation = self.relation
         if relation not in self._partials:
-            self._partials[relation] = Partials(self._several())
+            self._partials[relation] = Partials(self._several(), relation.products)
         return self._partials[relation].read(query)
 
     def _several(self) -> DataFrame:
