@@ -262,9 +262,9 @@ class Request:
     def _check_one_group(self, asked: str) -> None:
         if self.groups is not None and self.groups.groups_per_person is None:
             raise ParameterError(
-                f"a {asked} by group and person is not available: a person may be in many groups, "
-                "which would share the budget. Write groups_per_person=1 if each person belongs "
-                "to one group, or ask for one group at a time, such as where=\"state == 'CA'\"."
+                f"A {asked} by group and person is not available, because one person can be in "
+                "many groups. Use groups_per_person=1 if each person belongs to one group, or "
+                "release one group at a time, such as where=\"state == 'CA'\"."
             )
 
     def _check_statistic(self) -> None:
@@ -274,7 +274,9 @@ class Request:
             self._check_regression()
             return
         if self.same_scale or (self.known_n_columns or 1) > 1:
-            raise ParameterError(f"a {asked} is that of one column: ask for each column by itself.")
+            raise ParameterError(
+                f"A {asked} is released for one column at a time. Pass one column."
+            )
         said = self.columns[0].said
         if said is not None and not (asked == statistics.SUM and self.columns[0].half is not None):
             raise ParameterError(

@@ -156,7 +156,7 @@ def _data(files: tuple[str, ...]) -> str | list[str] | BinaryIO:
     if files == ("-",):
         return sys.stdin.buffer
     if "-" in files:
-        raise click.UsageError("- (standard input) cannot be combined with files.")
+        raise click.UsageError("- (standard input) cannot be combined with files. Use one of them.")
     if len(files) == 1:
         return files[0]
     for file in files:

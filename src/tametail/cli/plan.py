@@ -117,5 +117,7 @@ def _save(planned: Plan, picture: str) -> None:
     try:
         figure.savefig(picture)
     except (OSError, ValueError) as error:
-        raise ParameterError(f"--plot {picture!r} cannot be written: {error}.") from None
+        raise ParameterError(
+            f"--plot {picture!r} cannot be written: {error}. Check the path."
+        ) from None
     click.echo(f"wrote {picture}", err=True)

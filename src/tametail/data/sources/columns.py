@@ -134,5 +134,5 @@ def _typed(name: str, part: Array) -> pa.Array:
     except pa.ArrowException:
         pass  # by its type: arrays of the types that Arrow knows never fail
     raise ColumnError(
-        f"column {name!r} has type {part.dtype}, which cannot be read here: convert it before."
+        f"Column {name!r} has type {part.dtype}, which is not supported. Convert it first."
     )

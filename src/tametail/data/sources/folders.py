@@ -42,7 +42,7 @@ class FolderSource(Streamed):
         both = [name for name in self.given if name in list(self.whole.names)]
         if both:
             raise DataError(
-                f"column {both[0]!r} is in the files and in the names of their folders: rename one."
+                f"Column {both[0]!r} is in the files and in the names of their folders. Rename one."
             )
         self.names = _with_names(self.whole.names, self.given)
 
