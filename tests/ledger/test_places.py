@@ -11,7 +11,7 @@ import pytest
 
 import tametail as tt
 from tametail.data.open import open_data
-from tametail.data.sources.streams import places_of
+from tametail.data.sources.arrow import places_of
 from tametail.errors import BudgetError
 from tametail.ledger import Ledger
 

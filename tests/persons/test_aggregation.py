@@ -22,7 +22,7 @@ from tametail.data.persons import spill
 from tametail.data.persons.ids import Persons
 from tametail.data.persons.sums import ExactSums
 from tametail.data.persons.totals import TotalsByPerson
-from tametail.data.sources import parquet
+from tametail.data.sources.parquet import ParquetSource
 from tametail.doubles import LARGEST
 from tametail.errors import ColumnError, DataError, ParameterError
 from tametail.queries.persons import PersonMean, PersonResidual, PersonRows
@@ -139,7 +139,7 @@ class TestLittleMemory:
         person = ["text", "site"] if ids == "both" else [ids]
         x = np.random.default_rng(3).normal(size=len(who)).round(2)
         pq.write_table(pa.table({**columns, "x": x}), tmp_path / "a.parquet", row_group_size=500)
-        monkeypatch.setattr(parquet, "_rows_at_once", lambda _: 500)
+        monkeypatch.setattr(ParquetSource, "_rows_at_once", lambda *_: 500)
         expected = rows_in(engine(tmp_path / "a.parquet", person, where="x < 1"))
         # A batch of 500 goes beyond this, so that every file waits again, several times.
         monkeypatch.setenv("TAMETAIL_MEMORY", "50 KB")

@@ -19,14 +19,14 @@ from typing import IO, TypeGuard
 import pyarrow as pa
 
 from tametail._shown import shown
-from tametail.data.sources import Block, Source, Streamed, Tell, Wanted
+from tametail.data.sources import Block, Source, Tell, Wanted
+from tametail.data.sources.arrow import ArrowColumns, ArrowSource
 from tametail.data.sources.names import AnyName, pick_column
-from tametail.data.sources.streams import ArrowBatches, ArrowSource
 from tametail.errors import DataError, ParameterError
 from tametail.parse import Parse
 
 
-class ReaderSource(ArrowBatches):
+class ReaderSource(ArrowColumns):
     """Columns of a ``RecordBatchReader``: copied to a file that has no name when first asked for.
 
     That is after a ledger has been charged. All memory that it takes is one batch.
@@ -90,7 +90,7 @@ def is_reader(data: object) -> TypeGuard[pa.RecordBatchReader]:
     return True
 
 
-class StreamSource(Streamed):
+class StreamSource(Source):
     """Columns of a stream that can be read once: it is copied to a file that has no name.
 
     Its format is what the caller says; names and types are known only when it is read.
@@ -101,11 +101,7 @@ class StreamSource(Streamed):
     ) -> None:
         self._stream, self._parse, self._opened = stream, parse, opened
         self.names = AnyName()
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether files of the format that the caller says count every record."""
-        return self._parse.format != "xlsx"
+        self.is_counted = parse.format != "xlsx"  # what else there is counts every record
 
     def empty(self, wanted: Sequence[Wanted]) -> Block | None:  # noqa: ARG002 - a source's verb
         """Return None: nothing has been read yet."""
