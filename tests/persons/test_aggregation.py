@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from tametail.data.kernels import native
 from tametail.data.persons import spill
-from tametail.data.persons.ids import Persons
+from tametail.data.persons.ids import Ids
 from tametail.data.persons.sums import ExactSums
 from tametail.data.persons.totals import TotalsByPerson
 from tametail.data.sources.parquet import ParquetSource
@@ -237,7 +237,7 @@ class TestIds:
     @pytest.mark.parametrize("kind", [pa.float16(), pa.float32(), pa.float64()], ids=str)
     def test_zero_has_one_sign(self, kind):
         """Arrow tells -0.0 from 0.0, and Python does not: two in one chunk, and codes too few."""
-        persons = Persons()
+        persons = Ids()
         first, later = ([0.0, -0.0, 5.0], [9.0, -0.0, 5.0])
         assert persons.codes([pa.array(np.array(first), kind)]).tolist() == [0, 0, 1]
         assert persons.codes([pa.array(np.array(later), kind)]).tolist() == [2, 0, 1]
@@ -256,7 +256,7 @@ class TestIds:
         most=st.integers(0, 5),
     )
     def test_texts_are_numbered_as_python_numbers_them(self, cells, cuts, most):
-        persons, known = Persons(), {}
+        persons, known = Ids(), {}
         column = pa.array(cells, pa.large_binary())
         for place, (start, end) in enumerate(pairwise([0, *cuts, max(len(cells), 60)])):
             more, expected = place < most, []
