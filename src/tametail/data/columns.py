@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from tametail.data.relation import Relation
 from tametail.data.sources.names import is_computed, pick_column
 from tametail.data.weights import weighed
+from tametail.errors import ColumnError
 from tametail.expressions import Expression
 from tametail.expressions.tree import Name, Number
 from tametail.statistic import RECORDS
@@ -38,7 +39,9 @@ class Columns:
 
         Of :data:`RECORDS` that is 1, whatever a record holds.
         """
-        if text == RECORDS and text not in self._once:
+        if text == RECORDS and text in self._names:
+            raise ColumnError("A column is called '*', which means all records. Rename it.")
+        if text == RECORDS:
             return Expression(Number(1.0))
         if text not in self._once and is_computed(self._names, text):
             return Expression.parse(text, argument)

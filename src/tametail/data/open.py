@@ -146,10 +146,12 @@ def open_data(
             "is not stored. With neighbors='replace-one' that number is public, so save the sheet "
             "as .csv, or use neighbors='add-remove'."
         )
+    if is_named:
+        source.locators = _locators(data, parse)
     reader = Reader(source, asked if names else asked.with_values(_all(data, source)))
     if groups is not None:
         reader.check(groups)
-    return Local(reader, progress, locators=_locators(data, parse) if is_named else ())
+    return Local(reader, progress)
 
 
 def _locators(data: object, parse: Parse | None) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
 from tametail.data.cells import Array, Floats
 
@@ -44,6 +44,10 @@ class Source(ABC):
     names: Sequence[str]
     is_counted: bool = True
     """Whether a record counts as one whatever its cells hold, be they all empty."""
+    reading: str | None = None
+    """How the records are read, in the words of a plan, if that is worth a word."""
+    locators: tuple[str, ...] = ()
+    """Where the records lie, for a ledger, as far as that is known."""
 
     @abstractmethod
     def empty(self, wanted: Sequence[Wanted]) -> Block | None:
@@ -65,6 +69,23 @@ class Source(ABC):
     def durations(self) -> frozenset[str]:
         """Return the columns that are declared as durations: they are numbers of seconds."""
         return frozenset()
+
+    def close(self) -> None:  # noqa: B027 - most have nothing to end
+        """End what was opened; to be called twice does no harm."""
+
+
+class Rows(Protocol):
+    """Rows of numbers, read from the first to the last as often as asked."""
+
+    @property
+    def in_place(self) -> bool:
+        """Whether chunks are doubles that lie ready: reading them again costs nothing."""
+
+    def size(self) -> int:
+        """Return the number of rows, without reading any where the source knows it."""
+
+    def chunks(self, most: int, tell: Tell) -> Iterator[Floats]:
+        """Yield all rows as matrices of float64 with at most ``most`` rows."""
 
 
 def names_of(wanted: Sequence[Wanted]) -> list[str]:

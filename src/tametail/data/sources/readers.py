@@ -151,6 +151,16 @@ def path_of(stream: IO[bytes]) -> str | None:
     return None
 
 
+def check_place(data: object) -> None:
+    """Refuse a file of Arrow's, for a ledger: it may be one on disk, and does not tell which."""
+    memory = isinstance(data, pa.BufferReader)
+    if isinstance(data, pa.NativeFile) and not memory and path_of(data) is None:
+        raise ParameterError(
+            "With a ledger, a file that pyarrow opened is not available: it does not tell where it "
+            "lies. Pass the path, open(path, 'rb'), or a pyarrow dataset. No budget was spent."
+        )
+
+
 def format_of(parse: Parse | None) -> str:
     """Return what a stream holds, which the caller must say."""
     if parse is None or parse.format is None:

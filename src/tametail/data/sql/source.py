@@ -104,9 +104,20 @@ class QuerySource(Source):
 class ObjectSource(UntypedSource):
     """The columns of a SQLite table: every cell has a type of its own."""
 
+    reading = "rows stream from SQLite through this process"
+
     def __init__(self, session: SqliteSession, parse: Parse | None = None) -> None:
         super().__init__(list(session.columns), parse)
         self._session = session
+
+    @property
+    def locators(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Where the table lies, and what a view reads."""
+        return self._session.locators
+
+    def close(self) -> None:
+        """End the session."""
+        self._session.close()
 
     def blocks(self, wanted: Sequence[Wanted], most: int, tell: Tell) -> Iterator[Block]:
         """Yield the rows in pieces."""
