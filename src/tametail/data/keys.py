@@ -61,17 +61,15 @@ def kind_of_cells(name: str, cells: object) -> str:
 
 
 def kept_cells(cells: pa.Array | Iterable[object], kind: str) -> pa.Array:
-    """Return some cells as they are kept; no cell can make this fail."""
+    """Return some cells as they are kept; no cell can make this fail.
+
+    What is no text, whole number or truth value among untyped cells is missing.
+    """
     if not isinstance(cells, pa.Array):
-        return object_cells(cells)
+        return pa.array(map(_tagged, cells), _ARROW[OBJECT])
     if pa.types.is_dictionary(cells.type):
         cells = cells.dictionary_decode()
     return cells.cast(_ARROW[kind])
-
-
-def object_cells(cells: Iterable[object]) -> pa.Array:
-    """Return untyped cells as tagged bytes; what is no text, whole number or truth is missing."""
-    return pa.array([_tagged(cell) for cell in cells], _ARROW[OBJECT])
 
 
 def _tagged(cell: Any) -> bytes | None:
@@ -106,20 +104,15 @@ def _text(value: bytes) -> str:
     return value.decode("utf-8", "surrogateescape")
 
 
-def public_cells(keys: Sequence[Key], index: int, name: str, kind: str) -> list[Kept]:
-    """Return the cells of public keys in one column as that column keeps them, or refuse one.
-
-    Text stands for a whole number where the column holds those: a command line has text only.
-    """
-    return [_public(key.cells[index], name, kind) for key in keys]
-
-
 def public_columns(
     keys: Sequence[Key], names: Sequence[str], kinds: Sequence[str]
 ) -> list[list[Kept]]:
-    """Return the cells of public keys column by column, or refuse keys that would be one."""
+    """Return the cells of public keys as each column keeps them, or refuse keys that would be one.
+
+    Text stands for a whole number where the column holds those: a command line has text only.
+    """
     named = enumerate(zip(names, kinds, strict=True))
-    columns = [public_cells(keys, place, name, kind) for place, (name, kind) in named]
+    columns = [[_public(key.cells[place], *one) for key in keys] for place, one in named]
     if len(set(zip(*columns, strict=True))) < len(keys):
         raise ParameterError("keys= lists a group twice. List each group once.")
     return columns

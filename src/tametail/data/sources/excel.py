@@ -9,10 +9,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from tametail._shown import shown_path
@@ -21,7 +19,7 @@ from tametail.data.sources.csv import checked_names, same_names
 from tametail.data.sources.files import unreadable
 from tametail.data.sources.frames import UntypedSource
 from tametail.data.sources.names import Names, Numbers
-from tametail.errors import DataError, MissingExtraError
+from tametail.errors import DataError, imported
 from tametail.parse import Parse
 
 if TYPE_CHECKING:
@@ -91,7 +89,7 @@ def _cells(rows: list[Row], place: int) -> list[object]:
 
 def _sheet(path: Path, read: Callable[[Iterator[Row]], Found]) -> Found:
     """Read the rows of the one sheet; what openpyxl warns of or raises may quote cells."""
-    openpyxl = _library()
+    openpyxl = imported("openpyxl", "An Excel workbook", "excel")
     found: list[Found] = []
     sheets = 0
     with warnings.catch_warnings():
@@ -119,10 +117,3 @@ def _rows_of(sheet: Worksheet) -> Iterator[Row]:
     sheet.reset_dimensions()
     rows = sheet.iter_rows(values_only=True)
     return (row for row in rows if any(cell is not None for cell in row))
-
-
-def _library() -> ModuleType:
-    try:
-        return import_module("openpyxl")
-    except ImportError:
-        raise MissingExtraError.of("An Excel workbook", "excel") from None
