@@ -12,9 +12,9 @@ import numpy as np
 from tametail.ask import Ask, Data, Replay
 from tametail.data.relation import Relation
 from tametail.errors import InternalError
-from tametail.means import CellCounts, Estimate, Mean
+from tametail.means import CellCounts, Estimate, Mean, confined, unknown
 from tametail.methods.cells import count_margin
-from tametail.notes import CLAMPED, CUT, FAKE, NO_ENDS
+from tametail.notes import BEYOND_RANGE, BEYOND_RANGE_OF_VALUES, CLAMPED, CUT, FAKE, NO_ENDS
 from tametail.planning import COUNT, Plan
 from tametail.planning.table import find
 from tametail.privacy.budget import Approx, Guarantee, Zcdp, fits
@@ -28,27 +28,33 @@ from tametail.tail import Bounded
 if TYPE_CHECKING:
     from tametail.data import Backend
 
+#: A clip point from here on is at the end of what octave counts tell apart. Where records of
+#: persons are added up no clip point is told, and the least part of them that is seen makes a value
+#: of this size.
+_FARTHEST_CLIP = 2.0**126
+_FARTHEST_VALUE = 2.0**100
+
 
 def prepare_release(plan: Plan, backend: Backend) -> tuple[Plan, Ask]:
     """Return what :func:`run` takes, for data; if their number is public, this reads it.
 
     If a ledger pays, it has been charged before: to count the rows of a file is to read it.
     """
-    sized = plan.with_size(backend.size) if plan.unit.size_is_public else plan
-    return sized, Ask(Data(backend), plan.budget.spendable(), plan.unit)
+    sized = plan.with_size(backend.size) if plan.adjacency.size_is_public else plan
+    return sized, Ask(Data(backend), plan.budget.spendable(), plan.adjacency)
 
 
 def prepare_replay(plan: Plan, answers: Iterable[object]) -> tuple[Plan, Ask]:
     """Return what :func:`run` takes, for recorded answers: no data are read."""
     responder = Replay(answers, relation_of(plan.request))
-    return plan, Ask(responder, plan.budget.spendable(), plan.unit)
+    return plan, Ask(responder, plan.budget.spendable(), plan.adjacency)
 
 
 def relation_of(request: Request) -> Relation:
     """Return what a request is about; its columns may not be known before the data are opened."""
-    person, groups = request.unit.person, request.groups
+    person, groups = request.adjacency.person, request.groups
     columns = () if request.for_any else tuple(column.name for column in request.columns)
-    lines = request.half_lines
+    lines = request.one_sided_bounds
     return Relation(
         columns,
         request.where,
@@ -66,18 +72,18 @@ def run(plan: Plan, ask: Ask) -> Release:
     if draws_for_fakes() and not plan.request.fake:
         raise InternalError("seeded noise is for what is marked as fake.")
     followed, rows = plan, _public_rows(plan)
-    if plan.has(COUNT) and plan.dim > 1 and plan.request.groups is None:
+    if plan.has(COUNT) and plan.n_columns > 1 and plan.request.groups is None:
         count, *_ = ask(Rows(), plan.cost(COUNT))
         followed = plan.with_count(count)
-        rows = float(count), count_margin(plan.cost(COUNT), plan.unit)
+        rows = float(count), count_margin(plan.cost(COUNT), plan.adjacency)
     # Before more is paid for; one column says what it sees itself.
-    weak = weak_budget(plan.budget, plan.unit)
-    remarks = followed.notes if plan.dim > 1 else weak
+    weak = weak_budget(plan.budget, plan.adjacency)
+    remarks = followed.notes if plan.n_columns > 1 else weak
     estimates = find(followed.method).estimate(followed, ask)
     estimates = tuple(_with_persons(_with_cells(one, plan, rows), plan, rows) for one in estimates)
-    if (lines := plan.request.half_lines) is not None:
-        each = zip(estimates, lines * (len(estimates) // plan.dim), strict=True)
-        estimates = tuple(one.clipped_before(line) for one, line in each)
+    if (lines := plan.request.one_sided_bounds) is not None:
+        each = zip(estimates, lines * (len(estimates) // plan.n_columns), strict=True)
+        estimates = tuple(_clipped_before(one, line) for one, line in each)
     estimates = tuple(map(_apply_bounds, _each_column(plan, estimates), estimates))
     # Which questions were asked depends on answers; what is stated must hold for every way.
     most, budget = plan.spending, plan.budget.spendable()
@@ -89,7 +95,7 @@ def run(plan: Plan, ask: Ask) -> Release:
     return Release(
         means=_rows(plan, estimates),
         # What was asked for, as a decimal: the steps spend the largest doubles not above it.
-        guarantee=Guarantee.from_budget(plan.budget, plan.unit),
+        guarantee=Guarantee.from_budget(plan.budget, plan.adjacency),
         plan=plan,
         method=_done(plan, estimates) or followed.method,
         shared_notes=(FAKE, *remarks) if plan.request.fake else remarks,
@@ -107,14 +113,62 @@ def _done(plan: Plan, estimates: tuple[Estimate, ...]) -> str | None:
 
 def _each_column(plan: Plan, estimates: tuple[Estimate, ...]) -> tuple[Column, ...]:
     """Return the column of every estimate; those of a group stand in the order of the columns."""
-    return plan.request.columns * (len(estimates) // plan.dim)
+    return plan.request.columns * (len(estimates) // plan.n_columns)
 
 
 def _apply_bounds(column: Column, estimate: Estimate) -> Estimate:
     """Clip within bounds; look whether records lie too far out, unless told how far they lie."""
     if isinstance(column.said, Bounded):
-        estimate = estimate.clipped_inside((column.said.low, column.said.high))
-    return estimate if column.tail is not None else estimate.told_apart(column.possible)
+        estimate = _clipped_inside(estimate, (column.said.low, column.said.high))
+    return estimate if column.tail is not None else _told_apart(estimate, column.possible)
+
+
+def _clipped_before(estimate: Estimate, ends: tuple[float, float]) -> Estimate:
+    """Return what follows if records were clipped to one-sided bounds first.
+
+    Whether records lay beyond it, no answer can tell.
+    """
+    low, high = ends
+    if math.isinf(low) and math.isinf(high):  # of this column nothing is said
+        return estimate
+    intervals = tuple(confined(one, ends) for one in estimate.intervals)
+    shrunk = None if estimate.shrunk is None else estimate.shrunk.inside(ends)
+    doubtful = estimate.assumption_contradicted or None
+    return replace(estimate, intervals=intervals, assumption_contradicted=doubtful, shrunk=shrunk)
+
+
+def _clipped_inside(estimate: Estimate, ends: tuple[float, float]) -> Estimate:
+    """Return the same with clip points where records can be.
+
+    Sums are taken in ticks, and edges of ticks lie a little beyond what was told, where no
+    record does: a clip point there clips nothing that one at the end does not.
+
+    >>> _clipped_inside(Estimate(0.5, clip=(-0.25, 0.75)), (0.0, 1.0)).clip
+    (0.0, 0.75)
+    """
+    if estimate.clip is None:
+        return estimate
+    low, high = (min(max(point, ends[0]), ends[1]) for point in estimate.clip)
+    return replace(estimate, clip=(low, high))
+
+
+def _told_apart(estimate: Estimate, possible: tuple[float, float]) -> Estimate:
+    """Return the estimate; if records lie where distances are not told apart, it says so.
+
+    Octave counts end at 2^127, and what lies beyond counts there: infinities above all. A clip
+    point or a value of that size says where the counts end, not where the records are.
+    """
+    given, note = _FARTHEST_CLIP, BEYOND_RANGE
+    if estimate.clip is None:
+        given, note = _FARTHEST_VALUE, BEYOND_RANGE_OF_VALUES
+    if max(map(abs, (estimate.value, *(estimate.clip or ())))) < given:
+        return estimate
+    intervals = estimate.intervals
+    if intervals:
+        nothing = unknown(dict.fromkeys(intervals[0].error_components), possible)
+        intervals = (replace(nothing, confidence=intervals[0].confidence),)
+    notes = (*estimate.notes, note)
+    return replace(estimate, intervals=intervals, notes=notes, shape=None, shrunk=None)
 
 
 def _said_without_ends(estimate: Estimate) -> Estimate:
@@ -149,7 +203,7 @@ def _rows(plan: Plan, estimates: tuple[Estimate, ...]) -> tuple[Mean, ...]:
 
 def _public_rows(plan: Plan) -> tuple[float, float] | None:
     """Return the number of rows and its margin, if it is public and no condition leaves any out."""
-    known = plan.unit.size_is_public and plan.request.where is None
+    known = plan.adjacency.size_is_public and plan.request.where is None
     return (float(plan.n), 0.0) if known and plan.n is not None else None
 
 
@@ -165,7 +219,7 @@ def _with_cells(estimate: Estimate, plan: Plan, rows: tuple[float, float] | None
 
 def _with_persons(estimate: Estimate, plan: Plan, rows: tuple[float, float] | None) -> Estimate:
     """Return the estimate with the number of persons, as far as an answer or the unit tells it."""
-    if plan.unit.person is None or estimate.persons is not None:
+    if plan.adjacency.person is None or estimate.persons is not None:
         return estimate
     if plan.request.each == "person" and estimate.count is not None:
         return replace(estimate, persons=estimate.count)

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tametail._fakes import Fakes, fakes_in_use
+from tametail._shown import shown
 from tametail.api.arguments import Columns, Progress, checked_plan
 from tametail.errors import DataError, ParameterError
 from tametail.expressions import Expression
@@ -74,6 +75,12 @@ def _planned(asked: Request | Plan, backend: Backend) -> Plan:
     names = backend.relation.names
     named = asked.with_names(names)
     if not isinstance(named, Plan):
+        if named.statistic == COUNT and any(backend.conditions):
+            raise ParameterError(
+                f"A count of {shown(names[0])} would count all records in which it is known, true "
+                f"or false. To count those in which it is true, use where={shown(names[0])} and "
+                "no column. No budget was spent."
+            )
         named = Plan.of(named.with_conditions(backend.conditions))
     planned = named
     request = planned.request.measured(backend.units)
@@ -119,8 +126,8 @@ def _release_with_ledger(
         write=Release.to_json,
         read=Release.from_json,
         budget=request.budget,
-        neighbors=request.unit.value,
-        person=request.unit.person,
+        neighbors=request.adjacency.value,
+        person=request.adjacency.person,
         request=request.said(),
         locator=locators,
     )
@@ -151,8 +158,8 @@ def _opened(
     try:
         backend = open_data(
             data, column, relation_of(request), parse=request.written, progress=progress,
-            dim=request.known_dim, table=table, groups=groups,
-            counted=request.unit.keeps_positions,
+            n_columns=request.known_n_columns, table=table, groups=groups,
+            counted=request.adjacency.keeps_positions,
             counts_records=request.statistic == COUNT,
         )  # fmt: skip
     except DataError as error:

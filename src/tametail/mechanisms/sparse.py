@@ -89,13 +89,13 @@ class DiscreteGaussian:
         return point + j if kept else None
 
 
-NoiseLaw = DiscreteLaplace | DiscreteGaussian
+NoiseDistribution = DiscreteLaplace | DiscreteGaussian
 """A law on the integers. For point >= 1 ``envelope(point, digits)`` encloses a number that is at
 least P(Z >= point) and falls with the point, and ``draw_tail(point)`` returns each z >= point with
 probability P(Z = z) / envelope, and otherwise None."""
 
 
-def draw_exceedances(law: NoiseLaw, number: int, point: int) -> list[int]:
+def draw_exceedances(distribution: NoiseDistribution, number: int, point: int) -> list[int]:
     """Draw ``number`` independent noises and return those that are at least ``point``.
 
     The candidates are binomial with the chance of the envelope, and each is then drawn or refused
@@ -103,12 +103,12 @@ def draw_exceedances(law: NoiseLaw, number: int, point: int) -> list[int]:
     The time depends on the expected number of candidates, ``number`` times the envelope, and not
     on ``number`` itself. The envelope must be at most 1/2.
 
-    Examples
-    --------
     >>> draw_exceedances(DiscreteLaplace(Fraction(1)), number=10**300, point=2000)
     []
     """
-    tails = (law.draw_tail(point) for _ in range(_draw_binomial(law, number, point)))
+    tails = (
+        distribution.draw_tail(point) for _ in range(_draw_binomial(distribution, number, point))
+    )
     return [noise for noise in tails if noise is not None]
 
 
@@ -117,8 +117,6 @@ def draw_empty_keys(occupied: Sequence[int], low: int, high: int, number: int) -
 
     All sets of unoccupied keys of this size are equally likely.
 
-    Examples
-    --------
     >>> sorted(draw_empty_keys([2, 4], low=1, high=5, number=3))
     [1, 3, 5]
     """
@@ -130,19 +128,17 @@ def draw_empty_keys(occupied: Sequence[int], low: int, high: int, number: int) -
 
 
 @lru_cache(maxsize=1024)
-def reach(law: NoiseLaw, probability: Fraction) -> int:
+def reach(distribution: NoiseDistribution, probability: Fraction) -> int:
     """Return the least point >= 1 at which the envelope is at most ``probability``.
 
     No noise of the law reaches the point with a greater probability.
 
-    Examples
-    --------
     >>> reach(DiscreteLaplace(Fraction(2)), Fraction(1, 10**6))  # 2 ln(10^6 / (1 + e^-0.5))
     27
     """
 
     def is_enough(point: int) -> bool:
-        return law.envelope(point, DRAW_DIGITS).high <= probability
+        return distribution.envelope(point, DRAW_DIGITS).high <= probability
 
     high = 1
     while not is_enough(high):
@@ -157,8 +153,6 @@ def reach(law: NoiseLaw, probability: Fraction) -> int:
 def draw_geometric(rate: Fraction) -> int:
     """Draw G >= 0 with P(G >= j) = exp(-rate j), for rate > 0: the floor of -ln(u) / rate.
 
-    Examples
-    --------
     >>> draw_geometric(Fraction(1000))
     0
     """
@@ -176,11 +170,11 @@ def draw_geometric(rate: Fraction) -> int:
     return _draw(decide)
 
 
-def _draw_binomial(law: NoiseLaw, number: int, point: int) -> int:
+def _draw_binomial(distribution: NoiseDistribution, number: int, point: int) -> int:
     """Draw from Binomial(number, envelope) by inverting its distribution function."""
 
     def decide(low: Decimal, high: Decimal, digits: int) -> int | None:
-        chance = law.envelope(point, digits + GUARD_DIGITS)
+        chance = distribution.envelope(point, digits + GUARD_DIGITS)
         rounded = Rounded(digits + GUARD_DIGITS)
         total = Enclosure(Decimal(0), Decimal(0))
         terms = _binomial_terms(number, chance, rounded)

@@ -35,25 +35,13 @@ def add_spherical(values: Sequence[int], l2_squared: int, epsilon: float) -> tup
     r"""Add noise of density proportional to exp(-\|z\| / scale), rounded, to some integers.
 
     The Euclidean length of the noise has mean d times the scale of :func:`spherical_scale`, for d
-    integers; Laplace noise that hides as much is longer by the order of the square root of d.
+    integers; Laplace noise that hides as much is longer by the order of the square root of d. One
+    record can move ``values`` by ``l2_squared`` in the sum of squared differences; where that is 0
+    they come back unchanged.
 
-    Parameters
-    ----------
-    values
-        Exact integers of any size.
-    l2_squared
-        How far one record can move ``values``, in the sum of squared differences. With 0 the
-        values do not depend on any record and come back unchanged.
-    epsilon
-        What the release may cost.
-
-    Notes
-    -----
-    **Formal guarantee**: epsilon-DP for the unit of protection under which ``l2_squared`` holds.
+    **Formal guarantee**: epsilon-DP for the relation under which ``l2_squared`` holds.
     See ``docs/proofs/spherical.md``.
 
-    Examples
-    --------
     >>> add_spherical([10**30, -7], l2_squared=2, epsilon=1e6)
     (1000000000000000000000000000000, -7)
     """
@@ -76,13 +64,13 @@ def spherical_scale(l2_squared: int, epsilon: float) -> float:
     return square_root_up(l2_squared / Fraction(positive(epsilon=epsilon)) ** 2)
 
 
-def draw_spherical(dim: int, scale: Fraction) -> tuple[int, ...]:
-    """Draw ``dim`` integers: a vector of density ``c e^(-|z|/scale)``, to the nearest integers."""
-    pairs = [_Pair() for _ in range(-(-dim // 2))]
-    lengths = [_Uniform() for _ in range(dim)]
+def draw_spherical(n_columns: int, scale: Fraction) -> tuple[int, ...]:
+    """Draw a vector of density ``c e^(-|z|/scale)``, rounded to the nearest integers."""
+    pairs = [_Pair() for _ in range(-(-n_columns // 2))]
+    lengths = [_Uniform() for _ in range(n_columns)]
     for digits in count(FIRST_DIGITS, FIRST_DIGITS):  # pragma: no branch - there is no last number
         rounded = Rounded(digits + GUARD_DIGITS)
-        sizes = _sizes(dim, scale, pairs, lengths, digits, rounded)
+        sizes = _sizes(n_columns, scale, pairs, lengths, digits, rounded)
         nearest = [_nearest(size, rounded) for size in sizes]
         if None not in nearest:
             break
@@ -91,7 +79,7 @@ def draw_spherical(dim: int, scale: Fraction) -> tuple[int, ...]:
 
 
 def _sizes(
-    dim: int,
+    n_columns: int,
     scale: Fraction,
     pairs: Sequence[_Pair],
     lengths: Sequence[_Uniform],
@@ -104,7 +92,7 @@ def _sizes(
     exponential and c the squared cosine of a uniform angle; a vector of normal numbers has a
     uniform direction. A sum of d exponential numbers, ``-ln`` of a product, has the gamma law.
     """
-    squares = [square for pair in pairs for square in pair.squares(digits, rounded)][:dim]
+    squares = [square for pair in pairs for square in pair.squares(digits, rounded)][:n_columns]
     norm = reduce(rounded.plus, squares)
     product = reduce(rounded.times, (length.enclosure(digits) for length in lengths), ONE)
     length = rounded.times(rounded.exact(scale), _minus_log(product, rounded))

@@ -13,7 +13,6 @@ from tametail.drawing.frame import (
     line,
     path,
     picture,
-    short,
     words,
     words_width,
 )
@@ -54,14 +53,8 @@ def curve_of(plan: PricedRequest, promised: Callable[[int], Prediction], steps: 
     (1000, True)
     """
     around = plan.n or _USUAL_SIZE
-    sizes = tuple(
-        sorted(
-            {
-                max(2, round(around * 10 ** (step / steps)))
-                for step in range(-2 * steps, 2 * steps + 1)
-            }
-        )
-    )
+    factors = (10 ** (step / steps) for step in range(-2 * steps, 2 * steps + 1))
+    sizes = tuple(sorted({max(2, round(around * factor)) for factor in factors}))
     found = list(map(promised, sizes))
     label, floor = _floor(plan, sizes)
     if _tail(plan) is None:
@@ -76,7 +69,7 @@ def curve_of(plan: PricedRequest, promised: Callable[[int], Prediction], steps: 
 
 def _tail(plan: PricedRequest) -> Tail:
     """What the error is a bound for; several columns are drawn in standard deviations."""
-    return plan.tails[0] if plan.dim == 1 else None
+    return plan.tails[0] if plan.n_columns == 1 else None
 
 
 def _floor(plan: PricedRequest, sizes: tuple[int, ...]) -> tuple[str, list[float]]:
@@ -86,7 +79,7 @@ def _floor(plan: PricedRequest, sizes: tuple[int, ...]) -> tuple[str, list[float
         privacy = {name: value for name, value in plan.budget.to_dict().items() if name != "kind"}
         floor = [
             max(
-                lower_bound(n, k=k, scale=scale, neighbors=plan.unit.value, **privacy),
+                lower_bound(n, k=k, scale=scale, neighbors=plan.adjacency.value, **privacy),
                 lower_bound(n, k=k, scale=scale),
             )
             for n in sizes
@@ -127,15 +120,15 @@ def plan_picture(plan: PricedRequest, curve: Curve, width: float = 720.0) -> str
         drawn.append(element("circle", cx=x, cy=y, r=6.0, fill=ACCENT))
         drawn.append(words(f"{here:.3g}", x + 12, y - 10, font_weight=600))
     drawn += _key(curve, str(plan.budget), left + 12, bottom - 34)
-    told = "; ".join(f"at {n:,}: {error:.3g}" for n, error in known[:: max(1, len(known) // 4)])
+    given = "; ".join(f"at {n:,}: {error:.3g}" for n, error in known[:: max(1, len(known) // 4)])
     if here is not None:
-        told = f"at {plan.n:,}, as planned: {here:.3g}; {told}"
+        given = f"at {plan.n:,}, as planned: {here:.3g}; {given}"
     title = f"{curve.error_label.replace(chr(10), ' ')}, by number of {_things(plan)}"
-    return picture(width, bottom + 46, title, told, drawn)
+    return picture(width, bottom + 46, title, given, drawn)
 
 
 def _things(plan: PricedRequest) -> str:
-    return "records" if plan.unit.person is None else "people"
+    return "records" if plan.adjacency.person is None else "people"
 
 
 def _key(curve: Curve, budget: str, x: float, y: float) -> list[str]:
@@ -146,8 +139,3 @@ def _key(curve: Curve, budget: str, x: float, y: float) -> list[str]:
         line(x, y + 20, x + 24, y + 20, stroke_dasharray="5 5", stroke_opacity=0.65),
         words(curve.floor_label, x + 32, y + 24),
     ]
-
-
-def size_label(n: int) -> str:
-    """Return a number of records for a label."""
-    return short(float(n))

@@ -8,27 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 from tametail.inequalities.moments import two_point_atom
 from tametail.paper import mean_1d
 from tametail.privacy.budget import pure
 from tametail.reproduce.checks import not_below
+from tametail.reproduce.measured import Measured, root_mean_square
 from tametail.reproduce.releases import moment_releases
 from tametail.reproduce.report import Chart, Line, Section, Table
-from tametail.reproduce.trials import (
-    Cell,
-    Effort,
-    Experiment,
-    Floats,
-    Measured,
-    Numbers,
-    root_mean_square,
-)
+from tametail.reproduce.trials import Cell, Effort, Experiment, Floats, Numbers, Rng
 from tametail.theory import TwoPoint, hardest_mass, lower_bound, upper_bound
-
-if TYPE_CHECKING:
-    from numpy.random import Generator
 
 MOMENTS, BUDGETS = (2, 3, 4), (0.1, 1.0)
 FACTOR = 1.6
@@ -55,15 +44,15 @@ class Setting:
     k: float
     epsilon: float
     n: int
-    notion: str = "pure"
+    definition: str = "pure"
     unit: str = "replace-one"
 
     @property
     def budget(self) -> Numbers:
         """The budget as arguments; rho = epsilon^2/2 is what epsilon-DP implies."""
-        if self.notion == "zCDP":
+        if self.definition == "zCDP":
             return {"rho": self.epsilon**2 / 2}
-        if self.notion == "approximate":
+        if self.definition == "approximate":
             return {"epsilon": self.epsilon, "delta": _DELTA}
         return {"epsilon": self.epsilon}
 
@@ -101,8 +90,8 @@ def experiment(effort: Effort) -> Experiment[Setting]:
     least = strengths[0]
     for k in MOMENTS:
         settings += [
-            Setting("tametail.mean", k, 1.0, least, notion="zCDP"),
-            Setting("tametail.mean", k, 1.0, least, notion="approximate"),
+            Setting("tametail.mean", k, 1.0, least, definition="zCDP"),
+            Setting("tametail.mean", k, 1.0, least, definition="approximate"),
             Setting("tametail.mean", k, 1.0, least, unit="add-remove"),
             Setting("paper.mean_1d", k, 1.0, least),
             Setting("paper.mean_1d", k, 0.1, 10 * least),
@@ -111,7 +100,7 @@ def experiment(effort: Effort) -> Experiment[Setting]:
     return Experiment("Hard instances", cells, conclude)
 
 
-def draw(rng: Generator, *, setting: Setting, multiple: float = 1.0) -> Sequence[float]:
+def draw(rng: Rng, *, setting: Setting, multiple: float = 1.0) -> Sequence[float]:
     """Return the errors on one sample of D+ and one of D-."""
     law = setting.instance(multiple)
     errors = []
@@ -127,7 +116,7 @@ def conclude(errors: Mapping[Setting, Floats]) -> Section:
     ours = {
         setting: ratio
         for setting, ratio in ratios.items()
-        if (setting.estimator, setting.notion, setting.unit) == _OURS
+        if (setting.estimator, setting.definition, setting.unit) == _OURS
     }
     highest = max(ours.values(), key=lambda ratio: ratio.value)
     checks = [
@@ -184,15 +173,6 @@ def _lines(ours: Mapping[Setting, Measured]) -> list[Line]:
 
 
 def _row(setting: Setting, ratio: Measured) -> list[object]:
-    return [
-        setting.estimator,
-        setting.notion,
-        setting.unit,
-        setting.k,
-        setting.epsilon,
-        f"{setting.n:,}",
-        f"{setting.bound:.4g}",
-        ratio,
-        f"{setting.instance().mean / setting.bound:.2f}",
-        f"{lower_bound(setting.n, k=setting.k):.4g}",
-    ]
+    zero, floor = setting.instance().mean / setting.bound, lower_bound(setting.n, k=setting.k)
+    asked = [setting.estimator, setting.definition, setting.unit, setting.k, setting.epsilon]
+    return [*asked, f"{setting.n:,}", f"{setting.bound:.4g}", ratio, f"{zero:.2f}", f"{floor:.4g}"]

@@ -1,0 +1,1 @@
+"""The mean of bounded records: clip, add up, add noise once."""
