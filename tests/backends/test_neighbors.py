@@ -139,6 +139,7 @@ def test_nan_is_missing_whatever_a_parquet_file_states(writer, tmp_path):
 
     nan, inf = float("nan"), float("inf")
     names = dict(zip(("value", "second", "whole", "text", "person"), "vwits", strict=True))
+    connection = duckdb.connect()
     sets = [[1.0, 2.0, nan, 3.0] * 8, [5.0, nan] * 16, [1.0, inf, -inf, nan] * 8, [nan] * 16]
     for numbers in sets:
         size = len(numbers)
@@ -153,5 +154,5 @@ def test_nan_is_missing_whatever_a_parquet_file_states(writer, tmp_path):
             ):
                 question = Question(("v",), where, query)
                 here = ask({"data": data.table}, question)
-                there = ask({"data": duckdb.connect().read_parquet(str(path))}, question)
+                there = ask({"data": connection.read_parquet(str(path))}, question)
                 assert here == there, (writer, numbers[:4], where, query)
