@@ -51,7 +51,7 @@ def means_by_group(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
     columns = []
     for place, part in enumerate(group_plans(plan, len(keys))):
         about = groups
-        if plan.dim > 1:
+        if plan.n_columns > 1:
             about = groups.on(groups.relation.column(place), part.budget)
         columns.append(_column(part, about, keys, asked(plan.request).pooling))
     return tuple(row for rows in zip(*columns, strict=True) for row in rows)
@@ -89,8 +89,8 @@ def _pooled(part: ColumnPlan, ask: Ask, groups: int, *, shrinks: bool) -> list[E
 def ask_pool(part: ColumnPlan, ask: Ask) -> tuple[Shape, CellCounts | None]:
     """Ask how all records together lie, and how many cells are numbers."""
     counts = ask(Count(), part.cost("total"))
-    size, used = max(counts[0], 1), read_cells(counts, part.cost("total"), part.unit)
-    doubt = count_margin(part.cost("total"), part.unit)
+    size, used = max(counts[0], 1), read_cells(counts, part.cost("total"), part.adjacency)
+    doubt = count_margin(part.cost("total"), part.adjacency)
     times = sample_halvings(size, counts[0], doubt)
     center = ask(Median(times, *part.possible), part.cost("center"))
     plan = pool_plan(part, size, part.cost("tail"))

@@ -32,9 +32,9 @@ from tametail.methods.groups import constants as tuned
 from tametail.methods.groups.keys import asked, chosen_keys
 from tametail.methods.groups.plan import group_plans, steps_of_persons
 from tametail.methods.groups.shrink import shrunk
+from tametail.methods.persons.budget_split import FEASIBLE
+from tametail.methods.persons.budget_split import divide as divide_persons
 from tametail.methods.persons.estimate import OF_TOTALS, persons_mean
-from tametail.methods.persons.shares import FEASIBLE
-from tametail.methods.persons.shares import divide as divide_persons
 from tametail.methods.winsorized.approximate_interval import (
     ErrorDistribution,
     HiddenExcess,
@@ -165,7 +165,7 @@ class _Column:
         """Return a plan about all persons, without an interval, that may spend ``cost``."""
         anywhere, request = parse_within(None), self.request
         plan = ColumnPlan(
-            request.unit, self.persons, None, anywhere, anywhere, request.missing, None,
+            request.adjacency, self.persons, None, anywhere, anywhere, request.missing, None,
             request.target, cost, divide_persons(cost, self.persons),
         )  # fmt: skip
         return replace(plan, steps=divide(plan)) if self._by_person else plan
@@ -194,11 +194,11 @@ class _Column:
         None if nothing stands out. With a limit of 1 the noise on a sum has this deviation.
         """
         deviation = math.sqrt(noise_for(cost, 1, 1).variance)
-        anchor = anchor_of_counts(tails) if is_count else tails.highest_detected(tails.above)
-        if anchor is None:
+        last_bin = anchor_of_counts(tails) if is_count else tails.highest_detected(tails.above)
+        if last_bin is None:
             return None
         bias = tuned.BIAS_OF_ROWS if is_count else tuned.BIAS_OF_PERSONS
-        return best_limit(tails, anchor, deviation * self.groups, bias)
+        return best_limit(tails, last_bin, deviation * self.groups, bias)
 
     def _sums(self, ask: Ask, vector: Vector, limit: float, cost: Budget) -> Scaled:
         fraction, exponent = math.frexp(limit)
@@ -206,7 +206,7 @@ class _Column:
         exponent -= MOST_LIMIT.bit_length() - 1
         query = ScaledSums(vector, self._order, exponent, ticks, self.groups)
         answer, tick = np.array(ask(query, cost), dtype=np.float64), math.ldexp(1.0, exponent)
-        sensitivity = query.sensitivity(self.request.unit)
+        sensitivity = query.sensitivity(self.request.adjacency)
         noise = noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
         return Scaled(query, answer * tick, noise, tick)
 
@@ -214,7 +214,7 @@ class _Column:
         query, cost = ScaledSquares(summed.query), self.part.cost("spread")
         unit = summed.tick * summed.tick * (1 << SQUARE_BITS)
         answers = np.array(ask(query, cost), dtype=np.float64) * unit
-        sensitivity = query.sensitivity(self.request.unit)
+        sensitivity = query.sensitivity(self.request.adjacency)
         noise = noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
         return Squares(answers, math.sqrt(noise.variance) * unit)
 
@@ -328,14 +328,16 @@ def length_beyond(plan: ColumnPlan, tails: TailHistogram, limit: float) -> float
     From two octaves below the last that stands out by the curves that persons' totals may have;
     nearer to 0 by the noisy octave counts.
     """
-    anchor = tails.highest_detected(tails.above)
-    if anchor is None:
+    last_bin = tails.highest_detected(tails.above)
+    if last_bin is None:
         return 0.0
-    unit = float(tails.distances[anchor])
+    unit = float(tails.distances[last_bin])
     start = max(limit, unit / 4)
-    excess, weights, _ = fit_tail(plan, tails, tails.above, anchor).beyond(start / unit, OF_TOTALS)
+    excess, weights, _ = fit_tail(plan, tails, tails.above, last_bin).beyond(
+        start / unit, OF_TOTALS
+    )
     far = unit * HiddenExcess(thinned(excess, weights)).quantile(tuned.LOST_RISK)
-    top = anchor + tuned.WINDOW
+    top = last_bin + tuned.WINDOW
     nearer = np.maximum(np.minimum(tails.distances[:top], start) - limit, 0.0)
     return far + max(float(tails.above[:top] @ nearer), 0.0)
 
@@ -351,12 +353,12 @@ def anchor_of_counts(tails: TailHistogram) -> int | None:
     return first + int(found[-1]) if len(found) else None
 
 
-def best_limit(tails: TailHistogram, anchor: int, noise: float, bias: float) -> float:
+def best_limit(tails: TailHistogram, last_bin: int, noise: float, bias: float) -> float:
     """Return the limit T for which (noise T)^2 + (bias * all that is longer than T)^2 is least."""
-    top = min(anchor + tuned.WINDOW, len(tails.above))
+    top = min(last_bin + tuned.WINDOW, len(tails.above))
     beyond = np.cumsum(tails.above[:top][::-1])[::-1]
     noise_beyond = tails.scale * np.sqrt(np.arange(top, 0, -1))
-    noise_beyond[: anchor + 1] = 0.0  # what stands out is believed
+    noise_beyond[: last_bin + 1] = 0.0  # what stands out is believed
     beyond = np.where(beyond > tuned.SEEN_BEYOND * noise_beyond, np.maximum(beyond, 0.0), 0.0)
     beyond = np.maximum.accumulate(beyond[::-1])[::-1]  # as survivors are
     nodes = tails.distances[:top]
