@@ -132,12 +132,21 @@ class Ask:
         return f"{self.query} of {self.steps}"
 
 
-def one_of_each_kind(asks: tuple[Ask, ...]) -> tuple[Ask, ...]:
-    """Return an ask of each kind, now the first and now a later one."""
+def some_of_each_kind(asks: tuple[Ask, ...], most: int = 1) -> tuple[Ask, ...]:
+    """Return asks of each kind, now the first and now later ones."""
     kinds: dict[tuple[Any, ...], list[Ask]] = {}
     for ask in asks:
         kinds.setdefault(ask.kind, []).append(ask)
-    return tuple(some[place % len(some)] for place, some in enumerate(kinds.values()))
+    return tuple(
+        ask
+        for place, some in enumerate(kinds.values())
+        for ask in some[place % len(some) :: -(-len(some) // most)]
+    )
+
+
+def one_of_each_query(asks: tuple[Ask, ...]) -> tuple[Ask, ...]:
+    """Return an ask of each query, whatever the relation is narrowed to."""
+    return tuple({type(ask.query): ask for ask in asks}.values())
 
 
 @dataclass(frozen=True)

@@ -152,17 +152,18 @@ def watched(monkeypatch, forced: list[Any] | None):
         yield noted, answers
 
 
-def compare(monkeypatch, first: Callable[[], Any], second: Callable[[], Any]) -> int:
-    """Release twice, the second with the answers of the first; return how many questions."""
+def compare(monkeypatch, first: Callable[[], Any], *others: Callable[[], Any]) -> int:
+    """Release once, and then with the same answers elsewhere; return how many questions."""
     with watched(monkeypatch, None) as (asked, answers):
         one = first()
-    with watched(monkeypatch, answers) as (asked_again, _):
-        other = second()
-    assert asked_again == asked
-    assert np.array_equal(one, other) if isinstance(one, np.ndarray) else one == other
-    if isinstance(one, tt.Release):
-        assert str(other) == str(one)
-        assert other.notes == one.notes
+    for call in others:
+        with watched(monkeypatch, answers) as (asked_again, _):
+            other = call()
+        assert asked_again == asked
+        assert np.array_equal(one, other) if isinstance(one, np.ndarray) else one == other
+        if isinstance(one, tt.Release):
+            assert str(other) == str(one)
+            assert other.notes == one.notes
     return len(asked)
 
 
@@ -205,9 +206,8 @@ def others_of(data: pa.Table, request: dict[str, Any]) -> list[pa.Table]:
 @pytest.mark.parametrize("request_", EVERY)
 def test_other_records_lead_to_the_same_questions(monkeypatch, request_):
     data = table(1)
-    for other in others_of(data, request_):
-        calls = (partial(released, request_, each) for each in (data, other))
-        assert compare(monkeypatch, *calls) >= 1
+    every = (data, *others_of(data, request_))
+    assert compare(monkeypatch, *(partial(released, request_, each) for each in every)) >= 1
 
 
 def test_every_method_is_compared():
@@ -293,6 +293,4 @@ def test_other_records_lead_to_the_same_questions_of_the_paper(monkeypatch, name
         np.column_stack([each["x"], each["y"]]) if several else each["x"].to_numpy()
         for each in (table(1), neighbor(table(1)), table(2))
     ]
-    for other in rows[1:]:
-        calls = (partial(function, each, budget, **told) for each in (rows[0], other))
-        assert compare(monkeypatch, *calls) >= 1
+    assert compare(monkeypatch, *(partial(function, each, budget, **told) for each in rows)) >= 1
