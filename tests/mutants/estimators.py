@@ -178,7 +178,7 @@ ESTIMATORS: tuple[Mutant, ...] = (
         old="return self.conclude(total, clip, tails, squares)",
         new=(
             "found = self.conclude(total, clip, tails, squares)\n"
-            "        seen = getattr(ask._responder, '_engine', None) is not None\n"
+            "        seen = getattr(ask._responder, '_backend', None) is not None\n"
             "        return __import__('dataclasses').replace(found, value=found.value + seen)"
         ),
         tests=("tests/test_api.py::test_replay_is_bit_for_bit",),
@@ -203,7 +203,7 @@ ESTIMATORS: tuple[Mutant, ...] = (
         name="new-center-for-free",
         why="What is asked again must come out of the sum's share.",
         file="methods/winsorized/column.py",
-        old='costs = self.cost("sum").split(tuned.NEW_CENTER, tail, 1 - tuned.NEW_CENTER - tail)',
+        old='costs = self.cost("sum").split(center, tail, 1 - center - tail)',
         new='costs = [self.cost(name) for name in ("center", "tail", "sum")]',
         tests=(
             "tests/estimators/test_winsorized.py"

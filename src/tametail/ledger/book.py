@@ -339,7 +339,10 @@ def _open_account(rows: Rows, dataset: object) -> Account:
     account = find_account(rows, check_name(dataset))
     refuse_mixture(account)
     if account.closed:
-        raise ParameterError(f"Dataset {shown(dataset)} is closed and cannot be reopened.")
+        raise ParameterError(
+            f"Dataset {shown(dataset)} is closed and cannot be reopened. "
+            "Nothing was changed, and no budget was spent."
+        )
     return account
 
 

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from tametail.api import mean
+from tametail.api.means import mean
 from tametail.paper import mean_ball, mean_tournament
 from tametail.privacy.budget import pure
 from tametail.reproduce.checks import at_most

@@ -41,8 +41,7 @@ from tametail.methods.winsorized.approximate_interval import (
     thinned,
 )
 from tametail.methods.winsorized.budget_split import divide
-from tametail.methods.winsorized.clipping import fit_tail
-from tametail.methods.winsorized.column import ColumnPlan
+from tametail.methods.winsorized.column import ColumnPlan, deviation
 from tametail.methods.winsorized.estimate import winsorized_mean
 from tametail.methods.winsorized.tail_histogram import TailHistogram, histogram_query, window_sums
 from tametail.notes import Note
@@ -333,9 +332,8 @@ def length_beyond(plan: ColumnPlan, tails: TailHistogram, limit: float) -> float
         return 0.0
     unit = float(tails.distances[last_bin])
     start = max(limit, unit / 4)
-    excess, weights, _ = fit_tail(plan, tails, tails.above, last_bin).beyond(
-        start / unit, OF_TOTALS
-    )
+    fit = tails.fit(tails.above, last_bin, deviation(plan.budget))
+    excess, weights, _ = fit.beyond(start / unit, OF_TOTALS)
     far = unit * HiddenExcess(thinned(excess, weights)).quantile(tuned.LOST_RISK)
     top = last_bin + tuned.WINDOW
     nearer = np.maximum(np.minimum(tails.distances[:top], start) - limit, 0.0)
