@@ -104,6 +104,7 @@ audit: $(READY)  ## privacy audits of all there is, written to docs/evidence/aud
 	TAMETAIL_METER_PAIRS=80 $(BIN)/pytest -q -n auto tests/privacy/test_loss_meter.py
 	TAMETAIL_NEIGHBOR_CASES=1000 $(BIN)/pytest -q -n auto tests/backends/test_neighbors.py \
 		tests/privacy/test_same_questions.py
+	TAMETAIL_NEIGHBOR_CASES=1000 $(BIN)/pytest -q tests/backends/test_conformance.py -k Spark
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/audit.py --resume $(VENV)/audit.json --write docs/evidence/audit.md
 
 timing: $(READY)  ## what running time says about the records

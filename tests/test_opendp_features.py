@@ -105,5 +105,5 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), GLOBAL_FEATURES)
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_fork_in_the_middle_finds_nothing_half_done():
     command = [sys.executable, "-W", "ignore", "-c", FORK]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
     assert done.stdout.strip() == "0 set()"

@@ -580,14 +580,14 @@ def test_it_ends_quietly_when_it_is_stopped(tmp_path, number, code, word):
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
     try:
-        for _ in range(600):
-            if (folder / "report.md").exists():
+        for _ in range(6000):
+            if process.poll() is not None or (folder / "report.md").exists():
                 break
             time.sleep(0.1)
         time.sleep(2.0)  # two more processes are starting, or at work
         send = os.killpg if number == signal.SIGINT else os.kill
         send(process.pid, number)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=600)
     finally:
         process.kill()
     assert process.returncode == code
@@ -601,6 +601,7 @@ def test_it_ends_quietly_when_it_is_stopped(tmp_path, number, code, word):
 
 
 def test_no_process_is_left_when_nobody_listens():
+    before = set(active_children())  # another test's, in the same process
     cells = {1: Cell(partial(np.random.Generator.standard_normal, size=3), 50)}
     experiment = Experiment("", cells, lambda _: Section("", []))
 
@@ -610,7 +611,7 @@ def test_no_process_is_left_when_nobody_listens():
     with pytest.raises(StopError):
         list(run_cells([experiment], 2, stop))
     # A thread of the pool may be waiting for the same processes, and has their ends first.
-    ends = time.monotonic() + 30
-    while active_children() and time.monotonic() < ends:
+    ends = time.monotonic() + 600
+    while set(active_children()) - before and time.monotonic() < ends:
         time.sleep(0.1)
-    assert active_children() == []
+    assert set(active_children()) <= before

@@ -65,7 +65,7 @@ def test_nothing_opens_a_socket(tmp_path):
         check=False,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
     )
     assert found.stdout.strip() == "done", found.stderr[-2000:]
 

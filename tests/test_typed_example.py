@@ -116,7 +116,7 @@ def pyright(folder):
 def _run(command):
     environment = {"PATH": "/usr/bin:/bin", "MYPYPATH": str(ROOT / "src"), "HOME": "/nowhere"}
     return subprocess.run(
-        command, capture_output=True, text=True, check=False, env=environment, timeout=300
+        command, capture_output=True, text=True, check=False, env=environment, timeout=900
     ).stdout
 
 

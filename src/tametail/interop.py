@@ -48,7 +48,7 @@ def as_opendp(
     ----------
     plan
         From :func:`tametail.plan`. Its ``statistic`` is what is released: the mean, or "sum",
-        "count", "quantile" with levels ``q``, or "describe".
+        "count", "quantile" with levels ``q``, "describe" or "regression" (y comes first).
     column
         The column of a frame or a file, or a list of columns.
     ledger, dataset, release_id

@@ -45,6 +45,13 @@ PURPOSES: Final[Mapping[str, Mapping[str, str]]] = {
     "share": _KEYS | {"cells": "number of records for which the condition is true or false"},
     "quantiles": _QUANTILES,
     "description": _QUANTILES | {"mean": "clipped mean, as in a release of its own"},
+    "linear regression": {
+        "count": "approximate number of records",
+        "standardize": "centers and scales of the columns",
+        "products": "means of products of columns, for a first solution",
+        "scores": "means of residuals times columns, for one Newton step",
+        "rest": "remaining steps, planned once the count is known",
+    },
     "winsorized mean": _COLUMN,
     "winsorized means, column by column": _COLUMNS,
     "winsorized means, joint sum": _COLUMNS

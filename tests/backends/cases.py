@@ -36,6 +36,7 @@ from tametail.queries.persons import (
     PersonResidual,
     PersonRows,
 )
+from tametail.queries.products import Products
 from tametail.queries.rows import (
     Ball,
     BallLevels,
@@ -131,12 +132,21 @@ class Ask:
         return f"{self.query} of {self.steps}"
 
 
-def one_of_each_kind(asks: tuple[Ask, ...]) -> tuple[Ask, ...]:
-    """Return an ask of each kind, now the first and now a later one."""
+def some_of_each_kind(asks: tuple[Ask, ...], most: int = 1) -> tuple[Ask, ...]:
+    """Return asks of each kind, now the first and now later ones."""
     kinds: dict[tuple[Any, ...], list[Ask]] = {}
     for ask in asks:
         kinds.setdefault(ask.kind, []).append(ask)
-    return tuple(some[place % len(some)] for place, some in enumerate(kinds.values()))
+    return tuple(
+        ask
+        for place, some in enumerate(kinds.values())
+        for ask in some[place % len(some) :: -(-len(some) // most)]
+    )
+
+
+def one_of_each_query(asks: tuple[Ask, ...]) -> tuple[Ask, ...]:
+    """Return an ask of each query, whatever the relation is narrowed to."""
+    return tuple({type(ask.query): ask for ask in asks}.values())
 
 
 @dataclass(frozen=True)
@@ -236,6 +246,15 @@ TRIPLE = (
         BallSum(ball, 1, count_weight=3), BallSum(ball, 2, count_weight=1, missing_weight=2))),
 )  # fmt: skip
 
+
+#: What a regression averages of y and one other column: four products, or two scores.
+_FOUR = (
+    ColumnMedians(0, ((-INF, INF),) * 4),
+    Distances((0.0, 1.0, 0.0, 2.0), (_STEPS,) * 4, 5, _WEIGHTS),
+    BallSum(Ball((0.0, 1.0, 0.0, 0.5), (4.0, 8.0, 2.0, 2.0**-9), (3, 9, 50), order=2), 1, 3, 2),
+)
+PRODUCTS = Products((3.5, 0.1), (0.3, 7.0))
+SCORES = Products((3.5, 0.1), (0.3, 7.0), (-0.7, 1 / 3))
 
 LATTICE_SUM = ClippedSum(LATTICES[1], 3)
 
@@ -347,6 +366,8 @@ def _cases() -> list[Case]:
         Case("two columns", ("y", "x"),
              (*_asks(PAIR), *(Ask(query, column=j) for j in (0, 1) for query in COLUMN))),
         Case("three columns", ("z", "x", "y"), _asks(TRIPLE), "not (year == 2013)"),
+        Case("products", ("x", "y"),
+             (*_asks(_FOUR, multiplied=PRODUCTS), *_asks(PAIR, multiplied=SCORES)), "year > -5"),
         Case("two columns within bounds", ("x", "y"),
              tuple(Ask(query, column=j) for j in (0, 1) for query in COLUMN[:2]), lines=lines),
         *persons,

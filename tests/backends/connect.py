@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 
 from tests.backends import places
-from tests.backends.cases import CASES, dataset
+from tests.backends.cases import CASES, dataset, one_of_each_query
 from tests.backends.questions import canonical
 
 #: Cases that say through Connect what no other case does: columns, functions that run in the
@@ -56,7 +56,7 @@ def differing(how: str) -> list[str]:
     for case in CASES:
         if case.name not in ASKED[how]:
             continue
-        asks = tuple({type(ask.query): ask for ask in case.asks}.values())  # one of a kind
+        asks = one_of_each_query(case.asks)
         found, here = (case.open(make(data, None)) for make in (places.spark_rows, places.arrow))
         wrong += [
             f"{case.name}: {ask}"

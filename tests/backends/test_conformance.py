@@ -5,12 +5,13 @@ Memory itself is compared with the slow reference, in ``tests/data``.
 
 from __future__ import annotations
 
+import os
 from functools import cache
 
 import pytest
 
 from ..spark import ON_SPARK  # noqa: TID252
-from .cases import CASES, Case, dataset, one_of_each_kind
+from .cases import CASES, Case, dataset, one_of_each_query, some_of_each_kind
 from .places import (
     Postgres,
     arrow,
@@ -32,10 +33,13 @@ from .questions import canonical
 
 DATA = ("hostile", "missing", "none")
 
+#: The long form, which ``make audit`` has.
+EVERY_ASK = "TAMETAIL_NEIGHBOR_CASES" in os.environ
+
 #: Each question to Spark is a job: cases that say there what no other case does, with a question of
-#: each kind (of one column, all), and those of them that are also asked about no numbers.
+#: each kind (of one column, four), and those of them that are also asked about no numbers.
 SPARK_CASES = {
-    "one column", "x / y where None", "x * y + flag where flag == 1",
+    "one column", "x / y where None", "x * y + flag where flag == 1", "products",
     "x - year where state is missing or state == 'CA' or year < 3",
     "x where state < 'Z\u00fc' and x / y > 1", "three columns", "two columns within bounds",
     "x > y or flag == 1 where abs(y) > 2", "max(abs(x), y) where round(y / 4) == 1",
@@ -124,10 +128,13 @@ def test_every_answer_is_that_of_memory(place, case):
     name, make = place
     for data in DATA:
         asks = case.asks
-        if name == "Spark" and (data != "hostile" or case.name != "one column"):
-            asks = one_of_each_kind(asks)
-        if name == "Spark" and data != "hostile" and case.name not in SPARK_WITHOUT_NUMBERS:
-            continue
+        if name == "Spark" and not EVERY_ASK:
+            if data == "hostile":
+                asks = some_of_each_kind(asks, 4 if case.name == "one column" else 1)
+            elif case.name in SPARK_WITHOUT_NUMBERS:
+                asks = one_of_each_query(asks)
+            else:
+                continue
         size, *found = answers(case, make(data), asks)
         size_here, *here = expected(case, data, has_empty_text=not name.startswith("CSV"))
         assert size == size_here

@@ -19,7 +19,7 @@ from .conftest import QUERIES
 pytestmark = ON_SPARK
 
 #: Seconds until the executors must be there.
-PATIENCE = 180
+PATIENCE = 600
 
 
 @pytest.fixture(scope="module")

@@ -44,7 +44,7 @@ def test_the_same_balls_on_any_number_of_threads(kind):
 
 def test_all_threads_take_part():
     names = set()
-    both = threading.Barrier(2, timeout=30)
+    both = threading.Barrier(2, timeout=600)
 
     def chunks(_longest):
         for number in range(12):

@@ -82,7 +82,7 @@ def truncated_while_read(folder: Path, size: int) -> str:
         process = subprocess.Popen([sys.executable, "-c", ONCE, str(file)], stderr=-1)
         time.sleep(random.uniform(0.2, 1.2))
         os.truncate(file, file.stat().st_size // 3)
-        _, said = process.communicate(timeout=120)
+        _, said = process.communicate(timeout=600)
         assert process.returncode in (0, DataError.exit_code), said[-500:]
         ends[process.returncode] = ends.get(process.returncode, 0) + 1
     return f"{size} truncations: {ends.get(0, 0)} releases, {ends.get(4, 0)} errors of ours"

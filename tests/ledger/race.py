@@ -18,7 +18,7 @@ from tametail.errors import BudgetError, LedgerError, ResultNotStoredError
 from tametail.ledger import Ledger
 
 BUDGET, COST = 4.99, 0.01  # 499 times, in decimals
-GONE = 120  # seconds to wait for a server that was killed
+GONE = 600  # seconds to wait for a server that was killed
 
 
 def spend(place: str, first: int, count: int, threads: int) -> Counter[str]:

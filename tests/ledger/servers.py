@@ -37,7 +37,7 @@ def start_server(name=None):
         return _patiently(package.get_server, folder)
 
 
-def _patiently(get_server, folder, patience=120):
+def _patiently(get_server, folder, patience=6000):
     """Start a server; try again for a while.
 
     The package gives a server ten seconds to start, which a busy machine exceeds, and makes the
@@ -68,7 +68,7 @@ def new_schema(server):
     return f"{server}{mark}options={quote(f'-csearch_path={name}')}"
 
 
-def kill_and_start_again(server, patience=60):
+def kill_and_start_again(server, patience=600):
     """Kill -9 the server's first process, wait until all are gone, and start it again."""
     import psycopg
 

@@ -178,7 +178,7 @@ ESTIMATORS: tuple[Mutant, ...] = (
         old="return self.conclude(total, clip, tails, squares)",
         new=(
             "found = self.conclude(total, clip, tails, squares)\n"
-            "        seen = getattr(ask._responder, '_engine', None) is not None\n"
+            "        seen = getattr(ask._responder, '_backend', None) is not None\n"
             "        return __import__('dataclasses').replace(found, value=found.value + seen)"
         ),
         tests=("tests/test_api.py::test_replay_is_bit_for_bit",),

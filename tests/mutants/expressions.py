@@ -13,8 +13,8 @@ EXPRESSIONS: tuple[Mutant, ...] = (
         name="expression-nan-by-comparison-in-duckdb",
         why="DuckDB answers comparisons by statistics of a file, which leave NaN out.",
         file="expressions/sql.py",
-        old='        return f"CASE WHEN {DUCKDB_IS_NUMBER.format(x=operand)} THEN {operand} END"',
-        new="        return f\"nullif({operand}, CAST('NaN' AS {self.double}))\"",
+        old="        return DUCKDB_IS_NUMBER.format(x=operand)",
+        new="        return f\"nullif({operand}, CAST('NaN' AS {self.double})) IS NOT NULL\"",
         tests=(NAN,),
     ),
     Mutant(

@@ -35,10 +35,9 @@ GROUPS: tuple[Mutant, ...] = (
         name='keys-joined',
         why="('a,b', 'c') and ('a', 'b,c') are two keys.",
         file='data/keys.py',
-        old='return OccurringKeys(keys, cells, found[',
+        old='return [Key(cells) for cells in zip(*columns, strict=True)]',
         new=(
-            'keys = [Key(tuple(",".join(k.cells).split(","))) for k in keys]\n'
-            '    return OccurringKeys(keys, cells, found['
+            'return [Key(tuple(",".join(cells).split(","))) for cells in zip(*columns)]'
         ),
         tests=(f"{KEYED}::test_columns_of_a_key_are_not_joined",),
     ),

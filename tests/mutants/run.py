@@ -4,17 +4,23 @@
     python -m tests.mutants.run clipped buckets    those whose name contains one of these
     python -m tests.mutants.run --write FILE       and write the table as Markdown
 
-The tests that a mutant names are first run on a copy without any bug, where they must pass. Copies
+The tests that killed a mutant are then run on a copy without any bug, where they must pass. Copies
 leave the compiled loops out, so that NumPy's are tested; a mutant of the C file is compiled. The
-exit code is 1 if a mutant survives or was not run, or if the copy without a bug fails.
+exit code is 1 if a mutant survives or was not run, or if a killer fails without a bug, too.
+
+Most of a run would be imports: processes are forked from one that has imported what the tests need
+of other packages, and copies hold what Python and pytest have compiled.
 """
 
 from __future__ import annotations
 
 import argparse
+import compileall
+import multiprocessing
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -35,6 +41,10 @@ from .mutant import ROOT, Mutant
 COPIED = ("src", "tests", "conftest.py", "pyproject.toml", "hatch_build.py")
 
 NOT_COPIED = shutil.ignore_patterns("__pycache__", "*.so")
+
+#: What takes longest to import, and neither imports the package nor starts threads. (What pytest
+#: rewrites may not be imported before.)
+PRELOADED = ("numpy", "scipy.stats", "pandas", "pyarrow.parquet", "opendp.prelude")
 
 #: Ids of tests may hold numbers of 400 digits.
 LONGEST = 150
@@ -57,6 +67,13 @@ class Verdict:
     mutant: Mutant
     killer: str | None
     remark: str = ""
+
+    @property
+    def killers(self) -> tuple[str, ...]:
+        """The test that killed it; all that it names if its id was cut, at a minus sign."""
+        if self.killer is None or self.killer.count("[") == self.killer.count("]"):
+            return (self.killer,) if self.killer else ()
+        return self.mutant.tests
 
     @property
     def text(self) -> str:
@@ -83,27 +100,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
         console.print(f"[red]The code has moved; mend the mutants {', '.join(stale)}.")
         return 1
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        code, output = run_tests(
-            copy_project(Path(folder) / "healthy"), _all_tests(chosen), MUCH_PATIENCE
-        )
-        if code != TESTS_PASSED:
-            console.print(output, markup=False)
-            console.print("[red]The named tests do not pass without a bug.")
-            return 1
+        healthy = copy_project(Path(folder) / "healthy")
+        compileall.compile_dir(healthy / "src", quiet=1)
         with ThreadPoolExecutor(options.workers) as pool:
-            waiting = pool.map(lambda mutant: try_mutant(mutant, Path(folder)), chosen)
-            verdicts = list(track(waiting, "mutants", total=len(chosen), console=console))
+            waiting = pool.map(lambda mutant: try_mutant(mutant, healthy), chosen)
+            verdicts = []
+            for verdict in track(waiting, "mutants", total=len(chosen), console=console):
+                verdicts.append(verdict)
+                if verdict.killer is None:  # known long before the table is
+                    console.print(f"{verdict.mutant.name}: {verdict.text}", markup=False)
+        killers = sorted({test for verdict in verdicts for test in verdict.killers})
+        code, output = run_tests(healthy, killers, MUCH_PATIENCE) if killers else (TESTS_PASSED, "")
     console.print(_table(verdicts))
     survivors = [verdict for verdict in verdicts if verdict.killer is None]
     console.print(f"{len(verdicts) - len(survivors)} of {len(verdicts)} mutants were killed.")
     if options.write:
         options.write.write_text(_markdown(verdicts), encoding="utf-8")
-    return 1 if survivors else 0
+    if code != TESTS_PASSED:
+        console.print(output, markup=False)
+        console.print("[red]The tests that killed them do not pass without a bug.")
+    return 1 if survivors or code != TESTS_PASSED else 0
 
 
-def try_mutant(mutant: Mutant, folder: Path) -> Verdict:
+def try_mutant(mutant: Mutant, healthy: Path) -> Verdict:
     """Run the mutant's tests on a copy of the project that has the bug."""
-    root = copy_project(folder / mutant.name)
+    root = shutil.copytree(healthy, healthy.with_name(mutant.name))
     mutant.apply(root)
     if mutant.file.endswith(".c") and not compile_loops(root / "src" / "tametail" / mutant.file):
         return Verdict(mutant, None, "not run: there is no C compiler")
@@ -147,32 +168,36 @@ def compile_loops(source: Path) -> bool:
 
 def run_tests(root: Path, tests: Iterable[str], patience: int = PATIENCE) -> tuple[int, str]:
     """Run pytest on the copy at ``root``; return its exit code and what it printed."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=no", "-p", "no:cacheprovider"]
     # Quiet twice (here and in pyproject.toml) there is no line of totals: tests are named instead.
-    command += ["-rfEp", "-p", "tests.mutants.quick", *tests]
-    environment = os.environ | {
-        "PYTHONPATH": str(root / "src"),  # in front of the installed package
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "OMP_NUM_THREADS": "1",
-        "COLUMNS": "1000",
-    }
-    try:
-        done = subprocess.run(
-            command,
-            cwd=root,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=patience,
-        )
-    except subprocess.TimeoutExpired:
-        return -1, f"no end within {patience} seconds"
-    return done.returncode, done.stdout + done.stderr
+    command = ["-x", "-q", "--tb=no", "-p", "no:cacheprovider", "-rfEp"]
+    command += ["-p", "tests.mutants.quick", *tests]
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([*PRELOADED])
+    with tempfile.NamedTemporaryFile("r", encoding="utf-8", errors="replace") as output:
+        process = context.Process(target=_run_here, args=(root, command, output.name))
+        process.start()
+        process.join(patience)
+        if process.exitcode is None:
+            os.killpg(process.pid or 0, signal.SIGKILL)
+            return -1, f"no end within {patience} seconds"
+        return process.exitcode, output.read()
 
 
-def _all_tests(mutants: Iterable[Mutant]) -> list[str]:
-    return sorted({test for mutant in mutants for test in mutant.tests})
+def _run_here(root: Path, command: list[str], output: str) -> None:
+    """Run pytest in this process, which is new, and end it."""
+    os.setsid()
+    written = os.open(output, os.O_WRONLY)
+    for standard in (1, 2):
+        os.dup2(written, standard)
+    os.chdir(root)
+    for name in [name for name in sys.modules if name.partition(".")[0] == "tests"]:
+        del sys.modules[name]  # those of this program, which are not the copy's
+    # In front of the installed package, here and in programs that tests start.
+    sys.path[:0] = [str(root), str(root / "src")]
+    os.environ |= {"PYTHONPATH": str(root / "src"), "OMP_NUM_THREADS": "1", "COLUMNS": "1000"}
+    import pytest
+
+    sys.exit(pytest.main(command))
 
 
 def _table(verdicts: Iterable[Verdict]) -> Table:

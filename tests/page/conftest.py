@@ -1,6 +1,7 @@
 """A folder with synthetic data and planted values, and a page over it without a server."""
 
 import re
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -41,18 +42,23 @@ def make_data(folder):
     rows = "\n".join(f"{name},{paid}" for name, paid in zip(frame.patient, charge, strict=True))
     (folder / "bare.csv").write_text(f"Plantagenet,834619.57\n{rows}\n")
     (folder / "european.csv").write_text('amount\n"61,803"\n' + '"1,5"\n' * 4000)
-    ledger = tt.Ledger(folder / "office.ledger")
-    ledger.create("charges", tt.pure(3))
     return folder
 
 
+@pytest.fixture(scope="session")
+def written(tmp_path_factory):
+    """Return a folder with the files, which every test copies."""
+    return make_data(tmp_path_factory.mktemp("page"))
+
+
 @pytest.fixture
-def data(tmp_path):
-    """Return a folder with data, beside a file that must not be reached."""
+def data(tmp_path, written):
+    """Return a folder with data and a ledger, beside a file that must not be reached."""
     (tmp_path / "secret.csv").write_text("Plantagenet,salary\n1,83461957\n")
-    inside = tmp_path / "inside"
-    inside.mkdir()
-    return make_data(inside)
+    inside = shutil.copytree(written, tmp_path / "inside")
+    ledger = tt.Ledger(inside / "office.ledger")
+    ledger.create("charges", tt.pure(3))
+    return inside
 
 
 @pytest.fixture

@@ -40,7 +40,7 @@ def address(data):
     thread.start()
     yield f"http://127.0.0.1:{sock.getsockname()[1]}/{TOKEN}"
     server.should_exit = True
-    thread.join(10)
+    thread.join(600)
     sock.close()
 
 
@@ -53,10 +53,17 @@ def chromium():
         browser.close()
 
 
+def patient(chromium, **options):
+    """Return a context that waits as long as a busy machine takes."""
+    context = chromium.new_context(**options)
+    context.set_default_timeout(300_000)  # milliseconds
+    return context
+
+
 @pytest.fixture
 def page(chromium, address):  # closed before its server stops, which would refuse what still loads
     """Return a page that fails the test for any word on the console, and for any other host."""
-    context = chromium.new_context(accept_downloads=True)
+    context = patient(chromium, accept_downloads=True)
     page = context.new_page()
     said, hosts = [], set()
     page.on("console", lambda message: said.append(message.text))
@@ -161,7 +168,7 @@ def test_the_whole_way_by_keyboard(page, address):
 
 
 def test_it_works_without_script(chromium, address):
-    context = chromium.new_context(java_script_enabled=False)
+    context = patient(chromium, java_script_enabled=False)
     page = context.new_page()
     page.goto(f"{address}/?n=7000&epsilon=1")
     assert "7,000" in page.text_content("#outcome")
@@ -172,7 +179,7 @@ def test_it_works_without_script(chromium, address):
 
 @pytest.mark.parametrize("width", [360, 390, 1200])
 def test_nothing_overruns(chromium, address, width):
-    context = chromium.new_context(viewport={"width": width, "height": 800})
+    context = patient(chromium, viewport={"width": width, "height": 800})
     page = context.new_page()
     make_release(page, address, epsilon="0.001")
     result = page.url
@@ -195,7 +202,7 @@ SPILT = """() => [...document.querySelectorAll("svg text")].filter(word => {
 @pytest.mark.skipif(not AXE.is_file(), reason="axe-core is not installed: make axe")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_no_serious_finding_of_axe(chromium, address, scheme):
-    context = chromium.new_context(color_scheme=scheme, bypass_csp=True)
+    context = patient(chromium, color_scheme=scheme, bypass_csp=True)
     page = context.new_page()
     make_release(page, address, epsilon="0.01")
     result, found = page.url, {}

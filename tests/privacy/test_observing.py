@@ -67,7 +67,7 @@ def test_what_py4j_deletes_meanwhile_is_not_heard(capfd):
 
     class Client:
         def garbage_collect_object(self, number, enqueue):
-            told.wait(60)
+            told.wait(600)
             logging.getLogger("py4j.clientserver").debug("Command to send: m\nd\n%s", number)
             deleted.append((number, enqueue))
 
@@ -77,7 +77,7 @@ def test_what_py4j_deletes_meanwhile_is_not_heard(capfd):
 
     def call():
         told.set()
-        worker.join(60)
+        worker.join(600)
 
     seen = observe(call, capfd)
     assert (deleted, seen.raised, seen.logged) == ([("o17", False)], None, ())

@@ -87,16 +87,16 @@ class TestServer:
         assert "zoe" not in str(caught.value)
 
     def test_a_statement_that_takes_too_long(self, postgres, view):
-        slow = with_option(postgres.address, "-cstatement_timeout=100")
+        slow = with_option(postgres.address, "-cstatement_timeout=2000")
         with pytest.raises(DataError, match="statement_timeout") as caught:
-            mean(slow, view("x + length(pg_sleep(0.01)::text) AS x"))
+            mean(slow, view("x + length(pg_sleep(0.2)::text) AS x"))
         assert SPENT in str(caught.value)
 
     @pytest.mark.parametrize(
         ("function", "said"), [("cancel", "canceled"), ("terminate", "closed the connection")]
     )
     def test_others_end_it(self, postgres, view, function, said):
-        name = view("x + length(pg_sleep(0.02)::text) AS x")
+        name = view("x + length(pg_sleep(0.2)::text) AS x")
         end = threading.Thread(target=_end_soon, args=(postgres, name, function))
         end.start()
         with pytest.raises(DataError, match=said) as caught:
@@ -241,7 +241,7 @@ def _end_soon(postgres, name, function):
     import psycopg
 
     with psycopg.connect(postgres.address, autocommit=True) as other:
-        for _ in range(300):
+        for _ in range(30_000):
             time.sleep(0.02)
             ended = other.execute(
                 f"SELECT pg_{function}_backend(pid) FROM pg_stat_activity "

@@ -114,6 +114,9 @@ def _release_with_ledger(
     data: object,
 ) -> Release:
     """Release what a ledger pays for: charged, then read, then stored, then returned."""
+    from tametail.data.sources.readers import check_place
+
+    check_place(data)
     request = plan.request
 
     def make_paid(ticket: Ticket) -> Release:

@@ -102,7 +102,7 @@ class _DuckDB:
         if function in OWN_FUNCTIONS:
             raise InternalError(f"{function} is computed by no database: rows are streamed.")
         if function in ("min", "max"):  # they would leave out what is missing
-            known = " AND ".join(f"{self._no_nan(each)} IS NOT NULL" for each in operands)
+            known = " AND ".join(map(self._is_number, operands))
             word = "least" if function == "min" else "greatest"
             return f"CASE WHEN {known} THEN {word}({', '.join(operands)}) END"
         if function == "coalesce":
@@ -140,8 +140,12 @@ class _DuckDB:
     def either(self, left: str, right: str) -> str:
         return f"({left} OR {right})"
 
+    def _is_number(self, operand: str) -> str:
+        """Write a test that is true of no missing number, with the operand in it once."""
+        return DUCKDB_IS_NUMBER.format(x=operand)
+
     def _no_nan(self, operand: str) -> str:
-        return f"CASE WHEN {DUCKDB_IS_NUMBER.format(x=operand)} THEN {operand} END"
+        return f"CASE WHEN {self._is_number(operand)} THEN {operand} END"
 
 
 class _Spark(_DuckDB):
@@ -160,6 +164,9 @@ class _Spark(_DuckDB):
             return f"tametail_{function}({', '.join(operands)})"
         return super().call(function, operands)
 
+    def _is_number(self, operand: str) -> str:
+        return f"{self._no_nan(operand)} IS NOT NULL"
+
     def _no_nan(self, operand: str) -> str:
         return f"nanvl({operand}, {self.nothing()})"
 
@@ -176,8 +183,8 @@ class _ClickHouse(_DuckDB):
     def text(self, text: str) -> str:
         return f"x'{text.encode().hex()}'"  # a backslash is an escape
 
-    def _no_nan(self, operand: str) -> str:
-        return f"CASE WHEN {CLICKHOUSE_IS_NUMBER.format(x=operand)} THEN {operand} END"
+    def _is_number(self, operand: str) -> str:
+        return CLICKHOUSE_IS_NUMBER.format(x=operand)
 
 
 class _PostgreSQL(_DuckDB):
@@ -190,6 +197,9 @@ class _PostgreSQL(_DuckDB):
         # In E'' a backslash is an escape whatever the server's settings say.
         escaped = text.replace("\\", "\\\\").replace("'", "''")
         return f"CAST(E'{escaped}' AS text) COLLATE \"C\""
+
+    def _is_number(self, operand: str) -> str:
+        return f"{self._no_nan(operand)} IS NOT NULL"
 
     def _no_nan(self, operand: str) -> str:
         return f"nullif({operand}, CAST('NaN' AS {self.double}))"

@@ -81,11 +81,7 @@ class Ledger:
     """
 
     def __init__(
-        self,
-        place: str | os.PathLike[str],
-        *,
-        allow_network: bool = False,
-        timeout: float = 60.0,
+        self, place: str | os.PathLike[str], *, allow_network: bool = False, timeout: float = 60.0
     ) -> None:
         self._storage = _storage_at(place, allow_network, timeout)
         self._shown = getattr(self._storage, "shown", os.fspath(place))
