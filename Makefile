@@ -134,7 +134,7 @@ ledger-evidence: $(READY)  ## kills, power losses and races, long, into docs/evi
 	$(BIN)/python -m tests.ledger.evidence --write docs/evidence/ledger-evidence.md
 
 # What privacy rests on, line by line and branch by branch.
-PRIVACY := */mechanisms/*,*/queries/column.py,*/queries/paper.py,*/queries/rows.py,*/tametail/ask.py,*/privacy/budget.py,*/privacy/notions.py,*/privacy/accounting.py
+PRIVACY := */mechanisms/*,*/queries/column.py,*/queries/paper.py,*/queries/rows.py,*/tametail/ask.py,*/privacy/budget.py,*/privacy/definitions.py,*/privacy/accounting.py
 PRIVACY_TESTS := tests/mechanisms tests/vectors/test_kernel.py tests/vectors/test_mechanisms.py \
 	tests/data/test_vector_kernel.py tests/privacy/test_mutants_ask.py tests/test_accounting.py \
 	tests/test_ask.py tests/test_budget.py tests/test_guarantee.py tests/test_queries.py \

@@ -41,8 +41,8 @@ from tametail.methods.winsorized.column import ColumnPlan
 from tametail.methods.winsorized.estimate import winsorized_mean
 from tametail.methods.winsorized.tail_histogram import TailHistogram, detection_threshold
 from tametail.planning import Plan
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Budget, Noise, noise_for
-from tametail.privacy.unit import Unit
 from tametail.queries.column import Median
 
 CELLS = ((100_000, 1.0), (10_000, 1.0), (100_000, 0.1), (1_000, 1.0), (10_000, 0.1))
@@ -228,7 +228,7 @@ class Trial:
         self._known: dict[Any, Any] = {}
         self._standard: dict[tuple[int, str, int], Floats] = {}
 
-    def ask(self, unit: Unit) -> Callable[[Any, Budget], Any]:
+    def ask(self, adjacency: Adjacency) -> Callable[[Any, Budget], Any]:
         """Return an ask for one estimate."""
         asked = 0
 
@@ -236,8 +236,8 @@ class Trial:
             nonlocal asked
             asked += 1
             if isinstance(query, Median):
-                return self._median(query, cost, unit, asked)
-            sensitivity = query.sensitivity(unit)
+                return self._median(query, cost, adjacency, asked)
+            sensitivity = query.sensitivity(adjacency)
             noise = noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
             exact = self._remembered((query,), lambda: self._backend.answer(query))
             noisy = self._noise(asked, noise, len(exact))
@@ -245,7 +245,7 @@ class Trial:
 
         return ask
 
-    def _median(self, query: Median, cost: Budget, unit: Unit, asked: int) -> float:
+    def _median(self, query: Median, cost: Budget, adjacency: Adjacency, asked: int) -> float:
         def sampled() -> Any:
             with Seeded([*self._key, 1]).patched():
                 return self._backend.answer(query)
@@ -253,7 +253,7 @@ class Trial:
         def chosen() -> float:
             exact = self._remembered((query,), sampled)
             with Seeded([*self._key, 2, asked]).patched():
-                return mechanism_for(query, cost, unit)(exact)
+                return mechanism_for(query, cost, adjacency)(exact)
 
         return cast(float, self._remembered((query, cost), chosen))
 
@@ -290,7 +290,7 @@ def errors_of(
             with setting.made():
                 plan = view.plan(population, cell)
                 for column, sample in enumerate(samples):
-                    asked = cast(Ask, sample.ask(plan.unit))
+                    asked = cast(Ask, sample.ask(plan.adjacency))
                     found = winsorized_mean(ColumnPlan.of(plan), asked)
                     error = found.value - mean
                     if view.width and found.intervals:

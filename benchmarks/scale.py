@@ -99,12 +99,12 @@ def by_columns(numbers: list[int], repeats: int) -> Measured:
     import tametail as tt
 
     found: Measured = []
-    for dim in sorted(numbers):
-        rows = np.random.default_rng(2).lognormal(size=(100_000, dim))
+    for n_columns in sorted(numbers):
+        rows = np.random.default_rng(2).lognormal(size=(100_000, n_columns))
         plain = best(lambda rows=rows: rows.mean(axis=0), repeats)
         tt.mean(rows, epsilon=1, delta=1e-6)
         private = best(lambda rows=rows: tt.mean(rows, epsilon=1, delta=1e-6), repeats)
-        found.append((dim, plain, private))
+        found.append((n_columns, plain, private))
     return found
 
 

@@ -142,9 +142,9 @@ def measure(scale: float, repeats: int) -> Numbers:
     row(f"{many}, no compiler", records)
     restore()
     del records
-    for size, dim in ((10**6, 50), (10**5, 768)):
-        rows = np.random.default_rng(2).lognormal(size=(int(size * scale), dim))
-        row(f"vectors, {len(rows):,} x {dim}", rows, axis=0, runs=2, delta=1e-6)
+    for size, n_columns in ((10**6, 50), (10**5, 768)):
+        rows = np.random.default_rng(2).lognormal(size=(int(size * scale), n_columns))
+        row(f"vectors, {len(rows):,} x {n_columns}", rows, axis=0, runs=2, delta=1e-6)
     found["import, beyond NumPy's"] = {"ms": import_seconds(repeats) * 1e3}
     return found
 

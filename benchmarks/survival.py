@@ -125,7 +125,7 @@ def priced(plan: ColumnPlan, parts: dict[str, float]) -> ColumnPlan:
 def estimate(variant: str, x: Floats, plan: ColumnPlan, rng: np.random.Generator) -> float:
     """Return the mean that a variant finds."""
     n, epsilon = len(x), plan.budget.strength
-    ask = Ask(Data(open_one(x)), tt.pure(100 * epsilon), plan.unit)
+    ask = Ask(Data(open_one(x)), tt.pure(100 * epsilon), plan.adjacency)
     parts = {step.name: step.cost.strength / epsilon for step in plan.steps}
     counted = variant in ("survival", "zero first")
     center, asked = None, 0.0

@@ -19,8 +19,8 @@ import numpy as np
 from tametail.ask import Ask, Data
 from tametail.data.open import open_data
 from tametail.paper.tournament import grid_for, play
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Pure
-from tametail.privacy.unit import Unit
 from tametail.queries.paper import BallMean
 from tametail.theory.multivariate import Tournament
 
@@ -43,8 +43,8 @@ Method = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
 def tournament(Z: np.ndarray, center: np.ndarray) -> np.ndarray:
     """The exponential mechanism on exact scores, with xi the generous truncation."""
-    grid = grid_for(GAME, dim=2, size=len(Z), scale=SPREAD)
-    ask = Ask(Data(open_data(Z)), Pure(EPSILON), Unit.REPLACE_ONE)
+    grid = grid_for(GAME, n_columns=2, size=len(Z), scale=SPREAD)
+    ask = Ask(Data(open_data(Z)), Pure(EPSILON), Adjacency.REPLACE_ONE)
     return np.array(play(ask, Pure(EPSILON), center.tolist(), grid))
 
 
@@ -53,7 +53,7 @@ def exact_ball(radius: float) -> Method:
 
     def estimate(Z: np.ndarray, center: np.ndarray) -> np.ndarray:
         query = BallMean.around(center.tolist(), radius, size=len(Z), strength=EPSILON)
-        ask = Ask(Data(open_data(Z)), Pure(EPSILON), Unit.REPLACE_ONE)
+        ask = Ask(Data(open_data(Z)), Pure(EPSILON), Adjacency.REPLACE_ONE)
         return np.array(query.value(ask(query, Pure(EPSILON))))
 
     return estimate

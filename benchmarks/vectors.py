@@ -29,7 +29,7 @@ import tametail as tt
 sys.path.insert(0, str(Path(__file__).parent))
 from baselines.coinpress import coinpress_mean
 from tametail.planning import Plan
-from tametail.planning.table import APART, BALL, find
+from tametail.planning.table import JOINT, SEPARATE, find
 from tametail.plans import paid_in
 
 Floats = npt.NDArray[np.float64]
@@ -55,19 +55,19 @@ class Setting:
     name: str
     law: str
     n: int
-    dim: int
+    n_columns: int
     mean: float
     request: dict[str, Any] = field(default_factory=lambda: {"rho": 0.5})
 
     def rows(self, rng: np.random.Generator) -> Floats:
         """Draw the records."""
-        return self.mean + LAWS[self.law](rng, (self.n, self.dim))
+        return self.mean + LAWS[self.law](rng, (self.n, self.n_columns))
 
     @property
     def radius(self) -> float:
         """What CoinPress is told: the mean lies in this ball (10 sqrt(d) in its paper)."""
         side = 10.0 ** max(1, math.ceil(math.log10(max(2 * abs(self.mean), 1))))
-        return side * math.sqrt(self.dim)
+        return side * math.sqrt(self.n_columns)
 
 
 TOLD = {"rho": 0.5, "tail": tt.Moment(2, 1.0)}
@@ -115,11 +115,11 @@ def summary(values: list[float]) -> str:
 def anisotropic(runs: int, seed: int) -> str:
     """Variances (d/i)^2, mean 10: one scale for all columns would drown the small ones."""
     rng = np.random.default_rng(seed)
-    n, dim = 10_000, 512
-    deviations = dim / np.arange(1, dim + 1)
+    n, n_columns = 10_000, 512
+    deviations = n_columns / np.arange(1, n_columns + 1)
     squares = []
     for _ in range(runs):
-        rows = 10 + deviations * rng.normal(size=(n, dim))
+        rows = 10 + deviations * rng.normal(size=(n, n_columns))
         value = tt.mean(rows, rho=0.125, neighbors="replace-one", confidence=None).value
         squares.append(float(((value - rows.mean(axis=0)) ** 2).sum()))
     return f"root mean square of |value - mean(X)|: {math.sqrt(np.mean(squares)):.3f}"
@@ -147,17 +147,17 @@ def matrices(folder: Path) -> Iterator[tuple[str, Floats]]:
 def on_files(folder: Path, runs: int, rho: float) -> Iterator[str]:
     """Compare each column's error with that of a release of its own at rho / d."""
     for name, rows in matrices(folder):
-        dim, truth = rows.shape[1], rows.mean(axis=0)
+        n_columns, truth = rows.shape[1], rows.mean(axis=0)
         request = {"neighbors": "replace-one", "confidence": None, "missing": "none"}
         own = [tt.mean(rows, rho=rho, **request).value - truth for _ in range(runs)]
         shared = [
             tt.mean(rows, rho=rho, same_scale=True, **request).value - truth for _ in range(runs)
         ]
-        columns = range(dim) if dim <= 40 else range(0, dim, dim // 20)
+        columns = range(n_columns) if n_columns <= 40 else range(0, n_columns, n_columns // 20)
         ratios = []
         for column in columns:
             alone = [
-                float(tt.mean(rows[:, column], rho=rho / dim, **request)) - truth[column]
+                float(tt.mean(rows[:, column], rho=rho / n_columns, **request)) - truth[column]
                 for _ in range(min(runs, 10))
             ]
             best = math.sqrt(np.mean(np.square(alone)))
@@ -166,7 +166,7 @@ def on_files(folder: Path, runs: int, rho: float) -> Iterator[str]:
         norms = [float(np.linalg.norm(error)) for error in own]
         common = [float(np.linalg.norm(error)) for error in shared]
         yield (
-            f"{name:36s} {len(rows):6d} x {dim:4d}  l2 {np.mean(norms):.4g} "
+            f"{name:36s} {len(rows):6d} x {n_columns:4d}  l2 {np.mean(norms):.4g} "
             f"(common {np.mean(common):.4g})  over one column alone: median "
             f"{np.median(ratios):.2f}, worst {max(ratios):.2f}"
         )
@@ -180,9 +180,9 @@ def rms(errors: list[Floats]) -> Floats:
 def narrowed(folder: Path) -> Iterator[tuple[str, Floats]]:
     """Yield the files, and of wide ones also some columns, evenly spaced."""
     for name, rows in matrices(folder):
-        dim = rows.shape[1]
-        for kept in (dim,) if dim <= 40 else (12, 24, 50):
-            yield name, rows[:, np.linspace(0, dim - 1, kept).astype(int)]
+        n_columns = rows.shape[1]
+        for kept in (n_columns,) if n_columns <= 40 else (12, 24, 50):
+            yield name, rows[:, np.linspace(0, n_columns - 1, kept).astype(int)]
 
 
 def pure_errors(rows: Floats, unit: str, epsilon: float, runs: int) -> dict[str, Floats]:
@@ -190,13 +190,13 @@ def pure_errors(rows: Floats, unit: str, epsilon: float, runs: int) -> dict[str,
 
     The methods see the same samples. A ball that cannot pay for its scales is left out.
     """
-    (size, dim), truth = rows.shape, rows.mean(axis=0)
+    (size, n_columns), truth = rows.shape, rows.mean(axis=0)
     usual = tt.plan(
-        n=size, epsilon=epsilon, n_columns=dim, neighbors=unit, confidence=None, missing="none"
+        n=size, epsilon=epsilon, n_columns=n_columns, neighbors=unit, confidence=None, missing="none"
     )  # fmt: skip
     before = tuple(step for step in usual.steps if step.name == "count")
     found = {}
-    for method in (APART, BALL, find(usual.method)):
+    for method in (SEPARATE, JOINT, find(usual.method)):
         steps = method.steps(usual.request, size, paid_in(usual.left, method.notion))
         if steps is None:
             continue
@@ -216,20 +216,20 @@ def seeded() -> np.random.Generator:
 def pure_on_files(folder: Path, runs: int) -> Iterator[str]:
     """Compare the plan's choice with ball and columns apart: geometric means over the columns."""
     for name, rows in narrowed(folder):
-        size, dim = rows.shape
+        size, n_columns = rows.shape
         varies = rows.std(axis=0) > 0
         for unit in ("add-remove", "replace-one"):
             for each in (400.0, 600.0, 800.0, 1_600.0, 6_400.0):
-                found = pure_errors(rows, unit, each * dim / size, runs)
+                found = pure_errors(rows, unit, each * n_columns / size, runs)
                 logs = {key: np.log(value[varies] + 1e-300) for key, value in found.items()}
                 means = {key: float(value.mean()) for key, value in logs.items()}
-                better = min(means[key] for key in (APART.name, BALL.name) if key in means)
+                better = min(means[key] for key in (SEPARATE.name, JOINT.name) if key in means)
                 over = {key: math.exp(value - better) for key, value in means.items()}
-                worst = math.exp(float((logs["chosen"] - logs[APART.name]).max()))
+                worst = math.exp(float((logs["chosen"] - logs[SEPARATE.name]).max()))
                 yield (
-                    f"{name:30s} {size:6d} x {dim:3d} {unit:11s} n epsilon / d = {each:5g}  over "
-                    f"the better: apart {over[APART.name]:5.2f}, ball "
-                    f"{over.get(BALL.name, math.nan):5.2f}, chosen {over['chosen']:5.2f}; "
+                    f"{name:30s} {size:6d} x {n_columns:3d} {unit:11s} n epsilon / d = {each:5g}  over "
+                    f"the better: apart {over[SEPARATE.name]:5.2f}, ball "
+                    f"{over.get(JOINT.name, math.nan):5.2f}, chosen {over['chosen']:5.2f}; "
                     f"over apart, worst column {worst:5.2f}"
                 )
 
@@ -238,7 +238,7 @@ def sparse_columns(folder: Path, runs: int, rho: float) -> Iterator[str]:
     """Compare sparse columns, some of each file, with releases of their own at rho / d."""
     request = {"neighbors": "replace-one", "confidence": None, "missing": "none"}
     for name, rows in matrices(folder):
-        dim, truth, deviation = rows.shape[1], rows.mean(axis=0), rows.std(axis=0)
+        n_columns, truth, deviation = rows.shape[1], rows.mean(axis=0), rows.std(axis=0)
         zeros = (rows == 0).mean(axis=0)
         chosen = np.flatnonzero((zeros >= 0.6) & (deviation > 0))
         if not chosen.size:
@@ -246,7 +246,7 @@ def sparse_columns(folder: Path, runs: int, rho: float) -> Iterator[str]:
         together = [tt.mean(rows, rho=rho, **request).value - truth for _ in range(runs)]
         for column in chosen[:: max(1, len(chosen) // 12)]:
             alone = [
-                float(tt.mean(rows[:, column], rho=rho / dim, **request)) - truth[column]
+                float(tt.mean(rows[:, column], rho=rho / n_columns, **request)) - truth[column]
                 for _ in range(runs)
             ]
             ours = [float(error[column]) for error in together]
@@ -254,7 +254,7 @@ def sparse_columns(folder: Path, runs: int, rho: float) -> Iterator[str]:
             sizes = [math.sqrt(np.mean(np.square(errors))) / unit for errors in (ours, alone)]
             biases = [float(np.mean(errors)) / unit for errors in (ours, alone)]
             yield (
-                f"{name:30s} d = {dim:3d} column {column:3d} zeros {zeros[column]:6.1%}  in "
+                f"{name:30s} d = {n_columns:3d} column {column:3d} zeros {zeros[column]:6.1%}  in "
                 f"standard errors: ball {sizes[0]:6.2f} (bias {biases[0]:6.2f}), alone "
                 f"{sizes[1]:6.2f} (bias {biases[1]:6.2f}), ratio {sizes[0] / sizes[1]:.2f}"
             )
@@ -280,21 +280,21 @@ def coverage(runs: int, seed: int) -> Iterator[str]:
     """
     requests = {"told Moment(2, 1)": {"tail": tt.Moment(2, 1.0)}, "told nothing": {}}
     for law, draw in COVERED_LAWS.items():
-        for n, dim in ((1_000, 10), (10_000, 10), (10_000, 50)):
+        for n, n_columns in ((1_000, 10), (10_000, 10), (10_000, 50)):
             for gaps in (0.0, 0.3):
-                rng = np.random.default_rng([seed, n, dim, *law.encode()])
+                rng = np.random.default_rng([seed, n, n_columns, *law.encode()])
                 for title, told in requests.items():
                     held, widths = 0, []
                     for _ in range(runs):
-                        rows = draw(rng, (n, dim))
-                        rows[rng.random((n, dim)) < gaps] = np.nan
+                        rows = draw(rng, (n, n_columns))
+                        rows[rng.random((n, n_columns)) < gaps] = np.nan
                         release = tt.mean(rows, rho=0.5, n=n, **told)  # type: ignore[arg-type]
                         low, high = np.asarray(release.low), np.asarray(release.high)
                         held += bool(((low <= 0) & (high >= 0)).all())
                         widths.append(float(np.median(high - low) / 2))
                     error = 1 / math.sqrt(n * (1 - gaps))
                     yield (
-                        f"{law:10s} n={n:6d} d={dim:3d} missing {gaps:.0%} {title:18s} "
+                        f"{law:10s} n={n:6d} d={n_columns:3d} missing {gaps:.0%} {title:18s} "
                         f"{held}/{runs} hold, half-width {np.median(widths) / error:.1f} "
                         "standard errors"
                     )

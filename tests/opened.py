@@ -94,7 +94,7 @@ def open_table(
     parse: Any = None,
     person: Any = None,
     where: str | None = None,
-    dim: int | None = None,
+    n_columns: int | None = None,
     table: str | None = None,
     lines: Any = None,
     weights: str | None = None,
@@ -103,7 +103,15 @@ def open_table(
     bounds = lines and tuple(map(tuple, lines))
     relation = Relation((), where, _people(person), bounds=bounds, weights=weights)
     return Opened(
-        open_data(data, columns, relation, parse=parse, progress=progress, dim=dim, table=table)
+        open_data(
+            data,
+            columns,
+            relation,
+            parse=parse,
+            progress=progress,
+            n_columns=n_columns,
+            table=table,
+        )
     )
 
 

@@ -36,16 +36,16 @@ def spent(guarantee):
     return tt.pure(guarantee.epsilon)
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_guarantee_is_computed(unit, budget, options):
+def test_guarantee_is_computed(adjacency, budget, options):
     """At most what was asked for, and nearly all of it; nothing is left unspent by accident."""
-    guarantee = tt.mean(RECORDS, budget=budget, neighbors=unit, **options).guarantee
+    guarantee = tt.mean(RECORDS, budget=budget, neighbors=adjacency, **options).guarantee
     assert fits(spent(guarantee), budget)
     asked = budget.values()[0]
     assert 0.9 * asked <= (guarantee.rho or guarantee.epsilon) <= asked
-    assert guarantee.protects == unit
+    assert guarantee.protects == adjacency
 
 
 def test_a_budget_may_be_given_in_numbers():
@@ -63,12 +63,12 @@ def test_sentence_says_what_add_remove_implies():
     assert "adding" not in str(tt.mean(RECORDS, epsilon=1, neighbors="replace-one").guarantee)
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("budget", BUDGETS[::2], ids=str)
 @pytest.mark.parametrize("tail", TAILS, ids=str)
 @pytest.mark.parametrize("options", OPTIONS[::2], ids=str)
-def test_replay_is_bit_for_bit(unit, budget, tail, options):
-    release = tt.mean(RECORDS, budget=budget, neighbors=unit, tail=tail, **options)
+def test_replay_is_bit_for_bit(adjacency, budget, tail, options):
+    release = tt.mean(RECORDS, budget=budget, neighbors=adjacency, tail=tail, **options)
     assert tt.replay(release.plan, release.answers) == release
     plan = Plan.from_json(release.plan.to_json())
     answers = json.loads(json.dumps(release.answers))
@@ -83,18 +83,20 @@ def test_replay_needs_all_answers():
         tt.replay(release.plan, release.answers[:-1])
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("n", [None, 2500])
-def test_release_follows_the_plan(unit, n):
-    plan = tt.plan(n=n, rho=0.5, neighbors=unit, tail=tt.Moment(2, 20), within=100, confidence=0.9)
+def test_release_follows_the_plan(adjacency, n):
+    plan = tt.plan(
+        n=n, rho=0.5, neighbors=adjacency, tail=tt.Moment(2, 20), within=100, confidence=0.9
+    )
     release = tt.mean(RECORDS, plan=Plan.from_json(plan.to_json()))
-    if unit == "add-remove":
+    if adjacency == "add-remove":
         assert release.plan == plan
     else:  # the size is public: the steps are those of the plan, if it had any
         assert release.plan == plan.with_size(len(RECORDS))
         assert n is None or release.plan.steps == plan.steps
     assert release.confidence == 0.9
-    assert release.guarantee.protects == unit
+    assert release.guarantee.protects == adjacency
 
 
 def test_value_and_interval_stay_within():
@@ -269,9 +271,11 @@ def test_public_mistakes_come_before_the_data():
 
 
 @pytest.mark.parametrize("budget", [{"epsilon": 1}, {"rho": 0.5}, {"epsilon": 1, "delta": 1e-6}])
-@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
-def test_the_stated_guarantee_does_not_depend_on_the_way_that_answers_went(budget, unit):
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_the_stated_guarantee_does_not_depend_on_the_way_that_answers_went(budget, adjacency):
     # Constant records end in the branch that skips the step for the spread.
     constant, spread = [5.0] * 3_000, np.linspace(-1, 1, 3_000)
-    stated = {str(tt.mean(data, neighbors=unit, **budget).guarantee) for data in (constant, spread)}
+    stated = {
+        str(tt.mean(data, neighbors=adjacency, **budget).guarantee) for data in (constant, spread)
+    }
     assert len(stated) == 1

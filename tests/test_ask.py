@@ -15,8 +15,8 @@ from tametail.errors import BudgetError, DataError, InternalError
 from tametail.keys import Key
 from tametail.mechanisms.dispatch import mechanism_for
 from tametail.mechanisms.medians import choose_many_medians
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Approx, Pure, Zcdp, compose, fits
-from tametail.privacy.unit import Unit
 from tametail.queries.column import Buckets, ClippedSum, ClippingGrid, Count, Median
 from tametail.queries.persons import PersonMean
 from tametail.queries.query import Query
@@ -49,8 +49,8 @@ class Unreadable(Untouchable):
         raise DataError("the file is gone.")
 
 
-def ask_about(records, budget, unit=Unit.REPLACE_ONE):
-    return Ask(Data(open_table(records).backend), budget, unit)
+def ask_about(records, budget, adjacency=Adjacency.REPLACE_ONE):
+    return Ask(Data(open_table(records).backend), budget, adjacency)
 
 
 def parts_of(ask, spans):
@@ -140,25 +140,25 @@ def true_cost(tree):
     return sum(costs) + sum(max(map(true_cost, group)) for group in groups)
 
 
-def spend(account, tree, unit):
+def spend(account, tree, adjacency):
     costs, groups = tree
     for cost in costs:
-        account.charge(Pure(cost * unit))
+        account.charge(Pure(cost * adjacency))
     for group in groups:
         for part, subtree in zip(account.open_parts(len(group)), group, strict=True):
-            spend(part, subtree, unit)
+            spend(part, subtree, adjacency)
 
 
 @given(trees())
 def test_the_account_is_sums_of_maxima(tree):
     """And it admits a tree exactly if what one record pays at most is within the budget."""
-    total, unit = true_cost(tree), 2.0**-6
-    account = Account(Pure(max(total, 1) * unit))
-    spend(account, tree, unit)
-    assert account.spent() == (Pure(total * unit) if total else None)
+    total, adjacency = true_cost(tree), 2.0**-6
+    account = Account(Pure(max(total, 1) * adjacency))
+    spend(account, tree, adjacency)
+    assert account.spent() == (Pure(total * adjacency) if total else None)
     if total > 1:
         with pytest.raises(InternalError, match="beyond the budget"):
-            spend(Account(Pure((total - 1) * unit)), tree, unit)
+            spend(Account(Pure((total - 1) * adjacency)), tree, adjacency)
 
 
 # --- refusals come before any record is read
@@ -167,7 +167,7 @@ def test_the_account_is_sums_of_maxima(tree):
 @pytest.mark.parametrize("budget", [Pure(1.0), Zcdp(0.5), Approx(1.0, 1e-6)])
 def test_overspending_is_refused_before_a_record_is_read(budget):
     dear = type(budget)(*(2 * value for value in budget.values()))
-    ask = Ask(Data(Untouchable()), budget, Unit.REPLACE_ONE)
+    ask = Ask(Data(Untouchable()), budget, Adjacency.REPLACE_ONE)
     with pytest.raises((InternalError, BudgetError)):
         ask(Count(), dear)
     part, _ = parts_of(ask, [(0, 3), (3, 6)])
@@ -177,11 +177,11 @@ def test_overspending_is_refused_before_a_record_is_read(budget):
 
 def test_a_cost_that_cannot_make_the_guarantee_is_refused():
     with pytest.raises(InternalError, match="cannot make a Pure guarantee"):
-        Ask(Data(Untouchable()), Pure(1.0), Unit.REPLACE_ONE)(Count(), Zcdp(0.01))
+        Ask(Data(Untouchable()), Pure(1.0), Adjacency.REPLACE_ONE)(Count(), Zcdp(0.01))
 
 
 def test_a_read_that_fails_has_spent_the_budget():
-    ask = Ask(Data(Unreadable()), Pure(1.0), Unit.REPLACE_ONE)
+    ask = Ask(Data(Unreadable()), Pure(1.0), Adjacency.REPLACE_ONE)
     with pytest.raises(DataError, match=r"gone\. The budget of this release is spent\."):
         ask(Count(), Pure(1.0))
     assert ask.spent == Pure(1.0)
@@ -192,7 +192,7 @@ def test_a_read_that_fails_has_spent_the_budget():
 
 @pytest.mark.parametrize("spans", [[(0, 3), (2, 6)], [(0, 6), (1, 2)], [(3, 6), (0, 4)]])
 def test_parts_that_overlap_are_refused(spans):
-    ask = Ask(Data(Untouchable()), Pure(1.0), Unit.REPLACE_ONE)
+    ask = Ask(Data(Untouchable()), Pure(1.0), Adjacency.REPLACE_ONE)
     with pytest.raises(InternalError, match="parts that may overlap"):
         parts_of(ask, spans)
 
@@ -205,7 +205,7 @@ def test_empty_parts_overlap_with_nothing():
 
 def test_rows_by_position_need_replace_one():
     with pytest.raises(InternalError, match="parts that may overlap"):
-        parts_of(ask_about(RECORDS, Pure(1.0), Unit.ADD_REMOVE), [(0, 3)])
+        parts_of(ask_about(RECORDS, Pure(1.0), Adjacency.ADD_REMOVE), [(0, 3)])
 
 
 # --- answers and transcripts
@@ -233,25 +233,25 @@ def estimator(ask):
 def test_a_replay_gives_the_same_and_never_touches_data():
     ask = ask_about(RECORDS, Pure(1.0))
     result = estimator(ask)
-    replayed = Ask(Replay(ask.answers), Pure(1.0), Unit.REPLACE_ONE)
+    replayed = Ask(Replay(ask.answers), Pure(1.0), Adjacency.REPLACE_ONE)
     assert estimator(replayed) == result
     assert replayed.answers == ask.answers
 
 
 def test_a_transcript_that_went_through_json_replays():
     answers = [3, [17], 0.5]  # JSON has lists where answers are tuples
-    replayed = Ask(Replay(answers), Pure(1.0), Unit.REPLACE_ONE)
+    replayed = Ask(Replay(answers), Pure(1.0), Adjacency.REPLACE_ONE)
     assert estimator(replayed) == (3, 17, 0.5, Pure(1.0))
 
 
 def test_a_transcript_that_is_too_short_is_noticed():
     with pytest.raises(InternalError, match="fewer answers than the estimator asks for"):
-        estimator(Ask(Replay([3]), Pure(1.0), Unit.REPLACE_ONE))
+        estimator(Ask(Replay([3]), Pure(1.0), Adjacency.REPLACE_ONE))
 
 
 @given(st.lists(st.floats(1e-6, 0.19), min_size=1, max_size=5))
 def test_what_is_spent_is_never_less_than_the_exact_sum(epsilons):
-    ask = Ask(Replay([(0,)] * len(epsilons)), Pure(1.0), Unit.REPLACE_ONE)
+    ask = Ask(Replay([(0,)] * len(epsilons)), Pure(1.0), Adjacency.REPLACE_ONE)
     for epsilon in epsilons:
         ask(Count(), Pure(epsilon))
     assert Fraction(ask.spent.epsilon) >= sum(map(Fraction, epsilons))
@@ -263,16 +263,18 @@ def test_what_is_spent_is_never_less_than_the_exact_sum(epsilons):
 
 def test_columns_of_a_matrix_add_up_and_replay():
     ask = Ask(
-        Data(open_table(np.array([[1.0, 2.0], [3.0, None]])).backend), Pure(1e4), Unit.REPLACE_ONE
+        Data(open_table(np.array([[1.0, 2.0], [3.0, None]])).backend),
+        Pure(1e4),
+        Adjacency.REPLACE_ONE,
     )
     counts = [ask.on(ask.relation.column(index), Pure(4e3))(Count(), Pure(4e3)) for index in (0, 1)]
     assert (counts, ask.spent) == ([(2, 0, 0), (1, 1, 0)], Pure(8e3))
-    again = Ask(Replay(ask.answers), Pure(1e4), Unit.REPLACE_ONE)
+    again = Ask(Replay(ask.answers), Pure(1e4), Adjacency.REPLACE_ONE)
     assert again.on(ask.relation.column(1), Pure(4e3))(Count(), Pure(4e3)) == (2, 0, 0)
 
 
 def test_choices_in_every_column_with_a_huge_budget_are_exact():
-    ask = Ask(Data(open_table(np.array([[1.0, 7.0]] * 9)).backend), Pure(1e6), Unit.ADD_REMOVE)
+    ask = Ask(Data(open_table(np.array([[1.0, 7.0]] * 9)).backend), Pure(1e6), Adjacency.ADD_REMOVE)
     assert ask(ColumnMedians(0, ((0, 9),) * 2), Pure(1e5)) == (1.0, 7.0)
     ranks = Distances((0.0, 0.0), ((0.5, 4.0, 8.0),) * 2, target=5, weights=(1,) * 4)
     assert ask(ranks, Pure(1e5)) == (1, 2)
@@ -308,33 +310,41 @@ GROUPED = Relation(("x",), by=("g",)).coded([Key((n,)) for n in "abc"], other=Tr
 
 
 @pytest.mark.parametrize(
-    ("relations", "unit", "disjoint"),
+    ("relations", "adjacency", "disjoint"),
     [
-        ([GROUPED.of([0]), GROUPED.of([1, 3])], Unit.ADD_REMOVE, True),
-        ([GROUPED.of([0]), GROUPED.of([1, 0])], Unit.ADD_REMOVE, False),
-        ([GROUPED.of([0]), GROUPED.of([1])], Unit.REPLACE_ONE, False),
-        ([GROUPED.of([0]), GROUPED.of([1])], Unit.parse("add-remove", "p"), False),
-        ([GROUPED.of([0]), replace(GROUPED, view=PersonMean()).of([1])], Unit.ADD_REMOVE, False),
-        ([GROUPED.of([0]), replace(GROUPED, where="x > 1").of([1])], Unit.ADD_REMOVE, False),
-        ([Relation(("x",)), Relation(("y",))], Unit.ADD_REMOVE, False),
-        ([Relation(("x",)).between(0, 2), Relation(("x",))], Unit.REPLACE_ONE, False),
-        ([Relation(("x",)).between(0, 2)], Unit.ADD_REMOVE, False),
-        ([GROUPED.between(0, 2), GROUPED.between(2, 4)], Unit.REPLACE_ONE, False),
+        ([GROUPED.of([0]), GROUPED.of([1, 3])], Adjacency.ADD_REMOVE, True),
+        ([GROUPED.of([0]), GROUPED.of([1, 0])], Adjacency.ADD_REMOVE, False),
+        ([GROUPED.of([0]), GROUPED.of([1])], Adjacency.REPLACE_ONE, False),
+        ([GROUPED.of([0]), GROUPED.of([1])], Adjacency.parse("add-remove", "p"), False),
+        (
+            [GROUPED.of([0]), replace(GROUPED, view=PersonMean()).of([1])],
+            Adjacency.ADD_REMOVE,
+            False,
+        ),
+        ([GROUPED.of([0]), replace(GROUPED, where="x > 1").of([1])], Adjacency.ADD_REMOVE, False),
+        ([Relation(("x",)), Relation(("y",))], Adjacency.ADD_REMOVE, False),
+        ([Relation(("x",)).between(0, 2), Relation(("x",))], Adjacency.REPLACE_ONE, False),
+        ([Relation(("x",)).between(0, 2)], Adjacency.ADD_REMOVE, False),
+        ([GROUPED.between(0, 2), GROUPED.between(2, 4)], Adjacency.REPLACE_ONE, False),
         # One record more shifts which records the positions are about.
-        ([GROUPED.between(0, 4).of([0]), GROUPED.between(0, 4).of([1])], Unit.ADD_REMOVE, False),
+        (
+            [GROUPED.between(0, 4).of([0]), GROUPED.between(0, 4).of([1])],
+            Adjacency.ADD_REMOVE,
+            False,
+        ),
     ],
 )
-def test_only_what_nobody_can_be_in_twice_is_disjoint(relations, unit, disjoint):
-    assert are_disjoint(relations, unit) == disjoint
+def test_only_what_nobody_can_be_in_twice_is_disjoint(relations, adjacency, disjoint):
+    assert are_disjoint(relations, adjacency) == disjoint
 
 
 def test_persons_are_disjoint_if_the_relation_keeps_each_to_one_group():
     kept = replace(GROUPED, person=("p",), groups_per_person=1)
-    unit = Unit.parse("add-remove", "p")
-    assert are_disjoint([kept.of([0]), kept.of([2])], unit)
-    assert not are_disjoint([kept.of([0]), kept.of([0])], unit)
-    assert not are_disjoint([kept.dropped().of([0]), kept.dropped().of([2])], unit)
-    assert not are_disjoint([kept.of([0]), kept.of([2])], Unit.parse("replace-one", "p"))
+    adjacency = Adjacency.parse("add-remove", "p")
+    assert are_disjoint([kept.of([0]), kept.of([2])], adjacency)
+    assert not are_disjoint([kept.of([0]), kept.of([0])], adjacency)
+    assert not are_disjoint([kept.dropped().of([0]), kept.dropped().of([2])], adjacency)
+    assert not are_disjoint([kept.of([0]), kept.of([2])], Adjacency.parse("replace-one", "p"))
 
 
 def test_groups_are_for_add_remove():
@@ -343,9 +353,11 @@ def test_groups_are_for_add_remove():
         ask.on(GROUPED)
 
 
-@pytest.mark.parametrize("unit", [Unit.ADD_REMOVE, Unit.parse("replace-one", "p")], ids=str)
-def test_rows_by_position_are_for_records_that_stay_where_they_are(unit):
-    ask = ask_about(RECORDS, Pure(1.0), unit)
+@pytest.mark.parametrize(
+    "adjacency", [Adjacency.ADD_REMOVE, Adjacency.parse("replace-one", "p")], ids=str
+)
+def test_rows_by_position_are_for_records_that_stay_where_they_are(adjacency):
+    ask = ask_about(RECORDS, Pure(1.0), adjacency)
     with pytest.raises(InternalError, match="stay where they are"):
         ask.on(ask.relation.between(0, 2))
     ask_about(RECORDS, Pure(1.0)).on(ask.relation.between(0, 2))
@@ -372,7 +384,7 @@ def test_estimators_in_step_ask_as_if_alone():
         times = [3, 1, 0, 2][place]
         return [about(Count(), Pure(100.0))[0] for _ in range(times)]
 
-    ask = Ask(Data(Remote()), Pure(1000.0), Unit.ADD_REMOVE)
+    ask = Ask(Data(Remote()), Pure(1000.0), Adjacency.ADD_REMOVE)
     asks = ask.disjoint([ask.relation.of([code]) for code in range(4)])
     assert ask.for_each(asks, estimate) == [[0, 0, 0], [100], [], [300, 300]]
     assert rounds == [((0, 1, 3), 3), ((0, 3), 2), ((0,), 1)]
@@ -388,7 +400,7 @@ def test_an_error_in_step_reaches_the_caller():
         def answer_each(self, queries):
             raise DataError("the server is gone.")
 
-    ask = Ask(Data(Failing()), Pure(10.0), Unit.ADD_REMOVE)
+    ask = Ask(Data(Failing()), Pure(10.0), Adjacency.ADD_REMOVE)
     asks = ask.disjoint([ask.relation.of([code]) for code in range(3)])
     with pytest.raises(DataError, match=r"gone\. The budget of this release is spent"):
         ask.for_each(asks, lambda _place, about: about(Count(), Pure(1.0)))
@@ -399,13 +411,13 @@ def test_a_query_without_a_mechanism_is_refused():
         pass
 
     with pytest.raises(InternalError, match="there is no mechanism for Unknown"):
-        mechanism_for(Unknown(), Pure(1.0), Unit.ADD_REMOVE)
+        mechanism_for(Unknown(), Pure(1.0), Adjacency.ADD_REMOVE)
 
 
 def test_many_medians_need_a_rate():
     column = np.array([1], dtype=np.int64), np.array([3], dtype=np.int64)
     with pytest.raises(InternalError, match="at least 0"):
-        list(choose_many_medians([column], [(0, 9)], -1, Unit.ADD_REMOVE))
+        list(choose_many_medians([column], [(0, 9)], -1, Adjacency.ADD_REMOVE))
 
 
 def test_data_that_cannot_be_grouped_count_as_spent():
@@ -413,6 +425,6 @@ def test_data_that_cannot_be_grouped_count_as_spent():
         def on(self, relation):
             raise DataError("the file is gone.")
 
-    ask = Ask(Data(Broken()), Pure(1.0), Unit.ADD_REMOVE)
+    ask = Ask(Data(Broken()), Pure(1.0), Adjacency.ADD_REMOVE)
     with pytest.raises(DataError, match="The budget of this release is spent"):
         ask.on(GROUPED)

@@ -71,33 +71,33 @@ def check(release):
     assert tt.replay(release.plan, release.answers) == release
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 @pytest.mark.parametrize("name", HARD)
-def test_hard_data(name, budget, unit):
-    check(tt.mean(HARD[name], neighbors=unit, **budget))
+def test_hard_data(name, budget, adjacency):
+    check(tt.mean(HARD[name], neighbors=adjacency, **budget))
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("tail", TAILS[1:], ids=str)
-def test_hard_data_with_knowledge(tail, unit):
+def test_hard_data_with_knowledge(tail, adjacency):
     for position, data in enumerate(HARD.values()):
         missing = ("skip", "none")[position % 2]
-        check(tt.mean(data, epsilon=1, tail=tail, missing=missing, neighbors=unit))
+        check(tt.mean(data, epsilon=1, tail=tail, missing=missing, neighbors=adjacency))
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("within", WITHIN, ids=str)
-def test_hard_data_within(within, unit):
+def test_hard_data_within(within, adjacency):
     for name in ("empty", "one", "infinities", "both largest", "mixed", "far", "wide"):
-        check(tt.mean(HARD[name], epsilon=1, within=within, neighbors=unit, missing="none"))
+        check(tt.mean(HARD[name], epsilon=1, within=within, neighbors=adjacency, missing="none"))
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("budget", EXTREME, ids=str)
-def test_tiny_and_huge_budgets(budget, unit):
+def test_tiny_and_huge_budgets(budget, adjacency):
     for name in ("empty", "equal", "zeros", "1e308", "mixed", "wide"):
-        check(tt.mean(HARD[name], neighbors=unit, **budget))
+        check(tt.mean(HARD[name], neighbors=adjacency, **budget))
 
 
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)

@@ -14,7 +14,7 @@ from tametail.data.cells import LEFT_OUT
 from tametail.data.kernels.passes import Passes
 from tametail.keys import Key
 from tametail.means import CellCounts
-from tametail.privacy.unit import Unit
+from tametail.privacy.adjacency import Adjacency
 from tametail.queries.column import Count
 from tametail.queries.groups import Keyed
 from tametail.queries.rows import Rows
@@ -75,9 +75,9 @@ def test_no_neighbor_moves_the_counts_further(others, first, second):
             counts(query, [*others, *more]) for more in ([], first[:1], second[:1])
         )
         added, replaced = np.abs(after - before), np.abs(after - other)
-        assert added.sum() == query.sensitivity(Unit.ADD_REMOVE).l1
-        assert replaced.sum() <= query.sensitivity(Unit.REPLACE_ONE).l1
-        assert (replaced**2).sum() <= query.sensitivity(Unit.REPLACE_ONE).l2_squared
+        assert added.sum() == query.sensitivity(Adjacency.ADD_REMOVE).l1
+        assert replaced.sum() <= query.sensitivity(Adjacency.REPLACE_ONE).l1
+        assert (replaced**2).sum() <= query.sensitivity(Adjacency.REPLACE_ONE).l2_squared
 
 
 # --- what is released
@@ -89,11 +89,11 @@ def holed(share, n=20_000):
     return cells
 
 
-@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("budget", [tt.pure(1), tt.zcdp(0.5), tt.approx(1, 1e-6)], ids=str)
 @pytest.mark.parametrize("missing", [0.0, 0.1, 0.4, 1.0])
-def test_the_share_of_one_column(unit, budget, missing):
-    release = tt.mean(holed(missing), budget=budget, neighbors=unit)
+def test_the_share_of_one_column(adjacency, budget, missing):
+    release = tt.mean(holed(missing), budget=budget, neighbors=adjacency)
     assert release.share_used == pytest.approx(1 - missing, abs=0.03)
     assert release[0].share_used == release.share_used == release.to_dict()["share_used"]
     noted = [note for note in release.notes if note.code == "many-unparsed-cells"]
@@ -106,11 +106,11 @@ def test_the_share_of_one_column(unit, budget, missing):
     assert tt.Release.from_json(release.to_json()) == release
 
 
-@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("budget", [tt.pure(4), tt.zcdp(0.5)], ids=str)
-def test_the_share_of_several_columns(unit, budget):
+def test_the_share_of_several_columns(adjacency, budget):
     matrix = np.column_stack([holed(0.0), np.random.default_rng(6).permutation(holed(0.4))])
-    release = tt.mean(matrix, budget=budget, neighbors=unit)
+    release = tt.mean(matrix, budget=budget, neighbors=adjacency)
     assert release.share_used == pytest.approx((1.0, 0.6), abs=0.05)
     assert [bool(row.notes) for row in release] == [False, True]
 

@@ -10,10 +10,12 @@ import tametail as tt
 BOUNDS = [(0.0, 1e6), (0.1, 0.7), (-3.0, 1e6 + 0.3), (1e-9, 1e6)]
 
 
-@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("bounds", BOUNDS, ids=str)
 @pytest.mark.parametrize("n", [50, 2000])
-def test_clip_points_never_leave_the_bounds(n: int, bounds: tuple[float, float], unit: str) -> None:
+def test_clip_points_never_leave_the_bounds(
+    n: int, bounds: tuple[float, float], adjacency: str
+) -> None:
     rng = np.random.default_rng(n)
     records = np.clip(rng.lognormal(8, 2, (n, 2)), *bounds)
     for data, budget in [
@@ -23,7 +25,7 @@ def test_clip_points_never_leave_the_bounds(n: int, bounds: tuple[float, float],
         (records, {"epsilon": 1.0, "same_scale": True}),
         (records, {"rho": 0.5}),
     ]:
-        for row in tt.mean(data, tail=tt.Bounded(*bounds), neighbors=unit, **budget):
+        for row in tt.mean(data, tail=tt.Bounded(*bounds), neighbors=adjacency, **budget):
             assert bounds[0] <= row.clip[0] <= row.clip[1] <= bounds[1]
             assert bounds[0] <= row.low <= row.value <= row.high <= bounds[1]
 

@@ -189,7 +189,7 @@ def test_a_fake_has_the_shape_of_a_release(asked):
 
 def test_what_nobody_said_is_an_argument():
     with fake_releases(n=500, columns=4, groups=2):
-        assert fake_in_block().plan.dim == 4
+        assert fake_in_block().plan.n_columns == 4
         release = tt.mean(Untouchable(), "paid", epsilon=1, delta=1e-6, by="state")
         assert [row.group for row in release] == ["fake 1", "fake 2"]
         assert tt.mean(Untouchable(), "paid", epsilon=1, neighbors="replace-one").plan.n == 500

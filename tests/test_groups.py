@@ -16,7 +16,7 @@ from tametail.errors import InternalError, ParameterError
 from tametail.keys import Key
 from tametail.means import Estimate, Interval
 from tametail.methods.groups.shrink import shrunk
-from tametail.privacy.unit import Unit
+from tametail.privacy.adjacency import Adjacency
 
 from .opened import open_groups
 
@@ -169,7 +169,9 @@ def test_numbers_without_a_column_have_no_groups():
 
 
 def test_sets_of_keys_that_overlap_are_refused(data):
-    ask = Ask(Data(open_groups(data, "paid", ["state"]).backend), tt.pure(1.0), Unit.ADD_REMOVE)
+    ask = Ask(
+        Data(open_groups(data, "paid", ["state"]).backend), tt.pure(1.0), Adjacency.ADD_REMOVE
+    )
     groups = ask.relation.coded([Key(("S00",)), Key(("S01",))], other=False)
     assert len(ask.disjoint([groups.of([0]), groups.of([1])], tt.pure(1.0))) == 2
     with pytest.raises(InternalError, match="overlap"):
@@ -177,7 +179,9 @@ def test_sets_of_keys_that_overlap_are_refused(data):
 
 
 def test_groups_are_for_add_remove(data):
-    ask = Ask(Data(open_groups(data, "paid", ["state"]).backend), tt.pure(1.0), Unit.REPLACE_ONE)
+    ask = Ask(
+        Data(open_groups(data, "paid", ["state"]).backend), tt.pure(1.0), Adjacency.REPLACE_ONE
+    )
     groups = ask.relation.coded([Key(("S00",)), Key(("S01",))], other=True)
     with pytest.raises(InternalError, match="overlap"):
         ask.disjoint([groups.of([0]), groups.of([1])], tt.pure(1.0))

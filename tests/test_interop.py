@@ -41,21 +41,23 @@ def contrib():
 
 
 @pytest.fixture(params=UNITS)
-def unit(request):
+def adjacency(request):
     return request.param
 
 
 @pytest.fixture(params=BUDGETS)
-def notion(request):
+def definition(request):
     return request.param
 
 
-def measurement(notion="pure", unit="add-remove", column=None):
-    return tt.as_opendp(tt.plan(n=2_000, budget=BUDGETS[notion][0], neighbors=unit), column)
+def measurement(definition="pure", adjacency="add-remove", column=None):
+    return tt.as_opendp(
+        tt.plan(n=2_000, budget=BUDGETS[definition][0], neighbors=adjacency), column
+    )
 
 
-def vector_measurement(budget, unit="add-remove", column=None):
-    return tt.as_opendp(tt.plan(budget=budget, n_columns=2, n=2_000, neighbors=unit), column)
+def vector_measurement(budget, adjacency="add-remove", column=None):
+    return tt.as_opendp(tt.plan(budget=budget, n_columns=2, n=2_000, neighbors=adjacency), column)
 
 
 def test_signature_is_the_contract():
@@ -73,11 +75,11 @@ def test_signature_is_the_contract():
         ({"statistic": "describe"}, None),
     ],
 )
-def test_the_statistic_is_that_of_the_plan(notion, unit, said, labels):
-    budget, measure, cost = BUDGETS[notion]
-    plan = tt.plan(n=2_000, budget=budget, neighbors=unit, **said)
+def test_the_statistic_is_that_of_the_plan(definition, adjacency, said, labels):
+    budget, measure, cost = BUDGETS[definition]
+    plan = tt.plan(n=2_000, budget=budget, neighbors=adjacency, **said)
     made = tt.as_opendp(plan, "x")
-    assert (made.input_metric, made.output_measure) == (UNITS[unit], measure)
+    assert (made.input_metric, made.output_measure) == (UNITS[adjacency], measure)
     assert made.map(1) == cost
     release = made(pl.DataFrame({"x": RECORDS}))
     assert len(release) == (8 if labels is None else len(labels))
@@ -93,56 +95,56 @@ def test_a_statistic_of_several_columns_is_refused():
         tt.as_opendp(tt.plan(n=2_000, epsilon=1, statistic="sum"), ["x", "y"])
 
 
-def test_persons_are_counted_by_a_metric_of_their_own(unit):
+def test_persons_are_counted_by_a_metric_of_their_own(adjacency):
     """A record costs twice what its person does: a metric of records would promise half of it."""
-    made = tt.as_opendp(tt.plan(n=500, epsilon=0.5, neighbors=unit, person="who"), "x")
+    made = tt.as_opendp(tt.plan(n=500, epsilon=0.5, neighbors=adjacency, person="who"), "x")
     assert made.input_metric not in UNITS.values()
     assert (made.map(1), made.map(2)) == (0.5, 1.0)
     frame = pl.DataFrame({"x": RECORDS, "who": np.arange(2_000) % 500})
     release = made(frame)
     assert release.guarantee.protects.person == "who"
-    same = tt.as_opendp(tt.plan(n=500, epsilon=1, neighbors=unit, person="who"), "x")
+    same = tt.as_opendp(tt.plan(n=500, epsilon=1, neighbors=adjacency, person="who"), "x")
     assert same.input_metric == made.input_metric
     for other in ({"person": "house"}, {}):
-        plan = tt.plan(n=500, epsilon=0.5, neighbors=unit, **other)
+        plan = tt.plan(n=500, epsilon=0.5, neighbors=adjacency, **other)
         assert tt.as_opendp(plan, "x").input_metric != made.input_metric
         with pytest.raises(dp.OpenDPException, match=r"(?i)mismatch"):
             dp.c.make_composition([made, tt.as_opendp(plan, "x")])
 
 
-def test_spaces_and_cost_of_one_record(notion, unit):
-    made = measurement(notion, unit)
-    _, measure, cost = BUDGETS[notion]
+def test_spaces_and_cost_of_one_record(definition, adjacency):
+    made = measurement(definition, adjacency)
+    _, measure, cost = BUDGETS[definition]
     assert isinstance(made, dp.Measurement)
-    assert made.input_metric == UNITS[unit]
+    assert made.input_metric == UNITS[adjacency]
     assert made.output_measure == measure
     assert made.map(1) == cost
     assert made.map(0) in (0.0, (0.0, 0.0))
     assert made.check(1, cost)
 
 
-def test_a_release_comes_out(notion, unit):
-    release = measurement(notion, unit)(RECORDS)
+def test_a_release_comes_out(definition, adjacency):
+    release = measurement(definition, adjacency)(RECORDS)
     assert isinstance(release, Release)
-    assert release.guarantee.protects == unit
+    assert release.guarantee.protects == adjacency
     assert tt.replay(release.plan, release.answers) == release
 
 
-def test_what_the_release_states_is_within_the_map(notion, unit):
-    made = measurement(notion, unit)
+def test_what_the_release_states_is_within_the_map(definition, adjacency):
+    made = measurement(definition, adjacency)
     stated = made(RECORDS).guarantee
     mapped = made.map(1)
-    if notion == "zcdp":
+    if definition == "zcdp":
         assert stated.rho <= mapped
     else:
-        epsilon, delta = mapped if notion == "approx" else (mapped, 0.0)
+        epsilon, delta = mapped if definition == "approx" else (mapped, 0.0)
         assert stated.epsilon <= epsilon
         assert stated.delta <= delta
 
 
 @pytest.mark.parametrize("size", [None, 2_000, 17])
-def test_no_n_and_a_wrong_n_stay_within_the_map(size, unit):
-    made = tt.as_opendp(tt.plan(n=size, epsilon=0.3, neighbors=unit))
+def test_no_n_and_a_wrong_n_stay_within_the_map(size, adjacency):
+    made = tt.as_opendp(tt.plan(n=size, epsilon=0.3, neighbors=adjacency))
     assert made(RECORDS).guarantee.epsilon <= made.map(1) == 0.3
 
 
@@ -192,8 +194,8 @@ def test_many_records_at_a_tiny_epsilon_are_counted_in_an_instant():
     assert delta == pytest.approx((exp(epsilon) - 1) / 1e-9 * 1e-30, rel=1e-6)
 
 
-def test_composes_with_itself_and_refuses_overspending(notion, unit):
-    made, cost = measurement(notion, unit), BUDGETS[notion][2]
+def test_composes_with_itself_and_refuses_overspending(definition, adjacency):
+    made, cost = measurement(definition, adjacency), BUDGETS[definition][2]
     ask = dp.c.make_adaptive_composition(
         *made.input_space, made.output_measure, d_in=1, d_mids=[cost, cost]
     )(RECORDS)
@@ -202,10 +204,10 @@ def test_composes_with_itself_and_refuses_overspending(notion, unit):
         ask(made)
 
 
-def test_a_dearer_question_than_promised_is_refused(notion, unit):
-    made = measurement(notion, unit)
-    small = BUDGETS[notion][2]
-    half = (small[0] / 2, small[1]) if notion == "approx" else small / 2
+def test_a_dearer_question_than_promised_is_refused(definition, adjacency):
+    made = measurement(definition, adjacency)
+    small = BUDGETS[definition][2]
+    half = (small[0] / 2, small[1]) if definition == "approx" else small / 2
     ask = dp.c.make_adaptive_composition(
         *made.input_space, made.output_measure, d_in=1, d_mids=[half]
     )(RECORDS)
@@ -213,8 +215,8 @@ def test_a_dearer_question_than_promised_is_refused(notion, unit):
         ask(made)
 
 
-def test_two_records_cost_twice_in_a_compositor(unit):
-    made = measurement("pure", unit)
+def test_two_records_cost_twice_in_a_compositor(adjacency):
+    made = measurement("pure", adjacency)
     space = (*made.input_space, made.output_measure)
     ask = dp.c.make_adaptive_composition(*space, d_in=2, d_mids=[0.99])(RECORDS)
     with pytest.raises(dp.OpenDPException, match="insufficient budget"):
@@ -223,16 +225,16 @@ def test_two_records_cost_twice_in_a_compositor(unit):
     assert isinstance(ask(made), Release)
 
 
-def test_sums_in_a_fixed_composition(notion, unit):
-    made, cost = measurement(notion, unit), BUDGETS[notion][2]
+def test_sums_in_a_fixed_composition(definition, adjacency):
+    made, cost = measurement(definition, adjacency), BUDGETS[definition][2]
     both = dp.c.make_composition([made, made])
-    assert both.map(1) == ((2 * cost[0], 2 * cost[1]) if notion == "approx" else 2 * cost)
+    assert both.map(1) == ((2 * cost[0], 2 * cost[1]) if definition == "approx" else 2 * cost)
     assert [type(release) for release in both(RECORDS)] == [Release, Release]
 
 
-def test_odometer_and_filter_count_it(notion, unit):
-    made, cost = measurement(notion, unit), BUDGETS[notion][2]
-    twice = (2 * cost[0], 2 * cost[1]) if notion == "approx" else 2 * cost
+def test_odometer_and_filter_count_it(definition, adjacency):
+    made, cost = measurement(definition, adjacency), BUDGETS[definition][2]
+    twice = (2 * cost[0], 2 * cost[1]) if definition == "approx" else 2 * cost
     odometer = dp.c.make_fully_adaptive_composition(*made.input_space, made.output_measure)
     ask = odometer(RECORDS)
     ask(made)
@@ -274,7 +276,7 @@ def test_columns_of_one_frame_compose():
 
 def test_other_spaces_do_not_compose():
     with pytest.raises(dp.OpenDPException, match=r"[Mm]etric"):
-        dp.c.make_composition([measurement(), measurement(unit="replace-one")])
+        dp.c.make_composition([measurement(), measurement(adjacency="replace-one")])
     with pytest.raises(dp.OpenDPException, match=r"[Mm]easure"):
         dp.c.make_composition([measurement(), measurement("zcdp")])
 
@@ -284,14 +286,14 @@ def test_other_spaces_do_not_compose():
     [(tt.pure(2.0), 2.0), (tt.zcdp(0.5), 0.5), (tt.approx(2.0, 1e-6), (2.0, 1e-6))],
     ids=str,
 )
-def test_vector_means(budget, cost, unit):
+def test_vector_means(budget, cost, adjacency):
     rows = np.column_stack([RECORDS, RECORDS])
-    made = vector_measurement(budget, unit)
+    made = vector_measurement(budget, adjacency)
     assert made.map(1) == cost
     release = made(rows)
     assert isinstance(release, Release)
     assert release.value.shape == (2,)
-    named = vector_measurement(budget, unit, ["a", "b"])
+    named = vector_measurement(budget, adjacency, ["a", "b"])
     assert named(pl.DataFrame(rows, schema=["a", "b"])).columns == ("a", "b")
 
 

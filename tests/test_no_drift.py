@@ -51,14 +51,14 @@ def test_a_row_that_is_none_changes_no_other():
 
 
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
-@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
-def test_within_clamps_value_and_interval(budget, unit):
-    for release in both(budget=budget, neighbors=unit, within=(3.01, 5.0)):
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_within_clamps_value_and_interval(budget, adjacency):
+    for release in both(budget=budget, neighbors=adjacency, within=(3.01, 5.0)):
         for row in release:
             assert 3.01 <= row.value <= 5.0
             assert row.low <= row.value <= row.high
-            held_back = any(note.code == "at-range-limit" for note in row.notes)
-            assert held_back or 3.01 <= row.low < row.high <= 5.0
+            is_limited_by_within = any(note.code == "at-range-limit" for note in row.notes)
+            assert is_limited_by_within or 3.01 <= row.low < row.high <= 5.0
 
 
 @pytest.mark.parametrize("tail", [None, tt.Moment(2, 40.0), tt.Bounded(-1e3, 1e3)], ids=str)
@@ -73,9 +73,9 @@ def test_an_interval_is_called_the_same(budget, target, tail):
 
 
 def test_more_records_than_anyone_has_are_refused():
-    for dim in (1, 2):
+    for n_columns in (1, 2):
         with pytest.raises(ParameterError, match="It must be at most"):
-            tt.plan(n=10**16, rho=0.5, n_columns=dim)
+            tt.plan(n=10**16, rho=0.5, n_columns=n_columns)
 
 
 def test_a_list_of_one_column_is_one_column(tmp_path):
@@ -123,9 +123,9 @@ def test_a_release_has_rows_parts_clips_doubts_items_frames_and_pictures(budget)
 
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 def test_the_budget_of_a_plan_is_what_was_asked_for(budget):
-    for dim in (1, 2):
+    for n_columns in (1, 2):
         for n in (None, 4_000):
-            plan = tt.plan(n=n, budget=budget, n_columns=dim)
+            plan = tt.plan(n=n, budget=budget, n_columns=n_columns)
             assert plan.budget == budget
             if n is None:
                 counted = plan.with_count(4_000)
@@ -152,18 +152,18 @@ def test_one_number_or_many():
         float(two)
 
 
-@pytest.mark.parametrize("dim", [1, 3])
+@pytest.mark.parametrize("n_columns", [1, 3])
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
-def test_a_plan_goes_to_json_and_back(dim, budget):
+def test_a_plan_goes_to_json_and_back(n_columns, budget):
     for request in ({}, {"n": 20}, {"n": 10**6, "confidence": None}, {"n": 900, "target": "data"}):
-        plan = tt.plan(budget=budget, n_columns=dim, tail=tt.Moment(2, 3.0), **request)
+        plan = tt.plan(budget=budget, n_columns=n_columns, tail=tt.Moment(2, 3.0), **request)
         assert Plan.from_json(plan.to_json()) == plan
         assert str(Plan.from_json(plan.to_json())) == str(plan)
 
 
 def test_a_plan_of_the_first_format_is_refused():
-    for dim in (1, 2):
-        record = tt.plan(n=100, epsilon=1, n_columns=dim).to_dict() | {"format": 1}
+    for n_columns in (1, 2):
+        record = tt.plan(n=100, epsilon=1, n_columns=n_columns).to_dict() | {"format": 1}
         with pytest.raises(ParameterError, match="format 1, and this version reads format 3"):
             Plan.from_dict(record)
 

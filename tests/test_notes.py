@@ -47,19 +47,19 @@ def test_nothing_seen_is_said_and_has_no_finite_interval():
         assert release.low < release.high
 
 
-@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 @pytest.mark.parametrize(
     "records",
     [np.full(3_000, 7.0), np.full(3_000, np.nan), np.zeros(3_000), np.array([])],
     ids=["constant", "no numbers", "zeros", "empty"],
 )
-def test_a_column_in_which_nothing_stands_out_has_no_ends(records, unit):
-    if unit == "replace-one" and not len(records):
+def test_a_column_in_which_nothing_stands_out_has_no_ends(records, adjacency):
+    if adjacency == "replace-one" and not len(records):
         return
-    release = tt.mean(records, epsilon=1, neighbors=unit)
+    release = tt.mean(records, epsilon=1, neighbors=adjacency)
     assert {"no-signal", "median"} <= warned(release)
     assert (release.low, release.high) == (-math.inf, math.inf)
-    within = tt.mean(records, epsilon=1, neighbors=unit, within=(0, 50))
+    within = tt.mean(records, epsilon=1, neighbors=adjacency, within=(0, 50))
     assert (within.low, within.high) == (0, 50)
     assert within.has_warnings
 
@@ -119,10 +119,10 @@ def test_a_contradicted_assumption_is_a_warning():
 def test_a_moment_half_as_large_as_it_is_raises_doubt(law):
     records = np.clip(getattr(np.random.default_rng(9), law)(size=20_000), -20, 20)
     deviation = float(records.std())
-    for unit in ("add-remove", "replace-one"):
-        true = tt.mean(records, epsilon=1, tail=tt.Moment(2, deviation), neighbors=unit)
+    for adjacency in ("add-remove", "replace-one"):
+        true = tt.mean(records, epsilon=1, tail=tt.Moment(2, deviation), neighbors=adjacency)
         assert true.assumption_contradicted is False
-        wrong = tt.mean(records, epsilon=1, tail=tt.Moment(2, deviation / 2), neighbors=unit)
+        wrong = tt.mean(records, epsilon=1, tail=tt.Moment(2, deviation / 2), neighbors=adjacency)
         assert wrong.assumption_contradicted
         assert "assumption-contradicted" in warned(wrong)
 

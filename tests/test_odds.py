@@ -8,16 +8,16 @@ import pytest
 
 import tametail as tt
 from tametail.cli import main
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Guarantee
 from tametail.privacy.odds import odds, weak_budget
-from tametail.privacy.unit import Unit
 
 RECORDS = np.random.default_rng(1).lognormal(size=4000)
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 0.01, 0.1, 0.5, 1, 2, 5, 9.99, 10, 13.8, 13.9, 50, 1000])
 def test_odds_are_rounded_up_and_not_by_much(epsilon):
-    said = odds(Guarantee.from_budget(tt.pure(epsilon), Unit.ADD_REMOVE))
+    said = odds(Guarantee.from_budget(tt.pure(epsilon), Adjacency.ADD_REMOVE))
     told = said.partition("to at most ")[2].split(":1")[0]
     if told.startswith("10^"):
         power = int(told.removeprefix("10^"))
@@ -29,20 +29,20 @@ def test_odds_are_rounded_up_and_not_by_much(epsilon):
 
 
 @pytest.mark.parametrize(
-    ("unit", "words"),
+    ("adjacency", "words"),
     [
-        (Unit.ADD_REMOVE, "a certain record is in the data"),
-        (Unit.REPLACE_ONE, "a certain record is this one and not that one"),
-        (Unit.parse("add-remove", person="who"), "a certain person is in the data"),
+        (Adjacency.ADD_REMOVE, "a certain record is in the data"),
+        (Adjacency.REPLACE_ONE, "a certain record is this one and not that one"),
+        (Adjacency.parse("add-remove", person="who"), "a certain person is in the data"),
     ],
 )
-def test_odds_are_about_what_is_protected(unit, words):
-    assert f"odds that {words} rise from 1:1" in odds(Guarantee.from_budget(tt.pure(1), unit))
+def test_odds_are_about_what_is_protected(adjacency, words):
+    assert f"odds that {words} rise from 1:1" in odds(Guarantee.from_budget(tt.pure(1), adjacency))
 
 
 def test_a_delta_is_told():
-    assert "0.001" in odds(Guarantee.from_budget(tt.approx(1, 1e-3), Unit.ADD_REMOVE))
-    assert "1e-06" in odds(Guarantee.from_budget(tt.zcdp(0.1), Unit.ADD_REMOVE))
+    assert "0.001" in odds(Guarantee.from_budget(tt.approx(1, 1e-3), Adjacency.ADD_REMOVE))
+    assert "1e-06" in odds(Guarantee.from_budget(tt.zcdp(0.1), Adjacency.ADD_REMOVE))
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_delta_is_told():
      (tt.approx(10, 1e-6), False), (tt.approx(11, 1e-6), True)],
 )  # fmt: skip
 def test_large_budgets_are_told_wherever_one_decides(budget, is_weak, tmp_path, capsys):
-    assert bool(weak_budget(budget, Unit.ADD_REMOVE)) is is_weak
+    assert bool(weak_budget(budget, Adjacency.ADD_REMOVE)) is is_weak
     plan = tt.plan(n=4000, budget=budget)
     one = tt.mean(RECORDS, budget=budget)
     two = tt.mean(np.column_stack([RECORDS, RECORDS]), budget=budget)

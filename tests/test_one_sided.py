@@ -31,13 +31,13 @@ NOT_NEGATIVE = tt.Bounded(0, None)
 AMOUNTS = np.random.default_rng(3).lognormal(6, 1.5, 8_000)
 
 
-@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("epsilon", [0.05, 0.3, 2.0])
 @pytest.mark.parametrize("sign", [1, -1])
-def test_no_end_and_no_clip_point_is_beyond_the_bound(unit, epsilon, sign):
+def test_no_end_and_no_clip_point_is_beyond_the_bound(adjacency, epsilon, sign):
     tail = NOT_NEGATIVE if sign > 0 else tt.Bounded(None, 0)
     for records in (AMOUNTS, np.where(AMOUNTS < 800, 0.0, AMOUNTS), AMOUNTS[:300]):
-        release = tt.mean(sign * records, epsilon=epsilon, neighbors=unit, tail=tail)
+        release = tt.mean(sign * records, epsilon=epsilon, neighbors=adjacency, tail=tail)
         ends = [end for one in release[0].intervals for end in (one.low, one.high)]
         for end in (*release.clip, *ends, release.value):
             assert sign * end >= 0

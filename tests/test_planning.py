@@ -14,8 +14,8 @@ import tametail as tt
 from tametail.errors import BudgetError, ParameterError
 from tametail.methods.winsorized.budget_split import halvings, shares
 from tametail.planning import Plan
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Approx, compose, fits
-from tametail.privacy.unit import Unit
 
 BUDGETS = [tt.pure(1), tt.pure(0.01), tt.zcdp(0.5), tt.zcdp(1e-4), tt.approx(1, 1e-6)]
 TAILS = [None, tt.Moment(2, 50), tt.Moment(1.3, 50), tt.Bounded(-5, 1e4)]
@@ -179,13 +179,13 @@ def test_half_width_checks_its_confidence():
 
 
 @pytest.mark.parametrize("tail", TAILS)
-@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
-def test_sample_size_is_the_least(tail, unit):
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_sample_size_is_the_least(tail, adjacency):
     error = 0.05 if tail is None else 5.0
     told = {"relative_error": error} if tail is None else {"error": error}
-    n = tt.sample_size(**told, epsilon=1, tail=tail, neighbors=unit)
-    assert tt.plan(n=n, epsilon=1, tail=tail, neighbors=unit).half_width() <= error
-    assert tt.plan(n=n - 1, epsilon=1, tail=tail, neighbors=unit).half_width() > error
+    n = tt.sample_size(**told, epsilon=1, tail=tail, neighbors=adjacency)
+    assert tt.plan(n=n, epsilon=1, tail=tail, neighbors=adjacency).half_width() <= error
+    assert tt.plan(n=n - 1, epsilon=1, tail=tail, neighbors=adjacency).half_width() > error
 
 
 @pytest.mark.parametrize("tail", [None, tt.Moment(2, 50)])
@@ -197,19 +197,19 @@ def test_epsilon_for_is_the_least(tail):
     assert tt.plan(n=10_000, epsilon=epsilon - 1e-6, tail=tail).half_width() > error
 
 
-@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
-def test_the_least_size_is_found_though_methods_change(unit):
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_the_least_size_is_found_though_methods_change(adjacency):
     """Told bounds, few records are clamped; beyond, the prediction first gets worse."""
     tail = tt.Bounded(0, 1)
 
     def plans(n):
-        return tt.plan(n=n, epsilon=1, tail=tail, neighbors=unit)
+        return tt.plan(n=n, epsilon=1, tail=tail, neighbors=adjacency)
 
     border = next(n for n in range(100, 3000, 20) if plans(n).method != plans(100).method)
     last = next(n for n in range(border - 20, border + 1) if plans(n).method != plans(100).method)
     few = plans(last - 1).half_width()
     for error in (few, few * 1.05, few * 0.98, plans(last).half_width() * 0.9):
-        n = tt.sample_size(error, epsilon=1, tail=tail, neighbors=unit)
+        n = tt.sample_size(error, epsilon=1, tail=tail, neighbors=adjacency)
         assert plans(n).half_width() <= error < plans(n - 1).half_width()
         if error >= few:
             assert n < last
@@ -252,10 +252,10 @@ def test_pure_steps_that_would_fit_an_approximate_budget_by_detour_only_are_refu
 
 @pytest.mark.parametrize("n", [1, 30, 300, 10**4, 10**12])
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 10.0])
-@pytest.mark.parametrize("unit", ["replace-one", "add-remove"])
-def test_every_step_gets_a_share(n, epsilon, unit):
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
+def test_every_step_gets_a_share(n, epsilon, adjacency):
     for budget in (tt.pure(epsilon), tt.zcdp(epsilon**2 / 2)):
-        parts = shares(budget, Unit.parse(unit), n)
+        parts = shares(budget, Adjacency.parse(adjacency), n)
         assert sum(parts.values()) == pytest.approx(1.0)
         assert min(parts.values()) > 0.009
         # Where only a center can be found, it gets nearly all.
@@ -263,7 +263,9 @@ def test_every_step_gets_a_share(n, epsilon, unit):
 
 
 def test_the_fewer_the_records_the_more_goes_to_the_center():
-    parts = [shares(tt.pure(1.0), Unit.ADD_REMOVE, n)["center"] for n in (30, 100, 1000, 10**4)]
+    parts = [
+        shares(tt.pure(1.0), Adjacency.ADD_REMOVE, n)["center"] for n in (30, 100, 1000, 10**4)
+    ]
     assert parts == sorted(parts, reverse=True)
     assert parts[0] > 0.5 > 0.05 > parts[-1]  # noqa: PLR0133 - a chain reads best
 
@@ -278,12 +280,12 @@ def test_a_plan_that_another_process_unpickles_has_its_methods():
 
 
 @pytest.mark.parametrize("tail", TAILS, ids=str)
-@pytest.mark.parametrize("dim", [1, 3])
+@pytest.mark.parametrize("n_columns", [1, 3])
 @pytest.mark.parametrize("n", [None, 100, 10**6])
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
-def test_every_plan_reads_back_and_its_shares_are_of_the_whole(budget, n, dim, tail):
+def test_every_plan_reads_back_and_its_shares_are_of_the_whole(budget, n, n_columns, tail):
     """A few bounded columns at a small delta were paid in a notion that reading back refused."""
-    plan = tt.plan(n=n, budget=budget, n_columns=dim, tail=tail)
+    plan = tt.plan(n=n, budget=budget, n_columns=n_columns, tail=tail)
     assert Plan.from_json(plan.to_json()) == plan
     assert sum(part for _, part, _ in plan.shares()) == pytest.approx(100, rel=1e-9)
 

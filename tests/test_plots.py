@@ -45,9 +45,9 @@ def test_a_name_on_the_picture_is_no_markup():
 @pytest.mark.parametrize(
     ("budget", "k"), [(tt.pure(1), 2), (tt.zcdp(0.5), 3), (tt.approx(1, 1e-6), 1.5)]
 )
-@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
-def test_plan_lies_above_the_lower_bound(budget, k, unit):
-    ax = tt.plan(n=3000, budget=budget, tail=tt.Moment(k, 10), neighbors=unit).plot()
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_plan_lies_above_the_lower_bound(budget, k, adjacency):
+    ax = tt.plan(n=3000, budget=budget, tail=tt.Moment(k, 10), neighbors=adjacency).plot()
     error, floor = (np.asarray(line.get_ydata()) for line in ax.lines[:2])
     assert np.all(error > floor)
     assert floor[8] >= lower_bound(3000, k=k, scale=10)

@@ -22,35 +22,35 @@ def _frame(n: int) -> pd.DataFrame:
     return pd.DataFrame({"who": np.repeat(np.arange(n), 3), "g": KEYS * n, "x": amounts})
 
 
-def _records(n: int, unit: str, budget: dict[str, float]) -> tuple[tt.Plan, Callable]:
-    told = {"neighbors": unit, **budget}
-    frame, size = _frame(n), {} if unit == "replace-one" else {"n": 3 * n}
+def _records(n: int, adjacency: str, budget: dict[str, float]) -> tuple[tt.Plan, Callable]:
+    told = {"neighbors": adjacency, **budget}
+    frame, size = _frame(n), {} if adjacency == "replace-one" else {"n": 3 * n}
     return tt.plan(3 * n, **told), lambda: tt.mean(frame, "x", **told, **size)
 
 
-def _persons(n: int, unit: str, budget: dict[str, float]) -> tuple[tt.Plan, Callable]:
-    told = {"neighbors": unit, **budget}
-    frame, size = _frame(n), {} if unit == "replace-one" else {"n": n}
+def _persons(n: int, adjacency: str, budget: dict[str, float]) -> tuple[tt.Plan, Callable]:
+    told = {"neighbors": adjacency, **budget}
+    frame, size = _frame(n), {} if adjacency == "replace-one" else {"n": n}
     return (
         tt.plan(n, person=True, **told),
         lambda: tt.mean(frame, "x", person="who", **told, **size),
     )
 
 
-def _rows(n: int, unit: str, budget: dict[str, float]) -> tuple[tt.Plan, Callable]:
+def _rows(n: int, adjacency: str, budget: dict[str, float]) -> tuple[tt.Plan, Callable]:
     rows, size = _frame(n)["x"].to_numpy().reshape(-1, 3), {"n": n}
-    size = {} if unit == "replace-one" else size
-    told = {"neighbors": unit, **budget}
+    size = {} if adjacency == "replace-one" else size
+    told = {"neighbors": adjacency, **budget}
     return tt.plan(n, n_columns=3, **told), lambda: tt.mean(rows, **told, **size)
 
 
-def _groups(n: int, unit: str, budget: dict[str, float]) -> tuple[tt.Plan, Callable]:
-    told = {"by": "g", "keys": KEYS, "neighbors": unit, **budget}
+def _groups(n: int, adjacency: str, budget: dict[str, float]) -> tuple[tt.Plan, Callable]:
+    told = {"by": "g", "keys": KEYS, "neighbors": adjacency, **budget}
     return tt.plan(3 * n, **told), lambda: tt.mean(_frame(n), "x", n=3 * n, **told)
 
 
-def _persons_by_group(n: int, unit: str, budget: dict[str, float]) -> tuple[tt.Plan, Callable]:
-    told = {"by": "g", "keys": KEYS, "neighbors": unit, **budget}
+def _persons_by_group(n: int, adjacency: str, budget: dict[str, float]) -> tuple[tt.Plan, Callable]:
+    told = {"by": "g", "keys": KEYS, "neighbors": adjacency, **budget}
     return (
         tt.plan(n, person=True, **told),
         lambda: tt.mean(_frame(n), "x", person="who", n=n, **told),
@@ -78,16 +78,16 @@ def _finite(release: Callable, trials: int) -> list[bool]:
 
 
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
-@pytest.mark.parametrize(("make", "unit"), MADE)
+@pytest.mark.parametrize(("make", "adjacency"), MADE)
 @pytest.mark.parametrize("n", [3, 20, 100, 2500])
 def test_what_is_promised_comes(
-    make: Callable, unit: str, budget: dict[str, float], n: int
+    make: Callable, adjacency: str, budget: dict[str, float], n: int
 ) -> None:
     """Few trials show it where every release has one; else many, so that chance decides nothing.
 
     Of all cells only 60 records in three groups are near a half: 0.73 of their rows have one.
     """
-    plan, release = make(n, unit, budget)
+    plan, release = make(n, adjacency, budget)
     promised = math.isfinite(plan.half_width(0.95))
     assert promised or n < 2500, "so many are enough"
     if not promised:

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tametail.data.kernels.passes import Passes
-from tametail.privacy.unit import RECORD_UNITS, Unit
+from tametail.privacy.adjacency import RECORD_ADJACENCIES, Adjacency
 from tametail.queries.column import (
     SOFT_ONE,
     WIDEST_SIDE,
@@ -101,8 +101,8 @@ def _borders(query):
     return [MISSING, -math.inf, math.inf, *edges, *beside]
 
 
-def _exceeds(query, unit, first, second):
-    moved, stated = _distance(query, first, second), query.sensitivity(unit)
+def _exceeds(query, adjacency, first, second):
+    moved, stated = _distance(query, first, second), query.sensitivity(adjacency)
     return moved.l1 > stated.l1 or moved.l2_squared > stated.l2_squared
 
 
@@ -112,31 +112,31 @@ def test_no_neighbor_moves_a_query_further(query, data):
     record = st.one_of(st.sampled_from(_borders(query)), st.floats(), st.floats(-20, 20))
     others = data.draw(st.lists(record, max_size=4))
     first, second = data.draw(record), data.draw(record)
-    assert not _exceeds(query, Unit.REPLACE_ONE, [*others, first], [second, *others])
-    assert not _exceeds(query, Unit.ADD_REMOVE, [*others, first], others)
+    assert not _exceeds(query, Adjacency.REPLACE_ONE, [*others, first], [second, *others])
+    assert not _exceeds(query, Adjacency.ADD_REMOVE, [*others, first], others)
 
 
 @settings(max_examples=100, deadline=None)
 @given(query=SUM_QUERIES)
 @example(query=LogHistogram(0.0, -3, 3, counted=True))
 @example(query=ClippedSum(ClippingGrid(0, -5, 0, 7), count_weight=3))
-@pytest.mark.parametrize("unit", RECORD_UNITS)
-def test_the_sensitivity_is_attained(query, unit):
+@pytest.mark.parametrize("adjacency", RECORD_ADJACENCIES)
+def test_the_sensitivity_is_attained(query, adjacency):
     borders = _borders(query)
-    if unit is Unit.ADD_REMOVE:
+    if adjacency is Adjacency.ADD_REMOVE:
         moves = [_distance(query, [record], []) for record in borders]
     else:
         moves = [_distance(query, [a], [b]) for a, b in combinations(borders, 2)]
-    stated = query.sensitivity(unit)
+    stated = query.sensitivity(adjacency)
     assert max(move.l1 for move in moves) == stated.l1
     assert max(move.l2_squared for move in moves) == stated.l2_squared
 
 
-def _scores(unit, records, candidates):
+def _scores(adjacency, records, candidates):
     keys, counts = Passes().answer(Median(0, -math.inf, math.inf), lambda _: [np.array(records)])
     below = np.array([counts[keys < candidate].sum() for candidate in candidates])
     above = np.array([counts[keys > candidate].sum() for candidate in candidates])
-    return -np.maximum(below, above) if unit is Unit.REPLACE_ONE else -abs(below - above)
+    return -np.maximum(below, above) if adjacency is Adjacency.REPLACE_ONE else -abs(below - above)
 
 
 @settings(max_examples=200, deadline=None)
@@ -146,19 +146,19 @@ def _scores(unit, records, candidates):
     second=st.floats(),
     key=st.integers(-(2**63) + 1, 2**63 - 1),
 )
-@pytest.mark.parametrize("unit", RECORD_UNITS)
-def test_no_neighbor_moves_a_score_of_the_median_further(unit, others, first, second, key):
+@pytest.mark.parametrize("adjacency", RECORD_ADJACENCIES)
+def test_no_neighbor_moves_a_score_of_the_median_further(adjacency, others, first, second, key):
     records = np.array([*others, first, second])
     keys, _ = Passes().answer(Median(0, -math.inf, math.inf), lambda _: [records])
     candidates = [key, 0, *keys.tolist()]
-    bound = Median(0, -math.inf, math.inf).score_sensitivity(unit)
-    base = _scores(unit, [*others], candidates)
+    bound = Median(0, -math.inf, math.inf).score_sensitivity(adjacency)
+    base = _scores(adjacency, [*others], candidates)
     for record in (first, second):
         # A sample loses or gains a record under either unit: docs/proofs/sampling.md.
-        assert abs(_scores(unit, [*others, record], candidates) - base).max() <= bound
-    if unit is Unit.REPLACE_ONE:
-        move = _scores(unit, [*others, first], candidates) - _scores(
-            unit, [*others, second], candidates
+        assert abs(_scores(adjacency, [*others, record], candidates) - base).max() <= bound
+    if adjacency is Adjacency.REPLACE_ONE:
+        move = _scores(adjacency, [*others, first], candidates) - _scores(
+            adjacency, [*others, second], candidates
         )
         assert abs(move).max() <= bound
 
@@ -166,8 +166,8 @@ def test_no_neighbor_moves_a_score_of_the_median_further(unit, others, first, se
 def test_the_shared_count_is_free_under_replace_one():
     lattice = ClippingGrid(exponent=0, low=-2, center=0, high=10)
     for weight in range(3):
-        assert ClippedSum(lattice, weight).sensitivity(Unit.REPLACE_ONE).l1 == lattice.width
-    assert ClippedSum(lattice, 3).sensitivity(Unit.REPLACE_ONE).l1 == lattice.width + 1
+        assert ClippedSum(lattice, weight).sensitivity(Adjacency.REPLACE_ONE).l1 == lattice.width
+    assert ClippedSum(lattice, 3).sensitivity(Adjacency.REPLACE_ONE).l1 == lattice.width + 1
 
 
 def test_soft_counts_keep_the_number_of_records():

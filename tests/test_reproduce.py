@@ -296,7 +296,7 @@ def test_bound_checks_can_fail(ratio, expected):
 
 
 def test_settings_carry_their_own_bound():
-    setting = hard.Setting("tametail.mean", 2, 1.0, 1000, notion="zCDP")
+    setting = hard.Setting("tametail.mean", 2, 1.0, 1000, definition="zCDP")
     assert setting.bound == lower_bound(1000, k=2, rho=0.5)
     unit = hard.Setting("tametail.mean", 2, 1.0, 1000, unit="add-remove")
     assert unit.bound == lower_bound(1000, k=2, epsilon=2.0)
@@ -377,23 +377,25 @@ def test_persons_are_compared_with_the_rate():
 def test_the_ball_is_compared_with_its_formula(right):
     cells = balls.experiment("tiny").cells
     errors = {}
-    for notion, k, d, n in cells:
+    for definition, k, d, n in cells:
         like = k if right else {2: 3, 3: 4, 4: 2}[k]
-        ball, ours = (balls.exact_error(notion, like, d, n), 1.0)
-        errors[notion, k, d, n] = np.array([[ball, ours]] * 3)
+        ball, ours = (balls.exact_error(definition, like, d, n), 1.0)
+        errors[definition, k, d, n] = np.array([[ball, ours]] * 3)
     powers = [check for check in balls.conclude(errors).checks if "formula" in check.claim]
     assert [check.verdict for check in powers] == [HOLDS if right else FAILS] * 4
 
 
-@pytest.mark.parametrize(("notion", "k", "d"), [("zCDP", 2, 2), ("approximate", 4, 20)])
-def test_the_formula_of_the_ball_is_its_error(notion, k, d):
+@pytest.mark.parametrize(("definition", "k", "d"), [("zCDP", 2, 2), ("approximate", 4, 20)])
+def test_the_formula_of_the_ball_is_its_error(definition, k, d):
     n = 20_000
     rng = np.random.default_rng(5)
     runs = 120 if d == 2 else 30
     found = root_mean_square(
-        np.array([[balls._errors(rng, notion=notion, k=k, d=d, n=n)[0]] for _ in range(runs)])
+        np.array(
+            [[balls._errors(rng, definition=definition, k=k, d=d, n=n)[0]] for _ in range(runs)]
+        )
     )
-    assert abs(found.value - balls.exact_error(notion, k, d, n)) <= 5 * found.deviation
+    assert abs(found.value - balls.exact_error(definition, k, d, n)) <= 5 * found.deviation
 
 
 def test_too_few_rows_for_the_ball_are_said_and_drawn_apart():
@@ -422,8 +424,10 @@ def test_powers_of_log_r_can_fail():
     cells = ranges.experiment("tiny").cells
     for wrong, expected in ((0.0, HOLDS), (0.5, FAILS)):
         errors = {
-            (notion, exponent): np.full((2, 1), 2 * exponent ** (ranges.NOTIONS[notion][2] + wrong))
-            for notion, exponent in cells
+            (definition, exponent): np.full(
+                (2, 1), 2 * exponent ** (ranges.NOTIONS[definition][2] + wrong)
+            )
+            for definition, exponent in cells
         }
         assert ranges.conclude(errors).checks[0].verdict == expected
 

@@ -108,10 +108,12 @@ def test_few_records_and_a_small_budget_never_give_an_interval_of_width_zero(law
     assert often([one.low <= records.mean() <= one.high for one in found], 0.95)  # once 0.6%
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize(("n", "epsilon"), [(1_000, 1), (10_000, 0.1)])
 @pytest.mark.parametrize("common", [0.0, 7.0])
-def test_nearly_constant_columns_never_give_an_interval_of_width_zero(unit, n, epsilon, common):
+def test_nearly_constant_columns_never_give_an_interval_of_width_zero(
+    adjacency, n, epsilon, common
+):
     """At n epsilon = 1,000 the same; sometimes `-4.94066e-324 to 4.94066e-324`."""
     holds = []
     for share in (0.001, 0.01, 0.03, 0.05):
@@ -119,16 +121,16 @@ def test_nearly_constant_columns_never_give_an_interval_of_width_zero(unit, n, e
         others = round(share * n)
         records[:others] += np.random.default_rng(3).lognormal(size=others)
         for _ in range(8):
-            release = tt.mean(records, epsilon=epsilon, neighbors=unit)
+            release = tt.mean(records, epsilon=epsilon, neighbors=adjacency)
             says_what_it_saw(release, records.mean())
             assert "e-324" not in str(release)
             holds.append(release.low <= records.mean() <= release.high)
     assert often(holds, 0.92)
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("budget", [tt.pure(1), tt.pure(4), tt.zcdp(0.5)], ids=str)
-def test_sparse_columns_of_vectors_never_give_an_interval_of_width_zero(unit, budget):
+def test_sparse_columns_of_vectors_never_give_an_interval_of_width_zero(adjacency, budget):
     """In vectors 7 to 43% of sparse columns; `-0.43 (-0.43 to -0.43)` for one without numbers."""
     rng = np.random.default_rng(5)
     shares = np.array([1, 1, 0, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.3])
@@ -136,7 +138,7 @@ def test_sparse_columns_of_vectors_never_give_an_interval_of_width_zero(unit, bu
     rows[:, 1] = np.nan
     empty = []
     for _ in range(4):
-        release = tt.mean(rows, budget=budget, neighbors=unit)
+        release = tt.mean(rows, budget=budget, neighbors=adjacency)
         for row, mean in zip(release, rows.mean(axis=0), strict=True):
             says_what_it_saw(row, 0.0 if math.isnan(mean) else mean)
         empty += [release[1], release[2]]  # no numbers; zeros
@@ -147,7 +149,7 @@ def infinite(share):
     return np.where(np.arange(4_000) < share * 4_000, math.inf, 1.0 + np.arange(4_000) % 7)
 
 
-@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("epsilon", [1, 20])
 @pytest.mark.parametrize(
     "records",
@@ -161,14 +163,14 @@ def infinite(share):
     ],
     ids=["whole numbers", "inf", "-inf", "both", "largest", "a fifth"],
 )
-def test_infinities_have_no_finite_interval_and_a_warning(records, epsilon, unit):
+def test_infinities_have_no_finite_interval_and_a_warning(records, epsilon, adjacency):
     """A column of infinities was released as 3.4e38, with a finite interval and no note."""
-    release = tt.mean(records, epsilon=epsilon, neighbors=unit)
+    release = tt.mean(records, epsilon=epsilon, neighbors=adjacency)
     assert "out-of-float-range" in codes(release[0])
     assert release.has_warnings
     assert (release.low, release.high) == (-math.inf, math.inf)
     assert tt.Release.from_json(release.to_json()) == release
-    held = tt.mean(records, epsilon=epsilon, neighbors=unit, within=(0, 100))
+    held = tt.mean(records, epsilon=epsilon, neighbors=adjacency, within=(0, 100))
     assert (held.low, held.high) == (0, 100)
 
 
@@ -212,13 +214,13 @@ def test_numbers_that_are_told_apart_are_not_infinite():
 # --- a wrong `within`
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("tail", [None, tt.Moment(2, 2_500)], ids=str)
-def test_a_within_that_the_records_contradict_is_said(unit, tail, tmp_path, capsys):
+def test_a_within_that_the_records_contradict_is_said(adjacency, tail, tmp_path, capsys):
     """Truth 1,480, within=(0, 1000): `1000, interval 1000 to 1000 (95%), for the mean`."""
     records = np.random.default_rng(3).lognormal(math.log(1480) - 0.5, 1, 20_000)
     assert records.mean() == pytest.approx(1480, abs=1)
-    release = tt.mean(records, epsilon=1, within=(0, 1000), neighbors=unit, tail=tail)
+    release = tt.mean(records, epsilon=1, within=(0, 1000), neighbors=adjacency, tail=tail)
     assert release.value == 1000
     assert release.assumption_contradicted
     assert notes.CONTRADICTED in release.notes
@@ -227,7 +229,7 @@ def test_a_within_that_the_records_contradict_is_said(unit, tail, tmp_path, caps
     if tail is None:
         path = tmp_path / "claims.csv"
         path.write_text("amount\n" + "".join(f"{record}\n" for record in records))
-        told = ["--epsilon=1", "--within=0:1000", f"--neighbors={unit}"]
+        told = ["--epsilon=1", "--within=0:1000", f"--neighbors={adjacency}"]
         assert cli.main(["mean", str(path), *told]) == 0
         printed = capsys.readouterr().out
         assert "1000 to 1000" not in printed
@@ -274,13 +276,13 @@ HEAVY = {
 def without_a_tail(request):
     """Releases of heavy-tailed records: with the records, the mean and the winsorized mean."""
     n, found, seen = request.param, [], []
-    for unit in UNITS:
+    for adjacency in UNITS:
         for law in HEAVY.values():
             rng = np.random.default_rng(7)
             grid = law.ppf((np.arange(100_000) + 0.5) / 100_000)
             for _ in range(60):
                 records = law.ppf(rng.random(n))
-                release = tt.mean(records, epsilon=1, neighbors=unit)
+                release = tt.mean(records, epsilon=1, neighbors=adjacency)
                 seen.append("no-signal" not in codes(release))
                 if seen[-1]:
                     clipped = np.clip(grid, *release.clip).mean()
@@ -334,8 +336,8 @@ def test_a_moment_that_is_too_small_is_doubted(law):
     def doubted(scale):
         told = {"epsilon": 1, "tail": tt.Moment(2, scale)}
         return [
-            bool(tt.mean(records, neighbors=unit, **told).assumption_contradicted)
-            for unit in UNITS * 8
+            bool(tt.mean(records, neighbors=adjacency, **told).assumption_contradicted)
+            for adjacency in UNITS * 8
         ]
 
     assert often(doubted(deviation / 10), 0.95)
@@ -345,7 +347,7 @@ def test_a_moment_that_is_too_small_is_doubted(law):
 
 @pytest.mark.parametrize("law", laws(1))
 @pytest.mark.parametrize(
-    ("unit", "n", "epsilon"),
+    ("adjacency", "n", "epsilon"),
     [
         ("add-remove", 1_000, 10),
         ("add-remove", 10_000, 1),
@@ -355,24 +357,24 @@ def test_a_moment_that_is_too_small_is_doubted(law):
         ("replace-one", 100_000, 1),
     ],
 )
-def test_a_moment_gives_at_most_three_t_intervals(law, unit, n, epsilon):
+def test_a_moment_gives_at_most_three_t_intervals(law, adjacency, n, epsilon):
     """5 to 7 times the t-interval's half-width, erratically up to 26."""
     records = laws(n)[law]
     deviation = float(records.std())
-    told = {"epsilon": epsilon, "neighbors": unit, "tail": tt.Moment(2, deviation)}
+    told = {"epsilon": epsilon, "neighbors": adjacency, "tail": tt.Moment(2, deviation)}
     found = [tt.mean(records, **told) for _ in range(20)]
     most = 3 * 2 * 1.96 * deviation / math.sqrt(n)
     # Of 120 releases of each at most five were wider; 12 of these 20 are enough to fail.
     assert often([one.high - one.low <= most for one in found], 0.92)
 
 
-@pytest.mark.parametrize(("unit", "most"), [("add-remove", 6.5), ("replace-one", 9.5)])
+@pytest.mark.parametrize(("adjacency", "most"), [("add-remove", 6.5), ("replace-one", 9.5)])
 @pytest.mark.parametrize("law", ["normal", "lognormal"])
-def test_a_moment_at_a_tenth_of_the_budget_is_near_what_is_possible(law, unit, most):
+def test_a_moment_at_a_tenth_of_the_budget_is_near_what_is_possible(law, adjacency, most):
     """9 to 17 t-intervals, where 3.1 and 4.1 are the least (decision 0127)."""
     records = laws(100_000)[law]
     deviation = float(records.std())
-    told = {"epsilon": 0.1, "neighbors": unit, "tail": tt.Moment(2, deviation)}
+    told = {"epsilon": 0.1, "neighbors": adjacency, "tail": tt.Moment(2, deviation)}
     widths = [one.high - one.low for one in (tt.mean(records, **told) for _ in range(7))]
     assert np.median(widths) <= most * 2 * 1.96 * deviation / math.sqrt(len(records))
 
@@ -392,13 +394,13 @@ def test_an_error_without_a_unit_is_refused():
     assert tt.sample_size(relative_error=0.1, epsilon=1) > 100
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize(("n", "epsilon"), [(10_000, 1), (100_000, 0.1)])
 @pytest.mark.parametrize("law", ["worst", "reference"])
-def test_half_widths_between_bounds_are_as_predicted(unit, n, epsilon, law):
+def test_half_widths_between_bounds_are_as_predicted(adjacency, n, epsilon, law):
     """Predicted 3.9 to 8.3 times too wide; now within a factor of 1.25 on the two laws named."""
     rng = np.random.default_rng(6)
-    plan = tt.plan(n=n, epsilon=epsilon, neighbors=unit, tail=tt.Bounded(0, 120))
+    plan = tt.plan(n=n, epsilon=epsilon, neighbors=adjacency, tail=tt.Bounded(0, 120))
     records = 120.0 * (rng.random(n) < 0.5) if law == "worst" else rng.uniform(0, 120, n)
     found = [tt.mean(records, plan=plan) for _ in range(12)]
     ratios = [plan.half_width(distribution=law) * 2 / (one.high - one.low) for one in found]

@@ -417,8 +417,8 @@ class Broken(io.RawIOBase):
         raise RuntimeError("zebrafish")
 
 
-@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
-def test_a_stream_that_fails_is_an_error_of_ours(unit):
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_a_stream_that_fails_is_an_error_of_ours(adjacency):
     with pytest.raises(DataError, match="cannot be read to its end") as caught:
-        tt.mean(Broken(), "x", epsilon=1, parse=tt.Parse(format="csv"), neighbors=unit)
+        tt.mean(Broken(), "x", epsilon=1, parse=tt.Parse(format="csv"), neighbors=adjacency)
     assert caught.value.__context__ is None or "zebrafish" not in str(caught.value.__context__)

@@ -10,7 +10,7 @@ import pytest
 
 import tametail as tt
 from tametail.data.cells import cell_to_float
-from tametail.privacy.unit import RECORD_UNITS, Unit
+from tametail.privacy.adjacency import RECORD_ADJACENCIES, Adjacency
 from tametail.queries.rows import Ball, BallSquares
 
 from .opened import open_table
@@ -52,21 +52,21 @@ def test_the_attacks_that_everybody_knows_are_there(attack):
     assert any(attack in cells[0] for cells in ROWS)
 
 
-@pytest.mark.parametrize("unit", RECORD_UNITS)
-def test_sums_of_squares_do_not_wrap(unit):
+@pytest.mark.parametrize("adjacency", RECORD_ADJACENCIES)
+def test_sums_of_squares_do_not_wrap(adjacency):
     """2^21 rows of 2^42 each are 2^63: one row more or less once moved the sum by 2^64."""
     radius = 1 << 21
     query = BallSquares(Ball((0.0, 0.0), (1.0, 1.0), (radius,), order=2), 0)
     rows = np.zeros((1 << 21, 2))
     rows[:, 0] = radius
     full = open_table(rows).answer(query)
-    if unit is Unit.ADD_REMOVE:
+    if adjacency is Adjacency.ADD_REMOVE:
         rows = rows[:-1]
     else:
         rows[-1] = 0.0
     less = open_table(rows).answer(query)
     moved = sum(abs(a - b) for a, b in zip(full, less, strict=True))
-    assert 0 < moved <= query.sensitivity(unit).l1
+    assert 0 < moved <= query.sensitivity(adjacency).l1
     assert full[0] << query.shift == 1 << 63
 
 

@@ -19,8 +19,8 @@ from tametail.data.relation import Relation, are_disjoint
 from tametail.errors import DataError, InternalError
 from tametail.in_step import Round, run_in_step
 from tametail.mechanisms.dispatch import mechanism_for
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, compose, fits, in_parallel
-from tametail.privacy.unit import Unit
 from tametail.queries.query import Exact, Query
 
 Answer = TypeVar("Answer")
@@ -97,7 +97,7 @@ class Responder(Protocol):
     def relation(self) -> Relation:
         """What is asked about."""
 
-    def prepare(self, query: Query[Answer], cost: Budget, unit: Unit) -> Way[Answer]:
+    def prepare(self, query: Query[Answer], cost: Budget, adjacency: Adjacency) -> Way[Answer]:
         """Return how the query is read and made private; nothing is read yet."""
 
     def on(self, relation: Relation) -> Responder:
@@ -118,9 +118,9 @@ class Data:
         """What is asked about."""
         return self._backend.relation
 
-    def prepare(self, query: Query[Answer], cost: Budget, unit: Unit) -> Way[Answer]:
+    def prepare(self, query: Query[Answer], cost: Budget, adjacency: Adjacency) -> Way[Answer]:
         """Return the backend's answer, and the mechanism that the query's type names."""
-        return self._backend.answer, mechanism_for(query, cost, unit)
+        return self._backend.answer, mechanism_for(query, cost, adjacency)
 
     def on(self, relation: Relation) -> Data:
         """Return the same for another relation over the same rows."""
@@ -153,7 +153,7 @@ class Replay:
     def __init__(self, answers: Iterable[object], relation: Relation = _NUMBERS) -> None:
         self._answers, self.relation = iter(answers), relation
 
-    def prepare(self, query: Query[Answer], cost: Budget, unit: Unit) -> Way[Answer]:  # noqa: ARG002
+    def prepare(self, query: Query[Answer], cost: Budget, adjacency: Adjacency) -> Way[Answer]:  # noqa: ARG002
         """Return the next recorded answer, which is private already."""
         return self._next, _as_it_is
 
@@ -185,12 +185,12 @@ class Ask:
         self,
         responder: Responder,
         budget: Budget,
-        unit: Unit,
+        adjacency: Adjacency,
         *,
         account: Account | None = None,
         transcript: list[object] | None = None,
     ) -> None:
-        self.unit = unit
+        self.adjacency = adjacency
         self._responder = responder
         self._budget = budget
         self._account = Account(budget) if account is None else account
@@ -209,7 +209,7 @@ class Ask:
         :mod:`tametail.mechanisms.dispatch`.
         """
         self._account.charge(cost)
-        read, make_private = self._responder.prepare(query, cost, self.unit)
+        read, make_private = self._responder.prepare(query, cost, self.adjacency)
         # Whoever calls may have told NumPy to warn or to raise, which would depend on records.
         with np.errstate(all="ignore"):
             try:
@@ -226,9 +226,9 @@ class Ask:
         What is spent there adds up with all that is spent here: a column, a view or a choice of
         groups is made of the same records. Without a budget it spends from this account.
         """
-        if relation.groups is not None and self.unit.size_is_public:
+        if relation.groups is not None and self.adjacency.size_is_public:
             raise InternalError("a replaced record may change its key: groups are for add-remove.")
-        if relation.span is not None and not self.unit.keeps_positions:
+        if relation.span is not None and not self.adjacency.keeps_positions:
             raise InternalError("rows by position stay where they are if records are replaced.")
         try:
             responder = self._responder.on(relation)
@@ -244,7 +244,7 @@ class Ask:
 
         Together they cost what one of them may: ``budget``, or all that is left here.
         """
-        if not are_disjoint(relations, self.unit):
+        if not are_disjoint(relations, self.adjacency):
             raise InternalError("parts that may overlap would have to share the budget.")
         accounts = self._account.open_parts(len(relations), budget)
         return [
@@ -254,7 +254,7 @@ class Ask:
 
     def _part(self, responder: Responder, budget: Budget | None, account: Account) -> Ask:
         whole, transcript = budget or self._budget, self._transcript
-        part = Ask(responder, whole, self.unit, account=account, transcript=transcript)
+        part = Ask(responder, whole, self.adjacency, account=account, transcript=transcript)
         part._round = self._round
         return part
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from tametail._fakes import refuse_fakes
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Budget
-from tametail.privacy.unit import Unit
 
 if TYPE_CHECKING:
     from tametail.ledger import Payment
@@ -40,7 +40,7 @@ class ChargeableCall:
 
     function: str
     budget: Budget
-    unit: Unit
+    adjacency: Adjacency
     arguments: Mapping[str, object]
     locators: tuple[str, ...] = ()
     """Where the data lie, if they have a place."""
@@ -66,7 +66,7 @@ class ChargeableCall:
             write=lambda released: json.dumps(write(released)),
             read=lambda text: read(json.loads(text)),
             budget=self.budget,
-            neighbors=self.unit.value,
+            neighbors=self.adjacency.value,
             person=None,
             request={"function": self.function, **self.arguments},
             locator=self.locators,

@@ -10,8 +10,8 @@ from tametail._shown import shown
 from tametail._validate import flag, one_of
 from tametail.errors import ParameterError
 from tametail.keys import Key, parse_keys
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Approx, Budget, Zcdp
-from tametail.privacy.unit import Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +79,13 @@ class Groups:
         >>> Groups.parse(by="state", keys=["CA"]).about(keys=["CA", "NY"]).by
         ('state',)
         """
-        told = {name: value for name, value in said.items() if value is not None}
-        if self.keys is None and "keys" in told:
+        given = {name: value for name, value in said.items() if value is not None}
+        if self.keys is None and "keys" in given:
             raise ParameterError(
                 "keys= cannot be combined with a plan that selects the groups privately. Make a "
                 "plan with keys=."
             )
-        return Groups.parse(**(self.to_dict() | told)) or self
+        return Groups.parse(**(self.to_dict() | given)) or self
 
     @property
     def rest(self) -> Key | None:
@@ -97,15 +97,15 @@ class Groups:
         """The keys of the rows of a release, if they are public."""
         return (*(self.keys or ()), *(() if self.rest is None else (self.rest,)))
 
-    def check(self, budget: Budget, unit: Unit) -> None:
+    def check(self, budget: Budget, adjacency: Adjacency) -> None:
         """Refuse a unit or a budget with which groups cannot be protected as cheaply."""
-        if unit.size_is_public:
-            who = "record" if unit.person is None else "person"
+        if adjacency.size_is_public:
+            who = "record" if adjacency.person is None else "person"
             raise ParameterError(
                 f"by= requires neighbors='add-remove'. Replacing a {who} can change two groups. An "
                 "add-remove epsilon implies 2 x epsilon for replacement."
             )
-        self._check_persons(unit)
+        self._check_persons(adjacency)
         if self.keys is None and not isinstance(budget, Approx):
             write = "budget=approx(1, 1e-7)" if isinstance(budget, Zcdp) else "delta=1e-7 beside it"
             raise ParameterError(
@@ -113,9 +113,9 @@ class Groups:
                 f"{write}, or list the groups with keys=['CA', 'NY']."
             )
 
-    def _check_persons(self, unit: Unit) -> None:
+    def _check_persons(self, adjacency: Adjacency) -> None:
         if self.groups_per_person is not None:
-            if unit.person is None:
+            if adjacency.person is None:
                 raise ParameterError(
                     "groups_per_person=1 is about people: add person='patient', the column with "
                     "the person ID, or remove it. Without person= each record is in one group."
@@ -124,7 +124,7 @@ class Groups:
                 raise ParameterError(
                     "pooling='mean' is not available with groups_per_person=1. Remove one of them."
                 )
-        elif unit.person is not None and self.pooling is None:
+        elif adjacency.person is not None and self.pooling is None:
             raise ParameterError(
                 "pooling=None with person= is refused: a person may be in many groups, so that "
                 "groups cannot be released each alone at the whole budget. Leave pooling= out, or "

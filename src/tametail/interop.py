@@ -15,9 +15,9 @@ from tametail.charged_calls import payment_of
 from tametail.errors import ParameterError
 from tametail.planning import Plan
 from tametail.privacy.accounting import round_up
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Approx, Budget, Zcdp
 from tametail.privacy.opendp import features
-from tametail.privacy.unit import Unit
 
 if TYPE_CHECKING:
     from opendp.mod import Measure, Measurement, Metric
@@ -94,7 +94,7 @@ def as_opendp(
     with features("contrib", "honest-but-curious"):
         return make_user_measurement(
             user_domain(_DOMAIN, _can_be_read_again),
-            _metric(plan.unit),
+            _metric(plan.adjacency),
             _measure(plan.budget),
             release,
             _privacy_map(plan.budget),
@@ -106,12 +106,12 @@ def _release_of(plan: object, column: Columns, payment: Others) -> Callable[[obj
     if not isinstance(plan, Plan):
         raise ParameterError(f"Invalid plan={shown(plan)}. Use as_opendp(tametail.plan(...)).")
     named = len(column) if isinstance(column, list | tuple) else 1
-    if column is not None and named != plan.dim:
+    if column is not None and named != plan.n_columns:
         raise ParameterError(
-            f"column={shown(column)} does not match the plan, which is for {plan.dim} "
-            f"column{'s' * (plan.dim != 1)}."
+            f"column={shown(column)} does not match the plan, which is for {plan.n_columns} "
+            f"column{'s' * (plan.n_columns != 1)}."
         )
-    several = plan.dim > 1
+    several = plan.n_columns > 1
     return lambda data: mean(_with_schema(data, several=several), column, plan=plan, **payment)
 
 
@@ -135,13 +135,13 @@ def _with_schema(data: object, *, several: bool) -> object:
     return _checked(data)
 
 
-def _metric(unit: Unit) -> Metric:
+def _metric(adjacency: Adjacency) -> Metric:
     """Return what counts the protected things in which data differ."""
     from opendp.metrics import change_one_distance, symmetric_distance, user_distance
 
-    if unit.person is not None:  # a record costs twice what its person does
-        return user_distance(f"tametail: {unit}")
-    return change_one_distance() if unit.size_is_public else symmetric_distance()
+    if adjacency.person is not None:  # a record costs twice what its person does
+        return user_distance(f"tametail: {adjacency}")
+    return change_one_distance() if adjacency.size_is_public else symmetric_distance()
 
 
 def _measure(budget: Budget) -> Measure:

@@ -11,12 +11,12 @@ def element(name: str, content: str = "", **attributes: object) -> str:
     >>> element("line", x1=1.0, y1=2.25, stroke_width=1)
     '<line x1="1" y1="2.25" stroke-width="1"/>'
     """
-    told = "".join(
+    given = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(_written(value))}"'
         for key, value in attributes.items()
         if value is not None
     )
-    return f"<{name}{told}>{content}</{name}>" if content else f"<{name}{told}/>"
+    return f"<{name}{given}>{content}</{name}>" if content else f"<{name}{given}/>"
 
 
 def _written(value: object) -> str:

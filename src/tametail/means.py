@@ -237,10 +237,10 @@ class Estimate:
         Octave counts end at 2^127, and what lies beyond counts there: infinities above all. A clip
         point or a value of that size says where the counts end, not where the records are.
         """
-        told, note = FARTHEST_CLIP, BEYOND_RANGE
+        given, note = FARTHEST_CLIP, BEYOND_RANGE
         if self.clip is None:
-            told, note = FARTHEST_VALUE, BEYOND_RANGE_OF_VALUES
-        if max(map(abs, (self.value, *(self.clip or ())))) < told:
+            given, note = FARTHEST_VALUE, BEYOND_RANGE_OF_VALUES
+        if max(map(abs, (self.value, *(self.clip or ())))) < given:
             return self
         intervals = self.intervals
         if intervals:

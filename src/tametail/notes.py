@@ -209,16 +209,16 @@ def kept_records(share: float) -> Note:
     >>> kept_records(0.992).kind, kept_records(0.9).kind
     ('info', 'warning')
     """
-    told = (
+    given = (
         f"About {share:.0%} of the records were kept: each person stays in the group with most of "
         "their records, and the others were left out"
     )
     if share >= MOSTLY_KEPT:
-        return Note("info", "kept-records", f"{told}.")
+        return Note("info", "kept-records", f"{given}.")
     return Note(
         "warning",
         "few-kept",
-        f"{told}. Many people are in several groups, so the means may be far from those of all "
+        f"{given}. Many people are in several groups, so the means may be far from those of all "
         "records: remove groups_per_person=1.",
     )
 
@@ -232,16 +232,16 @@ def few_numbers(used: float, *, warn: bool) -> Note:
     'About 99.3% of the cells could be read as numbers; the rest were ignored.'
     """
     share = f"{used:.0%}" if used < 0.98 else f"{used:.1%}"
-    told = (
+    given = (
         f"{'Only about' if warn else 'About'} {share} of the cells could be read as numbers; the "
         "rest were ignored."
     )
     if not warn:
-        return Note("info", "cells-used", told)
+        return Note("info", "cells-used", given)
     return Note(
         "warning",
         "many-unparsed-cells",
-        f"{told} If they contain numbers in another format (1,200 or $5), set parse=.{FOR_LISTS}",
+        f"{given} If they contain numbers in another format (1,200 or $5), set parse=.{FOR_LISTS}",
     )
 
 

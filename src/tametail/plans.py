@@ -15,6 +15,7 @@ from typing import Final, Self
 from tametail._json import Json
 from tametail.errors import InternalError
 from tametail.notes import Note
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import (
     Approx,
     Budget,
@@ -24,7 +25,6 @@ from tametail.privacy.budget import (
     compose,
     noise_for,
 )
-from tametail.privacy.unit import Unit
 from tametail.purposes import PURPOSES
 from tametail.request import Range, Request
 from tametail.tail import Tail
@@ -94,9 +94,9 @@ class PricedRequest:
         return self.request.budget
 
     @property
-    def unit(self) -> Unit:
+    def adjacency(self) -> Adjacency:
         """The unit of protection."""
-        return self.request.unit
+        return self.request.adjacency
 
     @property
     def missing(self) -> str:
@@ -116,12 +116,12 @@ class PricedRequest:
     @property
     def neighbors(self) -> str:
         """The neighboring datasets: ``"add-remove"`` or ``"replace-one"``."""
-        return self.request.unit.value
+        return self.request.adjacency.value
 
     @property
-    def dim(self) -> int:
+    def n_columns(self) -> int:
         """The number of columns."""
-        return self.request.dim
+        return self.request.n_columns
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -148,7 +148,7 @@ class PricedRequest:
         return any(step.name == name for step in self.steps)
 
     @property
-    def notion(self) -> type[Budget]:
+    def definition(self) -> type[Budget]:
         """The notion in which the steps are paid; a choice of keys alone needs a delta."""
         return type(self.steps[-1].cost)
 
@@ -158,7 +158,7 @@ class PricedRequest:
 
         In the notion in which the steps are paid.
         """
-        whole = paid_in(self.budget.spendable(), self.notion)
+        whole = paid_in(self.budget.spendable(), self.definition)
         return counted(whole, self.request)[1] if self.has(COUNT) else whole
 
     @property
@@ -177,7 +177,7 @@ class PricedRequest:
         ['sum']
         """
         purposes = PURPOSES[self.method]
-        whole = paid_in(self.budget, self.notion).values()[0]
+        whole = paid_in(self.budget, self.definition).values()[0]
         asked = Counter(step.name for step in self.steps)
         return tuple(
             (
@@ -236,7 +236,7 @@ class Prediction:
         """The error in standard deviations of the reference law."""
         return None
 
-    def half_width(self, confidence: float, law: str = WORST) -> float | None:  # noqa: ARG002
+    def half_width(self, confidence: float, distribution: str = WORST) -> float | None:  # noqa: ARG002
         """Return the half-width of the interval."""
         return None
 
@@ -251,7 +251,7 @@ class Prediction:
         return None
 
 
-def paid_in(budget: Budget, notion: type[Budget]) -> Budget:
+def paid_in(budget: Budget, definition: type[Budget]) -> Budget:
     """Return the budget in which steps are paid: of an approximate one, by this notion.
 
     >>> paid_in(Approx(1.0, 1e-6), Pure), paid_in(Zcdp(0.5), Pure)
@@ -259,7 +259,7 @@ def paid_in(budget: Budget, notion: type[Budget]) -> Budget:
     """
     if not isinstance(budget, Approx):
         return budget
-    if notion is Zcdp:
+    if definition is Zcdp:
         return Zcdp(approx_to_zcdp(budget.epsilon, budget.delta))
     return Pure(budget.epsilon)
 

@@ -167,6 +167,6 @@ def plot_plan(plan: PricedRequest, curve: PlanCurve, ax: Axes | None = None) -> 
     if plan.n is not None:
         ax.axvline(plan.n, color=_GUIDE, linewidth=0.8)
     ax.set_xlabel("number of records n")
-    ax.set_title(f"{plan.method}, {plan.unit}", fontsize="small", loc="left")
+    ax.set_title(f"{plan.method}, {plan.adjacency}", fontsize="small", loc="left")
     ax.legend(fontsize="small", frameon=False)
     return ax

@@ -50,9 +50,9 @@ def check_top(
     record: dict[str, object], rows: list[dict[str, object]], shared: list[object]
 ) -> None:
     """Refuse a record whose top says something else than its rows; nothing is read again."""
-    told = {key: [row[key] for row in rows] for key in TOP if all(key in row for row in rows)}
+    given = {key: [row[key] for row in rows] for key in TOP if all(key in row for row in rows)}
     top: dict[str, object] = {
-        key: cells[0] if len(cells) == 1 else cells for key, cells in told.items()
+        key: cells[0] if len(cells) == 1 else cells for key, cells in given.items()
     }
     top["columns"] = [row["column"] for row in rows]
     own = (cast("list[object]", row.get("notes", [])) for row in rows)
@@ -68,8 +68,8 @@ def check_top(
 
 def check_mark(record: dict[str, object], *, fake: bool) -> None:
     """Refuse a record whose mark as a fake is not that of its plan, or is not in its notes."""
-    told = cast("list[dict[str, object]]", record["shared_notes"])
-    noted = any(note.get("code") == FAKE.code for note in told)
+    given = cast("list[dict[str, object]]", record["shared_notes"])
+    noted = any(note.get("code") == FAKE.code for note in given)
     if not record.get("fake", False) is noted is fake:
         raise ParameterError(
             "This release was edited: its parts disagree on whether it is fake. Use the output of "

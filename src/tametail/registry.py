@@ -130,17 +130,17 @@ def _variant(guarantee: Guarantee) -> str:
 
 
 def _privacy_loss(facts: Facts) -> Node:
-    guarantee, unit = facts.guarantee, facts.guarantee.protects
+    guarantee, adjacency = facts.guarantee, facts.guarantee.protects
     named = {"epsilon": guarantee.epsilon, "delta": guarantee.delta or None, "rho": guarantee.rho}
     parameters = {name: value for name, value in named.items() if value is not None}
-    bounded = "Bounded" if unit.size_is_public else "Unbounded"
-    size = "public" if unit.size_is_public else "protected as well"
+    bounded = "Bounded" if adjacency.size_is_public else "Unbounded"
+    size = "public" if adjacency.size_is_public else "protected as well"
     known = {} if facts.units is None else {"number_of_privacy_units": facts.units}
     return {
-        "privacy_unit": f"{unit.thing.capitalize()}-level",
+        "privacy_unit": f"{adjacency.thing.capitalize()}-level",
         "privacy_unit_details": (
-            f"{bounded} differential privacy. Two data sets are adjacent if {unit.description}. "
-            f"The number of {unit.thing}s is {size}."
+            f"{bounded} differential privacy. Two data sets are adjacent if {adjacency.description}. "
+            f"The number of {adjacency.thing}s is {size}."
         ),
         **known,
         "privacy_parameters": parameters,

@@ -23,8 +23,8 @@ from tametail.issued import Issued
 from tametail.means import Interval, Mean, Parts
 from tametail.notes import Note
 from tametail.planning import Plan
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Guarantee
-from tametail.privacy.unit import Unit
 from tametail.recorded import (
     FORMAT,
     NAMES,
@@ -186,7 +186,7 @@ class Release(Released, Generic[Value_co, End_co]):
         at_once = self.confidence if together else None
         # A person may have records in both groups, unless each is in one.
         apart = groups is not None and groups.groups_per_person == 1
-        independent = not all(own) or self.plan.unit.person is None or apart
+        independent = not all(own) or self.plan.adjacency.person is None or apart
         names = str(name_of(self, one)), str(name_of(self, other))
         return compare(kind, (one, other), names, independent=independent, at_once=at_once)
 
@@ -350,7 +350,7 @@ class Release(Released, Generic[Value_co, End_co]):
         if self.groups is None:
             return row.column
         cells = row.group if isinstance(row.group, tuple) else (row.group,)
-        key = (*cells, row.column) if self.plan.dim > 1 else cells
+        key = (*cells, row.column) if self.plan.n_columns > 1 else cells
         return key[0] if len(key) == 1 else key
 
     def __array__(
@@ -405,7 +405,7 @@ class Release(Released, Generic[Value_co, End_co]):
                     record["epsilon"],
                     record["delta"],
                     record["rho"],
-                    Unit.parse(record["neighbors"], record.get("person")),
+                    Adjacency.parse(record["neighbors"], record.get("person")),
                 ),
                 plan=plan,
                 method=str(record["method"]),

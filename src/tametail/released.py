@@ -116,8 +116,8 @@ class Released:
 
     def cells(self) -> dict[str, list[object]]:
         """Return the columns of the frame that :meth:`to_frame` makes, as lists."""
-        persons = self.plan.unit.person is not None
-        several = self.plan.dim > 1
+        persons = self.plan.adjacency.person is not None
+        several = self.plan.n_columns > 1
         return cells_of(
             self.means, self.groups, self.shared_notes, several=several, persons=persons
         )

@@ -21,8 +21,8 @@ from tametail.errors import ParameterError, TametailError
 from tametail.expressions import Expression
 from tametail.grouping import Groups
 from tametail.parse import Parse, parse_parse
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Budget, Pure, parse_budget
-from tametail.privacy.unit import Unit
 from tametail.tail import Bounded, Tail, parse_tail, parse_within, tail_from_dict
 
 Range = tuple[float, float]
@@ -96,7 +96,7 @@ class Request:
     How many columns there are may not be known before the data are opened: ``with_names`` says.
 
     >>> request = Request.parse(epsilon=1, tail=[None, Bounded(0, 9)]).with_names(["paid", "open"])
-    >>> request.dim, request.columns[1].possible
+    >>> request.n_columns, request.columns[1].possible
     (2, (0.0, 9.0))
     >>> Request.from_json(request.to_json()) == request
     True
@@ -104,7 +104,7 @@ class Request:
 
     columns: tuple[Column, ...]
     budget: Budget
-    unit: Unit = Unit.ADD_REMOVE
+    adjacency: Adjacency = Adjacency.ADD_REMOVE
     missing: str = "skip"
     n: int | None = None
     confidence: float | None = 0.95
@@ -136,7 +136,7 @@ class Request:
         budget: object = None,
         tail: object = None,
         within: object = None,
-        neighbors: object = Unit.ADD_REMOVE,
+        neighbors: object = Adjacency.ADD_REMOVE,
         missing: object = "skip",
         n: object = None,
         confidence: object = 0.95,
@@ -166,7 +166,7 @@ class Request:
         wanted = one_of(statistics.STATISTICS, statistic=statistic)
         return cls(
             budget=whole,
-            unit=Unit.parse(neighbors, person),
+            adjacency=Adjacency.parse(neighbors, person),
             missing=one_of(("skip", "none"), missing=missing),
             n=None if n is None else _size(n),
             confidence=None if confidence is None else probability(confidence=confidence),
@@ -190,7 +190,7 @@ class Request:
     def __post_init__(self) -> None:
         if not self.columns:
             raise ParameterError("No column is given. Name at least one column.")
-        if self.same_scale and self.known_dim == 1:
+        if self.same_scale and self.known_n_columns == 1:
             raise ParameterError("same_scale=True requires several columns. Remove it.")
         self._check_persons()
         if self.groups is not None:
@@ -210,7 +210,7 @@ class Request:
                 )
 
     def _check_persons(self) -> None:
-        if self.unit.person is None and (self.each != "record" or self.n_records is not None):
+        if self.adjacency.person is None and (self.each != "record" or self.n_records is not None):
             raise ParameterError(
                 "each= and n_records= require person=, the column with the person ID, such as "
                 "person='patient'. Add it, or remove them."
@@ -227,10 +227,10 @@ class Request:
             )
 
     def _check_groups(self, groups: Groups) -> None:
-        groups.check(self.budget, self.unit)
+        groups.check(self.budget, self.adjacency)
         if self.same_scale:
             raise ParameterError("same_scale=True is not available with by=. Remove it.")
-        if self.unit.person is not None and any(column.tail for column in self.columns):
+        if self.adjacency.person is not None and any(column.tail for column in self.columns):
             raise ParameterError(
                 "tail= is not available with person= and by=, except one-sided bounds such as "
                 "Bounded(0, None). Remove it, or use within=."
@@ -243,7 +243,9 @@ class Request:
                 f"weights= is available for a mean only, not for a {self.statistic}. Remove it. A "
                 "weighted sum is the sum of column='weight * charge'."
             )
-        if (self.known_dim or 1) > 1:  # as a plan may say; else whoever opens the data sees it
+        if (
+            self.known_n_columns or 1
+        ) > 1:  # as a plan may say; else whoever opens the data sees it
             raise ParameterError("weights= is available for one column at a time.")
         if self.columns[0].said is not None:
             raise ParameterError(
@@ -254,7 +256,7 @@ class Request:
             raise ParameterError(
                 "each='person' and missing='none' are not available with weights=. Remove them."
             )
-        if self.unit.person is not None and self.groups is not None:
+        if self.adjacency.person is not None and self.groups is not None:
             self._check_one_group("weighted mean")
 
     def _check_one_group(self, asked: str) -> None:
@@ -268,7 +270,7 @@ class Request:
     def _check_statistic(self) -> None:
         """Refuse what a statistic other than the mean does not go with."""
         asked = self.statistic
-        if self.same_scale or (self.known_dim or 1) > 1:
+        if self.same_scale or (self.known_n_columns or 1) > 1:
             raise ParameterError(f"a {asked} is that of one column: ask for each column by itself.")
         said = self.columns[0].said
         if said is not None and not (asked == statistics.SUM and self.columns[0].half is not None):
@@ -276,7 +278,7 @@ class Request:
                 "tail= is not available for a "
                 f"{asked}{', except one-sided bounds' * (asked == statistics.SUM)}. Remove it."
             )
-        if self.unit.person is not None:
+        if self.adjacency.person is not None:
             self._check_statistic_of_persons()
         if self.n is not None:
             statistics.check_levels(self.levels, self.n * self.budget.strength)
@@ -302,25 +304,25 @@ class Request:
         return tuple(column.name for column in self.columns)
 
     @property
-    def dim(self) -> int:
+    def n_columns(self) -> int:
         """The number of columns."""
         return len(self.columns)
 
     @property
-    def known_dim(self) -> int | None:
+    def known_n_columns(self) -> int | None:
         """The number of columns, if it is known before the data are opened."""
-        return None if self.for_any else self.dim
+        return None if self.for_any else self.n_columns
 
     @property
-    def half_lines(self) -> list[Range] | None:
+    def one_sided_bounds(self) -> list[Range] | None:
         """Where records are clipped before anything is asked of them, column by column.
 
         None if no such bound is said, or if a column is taken by itself: its method clips there,
         and can tell whether records lie beyond.
         """
         together = self.same_scale or not isinstance(self.budget, Pure)
-        alone = self.known_dim == 1 or not together
-        if self.groups is None and self.unit.person is None and alone:
+        alone = self.known_n_columns == 1 or not together
+        if self.groups is None and self.adjacency.person is None and alone:
             return None
         if all(column.half is None for column in self.columns):
             return None
@@ -330,7 +332,7 @@ class Request:
     @property
     def weighs_records(self) -> bool:
         """Whether persons are protected, and every record counts."""
-        return self.unit.person is not None and self.each == "record"
+        return self.adjacency.person is not None and self.each == "record"
 
     @property
     def wants_spread(self) -> bool:
@@ -351,11 +353,11 @@ class Request:
         """
         request = self
         if person is not None:
-            if self.unit.person is None:
+            if self.adjacency.person is None:
                 raise ParameterError(
                     "person= requires a plan for people. Use plan(..., person=True)."
                 )
-            request = replace(request, unit=Unit.parse(self.unit.value, person))
+            request = replace(request, adjacency=Adjacency.parse(self.adjacency.value, person))
         if where is not None:
             request = replace(request, where=str(Expression.parse_condition(_text(where))))
         if parse is not None:
@@ -387,8 +389,10 @@ class Request:
 
     def with_conditions(self, conditions: Sequence[bool]) -> Request:
         """Return the same request, told which of the columns are conditions."""
-        told = zip(self.columns, conditions, strict=True)
-        return replace(self, columns=tuple(replace(one, is_condition=is_so) for one, is_so in told))
+        given = zip(self.columns, conditions, strict=True)
+        return replace(
+            self, columns=tuple(replace(one, is_condition=is_so) for one, is_so in given)
+        )
 
     def to_dict(self) -> Json:
         """Return plain values, ready for JSON."""
@@ -396,8 +400,8 @@ class Request:
             "format": FORMAT,
             "columns": [column.to_dict() for column in self.columns],
             "budget": self.budget.to_dict(),
-            "neighbors": self.unit.value,
-            "person": self.unit.person,
+            "neighbors": self.adjacency.value,
+            "person": self.adjacency.person,
             **{name: getattr(self, name) for name in (*_PLAIN, *_LATER)},
             "groups": None if self.groups is None else self.groups.to_dict(),
             "parse": None if self.written is None else self.written.to_dict(),
@@ -509,22 +513,22 @@ def _said_of_columns(tail: object, within: object) -> tuple[Column, ...]:
     """Return the columns, as many as a list has entries; else one that stands for any number."""
     tails = _each(tail, parse_tail, "tail=[Moment(2, scale), None]")
     ranges = _each(within, parse_within, "within=[(low, high), R, None]")
-    dim = next((len(told) for told in (tails, ranges) if isinstance(told, list)), 1)
-    told = zip(_spread(tails, dim), _spread(ranges, dim), strict=True)
-    return tuple(Column.about(str(place), *said) for place, said in enumerate(told))
+    n_columns = next((len(given) for given in (tails, ranges) if isinstance(given, list)), 1)
+    given = zip(_spread(tails, n_columns), _spread(ranges, n_columns), strict=True)
+    return tuple(Column.about(str(place), *said) for place, said in enumerate(given))
 
 
-def _spread(value: Kind | list[Kind], dim: int) -> list[Kind]:
+def _spread(value: Kind | list[Kind], n_columns: int) -> list[Kind]:
     if not isinstance(value, list):
-        return [value] * dim
-    _check_length(value, dim)
+        return [value] * n_columns
+    _check_length(value, n_columns)
     return value
 
 
-def _check_length(told: list[Kind], dim: int) -> None:
-    if len(told) != dim:
+def _check_length(given: list[Kind], n_columns: int) -> None:
+    if len(given) != n_columns:
         raise ParameterError(
-            f"A list has {len(told)} entries for {columns_told(dim)}. Use one entry for all "
+            f"A list has {len(given)} entries for {columns_told(n_columns)}. Use one entry for all "
             "columns, or a list with one entry per column."
         )
 

@@ -34,21 +34,21 @@ def prepare_release(plan: Plan, backend: Backend) -> tuple[Plan, Ask]:
 
     If a ledger pays, it has been charged before: to count the rows of a file is to read it.
     """
-    sized = plan.with_size(backend.size) if plan.unit.size_is_public else plan
-    return sized, Ask(Data(backend), plan.budget.spendable(), plan.unit)
+    sized = plan.with_size(backend.size) if plan.adjacency.size_is_public else plan
+    return sized, Ask(Data(backend), plan.budget.spendable(), plan.adjacency)
 
 
 def prepare_replay(plan: Plan, answers: Iterable[object]) -> tuple[Plan, Ask]:
     """Return what :func:`run` takes, for recorded answers: no data are read."""
     responder = Replay(answers, relation_of(plan.request))
-    return plan, Ask(responder, plan.budget.spendable(), plan.unit)
+    return plan, Ask(responder, plan.budget.spendable(), plan.adjacency)
 
 
 def relation_of(request: Request) -> Relation:
     """Return what a request is about; its columns may not be known before the data are opened."""
-    person, groups = request.unit.person, request.groups
+    person, groups = request.adjacency.person, request.groups
     columns = () if request.for_any else tuple(column.name for column in request.columns)
-    lines = request.half_lines
+    lines = request.one_sided_bounds
     return Relation(
         columns,
         request.where,
@@ -66,17 +66,17 @@ def run(plan: Plan, ask: Ask) -> Release:
     if draws_for_fakes() and not plan.request.fake:
         raise InternalError("seeded noise is for what is marked as fake.")
     followed, rows = plan, _public_rows(plan)
-    if plan.has(COUNT) and plan.dim > 1 and plan.request.groups is None:
+    if plan.has(COUNT) and plan.n_columns > 1 and plan.request.groups is None:
         count, *_ = ask(Rows(), plan.cost(COUNT))
         followed = plan.with_count(count)
-        rows = float(count), count_margin(plan.cost(COUNT), plan.unit)
+        rows = float(count), count_margin(plan.cost(COUNT), plan.adjacency)
     # Before more is paid for; one column says what it sees itself.
-    weak = weak_budget(plan.budget, plan.unit)
-    remarks = followed.notes if plan.dim > 1 else weak
+    weak = weak_budget(plan.budget, plan.adjacency)
+    remarks = followed.notes if plan.n_columns > 1 else weak
     estimates = find(followed.method).estimate(followed, ask)
     estimates = tuple(_with_persons(_with_cells(one, plan, rows), plan, rows) for one in estimates)
-    if (lines := plan.request.half_lines) is not None:
-        each = zip(estimates, lines * (len(estimates) // plan.dim), strict=True)
+    if (lines := plan.request.one_sided_bounds) is not None:
+        each = zip(estimates, lines * (len(estimates) // plan.n_columns), strict=True)
         estimates = tuple(one.clipped_before(line) for one, line in each)
     estimates = tuple(map(_apply_bounds, _each_column(plan, estimates), estimates))
     # Which questions were asked depends on answers; what is stated must hold for every way.
@@ -89,7 +89,7 @@ def run(plan: Plan, ask: Ask) -> Release:
     return Release(
         means=_rows(plan, estimates),
         # What was asked for, as a decimal: the steps spend the largest doubles not above it.
-        guarantee=Guarantee.from_budget(plan.budget, plan.unit),
+        guarantee=Guarantee.from_budget(plan.budget, plan.adjacency),
         plan=plan,
         method=_done(plan, estimates) or followed.method,
         shared_notes=(FAKE, *remarks) if plan.request.fake else remarks,
@@ -107,7 +107,7 @@ def _done(plan: Plan, estimates: tuple[Estimate, ...]) -> str | None:
 
 def _each_column(plan: Plan, estimates: tuple[Estimate, ...]) -> tuple[Column, ...]:
     """Return the column of every estimate; those of a group stand in the order of the columns."""
-    return plan.request.columns * (len(estimates) // plan.dim)
+    return plan.request.columns * (len(estimates) // plan.n_columns)
 
 
 def _apply_bounds(column: Column, estimate: Estimate) -> Estimate:
@@ -149,7 +149,7 @@ def _rows(plan: Plan, estimates: tuple[Estimate, ...]) -> tuple[Mean, ...]:
 
 def _public_rows(plan: Plan) -> tuple[float, float] | None:
     """Return the number of rows and its margin, if it is public and no condition leaves any out."""
-    known = plan.unit.size_is_public and plan.request.where is None
+    known = plan.adjacency.size_is_public and plan.request.where is None
     return (float(plan.n), 0.0) if known and plan.n is not None else None
 
 
@@ -165,7 +165,7 @@ def _with_cells(estimate: Estimate, plan: Plan, rows: tuple[float, float] | None
 
 def _with_persons(estimate: Estimate, plan: Plan, rows: tuple[float, float] | None) -> Estimate:
     """Return the estimate with the number of persons, as far as an answer or the unit tells it."""
-    if plan.unit.person is None or estimate.persons is not None:
+    if plan.adjacency.person is None or estimate.persons is not None:
         return estimate
     if plan.request.each == "person" and estimate.count is not None:
         return replace(estimate, persons=estimate.count)

@@ -23,7 +23,7 @@ _HIDDEN = 16.0
 
 
 @dataclass(frozen=True, slots=True)
-class Knot:
+class CurvePoint:
     """At this distance from the median lies the share ``beyond`` of all records, on one side.
 
     ``error`` is a standard deviation of the noise on that share.
@@ -41,15 +41,15 @@ class Shape:
     ``below`` and ``above`` have knots by octaves, the nearest first: where records stand out of the
     noise.
 
-    >>> knots = (Knot(1.0, 0.2, 0.001), Knot(2.0, 0.05, 0.001), Knot(4.0, 0.0125, 0.001))
-    >>> shape = Shape(10.0, (), knots)
+    >>> curve_points = (CurvePoint(1.0, 0.2, 0.001), CurvePoint(2.0, 0.05, 0.001), CurvePoint(4.0, 0.0125, 0.001))
+    >>> shape = Shape(10.0, (), curve_points)
     >>> shape.quantile(0.95), shape.quantile(0.1), round(shape.tail_index("above"), 3)
     (12.0, None, 2.0)
     """
 
     median: float
-    below: tuple[Knot, ...]
-    above: tuple[Knot, ...]
+    below: tuple[CurvePoint, ...]
+    above: tuple[CurvePoint, ...]
 
     def quantile(self, level: float) -> float | None:
         """Return where the part ``level`` of the records lies below; None where nothing is seen.
@@ -57,16 +57,16 @@ class Shape:
         Between two knots the logarithms of share and distance are on a line; nearer to the median
         than the first knot the distance is in proportion to the share that is missing there.
         """
-        sign, knots, share = 1, self.above, 1 - level
+        sign, curve_points, share = 1, self.above, 1 - level
         if level < 0.5:
-            sign, knots, share = -1, self.below, level
-        if not knots:
+            sign, curve_points, share = -1, self.below, level
+        if not curve_points:
             return None
-        nearest = knots[0]
+        nearest = curve_points[0]
         if share >= nearest.beyond:
             part = (0.5 - share) / max(0.5 - nearest.beyond, 1e-300)
             return self.median + sign * nearest.distance * min(max(part, 0.0), 1.0)
-        for near, far in pairwise(knots):
+        for near, far in pairwise(curve_points):
             if near.beyond >= share >= far.beyond:
                 part = math.log(near.beyond / share) / math.log(near.beyond / far.beyond)
                 ratio = math.pow(far.distance / near.distance, part)
@@ -82,12 +82,12 @@ class Shape:
         sides = {"below": self.below, "above": self.above}
         longer = max(sides.values(), key=lambda found: found[-1].distance if found else 0.0)
         chosen = longer if side is None else sides[side]
-        knots = [one for one in chosen if one.beyond >= 2 * CLEAR * one.error]
-        knots = knots[-_OCTAVES:]
-        if len(knots) < 2:
+        curve_points = [one for one in chosen if one.beyond >= 2 * CLEAR * one.error]
+        curve_points = curve_points[-_OCTAVES:]
+        if len(curve_points) < 2:
             return None
-        weights = [(one.beyond / one.error) ** 2 if one.error else 1.0 for one in knots]
-        logs = [(math.log(one.distance), math.log(one.beyond)) for one in knots]
+        weights = [(one.beyond / one.error) ** 2 if one.error else 1.0 for one in curve_points]
+        logs = [(math.log(one.distance), math.log(one.beyond)) for one in curve_points]
         total = sum(weights)
         x, y = (
             sum(w * log[i] for w, log in zip(weights, logs, strict=True)) / total for i in (0, 1)
@@ -100,17 +100,24 @@ class Shape:
 
         Farther out than the last knot nothing is seen: there may be as many as it has beyond it.
 
-        >>> knots = (Knot(1.0, 0.2, 0.001), Knot(2.0, 0.05, 0.001))
-        >>> share, at_most = Shape(10.0, knots, knots).beyond(8.0, 12.0)
-        >>> round(share, 6), at_most, Shape(10.0, knots, knots).beyond(0.0, 20.0)
+        >>> curve_points = (CurvePoint(1.0, 0.2, 0.001), CurvePoint(2.0, 0.05, 0.001))
+        >>> share, at_most = Shape(10.0, curve_points, curve_points).beyond(8.0, 12.0)
+        >>> round(share, 6), at_most, Shape(10.0, curve_points, curve_points).beyond(0.0, 20.0)
         (0.1, False, (0.1, True))
         """
         errors = [one.error for one in (*self.below, *self.above)]
         total, at_most = 0.0, False
-        for knots, end in ((self.below, self.median - low), (self.above, high - self.median)):
-            last = knots[-1] if knots else Knot(0.0, _HIDDEN * min(errors, default=0.0), 0.0)
+        for curve_points, end in (
+            (self.below, self.median - low),
+            (self.above, high - self.median),
+        ):
+            last = (
+                curve_points[-1]
+                if curve_points
+                else CurvePoint(0.0, _HIDDEN * min(errors, default=0.0), 0.0)
+            )
             at_most |= end > last.distance
-            total += last.beyond if end > last.distance else _share(knots, end)
+            total += last.beyond if end > last.distance else _share(curve_points, end)
         return min(total, 1.0), at_most
 
     def survival(self) -> list[tuple[float, float, float]]:
@@ -124,24 +131,24 @@ class Shape:
         """Undo what JSON did to it."""
         below, above = (
             tuple(
-                Knot(*(float(knot[name]) for name in ("distance", "beyond", "error")))
-                for knot in record[side]
+                CurvePoint(*(float(curve_point[name]) for name in ("distance", "beyond", "error")))
+                for curve_point in record[side]
             )
             for side in ("below", "above")
         )
         return cls(float(record["median"]), below, above)
 
 
-def _share(knots: tuple[Knot, ...], distance: float) -> float:
+def _share(curve_points: tuple[CurvePoint, ...], distance: float) -> float:
     """Return the share beyond a distance up to that of the last knot, where logarithms are lines.
 
-    >>> round(_share((Knot(1.0, 0.2, 0.0), Knot(4.0, 0.05, 0.0)), 2.0), 6)
+    >>> round(_share((CurvePoint(1.0, 0.2, 0.0), CurvePoint(4.0, 0.05, 0.0)), 2.0), 6)
     0.1
     """
-    nearest = knots[0]
+    nearest = curve_points[0]
     if distance <= nearest.distance:
         part = max(distance, 0.0) / nearest.distance
         return 0.5 - part * (0.5 - nearest.beyond)
-    near, far = next(pair for pair in pairwise(knots) if distance <= pair[1].distance)
+    near, far = next(pair for pair in pairwise(curve_points) if distance <= pair[1].distance)
     part = math.log(distance / near.distance) / math.log(far.distance / near.distance)
     return near.beyond * math.pow(far.beyond / near.beyond, part)

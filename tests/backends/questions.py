@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tametail.keys import Key
-from tametail.privacy.unit import Unit
+from tametail.privacy.adjacency import Adjacency
 from tametail.queries.column import (
     Buckets,
     ClippedSum,
@@ -111,8 +111,8 @@ class Question:
     dropped: bool = False
     weights: str | None = None
 
-    def unit(self, relation: str) -> Unit:
-        return Unit.parse(relation, person=self.person)
+    def adjacency(self, relation: str) -> Adjacency:
+        return Adjacency.parse(relation, person=self.person)
 
 
 def some_question(rng: np.random.Generator, data: Dataset, *, grouped: bool = True) -> Question:
@@ -241,23 +241,23 @@ def _plain(key: Any) -> Any:
 
 def moves_too_far(question: Question, relation: str, one: Any, other: Any) -> bool:
     """Say whether answers on neighbors differ by more than the query states."""
-    unit, query = question.unit(relation), question.query
+    adjacency, query = question.adjacency(relation), question.query
     if isinstance(query, Keyed):
-        parts = query.sensitivities(unit)
+        parts = query.sensitivities(adjacency)
         changed = [place for place in range(len(parts)) if one[place] != other[place]]
         return len(changed) > 1 or any(
             _exceeds(parts[place], one[place], other[place]) for place in changed
         )
     if isinstance(query, EachGroup):  # one person is in one group
-        stated = query.query.sensitivity(unit)
+        stated = query.query.sensitivity(adjacency)
         moved = [pair for pair in zip(one, other, strict=True) if pair[0] != pair[1]]
         return len(moved) > 1 or any(_exceeds(stated, *pair) for pair in moved)
     if isinstance(query, KeysQuery | ColumnMedians):  # a record is one key in each list
         lists = [(one, other)] if isinstance(query, KeysQuery) else zip(one, other, strict=True)
-        return any(_distance(*pair)[0] > unit.changes for pair in lists)
+        return any(_distance(*pair)[0] > adjacency.changes for pair in lists)
     if isinstance(query, Distances):  # scores: every count of a list moves by at most 1
         return any(abs(a - b) > 1 for a, b in _paired(one, other))
-    return _exceeds(query.sensitivity(unit), one, other)
+    return _exceeds(query.sensitivity(adjacency), one, other)
 
 
 def _exceeds(stated: Any, one: Any, other: Any) -> bool:

@@ -33,12 +33,14 @@ def test_one_row_moves_the_first_step_by_at_most_its_sensitivity():
 
 @pytest.mark.parametrize("steps", [2, 4])
 def test_normal_rows_cost_little_more_than_the_sampling_error(steps):
-    rng, n, dim = np.random.default_rng(3), 4_000, 10
+    rng, n, n_columns = np.random.default_rng(3), 4_000, 10
     errors = [
-        np.linalg.norm(coinpress_mean(rng.normal(2, 1, (n, dim)), 0.5, 50.0, rng, steps=steps) - 2)
+        np.linalg.norm(
+            coinpress_mean(rng.normal(2, 1, (n, n_columns)), 0.5, 50.0, rng, steps=steps) - 2
+        )
         for _ in range(60)
     ]
-    assert 0.8 < math.sqrt(n / dim * np.mean(np.square(errors))) < 1.5
+    assert 0.8 < math.sqrt(n / n_columns * np.mean(np.square(errors))) < 1.5
 
 
 def test_one_dimension_is_the_same_in_other_units():

@@ -15,7 +15,7 @@ from tametail.data.sources import blocks
 from tametail.data.sources import csv as csv_tables
 from tametail.errors import ColumnError, DataError, ParameterError
 from tametail.parse import ENCODINGS, Parse
-from tametail.privacy.unit import Unit
+from tametail.privacy.adjacency import Adjacency
 from tametail.queries.column import ClippedSum, ClippingGrid, Count
 from tametail.queries.groups import KeyCounts
 
@@ -88,7 +88,7 @@ def distance(one, other):
     return sum(abs(a - b) for a, b in zip(one, other, strict=True))
 
 
-def check_neighbors(folder, before, after, unit, parse):
+def check_neighbors(folder, before, after, adjacency, parse):
     """Write two files, and compare what is answered about them."""
     found = []
     for name, data in (("before", before), ("after", after)):
@@ -96,7 +96,7 @@ def check_neighbors(folder, before, after, unit, parse):
         path.write_bytes(data)
         found.append(answers(path, parse))
     for (query, one), (_, other) in zip(*found, strict=True):
-        assert distance(one, other) <= query.sensitivity(unit).l1, query
+        assert distance(one, other) <= query.sensitivity(adjacency).l1, query
 
 
 @pytest.fixture(scope="module")
@@ -153,10 +153,10 @@ def test_no_neighbor_of_a_file_moves_an_answer_further(
     fewer = [*rows[:place], *([other] if replaced else []), *rows[place + 1 :]]
     if parse.header is False and any(r[0].startswith(MARK) for r in (rows, fewer) if r):
         return  # such a row cannot be written first in a file: the mark would be the file's
-    unit = Unit.REPLACE_ONE if replaced else Unit.ADD_REMOVE
+    adjacency = Adjacency.REPLACE_ONE if replaced else Adjacency.ADD_REMOVE
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(blocks, "_CSV_BLOCK", block)
-        check_neighbors(folder, written(rows, parse), written(fewer, parse), unit, parse)
+        check_neighbors(folder, written(rows, parse), written(fewer, parse), adjacency, parse)
 
 
 # --- the same at the size that blocks have
@@ -179,7 +179,7 @@ def test_marks_at_the_start_of_real_blocks(tmp_path, parse, place):
     before, after = (
         written(some, parse, names="v,k,f") for some in (rows, [rows[0], other + filler, *rows[1:]])
     )
-    check_neighbors(tmp_path, before, after, Unit.ADD_REMOVE, parse)
+    check_neighbors(tmp_path, before, after, Adjacency.ADD_REMOVE, parse)
 
 
 @pytest.mark.parametrize("longest", [blocks._CSV_BLOCK, 2 * blocks._CSV_BLOCK + 5])
@@ -200,7 +200,7 @@ def test_a_quote_inside_of_a_cell_is_a_character(tmp_path, monkeypatch):
     monkeypatch.setattr(blocks, "_LONGEST_ROW", blocks._CSV_BLOCK)
     rows, parse = ['1,5" pipe', *["2," + "y" * 100] * 100_000, '3,a"b"c"'], Parse()
     before, after = (written(some, parse) for some in (rows, rows[1:]))
-    check_neighbors(tmp_path, before, after, Unit.ADD_REMOVE, parse)
+    check_neighbors(tmp_path, before, after, Adjacency.ADD_REMOVE, parse)
     assert open_table(tmp_path / "before.csv", "v").answer(Count()) == (100_002, 0, 0)
 
 

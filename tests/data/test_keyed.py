@@ -20,7 +20,7 @@ from tametail.data.kernels.together import answer_each
 from tametail.data.keys import TEXT, WHOLE, KeyEncoder
 from tametail.errors import ColumnError, ParameterError
 from tametail.keys import Key, in_order, parse_keys
-from tametail.privacy.unit import Unit
+from tametail.privacy.adjacency import Adjacency
 from tametail.queries.column import ClippedSum, ClippingGrid, Count
 from tametail.queries.groups import Cells, KeyCounts, Keyed, ScaledSquares, ScaledSums
 from tametail.queries.persons import GroupResiduals, GroupRows
@@ -113,7 +113,7 @@ def test_one_record_moves_the_answers_of_one_key(rows, data):
     """A worse neighbor is looked for: any row goes, and only its own key may notice."""
     keys = [Key((a, b)) for a in ("a", 1, True) for b in ("é", "e\u0301", "1", 1)]
     query = Keyed((ClippedSum(ClippingGrid(0, -8, 0, 8), 2),) * (len(keys) + 1))
-    bound = query.sensitivities(Unit.ADD_REMOVE)[0].l1
+    bound = query.sensitivities(Adjacency.ADD_REMOVE)[0].l1
 
     def answers(rows):
         values = np.array([row[0] for row in rows], dtype=float)

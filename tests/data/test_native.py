@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from tametail.data.kernels import accumulator, counts, native, plain, profile
 from tametail.data.kernels.accumulator import CHUNK
-from tametail.privacy.unit import Unit
+from tametail.privacy.adjacency import Adjacency
 from tametail.queries.column import (
     ClippedSum,
     ClippingGrid,
@@ -160,17 +160,17 @@ CELLS = st.floats(-30, 30) | st.sampled_from([*SPECIAL, 0.5, -1.5, 2.5, 2.0**51,
 @settings(max_examples=200)
 @given(
     data=st.data(),
-    dim=st.integers(1, 9),
+    n_columns=st.integers(1, 9),
     order=st.sampled_from([1, 2]),
     limits=st.sampled_from([None, 3, 40]),
 )
-def test_rows_are_mapped_alike(compiled, data, dim, order, limits):
+def test_rows_are_mapped_alike(compiled, data, n_columns, order, limits):
     size = data.draw(st.integers(0, 9))
-    cells = data.draw(st.lists(CELLS, min_size=size * dim, max_size=size * dim))
-    rows = np.array(cells, dtype=np.float64).reshape(size, dim)
-    inverse = tuple((1.0, 8.0, 0.0, 3.7)[j % 4] for j in range(dim))
-    limited = None if limits is None else (limits,) * dim
-    geometry = Ball((0.5,) * dim, inverse, (5, 20, 60), order, limited)
+    cells = data.draw(st.lists(CELLS, min_size=size * n_columns, max_size=size * n_columns))
+    rows = np.array(cells, dtype=np.float64).reshape(size, n_columns)
+    inverse = tuple((1.0, 8.0, 0.0, 3.7)[j % 4] for j in range(n_columns))
+    limited = None if limits is None else (limits,) * n_columns
+    geometry = Ball((0.5,) * n_columns, inverse, (5, 20, 60), order, limited)
     asked = [
         BallLevels(geometry, 1, (1,) * 4),
         BallSum(geometry, 1, 3, 2),
@@ -195,11 +195,11 @@ def test_distances_reach_the_same_steps(compiled, steps):
     np.testing.assert_array_equal(*seen[:, :, 1:])
 
 
-@pytest.mark.parametrize(("size", "dim"), [(5000, 7), (2049, 64), (37, 5001)])
-def test_chunks_of_rows_are_mapped_alike(compiled, size, dim):
-    rows = np.random.default_rng(4).standard_t(2, (size, dim)) * 50
+@pytest.mark.parametrize(("size", "n_columns"), [(5000, 7), (2049, 64), (37, 5001)])
+def test_chunks_of_rows_are_mapped_alike(compiled, size, n_columns):
+    rows = np.random.default_rng(4).standard_t(2, (size, n_columns)) * 50
     rows[::11, ::3] = np.nan
-    geometry = Ball((0.0,) * dim, (2.0**9,) * dim, (2**14, 2**18, 2**21), 2)
+    geometry = Ball((0.0,) * n_columns, (2.0**9,) * n_columns, (2**14, 2**18, 2**21), 2)
     for query in (BallLevels(geometry, 1, (1,) * 4), BallSum(geometry, 1, 3, 2)):
         np.testing.assert_equal(*both(compiled, query, rows, open_table))
 
@@ -387,7 +387,7 @@ def test_no_record_moves_numpy_further_in_any_mode(flushing, monkeypatch):
     flushing()
     tiny = ClippedSum(ClippingGrid(-1022, -(1 << 36), 0, 1 << 36), 1)
     for query in [tiny, *queries(2.0**-1022, -900)]:
-        bound = query.sensitivity(Unit.ADD_REMOVE).l1
+        bound = query.sensitivity(Adjacency.ADD_REMOVE).l1
         without = open_table(SMALL).answer(query)
         for value in SMALL:
             answer = open_table(np.append(SMALL, value)).answer(query)

@@ -258,14 +258,14 @@ class TestSample:
 
 class TestMean:
     @pytest.mark.parametrize(
-        ("unit", "request_"),
+        ("adjacency", "request_"),
         [("add-remove", {"epsilon": 1}), ("replace-one", {"rho": 0.5, "n": 10_000})],
     )
-    def test_end_to_end(self, spark, unit, request_):
+    def test_end_to_end(self, spark, adjacency, request_):
         frame = spark.range(20_000).selectExpr("cast(id % 101 as int) as amount", "id")
-        release = tt.mean(frame, "amount", neighbors=unit, **request_)
+        release = tt.mean(frame, "amount", neighbors=adjacency, **request_)
         assert abs(float(release) - 50) < 5
-        assert release.guarantee.protects == unit
+        assert release.guarantee.protects == adjacency
         assert tt.replay(release.plan, release.answers) == release
 
     @pytest.mark.parametrize("request_", [{"rho": 0.5}, {"epsilon": 2, "neighbors": "replace-one"}])

@@ -18,13 +18,13 @@ import tametail as tt
 from tametail.data.kernels import tournament
 from tametail.data.sources.arrays import width_of_rows
 from tametail.errors import ColumnError, InternalError, ParameterError
-from tametail.privacy.unit import Unit
+from tametail.privacy.adjacency import Adjacency
 from tametail.queries.column import Count
 from tametail.queries.paper import FARTHEST, BallMean, Scores
 
 from ..opened import open_rows, open_table  # noqa: TID252
 
-REPLACE, ADD = Unit.REPLACE_ONE, Unit.ADD_REMOVE
+REPLACE, ADD = Adjacency.REPLACE_ONE, Adjacency.ADD_REMOVE
 
 #: Cells on a coarse lattice, so that ties and borders are hit all the time, and everything else.
 CELL = st.one_of(
@@ -34,14 +34,14 @@ CELL = st.one_of(
 )
 
 
-def rows_of(dim, least=1, most=9):
-    return st.lists(st.tuples(*[CELL] * dim), min_size=least, max_size=most)
+def rows_of(n_columns, least=1, most=9):
+    return st.lists(st.tuples(*[CELL] * n_columns), min_size=least, max_size=most)
 
 
-def ball_of(draw_size, dim):
+def ball_of(draw_size, n_columns):
     return st.builds(
         BallMean,
-        center=st.tuples(*[st.sampled_from([0.0, 1.0, -0.5])] * dim),
+        center=st.tuples(*[st.sampled_from([0.0, 1.0, -0.5])] * n_columns),
         exponent=st.sampled_from([0, -1, 2]),
         radius=st.sampled_from([1, 5, 20]),
         size=st.just(draw_size),
@@ -118,12 +118,12 @@ def test_ball_means_need_replace_one():
         BallMean((0.0,), 0, 1, 1, 1).sensitivity(ADD)
 
 
-@pytest.mark.parametrize("dim", [1, 21, 1000, 100_000])
+@pytest.mark.parametrize("n_columns", [1, 21, 1000, 100_000])
 @pytest.mark.parametrize("size", [0, 1, 1000, 10**9])
 @pytest.mark.parametrize("strength", [1e-12, 1.0, 1e50])
-def test_a_ball_fits_in_64_bits_and_rounding_costs_little(dim, size, strength):
-    query = BallMean.around([0.0] * dim, 37.5, size=size, strength=strength)
-    assert dim * query.radius**2 < 2**63
+def test_a_ball_fits_in_64_bits_and_rounding_costs_little(n_columns, size, strength):
+    query = BallMean.around([0.0] * n_columns, 37.5, size=size, strength=strength)
+    assert n_columns * query.radius**2 < 2**63
     assert 37.5 <= query.radius * 2.0**query.exponent <= 37.5 * 1.07
     l2 = math.sqrt(query.sensitivity(REPLACE).l2_squared)
     assert l2**2 < 2**63
@@ -152,14 +152,14 @@ def test_chunk_borders(extra):
 # --- the scores of a tournament
 
 
-def grid(dim, size, **changes):
+def grid(n_columns, size, **changes):
     numbers = {"step": 5, "reach": 3, "tie": 5, "xi": 30, "blocks": 1, "default": 7}
-    return Scores(center=(0.0,) * dim, exponent=0, size=size, **(numbers | changes))
+    return Scores(center=(0.0,) * n_columns, exponent=0, size=size, **(numbers | changes))
 
 
 def brute_force(query, rows):
     """Every pair of points, every block, one row after the other, in Python integers."""
-    points = list(itertools.product(range(-query.reach, query.reach + 1), repeat=query.dim))
+    points = list(itertools.product(range(-query.reach, query.reach + 1), repeat=query.n_columns))
     return [_brute_score(query, rows, p, points) for p in points]
 
 
@@ -192,12 +192,14 @@ def _brute_score(query, rows, p, points):
 
 
 @pytest.mark.parametrize(
-    ("dim", "blocks", "reach"), [(1, 1, 6), (1, 5, 6), (2, 1, 3), (2, 3, 3), (3, 3, 2)]
+    ("n_columns", "blocks", "reach"), [(1, 1, 6), (1, 5, 6), (2, 1, 3), (2, 3, 3), (3, 3, 2)]
 )
 @pytest.mark.parametrize("spread", [4, 30])
-def test_scores_are_those_of_brute_force(dim, blocks, reach, spread):
-    rows = np.floor(np.random.default_rng(spread).standard_t(3, (46, dim)) * spread).astype(int)
-    query = grid(dim, 46, blocks=blocks, reach=reach)
+def test_scores_are_those_of_brute_force(n_columns, blocks, reach, spread):
+    rows = np.floor(np.random.default_rng(spread).standard_t(3, (46, n_columns)) * spread).astype(
+        int
+    )
+    query = grid(n_columns, 46, blocks=blocks, reach=reach)
     found = tournament.scores(query, rows)
     assert found.tolist() == brute_force(query, rows.tolist())
     assert found.max() > 0
@@ -224,11 +226,11 @@ def test_a_score_is_the_distance_to_the_nearest_data_set_that_loses(blocks):
 @settings(max_examples=200)
 @given(st.data(), st.sampled_from([(1, 1), (1, 3), (2, 1), (2, 3)]))
 def test_one_row_moves_no_score_by_more_than_one(data, shape):
-    dim, blocks = shape
-    rows = data.draw(rows_of(dim, least=blocks, most=14))
+    n_columns, blocks = shape
+    rows = data.draw(rows_of(n_columns, least=blocks, most=14))
     place = data.draw(st.integers(0, len(rows) - 1))
-    neighbor = [*rows[:place], data.draw(st.tuples(*[CELL] * dim)), *rows[place + 1 :]]
-    query = grid(dim, len(rows), blocks=blocks, xi=data.draw(st.sampled_from([9, 20, 45])))
+    neighbor = [*rows[:place], data.draw(st.tuples(*[CELL] * n_columns)), *rows[place + 1 :]]
+    query = grid(n_columns, len(rows), blocks=blocks, xi=data.draw(st.sampled_from([9, 20, 45])))
     first, second = (open_table(np.array(x)).answer(query) for x in (rows, neighbor))
     assert np.abs(first - second).max() <= query.score_sensitivity(REPLACE) == 1
 

@@ -29,7 +29,7 @@ class Exact:
         self.engine = open_table(np.asarray(data, dtype=np.float64))
         self.relation = self.engine.relation
 
-    def prepare(self, query: Any, cost: Any, unit: Any) -> Any:
+    def prepare(self, query: Any, cost: Any, adjacency: Any) -> Any:
         return self.respond, lambda answer: answer
 
     def respond(self, query: Any) -> Any:
@@ -59,5 +59,5 @@ def estimate(data: Any, **options: Any) -> Estimate:
     """Run the estimator on exact answers; n is told."""
     options = {"epsilon": 1.0, "neighbors": "replace-one", **options}
     plan = make_plan(n=len(data), **options)
-    ask = Ask(Exact(data), plan.budget.spendable(), plan.unit)
+    ask = Ask(Exact(data), plan.budget.spendable(), plan.adjacency)
     return find(plan.method).estimate(plan, ask)[0]

@@ -42,11 +42,11 @@ def _raised(n: int, octave: int, count: float, body: float = 2000.0) -> int:
     """By how many octaves a group moves an anchor at 1."""
     plan = _plan(n)
     tails = _tails(plan, {0: body, octave: count})
-    anchor = tails.highest_detected(tails.above)
-    assert anchor == -FIRST
-    raised = raise_detected_bins(plan, tails, [None, anchor], LIMITS)
+    last_bin = tails.highest_detected(tails.above)
+    assert last_bin == -FIRST
+    raised = raise_detected_bins(plan, tails, [None, last_bin], LIMITS)
     assert raised[0] is None
-    return raised[1] - anchor
+    return raised[1] - last_bin
 
 
 def test_a_group_across_a_gap_moves_the_anchor():
@@ -105,9 +105,9 @@ def test_likeness_is_a_matter_of_the_counts():
 def test_a_group_across_a_gap_carries_the_clip_point_to_its_end_and_no_further():
     plan = _plan(10_000)
     tails = _tails(plan, {0: 3000.0, 3: 6.0, **dict.fromkeys(range(4, 13), 6.0)})
-    anchor = tails.highest_detected(tails.above)
-    raised = raise_detected_bins(plan, tails, [None, anchor], LIMITS)[1]
-    assert raised >= anchor + WINDOW
+    last_bin = tails.highest_detected(tails.above)
+    raised = raise_detected_bins(plan, tails, [None, last_bin], LIMITS)[1]
+    assert raised >= last_bin + WINDOW
     assert _clip(plan, tails).above == 2.0 ** (FIRST + raised + 1)  # the curves want to go further
 
 

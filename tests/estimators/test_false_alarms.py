@@ -161,7 +161,7 @@ ANYWHERE = (math.inf, math.inf)
 def test_next_to_what_stands_out_less_will_do(below, above, seen):
     tails = _counted(below, above)
     found = tails.with_weaker_side(tails.highest_detected_bins(ANYWHERE), ANYWHERE)
-    assert tuple(anchor is not None for anchor in found) == seen
+    assert tuple(last_bin is not None for last_bin in found) == seen
     mirrored = _counted(above, below)
     assert (
         mirrored.with_weaker_side(mirrored.highest_detected_bins(ANYWHERE), ANYWHERE) == found[::-1]

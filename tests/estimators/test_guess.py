@@ -10,14 +10,14 @@ import pytest
 
 import tametail as tt
 from tametail.ask import Data
-from tametail.methods.ball import told
-from tametail.methods.ball.shares import (
+from tametail.methods.joint import settings
+from tametail.methods.joint.budget_split import (
     LARGEST_SAMPLE,
     center_halvings,
     choice_halvings,
     least_halvings,
 )
-from tametail.methods.ball.weigh import center_query
+from tametail.methods.joint.weigh import center_query
 from tametail.methods.winsorized import constants as tuned
 from tametail.methods.winsorized.budget_split import sample_halvings
 from tametail.privacy.budget import noise_for
@@ -33,9 +33,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     noted: list[Any] = []
     prepare = Data.prepare
 
-    def note(self: Data, query: Any, cost: Any, unit: Any) -> Any:
+    def note(self: Data, query: Any, cost: Any, adjacency: Any) -> Any:
         noted.append(query)
-        return prepare(self, query, cost, unit)
+        return prepare(self, query, cost, adjacency)
 
     monkeypatch.setattr(Data, "prepare", note)
     return noted
@@ -98,14 +98,16 @@ def test_the_pool_of_groups_follows_the_count_and_its_doubt(asked, monkeypatch, 
 def test_a_ball_keeps_few_cells_of_as_many_rows_as_there_may_be():
     """A guess of 8 million rows at epsilon = 1e-4, where the count leaves 77 million possible."""
     plan = tt.plan(8_000_000, epsilon=1e-4, n_columns=2, tail=tt.Moment(4, 1.0))
-    assert told.most(plan) > 4 * plan.n
+    assert settings.most(plan) > 4 * plan.n
     times = center_query(plan).halvings
-    assert told.most(plan) * plan.dim / 2**times <= max(2 * plan.n * plan.dim, LARGEST_SAMPLE)
+    assert settings.most(plan) * plan.n_columns / 2**times <= max(
+        2 * plan.n * plan.n_columns, LARGEST_SAMPLE
+    )
     known = tt.plan(
         8_000_000, epsilon=1e-4, n_columns=2, tail=tt.Moment(4, 1.0), neighbors="replace-one"
     )
-    assert told.most(known) == known.n
-    assert least_halvings(known.n, told.most(known), known.dim) == 0
+    assert settings.most(known) == known.n
+    assert least_halvings(known.n, settings.most(known), known.n_columns) == 0
 
 
 def test_the_count_beside_a_guess_costs_a_five_hundredth():

@@ -38,17 +38,17 @@ def test_curves_are_summed_to_infinity():
 def test_only_power_laws_without_a_mean_are_endless_and_believed_less():
     curves = _curves()
     assert set(tuned.BELIEF) == {start for start in tuned.START_SLOPES if start <= 1}
-    assert np.array_equal(curves.log_belief < 0, curves.endless)
+    assert np.array_equal(curves.log_belief < 0, curves.unbounded)
     assert np.all(np.isfinite(curves.rest))
 
 
 def test_heavier_is_a_curve_with_more_than_an_eighth_of_its_excess_far_away():
-    curves, anchor = _curves(), np.searchsorted(_curves().distances, 1.0)
+    curves, last_bin = _curves(), np.searchsorted(_curves().distances, 1.0)
     far = np.searchsorted(curves.distances, 16.0)
     whole = curves.excess + curves.rest[:, None]
-    share = whole[:, far] / whole[:, anchor]
+    share = whole[:, far] / whole[:, last_bin]
     assert curves.heaviness == pytest.approx(np.log(np.maximum(8 * share, 1.0)), abs=1e-9)
-    assert np.all(curves.heaviness[curves.endless] > 0)
+    assert np.all(curves.heaviness[curves.unbounded] > 0)
     starts = np.repeat(tuned.START_SLOPES, len(tuned.CURVATURES))  # the same at every level
     assert np.all(curves.heaviness[np.resize(starts, len(curves.rest)) >= 2.6] == 0)
 
@@ -59,9 +59,9 @@ def test_of_totals_less_is_believed_beyond_than_of_records():
     fit = TailFit.of(counts * 5.6, 5.6, 3.0)
     upper = {}
     for prior in (RECORDS, OF_TOTALS):
-        excess, weights, endless = fit.beyond(1.5, prior)
+        excess, weights, unbounded = fit.beyond(1.5, prior)
         assert weights.sum() == pytest.approx(1)
-        assert 0 <= endless < tuned.ENDLESS
+        assert 0 <= unbounded < tuned.ENDLESS
         upper[prior] = HiddenExcess(thinned(excess, weights)).quantile(0.025)
     assert upper[OF_TOTALS] < upper[RECORDS]
     again = fit.beyond(1.5)
@@ -77,18 +77,18 @@ def test_few_points_stand_for_a_law():
     for risk in (0.2, 0.05, 0.025):
         assert hidden.quantile(risk) == pytest.approx(np.quantile(values, 1 - risk), rel=0.1)
     assert _levels()[1][-1] == tuned.LAST_POINT
-    assert HiddenExcess(law, endless=True).quantile(0.5) == math.inf
+    assert HiddenExcess(law, unbounded=True).quantile(0.5) == math.inf
     assert HiddenExcess(law).over(2.0).quantile(0.05) == pytest.approx(hidden.quantile(0.05) / 2)
     assert HiddenExcess(Shifts(np.array([1.0]), np.ones(1))).quantile(0.05) == 1.0
 
 
-@pytest.mark.parametrize("unit", UNITS)
-def test_a_tail_without_a_mean_has_no_upper_limit_and_one_warning(unit):
-    rng, endless = np.random.default_rng(3), 0
+@pytest.mark.parametrize("adjacency", UNITS)
+def test_a_tail_without_a_mean_has_no_upper_limit_and_one_warning(adjacency):
+    rng, unbounded = np.random.default_rng(3), 0
     for _ in range(12):
-        release = tt.mean(rng.pareto(0.4, 100_000), epsilon=1, neighbors=unit)
+        release = tt.mean(rng.pareto(0.4, 100_000), epsilon=1, neighbors=adjacency)
         if math.isinf(release.high):
-            endless += 1
+            unbounded += 1
             assert [note for note in release.notes if note.kind == "warning"] == [
                 notes.NO_UPPER_LIMIT
             ]
@@ -104,8 +104,10 @@ def test_a_tail_without_a_mean_has_no_upper_limit_and_one_warning(unit):
             assert math.isfinite(clipped.high)
             assert tt.replay(release.plan, release.answers) == release
             assert tt.Release.from_json(release.to_json()) == release
-    assert endless >= 6
-    mirrored = [tt.mean(-rng.pareto(0.4, 100_000), epsilon=1, neighbors=unit) for _ in range(6)]
+    assert unbounded >= 6
+    mirrored = [
+        tt.mean(-rng.pareto(0.4, 100_000), epsilon=1, neighbors=adjacency) for _ in range(6)
+    ]
     assert any("no-lower-limit" in codes(one) and one.low == -math.inf for one in mirrored)
 
 
@@ -135,12 +137,12 @@ def far_group(rng, n=100_000, size=80):
     return records, 7_500 * size / n
 
 
-@pytest.mark.parametrize("unit", UNITS)
-def test_a_group_across_a_gap_is_covered_or_warned_of(unit):
+@pytest.mark.parametrize("adjacency", UNITS)
+def test_a_group_across_a_gap_is_covered_or_warned_of(adjacency):
     rng, good = np.random.default_rng(8), 0
     for _ in range(20):
         records, mean = far_group(rng)
-        release = tt.mean(records, epsilon=1, neighbors=unit)
+        release = tt.mean(records, epsilon=1, neighbors=adjacency)
         good += "far-group" in codes(release) or release.low <= mean <= release.high
     assert good >= 15
 

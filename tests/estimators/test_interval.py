@@ -132,7 +132,7 @@ def test_a_count_that_may_be_noise_alone_says_nothing():
 
 
 @pytest.mark.parametrize(
-    ("unit", "n", "epsilon", "small"),
+    ("adjacency", "n", "epsilon", "small"),
     [
         ("replace-one", 100_000, 1, True),
         ("add-remove", 100_000, 1, True),
@@ -140,8 +140,8 @@ def test_a_count_that_may_be_noise_alone_says_nothing():
         ("add-remove", 30_000, 0.02, False),
     ],
 )
-def test_what_an_interval_is_measured_by_is_fixed_by_the_plan_alone(unit, n, epsilon, small):
-    plan = ColumnPlan.of(tt.plan(n=n, epsilon=epsilon, tail=tt.Moment(4, 2.0), neighbors=unit))
+def test_what_an_interval_is_measured_by_is_fixed_by_the_plan_alone(adjacency, n, epsilon, small):
+    plan = ColumnPlan.of(tt.plan(n=n, epsilon=epsilon, tail=tt.Moment(4, 2.0), neighbors=adjacency))
     reference = Reference.of(plan, (-1.0, 1.0))
     assert reference == Reference.of(plan, (-1e6, 3.0))
     assert (reference.noise > 0) == small  # only noise of a fixed scale may go with sampling
@@ -149,10 +149,10 @@ def test_what_an_interval_is_measured_by_is_fixed_by_the_plan_alone(unit, n, eps
 
 def test_noise_that_the_records_choose_has_a_quantile_of_its_own():
     data = np.random.default_rng(8).normal(size=24_000)
-    tail, unit = tt.Moment(2, 1.0), "replace-one"
-    plan = ColumnPlan.of(tt.plan(n=len(data), epsilon=0.05, tail=tail, neighbors=unit))
+    tail, adjacency = tt.Moment(2, 1.0), "replace-one"
+    plan = ColumnPlan.of(tt.plan(n=len(data), epsilon=0.05, tail=tail, neighbors=adjacency))
     assert Reference.of(plan, (-1.0, 1.0)).noise == 0
-    result = estimate(data, epsilon=0.05, tail=tail, neighbors=unit)
+    result = estimate(data, epsilon=0.05, tail=tail, neighbors=adjacency)
     width = result.clip[1] - result.clip[0]
     quantile = math.log(2 / split_risk(0.05).noise) / plan.cost("sum").strength
     (interval,) = result.intervals
@@ -167,13 +167,13 @@ def test_noise_that_the_records_choose_has_a_quantile_of_its_own():
     assert interval.error_components["privacy"] >= 0.95 * shown
 
 
-@pytest.mark.parametrize("unit", ["replace-one", "add-remove"])
-def test_privacy_is_what_privacy_changed(unit):
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
+def test_privacy_is_what_privacy_changed(adjacency):
     """Once an increment of the half-width, 1.1, that read like the effect of privacy, 8.6."""
     rng, changed, noisy = np.random.default_rng(4), [], []
     for _ in range(60):
         records = rng.pareto(2.2, 5_000)
-        release = tt.mean(records, epsilon=1, neighbors=unit)
+        release = tt.mean(records, epsilon=1, neighbors=adjacency)
         first, second = release.intervals
         clipped = np.clip(records, *release.clip).mean()
         excess = release.value - clipped  # the noise, and what was added back
@@ -199,12 +199,12 @@ records = st.lists(
 
 @settings(max_examples=60)
 @given(records, st.sampled_from([1.3, 2.0, 4.0]), st.sampled_from(["replace-one", "add-remove"]))
-def test_the_mean_of_the_data_is_covered_if_the_records_keep_the_moment(values, k, unit):
+def test_the_mean_of_the_data_is_covered_if_the_records_keep_the_moment(values, k, adjacency):
     data = np.tile(np.array(values), 400)
     mean = float(data.mean())
     scale = float(np.mean(np.abs(data - mean) ** k) ** (1 / k)) * (1 + 1e-9)
     assume(scale > 1e-6)
-    result = estimate(data, tail=tt.Moment(k, scale), target="data", neighbors=unit)
+    result = estimate(data, tail=tt.Moment(k, scale), target="data", neighbors=adjacency)
     slack = 1e-9 * (abs(mean) + scale)
     assert result.intervals[0].low - slack <= mean <= result.intervals[0].high + slack
 
@@ -234,13 +234,13 @@ def test_parts_bound_the_interval_and_none_spends_nothing():
     assert "spread" not in [step.name for step in without.plan.steps]
 
 
-@pytest.mark.parametrize("unit", ["replace-one", "add-remove"])
-def test_intervals_with_a_true_moment_cover(unit):
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
+def test_intervals_with_a_true_moment_cover(adjacency):
     # At least 95% are guaranteed: 20 misses of 60 have a probability below 1e-10.
     rng, missed = np.random.default_rng(7), 0
     for _ in range(60):
         release = tt.mean(
-            rng.exponential(size=2000), epsilon=1, tail=tt.Moment(2, 1.0), neighbors=unit
+            rng.exponential(size=2000), epsilon=1, tail=tt.Moment(2, 1.0), neighbors=adjacency
         )
         missed += not release.low <= 1.0 <= release.high
     assert missed < 20

@@ -9,8 +9,8 @@ import pytest
 
 import tametail as tt
 from tametail.means import MEAN_AS_SEEN, WINSORIZED
+from tametail.methods.groups.group_models import GroupModels
 from tametail.methods.groups.interval import Small, intervals_of
-from tametail.methods.groups.likeness import Likeness
 from tametail.methods.groups.shape import Shape
 from tametail.methods.winsorized.approximate_interval import HiddenExcess
 from tametail.methods.winsorized.tail_histogram import TailHistogram
@@ -39,7 +39,7 @@ def shape():
 
 
 def reaches(shape, cells):
-    like = Likeness.read(shape, cells, NOISE)
+    like = GroupModels.read(shape, cells, NOISE)
     numbers = cells.sum(axis=1)
     places = list(range(len(cells)))
     return like.choose(places, numbers, shape.grid(), 5.0, 300.0).reaches
@@ -80,7 +80,7 @@ def test_a_group_may_lie_in_one_cell_and_still_have_a_tail(shape):
     """Without narrow models no such group is like any; without a fringe it would have no tail."""
     rng = np.random.default_rng(10)
     groups = np.exp(1.35 * rng.standard_normal((9, 2000)))
-    like = Likeness.read(shape, cells_of(shape, groups), NOISE)
+    like = GroupModels.read(shape, cells_of(shape, groups), NOISE)
     places = np.searchsorted(shape.cuts, shape.distances, side="right")
     shares = like.laws @ (places[:, None] == np.arange(len(shape.cuts) + 1))
     assert (shares[:, 1:-1].max(axis=0) > 0.55).all()  # between any two cuts; before, .39

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import tametail as tt
 from tametail.ask import Ask
 from tametail.inequalities.truncation import worst_excess
-from tametail.methods.located import location
-from tametail.methods.located.estimate import located_mean
+from tametail.methods.known_scale import location
+from tametail.methods.known_scale.estimate import known_scale_mean
 from tametail.methods.winsorized.column import ColumnPlan
 from tametail.planning import Plan
 from tametail.queries.densest_bin import DensestBin
@@ -25,16 +25,18 @@ TAIL = tt.Moment(2, 1)
 NAME = "clipped mean around the densest bin"
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("budget", [tt.pure(0.1), tt.zcdp(0.005), tt.approx(0.1, 1e-6)])
-def test_few_records_of_known_scale_are_located_and_many_are_looked_at(unit, budget):
-    few = tt.plan(n=300, budget=budget, tail=TAIL, neighbors=unit, within=1000)
-    many = tt.plan(n=10**6, budget=budget, tail=TAIL, neighbors=unit, within=1000)
+def test_few_records_of_known_scale_are_located_and_many_are_looked_at(adjacency, budget):
+    few = tt.plan(n=300, budget=budget, tail=TAIL, neighbors=adjacency, within=1000)
+    many = tt.plan(n=10**6, budget=budget, tail=TAIL, neighbors=adjacency, within=1000)
     assert (few.method, many.method) == (NAME, "winsorized mean")
     assert [step.name for step in few.steps][-2:] == ["center", "sum"]
     assert Plan.from_json(few.to_json()) == few
     assert NAME in str(few)
-    assert few.rmse > tt.plan(n=600, budget=budget, tail=TAIL, neighbors=unit, within=1000).rmse
+    assert (
+        few.rmse > tt.plan(n=600, budget=budget, tail=TAIL, neighbors=adjacency, within=1000).rmse
+    )
 
 
 def test_the_mean_of_the_data_and_columns_in_a_ball_have_other_methods():
@@ -43,11 +45,11 @@ def test_the_mean_of_the_data_and_columns_in_a_ball_have_other_methods():
     assert tt.plan(n=300, epsilon=1, tail=TAIL, n_columns=3).method == NAME
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("location", [0.0, -299.7, 123.45])
-def test_on_exact_answers_it_is_the_mean_of_the_clamped_records(unit, location):
+def test_on_exact_answers_it_is_the_mean_of_the_clamped_records(adjacency, location):
     data = location + np.random.default_rng(3).normal(size=300)
-    result = estimate(data, tail=TAIL, within=1000, neighbors=unit, epsilon=0.5)
+    result = estimate(data, tail=TAIL, within=1000, neighbors=adjacency, epsilon=0.5)
     assert result.clip[0] < location - 1 < location + 1 < result.clip[1]
     assert result.value == pytest.approx(np.clip(data, *result.clip).mean(), abs=1e-3)
     (interval,) = result.intervals
@@ -55,14 +57,14 @@ def test_on_exact_answers_it_is_the_mean_of_the_clamped_records(unit, location):
     assert result.notes == ()
 
 
-@pytest.mark.parametrize("unit", UNITS)
-def test_no_center_is_lost_that_the_paper_would_find(unit):
+@pytest.mark.parametrize("adjacency", UNITS)
+def test_no_center_is_lost_that_the_paper_would_find(adjacency):
     """At n epsilon = 100 one release in five was lost, by hundreds; now one in a million."""
     rng, held = np.random.default_rng(5), 0
     for _ in range(12):
         location = rng.uniform(-300, 300)
         data = location + rng.standard_t(3, size=1000) / math.sqrt(3)
-        release = tt.mean(data, epsilon=0.1, tail=TAIL, within=1000, neighbors=unit, n=1000)
+        release = tt.mean(data, epsilon=0.1, tail=TAIL, within=1000, neighbors=adjacency, n=1000)
         # The noise has a scale of about 0.15: beyond 5 with a probability of e^-30.
         assert abs(float(release) - location) < 5
         held += release.low < location < release.high
@@ -83,16 +85,16 @@ def test_no_finite_interval_if_the_records_may_be_elsewhere(confidence):
         n=1000, epsilon=0.2, tail=TAIL, within=1000, neighbors="replace-one", confidence=confidence
     )
     part = ColumnPlan.of(plan)
-    result = located_mean(part, Ask(Elsewhere(data), plan.budget, plan.unit))
+    result = known_scale_mean(part, Ask(Elsewhere(data), plan.budget, plan.adjacency))
     assert result.value > 500
     assert "location-error" in [note.code for note in result.notes]
     assert {note.kind for note in result.notes} >= {"warning"}
     if confidence is not None:
         (interval,) = result.intervals
         assert interval.low == -1000  # as far as within= goes
-        unbounded = located_mean(
+        unbounded = known_scale_mean(
             ColumnPlan.of(tt.plan(n=1000, epsilon=0.2, tail=TAIL, neighbors="replace-one")),
-            Ask(Elsewhere(data), plan.budget, plan.unit),
+            Ask(Elsewhere(data), plan.budget, plan.adjacency),
         )
         assert unbounded.intervals[0].low == -math.inf
 
@@ -120,11 +122,11 @@ def test_the_excess_never_falls_faster_than_the_distance_rises(k):
     assert slopes.max() <= 1e-12
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("within", [None, 1000, (0, math.inf), (-3, 5)])
-def test_the_chance_of_a_lost_center_falls_with_records_and_says_so(unit, within):
+def test_the_chance_of_a_lost_center_falls_with_records_and_says_so(adjacency, within):
     def chance(n):
-        plan = tt.plan(n=n, epsilon=0.1, tail=TAIL, within=within, neighbors=unit)
+        plan = tt.plan(n=n, epsilon=0.1, tail=TAIL, within=within, neighbors=adjacency)
         part = ColumnPlan.of(plan)
         return location.chance(part, part.cost("center")), plan
 
@@ -154,11 +156,11 @@ def test_the_chance_is_a_bound():
     assert lost <= runs * bound + 5 * math.sqrt(runs * bound * (1 - bound))
 
 
-@pytest.mark.parametrize("unit", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize("n", [4_000, 7_000])
-def test_a_mean_at_the_end_of_a_wide_range_is_found(n, unit):
+def test_a_mean_at_the_end_of_a_wide_range_is_found(n, adjacency):
     """Once the budget was divided for a mean near 0: half of such centers were lost."""
-    plan = tt.plan(n=n, epsilon=0.1, neighbors=unit, tail=tt.Moment(2, 1), within=1e12)
+    plan = tt.plan(n=n, epsilon=0.1, neighbors=adjacency, tail=tt.Moment(2, 1), within=1e12)
     assert plan.rmse < 1
     rng = np.random.default_rng(n)
     for sign in (-1, 1):
@@ -199,7 +201,9 @@ def test_several_columns_each_have_a_range_of_their_own():
 def test_no_answer_makes_the_ends_impossible(scale):
     """They were checked as if a caller had told them, so that what was paid for failed."""
     records = np.full(100, 1e16 if scale < 1 else -1e62)
-    for unit in ("add-remove", "replace-one"):
-        release = tt.mean(records, epsilon=0.5, tail=tt.Moment(1.01, scale), neighbors=unit, n=100)
+    for adjacency in ("add-remove", "replace-one"):
+        release = tt.mean(
+            records, epsilon=0.5, tail=tt.Moment(1.01, scale), neighbors=adjacency, n=100
+        )
         assert release.guarantee.epsilon == 0.5
         assert tt.replay(release.plan, release.answers) == release

@@ -19,7 +19,7 @@ from .exact import Exact
 
 #: Numbers of records, by unit.
 SIZES = {"add-remove": 550, "replace-one": 1000}
-UNITS = pytest.mark.parametrize("unit", SIZES)
+UNITS = pytest.mark.parametrize("adjacency", SIZES)
 
 #: Nearly all records lie between 0.1 and 10.
 LOOSE, TIGHT = tt.Bounded(0, 1e6), tt.Bounded(0, 5)
@@ -33,18 +33,18 @@ class Recorded(Exact):
         super().__init__(np.exp(normal))
         self.asked: list[tuple[Any, Budget]] = []
 
-    def prepare(self, query: Any, cost: Budget, unit: Any) -> Any:
+    def prepare(self, query: Any, cost: Budget, adjacency: Any) -> Any:
         self.asked.append((query, cost))
-        return super().prepare(query, cost, unit)
+        return super().prepare(query, cost, adjacency)
 
 
 def _looked(
-    tail: tt.Bounded | None, unit: str, size: int
+    tail: tt.Bounded | None, adjacency: str, size: int
 ) -> tuple[ColumnPlan, SpreadEstimate, Recorded]:
     """Return a plan, what was seen, and what was asked for, up to the end."""
-    plan = ColumnPlan.of(tt.plan(n=size, epsilon=1, neighbors=unit, tail=tail))
+    plan = ColumnPlan.of(tt.plan(n=size, epsilon=1, neighbors=adjacency, tail=tail))
     responder = Recorded(size)
-    ask = Ask(responder, plan.spending, plan.unit)
+    ask = Ask(responder, plan.spending, plan.adjacency)
     seen = estimate_spread(plan, ask)
     assert isinstance(seen, SpreadEstimate)
     seen.finish(ask)
@@ -52,8 +52,8 @@ def _looked(
 
 
 @UNITS
-def test_a_second_look_costs_what_the_sum_would_have_cost(unit: str) -> None:
-    plan, seen, responder = _looked(LOOSE, unit, SIZES[unit])
+def test_a_second_look_costs_what_the_sum_would_have_cost(adjacency: str) -> None:
+    plan, seen, responder = _looked(LOOSE, adjacency, SIZES[adjacency])
     first, again = (cost for query, cost in responder.asked if isinstance(query, LogHistogram))
     (total,) = (cost for query, cost in responder.asked if isinstance(query, DistanceSum))
     assert first == plan.cost("tail")
@@ -63,16 +63,18 @@ def test_a_second_look_costs_what_the_sum_would_have_cost(unit: str) -> None:
 
 @UNITS
 @pytest.mark.parametrize(("tail", "times"), [(None, 1), (TIGHT, 1), (TIGHT, 100)], ids=str)
-def test_elsewhere_there_is_one_look(tail: tt.Bounded | None, times: int, unit: str) -> None:
-    plan, seen, responder = _looked(tail, unit, times * SIZES[unit])
+def test_elsewhere_there_is_one_look(tail: tt.Bounded | None, times: int, adjacency: str) -> None:
+    plan, seen, responder = _looked(tail, adjacency, times * SIZES[adjacency])
     looks = [cost for query, cost in responder.asked if isinstance(query, LogHistogram)]
     assert looks == [plan.cost("tail")]
     assert seen.clip.side > 0
 
 
 @UNITS
-def test_both_looks_are_as_sharp_as_one_where_nothing_is_told(unit: str) -> None:
-    sharp = [_looked(tail, unit, SIZES[unit])[1].tails.scale for tail in (LOOSE, TIGHT, None)]
+def test_both_looks_are_as_sharp_as_one_where_nothing_is_told(adjacency: str) -> None:
+    sharp = [
+        _looked(tail, adjacency, SIZES[adjacency])[1].tails.scale for tail in (LOOSE, TIGHT, None)
+    ]
     both, one, usual = sharp
     assert one > 1.4 * usual
     assert both == pytest.approx(usual, rel=0.2)

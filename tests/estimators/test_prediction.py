@@ -33,16 +33,18 @@ def _never_worse(plans):
             assert all(b <= a * limit for (a, b), limit in zip(pairs, most, strict=True))
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("tail", TAILS)
 @pytest.mark.parametrize("budget", ["pure", "zcdp"])
-def test_more_records_or_more_budget_never_make_a_prediction_worse(unit, tail, budget):
+def test_more_records_or_more_budget_never_make_a_prediction_worse(adjacency, tail, budget):
     make = BUDGETS[budget]
     for epsilon in (0.1, 1.0):
         sizes = [int(10 ** (2 + 2 * step / 3)) for step in range(7)]
-        _never_worse([tt.plan(n=n, budget=make(epsilon), neighbors=unit, tail=tail) for n in sizes])
+        _never_worse(
+            [tt.plan(n=n, budget=make(epsilon), neighbors=adjacency, tail=tail) for n in sizes]
+        )
     budgets = map(make, (0.03, 0.3, 3.0))
-    _never_worse([tt.plan(n=10_000, budget=one, neighbors=unit, tail=tail) for one in budgets])
+    _never_worse([tt.plan(n=10_000, budget=one, neighbors=adjacency, tail=tail) for one in budgets])
 
 
 def test_nothing_is_predicted_without_n_or_without_a_scale():
@@ -55,25 +57,25 @@ def test_nothing_is_predicted_without_n_or_without_a_scale():
     assert tt.plan(n=0, epsilon=1).relative_rmse > 0
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("budget", ["pure", "zcdp"])
-def test_the_typical_error_on_the_reference_law_is_as_predicted(unit, budget):
+def test_the_typical_error_on_the_reference_law_is_as_predicted(adjacency, budget):
     # The median of 60 errors, as a normal law's, within a factor of 2: the true factor is about
     # 1.1, and the median varies by 13%.
     rng, n = np.random.default_rng(8), 20_000
-    plan = tt.plan(n=n, budget=BUDGETS[budget](1.0), neighbors=unit)
+    plan = tt.plan(n=n, budget=BUDGETS[budget](1.0), neighbors=adjacency)
     errors = [float(tt.mean(rng.lognormal(size=n), plan=plan)) - math.exp(0.5) for _ in range(60)]
     typical = np.median(np.abs(errors)) / REFERENCE_SD / 0.6745
     assert 0.5 < typical / plan.relative_rmse < 2.0
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("unseen", [10, 40])
-def test_the_bound_holds_for_a_group_of_far_records(unit, unseen):
+def test_the_bound_holds_for_a_group_of_far_records(adjacency, unseen):
     n, share = 10_000, unseen / 10_000
     far = 1 / math.sqrt(share * (1 - share))  # standard deviation 1
     data = np.repeat([0.0, far], [n - unseen, unseen])
-    plan = tt.plan(n=n, epsilon=1, neighbors=unit, tail=tt.Moment(2, 1.0))
+    plan = tt.plan(n=n, epsilon=1, neighbors=adjacency, tail=tt.Moment(2, 1.0))
     errors = [float(tt.mean(data, plan=plan)) - share * far for _ in range(20)]
     assert np.median(np.abs(errors)) < plan.rmse
 
@@ -98,7 +100,7 @@ def test_advice_names_what_would_help():
     assert tt.plan(n=10_000, epsilon=1).advice == ()
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("n", [None, 100, 1_000, 4_500, 20_000])
 @pytest.mark.parametrize(
     ("told", "untold"),
@@ -112,9 +114,9 @@ def test_advice_names_what_would_help():
         ({"tail": tt.Moment(2, 1), "within": 1000}, set()),
     ],
 )
-def test_advice_names_only_what_was_not_told(unit, n, told, untold):
+def test_advice_names_only_what_was_not_told(adjacency, n, told, untold):
     """Once "within= or tail= help" to somebody who had told both."""
-    advice = tt.plan(n=n, epsilon=0.1, neighbors=unit, **told).advice
+    advice = tt.plan(n=n, epsilon=0.1, neighbors=adjacency, **told).advice
     said = " ".join(advice).replace("a narrower within=", "")
     assert {name for name in ("within=", "tail=") if name in said} <= untold
     if n is None and "tail" not in told:
@@ -148,12 +150,15 @@ LAWS = {
 
 
 @pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize(("n", "epsilon"), [(1_000, 1.0), (20_000, 1.0)])
-def test_half_widths_are_as_predicted(law, unit, n, epsilon):
+def test_half_widths_are_as_predicted(law, adjacency, n, epsilon):
     """Once 3.9 to 8.3 times too wide for bounded records; without a tail, of another interval."""
     tail, name, draw = LAWS[law]
-    rng, plan = np.random.default_rng(6), tt.plan(n=n, epsilon=epsilon, neighbors=unit, tail=tail)
+    rng, plan = (
+        np.random.default_rng(6),
+        tt.plan(n=n, epsilon=epsilon, neighbors=adjacency, tail=tail),
+    )
     found = [tt.mean(draw(rng, n), plan=plan) for _ in range(9)]
     typical = np.median([(release.high - release.low) / 2 for release in found])
     if law == "normal" and n == 1_000:

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import tametail as tt
 from tametail import notes
-from tametail.methods.ball.weigh import Weighing, make_ball, unless_bounds_do
-from tametail.methods.located.estimate import NAME as AROUND
-from tametail.methods.textbook.estimate import NAME, clamped_sum, most_deviation
+from tametail.methods.bounded.estimate import NAME, clamped_sum, most_deviation
+from tametail.methods.joint.weigh import Weighing, make_ball, unless_bounds_do
+from tametail.methods.known_scale.estimate import NAME as AROUND
 from tametail.methods.winsorized.budget_split import counted_again, with_count
 from tametail.methods.winsorized.clipping import choose_clipping
 from tametail.methods.winsorized.column import ColumnPlan
@@ -29,17 +29,17 @@ UNITS = ["add-remove", "replace-one"]
 BOUNDS, SCALE = tt.Bounded(0, 1), tt.Moment(2, 1)
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("budget", [tt.pure(0.1), tt.zcdp(0.005), tt.approx(0.1, 1e-6)])
-def test_few_bounded_records_are_clamped_and_many_are_looked_at(unit, budget):
-    few = tt.plan(n=300, budget=budget, tail=BOUNDS, neighbors=unit)
-    many = tt.plan(n=10**6, budget=budget, tail=BOUNDS, neighbors=unit)
+def test_few_bounded_records_are_clamped_and_many_are_looked_at(adjacency, budget):
+    few = tt.plan(n=300, budget=budget, tail=BOUNDS, neighbors=adjacency)
+    many = tt.plan(n=10**6, budget=budget, tail=BOUNDS, neighbors=adjacency)
     assert (few.method, many.method) == ("bounded mean", "winsorized mean")
-    counted = unit == "add-remove"  # whatever is guessed
+    counted = adjacency == "add-remove"  # whatever is guessed
     assert [step.name for step in few.steps] == ["count"] * counted + ["sum"]
     assert Plan.from_json(few.to_json()) == few
     assert few.method in str(few)
-    assert few.rmse > tt.plan(n=600, budget=budget, tail=BOUNDS, neighbors=unit).rmse
+    assert few.rmse > tt.plan(n=600, budget=budget, tail=BOUNDS, neighbors=adjacency).rmse
 
 
 def test_the_plan_needs_bounds_of_every_column():
@@ -55,21 +55,21 @@ def test_the_plan_needs_bounds_of_every_column():
     st.sampled_from(UNITS),
     st.sampled_from(["population", "data"]),
 )
-def test_exact_answers_give_the_clamped_mean(values, unit, target):
-    found = estimate(values, tail=tt.Bounded(0, 100), neighbors=unit, target=target)
+def test_exact_answers_give_the_clamped_mean(values, adjacency, target):
+    found = estimate(values, tail=tt.Bounded(0, 100), neighbors=adjacency, target=target)
     wanted = np.clip(values, 0, 100).mean()
     assert found.clip == pytest.approx((0, 100), abs=1)
     # Without noise; but a count is raised by one scale, if the rows allow it, or at least to that.
-    if unit == "replace-one":
+    if adjacency == "replace-one":
         assert found.value == pytest.approx(wanted, abs=2)
     assert found.interval.low <= wanted <= found.interval.high
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("told", [{}, {"n": 1000}])
 @pytest.mark.parametrize("tail", [tt.Bounded(0, 100), tt.Moment(2, 20)], ids=str)
 @pytest.mark.parametrize("several", [False, True])
-def test_a_within_that_the_clamped_sum_contradicts_is_said(unit, told, tail, several):
+def test_a_within_that_the_clamped_sum_contradicts_is_said(adjacency, told, tail, several):
     """Records around 50, within=5: once 5 (5 to 5), and no word of doubt.
 
     Whether clamped to bounds or around where they are: the noise has a scale of 2 to 6. A noisy
@@ -77,7 +77,13 @@ def test_a_within_that_the_clamped_sum_contradicts_is_said(unit, told, tail, sev
     """
     records = np.random.default_rng(4).normal(50, 1, 1_000)
     data = np.column_stack([records, records]) if several else records
-    request = {"epsilon": 0.2 * (1 + several), "neighbors": unit, "tail": tail, "within": 5, **told}
+    request = {
+        "epsilon": 0.2 * (1 + several),
+        "neighbors": adjacency,
+        "tail": tail,
+        "within": 5,
+        **told,
+    }
     releases = [tt.mean(data, **request) for _ in range(9)]
     clamped = [one for one in releases if one.method in (NAME, AROUND)]
     assert len(clamped) >= 4
@@ -91,10 +97,12 @@ def test_a_within_that_the_clamped_sum_contradicts_is_said(unit, told, tail, sev
         assert release.has_warnings
 
 
-@pytest.mark.parametrize("unit", UNITS)
-def test_a_right_within_at_the_edge_is_not_contradicted(unit):
+@pytest.mark.parametrize("adjacency", UNITS)
+def test_a_right_within_at_the_edge_is_not_contradicted(adjacency):
     records = np.random.default_rng(4).normal(50, 1, 1_000)
-    plan = tt.plan(n=1000, epsilon=0.1, neighbors=unit, tail=tt.Bounded(0, 100), within=(50, 51))
+    plan = tt.plan(
+        n=1000, epsilon=0.1, neighbors=adjacency, tail=tt.Bounded(0, 100), within=(50, 51)
+    )
     for _ in range(30):  # a chance of 1e-3 each by design, far less by inequalities
         release = tt.mean(records, plan=plan)
         assert release.assumption_contradicted is None
@@ -111,11 +119,13 @@ def test_missing_records_are_left_out():
     assert value == pytest.approx(9.0, abs=0.2)
 
 
-@pytest.mark.parametrize("unit", UNITS)
-def test_the_interval_covers_and_the_error_is_as_promised(unit):
+@pytest.mark.parametrize("adjacency", UNITS)
+def test_the_interval_covers_and_the_error_is_as_promised(adjacency):
     rng, errors, missed = np.random.default_rng(5), [], 0
     for _ in range(60):
-        release = tt.mean(rng.random(1000) < 0.3, epsilon=0.1, tail=BOUNDS, neighbors=unit, n=1000)
+        release = tt.mean(
+            rng.random(1000) < 0.3, epsilon=0.1, tail=BOUNDS, neighbors=adjacency, n=1000
+        )
         missed += not release.low <= 0.3 <= release.high
         errors.append(release.value - 0.3)
     assert release.method == "bounded mean"
@@ -151,7 +161,7 @@ def test_no_mean_between_bounds_has_much_more_noise_than_the_textbooks(budget):
     part = with_count(told, 40)
     assert [step.name for step in part.steps] == ["sum"]
     query = clamped_sum(part, 0, 1)
-    sensitivity, side = query.sensitivity(part.unit), query.lattice.side
+    sensitivity, side = query.sensitivity(part.adjacency), query.lattice.side
     noise = noise_for(part.cost("sum"), sensitivity.l1, sensitivity.l2_squared).variance
     half = noise_for(budget.share(0.5), side, side**2).variance
     for off in np.linspace(0, 1, 11):
@@ -331,12 +341,12 @@ def test_sparse_columns_between_bounds_are_never_much_worse_than_the_textbook():
     assert np.sqrt(np.mean(squares)) < 2 * np.sqrt(textbook)
 
 
-@pytest.mark.parametrize("unit", UNITS)
-def test_between_bounds_the_tail_pays_for_the_sum(unit):
+@pytest.mark.parametrize("adjacency", UNITS)
+def test_between_bounds_the_tail_pays_for_the_sum(adjacency):
     told, untold = (
         {step.name: step.cost.epsilon for step in ColumnPlan.of(plan).steps}
         for plan in (
-            tt.plan(n=1000, epsilon=1, neighbors=unit, tail=tail, confidence=None)
+            tt.plan(n=1000, epsilon=1, neighbors=adjacency, tail=tail, confidence=None)
             for tail in (BOUNDS, None)
         )
     )
@@ -345,12 +355,14 @@ def test_between_bounds_the_tail_pays_for_the_sum(unit):
     assert 0.45 * untold["tail"] < told["tail"] < untold["tail"]
 
 
-@pytest.mark.parametrize("unit", UNITS)
-def test_the_cheaper_center_is_found_in_loose_bounds(unit):
+@pytest.mark.parametrize("adjacency", UNITS)
+def test_the_cheaper_center_is_found_in_loose_bounds(adjacency):
     """Records in a thousandth of their bounds: a lost center would cost a hundred times as much."""
     rng, bounds = np.random.default_rng(6), tt.Bounded(0, 1)
     errors = [
-        float(tt.mean(0.3141 + rng.random(2000) / 1000, epsilon=0.5, tail=bounds, neighbors=unit))
+        float(
+            tt.mean(0.3141 + rng.random(2000) / 1000, epsilon=0.5, tail=bounds, neighbors=adjacency)
+        )
         - 0.3146
         for _ in range(12)
     ]

@@ -15,7 +15,7 @@ from tametail.queries.column import Count, Median
 
 from .exact import Exact, estimate
 
-UNITS = pytest.mark.parametrize("unit", ["replace-one", "add-remove"])
+UNITS = pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 
 
 def _symmetric(n: int = 50_000) -> np.ndarray:
@@ -25,16 +25,16 @@ def _symmetric(n: int = 50_000) -> np.ndarray:
 
 @UNITS
 @pytest.mark.parametrize("value", [0.0, 7.0, -19.99, 1e300, 5e-324])
-def test_constants_come_out_exactly(unit, value):
-    result = estimate([value] * 5000, neighbors=unit)
+def test_constants_come_out_exactly(adjacency, value):
+    result = estimate([value] * 5000, neighbors=adjacency)
     assert result.value == value
     assert result.clip == (value, value)
 
 
 @UNITS
-def test_the_value_is_the_winsorized_mean_and_what_the_fit_adds(unit):
+def test_the_value_is_the_winsorized_mean_and_what_the_fit_adds(adjacency):
     data = _symmetric()
-    result = estimate(data, neighbors=unit, missing="none")
+    result = estimate(data, neighbors=adjacency, missing="none")
     low, high = result.clip
     winsorized = np.clip(data, low, high).mean()
     assert low < 0 < high
@@ -52,10 +52,10 @@ def test_symmetric_data_have_their_center_as_the_mean():
 @UNITS
 @pytest.mark.parametrize("shift", [0.0, 2.0**10, -(2.0**20)])
 @pytest.mark.parametrize("factor", [1.0, 2.0**-6, 2.0**6])
-def test_a_shift_or_a_power_of_two_moves_the_answer_with_the_data(unit, shift, factor):
+def test_a_shift_or_a_power_of_two_moves_the_answer_with_the_data(adjacency, shift, factor):
     data = np.round(np.random.default_rng(3).lognormal(0, 1, 20_000) * 1024) / 1024
-    plain = estimate(data, neighbors=unit, missing="none")
-    moved = estimate(factor * (data + shift), neighbors=unit, missing="none")
+    plain = estimate(data, neighbors=adjacency, missing="none")
+    moved = estimate(factor * (data + shift), neighbors=adjacency, missing="none")
     spread = data.std()
     assert moved.value / factor - shift == pytest.approx(plain.value, abs=0.02 * spread)
     assert moved.clip[1] / factor - shift == pytest.approx(plain.clip[1], rel=0.05)
@@ -96,8 +96,8 @@ def test_an_assumption_that_the_counts_contradict_is_doubtful(tail, doubtful):
 
 @UNITS
 @pytest.mark.parametrize("data", [[], [3.0], [float("nan")] * 3, [float("inf")]])
-def test_few_or_no_records_still_give_an_answer(unit, data):
-    result = estimate(data, neighbors=unit, within=(-10.0, 10.0))
+def test_few_or_no_records_still_give_an_answer(adjacency, data):
+    result = estimate(data, neighbors=adjacency, within=(-10.0, 10.0))
     assert -10.0 <= result.value <= 10.0
     first = result.intervals[0]
     assert -10.0 <= first.low <= result.value <= first.high <= 10.0
@@ -137,9 +137,9 @@ class Misled(Exact):
         super().__init__(data)
         self.wrong, self.count, self.asked = [wrong], count, []
 
-    def prepare(self, query, cost, unit):
+    def prepare(self, query, cost, adjacency):
         self.asked.append((query, cost))
-        return super().prepare(query, cost, unit)
+        return super().prepare(query, cost, adjacency)
 
     def respond(self, query):
         if isinstance(query, Median) and self.wrong:
@@ -152,11 +152,11 @@ class Misled(Exact):
 @UNITS
 @pytest.mark.parametrize("tail", [None, tt.Moment(2, 5.0)])
 @pytest.mark.parametrize("wrong", [0.0, 1e6 - 300, 1e6 + 40, -3e9])
-def test_a_center_away_from_all_records_is_looked_for_again(unit, tail, wrong):
+def test_a_center_away_from_all_records_is_looked_for_again(adjacency, tail, wrong):
     data = 1e6 + np.random.default_rng(4).exponential(size=4000)
-    plan = ColumnPlan.of(tt.plan(n=len(data), epsilon=1.0, neighbors=unit, tail=tail))
+    plan = ColumnPlan.of(tt.plan(n=len(data), epsilon=1.0, neighbors=adjacency, tail=tail))
     responder = Misled(data, wrong)
-    result = winsorized_mean(plan, Ask(responder, plan.spending, plan.unit))
+    result = winsorized_mean(plan, Ask(responder, plan.spending, plan.adjacency))
     assert result.value == pytest.approx(data.mean(), abs=0.1)
     assert result.clip[1] - result.clip[0] < 100
     second = [query for query, _ in responder.asked if isinstance(query, Median)][1]
@@ -165,9 +165,11 @@ def test_a_center_away_from_all_records_is_looked_for_again(unit, tail, wrong):
 
 
 @UNITS
-def test_a_new_center_costs_what_the_sum_would_have_cost(unit):
+def test_a_new_center_costs_what_the_sum_would_have_cost(adjacency):
     for budget in (tt.pure(0.7), tt.zcdp(0.3)):
-        plan = ColumnPlan.of(tt.plan(n=5000, budget=budget, neighbors=unit, tail=tt.Moment(2, 1)))
+        plan = ColumnPlan.of(
+            tt.plan(n=5000, budget=budget, neighbors=adjacency, tail=tt.Moment(2, 1))
+        )
         anew = plan.with_new_center()
         costs = [anew.cost(name) for name in ("center", "tail", "sum")]
         assert compose(costs, type(budget)) == plan.cost("sum")
@@ -179,7 +181,7 @@ def test_a_misplaced_center_is_noticed_though_the_count_is_too_large():
     data = 1e9 + np.random.default_rng(5).exponential(size=2000)
     plan = ColumnPlan.of(tt.plan(epsilon=1, confidence=None))
     responder = Misled(data, 0.0, count=2300)
-    value = winsorized_mean(plan, Ask(responder, tt.pure(1), plan.unit)).value
+    value = winsorized_mean(plan, Ask(responder, tt.pure(1), plan.adjacency)).value
     assert value == pytest.approx(data.mean(), abs=1)
     assert sum(isinstance(query, Median) for query, _ in responder.asked) == 2
 
@@ -189,7 +191,7 @@ def test_a_count_that_is_divided_by_is_no_noise(n):
     """Once 3% of the sum: of a thousand records it was off by a thousand."""
     plan = ColumnPlan.of(tt.plan(n=n, epsilon=0.1, confidence=None))
     responder = Misled(np.full(n, 7.0), 7.0)
-    winsorized_mean(plan, Ask(responder, plan.spending, plan.unit))
+    winsorized_mean(plan, Ask(responder, plan.spending, plan.adjacency))
     first, second = (cost for query, cost in responder.asked if isinstance(query, Count))
     assert n * first.strength < 1, "a guess decides a sample, and needs no count"
     assert n * second.strength > 9
@@ -203,7 +205,7 @@ def test_a_count_is_asked_for_where_none_is_sharp(told, size, counts):
     """Without n a sharp one came first, of few records once more; beside a guess none did."""
     plan = ColumnPlan.of(tt.plan(n=told, epsilon=0.1, confidence=None))
     responder = Misled(np.full(size, 7.0), 7.0)
-    winsorized_mean(plan, Ask(responder, plan.spending, plan.unit))
+    winsorized_mean(plan, Ask(responder, plan.spending, plan.adjacency))
     asked = [cost for query, cost in responder.asked if isinstance(query, Count)]
     assert len(asked) == counts
     assert size * asked[-1].strength > 7
@@ -220,7 +222,7 @@ def test_after_a_new_center_clip_points_follow_the_reference_of_the_plan_as_made
     data = 1e6 + np.random.default_rng(6).standard_normal(100_000)
     tail = tt.Moment(4, 1.5)
     plan = ColumnPlan.of(tt.plan(n=len(data), epsilon=8.0, neighbors="replace-one", tail=tail))
-    result = winsorized_mean(plan, Ask(Misled(data, 0.0), plan.spending, plan.unit))
+    result = winsorized_mean(plan, Ask(Misled(data, 0.0), plan.spending, plan.adjacency))
     beyond = tuned.BEYOND_REFERENCE * tail.scale
     reach = Reference.of(plan, (0.0, 0.0)).high + beyond
     assert reach <= (result.clip[1] - result.clip[0]) / 2 <= (1 + 1 / 16) * reach + 1e-6

@@ -158,14 +158,14 @@ def test_a_lazy_frame_is_not_computed_before_it_is_paid_for(office):
 
 
 @pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="no /proc counts what is read")
-@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
-def test_a_file_is_not_counted_before_it_is_paid_for(tmp_path, unit):
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_a_file_is_not_counted_before_it_is_paid_for(tmp_path, adjacency):
     """Of 20 MB only the header is read when the charge is refused; else all of it."""
     file = tmp_path / "large.csv"
     file.write_text("amount\n" + "12345678.5\n" * 2_000_000)
     ledger = Ledger(tmp_path / "own.ledger")
-    ledger.create("claims", tt.pure(1), neighbors=unit)
-    ask = {"neighbors": unit, "confidence": None, "ledger": ledger, "dataset": "claims"}
+    ledger.create("claims", tt.pure(1), neighbors=adjacency)
+    ask = {"neighbors": adjacency, "confidence": None, "ledger": ledger, "dataset": "claims"}
     with pytest.raises(BudgetError):  # what is imported now is not read again below
         tt.mean(file, "amount", epsilon=5, **ask)
     before = bytes_read()
@@ -215,8 +215,8 @@ def test_the_command_line(office, file, tmp_path, capsys, monkeypatch):
     assert cli.main([*ask, "--ledger", "office.ledger"]) == 2
 
 
-@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
-def test_an_error_after_the_charge_says_that_it_was_charged(tmp_path, unit):
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_an_error_after_the_charge_says_that_it_was_charged(tmp_path, adjacency):
     """Under replace-one the file fails before the first answer, and yet the ledger has paid."""
     numbers = np.random.default_rng(3).integers(0, 10**9, 100_000)  # they hardly compress
     text = "x\n" + "\n".join(map(str, numbers))
@@ -224,7 +224,7 @@ def test_an_error_after_the_charge_says_that_it_was_charged(tmp_path, unit):
     file = tmp_path / "x.csv.gz"
     file.write_bytes(packed[: len(packed) // 2])
     ledger = tt.Ledger(tmp_path / "office.ledger")
-    ledger.create("a", budget=tt.pure(2), neighbors=unit)
+    ledger.create("a", budget=tt.pure(2), neighbors=adjacency)
     with pytest.raises(DataError, match="The ledger has charged this release"):
-        tt.mean(file, "x", epsilon=1, neighbors=unit, ledger=ledger, dataset="a")
+        tt.mean(file, "x", epsilon=1, neighbors=adjacency, ledger=ledger, dataset="a")
     assert ledger.remaining("a").charges == 1

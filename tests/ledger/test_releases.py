@@ -74,8 +74,10 @@ def release(request, tmp_path):
     """Return a function that releases, data, the ledger, and a budget for ten of its releases."""
     function, data, budget, protected, told = RELEASES[request.param]
     ledger = Ledger(tmp_path / "office.ledger")
-    notion = type(budget)
-    whole = {"Pure": tt.pure(1), "Zcdp": tt.zcdp(1), "Approx": tt.approx(1, 1e-2)}[notion.__name__]
+    definition = type(budget)
+    whole = {"Pure": tt.pure(1), "Zcdp": tt.zcdp(1), "Approx": tt.approx(1, 1e-2)}[
+        definition.__name__
+    ]
     ledger.create("claims", whole, **({"neighbors": "replace-one"} | protected))
 
     def released(again=data, **paid):

@@ -16,8 +16,8 @@ from tametail.errors import InternalError
 from tametail.mechanisms import densest_bin, medians
 from tametail.mechanisms.densest_bin import Level, _Near, select_densest_bin
 from tametail.mechanisms.dispatch import mechanism_for
+from tametail.privacy.adjacency import RECORD_ADJACENCIES, Adjacency
 from tametail.privacy.budget import pure, zcdp
-from tametail.privacy.unit import RECORD_UNITS, Unit
 from tametail.queries.densest_bin import LARGEST_KEY, DensestBin, mass_of, octave_spans, weight_of
 
 FALSE_ALARM = 1e-7
@@ -87,7 +87,7 @@ def test_a_draw_beyond_all_masses_is_refused(monkeypatch):
 @settings(max_examples=200, deadline=None)
 @given(query=queries(), others=COUNTS, first=st.integers(-80, 80), second=st.integers(-80, 80))
 def test_no_record_moves_a_score_by_more_than_the_peak(query, others, first, second):
-    bound = query.score_sensitivity(Unit.REPLACE_ONE)
+    bound = query.score_sensitivity(Adjacency.REPLACE_ONE)
     base, one, two = (
         scores(query, Counter(others) + Counter(extra)) for extra in ([], [first], [second])
     )
@@ -95,10 +95,10 @@ def test_no_record_moves_a_score_by_more_than_the_peak(query, others, first, sec
     assert all(abs(one[key] - two[key]) <= bound for key in base)
 
 
-@pytest.mark.parametrize("unit", RECORD_UNITS)
-def test_a_record_at_a_candidate_moves_its_score_by_the_peak(unit):
+@pytest.mark.parametrize("adjacency", RECORD_ADJACENCIES)
+def test_a_record_at_a_candidate_moves_its_score_by_the_peak(adjacency):
     query = DensestBin(1.0, -9, 9, 6, falling=False)
-    assert scores(query, {3: 1})[3] - scores(query, {})[3] == query.score_sensitivity(unit)
+    assert scores(query, {3: 1})[3] - scores(query, {})[3] == query.score_sensitivity(adjacency)
 
 
 @pytest.mark.parametrize("falling", [False, True])
@@ -146,13 +146,13 @@ def test_masses_of_all_candidates():
         select_densest_bin({}, query=DensestBin(1.0, 0, LARGEST_KEY + 1, 5, True), rate=Fraction(1))
 
 
-@pytest.mark.parametrize("unit", RECORD_UNITS)
-def test_the_rate_is_that_of_the_cost_over_the_peak(unit):
+@pytest.mark.parametrize("adjacency", RECORD_ADJACENCIES)
+def test_the_rate_is_that_of_the_cost_over_the_peak(adjacency):
     """Under add-remove all scores move the same way, which is twice as cheap."""
     query = DensestBin(1.0, -9, 9, 6, falling=False)
-    way = 1 if unit is Unit.ADD_REMOVE else 2
+    way = 1 if adjacency is Adjacency.ADD_REMOVE else 2
     for cost, rate in ((pure(1.0), Fraction(1, way)), (zcdp(0.5), Fraction(2, way))):
-        assert mechanism_for(query, cost, unit).keywords["rate"] == rate / query.peak
+        assert mechanism_for(query, cost, adjacency).keywords["rate"] == rate / query.peak
 
 
 def test_many_records_are_found_among_very_many_candidates():

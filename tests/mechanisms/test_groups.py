@@ -13,8 +13,8 @@ from tametail.keys import Key
 from tametail.mechanisms import groups
 from tametail.mechanisms.groups import add_keyed_noise, choose_keys, key_threshold
 from tametail.mechanisms.noise import laplace_scale
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import approx, pure, zcdp
-from tametail.privacy.unit import Unit
 from tametail.queries.column import ClippedSum, ClippingGrid
 from tametail.queries.groups import Cells, KeyCounts, Keyed
 
@@ -29,7 +29,7 @@ def test_every_key_gets_the_noise_of_its_own_sensitivity():
         (pure(1.0), (1000 * math.sqrt(2), 10 * math.sqrt(2))),
         (zcdp(0.5), (1000.0, 10.0)),
     ):
-        noisy = add_keyed_noise([(0,)] * 6000, query, cost, Unit.ADD_REMOVE)
+        noisy = add_keyed_noise([(0,)] * 6000, query, cost, Adjacency.ADD_REMOVE)
         for place, deviation in enumerate(deviations):
             assert np.std(noisy[place::2]) == pytest.approx(deviation, rel=0.15)
 
@@ -37,11 +37,11 @@ def test_every_key_gets_the_noise_of_its_own_sensitivity():
 def test_replacements_are_refused():
     query = Keyed((Cells((0.0, 1.0)),))
     with pytest.raises(AssertionError, match="add-remove only"):
-        add_keyed_noise([(1, 2, 3)], query, pure(1.0), Unit.REPLACE_ONE)
+        add_keyed_noise([(1, 2, 3)], query, pure(1.0), Adjacency.REPLACE_ONE)
     with pytest.raises(InternalError, match="under add-remove"):
-        choose_keys({}, KeyCounts(), approx(1, 0.1), Unit.REPLACE_ONE)
+        choose_keys({}, KeyCounts(), approx(1, 0.1), Adjacency.REPLACE_ONE)
     with pytest.raises(InternalError, match="with a delta"):
-        choose_keys({}, KeyCounts(), pure(1.0), Unit.ADD_REMOVE)
+        choose_keys({}, KeyCounts(), pure(1.0), Adjacency.ADD_REMOVE)
 
 
 @given(st.floats(0.001, 20.0), st.floats(1e-15, 0.5))
@@ -60,7 +60,7 @@ def test_keys_of_one_record_appear_as_seldom_as_delta_says():
     """The audit: delta raised to 0.01, and 40,000 keys that one record holds."""
     cost = approx(1.0, 0.01)
     alone = {Key((i,)): 1 for i in range(40_000)}
-    shown = choose_keys(alone, KeyCounts(), cost, Unit.ADD_REMOVE)
+    shown = choose_keys(alone, KeyCounts(), cost, Adjacency.ADD_REMOVE)
     assert len(shown) <= 40_000 * 0.01 + 5 * math.sqrt(400)
     assert len(shown) >= 60  # and the threshold is not far above what it has to be
     assert min(count for _, count in shown) >= key_threshold(cost, KeyCounts())
@@ -69,7 +69,7 @@ def test_keys_of_one_record_appear_as_seldom_as_delta_says():
 def test_keys_are_sorted_by_kind_and_value_whatever_came_first():
     keys = [Key((cell,)) for cell in ("b", 10, "B", 9, True, "é", "z")]
     counts = dict.fromkeys(keys, 10**6)
-    shown = choose_keys(counts, KeyCounts(), approx(1, 1e-6), Unit.ADD_REMOVE)
+    shown = choose_keys(counts, KeyCounts(), approx(1, 1e-6), Adjacency.ADD_REMOVE)
     assert [key.label for key, _ in shown] == [True, 9, 10, "B", "b", "z", "é"]
 
 
@@ -80,7 +80,9 @@ def test_the_threshold_uses_the_scale_that_is_drawn(monkeypatch):
 
 
 def test_sensitivities_are_those_of_one_key():
-    assert Cells((0.0, 1.0)).sensitivity(Unit.REPLACE_ONE).l1 == 2
-    assert KeyCounts().sensitivity(Unit.ADD_REMOVE).l1 == 1
-    assert KeyCounts().sensitivity(Unit.REPLACE_ONE).l1 == 2
-    assert Fraction(1) == Fraction(Keyed((Cells((0, 1)),) * 9).sensitivities(Unit.ADD_REMOVE)[8].l1)
+    assert Cells((0.0, 1.0)).sensitivity(Adjacency.REPLACE_ONE).l1 == 2
+    assert KeyCounts().sensitivity(Adjacency.ADD_REMOVE).l1 == 1
+    assert KeyCounts().sensitivity(Adjacency.REPLACE_ONE).l1 == 2
+    assert Fraction(1) == Fraction(
+        Keyed((Cells((0, 1)),) * 9).sensitivities(Adjacency.ADD_REMOVE)[8].l1
+    )

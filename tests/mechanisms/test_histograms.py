@@ -20,10 +20,10 @@ from tametail.mechanisms import sparse
 from tametail.mechanisms.noise import gaussian_scale, laplace_scale
 from tametail.mechanisms.public import histogram
 from tametail.mechanisms.sparse import DiscreteGaussian, DiscreteLaplace, Enclosure, Rounded
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp
-from tametail.privacy.unit import Unit
 
-UNITS = [Unit.REPLACE_ONE, Unit.ADD_REMOVE]
+UNITS = [Adjacency.REPLACE_ONE, Adjacency.ADD_REMOVE]
 LAWS = [
     law(scale)
     for law in (DiscreteLaplace, DiscreteGaussian)
@@ -189,19 +189,19 @@ def test_ranks_of_empty_keys_skip_the_occupied_ones(monkeypatch):
 # --- the histogram ---------------------------------------------------------------------------
 
 
-def small_law(budget, unit):
-    moved = 2 if unit is Unit.REPLACE_ONE else 1
+def small_law(budget, adjacency):
+    moved = 2 if adjacency is Adjacency.REPLACE_ONE else 1
     if isinstance(budget, Zcdp):
         return DiscreteGaussian(Fraction(gaussian_scale(moved, budget.rho)))
     return DiscreteLaplace(Fraction(laplace_scale(moved, budget.epsilon)))
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("budget", [Pure(1.0), Zcdp(0.2)], ids=str)
-def test_a_small_universe_has_the_law_of_noise_on_every_bucket(budget, unit):
+def test_a_small_universe_has_the_law_of_noise_on_every_bucket(budget, adjacency):
     counts = {2: 3, 5: 1}
-    released = [module.noisy_histogram(counts, budget, unit, (1, 5)) for _ in range(2500)]
-    law, least = small_law(budget, unit), released[0].threshold
+    released = [module.noisy_histogram(counts, budget, adjacency, (1, 5)) for _ in range(2500)]
+    law, least = small_law(budget, adjacency), released[0].threshold
     chances = {key: tail_of(law, least - counts.get(key, 0)) for key in range(1, 6)}
     patterns = {
         pattern: math.prod(p if key in pattern else 1 - p for key, p in chances.items())
@@ -215,30 +215,30 @@ def test_a_small_universe_has_the_law_of_noise_on_every_bucket(budget, unit):
         assert fits(values, {None: 1 - chances[key], **shifted})
 
 
-@pytest.mark.parametrize("unit", UNITS)
-def test_about_one_empty_bucket_is_released(unit):
+@pytest.mark.parametrize("adjacency", UNITS)
+def test_about_one_empty_bucket_is_released(adjacency):
     for budget in (Pure(0.7), Zcdp(0.1)):
         size = 10**40
-        law, least = small_law(budget, unit), module.threshold(budget, unit, size)
+        law, least = small_law(budget, adjacency), module.threshold(budget, adjacency, size)
         assert law.envelope(least, 40).high <= Fraction(1, size)
         assert law.envelope(least - 1, 40).high > Fraction(1, size)
 
 
-@pytest.mark.parametrize("unit", UNITS)
-def test_a_universe_of_any_size_costs_no_time(unit):
+@pytest.mark.parametrize("adjacency", UNITS)
+def test_a_universe_of_any_size_costs_no_time(adjacency):
     keys = [10**299] * 4000 + [-(10**299)] * 2000
     for budget in (Pure(1.0), Zcdp(0.1)):
-        result = histogram(keys, budget, universe=(-(10**300), 10**300), neighbors=unit)
+        result = histogram(keys, budget, universe=(-(10**300), 10**300), neighbors=adjacency)
         assert result.largest() == 10**299
         assert abs(result.counts[-(10**299)] - 2000) <= result.error_bound(1e-9)
         assert list(result.counts) == sorted(result.counts)
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-6), (0.3, 1e-3), (3.0, 1e-9), (1.0, 0.2)])
-def test_the_stability_threshold_is_the_least_that_keeps_delta(epsilon, delta, unit):
+def test_the_stability_threshold_is_the_least_that_keeps_delta(epsilon, delta, adjacency):
     budget = Approx(epsilon, delta)
-    law, least = small_law(budget, unit), module.threshold(budget, unit)
+    law, least = small_law(budget, adjacency), module.threshold(budget, adjacency)
     assert law.envelope(least - 1, 60).high <= Fraction(delta)
     if least > 2:
         assert law.envelope(least - 2, 60).low > Fraction(delta)
@@ -255,18 +255,18 @@ def bucket_outcomes(count, law, least):
 
 
 @pytest.mark.parametrize(
-    ("unit", "one", "other"),
+    ("adjacency", "one", "other"),
     [
-        (Unit.REPLACE_ONE, (1, 0), (0, 1)),
-        (Unit.REPLACE_ONE, (1, 3), (0, 4)),
-        (Unit.REPLACE_ONE, (7, 3), (6, 4)),
-        (Unit.ADD_REMOVE, (1, 2), (0, 2)),
-        (Unit.ADD_REMOVE, (4, 2), (5, 2)),
+        (Adjacency.REPLACE_ONE, (1, 0), (0, 1)),
+        (Adjacency.REPLACE_ONE, (1, 3), (0, 4)),
+        (Adjacency.REPLACE_ONE, (7, 3), (6, 4)),
+        (Adjacency.ADD_REMOVE, (1, 2), (0, 2)),
+        (Adjacency.ADD_REMOVE, (4, 2), (5, 2)),
     ],
 )
-def test_stability_satisfies_epsilon_delta_by_summation(unit, one, other):
+def test_stability_satisfies_epsilon_delta_by_summation(adjacency, one, other):
     budget = Approx(1.0, 1e-2)
-    law, least = small_law(budget, unit), module.threshold(budget, unit)
+    law, least = small_law(budget, adjacency), module.threshold(budget, adjacency)
     for first, second in ((one, other), (other, one)):
         p, q = ([bucket_outcomes(c, law, least) for c in pair] for pair in (first, second))
         excess = 0.0
@@ -283,14 +283,14 @@ def test_a_key_that_does_not_occur_is_never_released_by_stability():
     assert histogram([], Approx(1.0, 1e-3)).largest() is None
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("budget", [Pure(0.5), Zcdp(0.05), Approx(0.5, 1e-4)], ids=str)
-def test_the_error_bound_fails_no_more_often_than_it_may(budget, unit):
+def test_the_error_bound_fails_no_more_often_than_it_may(budget, adjacency):
     universe, beta, runs = (1, 50), 0.3, 150
     counts = {key: 3 * key for key in range(1, 41)}
     failures = 0
     for _ in range(runs):
-        result = module.noisy_histogram(counts, budget, unit, universe)
+        result = module.noisy_histogram(counts, budget, adjacency, universe)
         errors = [abs(result.counts.get(k, 0) - counts.get(k, 0)) for k in range(1, 51)]
         failures += max(errors) > result.error_bound(beta, buckets=40)
     assert failures <= stats.binom.isf(1e-7, runs, beta)
@@ -299,12 +299,12 @@ def test_the_error_bound_fails_no_more_often_than_it_may(budget, unit):
 @given(st.integers(1, 10**300), st.floats(1e-3, 10), st.floats(1e-9, 0.5))
 @settings(max_examples=30)
 def test_error_bounds_are_within_their_closed_forms(size, cost, beta):
-    both, one = Unit.REPLACE_ONE, Unit.ADD_REMOVE
+    both, one = Adjacency.REPLACE_ONE, Adjacency.ADD_REMOVE
     log_size, slack = math.log(size), 1 + 1e-9
-    for unit, s in ((both, 2 / cost), (one, 1 / cost)):
-        bound = module._error_bound(Pure(cost), unit, size, beta)
+    for adjacency, s in ((both, 2 / cost), (one, 1 / cost)):
+        bound = module._error_bound(Pure(cost), adjacency, size, beta)
         assert bound <= (s * (2 * log_size + math.log(2 / beta)) + 1) * slack
-        bound = module._error_bound(Approx(cost, 1e-6), unit, size, beta)
+        bound = module._error_bound(Approx(cost, 1e-6), adjacency, size, beta)
         assert bound <= (s * (math.log(1e6) + log_size + math.log(2 / beta)) + 2) * slack
     sigma = 1 / math.sqrt(cost)
     bound = module._error_bound(Zcdp(cost), both, size, beta)
@@ -315,34 +315,39 @@ def test_error_bounds_are_within_their_closed_forms(size, cost, beta):
 # --- the largest bucket ----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("budget", [Pure(1.0), Zcdp(0.125)], ids=str)
-def test_the_largest_bucket_is_chosen_with_its_probability(budget, unit):
+def test_the_largest_bucket_is_chosen_with_its_probability(budget, adjacency):
     counts = {1: 3, 4: 1, 9: 50}  # 9 is not in the universe
-    rate = 0.5 if unit is Unit.REPLACE_ONE else 1.0
+    rate = 0.5 if adjacency is Adjacency.REPLACE_ONE else 1.0
     weights = {key: math.exp(rate * counts.get(key, 0)) for key in range(1, 7)}
     law = {key: weight / sum(weights.values()) for key, weight in weights.items()}
-    drawn = [module.largest_bucket(counts, budget, low=1, high=6, unit=unit) for _ in range(4000)]
+    drawn = [
+        module.largest_bucket(counts, budget, low=1, high=6, adjacency=adjacency)
+        for _ in range(4000)
+    ]
     assert fits(drawn, law)
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("budget", [Pure(1.0), Zcdp(0.1), Approx(1.0, 1e-9)], ids=str)
-def test_a_clear_winner_is_found_among_very_many(budget, unit):
+def test_a_clear_winner_is_found_among_very_many(budget, adjacency):
     counts = {7: 2000, -(10**299): 100}
-    chosen = module.largest_bucket(counts, budget, low=-(10**300), high=10**300, unit=unit)
+    chosen = module.largest_bucket(
+        counts, budget, low=-(10**300), high=10**300, adjacency=adjacency
+    )
     assert chosen == 7
 
 
 def test_concentrated_privacy_selects_in_small_universes_and_adds_noise_in_large_ones():
-    for unit in UNITS:
-        assert module._selection_is_better(Zcdp(0.1), unit, 100)
-        assert not module._selection_is_better(Zcdp(0.1), unit, 10**9)
-        assert not module._selection_is_better(Zcdp(0.1), unit, 10**400)
+    for adjacency in UNITS:
+        assert module._selection_is_better(Zcdp(0.1), adjacency, 100)
+        assert not module._selection_is_better(Zcdp(0.1), adjacency, 10**9)
+        assert not module._selection_is_better(Zcdp(0.1), adjacency, 10**400)
 
 
 def test_without_records_there_is_an_answer_or_none():
-    everything = {"low": 1, "high": 3, "unit": Unit.REPLACE_ONE}
+    everything = {"low": 1, "high": 3, "unit": Adjacency.REPLACE_ONE}
     assert module.largest_bucket({}, Pure(1.0), **everything) in (1, 2, 3)
     assert module.largest_bucket({}, Approx(1.0, 1e-6), **everything) is None
 
@@ -419,13 +424,13 @@ def test_keys_that_are_no_sequence_are_refused(keys):
 @pytest.mark.parametrize("beta", [0.0, 1.0, math.nan])
 def test_an_error_bound_needs_a_probability_and_a_bucket(beta):
     with pytest.raises(ParameterError, match="beta"):
-        module._error_bound(Pure(1.0), Unit.REPLACE_ONE, 10, beta)
+        module._error_bound(Pure(1.0), Adjacency.REPLACE_ONE, 10, beta)
     with pytest.raises(ParameterError, match="bucket"):
-        module._error_bound(Pure(1.0), Unit.REPLACE_ONE, 0, 0.1)
+        module._error_bound(Pure(1.0), Adjacency.REPLACE_ONE, 0, 0.1)
 
 
 def test_ties_go_to_the_least_key_and_the_text_shows_no_record():
-    result = module.Histogram({1: 5, 3: 9, 8: 9}, 4, Pure(1.0), Unit.REPLACE_ONE, (0, 9))
+    result = module.Histogram({1: 5, 3: 9, 8: 9}, 4, Pure(1.0), Adjacency.REPLACE_ONE, (0, 9))
     assert result.largest() == 3
     assert repr(result) == (
         "<Histogram: 3 buckets with noisy counts >= 4; epsilon = 1 (pure), replace-one>"
@@ -440,4 +445,4 @@ def test_a_fourth_notion_has_no_noise():
             return "renyi"
 
     with pytest.raises(InternalError, match="no noise"):
-        module.noisy_histogram({1: 5}, Renyi(), Unit.ADD_REMOVE, (0, 9))
+        module.noisy_histogram({1: 5}, Renyi(), Adjacency.ADD_REMOVE, (0, 9))

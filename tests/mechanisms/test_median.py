@@ -19,13 +19,13 @@ from tametail.mechanisms import candidates as module
 from tametail.mechanisms import medians
 from tametail.mechanisms.candidates import MAX_KEY
 from tametail.mechanisms.medians import choose_median
-from tametail.privacy.unit import RECORD_UNITS, Unit
+from tametail.privacy.adjacency import RECORD_ADJACENCIES, Adjacency
 
 FALSE_ALARM = 1e-7
 NO_KEYS = np.array([], dtype=np.int64)
 ATOM, ALL_DOUBLES, SHORT_DOUBLES, INTEGERS, HUNDREDTHS = module.components()
 LATTICES = [ALL_DOUBLES, SHORT_DOUBLES, INTEGERS, HUNDREDTHS]
-UNITS = pytest.mark.parametrize("unit", list(RECORD_UNITS))
+UNITS = pytest.mark.parametrize("adjacency", list(RECORD_ADJACENCIES))
 
 
 def key(value: float) -> int:
@@ -175,15 +175,15 @@ def assert_fits(observed: np.ndarray, share: np.ndarray) -> None:
 # Scores
 
 
-def brute_score(records: list[int], candidate: int, unit: Unit) -> int:
+def brute_score(records: list[int], candidate: int, adjacency: Adjacency) -> int:
     below = sum(record < candidate for record in records)
     above = sum(record > candidate for record in records)
-    return -max(below, above) if unit is Unit.REPLACE_ONE else -abs(below - above)
+    return -max(below, above) if adjacency is Adjacency.REPLACE_ONE else -abs(below - above)
 
 
-def scores(records: list[int], unit: Unit, first: int, last: int) -> dict[int, int]:
+def scores(records: list[int], adjacency: Adjacency, first: int, last: int) -> dict[int, int]:
     keys, counts = np.unique(np.array(records, dtype=np.int64), return_counts=True)
-    edges, run_scores = module._median_runs(keys, counts, unit, first, last)
+    edges, run_scores = module._median_runs(keys, counts, adjacency, first, last)
     assert edges[0] == first - 1
     assert edges[-1] == last
     runs = zip(edges[:-1].tolist(), edges[1:].tolist(), run_scores.tolist(), strict=True)
@@ -196,23 +196,23 @@ BOUNDS = st.tuples(st.integers(-8, 8), st.integers(-8, 8)).map(sorted)
 
 @UNITS
 @given(records=RECORDS, bounds=BOUNDS)
-def test_runs_cover_the_range_with_the_scores_of_the_definition(unit, records, bounds):
-    expected = {k: brute_score(records, k, unit) for k in range(bounds[0], bounds[1] + 1)}
-    assert scores(records, unit, *bounds) == expected
+def test_runs_cover_the_range_with_the_scores_of_the_definition(adjacency, records, bounds):
+    expected = {k: brute_score(records, k, adjacency) for k in range(bounds[0], bounds[1] + 1)}
+    assert scores(records, adjacency, *bounds) == expected
 
 
 @given(records=RECORDS, record=st.integers(-9, 9), bounds=BOUNDS)
 def test_one_record_more_moves_an_add_remove_score_by_at_most_one(records, record, bounds):
-    one = scores(records, Unit.ADD_REMOVE, *bounds)
-    other = scores([*records, record], Unit.ADD_REMOVE, *bounds)
+    one = scores(records, Adjacency.ADD_REMOVE, *bounds)
+    other = scores([*records, record], Adjacency.ADD_REMOVE, *bounds)
     assert one.keys() == other.keys()
     assert max(abs(one[k] - other[k]) for k in one) <= 1
 
 
 @given(records=RECORDS, pair=st.tuples(*[st.integers(-9, 9)] * 2), bounds=BOUNDS)
 def test_one_record_changed_moves_a_replace_one_score_by_at_most_one(records, pair, bounds):
-    one = scores([*records, pair[0]], Unit.REPLACE_ONE, *bounds)
-    other = scores([*records, pair[1]], Unit.REPLACE_ONE, *bounds)
+    one = scores([*records, pair[0]], Adjacency.REPLACE_ONE, *bounds)
+    other = scores([*records, pair[1]], Adjacency.REPLACE_ONE, *bounds)
     assert one.keys() == other.keys()
     assert max(abs(one[k] - other[k]) for k in one) <= 1
 
@@ -222,28 +222,31 @@ def test_one_record_changed_moves_a_replace_one_score_by_at_most_one(records, pa
 
 @UNITS
 @pytest.mark.parametrize("center", [math.pi, -1e-310])
-def test_choices_among_nine_doubles_follow_the_distribution(unit, center):
+def test_choices_among_nine_doubles_follow_the_distribution(adjacency, center):
     records = [key(center) + step for step in (-9, -2, -2, 0, 0, 1, 3, 3, 3, 8)]
     candidates = np.arange(key(center) - 4, key(center) + 5)
     edges = np.append(candidates[0] - 1, candidates)
-    assert_choices_fit(records, edges, unit)
+    assert_choices_fit(records, edges, adjacency)
 
 
 @UNITS
-def test_choices_among_values_and_gaps_follow_the_distribution(unit):
+def test_choices_among_values_and_gaps_follow_the_distribution(adjacency):
     values = [0.25, 1.0, 1.0, 2.0, 2.5, 2.5, 3.0, 7.0]
     cuts = [place for value in (1.0, 2.0, 2.5, 3.0) for place in (key(value) - 1, key(value))]
     edges = np.array([key(0.5) - 1, *cuts, key(4.0)])
-    assert_choices_fit([key(value) for value in values], edges, unit)
+    assert_choices_fit([key(value) for value in values], edges, adjacency)
 
 
-def assert_choices_fit(records: list[int], edges: np.ndarray, unit: Unit) -> None:
+def assert_choices_fit(records: list[int], edges: np.ndarray, adjacency: Adjacency) -> None:
     """Test 4,000 choices, sorted into (edges[r], edges[r + 1]]; the score is constant in each."""
     rate, low, high = 0.3, from_key(int(edges[0]) + 1), from_key(int(edges[-1]))
     keys, counts = np.unique(records, return_counts=True)
-    draws = [choose_median(keys, counts, rate, unit=unit, low=low, high=high) for _ in range(4000)]
+    draws = [
+        choose_median(keys, counts, rate, adjacency=adjacency, low=low, high=high)
+        for _ in range(4000)
+    ]
     observed = np.bincount(np.searchsorted(edges, to_key(draws)) - 1, minlength=len(edges) - 1)
-    score = np.array([brute_score(records, int(k), unit) for k in edges[1:]])
+    score = np.array([brute_score(records, int(k), adjacency) for k in edges[1:]])
     assert_fits(observed, shares(np.diff(module._base_cumulative(edges)), rate * score))
 
 
@@ -254,10 +257,12 @@ DATA = [[], [0.0], [math.inf, -math.inf], [1e308] * 5, [5e-324, -5e-324], list(r
 @UNITS
 @pytest.mark.parametrize("bounds", RANGES)
 @pytest.mark.parametrize("data", DATA, ids=range(len(DATA)))
-def test_the_choice_is_finite_and_inside(unit, bounds, data):
+def test_the_choice_is_finite_and_inside(adjacency, bounds, data):
     keys, counts = np.unique(to_key(np.array(data, dtype=float)), return_counts=True)
     for rate in (0, 0.01, 1e3):
-        value = choose_median(keys, counts, rate, unit=unit, low=bounds[0], high=bounds[1])
+        value = choose_median(
+            keys, counts, rate, adjacency=adjacency, low=bounds[0], high=bounds[1]
+        )
         assert isinstance(value, float)
         assert math.isfinite(value)
         assert bounds[0] <= value <= bounds[1]
@@ -265,31 +270,33 @@ def test_the_choice_is_finite_and_inside(unit, bounds, data):
 
 @UNITS
 @pytest.mark.parametrize("value", [0.0, 37.0, 19.99, 1204.0, -250.5])
-def test_a_common_value_is_found_with_few_records(unit, value):
+def test_a_common_value_is_found_with_few_records(adjacency, value):
     """A value on a lattice costs about 15 nats; these records have 50."""
     for _ in range(20):
-        chosen = choose_median(to_key([value]), np.array([100]), 0.5, unit=unit)
+        chosen = choose_median(to_key([value]), np.array([100]), 0.5, adjacency=adjacency)
         assert chosen == value
 
 
 @UNITS
-def test_a_large_sample_gives_its_median(unit):
+def test_a_large_sample_gives_its_median(adjacency):
     rng = np.random.default_rng(7)
     data = 37 + rng.standard_t(3, 2001)
     keys, counts = np.unique(to_key(data), return_counts=True)
-    assert abs(choose_median(keys, counts, 0.2, unit=unit) - np.median(data)) < 0.5
+    assert abs(choose_median(keys, counts, 0.2, adjacency=adjacency) - np.median(data)) < 0.5
 
 
 @UNITS
-def test_records_outside_the_range_still_count(unit):
+def test_records_outside_the_range_still_count(adjacency):
     data = np.repeat([-7.0, 2.0, 3.0], [900, 50, 50])
     keys, counts = np.unique(to_key(data), return_counts=True)
-    value = choose_median(keys, counts, 1.0, unit=unit, low=1.0, high=4.0)
+    value = choose_median(keys, counts, 1.0, adjacency=adjacency, low=1.0, high=4.0)
     assert 1.0 <= value <= 2.0
 
 
 def test_without_records_the_choice_is_a_draw_from_the_base_measure():
-    draws = [choose_median(NO_KEYS, NO_KEYS, 0.1, unit=Unit.ADD_REMOVE) for _ in range(500)]
+    draws = [
+        choose_median(NO_KEYS, NO_KEYS, 0.1, adjacency=Adjacency.ADD_REMOVE) for _ in range(500)
+    ]
     assert stats.binomtest(draws.count(0.0), 500, 0.2).pvalue > FALSE_ALARM
 
 
@@ -303,9 +310,9 @@ def test_the_base_measure_has_light_tails(size, share):
 
 def test_bounds_in_the_wrong_order_are_an_internal_error():
     with pytest.raises(InternalError):
-        choose_median(NO_KEYS, NO_KEYS, 0.1, unit=Unit.ADD_REMOVE, low=1.0, high=0.0)
+        choose_median(NO_KEYS, NO_KEYS, 0.1, adjacency=Adjacency.ADD_REMOVE, low=1.0, high=0.0)
     with pytest.raises(InternalError):
-        choose_median(NO_KEYS, NO_KEYS, 0.1, unit=Unit.ADD_REMOVE, low=math.nan)
+        choose_median(NO_KEYS, NO_KEYS, 0.1, adjacency=Adjacency.ADD_REMOVE, low=math.nan)
 
 
 def test_no_public_function_takes_a_source_of_randomness():
@@ -318,4 +325,4 @@ def test_no_public_function_takes_a_source_of_randomness():
 def test_a_draw_beyond_the_masses_is_noticed(monkeypatch):
     monkeypatch.setattr(medians, "uniform_integer", lambda low, high: high + 1)
     with pytest.raises(InternalError, match="do not add up"):
-        choose_median(NO_KEYS, NO_KEYS, 0.1, unit=Unit.ADD_REMOVE)
+        choose_median(NO_KEYS, NO_KEYS, 0.1, adjacency=Adjacency.ADD_REMOVE)

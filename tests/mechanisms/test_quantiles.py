@@ -17,8 +17,8 @@ from tametail.doubles import from_key, to_key
 from tametail.mechanisms import quantiles as module
 from tametail.mechanisms.candidates import _base_cumulative
 from tametail.mechanisms.dispatch import mechanism_for
+from tametail.privacy.adjacency import RECORD_ADJACENCIES, Adjacency
 from tametail.privacy.budget import pure, zcdp
-from tametail.privacy.unit import RECORD_UNITS, Unit
 from tametail.queries.column import Quantiles
 
 FALSE_ALARM = 1e-7
@@ -94,23 +94,27 @@ PAIRS = st.tuples(st.integers(0, 3), st.integers(0, 3))
 @settings(max_examples=300, deadline=None)
 @given(
     others=st.lists(PAIRS, max_size=6), one=PAIRS, two=PAIRS, split=PAIRS,
-    target=st.integers(1, 9), unit=st.sampled_from(RECORD_UNITS),
+    target=st.integers(1, 9), adjacency=st.sampled_from(RECORD_ADJACENCIES),
 )  # fmt: skip
-def test_no_neighbor_moves_the_scores_of_a_depth_further(others, one, two, split, target, unit):
+def test_no_neighbor_moves_the_scores_of_a_depth_further(
+    others, one, two, split, target, adjacency
+):
     """Over all parts of a depth together, as the losses of parts add up."""
     query, whole = Quantiles(0, -1.0, 1.0, (500_000,)), 10
     candidates = [(key, coin) for key in range(5) for coin in range(5)]
-    first, second = [*others, one], [*others, two] if unit.size_is_public else others
+    first, second = [*others, one], [*others, two] if adjacency.size_is_public else others
 
     def moved(a, b):
         pairs = zip(scores(a, candidates, target, whole), scores(b, candidates, target, whole),
                     strict=True)  # fmt: skip
         return max(abs(x - y) for x, y in pairs)
 
-    assert moved(first, second) <= query.score_sensitivity(unit, target, whole, 0)
+    assert moved(first, second) <= query.score_sensitivity(adjacency, target, whole, 0)
     sides = [[[r for r in records if (r < split) is below] for records in (first, second)]
              for below in (True, False)]  # fmt: skip
-    assert sum(moved(*side) for side in sides) <= query.score_sensitivity(unit, target, whole, 1)
+    assert sum(moved(*side) for side in sides) <= query.score_sensitivity(
+        adjacency, target, whole, 1
+    )
 
 
 def test_the_sensitivities_of_scores_are_attained():
@@ -123,12 +127,12 @@ def test_the_sensitivities_of_scores_are_attained():
         other = abs(
             scores([(2, 0)] * 5, at, target, 10)[0] - scores([(2, 0)] * 4, at, target, 10)[0]
         )
-        assert max(move, other) == query.score_sensitivity(Unit.ADD_REMOVE, target, 10, 0) == 8
-        both = query.score_sensitivity(Unit.REPLACE_ONE, target, 10, 1)
+        assert max(move, other) == query.score_sensitivity(Adjacency.ADD_REMOVE, target, 10, 0) == 8
+        both = query.score_sensitivity(Adjacency.REPLACE_ONE, target, 10, 1)
         assert both == 16  # from a part that loses a record to one that gains it
     low, high = [(0, 0)] * 5, [(0, 0)] * 4 + [(2, 0)]
     moved = abs(scores(low, at, 1, 10)[0] - scores(high, at, 1, 10)[0])
-    assert moved == query.score_sensitivity(Unit.REPLACE_ONE, 1, 10, 0) == 10
+    assert moved == query.score_sensitivity(Adjacency.REPLACE_ONE, 1, 10, 0) == 10
 
 
 def test_a_record_is_in_one_part_of_every_depth(monkeypatch):
@@ -142,9 +146,9 @@ def test_a_record_is_in_one_part_of_every_depth(monkeypatch):
     keys, counts = to_key([1.0, 2.0, 3.0]), np.array([40, 100, 20])
     levels = tuple(range(100_000, 1_000_000, 100_000))
     query = Quantiles(0, -math.inf, math.inf, levels)
-    for unit in RECORD_UNITS:
+    for adjacency in RECORD_ADJACENCIES:
         seen.clear()
-        found = mechanism_for(query, pure(2.0), unit)((keys, counts))
+        found = mechanism_for(query, pure(2.0), adjacency)((keys, counts))
         assert list(found) == sorted(found)
         assert len(seen) == 9
         halves = seen[1], seen[5]  # the left one is gone through first
@@ -161,28 +165,30 @@ def test_rates_share_the_cost_over_the_depths(monkeypatch):
 
     monkeypatch.setattr(module, "_choose", watched)
     query = Quantiles(0, -1.0, 1.0, tuple(range(1_000, 8_000, 1_000)))
-    mechanism_for(query, pure(3.0), Unit.ADD_REMOVE)((to_key([0.0]), np.array([4])))
+    mechanism_for(query, pure(3.0), Adjacency.ADD_REMOVE)((to_key([0.0]), np.array([4])))
     assert query.depth == 3
     assert {rate * most for rate, most in rates} == {Fraction(1, 2)}  # of epsilon = 1 for each
     rates.clear()
-    mechanism_for(query, zcdp(1.5), Unit.ADD_REMOVE)((to_key([0.0]), np.array([4])))
+    mechanism_for(query, zcdp(1.5), Adjacency.ADD_REMOVE)((to_key([0.0]), np.array([4])))
     assert {float(rate * most) for rate, most in rates} == {1.0}  # sqrt(2 rho / 3)
 
 
-@pytest.mark.parametrize("unit", list(RECORD_UNITS))
-def test_ties_are_divided_between_levels(unit):
+@pytest.mark.parametrize("adjacency", list(RECORD_ADJACENCIES))
+def test_ties_are_divided_between_levels(adjacency):
     keys, counts = to_key([0.0, 5.0]), np.array([6_000, 4_000])
     query = Quantiles(0, -math.inf, math.inf, (100_000, 300_000, 500_000, 700_000, 900_000))
-    found = mechanism_for(query, pure(2.0), unit)((keys, counts))
+    found = mechanism_for(query, pure(2.0), adjacency)((keys, counts))
     assert found == (0.0, 0.0, 0.0, 5.0, 5.0)
 
 
 def test_without_records_and_within_bounds():
     query = Quantiles(0, 1.0, 2.0, (100_000, 500_000))
     nothing = np.array([], dtype=np.int64)
-    low, high = mechanism_for(query, pure(1.0), Unit.ADD_REMOVE)((nothing, nothing))
+    low, high = mechanism_for(query, pure(1.0), Adjacency.ADD_REMOVE)((nothing, nothing))
     assert 1.0 <= low <= high <= 2.0
-    far = mechanism_for(query, pure(1.0), Unit.ADD_REMOVE)((to_key([-9.0, 9.0]), np.array([5, 5])))
+    far = mechanism_for(query, pure(1.0), Adjacency.ADD_REMOVE)(
+        (to_key([-9.0, 9.0]), np.array([5, 5]))
+    )
     assert 1.0 <= far[0] <= far[1] <= 2.0
     assert from_key(int(to_key(far[0]))) == far[0]
 

@@ -14,28 +14,28 @@ from scipy import integrate, stats
 from tametail.errors import InternalError, ParameterError
 from tametail.mechanisms import spherical
 from tametail.mechanisms.spherical import add_spherical, draw_spherical, spherical_scale
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Pure
-from tametail.privacy.unit import Unit
 from tametail.queries.paper import BallMean
 
 CERTAIN = 1e-7
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3, 7])
-def test_length_and_direction_follow_their_laws(dim):
+@pytest.mark.parametrize("n_columns", [1, 2, 3, 7])
+def test_length_and_direction_follow_their_laws(n_columns):
     scale = 10**9  # so fine that rounding plays no part
-    draws = np.array([draw_spherical(dim, Fraction(scale)) for _ in range(400)]) / scale
+    draws = np.array([draw_spherical(n_columns, Fraction(scale)) for _ in range(400)]) / scale
     lengths = np.linalg.norm(draws, axis=1)
-    assert stats.kstest(lengths, stats.gamma(dim).cdf).pvalue > CERTAIN
+    assert stats.kstest(lengths, stats.gamma(n_columns).cdf).pvalue > CERTAIN
     assert stats.spearmanr(lengths, draws[:, 0]).pvalue > CERTAIN
-    for place in range(dim):
+    for place in range(n_columns):
         cosines = draws[:, place] / lengths
-        if dim == 1:
+        if n_columns == 1:
             assert stats.binomtest(int((cosines > 0).sum()), 400).pvalue > CERTAIN
         else:  # (1 + cosine)/2 is beta((d - 1)/2, (d - 1)/2)
-            law = stats.beta((dim - 1) / 2, (dim - 1) / 2, loc=-1, scale=2)
+            law = stats.beta((n_columns - 1) / 2, (n_columns - 1) / 2, loc=-1, scale=2)
             assert stats.kstest(cosines, law.cdf).pvalue > CERTAIN
-    if dim > 1:
+    if n_columns > 1:
         assert stats.spearmanr(draws[:, 0], draws[:, 1]).pvalue > CERTAIN
 
 
@@ -73,9 +73,9 @@ def test_a_pure_question_about_a_ball_gets_noise_for_its_euclidean_sensitivity()
     from tametail.mechanisms.dispatch import mechanism_for
 
     query = BallMean.around([0.0] * 30, 4.0, size=1000, strength=0.5)
-    mechanism = mechanism_for(query, Pure(0.5), Unit.REPLACE_ONE)
+    mechanism = mechanism_for(query, Pure(0.5), Adjacency.REPLACE_ONE)
     lengths = [math.hypot(*mechanism([0] * 30)) for _ in range(100)]
-    expected = 30 * math.sqrt(query.sensitivity(Unit.REPLACE_ONE).l2_squared) / 0.5
+    expected = 30 * math.sqrt(query.sensitivity(Adjacency.REPLACE_ONE).l2_squared) / 0.5
     # A gamma law of order 30 has a deviation of 5.5, so the mean of 100 has 0.55 of 30.
     assert np.mean(lengths) == pytest.approx(expected, rel=0.12)
 

@@ -57,8 +57,8 @@ ACCOUNTS: tuple[Mutant, ...] = (
         name="groups-under-replace-one",
         why="A replaced record may change its key, which no cost of a group has in it.",
         file="ask.py",
-        old="if relation.groups is not None and self.unit.size_is_public:",
-        new="if self.unit is None:",
+        old="if relation.groups is not None and self.adjacency.size_is_public:",
+        new="if self.adjacency is None:",
         tests=(f"{ASK}::test_groups_are_for_add_remove",),
     ),
     Mutant(
@@ -81,7 +81,7 @@ ACCOUNTS: tuple[Mutant, ...] = (
         name="groups-in-parallel-under-replace-one",
         why="A replaced record leaves one group and joins another: both pay.",
         file="data/relation.py",
-        old="return in_one and not unit.size_is_public and len(set(codes)) == len(codes)",
+        old="return in_one and not adjacency.size_is_public and len(set(codes)) == len(codes)",
         new="return in_one and len(set(codes)) == len(codes)",
         tests=(f"{ASK}::test_only_what_nobody_can_be_in_twice_is_disjoint",),
     ),
@@ -89,16 +89,16 @@ ACCOUNTS: tuple[Mutant, ...] = (
         name="parts-by-position-under-add-remove",
         why="A record more shifts all later positions, so every part changes.",
         file="data/relation.py",
-        old="return unit.keeps_positions and len(spans)",
-        new="return unit.person is None and len(spans)",
+        old="return adjacency.keeps_positions and len(spans)",
+        new="return adjacency.person is None and len(spans)",
         tests=(f"{ASK}::test_rows_by_position_need_replace_one",),
     ),
     Mutant(
         name="positions-in-sequence-under-add-remove",
         why="A record more moves another one out of the rows: two change, and one is paid for.",
         file="ask.py",
-        old="if relation.span is not None and not self.unit.keeps_positions:",
-        new="if self.unit is None:",
+        old="if relation.span is not None and not self.adjacency.keeps_positions:",
+        new="if self.adjacency is None:",
         tests=(f"{ASK}::test_rows_by_position_are_for_records_that_stay_where_they_are",),
     ),
     Mutant(
@@ -107,10 +107,10 @@ ACCOUNTS: tuple[Mutant, ...] = (
         file="ask.py",
         old=(
             "self._account.charge(cost)\n"
-            "        read, make_private = self._responder.prepare(query, cost, self.unit)"
+            "        read, make_private = self._responder.prepare(query, cost, self.adjacency)"
         ),
         new=(
-            "read, make_private = self._responder.prepare(query, cost, self.unit)\n"
+            "read, make_private = self._responder.prepare(query, cost, self.adjacency)\n"
             "        read(query)\n"
             "        self._account.charge(cost)"
         ),
@@ -153,8 +153,8 @@ ACCOUNTS: tuple[Mutant, ...] = (
         name="noise-of-the-other-unit",
         why="Noise for one record more or less is too little for a replaced one.",
         file="mechanisms/dispatch.py",
-        old="    sensitivity = query.sensitivity(unit)\n",
-        new="    sensitivity = query.sensitivity(Unit.ADD_REMOVE)\n",
+        old="    sensitivity = query.sensitivity(adjacency)\n",
+        new="    sensitivity = query.sensitivity(Adjacency.ADD_REMOVE)\n",
         tests=(
             "tests/privacy/test_mutants_ask.py::test_noise_has_the_scale_that_the_query_asks_for",
         ),
@@ -166,7 +166,7 @@ ACCOUNTS: tuple[Mutant, ...] = (
             "the data in the one place that could: buckets from the least to the largest key."
         ),
         file="mechanisms/dispatch.py",
-        old="partial(largest_bucket, budget=cost, low=query.low, high=query.high, unit=unit)",
+        old="partial(largest_bucket, budget=cost, low=query.low, high=query.high, adjacency=adjacency)",
         new=(
             "lambda exact: largest_bucket(\n"
             "        exact,\n"
@@ -184,8 +184,8 @@ ACCOUNTS: tuple[Mutant, ...] = (
         name="winner-at-twice-its-rate",
         why="The scores of a tournament move both ways.",
         file="mechanisms/dispatch.py",
-        old="rate = exponential_rate(cost) / query.score_sensitivity(unit)",
-        new="rate = exponential_rate(cost, monotone=True) / query.score_sensitivity(unit)",
+        old="rate = exponential_rate(cost) / query.score_sensitivity(adjacency)",
+        new="rate = exponential_rate(cost, monotone=True) / query.score_sensitivity(adjacency)",
         tests=(
             "tests/privacy/test_mutants_ask.py::test_a_winner_is_chosen_at_the_rate_of_its_cost",
         ),
@@ -271,7 +271,7 @@ ACCOUNTS: tuple[Mutant, ...] = (
     Mutant(
         name="pieces-exceed-the-whole",
         why="Pieces of a budget that are rounded up cost more than the budget.",
-        file="privacy/notions.py",
+        file="privacy/definitions.py",
         old="return [*pieces, round_down(whole - sum(map(Fraction, pieces)))]",
         new="return [*pieces, float(parts[-1] * whole)]",
         tests=(f"{BUDGET}::test_pieces_never_exceed_the_whole",),
@@ -306,8 +306,8 @@ ACCOUNTS: tuple[Mutant, ...] = (
         name="persons-counted-as-records",
         why="A record of a person costs 2 epsilon, where a metric of records says epsilon.",
         file="interop.py",
-        old="if unit.person is not None:  # a record",
-        new="if unit.person == 0:  # a record",
+        old="if adjacency.person is not None:  # a record",
+        new="if adjacency.person == 0:  # a record",
         tests=("tests/test_interop.py::test_persons_are_counted_by_a_metric_of_their_own",),
     ),
     Mutant(
@@ -338,14 +338,14 @@ ACCOUNTS: tuple[Mutant, ...] = (
         name="record-for-the-price-of-its-person",
         why="A record less is a person who goes and comes back without it: 2 epsilon.",
         file="privacy/budget.py",
-        old="return self._twice(Unit.ADD_REMOVE)",
-        new="return replace(self, unit=Unit.ADD_REMOVE)",
+        old="return self._twice(Adjacency.ADD_REMOVE)",
+        new="return replace(self, adjacency=Adjacency.ADD_REMOVE)",
         tests=(f"{GUARANTEE}::test_what_a_guarantee_for_persons_implies_for_one_record",),
     ),
     Mutant(
         name="replacement-changes-one-thing",
         why="A replacement is one record that goes and one that comes: two counts move.",
-        file="privacy/unit.py",
+        file="privacy/adjacency.py",
         old="return 2 if self.size_is_public else 1",
         new="return 1",
         tests=("tests/test_queries.py::test_the_sensitivity_is_attained",),
@@ -354,8 +354,8 @@ ACCOUNTS: tuple[Mutant, ...] = (
         name="guarantee-of-the-way-taken",
         why="Which questions were asked depends on answers, so their cost would say something.",
         file="run.py",
-        old="guarantee=Guarantee.from_budget(plan.budget, plan.unit),",
-        new="guarantee=Guarantee.from_budget(ask.spent or plan.budget, plan.unit),",
+        old="guarantee=Guarantee.from_budget(plan.budget, plan.adjacency),",
+        new="guarantee=Guarantee.from_budget(ask.spent or plan.budget, plan.adjacency),",
         tests=("tests/privacy/test_mutants_release.py::test_the_guarantee_is_that_of_the_plan",),
     ),
 )

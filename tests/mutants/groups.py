@@ -68,7 +68,7 @@ GROUPS: tuple[Mutant, ...] = (
         file="queries/groups.py",
         old=(
             '"""A record is in one cell: a replacement empties one and fills another."""\n'
-            "        return Sensitivity(unit.changes, unit.changes)"
+            "        return Sensitivity(adjacency.changes, adjacency.changes)"
         ),
         new=(
             '"""A record is in one cell: a replacement empties one and fills another."""\n'
@@ -80,7 +80,7 @@ GROUPS: tuple[Mutant, ...] = (
         name="key-counts-of-the-other-unit",
         why="A replacement takes a row from one key and gives it to another.",
         file="queries/groups.py",
-        old="return Sensitivity(unit.changes * self.whole, unit.changes * self.whole**2)",
+        old="return Sensitivity(adjacency.changes * self.whole, adjacency.changes * self.whole**2)",
         new="return Sensitivity(self.whole, self.whole**2)",
         tests=(f"{MECHANISM}::test_sensitivities_are_those_of_one_key",),
     ),
@@ -89,23 +89,23 @@ GROUPS: tuple[Mutant, ...] = (
         why="Every key needs the noise of its own sensitivity.",
         file="mechanisms/groups.py",
         old="alike.setdefault(sensitivity, []).append(place)",
-        new="alike.setdefault(min(query.sensitivities(unit), key=repr), []).append(place)",
+        new="alike.setdefault(min(query.sensitivities(adjacency), key=repr), []).append(place)",
         tests=(f"{MECHANISM}::test_every_key_gets_the_noise_of_its_own_sensitivity",),
     ),
     Mutant(
         name="replaced-records-in-parallel",
         why="A replaced record may move two keys: parallel parts would cost twice what is said.",
         file="queries/groups.py",
-        old="if unit.size_is_public or unit.person is not None:",
-        new="if unit.person is not None:",
+        old="if adjacency.size_is_public or adjacency.person is not None:",
+        new="if adjacency.person is not None:",
         tests=(f"{MECHANISM}::test_replacements_are_refused",),
     ),
     Mutant(
         name='sets-of-keys-may-overlap',
         why='A record in two sets pays in both.',
         file='data/relation.py',
-        old='return in_one and not unit.size_is_public and len(set(codes)) == len(codes)',
-        new='return in_one and not unit.size_is_public',
+        old='return in_one and not adjacency.size_is_public and len(set(codes)) == len(codes)',
+        new='return in_one and not adjacency.size_is_public',
         tests=(f"{GROUPS_TEST}::test_sets_of_keys_that_overlap_are_refused",),
     ),
     Mutant(
@@ -156,7 +156,7 @@ GROUPS: tuple[Mutant, ...] = (
         name='persons-in-parallel',
         why='A person may be in many groups: each would pay the whole budget.',
         file='data/relation.py',
-        old='in_one = unit.person is None or is_kept',
+        old='in_one = adjacency.person is None or is_kept',
         new='in_one = first.groups is not None',
         tests=(f"{PERSONS}::test_persons_in_groups_are_no_parallel_parts",),
     ),
@@ -220,15 +220,15 @@ GROUPS: tuple[Mutant, ...] = (
         name="keyed-for-persons",
         why="A question by key moves in all keys of a person.",
         file="queries/groups.py",
-        old="if unit.size_is_public or unit.person is not None:",
-        new="if unit.size_is_public:",
+        old="if adjacency.size_is_public or adjacency.person is not None:",
+        new="if adjacency.size_is_public:",
         tests=(f"{PERSONS}::test_persons_in_groups_are_no_parallel_parts",),
     ),
     Mutant(
         name="scaled-sums-of-the-other-unit",
         why="A replaced person takes one vector away and brings another: twice the limit.",
         file="queries/groups.py",
-        old="most = unit.changes * self.limit",
+        old="most = adjacency.changes * self.limit",
         new="most = self.limit",
         tests=(f"{PERSONS}::test_a_replaced_person_may_move_twice_the_limit",),
     ),
@@ -236,8 +236,8 @@ GROUPS: tuple[Mutant, ...] = (
         name="scaled-squares-of-the-limit",
         why="Squares of a vector add up to the square of its length, not to its length.",
         file="queries/groups.py",
-        old="most = unit.changes * (self.sums.limit**2 >> SQUARE_BITS)",
-        new="most = unit.changes * (self.sums.limit >> SQUARE_BITS)",
+        old="most = adjacency.changes * (self.sums.limit**2 >> SQUARE_BITS)",
+        new="most = adjacency.changes * (self.sums.limit >> SQUARE_BITS)",
         tests=(f"{PERSONS}::test_one_person_moves_all_groups_by_the_limit_at_most",),
     ),
     Mutant(

@@ -111,7 +111,7 @@ KERNELS: tuple[Mutant, ...] = (
         name="compiled-ball-keeps-rows-outside",
         why="A row outside of the ball moves the sum by more than two radii.",
         file="data/kernels/_native.c",
-        old="memset(ticks + k * dim, 0, sizeof *ticks * (size_t)dim);",
+        old="memset(ticks + k * n_columns, 0, sizeof *ticks * (size_t)n_columns);",
         new="",
         tests=(f"{NATIVE}::test_rows_are_mapped_alike",),
     ),
@@ -197,7 +197,7 @@ KERNELS: tuple[Mutant, ...] = (
         old="places = self.sampler.pick(chunk.size)",
         new=(
             "rows = self.sampler.pick(len(chunk))\n"
-            "        places = (rows[:, np.newaxis] * self.dim + np.arange(self.dim)).ravel()"
+            "        places = (rows[:, np.newaxis] * self.n_columns + np.arange(self.n_columns)).ravel()"
         ),
         tests=(f"{COLUMNS}::test_every_cell_of_a_row_has_a_coin_of_its_own",),
     ),

@@ -17,7 +17,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
         why="A record that becomes missing leaves one cell and enters another.",
         file="queries/column.py",
         old='"""A record is in one cell: a replacement empties one and fills another."""\n'
-        "        return Sensitivity(unit.changes, unit.changes)",
+        "        return Sensitivity(adjacency.changes, adjacency.changes)",
         new="return Sensitivity(1, 1)",
         tests=(f"{QUERIES}::test_the_sensitivity_is_attained",),
     ),
@@ -57,8 +57,8 @@ SENSITIVITIES: tuple[Mutant, ...] = (
         name="distance-sum-without-the-count",
         why="The weighted count is released beside the sum, and noise must cover its share.",
         file="queries/column.py",
-        old="return ClippedSum(self.lattice, self.count_weight).sensitivity(unit)",
-        new="return ClippedSum(self.lattice).sensitivity(unit)",
+        old="return ClippedSum(self.lattice, self.count_weight).sensitivity(adjacency)",
+        new="return ClippedSum(self.lattice).sensitivity(adjacency)",
         tests=(f"{QUERIES}::test_the_sensitivity_is_attained",),
     ),
     Mutant(
@@ -66,8 +66,8 @@ SENSITIVITIES: tuple[Mutant, ...] = (
         why="A replacement empties one bucket and fills another: 2, not 1.",
         file="queries/column.py",
         old='"""One record is in one bucket: a replacement empties one and fills another."""\n'
-        "        return Sensitivity(unit.changes, unit.changes)",
-        new="return Sensitivity(unit.changes - unit.size_is_public, unit.changes)",
+        "        return Sensitivity(adjacency.changes, adjacency.changes)",
+        new="return Sensitivity(adjacency.changes - adjacency.size_is_public, adjacency.changes)",
         tests=(f"{QUERIES}::test_the_sensitivity_is_attained",),
     ),
     Mutant(
@@ -82,8 +82,8 @@ SENSITIVITIES: tuple[Mutant, ...] = (
         name="tail-nodes-count-for-free-under-add-remove",
         why="The count beside the nodes is free for a replacement only.",
         file="queries/column.py",
-        old="records = 2 if self.counted else unit.changes",
-        new="records = unit.changes",
+        old="records = 2 if self.counted else adjacency.changes",
+        new="records = adjacency.changes",
         tests=(f"{QUERIES}::test_the_sensitivity_is_attained",),
     ),
     Mutant(
@@ -124,7 +124,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
         name="ball-mean-without-rounding",
         why="Rounding each coordinate down may move each by one more.",
         file="queries/paper.py",
-        old="l2_squared = (mean + math.isqrt(dim - 1) + 1) ** 2",
+        old="l2_squared = (mean + math.isqrt(n_columns - 1) + 1) ** 2",
         new="l2_squared = mean**2",
         tests=(f"{ROWS}::test_rounding_down_moves_a_ball_mean_further_than_the_mean_moves",),
     ),
@@ -132,8 +132,8 @@ SENSITIVITIES: tuple[Mutant, ...] = (
         name="tournament-score-lowered-by-one",
         why="A score is a number of rows: one row moves it by 1.",
         file="queries/paper.py",
-        old="_replace_one_only(unit)\n        return 1",
-        new="_replace_one_only(unit)\n        return 0",
+        old="_replace_one_only(adjacency)\n        return 1",
+        new="_replace_one_only(adjacency)\n        return 0",
         tests=(f"{ROWS}::test_one_row_moves_no_score_by_more_than_one",),
     ),
     Mutant(
@@ -191,8 +191,8 @@ SENSITIVITIES: tuple[Mutant, ...] = (
         name="ball-squares-without-the-rows-cut",
         why="The number of rows outside the ball is released beside the squares.",
         file="queries/rows.py",
-        old="return Sensitivity(l1 + dim + self.cut_weight,",
-        new="return Sensitivity(l1 + dim,",
+        old="return Sensitivity(l1 + n_columns + self.cut_weight,",
+        new="return Sensitivity(l1 + n_columns,",
         tests=(f"{COLUMNS}::test_sensitivities_of_squares_cover_the_rows_cut",),
     ),
     Mutant(
@@ -232,7 +232,7 @@ SENSITIVITIES: tuple[Mutant, ...] = (
         why="Under add-remove the number of rows is private.",
         file="queries/rows.py",
         old='"""A row is in one cell: a replacement can take it from one to the other."""\n'
-        "        return Sensitivity(unit.changes, unit.changes)",
+        "        return Sensitivity(adjacency.changes, adjacency.changes)",
         new="return Sensitivity(0, 0)",
         tests=(f"{COLUMNS}::test_no_row_moves_an_answer_by_more_than_its_sensitivity",),
     ),

@@ -133,8 +133,8 @@ SOURCES: tuple[Mutant, ...] = (
         name="the-first-row-decides-the-columns",
         why="A single record would decide how many means are released.",
         file="data/sources/arrays.py",
-        old="width = dim or (most_frequent(lengths) if lengths else 0) or 1",
-        new="width = dim or (0 if not rows or rows[0] is None else len(rows[0])) or 1",
+        old="width = n_columns or (most_frequent(lengths) if lengths else 0) or 1",
+        new="width = n_columns or (0 if not rows or rows[0] is None else len(rows[0])) or 1",
         tests=(f"{ROWS}::test_no_single_row_decides_what_the_columns_are",),
     ),
     Mutant(

@@ -274,17 +274,17 @@ def sensitivities(query: Any) -> list[Any]:
 
     ``[l1, l2_squared]`` of what noise is added to, one number for the score of a choice.
     """
-    return [_moves(query, unit) for unit in ("add-remove", "replace-one")]
+    return [_moves(query, adjacency) for adjacency in ("add-remove", "replace-one")]
 
 
 def _moves(query: Any, name: str) -> Any:
-    unit = tametail.plan(n=10, epsilon=1.0, neighbors=name).unit
+    adjacency = tametail.plan(n=10, epsilon=1.0, neighbors=name).adjacency
     try:
         if hasattr(query, "score_sensitivity"):
-            return query.score_sensitivity(unit)
+            return query.score_sensitivity(adjacency)
         if hasattr(query, "sensitivities"):  # of every key
-            return [[each.l1, each.l2_squared] for each in query.sensitivities(unit)]
-        found = query.sensitivity(unit)
+            return [[each.l1, each.l2_squared] for each in query.sensitivities(adjacency)]
+        found = query.sensitivity(adjacency)
     except (tametail.errors.InternalError, AssertionError):
         return None
     return [found.l1, found.l2_squared]

@@ -178,20 +178,26 @@ def column_queries() -> list[dict[str, Any]]:
     return found + [_make("Median", halvings=0, low=low, high=high) for low, high in limits]
 
 
-def table_queries(dim: int) -> list[dict[str, Any]]:
+def table_queries(n_columns: int) -> list[dict[str, Any]]:
     ends = ([float("-inf"), float("inf")], [0.0, 1.5])
     found = [_make("Rows")]
-    found += [_make("ColumnMedians", halvings=0, ranges=[list(one)] * dim) for one in ends]
-    centers = [0.0, 1.25, -3.0, 1e6][:dim]
+    found += [_make("ColumnMedians", halvings=0, ranges=[list(one)] * n_columns) for one in ends]
+    centers = [0.0, 1.25, -3.0, 1e6][:n_columns]
     steps = [5e-324, 1e-3, 0.5, 2.0, 1e4, 1e300]
     choice = {"target": 3, "weights": [1] * 7, "halvings": 0, "window": 2, "least": 1}
-    every = _make("Distances", centers=centers, distances=[steps] * dim, by_row=False, **choice)
+    every = _make(
+        "Distances", centers=centers, distances=[steps] * n_columns, by_row=False, **choice
+    )
     by_row = _make("Distances", centers=centers, distances=[steps], by_row=True, **choice)
-    last = {"centers": [centers[-1]], "columns": [dim - 1]}
+    last = {"centers": [centers[-1]], "columns": [n_columns - 1]}
     some = _make("Distances", distances=[steps], by_row=False, **last, **choice)
     found += [every, by_row, some]
-    for order, limits in ((1, None), (2, None), (2, [40] * dim), (1, [100_000] * dim)):
-        for inverse in ([1.0, 256.0, 2.0**-8, 0.0][:dim], [2.0**900] * dim, [2.0**-30] * dim):
+    for order, limits in ((1, None), (2, None), (2, [40] * n_columns), (1, [100_000] * n_columns)):
+        for inverse in (
+            [1.0, 256.0, 2.0**-8, 0.0][:n_columns],
+            [2.0**900] * n_columns,
+            [2.0**-30] * n_columns,
+        ):
             ball = _make(
                 "Ball", centers=centers, inverse_ticks=inverse, radii=[1, 30, 1000, 1 << 21],
                 order=order, limits=limits,
@@ -208,13 +214,13 @@ def table_queries(dim: int) -> list[dict[str, Any]]:
     return found
 
 
-def matrix_queries(dim: int, size: int) -> list[dict[str, Any]]:
-    center = [0.0, 1.25, -3.0, 1e6][:dim]
+def matrix_queries(n_columns: int, size: int) -> list[dict[str, Any]]:
+    center = [0.0, 1.25, -3.0, 1e6][:n_columns]
     found = [
         _make("BallMean", center=center, exponent=e, radius=radius, size=size, factor=1 << 20)
         for e, radius in ((0, 9), (-20, 1 << 22), (-3, 100), (40, 1 << 20))
     ]
-    if dim == 2 and size >= 30:
+    if n_columns == 2 and size >= 30:
         found += [
             _make(
                 "Scores", center=center, exponent=e, step=8, reach=2, tie=2, xi=xi, blocks=5,
@@ -231,8 +237,8 @@ def engine_cases() -> list[dict[str, Any]]:
         {"engine": "column", "data": data, "queries": column_queries()} for data in COLUMNS
     ]
     for data in [*TABLES, ROWS]:
-        dim = data["shape"][1] if "shape" in data else 2
-        cases.append({"engine": "table", "data": data, "queries": table_queries(dim)})
+        n_columns = data["shape"][1] if "shape" in data else 2
+        cases.append({"engine": "table", "data": data, "queries": table_queries(n_columns)})
     for data in TABLES:
         queries = matrix_queries(data["shape"][1], data["shape"][0])
         cases.append({"engine": "matrix", "data": data, "queries": queries})

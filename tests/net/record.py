@@ -81,17 +81,17 @@ def some_within(scale: float) -> Any:
 def some_request(scales: list[float], size: int) -> dict[str, Any]:
     """Return a request as a record; n is the size under replace-one, where it is public."""
     request = dict(pick(*BUDGETS))
-    unit, dim = pick("add-remove", "replace-one"), len(scales)
-    request |= {"neighbors": unit, "missing": pick("skip", "skip", "none")}
+    adjacency, n_columns = pick("add-remove", "replace-one"), len(scales)
+    request |= {"neighbors": adjacency, "missing": pick("skip", "skip", "none")}
     request |= {"confidence": pick(0.95, 0.95, 0.8, None)}
     request |= {"target": pick("population", "population", "data")}
     guesses = (None, None, size, 3 * size + 10, size // 3 + 1)
-    request["n"] = size if unit == "replace-one" else pick(*guesses)
-    if dim == 1:
+    request["n"] = size if adjacency == "replace-one" else pick(*guesses)
+    if n_columns == 1:
         return request | {"tail": some_tail(scales[0]), "within": some_within(scales[0])}
     each = [some_tail(scale) for scale in scales]
     moments = [{"Moment": [2, scale]} for scale in scales]
-    request |= {"n_columns": dim, "same_scale": pick(False, False, True)}
+    request |= {"n_columns": n_columns, "same_scale": pick(False, False, True)}
     request |= {"tail": pick(None, each, moments, some_tail(scales[0]))}
     ends = [some_within(scale) for scale in scales]
     return request | {"within": pick(None, None, ends, some_within(max(scales)))}
@@ -100,10 +100,10 @@ def some_request(scales: list[float], size: int) -> dict[str, Any]:
 def tags_of(request: dict[str, Any], law: str, kind: str) -> list[str]:
     """Return words by which a deliberate change can name the cases that it concerns."""
     budget = request.get("budget", {})
-    notion = "zcdp" if "rho" in request or "zcdp" in budget else "pure"
-    notion = "approx" if "delta" in request or "approx" in budget else notion
+    definition = "zcdp" if "rho" in request or "zcdp" in budget else "pure"
+    definition = "approx" if "delta" in request or "approx" in budget else definition
     text = repr(request["tail"])
-    found = [kind, f"law:{law}", f"notion:{notion}", f"unit:{request['neighbors']}"]
+    found = [kind, f"law:{law}", f"notion:{definition}", f"unit:{request['neighbors']}"]
     found += [f"missing:{request['missing']}", f"target:{request['target']}"]
     found.append("several" if request.get("n_columns", 1) > 1 else "one")
     found += [name for name in ("Moment", "Bounded") if name in text]
@@ -113,13 +113,13 @@ def tags_of(request: dict[str, Any], law: str, kind: str) -> list[str]:
 
 
 def some_case(
-    number: int, law: str, lies: bool, dim: int, request: Any = None, sizes: Any = SIZES
+    number: int, law: str, lies: bool, n_columns: int, request: Any = None, sizes: Any = SIZES
 ) -> dict[str, Any]:
     """Release something, and return the case; a request that is refused is drawn anew."""
-    names = [law, *(pick(*LAWS) for _ in range(dim - 1))]
+    names = [law, *(pick(*LAWS) for _ in range(n_columns - 1))]
     size = pick(*sizes)
     columns = [LAWS[name][0](size) for name in names]
-    data = columns[0] if dim == 1 else np.column_stack(columns)
+    data = columns[0] if n_columns == 1 else np.column_stack(columns)
     while True:
         chosen = request or some_request([LAWS[name][1] for name in names], size)
         if chosen["neighbors"] == "replace-one":
@@ -143,9 +143,9 @@ def some_case(
 
 def plan_alone(number: int) -> dict[str, Any]:
     """Return a case without answers: what is planned and predicted for more records."""
-    dim = pick(1, 1, 2, 6, 30)
+    n_columns = pick(1, 1, 2, 6, 30)
     while True:
-        request = some_request([float(pick(1e-3, 1.0, 1e4)) for _ in range(dim)], 0)
+        request = some_request([float(pick(1e-3, 1.0, 1e4)) for _ in range(n_columns)], 0)
         request["n"] = pick(None, 100, 10_000, 1_000_000, 10**12)
         try:
             tt.plan(**fields.request_from(request))
@@ -172,15 +172,15 @@ def others(first: int) -> list[dict[str, Any]]:
     """Return cases of the paper's estimators, and of the sizes and budgets that a plan needs."""
     found = []
     for function, shape, request, notions in PAPER:
-        for notion in notions:
-            budget = {notion: [1.0, 1e-6] if notion == "approx" else [1.0]}
+        for definition in notions:
+            budget = {definition: [1.0, 1e-6] if definition == "approx" else [1.0]}
             data = {"kind": "near", "seed": 11, "shape": shape}
             case = {"function": function, "data": data, "request": request | {"budget": budget}}
             found += [case | {"answers": answers_of(case, lies)} for lies in (False, True)]
     for tail in (None, {"Moment": [2, 1.0]}):
-        for unit in ("add-remove", "replace-one"):
+        for adjacency in ("add-remove", "replace-one"):
             wanted = {"relative_error": 0.1} if tail is None else {"error": 0.1}
-            request = wanted | {"tail": tail, "neighbors": unit}
+            request = wanted | {"tail": tail, "neighbors": adjacency}
             found.append({"function": "sample_size", "request": request | {"epsilon": 1.0}})
             found.append({"function": "epsilon_for", "request": request | {"n": 10_000}})
     numbered = [
@@ -207,9 +207,9 @@ def answers_of(case: dict[str, Any], lies: bool) -> list[Any]:
 
 def releases() -> list[dict[str, Any]]:
     cases: list[dict[str, Any]] = []
-    for lies, dim, rounds in ((False, 1, 12), (True, 1, 9), (False, 0, 6), (True, 0, 5)):
+    for lies, n_columns, rounds in ((False, 1, 12), (True, 1, 9), (False, 0, 6), (True, 0, 5)):
         for law in list(LAWS) * rounds:
-            columns = dim or pick(2, 2, 3, 4, 6)
+            columns = n_columns or pick(2, 2, 3, 4, 6)
             cases.append(some_case(len(cases), law, lies, columns))
     cases += without_knowledge(len(cases))
     cases += few_of_known_scale(len(cases))
@@ -222,11 +222,11 @@ def few_of_known_scale(first: int) -> list[dict[str, Any]]:
     cases: list[dict[str, Any]] = []
     for budget in ({"epsilon": 0.3}, {"rho": 0.02}, {"epsilon": 0.5, "delta": 1e-6}):
         for law in ("normal", "t3", "lognormal", "million") * 2:
-            unit, size, scale = pick("add-remove", "replace-one"), 200, LAWS[law][1]
-            request = budget | {"neighbors": unit, "missing": pick("skip", "none")}
+            adjacency, size, scale = pick("add-remove", "replace-one"), 200, LAWS[law][1]
+            request = budget | {"neighbors": adjacency, "missing": pick("skip", "none")}
             request |= {"target": "population", "confidence": pick(0.95, None)}
             request |= {"tail": {"Moment": [2, scale]}, "within": pick(None, 1e4 * scale)}
-            request["n"] = size if unit == "replace-one" else None
+            request["n"] = size if adjacency == "replace-one" else None
             number = first + len(cases)
             cases.append(some_case(number, law, False, 1, request, sizes=(size,)))
     return cases
@@ -238,8 +238,8 @@ def without_knowledge(first: int) -> list[dict[str, Any]]:
     cases: list[dict[str, Any]] = []
     for budget in ({"epsilon": 1.0}, {"rho": 0.5}, {"epsilon": 0.5}, {"epsilon": 1, "delta": 1e-6}):
         for law in ("billions", "billions", "billions", "million", "zeros", "rare", "gap") * 3:
-            unit, confidence = pick("add-remove", "replace-one"), pick(0.95, None)
-            request = budget | plainly | {"neighbors": unit, "confidence": confidence}
+            adjacency, confidence = pick("add-remove", "replace-one"), pick(0.95, None)
+            request = budget | plainly | {"neighbors": adjacency, "confidence": confidence}
             number = first + len(cases)
             cases.append(some_case(number, law, False, 1, request, sizes=(300, 1_000, 2_000)))
     return cases

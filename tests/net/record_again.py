@@ -28,11 +28,11 @@ def again(number: int, old: dict[str, Any] | None) -> dict[str, Any]:
             return record.some_case(number, law, lies, 1)
         return record_structured.some_case(number, "person", law, 1, lies)
     law = next(tag for tag in old["tags"] if tag.startswith("law:")).removeprefix("law:")
-    lies, dim = "hostile" in old["tags"], old["request"].get("n_columns", 1)
+    lies, n_columns = "hostile" in old["tags"], old["request"].get("n_columns", 1)
     if number < record_structured.FIRST:
-        return record.some_case(number, law, lies, dim, old["request"])
+        return record.some_case(number, law, lies, n_columns, old["request"])
     kind = next(kind for kind in KINDS if set(kind.split()) <= set(old["tags"]))
-    return record_structured.some_case(number, kind, law, dim, lies)
+    return record_structured.some_case(number, kind, law, n_columns, lies)
 
 
 def main(numbers: list[int]) -> None:

@@ -95,12 +95,12 @@ def some_request(kind: str, scales: list[float], size: int) -> dict[str, Any]:
     return request | kept if "one-group" in kind else request
 
 
-def some_case(number: int, kind: str, law: str, dim: int, lies: bool) -> dict[str, Any]:
+def some_case(number: int, kind: str, law: str, n_columns: int, lies: bool) -> dict[str, Any]:
     """Release something, and return the case; a request that is refused is drawn anew."""
-    laws = [law, *(pick(*LAWS) for _ in range(dim - 1))]
+    laws = [law, *(pick(*LAWS) for _ in range(n_columns - 1))]
     size = pick(*SIZES[1:] if "keys" in kind else SIZES)
     data = frame(laws, size)
-    names = [f"x{place}" for place in range(dim)]
+    names = [f"x{place}" for place in range(n_columns)]
     change = hostile.liar(RNG) if lies else (lambda answer, _query: answer)
     while True:
         request = some_request(kind, [LAWS[name][1] for name in laws], size)

@@ -98,15 +98,15 @@ def test_every_engine_gives_the_recorded_integers(case):
 def test_the_recording_covers_what_it_should():
     tags = [set(case["tags"]) for case in CASES]
     for units in ({"unit:add-remove"}, {"unit:replace-one"}):
-        for notion in ("notion:pure", "notion:zcdp", "notion:approx"):
+        for definition in ("notion:pure", "notion:zcdp", "notion:approx"):
             for kind in ({"one", "honest"}, {"one", "hostile"}, {"several", "honest"}, {"plan"}):
-                assert any(units | kind | {notion} <= found for found in tags)
+                assert any(units | kind | {definition} <= found for found in tags)
     for word in ("second look", "new center", "common", "Moment", "Bounded", "within", "hostile"):
         assert sum(word in found for found in tags) >= 25, word
-    for notion in ("notion:pure", "notion:zcdp", "notion:approx"):
+    for definition in ("notion:pure", "notion:zcdp", "notion:approx"):
         for kind in ({"person"}, {"group"}, {"person", "group"}):
             for lies in ("honest", "hostile"):
-                assert any(kind | {notion, lies, "structured"} <= found for found in tags)
+                assert any(kind | {definition, lies, "structured"} <= found for found in tags)
     for words in ({"group", "keys"}, {"each:record"}, {"each:person"}, {"where"}, {"other"},
                   {"borrow:None"}, {"borrow:mean"}, {"person", "several"}, {"group", "several"},
                   {"structured", "Bounded"}, {"person", "group", "keys"}):  # fmt: skip

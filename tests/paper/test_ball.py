@@ -13,9 +13,9 @@ from tametail.ask import Ask, Data, Replay
 from tametail.errors import ColumnError, InternalError, ParameterError
 from tametail.mechanisms.noise import gaussian_scale, lone_gaussian_rho
 from tametail.paper.ball import Coordinates, ball_estimator
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Approx, Pure, Zcdp, analytic_gaussian_sigma, compose, fits
 from tametail.privacy.choices import coordinate_costs
-from tametail.privacy.unit import Unit
 from tametail.queries.column import Count
 from tametail.queries.paper import BallMean
 from tametail.theory.multivariate import ball_sample_size
@@ -26,16 +26,16 @@ BUDGETS = [Zcdp(0.5), Approx(1.0, 1e-6), Pure(1.0)]
 NUMBERS = {"alpha": 1.0, "k": 2, "R": 100.0}
 
 
-def student(seed, size, dim, mean=7.0):
+def student(seed, size, n_columns, mean=7.0):
     """Independent columns of variance 1 and no third moment."""
-    draws = np.random.default_rng(seed).standard_t(3, (size, dim))
+    draws = np.random.default_rng(seed).standard_t(3, (size, n_columns))
     return mean + draws / math.sqrt(3)
 
 
-def theorem_size(budget, dim, **numbers):
+def theorem_size(budget, n_columns, **numbers):
     privacy = {"rho": budget.rho} if isinstance(budget, Zcdp) else budget.to_dict()
     privacy.pop("kind", None)
-    return ball_sample_size(d=dim, **{**NUMBERS, **numbers}, **privacy)
+    return ball_sample_size(d=n_columns, **{**NUMBERS, **numbers}, **privacy)
 
 
 def error(X, budget, mean=7.0, **numbers):
@@ -46,18 +46,20 @@ def error(X, budget, mean=7.0, **numbers):
 
 
 @pytest.mark.parametrize("budget", [Zcdp(2.0), Approx(4.0, 1e-3), Pure(8.0)], ids=str)
-@pytest.mark.parametrize(("dim", "R"), [(2, 100.0), (20, 8.0), (21, 8.0)])
-def test_the_theorem_holds_in_at_least_seven_of_ten_runs(budget, dim, R):
-    size = theorem_size(budget, dim, R=R)
-    errors = [error(student(seed, size, dim), budget, R=R) for seed in range(5)]
+@pytest.mark.parametrize(("n_columns", "R"), [(2, 100.0), (20, 8.0), (21, 8.0)])
+def test_the_theorem_holds_in_at_least_seven_of_ten_runs(budget, n_columns, R):
+    size = theorem_size(budget, n_columns, R=R)
+    errors = [error(student(seed, size, n_columns), budget, R=R) for seed in range(5)]
     assert sum(e <= NUMBERS["alpha"] for e in errors) >= 4
 
 
 def test_a_smaller_beta_asks_for_more_and_keeps_its_promise():
-    budget, dim = Zcdp(2.0), 3
-    sizes = [theorem_size(budget, dim, R=8.0, beta=beta) for beta in (0.3, 0.02)]
+    budget, n_columns = Zcdp(2.0), 3
+    sizes = [theorem_size(budget, n_columns, R=8.0, beta=beta) for beta in (0.3, 0.02)]
     assert 2 * sizes[0] < sizes[1]
-    errors = [error(student(seed, sizes[1], dim), budget, R=8.0, beta=0.02) for seed in range(10)]
+    errors = [
+        error(student(seed, sizes[1], n_columns), budget, R=8.0, beta=0.02) for seed in range(10)
+    ]
     assert max(errors) <= NUMBERS["alpha"]
 
 
@@ -73,11 +75,15 @@ def test_units_are_those_of_the_records():
 
 def test_the_noise_has_the_papers_variance():
     """All rows at the center: what is left is noise, sigma = 8r / (3n sqrt(2 rho))."""
-    dim, size, rho, runs = 300, 2000, 0.5, 3
-    coarse = Coordinates(coordinate_costs(Zcdp(rho), dim), 1, 1e-3, R=1e-3)  # nothing to locate
+    n_columns, size, rho, runs = 300, 2000, 0.5, 3
+    coarse = Coordinates(
+        coordinate_costs(Zcdp(rho), n_columns), 1, 1e-3, R=1e-3
+    )  # nothing to locate
     draws = []
     for _ in range(runs):
-        ask = Ask(Data(open_table(np.zeros((size, dim))).backend), Zcdp(rho), Unit.REPLACE_ONE)
+        ask = Ask(
+            Data(open_table(np.zeros((size, n_columns))).backend), Zcdp(rho), Adjacency.REPLACE_ONE
+        )
         draws += ball_estimator(ask, Zcdp(rho), size=size, radius=5.0, coarse=coarse)
     sigma = 8 * 5.0 / (3 * size / 2 * math.sqrt(2 * rho))
     # The standard deviation of 900 draws is off by 1/sqrt(1800): 0.15 is 6.3 of these, 1e-9.
@@ -88,19 +94,19 @@ def test_the_noise_has_the_papers_variance():
 
 
 @pytest.mark.parametrize("budget", [*BUDGETS, Approx(10.0, 1e-6), Approx(0.01, 1e-9)], ids=str)
-@pytest.mark.parametrize("dim", [1, 2, 21, 300])
-def test_coordinate_costs_fill_the_budget_and_no_more(budget, dim):
-    costs = coordinate_costs(budget, dim)
+@pytest.mark.parametrize("n_columns", [1, 2, 21, 300])
+def test_coordinate_costs_fill_the_budget_and_no_more(budget, n_columns):
+    costs = coordinate_costs(budget, n_columns)
     delta = budget.delta if isinstance(budget, Approx) else None
     spent = compose(costs, type(budget), delta)
     assert fits(spent, budget)
     assert spent.strength > 0.999 * budget.strength
-    assert len(costs) == dim
+    assert len(costs) == n_columns
 
 
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
-@pytest.mark.parametrize("dim", [2, 25])
-def test_all_of_the_budget_is_spent_and_the_answers_replay(monkeypatch, budget, dim):
+@pytest.mark.parametrize("n_columns", [2, 25])
+def test_all_of_the_budget_is_spent_and_the_answers_replay(monkeypatch, budget, n_columns):
     asks = []
 
     class Watched(Ask):
@@ -109,7 +115,7 @@ def test_all_of_the_budget_is_spent_and_the_answers_replay(monkeypatch, budget, 
             asks.append(self)
 
     monkeypatch.setattr("tametail.paper._opened.Ask", Watched)
-    X = student(3, 500, dim)
+    X = student(3, 500, n_columns)
     estimate = tt.paper.mean_ball(X, budget, **NUMBERS)
     assert fits(asks[0].spent, budget)
     assert asks[0].spent.strength > 0.999 * budget.strength
@@ -120,7 +126,7 @@ def test_all_of_the_budget_is_spent_and_the_answers_replay(monkeypatch, budget, 
 
 
 def test_columns_share_the_budget():
-    ask = Ask(Data(open_table(np.zeros((4, 2))).backend), Pure(1.0), Unit.REPLACE_ONE)
+    ask = Ask(Data(open_table(np.zeros((4, 2))).backend), Pure(1.0), Adjacency.REPLACE_ONE)
     with pytest.raises(InternalError, match="beyond the budget"):
         ask.on(ask.relation.column(1), Pure(0.5))(Count(), Pure(0.6))
 
@@ -211,14 +217,14 @@ def asked(monkeypatch, X, **numbers):
     return seen
 
 
-@pytest.mark.parametrize("dim", [1, 2, 20, 21])
-def test_the_ball_is_used_for_every_number_of_columns(monkeypatch, dim):
-    assert asked(monkeypatch, np.zeros((40, dim)))[-1] is BallMean
+@pytest.mark.parametrize("n_columns", [1, 2, 20, 21])
+def test_the_ball_is_used_for_every_number_of_columns(monkeypatch, n_columns):
+    assert asked(monkeypatch, np.zeros((40, n_columns)))[-1] is BallMean
 
 
-@pytest.mark.parametrize(("dim", "ball"), [(2, False), (20, False), (21, True)])
-def test_the_paper_goes_column_by_column_below_21(monkeypatch, dim, ball):
-    questions = asked(monkeypatch, np.zeros((40, dim)), constants="paper")
+@pytest.mark.parametrize(("n_columns", "ball"), [(2, False), (20, False), (21, True)])
+def test_the_paper_goes_column_by_column_below_21(monkeypatch, n_columns, ball):
+    questions = asked(monkeypatch, np.zeros((40, n_columns)), constants="paper")
     assert (BallMean in questions) is ball
 
 
@@ -266,8 +272,8 @@ def test_r_may_be_infinite_with_a_delta():
         ({"X": np.zeros(9)}, "Pass a matrix with one row per record"),
     ],
 )
-@pytest.mark.parametrize("dim", [2, 30])
-def test_mistakes_are_named(changes, message, dim):
-    arguments = {"X": np.zeros((9, dim)), "budget": Zcdp(0.5), **NUMBERS, **changes}
+@pytest.mark.parametrize("n_columns", [2, 30])
+def test_mistakes_are_named(changes, message, n_columns):
+    arguments = {"X": np.zeros((9, n_columns)), "budget": Zcdp(0.5), **NUMBERS, **changes}
     with pytest.raises((ParameterError, ColumnError), match=message):
         tt.paper.mean_ball(**arguments)

@@ -13,8 +13,8 @@ from tametail.ask import Ask, Data, Replay
 from tametail.errors import ColumnError, ParameterError
 from tametail.paper import mean_1d
 from tametail.paper.univariate import mean_estimator
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Approx, Pure, Zcdp
-from tametail.privacy.unit import Unit
 from tametail.queries.column import Buckets, ClippedSum
 from tametail.theory.means import one_block
 
@@ -35,7 +35,7 @@ class Probe:
     def relation(self):
         return self.opened.relation
 
-    def prepare(self, query, cost, unit):
+    def prepare(self, query, cost, adjacency):
         return self.respond, lambda answer: answer
 
     def respond(self, query):
@@ -50,7 +50,7 @@ class Probe:
 def statistics(records, blocks, keys=(0,), budget=BUDGETS[0], locating=None):
     """Return all exact block statistics of an estimate: (rows, query, answer)."""
     probe = Probe(open_table(records), keys)
-    ask = Ask(probe, budget, Unit.REPLACE_ONE)
+    ask = Ask(probe, budget, Adjacency.REPLACE_ONE)
     mean_estimator(
         ask, budget, size=len(records), blocks=blocks, radius=RADIUS, R=R, locating=locating
     )
@@ -59,7 +59,7 @@ def statistics(records, blocks, keys=(0,), budget=BUDGETS[0], locating=None):
 
 def estimate(records, budget, blocks):
     """Return the estimate with real noise, the ask that it used and its answers."""
-    ask = Ask(Data(open_table(records).backend), budget, Unit.REPLACE_ONE)
+    ask = Ask(Data(open_table(records).backend), budget, Adjacency.REPLACE_ONE)
     value = mean_estimator(ask, budget, size=len(records), blocks=blocks, radius=RADIUS, R=R)
     return value, ask
 
@@ -95,7 +95,7 @@ def test_one_changed_record_moves_at_most_one_statistic(records, blocks, data):
     assert len(moved) <= 1
     for (start, stop), query, old, new in moved:
         assert start <= place < stop
-        sensitivity = query.sensitivity(Unit.REPLACE_ONE)
+        sensitivity = query.sensitivity(Adjacency.REPLACE_ONE)
         if isinstance(query, Buckets):
             distance = sum(abs(old.get(key, 0) - new.get(key, 0)) for key in {*old, *new})
         else:
@@ -148,7 +148,7 @@ def test_the_clip_width_is_public():
 def test_a_range_far_from_zero_keeps_its_width():
     """Where r is below the last digit of the center, the ends as floats would be one number."""
     probe = Probe(open_table([0.0] * 6), [10**280])
-    ask = Ask(probe, Pure(1.0), Unit.REPLACE_ONE)
+    ask = Ask(probe, Pure(1.0), Adjacency.REPLACE_ONE)
     mean_estimator(ask, Pure(1.0), size=6, blocks=1, radius=RADIUS, R=1e300)
     (lattice,) = [query.lattice for _, query, _ in probe.log if isinstance(query, ClippedSum)]
     assert lattice.value(lattice.center) > 1e280
@@ -167,7 +167,7 @@ def test_a_block_mean_divides_by_the_block_and_not_by_n(size):
 
 def test_the_median_is_taken_of_noisy_means():
     answers = [0, (10,), 0, (-10,), 0, (10**6,)]
-    ask = Ask(Replay(answers), Pure(1.0), Unit.REPLACE_ONE)
+    ask = Ask(Replay(answers), Pure(1.0), Adjacency.REPLACE_ONE)
     value = mean_estimator(ask, Pure(1.0), size=600, blocks=3, radius=RADIUS, R=R)
     log = statistics([0.0] * 600, 3)
     lattice = log[1][1].lattice
@@ -185,7 +185,7 @@ def test_a_missing_record_counts_as_the_center():
 def test_a_replay_reproduces_the_estimate_bit_for_bit(budget):
     records = np.random.default_rng(1).standard_t(3, 500).tolist()
     value, ask = estimate(records, budget, blocks=5)
-    replayed = Ask(Replay(ask.answers), budget, Unit.REPLACE_ONE)
+    replayed = Ask(Replay(ask.answers), budget, Adjacency.REPLACE_ONE)
     again = mean_estimator(replayed, budget, size=len(records), blocks=5, radius=RADIUS, R=R)
     assert again.hex() == value.hex()
     assert (replayed.answers, replayed.spent) == (ask.answers, ask.spent)

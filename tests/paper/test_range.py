@@ -13,8 +13,8 @@ from tametail.ask import Ask, Replay
 from tametail.errors import ColumnError, ParameterError
 from tametail.paper import range_estimate
 from tametail.paper.range import Range, range_estimator
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Approx, Pure, Zcdp
-from tametail.privacy.unit import Unit
 from tametail.queries.column import Buckets
 from tametail.theory import bucket_count
 
@@ -29,15 +29,17 @@ class Recorder(Replay):
         super().__init__(answers)
         self.asked = []
 
-    def prepare(self, query, cost, unit):
+    def prepare(self, query, cost, adjacency):
         self.asked.append((query, cost))
-        return super().prepare(query, cost, unit)
+        return super().prepare(query, cost, adjacency)
 
 
 def located(answer, R=1000.0, budget=BUDGETS[0], radius=RADIUS):
     """Run the estimator on one given answer; return the range and what was asked."""
     recorder = Recorder(answer)
-    result = range_estimator(Ask(recorder, budget, Unit.REPLACE_ONE), budget, radius=radius, R=R)
+    result = range_estimator(
+        Ask(recorder, budget, Adjacency.REPLACE_ONE), budget, radius=radius, R=R
+    )
     return result, recorder.asked
 
 
@@ -73,7 +75,7 @@ def test_the_interval_is_the_bucket_and_one_more_on_either_side(key):
 
 def test_a_margin_of_its_own_takes_the_place_of_one_radius():
     recorder = Recorder(0)
-    ask = Ask(recorder, Pure(1.0), Unit.REPLACE_ONE)
+    ask = Ask(recorder, Pure(1.0), Adjacency.REPLACE_ONE)
     found = range_estimator(ask, Pure(1.0), radius=RADIUS, R=1000.0, margin=10.0)
     assert found.ends == (-RADIUS - 10.0, 3 * RADIUS + 10.0)  # the bucket is [0, 8)
 

@@ -13,8 +13,8 @@ import tametail as tt
 from tametail.ask import Ask, Data, Replay
 from tametail.errors import ColumnError, ParameterError
 from tametail.paper.tournament import grid_for, play
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Approx, Pure, Zcdp, fits
-from tametail.privacy.unit import Unit
 from tametail.theory.multivariate import Tournament, tournament, tournament_sample_size
 
 from ..opened import open_table  # noqa: TID252
@@ -22,8 +22,8 @@ from ..opened import open_table  # noqa: TID252
 NUMBERS = {"alpha": 1.0, "beta": 0.1, "k": 2, "R": 50.0}
 
 
-def student(seed, size, dim, mean=7.0):
-    draws = np.random.default_rng(seed).standard_t(3, (size, dim))
+def student(seed, size, n_columns, mean=7.0):
+    draws = np.random.default_rng(seed).standard_t(3, (size, n_columns))
     return mean + draws / math.sqrt(3)
 
 
@@ -44,9 +44,9 @@ def test_the_theorem_holds_at_its_own_size():
     assert max(errors) <= 4.0
 
 
-@pytest.mark.parametrize(("dim", "size"), [(1, 4000), (2, 10_000), (3, 6000)])
-def test_the_error_is_within_alpha_far_below_that_size(dim, size):
-    assert error(student(dim, size, dim), Pure(2.0)) <= NUMBERS["alpha"]
+@pytest.mark.parametrize(("n_columns", "size"), [(1, 4000), (2, 10_000), (3, 6000)])
+def test_the_error_is_within_alpha_far_below_that_size(n_columns, size):
+    assert error(student(n_columns, size, n_columns), Pure(2.0)) <= NUMBERS["alpha"]
 
 
 def test_units_are_those_of_the_records():
@@ -63,7 +63,7 @@ def test_outliers_in_a_twentieth_of_the_rows_change_little():
 def test_printed_constants_make_all_points_tie():
     """The answer is then any point of the grid around the coarse center (A11)."""
     game = tournament(1.0, 0.1, 2, 2, constants="paper")
-    grid = grid_for(game, dim=2, size=1000, scale=1.0, default=9)
+    grid = grid_for(game, n_columns=2, size=1000, scale=1.0, default=9)
     assert grid.opponents() == []
     assert set(open_table(student(0, 1000, 2)).answer(grid).tolist()) == {9}
     assert error(np.full((4, 2), 7.0), Pure(1e6), constants="paper") < 100
@@ -80,28 +80,30 @@ def test_a_second_in_two_dimensions():
 # --- the grid in integers
 
 
-@pytest.mark.parametrize("dim", [1, 2, 3])
+@pytest.mark.parametrize("n_columns", [1, 2, 3])
 @pytest.mark.parametrize("alpha", [1e-3, 0.5, 3.0])
-def test_the_grid_is_that_of_the_theory(dim, alpha):
-    game = tournament(alpha, 0.1, 2, dim)
-    grid = grid_for(game, dim=dim, size=10**6, scale=1.0)
+def test_the_grid_is_that_of_the_theory(n_columns, alpha):
+    game = tournament(alpha, 0.1, 2, n_columns)
+    grid = grid_for(game, n_columns=n_columns, size=10**6, scale=1.0)
     assert grid.points == round(math.exp(game.log_points))
-    assert grid.tie == 25 * dim  # five fine accuracies, in steps of one over sqrt(d)
+    assert grid.tie == 25 * n_columns  # five fine accuracies, in steps of one over sqrt(d)
     tick = 2.0**grid.exponent
     assert grid.step * tick == pytest.approx(game.step, rel=1e-3)
     assert grid.xi * tick == pytest.approx(game.xi, rel=1e-3)
     assert grid.blocks % 2 == 1
     assert grid.block_size >= min(10 / game.block_accuracy**2, 10**6)
     # Every point can lose: to a corner that is beyond the tie and within reach of xi.
-    far = (grid.reach * grid.step) ** 2 * dim
+    far = (grid.reach * grid.step) ** 2 * n_columns
     assert grid.tie * grid.step**2 < far
     assert 4 * far <= 4 * grid.xi**2
 
 
 def test_the_fine_step_chooses_among_the_points_around_the_center():
     game = Tournament(1.0, 0.5, 0.9, 4.0, 1, 1.0, 0.0, 0.0)
-    grid = grid_for(game, dim=2, size=400, scale=1.0)
-    ask = Ask(Data(open_table(np.full((400, 2), [3.4, -2.0])).backend), Pure(5.0), Unit.REPLACE_ONE)
+    grid = grid_for(game, n_columns=2, size=400, scale=1.0)
+    ask = Ask(
+        Data(open_table(np.full((400, 2), [3.4, -2.0])).backend), Pure(5.0), Adjacency.REPLACE_ONE
+    )
     assert play(ask, Pure(5.0), [3.0, -2.0], grid) in ([3.5, -2.0], [3.0, -2.0])
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from tametail.ask import Ask, Data
 from tametail.paper import mean_1d, range_estimate
 from tametail.paper.univariate import mean_estimator
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp
-from tametail.privacy.unit import Unit
 from tametail.theory import Distribution, bucket_radius, clip_radius, distribution, hard_instance
 from tametail.theory._constants import Constants, MeanConstants
 
@@ -68,7 +68,7 @@ def mean_errors(
         if blocks is None:
             estimate = mean_1d(x, budget, alpha=alpha, beta=beta, k=k, R=bound, constants=constants)
         else:
-            ask = Ask(Data(open_table(x).backend), budget, Unit.REPLACE_ONE)
+            ask = Ask(Data(open_table(x).backend), budget, Adjacency.REPLACE_ONE)
             estimate = mean_estimator(
                 ask, budget, size=n, blocks=blocks, radius=radius, R=bound, margin=margin
             )

@@ -24,8 +24,8 @@ from tametail.keys import Key, parse_keys
 from tametail.mechanisms.groups import choose_keys, key_threshold
 from tametail.mechanisms.noise import laplace_scale
 from tametail.methods.groups.lengths import ScaledDown
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import approx, pure
-from tametail.privacy.unit import Unit
 from tametail.queries.groups import (
     MOST_LIMIT,
     MOST_TICKS,
@@ -41,7 +41,7 @@ from tametail.queries.persons import GroupResiduals, GroupRows, PersonNorm
 from ..opened import open_groups  # noqa: TID252
 
 GROUPS = 4
-PERSON = Unit.parse("add-remove", "who")
+PERSON = Adjacency.parse("add-remove", "who")
 VALUES = st.floats(-100, 100) | st.sampled_from([math.nan, math.inf, -1e300, 5e-324, 1e9])
 RECORDS = st.lists(
     st.tuples(st.integers(0, 5), st.integers(-1, GROUPS - 1), VALUES), min_size=1, max_size=40
@@ -135,10 +135,10 @@ def test_one_person_moves_all_groups_by_the_limit_at_most(records, other, order)
     for query in [each for sums in QUERIES for each in (sums, ScaledSquares(sums))]:
         before = persons_of(records).scaled_totals(query)
         assert persons_of(shuffled).scaled_totals(query) == before
-        for unit, after in ((Unit.ADD_REMOVE, left), (Unit.REPLACE_ONE, replaced)):
+        for adjacency, after in ((Adjacency.ADD_REMOVE, left), (Adjacency.REPLACE_ONE, replaced)):
             answer = persons_of(after).scaled_totals(query) if after else (0,) * GROUPS
             moved = [abs(a - b) for a, b in zip(before, answer, strict=True)]
-            allowed = query.sensitivity(unit)
+            allowed = query.sensitivity(adjacency)
             assert sum(moved) <= allowed.l1
             assert sum(step * step for step in moved) <= allowed.l2_squared
 
@@ -150,8 +150,8 @@ def test_a_replaced_person_may_move_twice_the_limit():
         one, other = (persons_of([(0, 1, x)]).scaled_totals(query) for x in (1e9, -1e9))
         moved = np.subtract(one, other)
         assert np.abs(moved).max() == 20
-        assert query.sensitivity(Unit.REPLACE_ONE).l2_squared == 400
-        assert query.sensitivity(Unit.ADD_REMOVE).l2_squared == 100
+        assert query.sensitivity(Adjacency.REPLACE_ONE).l2_squared == 400
+        assert query.sensitivity(Adjacency.ADD_REMOVE).l2_squared == 100
 
 
 @settings(max_examples=40, deadline=None)

@@ -39,18 +39,18 @@ def test_a_limit_costs_little_more_than_the_best_one(noise, sigma):
 def test_noise_far_out_does_not_raise_a_limit():
     lengths = np.random.default_rng(5).lognormal(2, 1, 5000)
     tails = tails_of(lengths)
-    anchor = tails.highest_detected(tails.above)
+    last_bin = tails.highest_detected(tails.above)
     noisy = tails.above.copy()
-    noisy[anchor + 3] += 3 * tails.scale
-    raised = best_limit(replace(tails, above=noisy), anchor, 30.0, 0.5)
-    assert raised <= 1.5 * best_limit(tails, anchor, 30.0, 0.5)  # and not 8 times that
+    noisy[last_bin + 3] += 3 * tails.scale
+    raised = best_limit(replace(tails, above=noisy), last_bin, 30.0, 0.5)
+    assert raised <= 1.5 * best_limit(tails, last_bin, 30.0, 0.5)  # and not 8 times that
 
 
 def test_numbers_of_records_are_seen_where_lengths_of_any_size_are_not():
     tails = tails_of(np.random.default_rng(6).integers(1, 60, 600).astype(float), scale=30.0)
     assert tails.highest_detected(tails.above) is None
-    anchor = anchor_of_counts(tails)
-    assert 3 <= anchor - 10 <= 5  # the octave of 8 to 32
+    last_bin = anchor_of_counts(tails)
+    assert 3 <= last_bin - 10 <= 5  # the octave of 8 to 32
     nobody = replace(tails, above=np.zeros(40))
     assert anchor_of_counts(nobody) is None
 

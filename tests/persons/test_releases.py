@@ -14,7 +14,7 @@ import tametail as tt
 from tametail.cli import main
 from tametail.errors import ParameterError
 from tametail.planning import Plan
-from tametail.privacy.unit import Unit
+from tametail.privacy.adjacency import Adjacency
 from tametail.queries.column import ClippingGrid, Count, DistanceSum, LogHistogram, Squares
 from tametail.queries.persons import PersonMean, PersonResidual, PersonRows
 from tametail.release import Release
@@ -37,10 +37,10 @@ MEAN = VISITS.cost.mean()
 MEAN_OF_MEANS = VISITS.groupby("patient").cost.mean().mean()
 
 
-@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("budget", [{"epsilon": 3}, {"rho": 2}, {"epsilon": 3, "delta": 1e-6}])
-def test_every_budget_and_unit(budget, unit):
-    release = tt.mean(VISITS, "cost", person="patient", neighbors=unit, **budget)
+def test_every_budget_and_unit(budget, adjacency):
+    release = tt.mean(VISITS, "cost", person="patient", neighbors=adjacency, **budget)
     assert abs(float(release) / MEAN - 1) < 0.2
     assert release.low <= float(release) <= release.high
     assert tt.replay(release.plan, release.answers) == release
@@ -101,10 +101,10 @@ def test_where_filters_records_and_columns_are_computed():
     assert Plan.from_json(plain.plan.to_json()) == plain.plan
 
 
-@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("columns", [["cost"], ["cost", "age"]])
-def test_records_and_persons_are_counted_apart(unit, columns):
-    said = {"person": "patient", "neighbors": unit, "epsilon": 8}
+def test_records_and_persons_are_counted_apart(adjacency, columns):
+    said = {"person": "patient", "neighbors": adjacency, "epsilon": 8}
     persons, records = VISITS.patient.nunique(), len(VISITS)
     every = tt.mean(VISITS, columns, **said)
     for row in every:
@@ -120,7 +120,7 @@ def test_records_and_persons_are_counted_apart(unit, columns):
     said["rho"] = said.pop("epsilon")
     for row in tt.mean(VISITS, columns, each="person", **said):  # in one ball, if several
         assert row.persons == pytest.approx(persons, rel=0.1)
-    if unit == "replace-one":
+    if adjacency == "replace-one":
         assert {row.persons for row in every} == {persons}  # public
 
 
@@ -174,8 +174,8 @@ class TestPlans:
     def test_a_person_who_counts_once_costs_what_a_record_costs(self):
         """The accuracy of ``each="person"`` is that of a column of the persons' means."""
         for budget in ({"epsilon": 0.1}, {"rho": 0.5}, {"epsilon": 1, "delta": 1e-6}):
-            for unit in ("add-remove", "replace-one"):
-                said = {"n": 20_000, "neighbors": unit, **budget}
+            for adjacency in ("add-remove", "replace-one"):
+                said = {"n": 20_000, "neighbors": adjacency, **budget}
                 persons = tt.plan(person=True, each="person", **said)
                 assert persons.steps == tt.plan(**said).steps
 
@@ -277,11 +277,11 @@ def test_one_person_moves_an_answer_by_its_sensitivity(records, other):
     left = [record for record in records if record[0] != whose]
     replaced = left + [(whose, x) for _, x in other]
     before = answers(records)
-    for unit, after in ((Unit.ADD_REMOVE, left), (Unit.REPLACE_ONE, replaced)):
+    for adjacency, after in ((Adjacency.ADD_REMOVE, left), (Adjacency.REPLACE_ONE, replaced)):
         if not after:
             continue
         for (view, query), exact in answers(after).items():
             moved = np.abs(np.subtract(exact, before[view, query], dtype=object))
-            allowed = query.sensitivity(unit)
+            allowed = query.sensitivity(adjacency)
             assert moved.sum() <= allowed.l1, (view, query)
             assert (moved**2).sum() <= allowed.l2_squared, (view, query)

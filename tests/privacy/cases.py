@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from tametail.ask import Ask
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, zcdp_to_approx
-from tametail.privacy.unit import Unit
 
 from ..opened import open_table  # noqa: TID252
 from .auditor import Draw, Seen
@@ -34,7 +34,7 @@ class Case:
     """A mechanism on two neighbors, what it claims, and how often a full audit runs it."""
 
     name: str
-    unit: Unit
+    adjacency: Adjacency
     cost: Budget
     first: Draw
     second: Draw
@@ -49,7 +49,7 @@ class Case:
         return ((self.cost.strength, self.cost.delta if isinstance(self.cost, Approx) else 0.0),)
 
     def __str__(self) -> str:
-        return f"{self.name}, {self.unit}, {self.cost}"
+        return f"{self.name}, {self.adjacency}, {self.cost}"
 
 
 def repeated(run: Callable[[], Item], count: int) -> list[Item]:
@@ -57,10 +57,12 @@ def repeated(run: Callable[[], Item], count: int) -> list[Item]:
     return [run() for _ in range(count)]
 
 
-def simple_case(name: str, unit: Unit, cost: Budget, draws: int, run: Callable[[int], Any]) -> Case:
+def simple_case(
+    name: str, adjacency: Adjacency, cost: Budget, draws: int, run: Callable[[int], Any]
+) -> Case:
     """Make a case from ``run(side)``, which runs a mechanism once on that side."""
     first, second = (partial(repeated, partial(run, side)) for side in (0, 1))
-    return Case(name, unit, cost, first, second, draws)
+    return Case(name, adjacency, cost, first, second, draws)
 
 
 class Estimator:
@@ -70,11 +72,11 @@ class Estimator:
         self,
         opens: Sequence[Open],
         budget: Budget,
-        unit: Unit,
+        adjacency: Adjacency,
         estimate: Callable[[Ask], tuple[float, ...]],
     ) -> None:
         self._backends = [CachedBackend(each) for each in opens]
-        self._budget, self._unit, self._estimate = budget, unit, estimate
+        self._budget, self._unit, self._estimate = budget, adjacency, estimate
         self._stock: Stock | None = None
 
     def draw(self, side: int, count: int) -> list[Seen]:
@@ -99,7 +101,7 @@ def estimator_case(
     name: str,
     neighbors: Sequence[Any],
     budget: Budget,
-    unit: Unit,
+    adjacency: Adjacency,
     estimate: Callable[[Ask], tuple[float, ...]],
     *,
     claimed: Budget | None = None,
@@ -107,6 +109,8 @@ def estimator_case(
     draws: int = ESTIMATOR_DRAWS,
 ) -> Case:
     """Make a case from an estimator that returns some numbers; ``claimed`` may be less."""
-    estimator = Estimator([partial(backend, each) for each in neighbors], budget, unit, estimate)
+    estimator = Estimator(
+        [partial(backend, each) for each in neighbors], budget, adjacency, estimate
+    )
     first, second = (partial(estimator.draw, side) for side in (0, 1))
-    return Case(name, unit, budget if claimed is None else claimed, first, second, draws)
+    return Case(name, adjacency, budget if claimed is None else claimed, first, second, draws)

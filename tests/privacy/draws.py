@@ -19,7 +19,7 @@ from tametail.mechanisms.noise import add_gaussian, add_laplace
 from tametail.mechanisms.select import select, uniform_integer
 from tametail.mechanisms.sparse import draw_empty_keys, draw_geometric
 from tametail.mechanisms.spherical import add_spherical
-from tametail.privacy.unit import Unit
+from tametail.privacy.adjacency import Adjacency
 
 BITS = 60
 
@@ -50,11 +50,12 @@ SOURCES: dict[str, Callable[[], Hashable]] = {
     "sample": lambda: tuple(Sampler(1).pick(100).tolist()),
     # No double of 1..9 has more than an eighth of the mass (1.0 has 0.124): 3 bits, 32 times.
     "median": lambda: tuple(
-        choose_median(_NOTHING, _NOTHING, 1, unit=Unit.ADD_REMOVE, low=1.0) for _ in range(32)
+        choose_median(_NOTHING, _NOTHING, 1, adjacency=Adjacency.ADD_REMOVE, low=1.0)
+        for _ in range(32)
     ),
     "medians": lambda: tuple(
         choose_many_medians(
-            [(_NOTHING, _NOTHING)] * 32, [(1.0, 9.0)] * 32, Fraction(1), Unit.ADD_REMOVE
+            [(_NOTHING, _NOTHING)] * 32, [(1.0, 9.0)] * 32, Fraction(1), Adjacency.ADD_REMOVE
         )
     ),
     # 30 noises of scale 10: P(0) < 1 / 20, which is 4 bits each.

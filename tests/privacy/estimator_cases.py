@@ -12,8 +12,8 @@ import numpy as np
 import tametail as tt
 from tametail.ask import Ask
 from tametail.planning import Plan
+from tametail.privacy.adjacency import RECORD_ADJACENCIES, Adjacency
 from tametail.privacy.budget import Budget
-from tametail.privacy.unit import RECORD_UNITS, Unit
 from tametail.run import run
 
 from .cases import APPROX, ESTIMATOR_DRAWS, NOTIONS, PURE, ZCDP, Case, Records, estimator_case
@@ -46,18 +46,18 @@ ADDED: dict[str, tuple[Records, Any]] = {
 def release_cases() -> Iterator[Case]:
     """tametail.mean: each notion and unit, without and with knowledge."""
     for cost in NOTIONS:
-        for unit in RECORD_UNITS:
-            yield from _pairs("mean", unit, budget=cost, n=GUESS, confidence=None)
-    add, replace = Unit.ADD_REMOVE, Unit.REPLACE_ONE
+        for adjacency in RECORD_ADJACENCIES:
+            yield from _pairs("mean", adjacency, budget=cost, n=GUESS, confidence=None)
+    add, replace = Adjacency.ADD_REMOVE, Adjacency.REPLACE_ONE
     yield from _pairs("mean with an interval", add, 0.2, budget=PURE, n=GUESS)
-    for cost, unit, tail in (
+    for cost, adjacency, tail in (
         (ZCDP, add, tt.Moment(2, 2.0)),
         (PURE, replace, tt.Moment(2, 2.0)),
         (PURE, add, tt.Bounded(0.0, 10.0)),
         (ZCDP, replace, tt.Bounded(0.0, 10.0)),
     ):
         name = f"mean with {type(tail).__name__}"
-        yield from _pairs(name, unit, 0.4, budget=cost, tail=tail, n=GUESS, confidence=None)
+        yield from _pairs(name, adjacency, 0.4, budget=cost, tail=tail, n=GUESS, confidence=None)
     yield loose_case()
     # A guess of n that makes the median look at a sample only.
     yield from _pairs("mean, n = 5000", add, 0.4, budget=PURE, n=5000, confidence=None)
@@ -67,36 +67,36 @@ def release_cases() -> Iterator[Case]:
 
 def loose_case() -> Case:
     """A look that was cut short for bounds, and a second one: every step shows the record."""
-    records, unit = [3.0, 4.0, 5.0] * 350, Unit.REPLACE_ONE
+    records, adjacency = [3.0, 4.0, 5.0] * 350, Adjacency.REPLACE_ONE
     told = {"tail": tt.Bounded(-1e12, 1e12), "confidence": None}
-    plan = tt.plan(n=len(records) + 1, budget=PURE, neighbors=unit.value, **told)
+    plan = tt.plan(n=len(records) + 1, budget=PURE, neighbors=adjacency.value, **told)
     return estimator_case(
         "mean between loose bounds: a far outlier moves",
         [[*records, 1e9], [*records, -1e9]],
         plan.budget.spendable(),
-        unit,
+        adjacency,
         partial(_release, plan),
         claimed=plan.spending,
         draws=ESTIMATOR_DRAWS // 5,
     )
 
 
-def _pairs(name: str, unit: Unit, part: float = 1.0, **request: Any) -> Iterator[Case]:
-    if unit is Unit.REPLACE_ONE:
+def _pairs(name: str, adjacency: Adjacency, part: float = 1.0, **request: Any) -> Iterator[Case]:
+    if adjacency is Adjacency.REPLACE_ONE:
         request.pop("n", None)
-    plan = tt.plan(neighbors=unit.value, **request)
-    table: dict[str, Any] = ADDED if unit is Unit.ADD_REMOVE else REPLACED
+    plan = tt.plan(neighbors=adjacency.value, **request)
+    table: dict[str, Any] = ADDED if adjacency is Adjacency.ADD_REMOVE else REPLACED
     for number, (pair, (records, *changed)) in enumerate(table.items()):
         share = OTHERS / (len(table) - 1) if number else MAIN
         neighbors = [[*records, record] for record in changed]
-        if unit is Unit.ADD_REMOVE:
+        if adjacency is Adjacency.ADD_REMOVE:
             neighbors.append(list(records))
-        fixed = plan.with_size(len(neighbors[0])) if unit is Unit.REPLACE_ONE else plan
+        fixed = plan.with_size(len(neighbors[0])) if adjacency is Adjacency.REPLACE_ONE else plan
         yield estimator_case(
             f"{name}: {pair}",
             neighbors,
             plan.budget.spendable(),
-            unit,
+            adjacency,
             partial(_release, fixed),
             claimed=fixed.spending,
             draws=int(ESTIMATOR_DRAWS * part * share),
@@ -111,23 +111,28 @@ def _release(plan: Plan, ask: Ask) -> tuple[float, ...]:
 
 def vector_cases() -> Iterator[Case]:
     """The vector mean: own and common scales."""
-    settings: tuple[tuple[str, Budget, Unit, bool], ...] = (
-        ("vector mean", PURE, Unit.ADD_REMOVE, False),
-        ("vector mean", PURE, Unit.REPLACE_ONE, False),
-        ("vector mean", ZCDP, Unit.ADD_REMOVE, False),
-        ("vector mean", ZCDP, Unit.REPLACE_ONE, False),
-        ("vector mean", APPROX, Unit.REPLACE_ONE, False),
-        ("vector mean, one scale", ZCDP, Unit.ADD_REMOVE, True),
+    settings: tuple[tuple[str, Budget, Adjacency, bool], ...] = (
+        ("vector mean", PURE, Adjacency.ADD_REMOVE, False),
+        ("vector mean", PURE, Adjacency.REPLACE_ONE, False),
+        ("vector mean", ZCDP, Adjacency.ADD_REMOVE, False),
+        ("vector mean", ZCDP, Adjacency.REPLACE_ONE, False),
+        ("vector mean", APPROX, Adjacency.REPLACE_ONE, False),
+        ("vector mean, one scale", ZCDP, Adjacency.ADD_REMOVE, True),
     )
     rows = np.array([[3.0, 4.0], [4.0, 4.0], [5.0, 4.5]] * 20)
     pairs = {
         "a far outlier": ((1e9, 1e9), (-1e9, -1e9)),
         "cells that are no numbers": ((math.nan, math.inf), (3.0, 4.0)),
     }
-    for name, cost, unit, common in settings:
-        added = unit is Unit.ADD_REMOVE
+    for name, cost, adjacency, common in settings:
+        added = adjacency is Adjacency.ADD_REMOVE
         plan = tt.plan(
-            budget=cost, n_columns=2, neighbors=unit.value, n=61, same_scale=common, confidence=None
+            budget=cost,
+            n_columns=2,
+            neighbors=adjacency.value,
+            n=61,
+            same_scale=common,
+            confidence=None,
         )
         for pair, (row, other) in pairs.items():
             neighbors = np.vstack([rows, [row]]), rows if added else np.vstack([rows, [other]])
@@ -138,21 +143,23 @@ def pooled_cases() -> Iterator[Case]:
     """Columns that are summed together: so many records that all of them are seen."""
     rows = np.random.default_rng(0).exponential(size=(8_000, 8))
     far, other = np.full((1, 8), 1e9), np.full((1, 8), -1e9)
-    for unit in RECORD_UNITS:
-        plan = tt.plan(epsilon=1.0, n_columns=8, neighbors=unit.value, n=len(rows), confidence=None)
-        less = rows[:-1] if unit is Unit.ADD_REMOVE else np.vstack([rows[:-1], other])
+    for adjacency in RECORD_ADJACENCIES:
+        plan = tt.plan(
+            epsilon=1.0, n_columns=8, neighbors=adjacency.value, n=len(rows), confidence=None
+        )
+        less = rows[:-1] if adjacency is Adjacency.ADD_REMOVE else np.vstack([rows[:-1], other])
         neighbors = np.vstack([rows[:-1], far]), less
         name = "vector mean, one sum: a far outlier"
         yield _rows_case(name, neighbors, plan, ESTIMATOR_DRAWS // 100)
 
 
 def _rows_case(name: str, neighbors: Any, plan: Plan, draws: int) -> Case:
-    how = "more" if plan.unit is Unit.ADD_REMOVE else "replaced"
+    how = "more" if plan.adjacency is Adjacency.ADD_REMOVE else "replaced"
     return estimator_case(
         f"{name} {how}",
         neighbors,
         plan.budget.spendable(),
-        plan.unit,
+        plan.adjacency,
         partial(_vector, plan),
         claimed=plan.budget,
         draws=draws,

@@ -23,8 +23,8 @@ from tametail.mechanisms.ranks import choose_ranks
 from tametail.mechanisms.select import select
 from tametail.mechanisms.sparse import DiscreteGaussian, DiscreteLaplace, draw_exceedances
 from tametail.mechanisms.spherical import add_spherical
+from tametail.privacy.adjacency import RECORD_ADJACENCIES, Adjacency
 from tametail.privacy.budget import Approx, Budget, exponential_rate
-from tametail.privacy.unit import RECORD_UNITS, Unit
 from tametail.queries.column import (
     Buckets,
     ClippedSum,
@@ -63,7 +63,7 @@ from .cases import (
     simple_case,
 )
 
-REPLACE, ADD = Unit.REPLACE_ONE, Unit.ADD_REMOVE
+REPLACE, ADD = Adjacency.REPLACE_ONE, Adjacency.ADD_REMOVE
 
 
 def mechanism_cases() -> Iterator[Case]:
@@ -77,14 +77,20 @@ def mechanism_cases() -> Iterator[Case]:
     for cost in NOTIONS[:2]:
         yield simple_case("select", REPLACE, cost, half, partial(_select, cost))
         yield simple_case("empty buckets", ADD, cost, half, partial(_reaching, cost))
-        for unit in RECORD_UNITS:
-            yield simple_case("choose_median", unit, cost, quarter, partial(_median, cost, unit))
-            medians = partial(_medians, cost, unit)
-            yield simple_case("choose_many_medians", unit, cost, quarter, medians)
+        for adjacency in RECORD_ADJACENCIES:
+            yield simple_case(
+                "choose_median", adjacency, cost, quarter, partial(_median, cost, adjacency)
+            )
+            medians = partial(_medians, cost, adjacency)
+            yield simple_case("choose_many_medians", adjacency, cost, quarter, medians)
     for cost in NOTIONS:
-        for unit in RECORD_UNITS:
-            yield simple_case("largest_bucket", unit, cost, sixth, partial(_largest, cost, unit))
-            yield simple_case("histogram", unit, cost, sixth, partial(_histogram, cost, unit))
+        for adjacency in RECORD_ADJACENCIES:
+            yield simple_case(
+                "largest_bucket", adjacency, cost, sixth, partial(_largest, cost, adjacency)
+            )
+            yield simple_case(
+                "histogram", adjacency, cost, sixth, partial(_histogram, cost, adjacency)
+            )
     yield simple_case("choose_ranks", ADD, PURE, MECHANISM_DRAWS, _ranks)
     yield simple_case("add_spherical", ADD, PURE, MECHANISM_DRAWS // 10, _spherical)
 
@@ -118,25 +124,27 @@ def _select(cost: Budget, side: int) -> int:
     return select(_SCORES[side], [1, 1], exponential_rate(cost))
 
 
-def _median(cost: Budget, unit: Unit, side: int) -> float:
-    keys, counts = _KEYS[unit][side]
-    return choose_median(keys, counts, exponential_rate(cost), unit=unit, low=-8.0, high=8.0)
+def _median(cost: Budget, adjacency: Adjacency, side: int) -> float:
+    keys, counts = _KEYS[adjacency][side]
+    return choose_median(
+        keys, counts, exponential_rate(cost), adjacency=adjacency, low=-8.0, high=8.0
+    )
 
 
-def _medians(cost: Budget, unit: Unit, side: int) -> float:
+def _medians(cost: Budget, adjacency: Adjacency, side: int) -> float:
     rate = exponential_rate(cost)
-    (chosen,) = choose_many_medians([_KEYS[unit][side]], [(-8.0, 8.0)], rate, unit)
+    (chosen,) = choose_many_medians([_KEYS[adjacency][side]], [(-8.0, 8.0)], rate, adjacency)
     return chosen
 
 
-def _largest(cost: Budget, unit: Unit, side: int) -> int | None:
-    return largest_bucket(_COUNTS[unit][side], cost, low=0, high=1, unit=unit)
+def _largest(cost: Budget, adjacency: Adjacency, side: int) -> int | None:
+    return largest_bucket(_COUNTS[adjacency][side], cost, low=0, high=1, adjacency=adjacency)
 
 
-def _histogram(cost: Budget, unit: Unit, side: int) -> Hashable:
-    keys = [key for key, count in _COUNTS[unit][side].items() for _ in range(count)]
+def _histogram(cost: Budget, adjacency: Adjacency, side: int) -> Hashable:
+    keys = [key for key, count in _COUNTS[adjacency][side].items() for _ in range(count)]
     universe = None if isinstance(cost, Approx) else (0, 1)
-    counts = histogram(keys, cost, universe=universe, neighbors=unit).counts
+    counts = histogram(keys, cost, universe=universe, neighbors=adjacency).counts
     # Beyond the exact counts of the two neighbors, a noisy count says nothing more.
     return min(max(counts.get(0, 0), 2), 3), min(counts.get(1, -1), 1)
 
@@ -264,35 +272,35 @@ def _table_cases() -> Iterator[Case]:
     far = np.array([[math.inf, -math.inf], [0.0, 0.0], [0.0, 0.0]])
     for order, cost in ((1, PURE), (2, ZCDP)):
         ball = Ball((0.0, 0.0), (16.0, 16.0), (20, 80), order)
-        for unit, other in ((REPLACE, moved), (ADD, rows[1:])):
-            weight = 20 if unit is ADD else 0
-            yield _table_case(BallSum(ball, 1, weight), cost, unit, rows, other)
-            yield _table_case(BallSquares(ball, 0), cost, unit, far, other)
+        for adjacency, other in ((REPLACE, moved), (ADD, rows[1:])):
+            weight = 20 if adjacency is ADD else 0
+            yield _table_case(BallSum(ball, 1, weight), cost, adjacency, rows, other)
+            yield _table_case(BallSquares(ball, 0), cost, adjacency, far, other)
             levels = BallLevels(ball, 1, (1, 1, 1))
-            yield _table_case(levels, cost, unit, far, rows[1:] if unit is ADD else rows)
+            yield _table_case(levels, cost, adjacency, far, rows[1:] if adjacency is ADD else rows)
             for halvings in (0, 1):
                 medians = ColumnMedians(halvings, ((-8.0, 8.0), (-8.0, 8.0)))
-                yield _table_case(medians, cost, unit, far, other)
+                yield _table_case(medians, cost, adjacency, far, other)
                 distances = Distances(
                     (0.0, 0.0), ((1.0, 2.0),) * 2, 1, (1, 1, 1), halvings, least=1
                 )
-                yield _table_case(distances, cost, unit, rows, _none_of(rows, unit))
+                yield _table_case(distances, cost, adjacency, rows, _none_of(rows, adjacency))
         yield _table_case(Rows(), cost, ADD, rows, rows[1:])
 
 
-def _none_of(rows: Any, unit: Unit) -> Any:
+def _none_of(rows: Any, adjacency: Adjacency) -> Any:
     """Return the rows with the first one at 0, or without it."""
-    return rows[1:] if unit is ADD else np.zeros_like(rows)
+    return rows[1:] if adjacency is ADD else np.zeros_like(rows)
 
 
-def _table_case(query: Any, cost: Budget, unit: Unit, first: Any, second: Any) -> Case:
-    return _query_case(query, cost, unit, first, second, open_table)
+def _table_case(query: Any, cost: Budget, adjacency: Adjacency, first: Any, second: Any) -> Case:
+    return _query_case(query, cost, adjacency, first, second, open_table)
 
 
 def _query_case(
     query: Any,
     cost: Budget,
-    unit: Unit,
+    adjacency: Adjacency,
     first: Any,
     second: Any,
     backend: Callable[[Any], Any] = open_table,
@@ -306,4 +314,6 @@ def _query_case(
     name, draws = type(query).__name__, QUERY_DRAWS
     if getattr(query, "halvings", 0):  # the records are read in every run
         name, draws = f"{name} of a sample", QUERY_DRAWS // 4
-    return estimator_case(name, (first, second), cost, unit, estimate, backend=backend, draws=draws)
+    return estimator_case(
+        name, (first, second), cost, adjacency, estimate, backend=backend, draws=draws
+    )

@@ -28,9 +28,9 @@ from tametail.mechanisms.noise import add_laplace, gaussian_scale, laplace_scale
 from tametail.mechanisms.ranks import _scores
 from tametail.mechanisms.spherical import add_spherical, spherical_scale
 from tametail.privacy.accounting import gaussian_delta, zcdp_to_approx
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, exponential_rate, on_sample
 from tametail.privacy.choices import choice_rate
-from tametail.privacy.unit import Unit
 from tametail.queries.column import Buckets, Median, Quantiles
 from tametail.queries.densest_bin import DensestBin
 from tametail.queries.groups import KeyCounts, Keyed
@@ -102,14 +102,14 @@ class Meter:
         self._backends, self._losses = (backend, other), losses
         self.relation = backend.relation
 
-    def prepare(self, query: Any, cost: Budget, unit: Unit) -> Any:
+    def prepare(self, query: Any, cost: Budget, adjacency: Adjacency) -> Any:
         """Weigh the question when it is read."""
-        mechanism = mechanism_for(query, cost, unit)
+        mechanism = mechanism_for(query, cost, adjacency)
 
         def read(query: Any) -> Any:
             whole = replace(query, halvings=0) if getattr(query, "halvings", 0) else query
             both = [backend.answer(whole) for backend in self._backends]
-            self._weigh(query, both, cost, unit, mechanism)
+            self._weigh(query, both, cost, adjacency, mechanism)
             return self._backends[0].answer(query) if whole is not query else both[0]
 
         return read, mechanism
@@ -124,7 +124,9 @@ class Meter:
     def read_together(self) -> None:
         """Return None: every question is weighed alone."""
 
-    def _weigh(self, query: Any, both: list[Any], cost: Budget, unit: Unit, mechanism: Any) -> None:
+    def _weigh(
+        self, query: Any, both: list[Any], cost: Budget, adjacency: Adjacency, mechanism: Any
+    ) -> None:
         self._losses.asked.add(type(query))
         if isinstance(query, SumQuery):
             self._weigh_noise(query, both, cost, mechanism)
@@ -132,16 +134,16 @@ class Meter:
             parts = zip(query.parts, *both, strict=True)
             for part, one, other in parts:
                 self._losses.asked.add(type(part))
-                self._weigh_noise(part, [one, other], cost, mechanism_for(part, cost, unit))
+                self._weigh_noise(part, [one, other], cost, mechanism_for(part, cost, adjacency))
         elif isinstance(query, KeyCounts):
             self._weigh_keys(query, both, cost)
         elif isinstance(query, Buckets):
-            self._weigh_buckets(query, both, cost, unit)
+            self._weigh_buckets(query, both, cost, adjacency)
         else:
-            self._weigh_choices(query, both, cost, unit, mechanism)
+            self._weigh_choices(query, both, cost, adjacency, mechanism)
 
     def _weigh_choices(
-        self, query: Any, both: list[Any], cost: Budget, unit: Unit, mechanism: Any
+        self, query: Any, both: list[Any], cost: Budget, adjacency: Adjacency, mechanism: Any
     ) -> None:
         if isinstance(query, DensestBin):
             rate = mechanism.keywords["rate"]
@@ -152,7 +154,7 @@ class Meter:
             self._choice(float(rate) * (max(gains) - min(gains)), cost)
         elif isinstance(query, Median):
             rate = exponential_rate(on_sample(cost, query.halvings))
-            self._choice(float(rate) * _median_range(*both, unit), cost, query.halvings)
+            self._choice(float(rate) * _median_range(*both, adjacency), cost, query.halvings)
         elif isinstance(query, Quantiles):
             spans = quantile_spans(both, mechanism)
             # All choices look at one sample: what they tell together is told with its chance.
@@ -160,7 +162,7 @@ class Meter:
                 self._choice(span, cost, query.halvings)
         elif isinstance(query, ColumnMedians | RankQuery):
             rate = choice_rate(cost, query.choices, query.halvings)
-            for span in _spans(query, both, unit):
+            for span in _spans(query, both, adjacency):
                 self._choice(float(rate) * span, cost, query.halvings)
         else:
             raise AssertionError(f"the meter does not know {type(query).__name__}")
@@ -185,22 +187,24 @@ class Meter:
         else:
             self._losses.rho.append(far**2 / (2 * scale**2) if scale else math.inf)
 
-    def _weigh_buckets(self, query: Buckets, both: list[Any], cost: Budget, unit: Unit) -> None:
+    def _weigh_buckets(
+        self, query: Buckets, both: list[Any], cost: Budget, adjacency: Adjacency
+    ) -> None:
         low, high = query.low, query.high
         keys = set(both[0]) | set(both[1])
         gains = [both[0].get(key, 0) - both[1].get(key, 0) for key in keys] + [0]
         if not any(gains):
             return
         if isinstance(cost, Approx):
-            _, law = histogram_noise(cost, unit)
-            least = threshold(cost, unit)
+            _, law = histogram_noise(cost, adjacency)
+            least = threshold(cost, adjacency)
             self._losses.shown(*both, scale=float(law.scale), least=least)
             return
-        if not _selection_is_better(cost, unit, high - low + 1):  # the fullest of noisy counts
-            _, law = histogram_noise(cost, unit)
+        if not _selection_is_better(cost, adjacency, high - low + 1):  # the fullest of noisy counts
+            _, law = histogram_noise(cost, adjacency)
             self._losses.rho.append(sum(gain**2 for gain in gains) / (2 * float(law.sigma) ** 2))
             return
-        rate = float(exponential_rate(cost, monotone=unit.one_way))
+        rate = float(exponential_rate(cost, monotone=adjacency.one_way))
         self._choice(rate * (max(gains) - min(gains)), cost)
 
     def _weigh_keys(self, query: KeyCounts, both: list[Any], cost: Any) -> None:
@@ -239,30 +243,30 @@ def crowd_score(query: DensestBin, counts: Any, candidate: int) -> int:
     return sum(count * weights[far] for far, count in away if far < query.reach)
 
 
-def _spans(query: Any, both: list[Any], unit: Unit) -> Iterator[float]:
+def _spans(query: Any, both: list[Any], adjacency: Adjacency) -> Iterator[float]:
     """Yield the range of the gains of every choice."""
     if isinstance(query, ColumnMedians):
         for first, second in zip(*both, strict=True):
-            yield _median_range(first, second, unit)
+            yield _median_range(first, second, adjacency)
         return
     first, second = (_scores(np.array(table), query) for table in both)
     for gains in first - second:
         yield float(gains.max() - gains.min())
 
 
-def _median_range(first: Any, second: Any, unit: Unit) -> float:
+def _median_range(first: Any, second: Any, adjacency: Adjacency) -> float:
     """Return the range of what a median's score gains, over all doubles."""
     ends = np.unique(np.concatenate([first[0], second[0]]).astype(np.int64))
     points = np.unique(np.concatenate([ends - 1, ends, ends + 1, to_key([-math.inf, math.inf])]))
-    gains = _median_scores(*first, points, unit) - _median_scores(*second, points, unit)
+    gains = _median_scores(*first, points, adjacency) - _median_scores(*second, points, adjacency)
     return float(gains.max() - gains.min())
 
 
-def _median_scores(keys: Any, counts: Any, points: Any, unit: Unit) -> Any:
+def _median_scores(keys: Any, counts: Any, points: Any, adjacency: Adjacency) -> Any:
     total = np.concatenate([[0], np.cumsum(counts)])
     below = total[np.searchsorted(keys, points, side="left")]
     above = total[-1] - total[np.searchsorted(keys, points, side="right")]
-    return -np.maximum(below, above) if unit.size_is_public else -abs(below - above)
+    return -np.maximum(below, above) if adjacency.size_is_public else -abs(below - above)
 
 
 class _OpenedError(Exception):
@@ -293,7 +297,7 @@ def opened(call: Callable[[Any], Any], data: Any) -> Any:
 
 
 def measured_histogram(
-    first: Any, second: Any, budget: Budget, unit: Unit, universe: tuple[int, int] | None
+    first: Any, second: Any, budget: Budget, adjacency: Adjacency, universe: tuple[int, int] | None
 ) -> Losses:
     """Return what a histogram of one list of keys gives away about another.
 
@@ -305,9 +309,9 @@ def measured_histogram(
         {key: count for key, count in count_keys(keys).items() if low <= key <= high}
         for keys in (first, second)
     ]
-    losses, (_, law) = Losses(), histogram_noise(budget, unit)
+    losses, (_, law) = Losses(), histogram_noise(budget, adjacency)
     if universe is None:
-        least = threshold(budget, unit)
+        least = threshold(budget, adjacency)
         losses.shown(*both, scale=float(law.scale), least=least)
         return losses
     moved = [both[0].get(key, 0) - both[1].get(key, 0) for key in set(both[0]) | set(both[1])]

@@ -15,9 +15,9 @@ from tametail.paper.ball import Coordinates, ball_estimator
 from tametail.paper.range import range_estimator
 from tametail.paper.tournament import play, tournament_estimator
 from tametail.paper.univariate import mean_estimator
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Budget, Pure
 from tametail.privacy.choices import coordinate_costs
-from tametail.privacy.unit import Unit
 from tametail.queries.paper import Scores
 
 from .cases import APPROX, NOTIONS, PURE, ZCDP, Case, Records, estimator_case
@@ -160,7 +160,7 @@ def _replaced(rows: Any, place: int, pair: Any) -> list[Any]:
 
 def _case(name: str, neighbors: Any, cost: Budget, estimate: Any, **options: Any) -> Case:
     options = {"draws": DRAWS} | options
-    return estimator_case(name, neighbors, cost, Unit.REPLACE_ONE, estimate, **options)
+    return estimator_case(name, neighbors, cost, Adjacency.REPLACE_ONE, estimate, **options)
 
 
 def _rows_case(name: str, neighbors: Any, cost: Budget, estimate: Any, draws: int) -> Case:

@@ -90,7 +90,7 @@ def _pairs(name: str, comers: dict[str, Frame], budget: Budget, **request: Any) 
             f"{name}: {pair}",
             neighbors,
             plan.budget.spendable(),
-            plan.unit,
+            plan.adjacency,
             partial(_release, plan),
             claimed=plan.spending,
             backend=lambda frame, call=call: made(call, frame)[1],

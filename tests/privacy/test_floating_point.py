@@ -19,7 +19,7 @@ from tametail.ask import Ask, Data, Replay
 from tametail.mechanisms.candidates import MAX_KEY, _base_cumulative
 from tametail.mechanisms.select import _draw_level
 from tametail.paper.univariate import mean_estimator
-from tametail.privacy.unit import RECORD_UNITS, Unit
+from tametail.privacy.adjacency import RECORD_ADJACENCIES, Adjacency
 from tametail.queries.column import (
     ClippedSum,
     ClippingGrid,
@@ -48,13 +48,13 @@ HOSTILE = {
     "cancelling": (np.tile([1e16, 1.0, -1e16, 2.0**-40], 100), 1.0, 1e16),
     "many scales": (rng.lognormal(0, 60, 400), 5e-324, 1e308),
 }
-UNITS = list(RECORD_UNITS)
+UNITS = list(RECORD_ADJACENCIES)
 
 
-def neighbors(name, unit):
+def neighbors(name, adjacency):
     records, old, new = HOSTILE[name]
     first = np.append(records, old)
-    return first, records if unit is Unit.ADD_REMOVE else np.append(records, new)
+    return first, records if adjacency is Adjacency.ADD_REMOVE else np.append(records, new)
 
 
 class Noting:
@@ -64,9 +64,9 @@ class Noting:
         self.asked, self._responder = [], responder
         self.relation = responder.relation
 
-    def prepare(self, query, cost, unit):
-        self.asked.append((query, cost, unit))
-        return self._responder.prepare(query, cost, unit)
+    def prepare(self, query, cost, adjacency):
+        self.asked.append((query, cost, adjacency))
+        return self._responder.prepare(query, cost, adjacency)
 
 
 class Forced:
@@ -75,36 +75,36 @@ class Forced:
     def __init__(self, answers, engine):
         self._answers, self._data = iter(answers), Data(engine)
 
-    def prepare(self, query, cost, unit):
+    def prepare(self, query, cost, adjacency):
         answer = next(self._answers, None)
         if answer is None:
-            return self._data.prepare(query, cost, unit)
+            return self._data.prepare(query, cost, adjacency)
         return lambda query: answer, lambda answer: answer
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("name", HOSTILE)
-def test_questions_follow_from_public_numbers_and_answers(name, unit):
+def test_questions_follow_from_public_numbers_and_answers(name, adjacency):
     """Every tick, center and clip point: the same answers lead to the same questions."""
-    for records in neighbors(name, unit):
+    for records in neighbors(name, adjacency):
         for request in ({"epsilon": 2.0}, {"rho": 0.5, "tail": tt.Moment(2, 4.0)}):
-            plan = tt.plan(neighbors=unit.value, n=records.size, **request)
+            plan = tt.plan(neighbors=adjacency.value, n=records.size, **request)
             data = Noting(Data(open_table(records).backend))
-            release = run(plan, Ask(data, plan.budget, plan.unit))
+            release = run(plan, Ask(data, plan.budget, plan.adjacency))
             told = Noting(Replay(release.answers))
-            assert run(plan, Ask(told, plan.budget, plan.unit)) == release
+            assert run(plan, Ask(told, plan.budget, plan.adjacency)) == release
             assert told.asked == data.asked
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("name", HOSTILE)
-def test_answers_are_integers_or_doubles(name, unit):
-    for records in neighbors(name, unit):
-        answers = tt.mean(records, epsilon=2, neighbors=unit.value).answers
+def test_answers_are_integers_or_doubles(name, adjacency):
+    for records in neighbors(name, adjacency):
+        answers = tt.mean(records, epsilon=2, neighbors=adjacency.value).answers
         # Under add-remove a count comes first, twice if it is unclear, then the center; under
         # replace-one there is none. After the octave counts the center may be asked for again.
         place = next(at for at, answer in enumerate(answers) if type(answer) is float)
-        assert place in ((1, 2) if unit is Unit.ADD_REMOVE else (0,))
+        assert place in ((1, 2) if adjacency is Adjacency.ADD_REMOVE else (0,))
         places = [place, place + 2] if type(answers[place + 2]) is float else [place]
         others = [answer for at, answer in enumerate(answers) if at not in places]
         assert type(answers[place]) is float
@@ -116,18 +116,18 @@ def numbers_of(answers):
         yield from answer if isinstance(answer, tuple) else (answer,)
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("name", HOSTILE)
-def test_the_last_answer_alone_tells_neighbors_apart(name, unit):
+def test_the_last_answer_alone_tells_neighbors_apart(name, adjacency):
     """With all earlier answers equal, both neighbors end on the values that one formula allows."""
-    first, second = neighbors(name, unit)
-    plan = tt.plan(neighbors=unit.value, epsilon=2.0, n=first.size, confidence=None)
+    first, second = neighbors(name, adjacency)
+    plan = tt.plan(neighbors=adjacency.value, epsilon=2.0, n=first.size, confidence=None)
     seen = Noting(Data(open_table(first).backend))
-    answers = run(plan, Ask(seen, plan.budget, plan.unit)).answers
+    answers = run(plan, Ask(seen, plan.budget, plan.adjacency)).answers
     last, moved = answers[-1], set()
     for records in (first, second):
         forced = Forced(answers[:-1], open_table(records))
-        release = run(plan, Ask(forced, plan.budget, plan.unit))
+        release = run(plan, Ask(forced, plan.budget, plan.adjacency))
         assert release.answers[:-1] == answers[:-1]
         assert all(type(number) is int for number in release.answers[-1])
         assert tt.replay(plan, release.answers) == release
@@ -158,41 +158,41 @@ SUMS = [
 ]
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("name", HOSTILE)
-def test_exact_answers_are_integers_in_any_order_and_move_as_stated(name, unit):
+def test_exact_answers_are_integers_in_any_order_and_move_as_stated(name, adjacency):
     """Sums in floats would depend on the order of the records (Casacuberta and others 2022)."""
-    first, second = neighbors(name, unit)
+    first, second = neighbors(name, adjacency)
     for query in SUMS:
         exact, other = (open_table(records).answer(query) for records in (first, second))
         assert all(type(number) is int for number in (*exact, *other))
         assert open_table(first[::-1]).answer(query) == exact
         assert open_table(rng.permutation(first)).answer(query) == exact
-        sensitivity = query.sensitivity(unit)
+        sensitivity = query.sensitivity(adjacency)
         assert sum(abs(a - b) for a, b in zip(exact, other, strict=True)) <= sensitivity.l1
         moved = sum((a - b) ** 2 for a, b in zip(exact, other, strict=True))
         assert moved <= sensitivity.l2_squared
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("name", HOSTILE)
-def test_sums_of_rows_are_integers_and_move_as_stated(name, unit):
+def test_sums_of_rows_are_integers_and_move_as_stated(name, adjacency):
     records, old, new = HOSTILE[name]
     rows = np.stack([records, records[::-1]], axis=1)
     inverse = 2.0 ** (10 - max(math.frexp(records[0])[1], -900))
-    added = unit is Unit.ADD_REMOVE
+    added = adjacency is Adjacency.ADD_REMOVE
     first, second = np.vstack([rows, [old, new]]), rows if added else np.vstack([rows, [new, old]])
     for order in (1, 2):
         ball = Ball((0.0, 1.0), (inverse, 1024.0), (100, 5000), order)
         for query in (BallSum(ball, 1, 9 if added else 0), BallSquares(ball, 0), Rows()):
-            check_rows(query, first, second, unit)
+            check_rows(query, first, second, adjacency)
 
 
-def check_rows(query, first, second, unit):
+def check_rows(query, first, second, adjacency):
     exact, other = (open_table(rows).answer(query) for rows in (first, second))
     assert all(type(number) is int for number in (*exact, *other))
     assert open_table(first[::-1]).answer(query) == exact
-    sensitivity = query.sensitivity(unit)
+    sensitivity = query.sensitivity(adjacency)
     moves = [a - b for a, b in zip(exact, other, strict=True)]
     assert sum(map(abs, moves)) <= sensitivity.l1
     assert sum(move**2 for move in moves) <= sensitivity.l2_squared
@@ -201,11 +201,11 @@ def check_rows(query, first, second, unit):
 @pytest.mark.parametrize("name", HOSTILE)
 def test_the_papers_mean_lies_on_a_public_lattice(name):
     """With a block of 2^k records the value is a whole number of ticks / 2^k, for all data."""
-    for records in neighbors(name, Unit.REPLACE_ONE):
+    for records in neighbors(name, Adjacency.REPLACE_ONE):
         for radius in (4.0, 2.0**-40):
             asked = Noting(Data(open_table(records[:2]).backend))
             asked.on = lambda _, asked=asked: asked
-            ask = Ask(asked, tt.pure(1.0), Unit.REPLACE_ONE)
+            ask = Ask(asked, tt.pure(1.0), Adjacency.REPLACE_ONE)
             value = mean_estimator(ask, tt.pure(1.0), size=2, blocks=1, radius=radius, R=8.0)
             lattice = next(query.lattice for query, *_ in asked.asked if hasattr(query, "lattice"))
             assert (Fraction(value) / Fraction(2) ** lattice.exponent).denominator == 1

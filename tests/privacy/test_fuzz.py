@@ -228,14 +228,14 @@ def test_the_guarantee_is_at_least_what_was_paid_and_at_most_what_was_asked_for(
     costs = []
 
     class Paying(Data):
-        def prepare(self, query, cost, unit):
+        def prepare(self, query, cost, adjacency):
             costs.append(cost)
-            return super().prepare(query, cost, unit)
+            return super().prepare(query, cost, adjacency)
 
     engine = open_table(records)
-    if plan.unit == "replace-one":
+    if plan.adjacency == "replace-one":
         plan = plan.with_size(engine.size)
-    ask = Ask(Paying(engine), plan.budget, plan.unit)
+    ask = Ask(Paying(engine), plan.budget, plan.adjacency)
     guarantee = run(plan, ask).guarantee
     if isinstance(plan.budget, Zcdp):
         stated, paid = Zcdp(guarantee.rho), compose(costs, Zcdp)

@@ -17,7 +17,7 @@ from tests.registry import query_types
 import tametail as tt
 from tametail.doubles import to_key
 from tametail.mechanisms import quantiles as quantiles_module
-from tametail.privacy.unit import RECORD_UNITS, Unit
+from tametail.privacy.adjacency import RECORD_ADJACENCIES, Adjacency
 from tametail.queries.column import DistanceSum, LogHistogram, Quantiles
 from tametail.queries.query import Sensitivity
 
@@ -44,7 +44,7 @@ LAWS = {
 }
 
 
-def pairs(unit, columns, seed):
+def pairs(adjacency, columns, seed):
     """Yield hostile neighbors: rows that differ in one."""
     rng = np.random.default_rng(seed)
     for number in range(PAIRS):
@@ -54,14 +54,14 @@ def pairs(unit, columns, seed):
         one, other = rng.choice(HOSTILE, (2, columns))
         place = int(rng.integers(len(rows)))
         more = np.insert(rows, place, one, axis=0)
-        less = rows if unit == "add-remove" else np.insert(rows, place, other, axis=0)
+        less = rows if adjacency == "add-remove" else np.insert(rows, place, other, axis=0)
         first, second = (more, less) if rng.random() < 0.5 else (less, more)
         yield (first[:, 0], second[:, 0]) if columns == 1 else (first, second)
 
 
-def check(call, unit, budget, columns=1, seed=0):
+def check(call, adjacency, budget, columns=1, seed=0):
     parts = [0.0]
-    for data, neighbor in pairs(unit, columns, seed):
+    for data, neighbor in pairs(adjacency, columns, seed):
         losses, _ = measured(call, data, neighbor)
         parts.append(losses.part_of(budget))
         assert parts[-1] <= ROUNDING, (parts[-1], losses)
@@ -78,21 +78,26 @@ REQUESTS = [
 ]
 
 
-@pytest.mark.parametrize("unit", RECORD_UNITS, ids=str)
+@pytest.mark.parametrize("adjacency", RECORD_ADJACENCIES, ids=str)
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 @pytest.mark.parametrize("number", range(len(REQUESTS)))
-def test_the_mean_of_a_column(number, budget, unit):
-    call = partial(tt.mean, budget=budget, neighbors=str(unit), **REQUESTS[number])
-    check(call, unit, budget, seed=number)
+def test_the_mean_of_a_column(number, budget, adjacency):
+    call = partial(tt.mean, budget=budget, neighbors=str(adjacency), **REQUESTS[number])
+    check(call, adjacency, budget, seed=number)
 
 
-@pytest.mark.parametrize("unit", RECORD_UNITS, ids=str)
+@pytest.mark.parametrize("adjacency", RECORD_ADJACENCIES, ids=str)
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 @pytest.mark.parametrize(
     "request_", [{}, {"same_scale": True}, {"tail": tt.Moment(4, 3.0)}], ids=str
 )
-def test_the_means_of_several_columns(request_, budget, unit):
-    check(partial(tt.mean, budget=budget, neighbors=str(unit), **request_), unit, budget, columns=3)
+def test_the_means_of_several_columns(request_, budget, adjacency):
+    check(
+        partial(tt.mean, budget=budget, neighbors=str(adjacency), **request_),
+        adjacency,
+        budget,
+        columns=3,
+    )
 
 
 STATISTICS = {
@@ -107,31 +112,31 @@ STATISTICS = {
 }
 
 
-@pytest.mark.parametrize("unit", RECORD_UNITS, ids=str)
+@pytest.mark.parametrize("adjacency", RECORD_ADJACENCIES, ids=str)
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 @pytest.mark.parametrize("name", STATISTICS)
-def test_other_statistics_of_a_column(name, budget, unit):
-    call = partial(STATISTICS[name], budget=budget, neighbors=str(unit))
-    check(call, unit, budget, seed=list(STATISTICS).index(name))
+def test_other_statistics_of_a_column(name, budget, adjacency):
+    call = partial(STATISTICS[name], budget=budget, neighbors=str(adjacency))
+    check(call, adjacency, budget, seed=list(STATISTICS).index(name))
 
 
-@pytest.mark.parametrize("unit", RECORD_UNITS, ids=str)
+@pytest.mark.parametrize("adjacency", RECORD_ADJACENCIES, ids=str)
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
-def test_shares(budget, unit):
-    for data, neighbor in pairs(unit, 1, seed=2):
+def test_shares(budget, adjacency):
+    for data, neighbor in pairs(adjacency, 1, seed=2):
         frames = [pd.DataFrame({"x": each}) for each in (data, neighbor)]
-        call = partial(tt.mean, column="x > 2", budget=budget, neighbors=str(unit))
+        call = partial(tt.mean, column="x > 2", budget=budget, neighbors=str(adjacency))
         losses, _ = measured(call, *frames)
         assert losses.part_of(budget) <= ROUNDING, losses
 
 
-@pytest.mark.parametrize("unit", RECORD_UNITS, ids=str)
+@pytest.mark.parametrize("adjacency", RECORD_ADJACENCIES, ids=str)
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
-def test_weighted_means(budget, unit):
+def test_weighted_means(budget, adjacency):
     """A record may have any value and any weight; so may its neighbor's."""
-    for both in pairs(unit, 2, seed=6):
+    for both in pairs(adjacency, 2, seed=6):
         frames = [pd.DataFrame(each, columns=["x", "w"]) for each in both]
-        call = partial(tt.mean, column="x", weights="w", budget=budget, neighbors=str(unit))
+        call = partial(tt.mean, column="x", weights="w", budget=budget, neighbors=str(adjacency))
         losses, _ = measured(call, *frames)
         assert losses.part_of(budget) <= ROUNDING, losses
 
@@ -145,7 +150,7 @@ LEVELS = {
 }
 
 
-def weighed_quantiles(query, first, second, cost, unit):
+def weighed_quantiles(query, first, second, cost, adjacency):
     """Weigh a query for quantiles, of which releases ask few kinds."""
     backends = []
     for records in (first, second):
@@ -154,27 +159,27 @@ def weighed_quantiles(query, first, second, cost, unit):
             SimpleNamespace(relation=None, answer=lambda _, exact=(keys, counts): exact)
         )
     losses = Losses()
-    read, _ = Meter(*backends, losses).prepare(query, cost, unit)
+    read, _ = Meter(*backends, losses).prepare(query, cost, adjacency)
     read(query)
     return losses.part_of(cost)
 
 
-def tied_neighbors(unit, rng):
+def tied_neighbors(adjacency, rng):
     """Return neighbors of which many records are equal, so that coins decide."""
     rest = rng.choice([0.0, 5.0, 5.5, 1e9], int(rng.choice([1, 30, 500])))
     one, other = rng.choice([-1e300, 0.0, 5.0, 1e300], 2)
-    return np.append(rest, one), rest if unit.one_way else np.append(rest, other)
+    return np.append(rest, one), rest if adjacency.one_way else np.append(rest, other)
 
 
 @pytest.mark.parametrize("halvings", [0, 3])
-@pytest.mark.parametrize("unit", RECORD_UNITS, ids=str)
+@pytest.mark.parametrize("adjacency", RECORD_ADJACENCIES, ids=str)
 @pytest.mark.parametrize("levels", LEVELS.values(), ids=LEVELS)
-def test_quantiles_of_tied_records(levels, unit, halvings):
+def test_quantiles_of_tied_records(levels, adjacency, halvings):
     rng = np.random.default_rng(3)
     query = Quantiles(halvings, -math.inf, math.inf, levels)
     for cost in (tt.pure(1), tt.zcdp(0.5)):
         for _ in range(5 * PAIRS):
-            part = weighed_quantiles(query, *tied_neighbors(unit, rng), cost, unit)
+            part = weighed_quantiles(query, *tied_neighbors(adjacency, rng), cost, adjacency)
             assert part <= ROUNDING
 
 
@@ -204,30 +209,30 @@ def test_no_estimator_of_the_paper_is_left_out():
     assert named - {tt.paper.related} == set(PAPER)
 
 
-@pytest.mark.parametrize("unit", RECORD_UNITS, ids=str)
+@pytest.mark.parametrize("adjacency", RECORD_ADJACENCIES, ids=str)
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
 @pytest.mark.parametrize("columns", [1, 3])
-def test_measurements_of_opendp(columns, budget, unit):
-    planned = tt.plan(n=400, budget=budget, neighbors=str(unit), n_columns=columns)
-    check(tt.as_opendp(planned), unit, budget, columns)
+def test_measurements_of_opendp(columns, budget, adjacency):
+    planned = tt.plan(n=400, budget=budget, neighbors=str(adjacency), n_columns=columns)
+    check(tt.as_opendp(planned), adjacency, budget, columns)
 
 
 KEYS = [0, 1, -1, 7, 10**30, -(2**70), None, math.nan, "7", 2.0, 2.5, math.inf]
 
 
-@pytest.mark.parametrize("unit", RECORD_UNITS, ids=str)
+@pytest.mark.parametrize("adjacency", RECORD_ADJACENCIES, ids=str)
 @pytest.mark.parametrize(
     ("budget", "universe"),
     [*((budget, (-5, 2**80)) for budget in BUDGETS), (BUDGETS[2], None)],
     ids=str,
 )
-def test_histograms(budget, universe, unit):
+def test_histograms(budget, universe, adjacency):
     rng = random.Random(9)
     for _ in range(10 * PAIRS):
         rest = rng.choices(KEYS, k=rng.choice([0, 1, 40]))
         one, other = rng.choices(KEYS, k=2)
-        first, second = [*rest, one], rest if unit.one_way else [*rest, other]
-        losses = measured_histogram(first, second, budget, unit, universe)
+        first, second = [*rest, one], rest if adjacency.one_way else [*rest, other]
+        losses = measured_histogram(first, second, budget, adjacency, universe)
         assert losses.part_of(budget) <= ROUNDING, losses
 
 
@@ -337,8 +342,8 @@ def test_the_meter_sees_nearly_all_of_what_is_spent():
 def test_the_meter_notices_a_sensitivity_that_is_too_small(query):
     stated = query.sensitivity
 
-    def third(self, unit):
-        right = stated(self, unit)
+    def third(self, adjacency):
+        right = stated(self, adjacency)
         return Sensitivity(max(right.l1 // 3, 1), max(right.l2_squared // 9, 1))
 
     call = partial(tt.mean, epsilon=1, n=4000, confidence=None)
@@ -351,22 +356,22 @@ def test_the_meter_notices_a_sensitivity_that_is_too_small(query):
     assert max(found) > 1.05
 
 
-def far_neighbors(unit):
+def far_neighbors(adjacency):
     """Return neighbors that differ in a record at the bottom, which the second has at the top."""
     records = np.arange(1000.0)
-    second = records if unit == "add-remove" else np.append(records, 1e6)
+    second = records if adjacency == "add-remove" else np.append(records, 1e6)
     return np.append(records, -5.0), second
 
 
-@pytest.mark.parametrize("unit", RECORD_UNITS, ids=str)
-def test_the_meter_sees_nearly_all_of_what_quantiles_spend(unit):
+@pytest.mark.parametrize("adjacency", RECORD_ADJACENCIES, ids=str)
+def test_the_meter_sees_nearly_all_of_what_quantiles_spend(adjacency):
     """Of three levels, on both depths: a record at the bottom may move every score the most."""
     query = Quantiles(0, -math.inf, math.inf, LEVELS["at the ends"])
-    found = weighed_quantiles(query, *far_neighbors(unit), tt.pure(1), unit)
+    found = weighed_quantiles(query, *far_neighbors(adjacency), tt.pure(1), adjacency)
     assert 0.9 <= found <= ROUNDING
 
 
-def in_one_part(self, unit, part=1, whole=2, depth=0):
+def in_one_part(self, adjacency, part=1, whole=2, depth=0):
     """Bound the scores as if both records of a replacement were in one part."""
     return whole
 
@@ -380,8 +385,10 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_the_meter_notices_quantiles_that_spend_too_much(name):
-    unit, *patch = WRONG[name]
+    adjacency, *patch = WRONG[name]
     query = Quantiles(0, -math.inf, math.inf, LEVELS["at the ends"])
     with mock.patch.object(*patch):
-        found = weighed_quantiles(query, *far_neighbors(unit), tt.pure(1), Unit(unit))
+        found = weighed_quantiles(
+            query, *far_neighbors(adjacency), tt.pure(1), Adjacency(adjacency)
+        )
     assert found > 1.3

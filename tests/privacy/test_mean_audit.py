@@ -42,8 +42,8 @@ def test_sums_with_a_twentieth_of_their_noise_are_found(monkeypatch):
     """The same audit has teeth: the evidence of all answers shows it."""
     case, honest = RELEASES[5], MECHANISMS[SumQuery]
 
-    def too_quiet(query, cost, unit):
-        return honest(query, Pure(20 * cost.strength), unit)
+    def too_quiet(query, cost, adjacency):
+        return honest(query, Pure(20 * cost.strength), adjacency)
 
     monkeypatch.setitem(MECHANISMS, SumQuery, too_quiet)
     assert found(case)[0] > case.claims[0][0]
@@ -53,9 +53,9 @@ def test_pooled_sums_with_next_to_no_noise_are_found(monkeypatch):
     """Of columns that are summed together: a far row is an eighth of a radius in each of them."""
     case, honest = POOLED[0], MECHANISMS[SumQuery]
 
-    def too_quiet(query, cost, unit):
+    def too_quiet(query, cost, adjacency):
         quiet = isinstance(query, BallSum)
-        return honest(query, Pure(200 * cost.strength) if quiet else cost, unit)
+        return honest(query, Pure(200 * cost.strength) if quiet else cost, adjacency)
 
     monkeypatch.setitem(MECHANISMS, SumQuery, too_quiet)
     assert found(case, 240)[0] > case.claims[0][0]
@@ -66,9 +66,9 @@ def test_scaled_sums_with_a_twentieth_of_their_noise_are_found(monkeypatch):
     case, honest = PEOPLE[5], MECHANISMS[SumQuery]
     assert case.name.startswith("persons by group")
 
-    def too_quiet(query, cost, unit):
+    def too_quiet(query, cost, adjacency):
         quiet = isinstance(query, ScaledSums)
-        return honest(query, Pure(20 * cost.strength) if quiet else cost, unit)
+        return honest(query, Pure(20 * cost.strength) if quiet else cost, adjacency)
 
     monkeypatch.setitem(MECHANISMS, SumQuery, too_quiet)
     assert found(case, 320)[0] > case.claims[0][0]
@@ -103,6 +103,6 @@ def test_every_case_of_the_long_audit_runs(case, monkeypatch):
     if case in POOLED:
         assert BallSum in asked
     if case in PEOPLE:
-        by_group = ScaledSums if case.unit.person is not None else Keyed
+        by_group = ScaledSums if case.adjacency.person is not None else Keyed
         alone = "group" not in case.name or "alone" in case.name
         assert (DistanceSum if alone else by_group) in asked

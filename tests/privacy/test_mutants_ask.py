@@ -13,8 +13,8 @@ from scipy import stats
 
 from tametail.ask import Ask, Data
 from tametail.mechanisms.noise import lone_gaussian_rho
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, on_sample
-from tametail.privacy.unit import Unit
 from tametail.queries.column import Buckets, LogHistogram, Median
 from tametail.queries.paper import BallMean, Scores
 
@@ -26,14 +26,16 @@ FALSE_ALARM = 1e-7
 NODES = LogHistogram(0.0, -1000, 999)
 
 
-def ask_about(records: list[float], budget: Budget, unit: Unit) -> Ask:
-    return Ask(Data(open_table(records).backend), budget, unit)
+def ask_about(records: list[float], budget: Budget, adjacency: Adjacency) -> Ask:
+    return Ask(Data(open_table(records).backend), budget, adjacency)
 
 
-@pytest.mark.parametrize(("unit", "records"), [(Unit.ADD_REMOVE, 1), (Unit.REPLACE_ONE, 2)])
+@pytest.mark.parametrize(
+    ("adjacency", "records"), [(Adjacency.ADD_REMOVE, 1), (Adjacency.REPLACE_ONE, 2)]
+)
 @pytest.mark.parametrize("cost", [Pure(0.5), Approx(0.5, 1e-6), Zcdp(0.02)], ids=str)
-def test_noise_has_the_scale_that_the_query_asks_for(cost, unit, records):
-    sizes = np.abs(ask_about([], cost, unit)(NODES, cost))
+def test_noise_has_the_scale_that_the_query_asks_for(cost, adjacency, records):
+    sizes = np.abs(ask_about([], cost, adjacency)(NODES, cost))
     if isinstance(cost, Zcdp):
         expected = math.sqrt(2 / math.pi) * math.sqrt(records * 32**2 / (2 * cost.rho))
     else:
@@ -45,7 +47,7 @@ def test_noise_has_the_scale_that_the_query_asks_for(cost, unit, records):
 def test_a_lone_gaussian_has_the_scale_of_its_cost():
     cost = Approx(1.0, 1e-6)
     query = BallMean((0.0,), exponent=0, radius=1, size=8, factor=1)
-    l2_squared = query.sensitivity(Unit.REPLACE_ONE).l2_squared
+    l2_squared = query.sensitivity(Adjacency.REPLACE_ONE).l2_squared
     sigma = math.sqrt(l2_squared / (2 * lone_gaussian_rho(l2_squared, cost)))
 
     class Zeros:
@@ -56,7 +58,7 @@ def test_a_lone_gaussian_has_the_scale_of_its_cost():
         def answer(self, query):
             return (0,) * 10_000
 
-    drawn = Ask(Data(Zeros()), cost, Unit.REPLACE_ONE)(query, cost)
+    drawn = Ask(Data(Zeros()), cost, Adjacency.REPLACE_ONE)(query, cost)
     # The standard deviation of 10,000 draws is off by a 141st of itself: 0.05 is seven times that.
     # A squared sensitivity of 3 for 4 would make it 0.87.
     assert l2_squared == 4
@@ -65,7 +67,7 @@ def test_a_lone_gaussian_has_the_scale_of_its_cost():
 
 def test_a_bucket_may_be_chosen_that_no_record_is_in():
     cost, buckets = Pure(1e-3), Buckets(inverse_width=1.0, low=-5, high=5)
-    drawn = {ask_about([0.5], cost, Unit.REPLACE_ONE)(buckets, cost) for _ in range(200)}
+    drawn = {ask_about([0.5], cost, Adjacency.REPLACE_ONE)(buckets, cost) for _ in range(200)}
     assert drawn > {0}
     assert drawn <= set(range(-5, 6))
 
@@ -83,7 +85,7 @@ class FixedScores:
 @pytest.mark.parametrize("cost", [Pure(1.0), Zcdp(0.125)], ids=str)
 def test_a_winner_is_chosen_at_the_rate_of_its_cost(cost):
     drawn = [
-        Ask(Data(FixedScores()), cost, Unit.REPLACE_ONE)(FixedScores.query, cost)
+        Ask(Data(FixedScores()), cost, Adjacency.REPLACE_ONE)(FixedScores.query, cost)
         for _ in range(3000)
     ]
     weights = np.exp(0.5 * np.array([0, 2, 4]))
@@ -113,7 +115,7 @@ def test_a_sampled_median_is_chosen_at_the_rate_of_the_sample():
             return np.array([np.float64(low).view(np.int64)]), np.array([10])
 
     query = Median(1, low, high)
-    drawn = [Ask(Data(Sampled()), cost, Unit.ADD_REMOVE)(query, cost) for _ in range(2000)]
+    drawn = [Ask(Data(Sampled()), cost, Adjacency.ADD_REMOVE)(query, cost) for _ in range(2000)]
     base = _base_masses(low, high)
     rate = math.log1p(2 * math.expm1(0.2)) / 2
     share = base[1] / (base[0] * math.exp(10 * rate) + base[1])

@@ -17,14 +17,14 @@ SPREAD = np.random.default_rng(1).lognormal(2, 1, (3000, 2))
 CONSTANT = np.full((3000, 2), 7.0)
 
 
-@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
-def test_the_guarantee_is_that_of_the_plan(unit):
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_the_guarantee_is_that_of_the_plan(adjacency):
     """Constant columns have no ball to ask for; that they cost less must not be seen."""
     budget = tt.zcdp(0.05)
-    releases = [tt.mean(data, budget=budget, neighbors=unit) for data in (SPREAD, CONSTANT)]
+    releases = [tt.mean(data, budget=budget, neighbors=adjacency) for data in (SPREAD, CONSTANT)]
     for release in releases:
         plan = release.plan
-        assert release.guarantee == Guarantee.from_budget(plan.budget, plan.unit)
+        assert release.guarantee == Guarantee.from_budget(plan.budget, plan.adjacency)
         assert fits(plan.spending, budget)
     assert releases[0].guarantee == releases[1].guarantee
     spent = [_spent(release) for release in releases]
@@ -32,6 +32,6 @@ def test_the_guarantee_is_that_of_the_plan(unit):
 
 
 def _spent(release):
-    ask = Ask(Replay(release.answers), release.plan.budget, release.plan.unit)
+    ask = Ask(Replay(release.answers), release.plan.budget, release.plan.adjacency)
     run(release.plan, ask)
     return ask.spent

@@ -44,8 +44,8 @@ def test_a_third_of_the_noise_on_the_mean_is_found(monkeypatch):
     """The same audit has teeth: a sensitivity of 2r instead of 6r does not pass."""
     honest = queries.ClippedSum.sensitivity
 
-    def too_small(query, unit):
-        sensitivity = honest(query, unit)
+    def too_small(query, adjacency):
+        sensitivity = honest(query, adjacency)
         return queries.Sensitivity(sensitivity.l1 // 3, sensitivity.l2_squared // 9)
 
     monkeypatch.setattr(queries.ClippedSum, "sensitivity", too_small)

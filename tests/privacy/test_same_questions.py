@@ -124,9 +124,9 @@ def watched(monkeypatch, forced: list[Any] | None):
     answers: list[Any] = []
     prepare = Data.prepare
 
-    def spy(self, query, cost, unit):
-        read, make_private = prepare(self, query, cost, unit)
-        noted.append((query, cost, unit))
+    def spy(self, query, cost, adjacency):
+        read, make_private = prepare(self, query, cost, adjacency)
+        noted.append((query, cost, adjacency))
 
         def answer(exact):
             found = make_private(exact) if forced is None else forced[len(answers)]
@@ -157,12 +157,12 @@ def compare(monkeypatch, first: Callable[[], Any], second: Callable[[], Any]) ->
 def requests(kinds: dict[str, dict[str, Any]], units: tuple[str, ...]) -> list[Any]:
     return [
         pytest.param(
-            {"column": "x", "neighbors": unit} | ({} if "epsilon" in each else budget) | each,
-            id=f"{name}-{notion}-{unit}",
+            {"column": "x", "neighbors": adjacency} | ({} if "epsilon" in each else budget) | each,
+            id=f"{name}-{definition}-{adjacency}",
         )
         for name, each in kinds.items()
-        for notion, budget in BUDGETS.items()
-        for unit in units
+        for definition, budget in BUDGETS.items()
+        for adjacency in units
     ]
 
 

@@ -51,9 +51,9 @@ REQUESTS = [
 ]
 
 
-def neighbors(name, unit, base=BASE):
+def neighbors(name, adjacency, base=BASE):
     old, new = HOSTILE[name]
-    return [*base, old], list(base) if unit == "add-remove" else [*base, new]
+    return [*base, old], list(base) if adjacency == "add-remove" else [*base, new]
 
 
 def assert_all_alike(calls, capfd):
@@ -65,9 +65,9 @@ def assert_all_alike(calls, capfd):
         assert one == seen[0]
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("settings", ["warn", "raise"])
-def test_what_the_caller_tells_numpy_about_rounding_changes_nothing(settings, unit, capfd):
+def test_what_the_caller_tells_numpy_about_rounding_changes_nothing(settings, adjacency, capfd):
     """Under these settings an overflow or an underflow on the way would speak of the records."""
     spread = np.exp(30 * np.random.default_rng(5).normal(size=500))
     data = [spread, np.append(spread[1:], 1e308), np.append(spread[1:], 5e-324)]
@@ -75,25 +75,26 @@ def test_what_the_caller_tells_numpy_about_rounding_changes_nothing(settings, un
         for request in (*REQUESTS, {"epsilon": 1000}):
             tables = [np.stack([x, x], axis=1) for x in data]
             calls = [
-                lambda x=x, r=request: tt.mean(x, neighbors=unit, **r) for x in (*data, *tables)
+                lambda x=x, r=request: tt.mean(x, neighbors=adjacency, **r)
+                for x in (*data, *tables)
             ]
             for seen in (observe(call, capfd) for call in calls):
                 assert (seen.raised, seen.warned) == (None, ())
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("number", range(len(REQUESTS)))
-def test_lists_look_alike(number, unit, capfd):
+def test_lists_look_alike(number, adjacency, capfd):
     request = REQUESTS[number]
-    data = [neighbor for name in HOSTILE for neighbor in neighbors(name, unit)]
-    if unit == "replace-one":
+    data = [neighbor for name in HOSTILE for neighbor in neighbors(name, adjacency)]
+    if adjacency == "replace-one":
         assert len({len(records) for records in data}) == 1
-    assert_all_alike([lambda x=x: tt.mean(x, neighbors=unit, **request) for x in data], capfd)
+    assert_all_alike([lambda x=x: tt.mean(x, neighbors=adjacency, **request) for x in data], capfd)
 
 
-def _sources(tmp_path, name, unit):
+def _sources(tmp_path, name, adjacency):
     """The neighbors as arrays, frames and files that can hold them."""
-    for side, records in enumerate(neighbors(name, unit)):
+    for side, records in enumerate(neighbors(name, adjacency)):
         words = ["" if cell is None else str(cell) for cell in records]
         text = tmp_path / f"{name}{side}.csv"
         pd.DataFrame({"id": range(len(words)), "x": words}).to_csv(text, index=False)
@@ -108,26 +109,28 @@ def _sources(tmp_path, name, unit):
         yield "arrow", pa.table({"x": numbers}), "x"
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("name", ["outlier", "NaN", "None", "a word", "a huge integer"])
-def test_frames_and_files_look_alike(name, unit, tmp_path, capfd):
+def test_frames_and_files_look_alike(name, adjacency, tmp_path, capfd):
     for kind in ("objects", "pandas", "csv", "polars", "parquet", "arrow"):
         calls = [
-            lambda data=data, column=column: tt.mean(data, column, epsilon=1, neighbors=unit)
-            for each, data, column in _sources(tmp_path, name, unit)
+            lambda data=data, column=column: tt.mean(data, column, epsilon=1, neighbors=adjacency)
+            for each, data, column in _sources(tmp_path, name, adjacency)
             if each == kind
         ]
         assert_all_alike(calls, capfd)
 
 
-@pytest.mark.parametrize("unit", UNITS)
-def test_vector_means_look_alike(unit, capfd):
+@pytest.mark.parametrize("adjacency", UNITS)
+def test_vector_means_look_alike(adjacency, capfd):
     calls = []
     for name in HOSTILE:
-        for records in neighbors(name, unit, BASE[:30]):
+        for records in neighbors(name, adjacency, BASE[:30]):
             rows = [[cell, 1.0] for cell in records]
             # Without n the advice would follow from the noisy count, and so from an answer.
-            calls.append(lambda rows=rows: tt.mean(_matrix(rows), rho=0.5, neighbors=unit, n=31))
+            calls.append(
+                lambda rows=rows: tt.mean(_matrix(rows), rho=0.5, neighbors=adjacency, n=31)
+            )
     assert_all_alike(calls, capfd)
 
 
@@ -165,12 +168,12 @@ JSON_FROM_ANSWERS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("options", [(), ("--json",), ("--json", "--moment", "2:3")])
-def test_the_command_line_looks_alike(options, unit, tmp_path, capfd):
+def test_the_command_line_looks_alike(options, adjacency, tmp_path, capfd):
     seen = set()
     for name in ("outlier", "infinity", "NaN", "a word", "a list", "a huge integer"):
-        for kind, file, column in _sources(tmp_path, name, unit):
+        for kind, file, column in _sources(tmp_path, name, adjacency):
             if kind in ("csv", "parquet"):
                 code = cli.main(
                     [
@@ -181,7 +184,7 @@ def test_the_command_line_looks_alike(options, unit, tmp_path, capfd):
                         "--epsilon",
                         "1",
                         "--neighbors",
-                        unit,
+                        adjacency,
                         *options,
                     ]
                 )
@@ -264,19 +267,19 @@ def test_under_replace_one_n_is_public_and_shown():
     assert 4219.0 in numbers_in(release.plan)
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("name", HOSTILE)
-def test_replay_gives_the_same_bits(name, unit):
+def test_replay_gives_the_same_bits(name, adjacency):
     for request in REQUESTS:
-        for records in neighbors(name, unit):
-            release = tt.mean(records, neighbors=unit, **request)
+        for records in neighbors(name, adjacency):
+            release = tt.mean(records, neighbors=adjacency, **request)
             again = tt.replay(release.plan, release.answers)
             assert again == release
             assert pickle.dumps(again.to_json()) == pickle.dumps(
                 replace(release, issued=None).to_json()
             )
             assert again.value.hex() == release.value.hex()
-    vector = tt.mean(_matrix([[cell, 1.0] for cell in records]), rho=0.5, neighbors=unit)
+    vector = tt.mean(_matrix([[cell, 1.0] for cell in records]), rho=0.5, neighbors=adjacency)
     assert tt.replay(vector.plan, vector.answers) == vector
 
 

@@ -136,12 +136,14 @@ def test_no_cell_of_a_frame_runs_or_raises(call, planted):
         assert tt.replay(release.plan, release.answers) == release
 
 
-@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
-def test_no_cell_of_a_list_or_a_matrix_runs_or_raises(unit):
-    survive(tt.mean, [1.0, *CELLS], epsilon=1, neighbors=unit)
-    survive(tt.mean, objects(CELLS), epsilon=1, neighbors=unit)
-    survive(tt.mean, np.column_stack([objects(CELLS)] * 2), rho=1, neighbors=unit)
-    survive(tt.mean, [[1.0, 2.0], *([cell, 1.0] for cell in CELLS), *CELLS], rho=1, neighbors=unit)
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_no_cell_of_a_list_or_a_matrix_runs_or_raises(adjacency):
+    survive(tt.mean, [1.0, *CELLS], epsilon=1, neighbors=adjacency)
+    survive(tt.mean, objects(CELLS), epsilon=1, neighbors=adjacency)
+    survive(tt.mean, np.column_stack([objects(CELLS)] * 2), rho=1, neighbors=adjacency)
+    survive(
+        tt.mean, [[1.0, 2.0], *([cell, 1.0] for cell in CELLS), *CELLS], rho=1, neighbors=adjacency
+    )
 
 
 def test_no_cell_stops_the_papers_functions_or_a_histogram():

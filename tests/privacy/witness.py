@@ -31,6 +31,7 @@ from tametail.mechanisms.dispatch import mechanism_for
 from tametail.mechanisms.noise import lone_gaussian_rho
 from tametail.mechanisms.ranks import _scores
 from tametail.mechanisms.spherical import spherical_scale
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import (
     Approx,
     Budget,
@@ -41,7 +42,6 @@ from tametail.privacy.budget import (
     on_sample,
 )
 from tametail.privacy.choices import choice_rate, one_of_many
-from tametail.privacy.unit import Unit
 from tametail.queries.column import LEVEL_ONE, Buckets, Median, Quantiles
 from tametail.queries.densest_bin import DensestBin
 from tametail.queries.groups import KeyCounts, Keyed
@@ -121,15 +121,15 @@ class Stock:
         """Draw rows for every question that came in half of the runs while warming up."""
         for place, times in self._asked.items():
             if times >= self.warm_up:
-                length, _, sensitivity, cost, unit = place
-                add_noise = mechanism_for(_Stated(sensitivity), cost, unit)
+                length, _, sensitivity, cost, adjacency = place
+                add_noise = mechanism_for(_Stated(sensitivity), cost, adjacency)
                 rows = [add_noise((0,) * length) for _ in range(self._size)]
                 self._rows[place] = np.array(rows, dtype=np.int64)
         self._filled = True
 
-    def row(self, length: int, query: Any, cost: Budget, unit: Unit) -> Any:
+    def row(self, length: int, query: Any, cost: Budget, adjacency: Adjacency) -> Any:
         """Return a row for this question, or None if there is none."""
-        place = length, type(query), query.sensitivity(unit), cost, unit
+        place = length, type(query), query.sensitivity(adjacency), cost, adjacency
         if not self._filled:
             self._asked[place] += 1
             return None
@@ -143,7 +143,7 @@ class _Stated(SumQuery):
     def __init__(self, sensitivity: Any) -> None:
         self._sensitivity = sensitivity
 
-    def sensitivity(self, unit: Unit) -> Any:
+    def sensitivity(self, adjacency: Adjacency) -> Any:
         return self._sensitivity
 
 
@@ -162,22 +162,22 @@ class Witness:
         self._backends, self._side, self._stock = tuple(backends), side, stock
         self._above: Witness = self
 
-    def prepare(self, query: Any, cost: Budget, unit: Unit) -> Any:
+    def prepare(self, query: Any, cost: Budget, adjacency: Adjacency) -> Any:
         """Read nothing yet: the answer is made private, and weighed, in one step."""
-        return lambda query: self.respond(query, cost, unit), lambda answer: answer
+        return lambda query: self.respond(query, cost, adjacency), lambda answer: answer
 
-    def respond(self, query: Any, cost: Budget, unit: Unit) -> Any:
+    def respond(self, query: Any, cost: Budget, adjacency: Adjacency) -> Any:
         """Ask the backend of this side, make the answer private, and weigh it."""
         both = [backend.answer(self.relation, _whole(query)) for backend in self._backends]
         if isinstance(query, SumQuery):
-            answer = self._noisy(both, query, cost, unit)
-            weight = _weigh_noise(both, answer, query, cost, unit)
+            answer = self._noisy(both, query, cost, adjacency)
+            weight = _weigh_noise(both, answer, query, cost, adjacency)
         else:
             exact = both[self._side]
             if getattr(query, "halvings", 0):
                 exact = self._backends[self._side].answer(self.relation, query)
-            answer = mechanism_for(query, cost, unit)(exact)
-            weight = _WEIGH[type(query)](both, answer, query, cost, unit)
+            answer = mechanism_for(query, cost, adjacency)(exact)
+            weight = _WEIGH[type(query)](both, answer, query, cost, adjacency)
         self._above.evidence += weight
         return answer
 
@@ -191,11 +191,11 @@ class Witness:
     def read_together(self) -> None:
         """Return None: every question is weighed alone."""
 
-    def _noisy(self, both: list[Any], query: SumQuery, cost: Budget, unit: Unit) -> Any:
-        exact, add_noise = both[self._side], mechanism_for(query, cost, unit)
+    def _noisy(self, both: list[Any], query: SumQuery, cost: Budget, adjacency: Adjacency) -> Any:
+        exact, add_noise = both[self._side], mechanism_for(query, cost, adjacency)
         row = None
         if not isinstance(query, GaussianQuery) and len(exact) > _SHORT:
-            row = self._stock.row(len(exact), query, cost, unit)
+            row = self._stock.row(len(exact), query, cost, adjacency)
         if row is None:
             return add_noise(exact)
         mine, places = _differing(tuple(both[0]), tuple(both[1]), self._side)
@@ -217,9 +217,9 @@ def _differing(first: tuple[int, ...], second: tuple[int, ...], side: int) -> tu
 
 
 def _weigh_noise(
-    both: Sequence[Any], answer: Any, query: SumQuery, cost: Budget, unit: Unit
+    both: Sequence[Any], answer: Any, query: SumQuery, cost: Budget, adjacency: Adjacency
 ) -> float:
-    sensitivity = query.sensitivity(unit)
+    sensitivity = query.sensitivity(adjacency)
     l1, l2_squared = max(sensitivity.l1, 1), max(sensitivity.l2_squared, 1)
     if isinstance(query, GaussianQuery) and isinstance(cost, Approx):
         cost = Zcdp(lone_gaussian_rho(l2_squared, cost))
@@ -235,28 +235,32 @@ def _weigh_noise(
     return distances / scale
 
 
-def _weigh_median(both: Any, answer: float, query: Any, cost: Budget, unit: Unit) -> float:
+def _weigh_median(
+    both: Any, answer: float, query: Any, cost: Budget, adjacency: Adjacency
+) -> float:
     rate = exponential_rate(on_sample(cost, query.halvings))
-    return float(rate) * _score_gain(both, answer, unit)
+    return float(rate) * _score_gain(both, answer, adjacency)
 
 
-def _weigh_medians(both: Any, answer: Any, query: Any, cost: Budget, unit: Unit) -> float:
-    gains = (_score_gain(pair, y, unit) for *pair, y in zip(*both, answer, strict=True))
+def _weigh_medians(both: Any, answer: Any, query: Any, cost: Budget, adjacency: Adjacency) -> float:
+    gains = (_score_gain(pair, y, adjacency) for *pair, y in zip(*both, answer, strict=True))
     return float(choice_rate(cost, query.choices, query.halvings)) * sum(gains)
 
 
-def _score_gain(both: Any, answer: float, unit: Unit) -> int:
+def _score_gain(both: Any, answer: float, adjacency: Adjacency) -> int:
     """Return the score of a median under the first neighbor less that under the second."""
     key = int(to_key([answer])[0])
     scores = []
     for keys, counts in both:
         below, above = int(counts[keys < key].sum()), int(counts[keys > key].sum())
-        replaced = unit is Unit.REPLACE_ONE
+        replaced = adjacency is Adjacency.REPLACE_ONE
         scores.append(-max(below, above) if replaced else -abs(below - above))
     return scores[0] - scores[1]
 
 
-def _weigh_quantiles(both: Any, answer: Any, query: Any, cost: Budget, unit: Unit) -> float:
+def _weigh_quantiles(
+    both: Any, answer: Any, query: Any, cost: Budget, adjacency: Adjacency
+) -> float:
     """Add up over the choices, each in the part that earlier ones left for it.
 
     How ties were divided is not known: half of them count on either side.
@@ -275,7 +279,7 @@ def _weigh_quantiles(both: Any, answer: Any, query: Any, cost: Budget, unit: Uni
             ranks = [_halved_rank(found, counts, keys[place]) for place in (start, middle, stop)]
             scores.append(-abs(whole * (ranks[1] - ranks[0]) - target * (ranks[2] - ranks[0])))
         own = rate * (scores[0] - scores[1])
-        own /= query.score_sensitivity(unit, target, whole, depth)
+        own /= query.score_sensitivity(adjacency, target, whole, depth)
         return own + gain(start, middle, depth + 1) + gain(middle, stop, depth + 1)
 
     return float(gain(0, len(levels) - 1, 0))
@@ -286,45 +290,51 @@ def _halved_rank(keys: Any, counts: Any, key: float) -> Fraction:
     return below + Fraction(equal, 2)
 
 
-def _weigh_bucket(both: Any, answer: int | None, _: Any, cost: Budget, unit: Unit) -> float:
+def _weigh_bucket(
+    both: Any, answer: int | None, _: Any, cost: Budget, adjacency: Adjacency
+) -> float:
     if answer is None:
         return 0.0
     first, second = (counts.get(answer, 0) for counts in both)
     if isinstance(cost, Approx) and 0 in (first, second) and first != second:
         return math.copysign(IMPOSSIBLE, first - second)
-    return float(exponential_rate(cost, monotone=unit is Unit.ADD_REMOVE)) * int(first - second)
+    return float(exponential_rate(cost, monotone=adjacency is Adjacency.ADD_REMOVE)) * int(
+        first - second
+    )
 
 
-def _weigh_crowd(both: Any, answer: int, query: Any, cost: Budget, unit: Unit) -> float:
-    rate = exponential_rate(cost, monotone=unit is Unit.ADD_REMOVE) / query.peak
+def _weigh_crowd(both: Any, answer: int, query: Any, cost: Budget, adjacency: Adjacency) -> float:
+    rate = exponential_rate(cost, monotone=adjacency is Adjacency.ADD_REMOVE) / query.peak
     first, second = (crowd_score(query, counts, answer) for counts in both)
     return float(rate) * (first - second)
 
 
-def _weigh_winner(both: Any, answer: int, query: Any, cost: Budget, unit: Unit) -> float:
-    rate = exponential_rate(cost) / query.score_sensitivity(unit)
+def _weigh_winner(both: Any, answer: int, query: Any, cost: Budget, adjacency: Adjacency) -> float:
+    rate = exponential_rate(cost) / query.score_sensitivity(adjacency)
     return float(rate) * int(both[0][answer] - both[1][answer])
 
 
-def _weigh_ranks(both: Any, answer: Any, query: Any, cost: Budget, _: Unit) -> float:
+def _weigh_ranks(both: Any, answer: Any, query: Any, cost: Budget, _: Adjacency) -> float:
     first, second = (_scores(np.array(table), query) for table in both)
     lists = range(len(first))
     gain = sum(int(first[i][answer[i]] - second[i][answer[i]]) for i in lists)
     return float(choice_rate(cost, query.choices, query.halvings)) * gain
 
 
-def _weigh_keyed(both: Any, answer: Any, query: Keyed, cost: Budget, unit: Unit) -> float:
+def _weigh_keyed(both: Any, answer: Any, query: Keyed, cost: Budget, adjacency: Adjacency) -> float:
     """Add up over the keys, each with the noise of its own part of the question."""
     numbers, total = iter(answer), 0.0
     for part, *pair in zip(query.parts, *both, strict=True):
         mine = [next(numbers) for _ in pair[0]]
-        total += _weigh_noise(pair, mine, part, cost, unit)
+        total += _weigh_noise(pair, mine, part, cost, adjacency)
     return total
 
 
-def _weigh_keys(both: Any, answer: Any, query: KeyCounts, cost: Budget, unit: Unit) -> float:
+def _weigh_keys(
+    both: Any, answer: Any, query: KeyCounts, cost: Budget, adjacency: Adjacency
+) -> float:
     """Weigh the keys that are shown; one that only one neighbor holds decides."""
-    scale = noise_for(cost, query.sensitivity(unit).l1, 1).scale
+    scale = noise_for(cost, query.sensitivity(adjacency).l1, 1).scale
     first, second = (dict(counts) for counts in both)
     total = 0.0
     for key, noisy in answer:

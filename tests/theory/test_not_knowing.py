@@ -65,11 +65,11 @@ def test_it_binds_a_simple_estimator():
     assert math.sqrt(squares.max()) / oracle >= bound
 
 
-@pytest.mark.parametrize("unit", ["replace-one", "add-remove"])
+@pytest.mark.parametrize("adjacency", ["replace-one", "add-remove"])
 @pytest.mark.parametrize(("n", "epsilon"), [(1, 1e-9), (1, 0.4), (10, 0.01), (39, 0.01)])
-def test_where_nothing_can_be_seen_it_says_nothing(n, epsilon, unit):
+def test_where_nothing_can_be_seen_it_says_nothing(n, epsilon, adjacency):
     """No oracle sees far records there either: a valid bound, and below 1."""
-    assert 0.9 < price_of_not_knowing(n, epsilon=epsilon, neighbors=unit) < 1
+    assert 0.9 < price_of_not_knowing(n, epsilon=epsilon, neighbors=adjacency) < 1
 
 
 def test_arguments():

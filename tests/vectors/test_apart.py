@@ -8,29 +8,31 @@ import pytest
 import tametail as tt
 from tametail.methods.winsorized.column import column_plans, divided
 from tametail.planning import Plan, Step
-from tametail.planning.table import APART, BALL, COMMON_BALL, LOCATED, POOLED
+from tametail.planning.table import JOINT, JOINT_COMMON, JOINT_SUM, KNOWN_SCALE, SEPARATE
 from tametail.plans import paid_in
 from tametail.privacy.budget import Zcdp, fits
 
 ROWS = np.random.default_rng(5).lognormal(2, 1, size=(3_000, 3)) * [1.0, 1e3, 1e-2]
 
 
-@pytest.mark.parametrize("dim", [2, 3, 7, 100])
+@pytest.mark.parametrize("n_columns", [2, 3, 7, 100])
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 1.0, 7.3])
-def test_columns_share_the_budget(epsilon, dim):
-    parts = divided(tt.pure(epsilon), dim)
+def test_columns_share_the_budget(epsilon, n_columns):
+    parts = divided(tt.pure(epsilon), n_columns)
     assert 0.999 * epsilon < sum(Fraction(part.epsilon) for part in parts) <= Fraction(epsilon)
-    plan = tt.plan(n=10**6, epsilon=epsilon, n_columns=dim)
-    plan = Plan(plan.request, 10**6, APART.name, APART.divide(plan.request, 10**6, plan.budget))
+    plan = tt.plan(n=10**6, epsilon=epsilon, n_columns=n_columns)
+    plan = Plan(
+        plan.request, 10**6, SEPARATE.name, SEPARATE.divide(plan.request, 10**6, plan.budget)
+    )
     spent = [step.cost for part in column_plans(plan) for step in part.steps]
     assert sum(Fraction(cost.epsilon) for cost in spent) <= Fraction(epsilon)
 
 
-@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("n", [None, 3_000])
-def test_every_column_finds_its_mean(unit, n):
-    release = tt.mean(ROWS, epsilon=3, neighbors=unit, n=n)
-    assert release.method == APART.name
+def test_every_column_finds_its_mean(adjacency, n):
+    release = tt.mean(ROWS, epsilon=3, neighbors=adjacency, n=n)
+    assert release.method == SEPARATE.name
     assert (np.abs(release.value / ROWS.mean(axis=0) - 1) < 0.2).all()
     assert (release.low < release.value).all()
     assert fits(tt.pure(release.guarantee.epsilon), tt.pure(3))
@@ -46,39 +48,41 @@ def test_intervals_hold_together():
 
 def test_the_choice_is_made_from_public_numbers_and_said():
     few = tt.plan(n=20_000, epsilon=1, n_columns=2)
-    assert few.method == APART.name
+    assert few.method == SEPARATE.name
     assert "one by one: with heavy tails" in str(few)
     light = tt.plan(n=100_000, epsilon=4, n_columns=40, tail=tt.Moment(4, 1.0))
-    assert light.method == BALL.name
+    assert light.method == JOINT.name
     assert "columns are clipped jointly: all have light tails" in str(light)
     poor = tt.plan(n=30_000, epsilon=1, n_columns=100, tail=tt.Moment(4, 1.0))
-    assert poor.method == APART.name
+    assert poor.method == SEPARATE.name
     assert "joint clipping needs more" in str(poor)
-    assert tt.plan(n=300, epsilon=1, n_columns=40, tail=tt.Moment(4, 1.0)).method == LOCATED.name
+    assert (
+        tt.plan(n=300, epsilon=1, n_columns=40, tail=tt.Moment(4, 1.0)).method == KNOWN_SCALE.name
+    )
     many = tt.plan(n=9_000, epsilon=1, n_columns=100)
-    assert many.method == POOLED.name
+    assert many.method == JOINT_SUM.name
     assert "sums are released jointly" in str(many)
-    assert tt.plan(n=9_000, epsilon=1, n_columns=5).method == POOLED.name
-    assert tt.plan(n=9_000, epsilon=1, n_columns=4).method == APART.name
-    assert tt.plan(n=90_000, epsilon=1, n_columns=8, tail=tt.Moment(2, 1.0)).method == APART.name
-    assert tt.plan(epsilon=1, n_columns=5).method == POOLED.name
-    assert tt.plan(epsilon=1, delta=1e-6, n_columns=5).method == POOLED.name
-    assert tt.plan(n=20_000, rho=0.5, n_columns=2).method == BALL.name
-    assert tt.plan(n=20_000, epsilon=1, n_columns=2, same_scale=True).method == COMMON_BALL.name
-    assert tt.plan(epsilon=1, n_columns=2).method == APART.name
+    assert tt.plan(n=9_000, epsilon=1, n_columns=5).method == JOINT_SUM.name
+    assert tt.plan(n=9_000, epsilon=1, n_columns=4).method == SEPARATE.name
+    assert tt.plan(n=90_000, epsilon=1, n_columns=8, tail=tt.Moment(2, 1.0)).method == SEPARATE.name
+    assert tt.plan(epsilon=1, n_columns=5).method == JOINT_SUM.name
+    assert tt.plan(epsilon=1, delta=1e-6, n_columns=5).method == JOINT_SUM.name
+    assert tt.plan(n=20_000, rho=0.5, n_columns=2).method == JOINT.name
+    assert tt.plan(n=20_000, epsilon=1, n_columns=2, same_scale=True).method == JOINT_COMMON.name
+    assert tt.plan(epsilon=1, n_columns=2).method == SEPARATE.name
 
 
-UNITS = pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
+UNITS = pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 
 
 @UNITS
 @pytest.mark.parametrize("n", [None, 2_000, 10_000, 1_000_000])
-@pytest.mark.parametrize("dim", [2, 3])
-def test_a_delta_is_left_alone_where_it_does_not_pay(unit, n, dim):
+@pytest.mark.parametrize("n_columns", [2, 3])
+def test_a_delta_is_left_alone_where_it_does_not_pay(adjacency, n, n_columns):
     """With two columns a ball of (epsilon, 1e-6) had up to 2.2 times the error of a pure budget."""
-    request = {"n": n, "n_columns": dim, "epsilon": 1.0, "neighbors": unit}
+    request = {"n": n, "n_columns": n_columns, "epsilon": 1.0, "neighbors": adjacency}
     pure, plan = tt.plan(**request), tt.plan(**request, delta=1e-6)
-    assert plan.method == pure.method == APART.name
+    assert plan.method == pure.method == SEPARATE.name
     assert plan.steps == pure.steps
     assert fits(plan.spending, tt.approx(1, 1e-6))
     if n is not None:
@@ -88,26 +92,28 @@ def test_a_delta_is_left_alone_where_it_does_not_pay(unit, n, dim):
 @UNITS
 @pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-12])
 @pytest.mark.parametrize("epsilon", [0.02, 0.3, 4.0])
-def test_the_smaller_noise_is_taken(unit, delta, epsilon):
+def test_the_smaller_noise_is_taken(adjacency, delta, epsilon):
     """The variance of noise on d sums of size 1, by what each way leaves for them."""
-    for dim in (2, 4, 8, 16, 40):
-        n = round(700 * dim / epsilon)
-        plan = tt.plan(n=n, n_columns=dim, epsilon=epsilon, delta=delta, neighbors=unit)
+    for n_columns in (2, 4, 8, 16, 40):
+        n = round(700 * n_columns / epsilon)
+        plan = tt.plan(n=n, n_columns=n_columns, epsilon=epsilon, delta=delta, neighbors=adjacency)
         noise = {}
-        for method in (APART, BALL):
+        for method in (SEPARATE, JOINT):
             steps = method.divide(plan.request, n, plan.budget)
             cost = next(step.cost for step in steps if step.name == "sum")
             gaussian = isinstance(cost, Zcdp)
-            noise[method.name] = dim / (2 * cost.rho) if gaussian else 2 * (dim / cost.epsilon) ** 2
-        assert (plan.method == BALL.name) == (noise[BALL.name] < noise[APART.name])
-    assert plan.method == BALL.name
+            noise[method.name] = (
+                n_columns / (2 * cost.rho) if gaussian else 2 * (n_columns / cost.epsilon) ** 2
+            )
+        assert (plan.method == JOINT.name) == (noise[JOINT.name] < noise[SEPARATE.name])
+    assert plan.method == JOINT.name
     assert "with a delta, joint noise is smaller" in str(plan)
 
 
 @UNITS
-def test_releases_with_a_delta_find_their_means(unit):
-    release = tt.mean(ROWS, epsilon=3, delta=1e-6, neighbors=unit)
-    assert release.method == APART.name
+def test_releases_with_a_delta_find_their_means(adjacency):
+    release = tt.mean(ROWS, epsilon=3, delta=1e-6, neighbors=adjacency)
+    assert release.method == SEPARATE.name
     assert (np.abs(release.value / ROWS.mean(axis=0) - 1) < 0.2).all()
     assert fits(tt.approx(release.guarantee.epsilon, 1e-6), tt.approx(3, 1e-6))
     assert tt.replay(release.plan, release.answers) == release
@@ -115,28 +121,28 @@ def test_releases_with_a_delta_find_their_means(unit):
 
 @UNITS
 @pytest.mark.parametrize("tail", [tt.Moment(2, 1.0), tt.Moment(4, 1.0), tt.Bounded(0, 1e6)])
-def test_with_a_delta_columns_with_a_tail_are_together(unit, tail):
-    plan = tt.plan(n=100_000, epsilon=1, delta=1e-6, n_columns=2, tail=tail, neighbors=unit)
-    assert plan.method == BALL.name
+def test_with_a_delta_columns_with_a_tail_are_together(adjacency, tail):
+    plan = tt.plan(n=100_000, epsilon=1, delta=1e-6, n_columns=2, tail=tail, neighbors=adjacency)
+    assert plan.method == JOINT.name
     mixed = tt.plan(
-        n=100_000, epsilon=1, delta=1e-6, n_columns=2, tail=[tail, None], neighbors=unit
+        n=100_000, epsilon=1, delta=1e-6, n_columns=2, tail=[tail, None], neighbors=adjacency
     )
-    assert mixed.method == BALL.name
+    assert mixed.method == JOINT.name
     assert "columns are clipped jointly" not in str(plan)
 
 
 def test_few_records_and_a_delta():
     """A ball cannot pay: few columns are apart, many share a scale, as the budgets compare."""
-    assert tt.plan(n=100, epsilon=1, delta=1e-6, n_columns=3).method == APART.name
-    assert tt.plan(n=100, epsilon=1, delta=1e-6, n_columns=30).method == COMMON_BALL.name
+    assert tt.plan(n=100, epsilon=1, delta=1e-6, n_columns=3).method == SEPARATE.name
+    assert tt.plan(n=100, epsilon=1, delta=1e-6, n_columns=30).method == JOINT_COMMON.name
 
 
 def test_plans_that_had_begun_in_a_ball_go_on_in_one():
     """What was left of an approximate budget of two columns, before 0224, is zCDP."""
     request = tt.plan(epsilon=1, delta=1e-6, n_columns=2).request
     first, rest = paid_in(request.budget, Zcdp).split(0.05, 0.95)
-    begun = Plan(request, None, BALL.name, (Step("count", first), Step("rest", rest)))
-    assert begun.with_count(20_000).method == BALL.name
+    begun = Plan(request, None, JOINT.name, (Step("count", first), Step("rest", rest)))
+    assert begun.with_count(20_000).method == JOINT.name
 
 
 def test_claims_of_two_columns_are_as_good_as_one_by_one():

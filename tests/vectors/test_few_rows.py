@@ -21,10 +21,10 @@ def _rows(n: int) -> np.ndarray:
     return np.random.default_rng(n).lognormal(2, 1, (n, 3))
 
 
-@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("adjacency", UNITS)
 @pytest.mark.parametrize("budget", BUDGETS)
-def test_three_rows_have_no_interval(budget: str, unit: str) -> None:
-    release = tt.mean(_rows(3), **BUDGETS[budget], **UNITS[unit])
+def test_three_rows_have_no_interval(budget: str, adjacency: str) -> None:
+    release = tt.mean(_rows(3), **BUDGETS[budget], **UNITS[adjacency])
     assert release.has_warnings
     for row in release:
         assert (row.low, row.high) == (-math.inf, math.inf)
@@ -50,10 +50,10 @@ def test_proved_intervals_of_three_rows_stay(budget: str) -> None:
         assert row.interval_target == "mean"
 
 
-@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("budget", BUDGETS)
-def test_enough_rows_have_intervals(budget: str, unit: str) -> None:
-    release = tt.mean(_rows(1000), neighbors=unit, **BUDGETS[budget])
+def test_enough_rows_have_intervals(budget: str, adjacency: str) -> None:
+    release = tt.mean(_rows(1000), neighbors=adjacency, **BUDGETS[budget])
     assert all(math.isfinite(row.high - row.low) for row in release)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tametail.doubles import to_key
-from tametail.privacy.unit import RECORD_UNITS, Unit
+from tametail.privacy.adjacency import RECORD_ADJACENCIES, Adjacency
 from tametail.queries.rows import (
     Ball,
     BallLevels,
@@ -75,22 +75,22 @@ def test_sums_squares_and_levels_are_those_of_the_definition(order, rows, level,
 
 
 @pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("unit", list(RECORD_UNITS))
+@pytest.mark.parametrize("adjacency", list(RECORD_ADJACENCIES))
 @given(
     rows=ROWS, row=st.lists(CELLS, min_size=2, max_size=2), level=st.integers(0, 2), clipped=CLIPPED
 )
 def test_no_row_moves_an_answer_by_more_than_its_sensitivity(
-    order, unit, rows, row, level, clipped
+    order, adjacency, rows, row, level, clipped
 ):
     geometry = ball(order, clipped)
     rows = [*rows, [math.inf, 0.0]]
-    neighbor = [*rows[:-1], row] if unit is Unit.REPLACE_ONE else rows[:-1]
-    weight = 3 if unit is Unit.ADD_REMOVE else 0
+    neighbor = [*rows[:-1], row] if adjacency is Adjacency.REPLACE_ONE else rows[:-1]
+    weight = 3 if adjacency is Adjacency.ADD_REMOVE else 0
     for query in (BallSum(geometry, level, weight), BallSquares(geometry, level), Rows()):
         first = open_table(np.array(rows)).answer(query)
         second = open_table(np.array(neighbor).reshape(-1, 2)).answer(query)
         moves = [a - b for a, b in zip(first, second, strict=True)]
-        bound = query.sensitivity(unit)
+        bound = query.sensitivity(adjacency)
         assert sum(map(abs, moves)) <= bound.l1
         assert sum(move**2 for move in moves) <= bound.l2_squared
 
@@ -98,11 +98,13 @@ def test_no_row_moves_an_answer_by_more_than_its_sensitivity(
 def test_the_sensitivity_of_a_sum_is_reached():
     geometry = Ball((0.0,), (1.0,), (10,), 2)
     one, other = (open_table(np.array([[x]])).answer(BallSum(geometry, 0))[0] for x in (-10, 10))
-    assert (one - other) ** 2 == BallSum(geometry, 0).sensitivity(Unit.REPLACE_ONE).l2_squared
+    assert (one - other) ** 2 == BallSum(geometry, 0).sensitivity(Adjacency.REPLACE_ONE).l2_squared
 
 
 def moves(query, first, second):
-    answers = [open_table(np.array(rows).reshape(-1, query.ball.dim)) for rows in (first, second)]
+    answers = [
+        open_table(np.array(rows).reshape(-1, query.ball.n_columns)) for rows in (first, second)
+    ]
     one, other = (table.answer(query) for table in answers)
     return [abs(a - b) for a, b in zip(one, other, strict=True)]
 
@@ -112,9 +114,12 @@ def test_sensitivities_of_sums_are_reached(order, corner):
     """By the row of the ball that has the largest norms, against its opposite or against none."""
     geometry = Ball((0.0,) * 4, (1.0,) * 4, (6,), order)
     opposite = [-x for x in corner]
-    for unit, weight, other in ((Unit.REPLACE_ONE, 0, [opposite]), (Unit.ADD_REMOVE, 3, [])):
+    for adjacency, weight, other in (
+        (Adjacency.REPLACE_ONE, 0, [opposite]),
+        (Adjacency.ADD_REMOVE, 3, []),
+    ):
         query = BallSum(geometry, 0, weight)
-        moved, bound = moves(query, [corner], other), query.sensitivity(unit)
+        moved, bound = moves(query, [corner], other), query.sensitivity(adjacency)
         assert (sum(moved), sum(move**2 for move in moved)) == (bound.l1, bound.l2_squared)
 
 
@@ -123,8 +128,8 @@ def test_sensitivities_of_sums_cover_missing_cells(order):
     """A row of missing cells against none, or against a row on the border of the ball."""
     query = BallSum(Ball((0.0,) * 4, (1.0,) * 4, (2,), order), 0, 3, missing_weight=5)
     gaps, border = [math.nan] * 4, [2.0, 0.0, 0.0, 0.0]
-    for unit, other in ((Unit.ADD_REMOVE, []), (Unit.REPLACE_ONE, [border])):
-        moved, bound = moves(query, [gaps], other), query.sensitivity(unit)
+    for adjacency, other in ((Adjacency.ADD_REMOVE, []), (Adjacency.REPLACE_ONE, [border])):
+        moved, bound = moves(query, [gaps], other), query.sensitivity(adjacency)
         assert moved[-4:] == [5] * 4
         assert sum(moved) <= bound.l1
         assert sum(move**2 for move in moved) <= bound.l2_squared
@@ -133,8 +138,8 @@ def test_sensitivities_of_sums_cover_missing_cells(order):
 def test_sensitivities_of_squares_cover_the_rows_cut():
     query = BallSquares(Ball((0.0, 0.0), (1.0, 1.0), (20,), 2), 0)
     along, across = [1e9, 0.0], [0.0, 1e9]
-    for unit, other in ((Unit.REPLACE_ONE, [across]), (Unit.ADD_REMOVE, [])):
-        moved, bound = moves(query, [along], other), query.sensitivity(unit)
+    for adjacency, other in ((Adjacency.REPLACE_ONE, [across]), (Adjacency.ADD_REMOVE, [])):
+        moved, bound = moves(query, [along], other), query.sensitivity(adjacency)
         assert sum(moved) <= bound.l1
         assert sum(move**2 for move in moved) <= bound.l2_squared
     assert moved == [400, 0, query.cut_weight]

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tametail.mechanisms.ranks import _scores
-from tametail.methods.ball.estimate import _common_query
-from tametail.methods.ball.shares import shares
-from tametail.methods.ball.weigh import HALF_OCTAVES, UNLIKE, read_scales, scale_query
+from tametail.methods.joint.budget_split import shares
+from tametail.methods.joint.estimate import _common_query
+from tametail.methods.joint.weigh import HALF_OCTAVES, UNLIKE, read_scales, scale_query
 from tametail.privacy.budget import zcdp
 from tametail.privacy.choices import choice_rate
 
@@ -61,11 +61,11 @@ def lost(query, cost, rows):
 
 
 @pytest.mark.parametrize("law", list(LAWS))
-@pytest.mark.parametrize("dim", [3, 8])
+@pytest.mark.parametrize("n_columns", [3, 8])
 @pytest.mark.parametrize("rho", [0.1, 0.5])
-def test_scales_are_not_lost(law, dim, rho):
-    rows = LAWS[law](np.random.default_rng(20), (10_000, dim))
-    parts = shares(zcdp(rho), 10_000, dim, scale_known=False, ranges_known=False)
+def test_scales_are_not_lost(law, n_columns, rho):
+    rows = LAWS[law](np.random.default_rng(20), (10_000, n_columns))
+    parts = shares(zcdp(rho), 10_000, n_columns, scale_known=False, ranges_known=False)
     cost = zcdp(rho * parts["scale"])
     assert lost(scale_query(cost, np.median(rows, axis=0), 10_000), cost, rows) < MOST[law]
 

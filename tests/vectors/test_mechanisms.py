@@ -14,9 +14,9 @@ from tametail.mechanisms.candidates import MAX_KEY, _base_cumulative, _median_ru
 from tametail.mechanisms.medians import choose_many_medians
 from tametail.mechanisms.ranks import _scores, choose_ranks
 from tametail.mechanisms.select import select
+from tametail.privacy.adjacency import RECORD_ADJACENCIES, Adjacency
 from tametail.privacy.budget import Pure, Zcdp, compose, fits, pure, zcdp
 from tametail.privacy.choices import choice_rate, one_of_many
-from tametail.privacy.unit import RECORD_UNITS, Unit
 from tametail.queries.rows import Ball, BallLevels, ColumnMedians, Distances
 
 from ..opened import open_table  # noqa: TID252
@@ -71,7 +71,7 @@ def test_scores_move_by_at_most_one():
 
         here = scores(values)
         changed = np.append(values[:-1], rng.integers(0, 8))
-        bound = asked.score_sensitivity(Unit.REPLACE_ONE)
+        bound = asked.score_sensitivity(Adjacency.REPLACE_ONE)
         assert np.abs(here - scores(changed)).max() <= bound
         assert np.abs(here - scores(values[:-1])).max() <= bound
 
@@ -83,7 +83,7 @@ def test_choices_have_the_law_of_the_exponential_mechanism(doubt, monkeypatch):
     counts = np.array([5, 3, 3, 1])
     asked = Distances((0.0,) * 3000, ((1.0,),) * 3000, 3, (4, 1, 2, 3, 0), 0)
     cost = pure(3000 * 0.8)
-    chosen = choose_ranks([counts] * 3000, asked, cost, Unit.REPLACE_ONE)
+    chosen = choose_ranks([counts] * 3000, asked, cost, Adjacency.REPLACE_ONE)
     weights = np.array([4, 1, 2, 3, 0]) * np.exp(0.4 * _scores(counts[None], asked)[0])
     seen = np.bincount(chosen, minlength=5)
     assert seen[4] == 0
@@ -95,26 +95,26 @@ def test_choices_have_the_law_of_the_exponential_mechanism(doubt, monkeypatch):
 DATA = np.array([-3.0, -3.0, 0.0, 0.01, 0.5, 1.0, 1.0, 2.0, 19.99, 1e6])
 
 
-def medians(draws, unit):
+def medians(draws, adjacency):
     keys, counts = np.unique(to_key(DATA), return_counts=True)
     column = keys, counts.astype(np.int64)
     rate = Fraction(2)
-    many = list(choose_many_medians([column] * draws, [(-10, 1e9)] * draws, rate, unit))
-    edges, scores = _median_runs(*column, unit, *to_key([-10.0, 1e9]).tolist())
+    many = list(choose_many_medians([column] * draws, [(-10, 1e9)] * draws, rate, adjacency))
+    edges, scores = _median_runs(*column, adjacency, *to_key([-10.0, 1e9]).tolist())
     masses = np.diff(_base_cumulative(edges))
     runs = [select(scores, masses, rate) for _ in range(draws)]
     keys = medians_module._draw_keys([(edges[[run]], edges[[run + 1]]) for run in runs])
     return np.array(many), np.array(list(map(from_key, keys)))
 
 
-@pytest.mark.parametrize("unit", list(RECORD_UNITS))
+@pytest.mark.parametrize("adjacency", list(RECORD_ADJACENCIES))
 @pytest.mark.parametrize("doubt", [medians_module.DOUBT, 1.0])
-def test_medians_have_the_law_of_the_exact_choice(unit, doubt, monkeypatch):
+def test_medians_have_the_law_of_the_exact_choice(adjacency, doubt, monkeypatch):
     # With doubt 1 every draw is decided in integers.
     monkeypatch.setattr(medians_module, "DOUBT", doubt)
     cells = np.unique(DATA)
     tables = []
-    for values in medians(1_500, unit):
+    for values in medians(1_500, adjacency):
         at = np.searchsorted(cells, values)
         hit = cells[np.minimum(at, len(cells) - 1)] == values
         tables.append(np.bincount(2 * at + hit, minlength=2 * len(cells) + 2))
@@ -144,7 +144,7 @@ def test_a_draw_is_clear_only_away_from_the_ends():
         assert medians_module.clear_places(weights, starts, draws) == places
 
 
-def hard_columns(unit):
+def hard_columns(adjacency):
     """Runs and scores of columns at the ends of the doubles, with ties and neighbors."""
     rng = np.random.default_rng(31)
     for values in (
@@ -152,7 +152,7 @@ def hard_columns(unit):
         rng.normal(size=200), np.exp(40 * rng.normal(size=200)), rng.integers(0, 9, 300) / 100,
     ):  # fmt: skip
         keys, counts = np.unique(to_key(np.array(values, dtype=float)), return_counts=True)
-        yield medians_module._Column(*_median_runs(keys, counts, unit, -MAX_KEY, MAX_KEY))
+        yield medians_module._Column(*_median_runs(keys, counts, adjacency, -MAX_KEY, MAX_KEY))
 
 
 def draws_near_borders(column, rate):
@@ -167,9 +167,9 @@ def draws_near_borders(column, rate):
                 yield min(max(draw, 0), 2**64 - 1)
 
 
-@pytest.mark.parametrize("unit", list(RECORD_UNITS))
+@pytest.mark.parametrize("adjacency", list(RECORD_ADJACENCIES))
 @pytest.mark.parametrize("rate", [Fraction(0), Fraction(1, 10**9), Fraction(1, 50), Fraction(3, 2)])
-def test_quick_and_exact_choices_agree_for_the_same_bits(unit, rate, monkeypatch):
+def test_quick_and_exact_choices_agree_for_the_same_bits(adjacency, rate, monkeypatch):
     exact, in_doubt, clear = medians_module._exact_score, [], 0
 
     def counted(*given):
@@ -177,7 +177,7 @@ def test_quick_and_exact_choices_agree_for_the_same_bits(unit, rate, monkeypatch
         return exact(*given)
 
     monkeypatch.setattr(medians_module, "_exact_score", counted)
-    for column in hard_columns(unit):
+    for column in hard_columns(adjacency):
         for draw in draws_near_borders(column, rate):
             bits, before = draw.to_bytes(8, "little"), len(in_doubt)
             monkeypatch.setattr(medians_module, "random_bytes", lambda _, bits=bits: bits)
@@ -201,14 +201,16 @@ def test_an_empty_gap_between_neighbors_is_never_chosen(doubt, monkeypatch):
     keys = to_key([1.0, np.nextafter(1.0, 2.0)])
     column = keys, np.array([50, 50])
     chosen = set(
-        choose_many_medians([column] * 50, [(0, 9)] * 50, Fraction(5000), Unit.REPLACE_ONE)
+        choose_many_medians([column] * 50, [(0, 9)] * 50, Fraction(5000), Adjacency.REPLACE_ONE)
     )
     assert chosen <= {1.0, float(np.nextafter(1.0, 2.0))}
 
 
 def test_a_draw_in_doubt_is_continued_and_not_replaced():
     keys, counts = np.unique(to_key(DATA), return_counts=True)
-    edges, scores = _median_runs(keys, counts, Unit.REPLACE_ONE, *to_key([-10.0, 1e9]).tolist())
+    edges, scores = _median_runs(
+        keys, counts, Adjacency.REPLACE_ONE, *to_key([-10.0, 1e9]).tolist()
+    )
 
     def decided(draw):
         found = (medians_module._exact_score(edges, scores, Fraction(1, 9), draw) for _ in range(9))
@@ -220,7 +222,9 @@ def test_a_draw_in_doubt_is_continued_and_not_replaced():
 
 def test_a_draw_between_the_bounds_takes_more_bits(monkeypatch):
     """Without a rate the border between two levels is the quotient of their masses."""
-    edges, scores = _median_runs(*one_value(3.0), Unit.REPLACE_ONE, *to_key([1.0, 9.0]).tolist())
+    edges, scores = _median_runs(
+        *one_value(3.0), Adjacency.REPLACE_ONE, *to_key([1.0, 9.0]).tolist()
+    )
     masses = np.diff(_base_cumulative(edges))
     best = int(masses[scores == scores.max()].sum())
     border = Fraction(best, int(masses.sum()))
@@ -246,29 +250,31 @@ def test_columns_are_worked_on_in_turns(monkeypatch):
     monkeypatch.setattr(medians_module, "_MOST_EDGES", 3)
     columns = [one_value(value) for value in (2.0, 3.0, 5.0)]
     for part in (columns, columns[:2], []):
-        chosen = choose_many_medians(part, [(1.0, 9.0)] * len(part), Fraction(100), Unit.ADD_REMOVE)
+        chosen = choose_many_medians(
+            part, [(1.0, 9.0)] * len(part), Fraction(100), Adjacency.ADD_REMOVE
+        )
         assert list(chosen) == [2.0, 3.0, 5.0][: len(part)]
 
 
 def test_a_draw_beyond_the_masses_is_noticed(monkeypatch):
     monkeypatch.setattr(medians_module, "uniform_integer", lambda low, high: high + 1)
     with pytest.raises(AssertionError, match="do not add up"):
-        list(choose_many_medians([one_value(2.0)], [(1, 9)], Fraction(1), Unit.ADD_REMOVE))
+        list(choose_many_medians([one_value(2.0)], [(1, 9)], Fraction(1), Adjacency.ADD_REMOVE))
 
 
-@pytest.mark.parametrize("unit", list(RECORD_UNITS))
-def test_scores_of_radii_and_of_columns_reach_their_sensitivity(unit):
+@pytest.mark.parametrize("adjacency", list(RECORD_ADJACENCIES))
+def test_scores_of_radii_and_of_columns_reach_their_sensitivity(adjacency):
     """One row outside of every ball, or beyond a median, against one at the center."""
     ball = Ball((0.0,), (1.0,), (5, 20), 2)
     levels = BallLevels(ball, 1, (1,) * 3)
     counts = [open_table(np.array([[x], [0.0]])).answer(levels) for x in (99.0, 0.0)]
     moved = np.abs(_scores(np.array(counts[0]), levels) - _scores(np.array(counts[1]), levels))
-    assert moved.max() == levels.score_sensitivity(unit)
+    assert moved.max() == levels.score_sensitivity(adjacency)
 
     medians = ColumnMedians(0, ((-9, 9),))
     scores = []
     for data in ([1.0, 2.0, 2.0], [2.0, 2.0]):
         ((keys, numbers),) = open_table(np.array([[x] for x in data])).answer(medians)
-        edges, found = _median_runs(keys, numbers, unit, *to_key([2.0, 2.0]).tolist())
+        edges, found = _median_runs(keys, numbers, adjacency, *to_key([2.0, 2.0]).tolist())
         scores.append(found[np.diff(edges) > 0])
-    assert np.abs(scores[0] - scores[1]).max() == medians.score_sensitivity(unit)
+    assert np.abs(scores[0] - scores[1]).max() == medians.score_sensitivity(adjacency)

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import tametail as tt
-from tametail.methods.ball.interval import BallMeasure
+from tametail.methods.joint.interval import BallMeasure
+from tametail.privacy.adjacency import RECORD_ADJACENCIES, Adjacency
 from tametail.privacy.budget import noise_for
-from tametail.privacy.unit import RECORD_UNITS, Unit
 from tametail.queries.rows import Ball, BallLevels, BallSquares, BallSum
 
 from ..opened import open_table  # noqa: TID252
@@ -63,16 +63,16 @@ def test_clipped_cells_are_those_of_the_definition(order, rows, level):
 
 
 @pytest.mark.parametrize("order", [1, 2])
-@pytest.mark.parametrize("unit", list(RECORD_UNITS))
+@pytest.mark.parametrize("adjacency", list(RECORD_ADJACENCIES))
 @given(rows=ROWS, row=st.lists(CELLS, min_size=3, max_size=3), level=st.integers(0, 2))
-def test_no_row_moves_sums_and_missing_cells_too_far(order, unit, rows, row, level):
+def test_no_row_moves_sums_and_missing_cells_too_far(order, adjacency, rows, row, level):
     rows = [*rows, [math.inf, math.nan, 0.0]]
-    neighbor = [*rows[:-1], row] if unit is Unit.REPLACE_ONE else rows[:-1]
-    query = BallSum(clipped_ball(order), level, 3 if unit is Unit.ADD_REMOVE else 0, 11)
+    neighbor = [*rows[:-1], row] if adjacency is Adjacency.REPLACE_ONE else rows[:-1]
+    query = BallSum(clipped_ball(order), level, 3 if adjacency is Adjacency.ADD_REMOVE else 0, 11)
     first = open_table(np.array(rows)).answer(query)
     second = open_table(np.array(neighbor).reshape(-1, 3)).answer(query)
     moves = [a - b for a, b in zip(first, second, strict=True)]
-    bound = query.sensitivity(unit)
+    bound = query.sensitivity(adjacency)
     assert sum(map(abs, moves)) <= bound.l1
     assert sum(move**2 for move in moves) <= bound.l2_squared
 
@@ -87,10 +87,10 @@ def holed():
     return rows
 
 
-@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
-def test_missing_cells_are_left_out_of_their_columns(holed, budget, unit):
-    release = tt.mean(holed, budget=budget, neighbors=unit)
+def test_missing_cells_are_left_out_of_their_columns(holed, budget, adjacency):
+    release = tt.mean(holed, budget=budget, neighbors=adjacency)
     truth = np.nanmean(holed, axis=0)
     assert (np.abs(release.value - truth) < 0.12).all()
     assert (release.low <= truth + 0.05).all()
@@ -124,16 +124,16 @@ def test_intervals_hold_for_the_cells_that_are_there():
 
 def test_noise_in_one_of_many_columns_is_not_taken_for_missing_cells():
     """With 50 columns noise often exceeds its 1% quantile in one; its mean was then far off."""
-    dim, rows, cost = 50, 1_000, tt.pure(1.0)
-    ball = Ball((0.0,) * dim, (1.0,) * dim, (30, 1000), order=1)
+    n_columns, rows, cost = 50, 1_000, tt.pure(1.0)
+    ball = Ball((0.0,) * n_columns, (1.0,) * n_columns, (30, 1000), order=1)
     query = BallSum(ball, 1, missing_weight=20)
-    stated = query.sensitivity(Unit.REPLACE_ONE)
+    stated = query.sensitivity(Adjacency.REPLACE_ONE)
     noise = noise_for(cost, stated.l1, stated.l2_squared)
-    sums, none = [300 * rows] * dim, [0] * (dim - 1)
+    sums, none = [300 * rows] * n_columns, [0] * (n_columns - 1)
 
     def offset(missing):
         answer = (*sums, *none, round(missing))
-        return BallMeasure.of(query, cost, Unit.REPLACE_ONE, answer, rows, None).offsets[-1]
+        return BallMeasure.of(query, cost, Adjacency.REPLACE_ONE, answer, rows, None).offsets[-1]
 
     assert offset(noise.quantile(0.005)) == offset(noise.quantile(1e-4 / 49)) == 300.0
     assert offset(noise.quantile(1e-4 / 51)) == 1000.0  # believed: the column has no other cells

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 import tametail as tt
 from tametail.ask import Ask
 from tametail.data.kernels.plain import into_ball
-from tametail.methods.pooled import pool as pools
-from tametail.methods.pooled.pool import LEAST_COLUMNS, radius_share
+from tametail.methods.joint_sum import pool as pools
+from tametail.methods.joint_sum.pool import LEAST_COLUMNS, radius_share
 from tametail.planning import Plan
-from tametail.planning.table import APART, POOLED
+from tametail.planning.table import JOINT_SUM, SEPARATE
 from tametail.privacy.choices import choice_rate
 from tametail.queries.column import DistanceSum
 from tametail.queries.rows import BallLevels, BallSum
@@ -26,7 +26,7 @@ DIM = 10
 SCALES = 10.0 ** np.arange(-3, 7)
 INDEPENDENT = RNG.exponential(size=(20_000, DIM)) * SCALES
 ALIKE = (RNG.random((20_000, 1)) < 0.4) * RNG.uniform(0.9, 1.0, size=(20_000, DIM)) * SCALES
-UNITS = pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
+UNITS = pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 
 
 def questions(monkeypatch, rows, **request):
@@ -58,16 +58,16 @@ def pooled(monkeypatch, rows, **request):
 @UNITS
 @pytest.mark.parametrize("missing", ["none", "skip"])
 @pytest.mark.parametrize("confidence", [None, 0.95])
-def test_one_sum_finds_every_mean(monkeypatch, unit, missing, confidence):
+def test_one_sum_finds_every_mean(monkeypatch, adjacency, missing, confidence):
     rows, truth = INDEPENDENT.copy(), INDEPENDENT.mean(axis=0)
     if missing == "skip":
         rows[RNG.random(rows.shape) < 0.2] = math.nan
         truth = np.nanmean(rows, axis=0)
-    request = {"neighbors": unit, "missing": missing, "confidence": confidence, "n": len(rows)}
-    if unit == "replace-one":
+    request = {"neighbors": adjacency, "missing": missing, "confidence": confidence, "n": len(rows)}
+    if adjacency == "replace-one":
         del request["n"]
     release, asked = pooled(monkeypatch, rows, epsilon=0.8, **request)
-    assert release.method == POOLED.name
+    assert release.method == JOINT_SUM.name
     assert len(sums_of(asked)) == 1
     assert np.abs(release.value / truth - 1).max() < 0.1
     assert tt.replay(release.plan, release.answers) == release
@@ -80,10 +80,10 @@ def test_one_sum_finds_every_mean(monkeypatch, unit, missing, confidence):
 @pytest.mark.parametrize("rows", [INDEPENDENT, ALIKE, INDEPENDENT * [0, 0, 0, *[1] * 7]])
 @UNITS
 @pytest.mark.parametrize("epsilon", [0.3, 7.3])
-def test_every_way_stays_within_the_budget(monkeypatch, rows, unit, epsilon):
+def test_every_way_stays_within_the_budget(monkeypatch, rows, adjacency, epsilon):
     """In exact arithmetic, whichever questions the answers lead to."""
     for _ in range(3):
-        _, asked = questions(monkeypatch, rows, epsilon=epsilon, neighbors=unit)
+        _, asked = questions(monkeypatch, rows, epsilon=epsilon, neighbors=adjacency)
         spent = sum(Fraction(cost.epsilon) for _, cost in asked)
         assert spent <= Fraction(epsilon)
         monkeypatch.undo()
@@ -127,15 +127,15 @@ def test_columns_of_which_nothing_is_seen_do_not_take_part(monkeypatch):
     assert not any(isinstance(query, BallLevels | BallSum) for query, _ in asked)
 
 
-@pytest.mark.parametrize(("dim", "most"), [(LEAST_COLUMNS, 0.85), (DIM, 0.7)])
-def test_less_noise_than_columns_apart(monkeypatch, dim, most):
+@pytest.mark.parametrize(("n_columns", "most"), [(LEAST_COLUMNS, 0.85), (DIM, 0.7)])
+def test_less_noise_than_columns_apart(monkeypatch, n_columns, most):
     """The laws of both noises are public: compare them, not draws of them."""
     found = []
     for _ in range(7):
         pool, query = pool_of(
             monkeypatch,
-            INDEPENDENT[:, :dim],
-            epsilon=dim / 2,
+            INDEPENDENT[:, :n_columns],
+            epsilon=n_columns / 2,
             neighbors="replace-one",
             confidence=None,
         )
@@ -143,7 +143,9 @@ def test_less_noise_than_columns_apart(monkeypatch, dim, most):
         ratios = []
         for place, look in pool.looks.items():
             width = pool.lattices[place].value(pool.lattices[place].width)
-            whole = look.rest.cost("sum").epsilon / (1 - radius_share(dim))  # had it been alone
+            whole = look.rest.cost("sum").epsilon / (
+                1 - radius_share(n_columns)
+            )  # had it been alone
             together = 2 * query.radius / query.ball.inverse_ticks[place] / pool.cost.epsilon
             ratios.append(together * whole / width)
         found.append(math.exp(np.mean(np.log(ratios))))
@@ -198,7 +200,7 @@ def test_no_size_of_numbers_makes_it_fail():
 def test_old_plans_are_followed():
     """A plan of columns apart is one still, and so is what was released by it."""
     usual = tt.plan(n=20_000, epsilon=5, n_columns=DIM, neighbors="replace-one")
-    steps = APART.divide(usual.request, 20_000, usual.budget)
-    release = tt.mean(INDEPENDENT, plan=Plan(usual.request, 20_000, APART.name, steps))
-    assert release.method == APART.name
+    steps = SEPARATE.divide(usual.request, 20_000, usual.budget)
+    release = tt.mean(INDEPENDENT, plan=Plan(usual.request, 20_000, SEPARATE.name, steps))
+    assert release.method == SEPARATE.name
     assert tt.replay(release.plan, release.answers) == release

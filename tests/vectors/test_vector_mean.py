@@ -13,9 +13,9 @@ import pytest
 import tametail as tt
 from tametail.errors import BudgetError, ColumnError, ParameterError
 from tametail.planning import Plan
-from tametail.planning.table import BALL, COMMON_BALL
+from tametail.planning.table import JOINT, JOINT_COMMON
 
-COMMON, OWN = COMMON_BALL.name, BALL.name
+COMMON, OWN = JOINT_COMMON.name, JOINT.name
 
 BUDGETS = [tt.pure(3.0), tt.zcdp(0.5), tt.approx(2.0, 1e-6)]
 
@@ -26,15 +26,15 @@ def rows():
     return rng.normal(size=(6_000, 4)) * [1.0, 30.0, 0.01, 5.0] + [3.0, -200.0, 100.0, 0.0]
 
 
-@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
 @pytest.mark.parametrize("budget", BUDGETS, ids=str)
-def test_every_budget_and_unit_finds_the_means(rows, budget, unit):
-    release = tt.mean(rows, budget=budget, neighbors=unit)
+def test_every_budget_and_unit_finds_the_means(rows, budget, adjacency):
+    release = tt.mean(rows, budget=budget, neighbors=adjacency)
     assert (np.abs(release.value - rows.mean(axis=0)) < 0.5 * rows.std(axis=0)).all()
     assert (release.low <= release.value).all()
     assert (release.value <= release.high).all()
     assert {row.intervals[-1].target for row in release} == {"clipped mean"}
-    assert release.guarantee.neighbors == unit
+    assert release.guarantee.neighbors == adjacency
     if isinstance(budget, type(tt.zcdp(1))):
         assert 0.99 * budget.rho <= release.guarantee.rho <= budget.rho
     else:
@@ -64,13 +64,13 @@ def test_constant_columns_come_out_exact(rows):
     assert tt.mean(np.zeros((6_000, 3)), rho=0.5).value.tolist() == [0.0] * 3
 
 
-@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
-def test_one_column_no_rows_and_more_columns_than_rows(unit):
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_one_column_no_rows_and_more_columns_than_rows(adjacency):
     rng = np.random.default_rng(4)
-    one = tt.mean(rng.normal(size=(5_000, 1)), epsilon=1.0, neighbors=unit)
+    one = tt.mean(rng.normal(size=(5_000, 1)), epsilon=1.0, neighbors=adjacency)
     assert abs(one.value) < 0.5
     for matrix in (np.empty((0, 3)), rng.normal(size=(30, 60)), rng.normal(size=(1, 2))):
-        release = tt.mean(matrix, rho=0.5, neighbors=unit)
+        release = tt.mean(matrix, rho=0.5, neighbors=adjacency)
         assert np.isfinite(release.value).all()
 
 
@@ -201,10 +201,10 @@ EXTREMES = [{"epsilon": 1e-5}, {"epsilon": 1e5}, {"rho": 1e-9}, {"rho": 1e9}]
 
 
 @pytest.mark.parametrize("request_", EXTREMES, ids=str)
-@pytest.mark.parametrize("unit", ["add-remove", "replace-one"])
-def test_extreme_budgets_give_a_release(request_, unit):
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace-one"])
+def test_extreme_budgets_give_a_release(request_, adjacency):
     rows = np.random.default_rng(3).normal(size=(300, 3))
-    assert np.isfinite(tt.mean(rows, neighbors=unit, **request_).value).all()
+    assert np.isfinite(tt.mean(rows, neighbors=adjacency, **request_).value).all()
 
 
 def test_the_first_item_of_a_list_says_how_many_columns_there_are():

@@ -9,9 +9,9 @@ import tametail as tt
 from tametail.cli import main
 from tametail.errors import ParameterError
 from tametail.planning import Plan
-from tametail.planning.table import COMMON_BALL
+from tametail.planning.table import JOINT_COMMON
 
-COMMON = COMMON_BALL.name
+COMMON = JOINT_COMMON.name
 
 
 @pytest.fixture(scope="module")

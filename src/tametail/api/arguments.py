@@ -10,8 +10,8 @@ from tametail.charged_calls import payment_of
 from tametail.errors import ParameterError
 from tametail.parse import Parse
 from tametail.planning import Plan
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Budget
-from tametail.privacy.unit import Unit
 from tametail.release import Floats, Release
 from tametail.request import Request
 from tametail.tail import Tail
@@ -148,4 +148,4 @@ def _check_left_alone(said: dict[str, object]) -> None:
 def _is_default(name: str, value: object) -> bool:
     default = _DEFAULTS.get(name)
     # A frame would be compared cell by cell.
-    return value is default or (isinstance(value, str | float | Unit) and value == default)
+    return value is default or (isinstance(value, str | float | Adjacency) and value == default)

@@ -116,8 +116,8 @@ def _release_with_ledger(
         write=Release.to_json,
         read=Release.from_json,
         budget=request.budget,
-        neighbors=request.unit.value,
-        person=request.unit.person,
+        neighbors=request.adjacency.value,
+        person=request.adjacency.person,
         request=request.said(),
         locator=locators,
     )
@@ -148,8 +148,8 @@ def _opened(
     try:
         backend = open_data(
             data, column, relation_of(request), parse=request.written, progress=progress,
-            dim=request.known_dim, table=table, groups=groups,
-            counted=request.unit.keeps_positions,
+            n_columns=request.known_n_columns, table=table, groups=groups,
+            counted=request.adjacency.keeps_positions,
             counts_records=request.statistic == COUNT,
         )  # fmt: skip
     except DataError as error:

@@ -172,10 +172,13 @@ def _from_environment(ctx: click.Context) -> bool:
 def _quote(payment: Payment | None, planned: Plan, locator: tuple[str, ...]) -> str:
     if payment is None:
         return f"Dry run: would spend {planned.budget}. No ledger is charged."
-    unit = planned.unit
+    adjacency = planned.adjacency
     return str(
         payment.quote(
-            budget=planned.budget, neighbors=unit.value, person=unit.person, locator=locator
+            budget=planned.budget,
+            neighbors=adjacency.value,
+            person=adjacency.person,
+            locator=locator,
         )
     )
 

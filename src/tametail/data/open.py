@@ -75,7 +75,7 @@ def open_data(
     *,
     parse: Parse | None = None,
     progress: Progress | None = None,
-    dim: int | None = None,
+    n_columns: int | None = None,
     table: str | None = None,
     groups: Groups | None = None,
     counted: bool = False,
@@ -143,7 +143,7 @@ def open_data(
     if names is not None and not _has_names(data):
         raise _no_columns(data, names, selects=bool(selects))
     is_named = _has_names(data, names)
-    source = open_source(data, parse) if is_named else _numbers(data, parse, dim)
+    source = open_source(data, parse) if is_named else _numbers(data, parse, n_columns)
     if names is not None and isinstance(source, FrameSource) and source.is_series:
         raise _no_columns(data, names, selects=bool(selects))
     if counted and isinstance(source, Streamed) and not source.is_counted:
@@ -337,14 +337,14 @@ def _read_text(array: Array, parse: Parse) -> Array:
     return objects_to_floats(cells, parse).reshape(array.shape)
 
 
-def _numbers(data: object, parse: Parse | None, dim: int | None) -> Source:
+def _numbers(data: object, parse: Parse | None, n_columns: int | None) -> Source:
     """Return the source of numbers in an order of their own; whatever has none is refused."""
     if isinstance(data, pa.Array):
         data = pa.chunked_array([data])
     if isinstance(data, pa.ChunkedArray):
         return FrameSource(pa.table({"0": data}), parse)
     if parse is None and isinstance(data, list | tuple):
-        width = dim if (dim or 1) > 1 else width_of_rows(data)
+        width = n_columns if (n_columns or 1) > 1 else width_of_rows(data)
         if width is not None:
             return ArraySource(rows_of(data, width))
     if hasattr(data, "__array__") and not isinstance(data, np.ndarray | Number):

@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Literal
 
 from tametail.keys import Key
-from tametail.privacy.unit import Unit
+from tametail.privacy.adjacency import Adjacency
 from tametail.queries.persons import PersonMean, View
 
 #: Both ends for each column, one of them infinite; a single pair is for all columns.
@@ -138,7 +138,7 @@ class Relation:
         return None if self.bounds is None else self.bounds[min(column, len(self.bounds) - 1)]
 
 
-def are_disjoint(relations: Sequence[Relation], unit: Unit) -> bool:
+def are_disjoint(relations: Sequence[Relation], adjacency: Adjacency) -> bool:
     """Say whether one record, or one person, is in at most one of these relations, for certain.
 
     Groups are disjoint if their codes are and nobody can be in two of them: a record has one key,
@@ -154,12 +154,12 @@ def are_disjoint(relations: Sequence[Relation], unit: Unit) -> bool:
     if first.groups is not None and first.span is None and by_group:
         codes = [code for each in relations for code in each.codes]
         is_kept = first.groups_per_person == 1 and not first.is_dropped
-        in_one = unit.person is None or is_kept
-        return in_one and not unit.size_is_public and len(set(codes)) == len(codes)
+        in_one = adjacency.person is None or is_kept
+        return in_one and not adjacency.size_is_public and len(set(codes)) == len(codes)
     by_place = all(replace(each, span=None) == replace(first, span=None) for each in relations)
     if first.groups is None and by_place:
         spans = [each.span for each in relations if each.span is not None]
         taken = sorted(span for span in spans if span[0] < span[1])
         apart = all(one[1] <= other[0] for one, other in pairwise(taken))
-        return unit.keeps_positions and len(spans) == len(relations) and apart
+        return adjacency.keeps_positions and len(spans) == len(relations) and apart
     return False

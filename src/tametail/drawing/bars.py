@@ -63,5 +63,5 @@ def ledger_bar(share: float, width: float = 720.0) -> str:
                 fill_opacity=0.12),
         element("rect", x=0, y=0, width=max(filled, 1.0), height=14, rx=7, fill=ACCENT),
     ]  # fmt: skip
-    told = f"{100 * share:.0f}% spent"
-    return picture(width, 14.0, told, told, drawn)
+    given = f"{100 * share:.0f}% spent"
+    return picture(width, 14.0, given, given, drawn)

@@ -216,11 +216,11 @@ def left_axis(
         yield words(text, left - 8, y + 0.35 * size, text_anchor="end", fill_opacity=0.75)
 
 
-def picture(width: float, height: float, title: str, told: str, drawn: Iterable[str]) -> str:
+def picture(width: float, height: float, title: str, given: str, drawn: Iterable[str]) -> str:
     """Return the whole picture, with a title and its content in words."""
     name = f"picture-{next(_numbers)}"
     head = element("title", escape(title), id=f"{name}-title")
-    head += element("desc", escape(told), id=f"{name}-desc")
+    head += element("desc", escape(given), id=f"{name}-desc")
     return element(
         "svg",
         head + "".join(drawn),

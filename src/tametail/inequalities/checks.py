@@ -6,8 +6,8 @@ import math
 
 from tametail._shown import shown
 from tametail.errors import ParameterError
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Approx, Budget, Guarantee, Pure, Zcdp
-from tametail.privacy.unit import Unit
 
 
 def positive(**values: float) -> None:
@@ -40,13 +40,13 @@ def whole(**values: int) -> None:
             )
 
 
-def as_replace_one(budget: Budget, unit: str) -> Budget:
-    """Return what a guarantee under ``unit`` implies when one record is replaced.
+def as_replace_one(budget: Budget, adjacency: str) -> Budget:
+    """Return what a guarantee under ``adjacency`` implies when one record is replaced.
 
     >>> as_replace_one(Pure(1.0), "add-remove")
     Pure(epsilon=2.0)
     """
-    implied = Guarantee.from_budget(budget, Unit.parse(unit)).for_replacement()
+    implied = Guarantee.from_budget(budget, Adjacency.parse(adjacency)).for_replacement()
     if implied.epsilon is None:
         return budget if implied.rho is None else Zcdp(implied.rho)
     if not implied.delta:

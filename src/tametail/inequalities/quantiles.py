@@ -138,7 +138,7 @@ class Spread(NamedTuple):
         return float(self.shifts.points[-1]) + _FAR * self.deviation + times * self.noise.scale
 
 
-def spread_quantiles(laws: Sequence[Spread], risk: float) -> list[float]:
+def spread_quantiles(distributions: Sequence[Spread], risk: float) -> list[float]:
     """Return what each of these sums exceeds with this probability, or 0 if that is below 0.
 
     All noises are of one kind, and a law has one shift or as many as the others. Newton's
@@ -147,23 +147,23 @@ def spread_quantiles(laws: Sequence[Spread], risk: float) -> list[float]:
     flat; then the least answer is taken. What a law gives does not depend on others that have as
     many shifts, to the last bit.
 
-    >>> laws = [Spread(deviation, Noise("laplace", 1.0)) for deviation in (0.0, 3.0)]
-    >>> [round(quantile, 3) for quantile in spread_quantiles(laws, 0.05)]
+    >>> distributions = [Spread(deviation, Noise("laplace", 1.0)) for deviation in (0.0, 3.0)]
+    >>> [round(quantile, 3) for quantile in spread_quantiles(distributions, 0.05)]
     [2.302, 5.444]
     """
-    found = [max(law.most, 0.0) for law in laws]
+    found = [max(distribution.most, 0.0) for distribution in distributions]
     known = [place for place, most in enumerate(found) if 0 < most < math.inf]
     for first in range(0, len(known), _AT_ONCE):
         some = known[first : first + _AT_ONCE]
         highs = [found[place] for place in some]
-        quantiles = _quantiles([laws[place] for place in some], risk * (1 + _FLAT), highs)
+        quantiles = _quantiles([distributions[place] for place in some], risk * (1 + _FLAT), highs)
         for place, quantile in zip(some, quantiles, strict=True):
             found[place] = quantile
     return found
 
 
-def _quantiles(laws: Sequence[Spread], risk: float, highs: list[float]) -> list[float]:
-    stack, lows, wanted = _Stack.of(laws), [0.0] * len(laws), math.log(risk)
+def _quantiles(distributions: Sequence[Spread], risk: float, highs: list[float]) -> list[float]:
+    stack, lows, wanted = _Stack.of(distributions), [0.0] * len(distributions), math.log(risk)
     away = deviations(min(risk, 0.4))
     points: list[float] = np.minimum(away * stack.typical(), highs).tolist()
     left = list(range(len(points)))
@@ -198,14 +198,14 @@ class _Stack(NamedTuple):
     scales: Array | None
 
     @classmethod
-    def of(cls, laws: Sequence[Spread]) -> _Stack:
-        most = max(len(law.shifts.points) for law in laws)
-        spread = [law.shifts.spread_to(most) for law in laws]
+    def of(cls, distributions: Sequence[Spread]) -> _Stack:
+        most = max(len(distribution.shifts.points) for distribution in distributions)
+        spread = [distribution.shifts.spread_to(most) for distribution in distributions]
         shifts = np.array([one.points for one in spread])
         weights = np.array([one.weights for one in spread])
-        deviations = np.array([[law.deviation] for law in laws])
-        scales = np.array([[law.noise.scale] for law in laws])
-        if laws[0].noise.kind != "laplace":
+        deviations = np.array([[distribution.deviation] for distribution in distributions])
+        scales = np.array([[distribution.noise.scale] for distribution in distributions])
+        if distributions[0].noise.kind != "laplace":
             return cls(shifts, weights, np.hypot(deviations, scales), None)
         return cls(
             shifts,

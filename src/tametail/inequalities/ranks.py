@@ -95,19 +95,21 @@ def _weighted_noise(noise: Noise, level: float, sides: tuple[int, int]) -> tuple
     chances = np.exp(-middles if noise.kind == "laplace" else -(middles**2) / 2)
     chances /= chances.sum()
     step = max(scale, 0.5) * max(level, 1 - level) / _STEPS
-    laws = []
+    distributions = []
     for weight, terms in zip((1 - level, -level), sides, strict=True):
         if terms:
             places = np.floor(weight * values / step).astype(np.int64)
             # A block of negative weight reaches down to its other end.
             places -= 0 if weight > 0 else math.ceil(level * (block - 1) / step)
-            laws.append((int(places.min()), np.bincount(places - places.min(), chances), terms))
-    first = sum(start * terms for start, _, terms in laws)
-    length = 1 + sum((len(law) - 1) * terms for _, law, terms in laws)
+            distributions.append(
+                (int(places.min()), np.bincount(places - places.min(), chances), terms)
+            )
+    first = sum(start * terms for start, _, terms in distributions)
+    length = 1 + sum((len(distribution) - 1) * terms for _, distribution, terms in distributions)
     size = 1 << (length - 1).bit_length()
     product = np.ones(size // 2 + 1, dtype=np.complex128)
-    for _, law, terms in laws:
-        product *= np.fft.rfft(law, size) ** terms
+    for _, distribution, terms in distributions:
+        product *= np.fft.rfft(distribution, size) ** terms
     joint = np.maximum(np.fft.irfft(product, size)[:length], 0.0)
     kept = np.flatnonzero(joint > 1e-14)
     return np.asarray((first + kept) * step, dtype=np.float64), joint[kept] / joint.sum()

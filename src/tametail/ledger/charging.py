@@ -171,10 +171,10 @@ def _stored(rows: Rows, earlier: Entry, demand: ChargeRequest, digest: str) -> s
     others = [what for what, is_same in same.items() if not is_same]
     if others:
         now, then = _shown_places(demand.places), _shown_places(earlier.places)
-        told = "" if same["data"] else f" It was used for {then}; this request is for {now}."
+        given = "" if same["data"] else f" It was used for {then}; this request is for {now}."
         raise BudgetError(
             f"release_id={shown(release)} was used for another request on {earlier.dataset!r}: "
-            f"another {', another '.join(others)}.{told} Use a new release_id, or repeat the "
+            f"another {', another '.join(others)}.{given} Use a new release_id, or repeat the "
             "earlier request. No data were read and no budget was spent."
         )
     result = rows.result(release)

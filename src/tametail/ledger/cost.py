@@ -15,9 +15,9 @@ from typing import Final
 from tametail._json import Json
 from tametail._shown import shown
 from tametail.errors import BudgetError, ParameterError
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp
 from tametail.privacy.decimals import exact, rounded_up, to_text
-from tametail.privacy.unit import Unit
 
 ADD_REMOVE: Final = "add-remove"
 
@@ -114,7 +114,7 @@ class Protection:
         >>> Protection.parse("add-remove", "patient")
         Protection(neighbors='add-remove', person=('patient',))
         """
-        checked = Unit.parse(neighbors, person)
+        checked = Adjacency.parse(neighbors, person)
         named = checked.person or ()
         return cls(checked.value, (named,) if isinstance(named, str) else tuple(sorted(named)))
 

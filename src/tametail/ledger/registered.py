@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from tametail.errors import ParameterError
 from tametail.ledger.book import Ledger
 from tametail.ledger.show import Event, Remaining
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Guarantee
-from tametail.privacy.unit import Unit
 from tametail.registry import Facts, blank, entry, mechanisms
 
 #: So many charges are listed one by one.
@@ -36,17 +36,17 @@ def registry_entry(ledger: Ledger, dataset: str) -> str:
 
 
 def _facts(left: Remaining, charges: Sequence[Event]) -> Facts:
-    unit = Unit.parse(left.protection.neighbors, [*left.protection.person] or None)
-    told = [f"- {event.at[:10]}: {event.price}" for event in charges[:_MOST]]
+    adjacency = Adjacency.parse(left.protection.neighbors, [*left.protection.person] or None)
+    given = [f"- {event.at[:10]}: {event.price}" for event in charges[:_MOST]]
     if len(charges) > _MOST:
-        told.append(f"- and {len(charges) - _MOST} more")
+        given.append(f"- and {len(charges) - _MOST} more")
     return Facts(
         description=(
             f"Releases from the data set {left.dataset}: {len(charges)} so far.\n\n"
             + blank("which data, of whom, of which time; what is released")
         ),
         date=charges[0].at[:10] if charges else None,
-        guarantee=Guarantee.from_budget(left.budget, unit),
+        guarantee=Guarantee.from_budget(left.budget, adjacency),
         parameters=(
             "The parameters are the limit for all releases together. "
             f"{100 * left.share_spent:.1f}% of it is spent"
@@ -71,7 +71,7 @@ def _facts(left: Remaining, charges: Sequence[Event]) -> Facts:
         composition=(
             "A privacy filter (a durable ledger that is charged before records are read) admits a "
             "release only if all charges together satisfy the budget, also if each was chosen "
-            "after the results before it.\n\n" + ("\n".join(told) or "- no charges yet")
+            "after the results before it.\n\n" + ("\n".join(given) or "- no charges yet")
         ),
         post_processing=(
             "Estimates, intervals and notes are computed from noisy answers and public numbers."

@@ -177,14 +177,14 @@ class Event:
     def of(cls, entry: Entry) -> Event:
         """Return what an entry says."""
         body = entry.read()
-        told = {
+        given = {
             name: str(Cost.from_dict(body[name])) if name in body else None
             for name in ("cost", "price")
         }
         grants = entry.kind in ("open", "raise") and "account" in body
         return cls(
-            entry.seq, body["at"], entry.kind, entry.dataset, entry.release, told["cost"],
-            told["price"], body["user"], body.get("request"), body.get("reason"), entry.place,
+            entry.seq, body["at"], entry.kind, entry.dataset, entry.release, given["cost"],
+            given["price"], body["user"], body.get("request"), body.get("reason"), entry.place,
             entry.hash, str(Account.read(entry).budget.to_budget()) if grants else None,
         )  # fmt: skip
 
@@ -220,8 +220,8 @@ def refusal_message(account: Account, price: Cost, last: Sequence[Entry]) -> str
             "left. Use less, or ask those who keep the ledger for a larger budget"
         )
     charges = [Event.of(entry) for entry in last if entry.kind in ("charge", "part")]
-    told = "; ".join(f"{event.price} ({event.release_id}, {event.user})" for event in charges)
-    after = f" Last charge{'s' * (len(charges) != 1)}: {told}." if told else ""
+    given = "; ".join(f"{event.price} ({event.release_id}, {event.user})" for event in charges)
+    after = f" Last charge{'s' * (len(charges) != 1)}: {given}." if given else ""
     return f"{why}.{after} No data were read and no budget was spent."
 
 

@@ -48,8 +48,8 @@ class _RunningTotals:
     def __init__(self, account: Account) -> None:
         self.account = account
         self.fixed = account.to_dict()
-        told: Json = self.fixed.pop("spent")
-        self.sums = [Decimal(told.get(name, 0)) for name in _SUMS]
+        given: Json = self.fixed.pop("spent")
+        self.sums = [Decimal(given.get(name, 0)) for name in _SUMS]
         self.charges = account.spent.charges
 
     def add(self, step: list[Decimal]) -> None:
@@ -178,8 +178,8 @@ def _check_charge(seen: _VerificationState, entry: Entry) -> None:
 def _check_part(seen: _VerificationState, entry: Entry) -> None:
     body = entry.read()
     del seen.waiting[0]
-    told = {"release": entry.release, "of": body["of"], "cost": body["cost"]}
-    if told != seen.carried:
+    given = {"release": entry.release, "of": body["of"], "cost": body["cost"]}
+    if given != seen.carried:
         _fail(entry, "does not match the charge before it")
     _check_sums(seen, entry, body)
 
@@ -201,9 +201,9 @@ def _check_sums(seen: _VerificationState, entry: Entry, body: Json) -> None:
         seen.prices[key] = _price(running.account, body)
     price, step = seen.prices[key]
     running.add(step)
-    told = body["account"]
-    spent = told.pop("spent")
-    if body["price"] != price or told != running.fixed or spent != running.as_recorded():
+    given = body["account"]
+    spent = given.pop("spent")
+    if body["price"] != price or given != running.fixed or spent != running.as_recorded():
         _fail(entry, "has a cost or totals that do not match")
 
 

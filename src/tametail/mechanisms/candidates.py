@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tametail.doubles import to_key
-from tametail.privacy.unit import Unit
+from tametail.privacy.adjacency import Adjacency
 
 Keys = NDArray[np.int64]
 Masses = NDArray[np.object_]
@@ -44,7 +44,7 @@ EXPONENT_BIAS = 1023
 
 
 def _median_runs(
-    keys: Keys, counts: NDArray[np.int64], unit: Unit, first: int, last: int
+    keys: Keys, counts: NDArray[np.int64], adjacency: Adjacency, first: int, last: int
 ) -> tuple[Keys, NDArray[np.int64]]:
     """Cut first..last into runs of equal score: gap, record value, gap, ..., record value, gap.
 
@@ -58,7 +58,7 @@ def _median_runs(
     smaller = np.concatenate([[0], np.cumsum(counts)])  # records at keys[:i]
     twice = np.repeat(smaller[start : stop + 1], 2)
     below, above = twice[:-1], smaller[-1] - twice[1:]
-    if unit.size_is_public:
+    if adjacency.size_is_public:
         return edges, -np.maximum(below, above)
     return edges, -np.abs(below - above)
 

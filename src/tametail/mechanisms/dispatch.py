@@ -22,8 +22,8 @@ from tametail.mechanisms.quantiles import choose_quantiles
 from tametail.mechanisms.ranks import Counts, choose_medians, choose_ranks
 from tametail.mechanisms.select import select
 from tametail.mechanisms.spherical import add_spherical
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, exponential_rate, on_sample
-from tametail.privacy.unit import Unit
 from tametail.queries.column import Buckets, Median, Quantiles
 from tametail.queries.densest_bin import DensestBin
 from tametail.queries.groups import KeyCounts, Keyed
@@ -36,110 +36,120 @@ Chosen = tuple[tuple[Key, int], ...]
 Integers = Callable[[Sequence[int]], tuple[int, ...]]
 
 
-def mechanism_for(query: Query[Answer], cost: Budget, unit: Unit) -> Callable[[Exact], Answer]:
+def mechanism_for(
+    query: Query[Answer], cost: Budget, adjacency: Adjacency
+) -> Callable[[Exact], Answer]:
     """Return the function that turns the exact answer of ``query`` into a private one.
 
     Notes
     -----
-    **Formal guarantee**: what it returns costs at most ``cost`` under ``unit``. See
+    **Formal guarantee**: what it returns costs at most ``cost`` under ``adjacency``. See
     ``docs/proofs/ask.md``.
 
     Examples
     --------
     >>> from tametail.privacy.budget import pure
     >>> from tametail.queries.column import Count
-    >>> mechanism_for(Count(), pure(1000.0), Unit.ADD_REMOVE)((41, 2, 0))
+    >>> mechanism_for(Count(), pure(1000.0), Adjacency.ADD_REMOVE)((41, 2, 0))
     (41, 2, 0)
     """
     for kind in type(query).__mro__:
         if kind in MECHANISMS:
-            mechanism: Callable[[Exact], Answer] = MECHANISMS[kind](query, cost, unit)
+            mechanism: Callable[[Exact], Answer] = MECHANISMS[kind](query, cost, adjacency)
             return mechanism
     raise InternalError(f"there is no mechanism for {type(query).__name__}.")
 
 
-def _noise(query: SumQuery, cost: Budget, unit: Unit) -> Integers:
+def _noise(query: SumQuery, cost: Budget, adjacency: Adjacency) -> Integers:
     """Discrete Laplace noise, or Gaussian for a zCDP cost."""
-    sensitivity = query.sensitivity(unit)
+    sensitivity = query.sensitivity(adjacency)
     if isinstance(cost, Zcdp):
         return partial(add_gaussian, l2_squared=sensitivity.l2_squared, rho=cost.rho)
     return partial(add_laplace, l1=sensitivity.l1, epsilon=cost.strength)
 
 
-def _gaussian(query: GaussianQuery, cost: Budget, unit: Unit) -> Integers:
+def _gaussian(query: GaussianQuery, cost: Budget, adjacency: Adjacency) -> Integers:
     """Discrete Gaussian noise; for (epsilon, delta) such that by itself it costs that.
 
     For epsilon alone, noise that is as spherical as the sensitivity.
     """
-    l2_squared = query.sensitivity(unit).l2_squared
+    l2_squared = query.sensitivity(adjacency).l2_squared
     if isinstance(cost, Pure):
         return partial(add_spherical, l2_squared=l2_squared, epsilon=cost.epsilon)
     if isinstance(cost, Approx):
         rho = lone_gaussian_rho(max(l2_squared, 1), cost)
         return partial(add_gaussian, l2_squared=l2_squared, rho=rho)
-    return _noise(query, cost, unit)
+    return _noise(query, cost, adjacency)
 
 
-def _median(query: Median, cost: Budget, unit: Unit) -> Callable[[tuple[Keys, Keys]], float]:
+def _median(
+    query: Median, cost: Budget, adjacency: Adjacency
+) -> Callable[[tuple[Keys, Keys]], float]:
     """A private median, chosen among all doubles by the exponential mechanism."""
     rate = exponential_rate(on_sample(cost, query.halvings))
-    choose = partial(choose_median, rate=rate, unit=unit, low=query.low, high=query.high)
+    choose = partial(choose_median, rate=rate, adjacency=adjacency, low=query.low, high=query.high)
     return lambda exact: choose(*exact)
 
 
 def _quantiles(
-    query: Quantiles, cost: Budget, unit: Unit
+    query: Quantiles, cost: Budget, adjacency: Adjacency
 ) -> Callable[[tuple[Keys, Keys]], tuple[float, ...]]:
     """Private quantiles; together they cost ``cost``."""
-    choose = partial(choose_quantiles, query=query, cost=cost, unit=unit)
+    choose = partial(choose_quantiles, query=query, cost=cost, adjacency=adjacency)
     return lambda exact: choose(*exact)
 
 
-def _bucket(query: Buckets, cost: Budget, unit: Unit) -> Callable[[dict[int, int]], int | None]:
+def _bucket(
+    query: Buckets, cost: Budget, adjacency: Adjacency
+) -> Callable[[dict[int, int]], int | None]:
     """The key of a bucket that privately looks largest; None if none stands out."""
-    return partial(largest_bucket, budget=cost, low=query.low, high=query.high, unit=unit)
+    return partial(largest_bucket, budget=cost, low=query.low, high=query.high, adjacency=adjacency)
 
 
-def _crowd(query: DensestBin, cost: Budget, unit: Unit) -> Callable[[dict[int, int]], int]:
+def _crowd(
+    query: DensestBin, cost: Budget, adjacency: Adjacency
+) -> Callable[[dict[int, int]], int]:
     """The key of a bucket that many records are near, by the exponential mechanism."""
     # Under add-remove all scores move the same way.
-    rate = exponential_rate(cost, monotone=unit.one_way) / query.score_sensitivity(unit)
+    rate = exponential_rate(cost, monotone=adjacency.one_way) / query.score_sensitivity(adjacency)
     return partial(select_densest_bin, query=query, rate=rate)
 
 
-def _winner(query: Scores, cost: Budget, unit: Unit) -> Callable[[Sequence[int]], int]:
+def _winner(query: Scores, cost: Budget, adjacency: Adjacency) -> Callable[[Sequence[int]], int]:
     """The index of a point with a high score, by the exponential mechanism."""
-    rate = exponential_rate(cost) / query.score_sensitivity(unit)
+    rate = exponential_rate(cost) / query.score_sensitivity(adjacency)
     return partial(select, weights=[1] * query.points, rate=rate)
 
 
 def _medians(
-    query: ColumnMedians, cost: Budget, unit: Unit
+    query: ColumnMedians, cost: Budget, adjacency: Adjacency
 ) -> Callable[[Sequence[tuple[Counts, Counts]]], tuple[float, ...]]:
     """A private median of every column; together they cost ``cost``."""
-    return partial(choose_medians, query=query, cost=cost, unit=unit)
+    return partial(choose_medians, query=query, cost=cost, adjacency=adjacency)
 
 
 def _ranks(
-    query: ChoiceQuery, cost: Budget, unit: Unit
+    query: ChoiceQuery, cost: Budget, adjacency: Adjacency
 ) -> Callable[[Sequence[Counts]], tuple[int, ...]]:
     """A private rank for every list of counts; together they cost ``cost``."""
-    return partial(choose_ranks, query=query, cost=cost, unit=unit)
+    return partial(choose_ranks, query=query, cost=cost, adjacency=adjacency)
 
 
 def _keyed(
-    query: Keyed, cost: Budget, unit: Unit
+    query: Keyed, cost: Budget, adjacency: Adjacency
 ) -> Callable[[Sequence[Sequence[int]]], tuple[int, ...]]:
     """Noise on the answers for all keys; a record moves one of them."""
-    return partial(add_keyed_noise, query=query, cost=cost, unit=unit)
+    return partial(add_keyed_noise, query=query, cost=cost, adjacency=adjacency)
 
 
-def _keys(query: KeyCounts, cost: Budget, unit: Unit) -> Callable[[dict[Key, int]], Chosen]:
+def _keys(
+    query: KeyCounts, cost: Budget, adjacency: Adjacency
+) -> Callable[[dict[Key, int]], Chosen]:
     """The keys that many hold."""
-    return partial(choose_keys, query=query, cost=cost, unit=unit)
+    return partial(choose_keys, query=query, cost=cost, adjacency=adjacency)
 
 
-MECHANISMS: dict[type, Callable[[Any, Budget, Unit], Callable[[Exact], Any]]] = {
+MECHANISMS: dict[type, Callable[[Any, Budget, Adjacency], Callable[[Exact], Any]]] = {
     SumQuery: _noise,
     GaussianQuery: _gaussian,
     Median: _median,

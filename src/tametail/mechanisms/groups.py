@@ -9,8 +9,8 @@ from fractions import Fraction
 from tametail.errors import InternalError
 from tametail.keys import Key, in_order
 from tametail.mechanisms.noise import add_gaussian, add_laplace, laplace_scale
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Approx, Budget, Zcdp
-from tametail.privacy.unit import Unit
 from tametail.queries.groups import KeyCounts, Keyed
 from tametail.queries.query import Sensitivity
 
@@ -20,7 +20,7 @@ _ROUNDING = Fraction(1, 1 << 40)
 
 
 def add_keyed_noise(
-    exact: Sequence[Sequence[int]], query: Keyed, cost: Budget, unit: Unit
+    exact: Sequence[Sequence[int]], query: Keyed, cost: Budget, adjacency: Adjacency
 ) -> tuple[int, ...]:
     """Add to each answer the noise of its own sensitivity; keys of one sensitivity share a call.
 
@@ -34,11 +34,11 @@ def add_keyed_noise(
     >>> from tametail.privacy.budget import pure
     >>> from tametail.queries.groups import Cells
     >>> query = Keyed((Cells((0.0, 1.0)), Cells((0.0, 2.0))))
-    >>> add_keyed_noise([(1, 2, 3), (4, 5, 6)], query, pure(1000.0), Unit.ADD_REMOVE)
+    >>> add_keyed_noise([(1, 2, 3), (4, 5, 6)], query, pure(1000.0), Adjacency.ADD_REMOVE)
     (1, 2, 3, 4, 5, 6)
     """
     alike: dict[Sensitivity, list[int]] = {}
-    for place, sensitivity in enumerate(query.sensitivities(unit)):
+    for place, sensitivity in enumerate(query.sensitivities(adjacency)):
         alike.setdefault(sensitivity, []).append(place)
     noisy: list[Sequence[int]] = [()] * len(exact)
     for sensitivity, places in alike.items():
@@ -55,7 +55,7 @@ def _add(values: list[int], sensitivity: Sensitivity, cost: Budget) -> tuple[int
 
 
 def choose_keys(
-    exact: Mapping[Key, int], query: KeyCounts, cost: Budget, unit: Unit
+    exact: Mapping[Key, int], query: KeyCounts, cost: Budget, adjacency: Adjacency
 ) -> tuple[tuple[Key, int], ...]:
     """Return the keys whose noisy weights reach :func:`key_threshold`, sorted, with these.
 
@@ -67,11 +67,11 @@ def choose_keys(
     --------
     >>> from tametail.privacy.budget import approx
     >>> counts = {Key(("b",)): 10**6, Key(("a",)): 10**6, Key(("c",)): 0}
-    >>> shown = choose_keys(counts, KeyCounts(), approx(1.0, 1e-9), Unit.ADD_REMOVE)
+    >>> shown = choose_keys(counts, KeyCounts(), approx(1.0, 1e-9), Adjacency.ADD_REMOVE)
     >>> [key.label for key, _ in shown]
     ['a', 'b']
     """
-    if unit.size_is_public or not isinstance(cost, Approx):
+    if adjacency.size_is_public or not isinstance(cost, Approx):
         raise InternalError("keys are chosen under add-remove, at a cost with a delta.")
     keys = in_order([key for key, count in exact.items() if count > 0])
     noisy = add_laplace([exact[key] for key in keys], query.whole, cost.epsilon)

@@ -26,8 +26,8 @@ from tametail.errors import InternalError, ParameterError
 from tametail.mechanisms import sparse
 from tametail.mechanisms.noise import add_gaussian, add_laplace, gaussian_scale, laplace_scale
 from tametail.mechanisms.select import select
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Approx, Budget, Pure, Zcdp, exponential_rate
-from tametail.privacy.unit import Unit
 
 Universe = tuple[int, int]  # the least and the greatest key that can occur
 
@@ -46,12 +46,12 @@ class Histogram:
     counts: dict[int, int]
     threshold: int
     budget: Budget
-    unit: Unit
+    adjacency: Adjacency
     universe: Universe | None
 
     def __repr__(self) -> str:
         found = f"{len(self.counts)} buckets with noisy counts >= {self.threshold}"
-        return f"<Histogram: {found}; {self.budget}, {self.unit}>"
+        return f"<Histogram: {found}; {self.budget}, {self.adjacency}>"
 
     def largest(self) -> int | None:
         """Return the key with the largest noisy count, the least one of several; None if empty."""
@@ -66,33 +66,33 @@ class Histogram:
         """
         if self.universe is not None and not isinstance(self.budget, Approx):
             buckets = _size(self.universe)
-        return _error_bound(self.budget, self.unit, buckets, beta)
+        return _error_bound(self.budget, self.adjacency, buckets, beta)
 
 
 def noisy_histogram(
-    counts: Mapping[int, int], budget: Budget, unit: Unit, universe: Universe | None
+    counts: Mapping[int, int], budget: Budget, adjacency: Adjacency, universe: Universe | None
 ) -> Histogram:
     """Release a private histogram from exact counts; see :func:`histogram`.
 
     A record must add 1 to at most one count. Counts of 0, and of keys outside the universe, are
     left out.
     """
-    add_noise, law = _noise(budget, unit)
+    add_noise, distribution = _noise(budget, adjacency)
     universe = checked_universe(budget, universe)
     occupied = _occupied(counts, universe)
     noisy = dict(zip(occupied, add_noise([counts[key] for key in occupied]), strict=True))
     if universe is None or isinstance(budget, Approx):
-        least = threshold(budget, unit)
+        least = threshold(budget, adjacency)
     else:
-        least = threshold(budget, unit, _size(universe))
-        noises = sparse.draw_exceedances(law, _size(universe) - len(occupied), least)
+        least = threshold(budget, adjacency, _size(universe))
+        noises = sparse.draw_exceedances(distribution, _size(universe) - len(occupied), least)
         keys = sparse.draw_empty_keys(occupied, *universe, len(noises))
         noisy |= zip(keys, noises, strict=True)
     released = {key: noisy[key] for key in sorted(noisy) if noisy[key] >= least}
-    return Histogram(released, least, budget, unit, universe)
+    return Histogram(released, least, budget, adjacency, universe)
 
 
-def threshold(budget: Budget, unit: Unit, universe_size: int = 1) -> int:
+def threshold(budget: Budget, adjacency: Adjacency, universe_size: int = 1) -> int:
     """Return the least noisy count that a histogram releases; a function of public numbers.
 
     Pure or concentrated: the least t >= 1 that the noise of one bucket is bound to reach with
@@ -103,20 +103,20 @@ def threshold(budget: Budget, unit: Unit, universe_size: int = 1) -> int:
     Examples
     --------
     >>> from tametail.privacy.budget import approx, pure
-    >>> threshold(approx(1.0, 1e-6), Unit.REPLACE_ONE)  # 1 + 2 ln(10^6 / (1 + e^-0.5)), rounded up
+    >>> threshold(approx(1.0, 1e-6), Adjacency.REPLACE_ONE)  # 1 + 2 ln(10^6 / (1 + e^-0.5)), rounded up
     28
-    >>> threshold(pure(1.0), Unit.REPLACE_ONE, 10**300)
+    >>> threshold(pure(1.0), Adjacency.REPLACE_ONE, 10**300)
     1381
     """
-    _, law = _noise(budget, unit)
+    _, distribution = _noise(budget, adjacency)
     if isinstance(budget, Approx):
-        return 1 + sparse.reach(law, Fraction(budget.delta))
+        return 1 + sparse.reach(distribution, Fraction(budget.delta))
     # At least 2, so that an empty bucket is released with probability at most one half.
-    return sparse.reach(law, Fraction(1, max(universe_size, 2)))
+    return sparse.reach(distribution, Fraction(1, max(universe_size, 2)))
 
 
 def largest_bucket(
-    counts: Mapping[int, int], budget: Budget, *, low: int, high: int, unit: Unit
+    counts: Mapping[int, int], budget: Budget, *, low: int, high: int, adjacency: Adjacency
 ) -> int | None:
     """Choose a key of low, ..., high whose count is close to the largest one.
 
@@ -127,23 +127,23 @@ def largest_bucket(
 
     Notes
     -----
-    **Formal guarantee**: the choice satisfies ``budget`` for ``unit``. See
+    **Formal guarantee**: the choice satisfies ``budget`` for ``adjacency``. See
     ``docs/proofs/histograms.md``.
 
     Examples
     --------
     >>> from tametail.privacy.budget import pure
-    >>> largest_bucket({3: 40, 5: 60}, pure(1000), low=-10**300, high=10**300, unit=Unit.ADD_REMOVE)
+    >>> largest_bucket({3: 40, 5: 60}, pure(1000), low=-10**300, high=10**300, adjacency=Adjacency.ADD_REMOVE)
     5
     """
     universe = (low, high)
-    if not _selection_is_better(budget, unit, _size(universe)):
-        return noisy_histogram(counts, budget, unit, universe).largest()
+    if not _selection_is_better(budget, adjacency, _size(universe)):
+        return noisy_histogram(counts, budget, adjacency, universe).largest()
     occupied = _occupied(counts, universe)
     scores = [*(counts[key] for key in occupied), 0]
     weights = [1] * len(occupied) + [_size(universe) - len(occupied)]
     # Under add-remove all counts move the same way.
-    rate = exponential_rate(budget, monotone=unit.one_way)
+    rate = exponential_rate(budget, monotone=adjacency.one_way)
     index = select(scores, weights, rate)
     if index < len(occupied):
         return occupied[index]
@@ -231,10 +231,10 @@ def _occupied(counts: Mapping[int, int], universe: Universe | None) -> list[int]
 
 
 def _noise(
-    budget: Budget, unit: Unit
-) -> tuple[Callable[[Sequence[int]], tuple[int, ...]], sparse.NoiseLaw]:
+    budget: Budget, adjacency: Adjacency
+) -> tuple[Callable[[Sequence[int]], tuple[int, ...]], sparse.NoiseDistribution]:
     """Return the function that adds noise to counts, and the law of what it adds."""
-    moved = unit.changes  # so many counts, each by 1: the L1 and the squared L2 sensitivity
+    moved = adjacency.changes  # so many counts, each by 1: the L1 and the squared L2 sensitivity
     match budget:
         case Zcdp(rho):
             gaussian = sparse.DiscreteGaussian(Fraction(gaussian_scale(moved, rho)))
@@ -245,7 +245,7 @@ def _noise(
     raise InternalError(f"There is no noise for {shown(budget)}.")
 
 
-def _error_bound(budget: Budget, unit: Unit, buckets: int, beta: float) -> float:
+def _error_bound(budget: Budget, adjacency: Adjacency, buckets: int, beta: float) -> float:
     """Bound the error of ``buckets`` buckets: no noise exceeds a, and what is hidden is below t.
 
     With U buckets and s = 2 / epsilon (add-remove: 1 / epsilon) this is at most
@@ -254,20 +254,20 @@ def _error_bound(budget: Budget, unit: Unit, buckets: int, beta: float) -> float
     with sigma^2 = 1 / rho (add-remove: 1 / (2 rho)).
 
     >>> from tametail.privacy.budget import approx, pure, zcdp
-    >>> [_error_bound(x, Unit.REPLACE_ONE, 10**6, 0.05) for x in (pure(1.0), zcdp(0.01))]
+    >>> [_error_bound(x, Adjacency.REPLACE_ONE, 10**6, 0.05) for x in (pure(1.0), zcdp(0.01))]
     [60.0, 103.0]
-    >>> _error_bound(approx(1.0, 1e-6), Unit.REPLACE_ONE, 1, 0.05)
+    >>> _error_bound(approx(1.0, 1e-6), Adjacency.REPLACE_ONE, 1, 0.05)
     33.0
     """
     level = Fraction(probability(beta=beta))
     if buckets < 1:
         raise ParameterError(f"An error bound needs at least one bucket, not {shown(buckets)}.")
-    _, law = _noise(budget, unit)
-    greatest_noise = sparse.reach(law, level / (2 * buckets)) - 1
-    return float(threshold(budget, unit, buckets) - 1 + greatest_noise)
+    _, distribution = _noise(budget, adjacency)
+    greatest_noise = sparse.reach(distribution, level / (2 * buckets)) - 1
+    return float(threshold(budget, adjacency, buckets) - 1 + greatest_noise)
 
 
-def _selection_is_better(budget: Budget, unit: Unit, size: int) -> bool:
+def _selection_is_better(budget: Budget, adjacency: Adjacency, size: int) -> bool:
     """Say whether the exponential mechanism finds smaller buckets than the noisy histogram does.
 
     By how much may the count of the chosen bucket fall short of the largest, except with
@@ -276,7 +276,9 @@ def _selection_is_better(budget: Budget, unit: Unit, size: int) -> bool:
     """
     if not isinstance(budget, Zcdp):
         return isinstance(budget, Pure)
-    rate = exponential_rate(budget, monotone=unit.one_way)
-    _, law = _noise(budget, unit)
-    shortfall = sparse.reach(law, CHOICE_BETA / 2) + sparse.reach(law, CHOICE_BETA / (2 * size))
+    rate = exponential_rate(budget, monotone=adjacency.one_way)
+    _, distribution = _noise(budget, adjacency)
+    shortfall = sparse.reach(distribution, CHOICE_BETA / 2) + sparse.reach(
+        distribution, CHOICE_BETA / (2 * size)
+    )
     return math.log(size) - math.log(CHOICE_BETA) <= rate * shortfall

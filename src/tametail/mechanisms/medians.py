@@ -28,7 +28,7 @@ from tametail.mechanisms.candidates import (
     components,
 )
 from tametail.mechanisms.select import _draw_level, uniform_integer
-from tametail.privacy.unit import Unit
+from tametail.privacy.adjacency import Adjacency
 from tametail.randomness import random_bits, random_bytes
 
 Keys = NDArray[np.int64]
@@ -55,7 +55,7 @@ def choose_median(
     counts: Keys,
     rate: Fraction | float,
     *,
-    unit: Unit,
+    adjacency: Adjacency,
     low: float = -math.inf,
     high: float = math.inf,
 ) -> float:
@@ -85,16 +85,16 @@ def choose_median(
 
     Notes
     -----
-    **Formal guarantee**: (2 rate)-DP and (rate^2 / 2)-zCDP under ``unit``, since both scores have
+    **Formal guarantee**: (2 rate)-DP and (rate^2 / 2)-zCDP under ``adjacency``, since both scores have
     sensitivity 1. See ``docs/proofs/selection.md``.
 
     Examples
     --------
     >>> keys = to_key([18.5, 19.99, 24.0])
-    >>> choose_median(keys, np.array([200, 9000, 800]), rate=0.5, unit=Unit.REPLACE_ONE)
+    >>> choose_median(keys, np.array([200, 9000, 800]), rate=0.5, adjacency=Adjacency.REPLACE_ONE)
     19.99
     """
-    (value,) = choose_many_medians([(keys, counts)], [(low, high)], Fraction(rate), unit)
+    (value,) = choose_many_medians([(keys, counts)], [(low, high)], Fraction(rate), adjacency)
     return value
 
 
@@ -102,7 +102,7 @@ def choose_many_medians(
     columns: Sequence[tuple[Keys, Keys]],
     ranges: Sequence[tuple[float, float]],
     rate: Fraction,
-    unit: Unit,
+    adjacency: Adjacency,
 ) -> Iterator[float]:
     """Yield a median for every column, as :func:`choose_median` would choose it.
 
@@ -125,7 +125,7 @@ def choose_many_medians(
     Examples
     --------
     >>> column = to_key([18.5, 19.99, 24.0]), np.array([200, 9000, 800])
-    >>> list(choose_many_medians([column], [(0, 100)], Fraction(1, 2), Unit.REPLACE_ONE))
+    >>> list(choose_many_medians([column], [(0, 100)], Fraction(1, 2), Adjacency.REPLACE_ONE))
     [19.99]
     """
     if not rate >= 0:
@@ -136,7 +136,7 @@ def choose_many_medians(
     size = 0
     limits = to_key(np.array(ranges, dtype=np.float64).ravel()).reshape(-1, 2).tolist()
     for (keys, counts), (first, last) in zip(columns, limits, strict=True):
-        waiting.append(_Column(*_median_runs(keys, counts, unit, first, last)))
+        waiting.append(_Column(*_median_runs(keys, counts, adjacency, first, last)))
         size += len(waiting[-1].edges)
         if size > _MOST_EDGES or len(waiting) == MOST_COLUMNS:
             yield from _choose(waiting, rate)

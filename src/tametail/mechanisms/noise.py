@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from tametail._validate import positive
 from tametail.errors import InternalError
 from tametail.privacy.accounting import analytic_gaussian_sigma, round_down, square_root_up
-from tametail.privacy.notions import Approx
+from tametail.privacy.definitions import Approx
 from tametail.privacy.opendp import gaussian_measurement, laplace_measurement
 from tametail.randomness import gaussian_noise, laplace_noise
 
@@ -160,9 +160,9 @@ def _least_scale(
     """Raise the scale from ``start`` until OpenDP's map is within the cost; return what it says."""
     scale = max(start, LEAST_SCALE)
     while scale <= GREATEST_SCALE:
-        told: float = build(scale).map(sensitivity)
-        if told <= cost:
-            return scale, told
+        given: float = build(scale).map(sensitivity)
+        if given <= cost:
+            return scale, given
         scale = math.nextafter(scale, math.inf)
     raise InternalError(
         f"Noise of scale {scale:.3g} is asked for, and above 2^56 it does not fit in 64 bits: "

@@ -14,8 +14,8 @@ from tametail.mechanisms.histograms import (
     count_keys,
     noisy_histogram,
 )
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Budget
-from tametail.privacy.unit import Unit
 
 if TYPE_CHECKING:
     from tametail.ledger import Ledger
@@ -26,7 +26,7 @@ def histogram(
     budget: Budget,
     *,
     universe: Universe | None = None,
-    neighbors: Unit | str = "replace-one",
+    neighbors: Adjacency | str = "replace-one",
     ledger: Ledger | str | None = None,
     dataset: str | None = None,
     release_id: str | None = None,
@@ -65,7 +65,7 @@ def histogram(
     ({7: 500, 8: 300}, 7, 2)
     """
     # Mistakes are reported before any key is read or paid for.
-    protected, payment = Unit.parse(neighbors), payment_of(ledger, dataset, release_id)
+    protected, payment = Adjacency.parse(neighbors), payment_of(ledger, dataset, release_id)
     possible = checked_universe(budget, universe)
     check_keys(keys)
 

@@ -29,9 +29,9 @@ from tametail.mechanisms.medians import (
     exact_level,
 )
 from tametail.mechanisms.select import uniform_integer
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Budget, exponential_rate, on_sample
 from tametail.privacy.choices import one_of_many
-from tametail.privacy.unit import Unit
 from tametail.queries.column import LEVEL_ONE
 from tametail.randomness import random_bytes
 
@@ -57,13 +57,13 @@ class _Part(NamedTuple):
 
 
 def choose_quantiles(
-    keys: Keys, counts: Keys, query: Quantiles, cost: Budget, unit: Unit
+    keys: Keys, counts: Keys, query: Quantiles, cost: Budget, adjacency: Adjacency
 ) -> tuple[float, ...]:
     """Choose a double for every level, ascending.
 
     Notes
     -----
-    **Formal guarantee**: all choices together cost at most ``cost`` under ``unit``. See
+    **Formal guarantee**: all choices together cost at most ``cost`` under ``adjacency``. See
     ``docs/proofs/quantiles.md``.
 
     Examples
@@ -72,7 +72,7 @@ def choose_quantiles(
     >>> from tametail.queries.column import Quantiles
     >>> query = Quantiles(0, 0.0, 100.0, (250_000, 500_000, 900_000))
     >>> keys, counts = to_key([18.5, 19.99, 24.0]), np.array([200, 600, 200])
-    >>> choose_quantiles(keys, counts, query, pure(20.0), Unit.ADD_REMOVE)
+    >>> choose_quantiles(keys, counts, query, pure(20.0), Adjacency.ADD_REMOVE)
     (19.99, 19.99, 24.0)
     """
     each = one_of_many(on_sample(cost, query.halvings), query.depth)
@@ -83,12 +83,12 @@ def choose_quantiles(
     coins = coins[np.lexsort((coins, every))]  # the keys are in order already
     first, last = to_key([query.low, query.high]).tolist()
     whole = _Part(every, coins, first, last, (0, len(query.levels)), (0, LEVEL_ONE))
-    found = dict(_descend(whole, query, rate, unit, 0))
+    found = dict(_descend(whole, query, rate, adjacency, 0))
     return tuple(from_key(found[place]) for place in range(len(query.levels)))
 
 
 def _descend(
-    part: _Part, query: Quantiles, rate: Fraction, unit: Unit, depth: int
+    part: _Part, query: Quantiles, rate: Fraction, adjacency: Adjacency, depth: int
 ) -> Iterator[tuple[int, int]]:
     """Yield the place of each level and the key that was chosen for it."""
     (start, stop), (low, high) = part.levels, part.between
@@ -97,14 +97,14 @@ def _descend(
     middle = (start + stop) // 2
     level = query.levels[middle]
     target, whole = level - low, high - low
-    sensitivity = query.score_sensitivity(unit, target, whole, depth)
+    sensitivity = query.score_sensitivity(adjacency, target, whole, depth)
     rank, key = _choose(part, target, whole, rate / sensitivity)
     yield middle, key
     keys, coins = part.keys, part.coins
     below = _Part(keys[:rank], coins[:rank], part.first, key, (start, middle), (low, level))
     above = _Part(keys[rank:], coins[rank:], key, part.last, (middle + 1, stop), (level, high))
-    yield from _descend(below, query, rate, unit, depth + 1)
-    yield from _descend(above, query, rate, unit, depth + 1)
+    yield from _descend(below, query, rate, adjacency, depth + 1)
+    yield from _descend(above, query, rate, adjacency, depth + 1)
 
 
 def _choose(part: _Part, target: int, whole: int, rate: Fraction) -> tuple[int, int]:

@@ -15,9 +15,9 @@ from tametail.mechanisms.medians import (
     clear_choices,
     exact_level,
 )
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Budget
 from tametail.privacy.choices import choice_rate
-from tametail.privacy.unit import Unit
 
 if TYPE_CHECKING:
     from tametail.queries.rows import ChoiceQuery, ColumnMedians
@@ -26,21 +26,24 @@ Counts = NDArray[np.int64]
 
 
 def choose_medians(
-    columns: Sequence[tuple[Counts, Counts]], query: ColumnMedians, cost: Budget, unit: Unit
+    columns: Sequence[tuple[Counts, Counts]],
+    query: ColumnMedians,
+    cost: Budget,
+    adjacency: Adjacency,
 ) -> tuple[float, ...]:
     """Choose a median for every column, as :func:`tametail.mechanisms.medians.choose_median` does.
 
     Notes
     -----
-    **Formal guarantee**: all choices together cost at most ``cost`` under ``unit``; each is made
+    **Formal guarantee**: all choices together cost at most ``cost`` under ``adjacency``; each is made
     from a secret sample of its own. See ``docs/proofs/vectors.md``.
     """
     rate = choice_rate(cost, query.choices, query.halvings)
-    return tuple(choose_many_medians(columns, query.ranges, rate, unit))
+    return tuple(choose_many_medians(columns, query.ranges, rate, adjacency))
 
 
 def choose_ranks(
-    table: Sequence[Counts], query: ChoiceQuery, cost: Budget, unit: Unit
+    table: Sequence[Counts], query: ChoiceQuery, cost: Budget, adjacency: Adjacency
 ) -> tuple[int, ...]:
     """Choose, for every list of counts, between which neighbors the count passes the target.
 
@@ -57,7 +60,7 @@ def choose_ranks(
     **Formal guarantee**: all choices together cost at most ``cost`` under both units. See
     ``docs/proofs/vectors.md``.
     """
-    del unit  # one row moves a count by at most 1, under both
+    del adjacency  # one row moves a count by at most 1, under both
     rate = choice_rate(cost, query.choices, query.halvings)
     weights = np.array(query.weights, dtype=np.int64)
     present = np.flatnonzero(weights)

@@ -89,13 +89,13 @@ class DiscreteGaussian:
         return point + j if kept else None
 
 
-NoiseLaw = DiscreteLaplace | DiscreteGaussian
+NoiseDistribution = DiscreteLaplace | DiscreteGaussian
 """A law on the integers. For point >= 1 ``envelope(point, digits)`` encloses a number that is at
 least P(Z >= point) and falls with the point, and ``draw_tail(point)`` returns each z >= point with
 probability P(Z = z) / envelope, and otherwise None."""
 
 
-def draw_exceedances(law: NoiseLaw, number: int, point: int) -> list[int]:
+def draw_exceedances(distribution: NoiseDistribution, number: int, point: int) -> list[int]:
     """Draw ``number`` independent noises and return those that are at least ``point``.
 
     The candidates are binomial with the chance of the envelope, and each is then drawn or refused
@@ -108,7 +108,9 @@ def draw_exceedances(law: NoiseLaw, number: int, point: int) -> list[int]:
     >>> draw_exceedances(DiscreteLaplace(Fraction(1)), number=10**300, point=2000)
     []
     """
-    tails = (law.draw_tail(point) for _ in range(_draw_binomial(law, number, point)))
+    tails = (
+        distribution.draw_tail(point) for _ in range(_draw_binomial(distribution, number, point))
+    )
     return [noise for noise in tails if noise is not None]
 
 
@@ -130,7 +132,7 @@ def draw_empty_keys(occupied: Sequence[int], low: int, high: int, number: int) -
 
 
 @lru_cache(maxsize=1024)
-def reach(law: NoiseLaw, probability: Fraction) -> int:
+def reach(distribution: NoiseDistribution, probability: Fraction) -> int:
     """Return the least point >= 1 at which the envelope is at most ``probability``.
 
     No noise of the law reaches the point with a greater probability.
@@ -142,7 +144,7 @@ def reach(law: NoiseLaw, probability: Fraction) -> int:
     """
 
     def is_enough(point: int) -> bool:
-        return law.envelope(point, DRAW_DIGITS).high <= probability
+        return distribution.envelope(point, DRAW_DIGITS).high <= probability
 
     high = 1
     while not is_enough(high):
@@ -176,11 +178,11 @@ def draw_geometric(rate: Fraction) -> int:
     return _draw(decide)
 
 
-def _draw_binomial(law: NoiseLaw, number: int, point: int) -> int:
+def _draw_binomial(distribution: NoiseDistribution, number: int, point: int) -> int:
     """Draw from Binomial(number, envelope) by inverting its distribution function."""
 
     def decide(low: Decimal, high: Decimal, digits: int) -> int | None:
-        chance = law.envelope(point, digits + GUARD_DIGITS)
+        chance = distribution.envelope(point, digits + GUARD_DIGITS)
         rounded = Rounded(digits + GUARD_DIGITS)
         total = Enclosure(Decimal(0), Decimal(0))
         terms = _binomial_terms(number, chance, rounded)

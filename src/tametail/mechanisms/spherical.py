@@ -76,13 +76,13 @@ def spherical_scale(l2_squared: int, epsilon: float) -> float:
     return square_root_up(l2_squared / Fraction(positive(epsilon=epsilon)) ** 2)
 
 
-def draw_spherical(dim: int, scale: Fraction) -> tuple[int, ...]:
-    """Draw ``dim`` integers: a vector of density ``c e^(-|z|/scale)``, to the nearest integers."""
-    pairs = [_Pair() for _ in range(-(-dim // 2))]
-    lengths = [_Uniform() for _ in range(dim)]
+def draw_spherical(n_columns: int, scale: Fraction) -> tuple[int, ...]:
+    """Draw ``n_columns`` integers: a vector of density ``c e^(-|z|/scale)``, to the nearest integers."""
+    pairs = [_Pair() for _ in range(-(-n_columns // 2))]
+    lengths = [_Uniform() for _ in range(n_columns)]
     for digits in count(FIRST_DIGITS, FIRST_DIGITS):  # pragma: no branch - there is no last number
         rounded = Rounded(digits + GUARD_DIGITS)
-        sizes = _sizes(dim, scale, pairs, lengths, digits, rounded)
+        sizes = _sizes(n_columns, scale, pairs, lengths, digits, rounded)
         nearest = [_nearest(size, rounded) for size in sizes]
         if None not in nearest:
             break
@@ -91,7 +91,7 @@ def draw_spherical(dim: int, scale: Fraction) -> tuple[int, ...]:
 
 
 def _sizes(
-    dim: int,
+    n_columns: int,
     scale: Fraction,
     pairs: Sequence[_Pair],
     lengths: Sequence[_Uniform],
@@ -104,7 +104,7 @@ def _sizes(
     exponential and c the squared cosine of a uniform angle; a vector of normal numbers has a
     uniform direction. A sum of d exponential numbers, ``-ln`` of a product, has the gamma law.
     """
-    squares = [square for pair in pairs for square in pair.squares(digits, rounded)][:dim]
+    squares = [square for pair in pairs for square in pair.squares(digits, rounded)][:n_columns]
     norm = reduce(rounded.plus, squares)
     product = reduce(rounded.times, (length.enclosure(digits) for length in lengths), ONE)
     length = rounded.times(rounded.exact(scale), _minus_log(product, rounded))

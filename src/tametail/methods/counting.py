@@ -11,8 +11,8 @@ from tametail.means import Estimate, Interval
 from tametail.methods.cells import count_noise, read_cells
 from tametail.methods.groups.each import in_each_group
 from tametail.plans import WORST, Prediction, PricedRequest, Step, Steps
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Budget, Noise, noise_for
-from tametail.privacy.unit import Unit
 from tametail.queries.column import Count
 from tametail.queries.groups import Cells
 from tametail.queries.persons import PersonRows
@@ -42,7 +42,7 @@ def is_count(request: Request, n: int | None, budget: Budget) -> bool:  # noqa: 
 def is_share(request: Request, n: int | None, budget: Budget) -> bool:  # noqa: ARG001
     """Say whether the mean of one condition is asked for, of records, and nothing is assumed."""
     column = request.columns[0]
-    alone = request.dim == 1 and request.unit.person is None and column.said is None
+    alone = request.n_columns == 1 and request.adjacency.person is None and column.said is None
     return request.statistic == MEAN and alone and column.is_condition
 
 
@@ -58,7 +58,7 @@ def steps(request: Request, n: int, budget: Budget) -> Steps:  # noqa: ARG001
 
 def counts(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
     """Ask for the numbers of cells, in every group."""
-    cost, persons = plan.cost(CELLS), plan.unit.person is not None
+    cost, persons = plan.cost(CELLS), plan.adjacency.person is not None
 
     def estimate(about: Ask, confidence: float | None) -> tuple[Estimate, ...]:
         asked = about.on(about.relation.per_person(PersonRows())) if persons else about
@@ -66,8 +66,8 @@ def counts(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
         value = float(max(answer[0], 0))
         intervals: tuple[Interval, ...] = ()
         if confidence is not None:
-            intervals = (count_interval(value, answer[0], cost, plan.unit, confidence),)
-        cells = None if persons else read_cells(answer, cost, plan.unit)
+            intervals = (count_interval(value, answer[0], cost, plan.adjacency, confidence),)
+        cells = None if persons else read_cells(answer, cost, plan.adjacency)
         known = value if persons else None
         return (
             Estimate(value, intervals, count=value, cells=cells, statistic=COUNT, persons=known),
@@ -77,10 +77,10 @@ def counts(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
 
 
 def count_interval(
-    value: float, answer: int, cost: Budget, unit: Unit, confidence: float
+    value: float, answer: int, cost: Budget, adjacency: Adjacency, confidence: float
 ) -> Interval:
     """Return the interval of a count: the law of the noise is public."""
-    off = count_noise(cost, unit).quantile(1 - confidence)
+    off = count_noise(cost, adjacency).quantile(1 - confidence)
     low, high = max(answer - off, 0.0), max(answer + off, 0.0)
     parts: dict[str, float | None] = {"privacy": off}
     return Interval(min(low, value), max(high, value), COUNT, "none", True, parts, confidence)
@@ -89,7 +89,7 @@ def count_interval(
 def shares(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
     """Ask for the numbers of true and of false, in every group."""
     cost = plan.cost(CELLS)
-    one = _TRUE_OR_FALSE.sensitivity(plan.unit)
+    one = _TRUE_OR_FALSE.sensitivity(plan.adjacency)
     noise, sampled = noise_for(cost, one.l1, one.l2_squared), plan.target == "population"
 
     def estimate(about: Ask, confidence: float | None) -> tuple[Estimate, ...]:
@@ -159,11 +159,11 @@ class PredictedCount(Prediction):
     @property
     def rmse(self) -> float:
         """The standard deviation of the noise."""
-        return math.sqrt(count_noise(self.plan.cost(CELLS), self.plan.unit).variance)
+        return math.sqrt(count_noise(self.plan.cost(CELLS), self.plan.adjacency).variance)
 
-    def half_width(self, confidence: float, law: str = WORST) -> float:  # noqa: ARG002
+    def half_width(self, confidence: float, distribution: str = WORST) -> float:  # noqa: ARG002
         """Return the half-width of the interval."""
-        return count_noise(self.plan.cost(CELLS), self.plan.unit).quantile(1 - confidence)
+        return count_noise(self.plan.cost(CELLS), self.plan.adjacency).quantile(1 - confidence)
 
 
 class PredictedShare(Prediction):
@@ -176,16 +176,16 @@ class PredictedShare(Prediction):
         """The error if every other record is true."""
         if self.plan.n is None:
             return None
-        one = _TRUE_OR_FALSE.sensitivity(self.plan.unit)
+        one = _TRUE_OR_FALSE.sensitivity(self.plan.adjacency)
         noise = noise_for(self.plan.cost(CELLS), one.l1, one.l2_squared)
         n = max(self.plan.n, 1)
         return math.sqrt(0.25 / n + noise.variance / (2 * n * n))
 
-    def half_width(self, confidence: float, law: str = WORST) -> float | None:  # noqa: ARG002
+    def half_width(self, confidence: float, distribution: str = WORST) -> float | None:  # noqa: ARG002
         """Return the half-width of the interval if every other record is true."""
         if self.plan.n is None:
             return None
-        one = _TRUE_OR_FALSE.sensitivity(self.plan.unit)
+        one = _TRUE_OR_FALSE.sensitivity(self.plan.adjacency)
         noise = noise_for(self.plan.cost(CELLS), one.l1, one.l2_squared)
         half = max(self.plan.n // 2, 1)
         sampled = self.plan.target == "population"

@@ -63,7 +63,7 @@ def description(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
         counted = _counted(answer, plan, confidence)
         placed = column_quantiles(plan, about, DESCRIBED, size, confidence)
         mean = _mean(plan, about, int(size), confidence)
-        cells = read_cells(answer, cost, plan.unit)
+        cells = read_cells(answer, cost, plan.adjacency)
         rows = [counted, replace(mean, count=counted.value), _sum(mean, counted, confidence)]
         rows += [
             row_of(plan, level, one, size, confidence)
@@ -79,7 +79,7 @@ def _counted(answer: tuple[int, ...], plan: PricedRequest, confidence: float | N
     value, intervals = float(max(answer[0], 0)), ()
     if confidence is not None:
         cost = plan.cost(of_quantiles.SIZE)
-        own = count_interval(value, answer[0], cost, plan.unit, confidence)
+        own = count_interval(value, answer[0], cost, plan.adjacency, confidence)
         return Estimate(value, (own,), count=value, statistic=COUNT)
     return Estimate(value, intervals, count=value, statistic=COUNT)
 
@@ -87,8 +87,10 @@ def _counted(answer: tuple[int, ...], plan: PricedRequest, confidence: float | N
 def _mean(plan: PricedRequest, ask: Ask, size: int, confidence: float | None) -> Estimate:
     (column,) = plan.request.columns
     cost = plan.cost("mean")
-    told = replace(ColumnPlan.from_request(plan.request, column, size, cost), confidence=confidence)
-    return winsorized_mean(replace(told, steps=divide(told)), ask)
+    given = replace(
+        ColumnPlan.from_request(plan.request, column, size, cost), confidence=confidence
+    )
+    return winsorized_mean(replace(given, steps=divide(given)), ask)
 
 
 def _sum(mean: Estimate, counted: Estimate, confidence: float | None) -> Estimate:

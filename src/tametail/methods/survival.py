@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tametail.methods.winsorized.constants import WINDOW
-from tametail.shape import CLEAR, Knot, Shape
+from tametail.shape import CLEAR, CurvePoint, Shape
 
 if TYPE_CHECKING:
     from tametail.methods.winsorized.tail_histogram import Array, TailHistogram
@@ -28,7 +28,7 @@ STEEPEST = 6.0
 
 
 def survival_shape(
-    tails: TailHistogram, center: float, anchors: tuple[int | None, int | None], n: float
+    tails: TailHistogram, center: float, last_bins: tuple[int | None, int | None], n: float
 ) -> Shape | None:
     r"""Return how n records spread; None if none of them is detected.
 
@@ -40,20 +40,22 @@ def survival_shape(
     like t^-a there, its mean is its value at 2^j ((1 - 2^(1-a))/(a - 1))^(-1/a), near 1.44 2^j; a
     comes from the neighbors.
     """
-    if anchors == (None, None):
+    if last_bins == (None, None):
         return None
     below, above = (
-        () if anchor is None else _curve_points(tails, counts, anchor, n)
-        for counts, anchor in zip(tails.sides, anchors, strict=True)
+        () if last_bin is None else _curve_points(tails, counts, last_bin, n)
+        for counts, last_bin in zip(tails.sides, last_bins, strict=True)
     )
     return Shape(center, below, above)
 
 
-def _curve_points(tails: TailHistogram, counts: Array, anchor: int, n: float) -> tuple[Knot, ...]:
+def _curve_points(
+    tails: TailHistogram, counts: Array, last_bin: int, n: float
+) -> tuple[CurvePoint, ...]:
     """Return the knots of one side, from the nearest octave with nodes of its own to the last."""
-    top = min(anchor + WINDOW, len(counts))
+    top = min(last_bin + WINDOW, len(counts))
     nodes = set(range(len(counts)) if tails.nodes is None else tails.nodes.tolist())
-    first = next(j for j in range(anchor, -2, -1) if j not in nodes or j + 1 not in nodes) + 1
+    first = next(j for j in range(last_bin, -2, -1) if j not in nodes or j + 1 not in nodes) + 1
     octaves = np.arange(first, top - 1)
     beyond = np.cumsum(counts[first + 1 : top][::-1])[::-1] / n
     errors = tails.scale * np.sqrt(2.0 * (top - 1 - octaves)) / n
@@ -62,7 +64,7 @@ def _curve_points(tails: TailHistogram, counts: Array, anchor: int, n: float) ->
     # Nearer to the center than all records of the side there is nothing to tell.
     full = np.flatnonzero(beyond >= (1 - NEAREST_SHARE) * beyond.max(initial=0.0))
     start = int(full[-1]) if len(full) else 0
-    found: list[Knot] = []
+    found: list[CurvePoint] = []
     shares, doubts = beyond.tolist(), errors.tolist()
     for place in range(start, len(shares)):
         octave = tails.first + first + place
@@ -70,10 +72,10 @@ def _curve_points(tails: TailHistogram, counts: Array, anchor: int, n: float) ->
             # Fewer than stand out lie in this octave, so nearly all of them before it.
             clear = CLEAR * doubts[place]
             if found and found[-1].beyond > 2 * clear:
-                found.append(Knot(math.ldexp(1.0, octave), clear, doubts[place]))
+                found.append(CurvePoint(math.ldexp(1.0, octave), clear, doubts[place]))
             break
         distance = math.ldexp(_representative(shares, place), octave)
-        found.append(Knot(distance, shares[place], doubts[place]))
+        found.append(CurvePoint(distance, shares[place], doubts[place]))
     return tuple(found)
 
 

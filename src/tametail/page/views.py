@@ -163,14 +163,14 @@ class Views:
             request, plan, payment = wanted.request, wanted.plan(), self._payment(wanted)
             quote = None
             if payment is not None:
-                unit = plan.unit
+                adjacency = plan.adjacency
                 quote = payment.quote(
-                    budget=plan.budget, neighbors=unit.value, person=unit.person,
+                    budget=plan.budget, neighbors=adjacency.value, person=adjacency.person,
                     locator=source.locators,
                 )  # fmt: skip
         except TametailError as error:
             return self._release_form(form, for_people(str(error)))
-        spent = Guarantee.from_budget(plan.budget, plan.unit)
+        spent = Guarantee.from_budget(plan.budget, plan.adjacency)
         name = self.store.add_pending(
             wanted,
             lambda tell: execute_plan(
@@ -346,12 +346,12 @@ class Views:
     def _unknown(self) -> Response:
         return self._page("message.html", 404, here="", words="Page not found.")
 
-    def _page(self, template: str, status: int = 200, /, **told: object) -> Response:
-        told = {
+    def _page(self, template: str, status: int = 200, /, **given: object) -> Response:
+        given = {
             "base": self.base, "folder": self.folder.root.name, "default": DEFAULTS,
             "statistics": STATISTICS,
-        } | told  # fmt: skip
-        return HTMLResponse(self.words.get_template(template).render(told), status_code=status)
+        } | given  # fmt: skip
+        return HTMLResponse(self.words.get_template(template).render(given), status_code=status)
 
 
 def _notes(plan: Plan) -> list[tuple[str, str]]:

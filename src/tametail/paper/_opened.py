@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from tametail.ask import Ask, Data
 from tametail.charged_calls import ChargeableCall
 from tametail.data import Backend
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Budget
-from tametail.privacy.unit import Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class Opened:
 
         backend = open_rows(data) if several else open_one(data)
         spendable = budget.spendable()
-        ask = Ask(Data(backend), spendable, Unit.REPLACE_ONE)
+        ask = Ask(Data(backend), spendable, Adjacency.REPLACE_ONE)
         return cls(budget, spendable, backend, ask)
 
     @property
@@ -41,5 +41,5 @@ class Opened:
         columns = list(self.backend.relation.names)
         told = {"columns": columns, **arguments}
         return ChargeableCall(
-            function, self.asked_for, Unit.REPLACE_ONE, told, self.backend.locators
+            function, self.asked_for, Adjacency.REPLACE_ONE, told, self.backend.locators
         )

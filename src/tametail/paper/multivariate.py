@@ -108,8 +108,8 @@ def mean_ball(
     if constants == "paper":
         paper_has_ball(given.opened.asked_for, beta)
     call = given.call("mean_ball", beta=beta)
-    if constants == "paper" and given.dim < LEAST_DIMENSION:  # A10
-        each = given.coordinates(given.alpha / math.sqrt(given.dim), beta / given.dim)
+    if constants == "paper" and given.n_columns < LEAST_DIMENSION:  # A10
+        each = given.coordinates(given.alpha / math.sqrt(given.n_columns), beta / given.n_columns)
         return call.run_charged(
             payment,
             lambda: np.array(coordinate_means(given.ask, size=given.size, coordinates=each)),
@@ -117,9 +117,11 @@ def mean_ball(
             read=np.array,
         )
     radius = given.length(
-        lambda: ball_radius(given.alpha, given.dim, given.k, scale=given.scale, constants=constants)
+        lambda: ball_radius(
+            given.alpha, given.n_columns, given.k, scale=given.scale, constants=constants
+        )
     )
-    coarse = given.coordinates(given.scale, beta / (3 * given.dim))
+    coarse = given.coordinates(given.scale, beta / (3 * given.n_columns))
     return call.run_charged(
         payment,
         lambda: np.array(
@@ -193,24 +195,32 @@ def mean_tournament(
             "mean_ball(X, budget, ...), which is for zcdp(rho) and approx(epsilon, delta)."
         )
     numbers = partial(
-        tournament, given.alpha, beta, given.k, given.dim, scale=given.scale, constants=constants
+        tournament,
+        given.alpha,
+        beta,
+        given.k,
+        given.n_columns,
+        scale=given.scale,
+        constants=constants,
     )
     given.length(lambda: numbers().xi)
     game = numbers()
-    if given.dim > MOST_COLUMNS:
+    if given.n_columns > MOST_COLUMNS:
         digits = game.log_points / math.log(10)
         raise ParameterError(
-            f"the data have {given.dim} columns: a tournament would have 10^{digits:.1f} points "
+            f"the data have {given.n_columns} columns: a tournament would have 10^{digits:.1f} points "
             f"and 10^{2 * digits:.1f} pairs. Pass at most {MOST_COLUMNS} columns, or use "
             "mean_ball(X, pure(epsilon), ...), which takes any number."
         )
-    coarse = given.coordinates(game.half_width, beta / (3 * given.dim))
+    coarse = given.coordinates(game.half_width, beta / (3 * given.n_columns))
 
     def play() -> Vector:
         half = given.size // 2
         # "If for all q ... p cannot lose, Score = n alpha"
         never = int(min(half * given.alpha / given.scale, half))
-        grid = grid_for(game, dim=given.dim, size=half, scale=given.scale, default=never)
+        grid = grid_for(
+            game, n_columns=given.n_columns, size=half, scale=given.scale, default=never
+        )
         estimate = tournament_estimator(
             given.ask, given.budget, size=given.size, coarse=coarse, grid=grid
         )
@@ -246,7 +256,7 @@ class _Given(NamedTuple):
         return self.opened.size
 
     @property
-    def dim(self) -> int:
+    def n_columns(self) -> int:
         """The number of columns."""
         return len(self.opened.backend.relation.names)
 
@@ -257,7 +267,7 @@ class _Given(NamedTuple):
 
     def coordinates(self, alpha: float, beta: float) -> Coordinates:
         """Return the numbers of one-dimensional estimates within alpha, each up to beta."""
-        costs = coordinate_costs(self.budget, self.dim)
+        costs = coordinate_costs(self.budget, self.n_columns)
         check_strength(costs, self.budget)
         radius, margin = (
             self.length(

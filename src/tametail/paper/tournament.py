@@ -48,7 +48,9 @@ def play(ask: Ask, budget: Budget, center: Sequence[float], grid: Scores) -> lis
     return query.value(ask(query, budget))
 
 
-def grid_for(game: Tournament, *, dim: int, size: int, scale: float, default: int = 0) -> Scores:
+def grid_for(
+    game: Tournament, *, n_columns: int, size: int, scale: float, default: int = 0
+) -> Scores:
     """Return the grid, the ties and the blocks of ``game`` in integers, around the origin.
 
     With fewer records than the theorem asks for, there are fewer blocks: each is long enough for
@@ -61,7 +63,7 @@ def grid_for(game: Tournament, *, dim: int, size: int, scale: float, default: in
     for bits in range(finest, -1, -1):
         exponent = math.frexp(game.step)[1] - 1 - bits
         grid = Scores(
-            center=(0.0,) * dim,
+            center=(0.0,) * n_columns,
             exponent=exponent,
             step=round(math.ldexp(game.step, -exponent)),
             reach=math.ceil(game.half_width / game.step - 1e-9),

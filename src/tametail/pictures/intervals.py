@@ -139,10 +139,10 @@ def _cut(name: str, room: float) -> str:
 def _told(release: Released) -> str:
     """Return the content in words; of many rows the first and how many there are."""
     rows = release.means[:12]
-    told = [f"{name_of(release, row)}: {_said(release, row)}" for row in rows]
+    given = [f"{name_of(release, row)}: {_said(release, row)}" for row in rows]
     if len(release) > len(rows):
-        told.append(f"and {len(release) - len(rows)} more, in the table")
-    return "; ".join(told)
+        given.append(f"and {len(release) - len(rows)} more, in the table")
+    return "; ".join(given)
 
 
 def _said(release: Released, row: Mean) -> str:

@@ -76,7 +76,7 @@ def curve_of(plan: PricedRequest, promised: Callable[[int], Prediction], steps: 
 
 def _tail(plan: PricedRequest) -> Tail:
     """What the error is a bound for; several columns are drawn in standard deviations."""
-    return plan.tails[0] if plan.dim == 1 else None
+    return plan.tails[0] if plan.n_columns == 1 else None
 
 
 def _floor(plan: PricedRequest, sizes: tuple[int, ...]) -> tuple[str, list[float]]:
@@ -86,7 +86,7 @@ def _floor(plan: PricedRequest, sizes: tuple[int, ...]) -> tuple[str, list[float
         privacy = {name: value for name, value in plan.budget.to_dict().items() if name != "kind"}
         floor = [
             max(
-                lower_bound(n, k=k, scale=scale, neighbors=plan.unit.value, **privacy),
+                lower_bound(n, k=k, scale=scale, neighbors=plan.adjacency.value, **privacy),
                 lower_bound(n, k=k, scale=scale),
             )
             for n in sizes
@@ -127,15 +127,15 @@ def plan_picture(plan: PricedRequest, curve: Curve, width: float = 720.0) -> str
         drawn.append(element("circle", cx=x, cy=y, r=6.0, fill=ACCENT))
         drawn.append(words(f"{here:.3g}", x + 12, y - 10, font_weight=600))
     drawn += _key(curve, str(plan.budget), left + 12, bottom - 34)
-    told = "; ".join(f"at {n:,}: {error:.3g}" for n, error in known[:: max(1, len(known) // 4)])
+    given = "; ".join(f"at {n:,}: {error:.3g}" for n, error in known[:: max(1, len(known) // 4)])
     if here is not None:
-        told = f"at {plan.n:,}, as planned: {here:.3g}; {told}"
+        given = f"at {plan.n:,}, as planned: {here:.3g}; {given}"
     title = f"{curve.error_label.replace(chr(10), ' ')}, by number of {_things(plan)}"
-    return picture(width, bottom + 46, title, told, drawn)
+    return picture(width, bottom + 46, title, given, drawn)
 
 
 def _things(plan: PricedRequest) -> str:
-    return "records" if plan.unit.person is None else "people"
+    return "records" if plan.adjacency.person is None else "people"
 
 
 def _key(curve: Curve, budget: str, x: float, y: float) -> list[str]:

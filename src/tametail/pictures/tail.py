@@ -26,7 +26,7 @@ from tametail.markup import element
 from tametail.means import Mean
 from tametail.pictures.whiskers import fake_mark, whiskers
 from tametail.released import Released
-from tametail.shape import CLEAR, Knot, Shape
+from tametail.shape import CLEAR, CurvePoint, Shape
 
 _SIZE = 13.0
 
@@ -67,8 +67,8 @@ class Dot:
 class Curve:
     """What is drawn of a row, in numbers: places are values, less ``origin``.
 
-    >>> knots = (Knot(1.0, 0.2, 0.001), Knot(4.0, 0.01, 0.001))
-    >>> row = Mean("0", None, 2.5, clip=(-9.0, 30.0), shape=Shape(2.0, (), knots))
+    >>> curve_points = (CurvePoint(1.0, 0.2, 0.001), CurvePoint(4.0, 0.01, 0.001))
+    >>> row = Mean("0", None, 2.5, clip=(-9.0, 30.0), shape=Shape(2.0, (), curve_points))
     >>> curve = Curve.of(row)
     >>> curve.log, [dot.place for dot in curve.above], curve.ends
     (True, [3.0, 6.0], (1.5384615384615383, 39.0))
@@ -89,16 +89,22 @@ class Curve:
         if shape is None:
             return None
         median = shape.median
-        hidden = [knot for knot in shape.below if knot.distance >= median]
-        far = max((knot.distance for knot in (*shape.below, *shape.above)), default=0.0)
+        hidden = [curve_point for curve_point in shape.below if curve_point.distance >= median]
+        far = max(
+            (curve_point.distance for curve_point in (*shape.below, *shape.above)), default=0.0
+        )
         log = row.value > 0 and 0 < median < _SPREAD * far
-        for knot in hidden:
-            allowed = _NOT_POSITIVE if knot.distance >= _SOFT * median else _MAY_BE_POSITIVE
-            log = log and knot.beyond <= max(allowed, 2 * CLEAR * knot.error)
+        for curve_point in hidden:
+            allowed = _NOT_POSITIVE if curve_point.distance >= _SOFT * median else _MAY_BE_POSITIVE
+            log = log and curve_point.beyond <= max(allowed, 2 * CLEAR * curve_point.error)
         origin = 0.0 if log else median
-        below = [_dot(median - knot.distance - origin, knot) for knot in shape.below]
+        below = [
+            _dot(median - curve_point.distance - origin, curve_point) for curve_point in shape.below
+        ]
         below = [dot for dot in below if not log or dot.place > 0]
-        above = [_dot(median + knot.distance - origin, knot) for knot in shape.above]
+        above = [
+            _dot(median + curve_point.distance - origin, curve_point) for curve_point in shape.above
+        ]
         dots = [*below, *above]
         if not dots:
             return None
@@ -144,9 +150,14 @@ class Curve:
         return "value (0 and below is not shown)" if self.partly else "value"
 
 
-def _dot(place: float, knot: Knot) -> Dot:
-    wide = BARS * knot.error
-    return Dot(place, knot.beyond, max(knot.beyond - wide, 0.0), min(knot.beyond + wide, 1.0))
+def _dot(place: float, curve_point: CurvePoint) -> Dot:
+    wide = BARS * curve_point.error
+    return Dot(
+        place,
+        curve_point.beyond,
+        max(curve_point.beyond - wide, 0.0),
+        min(curve_point.beyond + wide, 1.0),
+    )
 
 
 def _ends(row: Mean, sure: list[float], origin: float, *, log: bool) -> tuple[float, float]:
@@ -186,8 +197,8 @@ def tail_picture(release: Released, width: float = 720.0) -> str:
     drawn.append(line(x, top, x, foot, stroke_dasharray="2 4", stroke_opacity=0.7))
     drawn += fake_mark(release, width, foot + 58)
     title = "Share of records beyond each value, by noisy counts"
-    told = "; ".join(f"beyond {dot.place:.3g}: {100 * dot.share:.2g}%" for dot in curve.above[:8])
-    return picture(width, foot + 58, title, told, drawn)
+    given = "; ".join(f"beyond {dot.place:.3g}: {100 * dot.share:.2g}%" for dot in curve.above[:8])
+    return picture(width, foot + 58, title, given, drawn)
 
 
 def _clip_points(

@@ -8,9 +8,9 @@ few records could decide.
 
 from __future__ import annotations
 
-from tametail.methods.apart.method import steps as steps_apart
-from tametail.methods.ball.told import own_steps as steps_in_ball
-from tametail.methods.pooled.pool import LEAST_COLUMNS
+from tametail.methods.joint.settings import own_steps as joint_steps
+from tametail.methods.joint_sum.pool import LEAST_COLUMNS
+from tametail.methods.separate.method import steps as separate_steps
 from tametail.methods.winsorized.budget_split import is_spread_undetectable
 from tametail.methods.winsorized.column import column_settings
 from tametail.plans import PricedRequest, Steps, paid_in
@@ -32,7 +32,7 @@ def persons_in_one_group(request: Request, n: int | None, budget: Budget) -> boo
 
 def persons_in_groups(request: Request, n: int | None, budget: Budget) -> bool:  # noqa: ARG001
     """Say whether means are asked by group, and persons are protected."""
-    return request.groups is not None and request.unit.person is not None
+    return request.groups is not None and request.adjacency.person is not None
 
 
 def groups(request: Request, n: int | None, budget: Budget) -> bool:  # noqa: ARG001
@@ -47,44 +47,44 @@ def records_of_persons(request: Request, n: int | None, budget: Budget) -> bool:
 
 def bounded(request: Request, n: int | None, budget: Budget) -> bool:
     """Say whether all records are bounded, and looking for closer bounds would be in vain."""
-    told = all(isinstance(column.tail, Bounded) for column in request.columns)
-    return told and _in_vain(request, n, budget)
+    given = all(isinstance(column.tail, Bounded) for column in request.columns)
+    return given and _in_vain(request, n, budget)
 
 
 def scaled(request: Request, n: int | None, budget: Budget) -> bool:
     """Say whether all scales are known, and a look at the spread would be in vain."""
-    if request.dim > 1 and isinstance(budget, Zcdp):  # one noise for all columns does better
+    if request.n_columns > 1 and isinstance(budget, Zcdp):  # one noise for all columns does better
         return False
-    told = all(isinstance(column.tail, Moment) for column in request.columns)
-    return told and _in_vain(request, n, budget)
+    given = all(isinstance(column.tail, Moment) for column in request.columns)
+    return given and _in_vain(request, n, budget)
 
 
 def _in_vain(request: Request, n: int | None, budget: Budget) -> bool:
     """Say whether a look would be in vain in every column; without n nobody knows."""
     if n is None:
         return False
-    each = paid_in(budget, Pure).share(1 / request.dim)
+    each = paid_in(budget, Pure).share(1 / request.n_columns)
     return all(is_spread_undetectable(part, each, n) for part in column_settings(request, n, each))
 
 
-def ball(request: Request, n: int | None, budget: Budget) -> bool:
+def joint(request: Request, n: int | None, budget: Budget) -> bool:
     """Say whether columns are taken together, each with a center and a scale of its own."""
-    if request.dim == 1 or request.same_scale:
+    if request.n_columns == 1 or request.same_scale:
         return False
     if n is None:
-        return _in_a_ball(request, n, budget)
-    together = _in_a_ball(request, n, budget) or _is_light(request)
-    return together and steps_in_ball(request, n, paid_in(budget, Zcdp)) is not None
+        return _jointly(request, n, budget)
+    together = _jointly(request, n, budget) or _is_light(request)
+    return together and joint_steps(request, n, paid_in(budget, Zcdp)) is not None
 
 
-def common_ball(request: Request, n: int | None, budget: Budget) -> bool:
+def joint_in_common(request: Request, n: int | None, budget: Budget) -> bool:
     """Say whether columns are taken together with one scale: by request, or as n pays no other."""
-    return request.dim > 1 and (request.same_scale or _in_a_ball(request, n, budget))
+    return request.n_columns > 1 and (request.same_scale or _jointly(request, n, budget))
 
 
 def one_column(request: Request, n: int | None, budget: Budget) -> bool:  # noqa: ARG001
     """Say whether there is one column."""
-    return request.dim == 1
+    return request.n_columns == 1
 
 
 def one_sum(request: Request, n: int | None, budget: Budget) -> bool:  # noqa: ARG001
@@ -92,7 +92,7 @@ def one_sum(request: Request, n: int | None, budget: Budget) -> bool:  # noqa: A
 
     What is assumed of a column bounds what clipping it costs, not what shrinking rows does.
     """
-    return _is_free(request) and request.dim >= LEAST_COLUMNS
+    return _is_free(request) and request.n_columns >= LEAST_COLUMNS
 
 
 def always(request: Request, n: int | None, budget: Budget) -> bool:  # noqa: ARG001
@@ -100,7 +100,7 @@ def always(request: Request, n: int | None, budget: Budget) -> bool:  # noqa: AR
     return True
 
 
-def _in_a_ball(request: Request, n: int | None, budget: Budget) -> bool:
+def _jointly(request: Request, n: int | None, budget: Budget) -> bool:
     """Say whether several columns are taken together, if n records may cost ``budget``.
 
     A delta does not pay in a few columns (decision 0224). For d sums of cells of size 1 the
@@ -113,10 +113,12 @@ def _in_a_ball(request: Request, n: int | None, budget: Budget) -> bool:
         return not isinstance(budget, Pure)
     n = (request.n or PLENTY) if n is None else n
     together, apart = paid_in(budget, Zcdp), paid_in(budget, Pure)
-    steps = steps_in_ball(request, n, together)
+    steps = joint_steps(request, n, together)
     if steps is not None:
-        together, apart = _for_sums(steps), _for_sums(steps_apart(request, n, apart))
-    one, each = (noise_for(cost, request.dim, request.dim) for cost in (together, apart))
+        together, apart = _for_sums(steps), _for_sums(separate_steps(request, n, apart))
+    one, each = (
+        noise_for(cost, request.n_columns, request.n_columns) for cost in (together, apart)
+    )
     return one.variance < each.variance
 
 
@@ -177,7 +179,7 @@ def why_together(plan: PricedRequest) -> tuple[str, ...]:
     return _if_chosen(plan, "columns are clipped jointly: with a delta, joint noise is smaller")
 
 
-def why_apart(plan: PricedRequest) -> tuple[str, ...]:
+def why_separate(plan: PricedRequest) -> tuple[str, ...]:
     """Say why the columns are taken apart."""
     if isinstance(plan.budget, Approx):
         words = (

@@ -86,8 +86,8 @@ class Plan(PricedRequest):
         usual = choose(request, None, request.budget)
         if usual.counts_itself:
             return cls(request, n, usual.name, before + usual.divide(request, n or 1, budget))
-        if n is None or not request.unit.size_is_public:
-            first, budget = counted(paid_in(budget, usual.notion), request)
+        if n is None or not request.adjacency.size_is_public:
+            first, budget = counted(paid_in(budget, usual.definition), request)
             before = (*before, Step(COUNT, first))
             if n is None:
                 return cls(request, n, usual.name, (*before, Step(REST, budget)))
@@ -106,8 +106,8 @@ class Plan(PricedRequest):
 
     def with_names(self, names: Sequence[str]) -> Plan:
         """Return the plan for columns of these names."""
-        if len(names) != self.dim:
-            planned, there = columns_told(self.dim), columns_told(len(names))
+        if len(names) != self.n_columns:
+            planned, there = columns_told(self.n_columns), columns_told(len(names))
             raise ParameterError(
                 f"The plan is for {planned}, but the data have {there}. Use a plan with "
                 f"n_columns={len(names)}, or name {planned} of the data."
@@ -193,7 +193,7 @@ class Plan(PricedRequest):
     @property
     def notes(self) -> tuple[Note, ...]:
         """The notes that a release of this plan would carry, as public numbers tell."""
-        return (*weak_budget(self.budget, self.unit), *self.prediction.notes)
+        return (*weak_budget(self.budget, self.adjacency), *self.prediction.notes)
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the predicted error against n, with what no algorithm can beat below it."""
@@ -216,7 +216,7 @@ class Plan(PricedRequest):
 
     def __repr__(self) -> str:
         size = "unknown" if self.n is None else f"{self.n:,}"
-        return f"<Plan: {self.method}, n = {size}, {self.budget}, {self.unit}>"
+        return f"<Plan: {self.method}, n = {size}, {self.budget}, {self.adjacency}>"
 
     def _repr_html_(self) -> str:
         from tametail.report.cells import plan_cell
@@ -265,9 +265,10 @@ class Plan(PricedRequest):
         names = ((KEYS, 1),) * (groups is not None and groups.keys is None) + names
         # Beside a private count the whole is in the notion of the method that was expected first.
         first = choose(self.request, None, self.budget) if self.has(COUNT) else method
-        notion = type(paid_in(self.budget, first.notion))
+        definition = type(paid_in(self.budget, first.definition))
         if [(step.name, step.round) for step in self.steps] != list(names) or not all(
-            isinstance(step.cost, Approx if step.name == KEYS else notion) for step in self.steps
+            isinstance(step.cost, Approx if step.name == KEYS else definition)
+            for step in self.steps
         ):
             words = [name for name, _ in names]
             raise ParameterError(f"The steps of the plan were changed. They must be {words}.")

@@ -11,26 +11,26 @@ from typing import TYPE_CHECKING, NamedTuple
 from tametail._shown import shown
 from tametail.errors import InternalError, ParameterError
 from tametail.methods import counting, describing
-from tametail.methods.apart import method as apart
-from tametail.methods.apart.estimate import columns_apart
-from tametail.methods.ball import method as ball
-from tametail.methods.ball import told
-from tametail.methods.ball.estimate import vector_mean
+from tametail.methods.bounded import method as bounded
+from tametail.methods.bounded.estimate import NAME as BOUNDED_NAME
 from tametail.methods.groups import method as groups
 from tametail.methods.groups import plan as by_group
 from tametail.methods.groups.estimate import means_by_group
 from tametail.methods.groups.one_group import means_of_separate_persons
 from tametail.methods.groups.persons import means_of_persons
-from tametail.methods.located import method as located
-from tametail.methods.located.estimate import NAME as LOCATED_NAME
+from tametail.methods.joint import method as joint
+from tametail.methods.joint import settings
+from tametail.methods.joint.estimate import vector_mean
+from tametail.methods.joint_sum.estimate import joint_sum_means
+from tametail.methods.known_scale import method as known_scale
+from tametail.methods.known_scale.estimate import NAME as KNOWN_SCALE_NAME
+from tametail.methods.persons import budget_split as of_persons
 from tametail.methods.persons import method as persons
-from tametail.methods.persons import shares as of_persons
 from tametail.methods.persons import weighted
-from tametail.methods.pooled.estimate import pooled_means
 from tametail.methods.quantiles import method as quantiles
+from tametail.methods.separate import method as separate
+from tametail.methods.separate.estimate import separate_means
 from tametail.methods.sums import method as sums
-from tametail.methods.textbook import method as textbook
-from tametail.methods.textbook.estimate import NAME as TEXTBOOK_NAME
 from tametail.methods.winsorized import column
 from tametail.methods.winsorized import prediction as winsorized
 from tametail.methods.winsorized.estimate import column_mean
@@ -51,7 +51,7 @@ class Method(NamedTuple):
     """The name that plans and releases know it by."""
     suits: Callable[[Request, int | None, Budget], bool]
     """Whether it is taken, if no method above it is; n is None as long as it is unknown."""
-    notion: type[Budget]
+    definition: type[Budget]
     """The notion in which it is paid from an approximate budget."""
     names: Callable[[Request], tuple[tuple[str, int], ...]]
     """The names and rounds of its steps, once the number of records is known."""
@@ -68,7 +68,7 @@ class Method(NamedTuple):
 
     def divide(self, request: Request, n: int, budget: Budget) -> Steps:
         """Return its steps, paid from a budget of any notion."""
-        steps = self.steps(request, n, paid_in(budget, self.notion))
+        steps = self.steps(request, n, paid_in(budget, self.definition))
         if steps is None:
             raise InternalError(f"{self.name} has no steps.")
         return steps
@@ -171,44 +171,44 @@ RECORDS_OF_PERSONS = Method(
     persons.Predicted,
     choice.why_records,
 )
-TEXTBOOK = Method(
-    TEXTBOOK_NAME,
+BOUNDED = Method(
+    BOUNDED_NAME,
     choice.bounded,
     Pure,
-    textbook.names,
-    textbook.steps,
-    textbook.textbook_means,
-    textbook.Predicted,
+    bounded.names,
+    bounded.steps,
+    bounded.bounded_means,
+    bounded.Predicted,
     choice.why_bounded,
 )
-BALL = Method(
+JOINT = Method(
     "mean with joint clipping",
-    choice.ball,
+    choice.joint,
     Zcdp,
-    told.own_names,
-    told.own_steps,
+    settings.own_names,
+    settings.own_steps,
     vector_mean,
-    ball.Predicted,
+    joint.Predicted,
     choice.why_together,
 )
-COMMON_BALL = Method(
+JOINT_COMMON = Method(
     "mean with joint clipping, one scale",
-    choice.common_ball,
+    choice.joint_in_common,
     Zcdp,
-    told.common_names,
-    told.common_steps,
+    settings.common_names,
+    settings.common_steps,
     vector_mean,
-    ball.PredictedInCommon,
+    joint.PredictedInCommon,
     choice.why_together,
 )
-LOCATED = Method(
-    LOCATED_NAME,
+KNOWN_SCALE = Method(
+    KNOWN_SCALE_NAME,
     choice.scaled,
     Pure,
-    located.names,
-    located.steps,
-    located.located_means,
-    located.Predicted,
+    known_scale.names,
+    known_scale.steps,
+    known_scale.known_scale_means,
+    known_scale.Predicted,
     choice.why_scaled,
 )
 WINSORIZED = Method(
@@ -220,25 +220,25 @@ WINSORIZED = Method(
     column_mean,
     winsorized.Predicted,
 )
-POOLED = Method(
+JOINT_SUM = Method(
     "winsorized means, joint sum",
     choice.one_sum,
     Pure,
     column.names,
-    apart.steps,
-    pooled_means,
-    apart.Predicted,
+    separate.steps,
+    joint_sum_means,
+    separate.Predicted,
     choice.why_one_sum,
 )
-APART = Method(
+SEPARATE = Method(
     "winsorized means, column by column",
     choice.always,
     Pure,
     column.names,
-    apart.steps,
-    columns_apart,
-    apart.Predicted,
-    choice.why_apart,
+    separate.steps,
+    separate_means,
+    separate.Predicted,
+    choice.why_separate,
 )
 
 #: All methods; the first that suits is taken. A new statistic enters above those that always suit.
@@ -253,13 +253,13 @@ METHODS = (
     PERSONS_BY_GROUP,
     GROUPS,
     RECORDS_OF_PERSONS,
-    TEXTBOOK,
-    BALL,
-    COMMON_BALL,
-    LOCATED,
+    BOUNDED,
+    JOINT,
+    JOINT_COMMON,
+    KNOWN_SCALE,
     WINSORIZED,
-    POOLED,
-    APART,
+    JOINT_SUM,
+    SEPARATE,
 )
 
 _BY_NAME: Mapping[str, Method] = {method.name: method for method in METHODS}

@@ -30,8 +30,8 @@ from tametail.privacy.accounting import (
     square_root_up,
     zcdp_to_approx,
 )
-from tametail.privacy.notions import SMALLEST, Approx, Budget, Pure, Zcdp
-from tametail.privacy.unit import Unit
+from tametail.privacy.adjacency import Adjacency
+from tametail.privacy.definitions import SMALLEST, Approx, Budget, Pure, Zcdp
 
 __all__ = [
     "Approx",
@@ -299,27 +299,27 @@ class Guarantee:
 
     Pure: epsilon, and delta = 0. zCDP: rho alone. Approximate: epsilon and delta.
 
-    >>> print(Guarantee.from_budget(pure(1), Unit.REPLACE_ONE))
+    >>> print(Guarantee.from_budget(pure(1), Adjacency.REPLACE_ONE))
     epsilon = 1 (pure DP) for replacing any one record.
     """
 
     epsilon: float | None
     delta: float | None
     rho: float | None
-    protects: Unit
+    protects: Adjacency
 
     @classmethod
-    def from_budget(cls, spent: Budget, unit: Unit) -> Self:
+    def from_budget(cls, spent: Budget, adjacency: Adjacency) -> Self:
         """Return the guarantee of having spent this much."""
         if isinstance(spent, Zcdp):
-            return cls(None, None, spent.rho, unit)
+            return cls(None, None, spent.rho, adjacency)
         delta = spent.delta if isinstance(spent, Approx) else 0.0
-        return cls(float(_epsilon(spent)), delta, None, unit)
+        return cls(float(_epsilon(spent)), delta, None, adjacency)
 
     def at_delta(self, delta: float) -> float:
         """Return the epsilon of this guarantee at ``delta``.
 
-        >>> Guarantee.from_budget(zcdp(0.02), Unit.REPLACE_ONE).at_delta(1e-6) < 1
+        >>> Guarantee.from_budget(zcdp(0.02), Adjacency.REPLACE_ONE).at_delta(1e-6) < 1
         True
         """
         delta = probability(delta=delta)
@@ -338,7 +338,7 @@ class Guarantee:
 
         epsilon becomes 2 epsilon, delta becomes (1 + e^epsilon) delta, rho becomes 4 rho.
 
-        >>> Guarantee.from_budget(zcdp(0.5), Unit.ADD_REMOVE).for_replacement().rho
+        >>> Guarantee.from_budget(zcdp(0.5), Adjacency.ADD_REMOVE).for_replacement().rho
         2.0
         """
         return self if self.protects.size_is_public else self._twice(self.protects.replaced())
@@ -350,20 +350,20 @@ class Guarantee:
         without it, so the numbers are those of :meth:`for_replacement`. Under replace-one, for a
         record that is replaced: that is one replacement of the person.
 
-        >>> unit = Unit.parse("add-remove", person="patient")
-        >>> Guarantee.from_budget(pure(1), unit).for_one_record().epsilon
+        >>> adjacency = Adjacency.parse("add-remove", person="patient")
+        >>> Guarantee.from_budget(pure(1), adjacency).for_one_record().epsilon
         2.0
         """
         if self.protects.person is None:
             return self
         if self.protects.size_is_public:
-            return replace(self, protects=Unit.REPLACE_ONE)
-        return self._twice(Unit.ADD_REMOVE)
+            return replace(self, protects=Adjacency.REPLACE_ONE)
+        return self._twice(Adjacency.ADD_REMOVE)
 
-    def _twice(self, unit: Unit) -> Guarantee:
-        """Return what two changes of this kind in a row cost, as a guarantee for ``unit``."""
+    def _twice(self, adjacency: Adjacency) -> Guarantee:
+        """Return what two changes of this kind in a row cost, as a guarantee for ``adjacency``."""
         if self.rho is not None:
-            return Guarantee(None, None, 4 * self.rho, unit)
+            return Guarantee(None, None, 4 * self.rho, adjacency)
         epsilon, delta = self._pair()
         if delta == 0:
             doubled = 0.0
@@ -372,7 +372,7 @@ class Guarantee:
         else:
             growth = 1 + Fraction(math.nextafter(math.exp(epsilon), math.inf))
             doubled = min(round_up(growth * Fraction(delta)), 1.0)
-        return Guarantee(2 * epsilon, doubled, None, unit)
+        return Guarantee(2 * epsilon, doubled, None, adjacency)
 
     def to_dict(self) -> dict[str, object]:
         """Return the guarantee as plain values, for JSON."""

@@ -31,8 +31,8 @@ def choice_rate(cost: Budget, choices: int, halvings: int = 0) -> Fraction:
     return exponential_rate(on_sample(one_of_many(cost, choices), halvings))
 
 
-def coordinate_costs(budget: Budget, dim: int) -> list[Budget]:
-    """Return what each of ``dim`` calls on the same records may cost.
+def coordinate_costs(budget: Budget, n_columns: int) -> list[Budget]:
+    """Return what each of ``n_columns`` calls on the same records may cost.
 
     Pure and zCDP costs are shared out. For approximate DP (P13) a call is (eps0, delta0)-DP with
     ``delta0 = delta/(2d)``, hence delta0-approximate eps0^2/2-zCDP, and all of them together are
@@ -42,11 +42,11 @@ def coordinate_costs(budget: Budget, dim: int) -> list[Budget]:
     >>> coordinate_costs(zcdp(0.5), 2)
     [Zcdp(rho=0.25), Zcdp(rho=0.25)]
     """
-    equal: list[Budget] = list(budget.split(*[1 / dim] * dim))
+    equal: list[Budget] = list(budget.split(*[1 / n_columns] * n_columns))
     if not isinstance(budget, Approx):
         return equal
     rho = approx_to_zcdp(budget.epsilon, budget.delta / 2)
     # A little less, since the account converts at a delta that is rounded otherwise.
-    epsilon = square_root_down(2 * Fraction(rho) / dim) * (1 - 1e-12)
-    concentrated = Approx(epsilon, budget.delta / (2 * dim) * (1 - 1e-12))
-    return equal if budget.epsilon / dim >= epsilon else [concentrated] * dim
+    epsilon = square_root_down(2 * Fraction(rho) / n_columns) * (1 - 1e-12)
+    concentrated = Approx(epsilon, budget.delta / (2 * n_columns) * (1 - 1e-12))
+    return equal if budget.epsilon / n_columns >= epsilon else [concentrated] * n_columns

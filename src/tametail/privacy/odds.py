@@ -10,8 +10,8 @@ import math
 from typing import Final
 
 from tametail.notes import Note
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Budget, Guarantee
-from tametail.privacy.unit import Unit
 
 #: Above this epsilon every plan and release says what it means.
 MUCH: Final = 10.0
@@ -27,7 +27,7 @@ def odds(guarantee: Guarantee) -> str:
     """Say in a sentence what a guarantee means.
 
     >>> from tametail.privacy.budget import pure, zcdp
-    >>> print(odds(Guarantee.from_budget(pure(1), Unit.ADD_REMOVE)))
+    >>> print(odds(Guarantee.from_budget(pure(1), Adjacency.ADD_REMOVE)))
     an attacker's odds that a certain record is in the data rise from 1:1 to at most 2.72:1 (73.2%)
     """
     epsilon, delta = _epsilon(guarantee)
@@ -41,17 +41,17 @@ def odds(guarantee: Guarantee) -> str:
     return f"an attacker's odds that {what} rise from 1:1 to at most {_most(epsilon)}{apart}"
 
 
-def weak_budget(budget: Budget, unit: Unit) -> tuple[Note, ...]:
+def weak_budget(budget: Budget, adjacency: Adjacency) -> tuple[Note, ...]:
     """Return the note that a large budget protects little; none if it is not large.
 
     >>> from tametail.privacy.budget import pure
-    >>> weak_budget(pure(10), Unit.ADD_REMOVE)
+    >>> weak_budget(pure(10), Adjacency.ADD_REMOVE)
     ()
-    >>> print(weak_budget(pure(1000), Unit.ADD_REMOVE)[0].text)
+    >>> print(weak_budget(pure(1000), Adjacency.ADD_REMOVE)[0].text)
     This budget protects little: an attacker's odds that a certain record is in the data rise from \
 1:1 to at most 10^435:1.
     """
-    guarantee = Guarantee.from_budget(budget, unit)
+    guarantee = Guarantee.from_budget(budget, adjacency)
     if _epsilon(guarantee)[0] <= MUCH:
         return ()
     return (Note("info", "weak-budget", f"This budget protects little: {odds(guarantee)}."),)

@@ -14,7 +14,7 @@ import sys
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tametail.privacy.unit import Unit
+from tametail.privacy.adjacency import Adjacency
 from tametail.queries.query import KeysQuery, Query, Sensitivity, SumQuery
 
 #: One record weighs this much in a soft count.
@@ -183,13 +183,13 @@ class Count(SumQuery):
 
     Answer: ``(numbers, not numbers, left out)``. A record is in one of these cells.
 
-    >>> Count().sensitivity(Unit.ADD_REMOVE).l1, Count().sensitivity(Unit.REPLACE_ONE).l1
+    >>> Count().sensitivity(Adjacency.ADD_REMOVE).l1, Count().sensitivity(Adjacency.REPLACE_ONE).l1
     (1, 2)
     """
 
-    def sensitivity(self, unit: Unit) -> Sensitivity:
+    def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
         """A record is in one cell: a replacement empties one and fills another."""
-        return Sensitivity(unit.changes, unit.changes)
+        return Sensitivity(adjacency.changes, adjacency.changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,18 +203,18 @@ class ClippedSum(SumQuery):
     So a count of weight up to the thinner side is free under replace-one.
 
     >>> query = ClippedSum(ClippingGrid(exponent=0, low=-2, center=0, high=10), count_weight=2)
-    >>> query.sensitivity(Unit.REPLACE_ONE).l1, query.sensitivity(Unit.ADD_REMOVE).l1
+    >>> query.sensitivity(Adjacency.REPLACE_ONE).l1, query.sensitivity(Adjacency.ADD_REMOVE).l1
     (12, 12)
     """
 
     lattice: ClippingGrid
     count_weight: int = 0
 
-    def sensitivity(self, unit: Unit) -> Sensitivity:
+    def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
         """Bound the move for value to missing (either unit) and value to value (replace-one)."""
         width, side, weight = self.lattice.width, self.lattice.side, self.count_weight
         l1, l2_squared = side + weight, side**2 + weight**2
-        if unit.size_is_public:
+        if adjacency.size_is_public:
             l1, l2_squared = max(l1, width), max(l2_squared, width**2)
         return Sensitivity(l1, l2_squared)
 
@@ -232,7 +232,7 @@ class DistanceSum(SumQuery):
 
     >>> grid = ClippingGrid(exponent=0, low=-2, center=0, high=10)
     >>> query = DistanceSum(5.0, grid, count_weight=2)
-    >>> query.sensitivity(Unit.REPLACE_ONE).l1, query.sensitivity(Unit.ADD_REMOVE).l1
+    >>> query.sensitivity(Adjacency.REPLACE_ONE).l1, query.sensitivity(Adjacency.ADD_REMOVE).l1
     (12, 12)
     """
 
@@ -247,9 +247,9 @@ class DistanceSum(SumQuery):
         if not (on_edges and low <= 0 <= high):
             raise AssertionError("distances are clipped around 0, on edges of sixteenths")
 
-    def sensitivity(self, unit: Unit) -> Sensitivity:
+    def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
         """That of the same sum with each record on the lattice; see the proof."""
-        return ClippedSum(self.lattice, self.count_weight).sensitivity(unit)
+        return ClippedSum(self.lattice, self.count_weight).sensitivity(adjacency)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,9 +263,9 @@ class Buckets(Query[int | None]):
     low: int
     high: int
 
-    def sensitivity(self, unit: Unit) -> Sensitivity:
+    def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
         """One record is in one bucket: a replacement empties one and fills another."""
-        return Sensitivity(unit.changes, unit.changes)
+        return Sensitivity(adjacency.changes, adjacency.changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -305,9 +305,9 @@ class LogHistogram(SumQuery):
         above = range(high + APART, self.last, APART)
         return tuple(sorted({self.first, *below, *range(low, high + 1), *above, self.last}))
 
-    def sensitivity(self, unit: Unit) -> Sensitivity:
+    def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
         """A record is a non-negative vector of L1 norm SOFT_ONE (or 0), hence of L2 norm <= it."""
-        records = 2 if self.counted else unit.changes
+        records = 2 if self.counted else adjacency.changes
         return Sensitivity(records * SOFT_ONE, records * SOFT_ONE**2)
 
 
@@ -337,7 +337,7 @@ class Squares(SumQuery):
         """The largest contribution of a record, in units."""
         return (16 + self.cap) ** 2 << 16
 
-    def sensitivity(self, unit: Unit) -> Sensitivity:  # noqa: ARG002 - squares are not negative
+    def sensitivity(self, adjacency: Adjacency) -> Sensitivity:  # noqa: ARG002 - squares are not negative
         """The largest contribution: every record adds between 0 and that."""
         return Sensitivity(self.largest, self.largest**2)
 
@@ -350,7 +350,7 @@ class Median(KeysQuery[float]):
     low: float
     high: float
 
-    def score_sensitivity(self, unit: Unit) -> int:  # noqa: ARG002 - the scores differ by unit
+    def score_sensitivity(self, adjacency: Adjacency) -> int:  # noqa: ARG002 - the scores differ by unit
         """1 for both scores of ``mechanisms.medians``; see docs/proofs/selection.md."""
         return 1
 
@@ -385,7 +385,9 @@ class Quantiles(KeysQuery[tuple[float, ...]]):
         """How many choices a record can take part in, one after the other."""
         return len(self.levels).bit_length()
 
-    def score_sensitivity(self, unit: Unit, part: int = 1, whole: int = 2, depth: int = 0) -> int:
+    def score_sensitivity(
+        self, adjacency: Adjacency, part: int = 1, whole: int = 2, depth: int = 0
+    ) -> int:
         """Bound how far the scores -|whole * rank - part * size| of all parts of a depth move.
 
         A record more or less moves one score by ``part`` or by ``whole - part``. A replacement
@@ -393,7 +395,7 @@ class Quantiles(KeysQuery[tuple[float, ...]]):
         one part and give one to another.
         """
         one = max(part, whole - part)
-        if unit.one_way:
+        if adjacency.one_way:
             return one
         return whole if depth == 0 else 2 * one
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tametail.privacy.unit import Unit
+from tametail.privacy.adjacency import Adjacency
 from tametail.queries.column import Buckets
 
 #: Keys up to here are exact as doubles, and so are their octaves.
@@ -43,7 +43,7 @@ class DensestBin(Buckets):
         """The most that a record can add to a score."""
         return (self.reach - self.reach // 3) ** 2
 
-    def score_sensitivity(self, unit: Unit) -> int:  # noqa: ARG002 - the same for both units
+    def score_sensitivity(self, adjacency: Adjacency) -> int:  # noqa: ARG002 - the same for both units
         """The peak: every record adds between 0 and that to every score."""
         return self.peak
 

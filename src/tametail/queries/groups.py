@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 
 from tametail.keys import Key
-from tametail.privacy.unit import Unit
+from tametail.privacy.adjacency import Adjacency
 from tametail.queries.persons import GroupRows, Vector  # noqa: F401 - GroupRows is for examples
 from tametail.queries.query import Query, Sensitivity, SumQuery
 
@@ -25,9 +25,9 @@ class Cells(SumQuery):
 
     cuts: tuple[float, ...]
 
-    def sensitivity(self, unit: Unit) -> Sensitivity:
+    def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
         """A record is in one cell: a replacement empties one and fills another."""
-        return Sensitivity(unit.changes, unit.changes)
+        return Sensitivity(adjacency.changes, adjacency.changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,17 +37,17 @@ class Keyed(Query[tuple[int, ...]]):
     Answer: the answers one after the other, in the order of the keys. Each gets the noise that its
     own sensitivity asks for.
 
-    >>> Keyed((Cells((0.0, 1.0)), Cells((0.0, 1.0)))).sensitivities(Unit.ADD_REMOVE)[0].l1
+    >>> Keyed((Cells((0.0, 1.0)), Cells((0.0, 1.0)))).sensitivities(Adjacency.ADD_REMOVE)[0].l1
     1
     """
 
     parts: tuple[SumQuery, ...]
 
-    def sensitivities(self, unit: Unit) -> tuple[Sensitivity, ...]:
+    def sensitivities(self, adjacency: Adjacency) -> tuple[Sensitivity, ...]:
         """Return how far one record can move the answer for its key; no other answer moves."""
-        if unit.size_is_public or unit.person is not None:
+        if adjacency.size_is_public or adjacency.person is not None:
             raise AssertionError("whoever moves two keys pays for two: records, add-remove only")
-        return tuple(part.sensitivity(unit) for part in self.parts)
+        return tuple(part.sensitivity(adjacency) for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +63,9 @@ class KeyCounts(Query[tuple[tuple[Key, int], ...]]):
     whole: int = 1
     most: int = 1
 
-    def sensitivity(self, unit: Unit) -> Sensitivity:
+    def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
         """A replacement takes a whole from some keys and gives one to others."""
-        return Sensitivity(unit.changes * self.whole, unit.changes * self.whole**2)
+        return Sensitivity(adjacency.changes * self.whole, adjacency.changes * self.whole**2)
 
 
 #: Ends of a scaled vector: products of a number and a limit fit into 64 bits.
@@ -85,7 +85,7 @@ class ScaledSums(SumQuery):
     squares, rounded up (``order`` 2).
 
     >>> query = ScaledSums(GroupRows(), order=1, exponent=0, limit=10, groups=3)
-    >>> query.sensitivity(Unit.ADD_REMOVE), query.sensitivity(Unit.REPLACE_ONE).l1
+    >>> query.sensitivity(Adjacency.ADD_REMOVE), query.sensitivity(Adjacency.REPLACE_ONE).l1
     (Sensitivity(l1=10, l2_squared=100), 20)
     """
 
@@ -99,9 +99,9 @@ class ScaledSums(SumQuery):
         if self.order not in (1, 2) or not 0 < self.limit < MOST_LIMIT:
             raise AssertionError("a length of order 1 or 2, within the limit of limits")
 
-    def sensitivity(self, unit: Unit) -> Sensitivity:
+    def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
         """A person is a vector of at most that length; a replacement is a difference of two."""
-        most = unit.changes * self.limit
+        most = adjacency.changes * self.limit
         longest = 1 if self.order == 1 else math.isqrt(max(self.groups, 1) - 1) + 1
         return Sensitivity(most * longest, most**2)
 
@@ -115,7 +115,7 @@ class ScaledSquares(SumQuery):
 
     sums: ScaledSums
 
-    def sensitivity(self, unit: Unit) -> Sensitivity:
+    def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
         """In either norm the squares of a vector add up to no more than its length, squared."""
-        most = unit.changes * (self.sums.limit**2 >> SQUARE_BITS)
+        most = adjacency.changes * (self.sums.limit**2 >> SQUARE_BITS)
         return Sensitivity(most, most**2)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from tametail.errors import InternalError
-from tametail.privacy.unit import Unit
+from tametail.privacy.adjacency import Adjacency
 from tametail.queries.query import GaussianQuery, Query, Sensitivity
 
 #: Sums of this many bits, with their sign, fit in 64.
@@ -25,8 +25,8 @@ WIDEST_SUM = 62
 FARTHEST = 1 << 44
 
 
-def _replace_one_only(unit: Unit) -> None:
-    if not unit.size_is_public:
+def _replace_one_only(adjacency: Adjacency) -> None:
+    if not adjacency.size_is_public:
         raise InternalError("this query knows the number of rows: it is for replace-one only.")
 
 
@@ -57,7 +57,7 @@ class BallMean(GaussianQuery):
         >>> query = BallMean.around([5.0, 7.0], 4.0, size=1000, strength=1.0)
         >>> query.radius * 2.0**query.exponent
         4.0
-        >>> math.isqrt(query.sensitivity(Unit.REPLACE_ONE).l2_squared)  # 2**28 and roundings
+        >>> math.isqrt(query.sensitivity(Adjacency.REPLACE_ONE).l2_squared)  # 2**28 and roundings
         268435458
         """
         finest = 8 + math.ceil(math.log2(max(size * strength, 1.0)))
@@ -70,15 +70,15 @@ class BallMean(GaussianQuery):
         factor = -(-(3 * max(size, 1) << bits) // (8 * ticks))
         return cls(tuple(center), exponent, ticks, size, factor)
 
-    def sensitivity(self, unit: Unit) -> Sensitivity:
+    def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
         """8 radius factor / (3 size) for the mean (P9), and sqrt(d) for rounding it down."""
-        _replace_one_only(unit)
+        _replace_one_only(adjacency)
         if self.size == 0:
             return Sensitivity(0, 0)
-        dim = len(self.center)
+        n_columns = len(self.center)
         mean = -(-8 * self.radius * self.factor // (3 * self.size))
-        l2_squared = (mean + math.isqrt(dim - 1) + 1) ** 2
-        return Sensitivity(math.isqrt(dim * l2_squared - 1) + 1, l2_squared)
+        l2_squared = (mean + math.isqrt(n_columns - 1) + 1) ** 2
+        return Sensitivity(math.isqrt(n_columns * l2_squared - 1) + 1, l2_squared)
 
     def value(self, noisy: Sequence[int]) -> list[float]:
         """Turn a noisy answer into a point."""
@@ -106,7 +106,7 @@ class Scores(Query[int]):
 
     A cell x_j becomes ``floor((x_j - center_j) * 2**-exponent)`` ticks, at most ``FARTHEST`` in
     size; a missing one becomes 0. The grid has the points ``step * k`` ticks, k in
-    ``{-reach..reach}^dim``, in lexicographic order. The rows are cut into ``blocks`` (odd) of
+    ``{-reach..reach}^n_columns``, in lexicographic order. The rows are cut into ``blocks`` (odd) of
     ``size // blocks`` rows.
 
     p can lose to q if ``tie < |k_p - k_q|^2`` and ``step |k_p - k_q| <= 2 xi``. It does lose if the
@@ -137,9 +137,9 @@ class Scores(Query[int]):
         """The number of rows in a block."""
         return self.size // self.blocks
 
-    def score_sensitivity(self, unit: Unit) -> int:
+    def score_sensitivity(self, adjacency: Adjacency) -> int:
         """1: a score is a distance between data sets, in rows."""
-        _replace_one_only(unit)
+        _replace_one_only(adjacency)
         return 1
 
     def clamp(self, direction: Sequence[int]) -> int:
@@ -160,7 +160,7 @@ class Scores(Query[int]):
 
     def fits(self) -> bool:
         """Say whether all sums stay within 64 bits, and all clamps within the farthest cells."""
-        bound = self.bound((2 * self.reach,) * self.dim)
+        bound = self.bound((2 * self.reach,) * self.n_columns)
         sums = 4 * bound * max(self.size, 1)
         return bound <= FARTHEST and sums.bit_length() <= WIDEST_SUM
 
@@ -171,9 +171,9 @@ class Scores(Query[int]):
         """
         found = []
         for direction in itertools.product(
-            range(-2 * self.reach, 2 * self.reach + 1), repeat=self.dim
+            range(-2 * self.reach, 2 * self.reach + 1), repeat=self.n_columns
         ):
-            if direction <= (0,) * self.dim or math.gcd(*direction) > 1:
+            if direction <= (0,) * self.n_columns or math.gcd(*direction) > 1:
                 continue
             squared = _squared(direction)
             multiple = math.isqrt(self.tie // squared) + 1
@@ -183,14 +183,16 @@ class Scores(Query[int]):
         return sorted(found, key=lambda one: one.squared_distance)
 
     @property
-    def dim(self) -> int:
+    def n_columns(self) -> int:
         """The number of columns."""
         return len(self.center)
 
     def value(self, winner: int) -> list[float]:
         """Turn the index of a point into the point."""
         side = 2 * self.reach + 1
-        steps = [winner // side**power % side - self.reach for power in reversed(range(self.dim))]
+        steps = [
+            winner // side**power % side - self.reach for power in reversed(range(self.n_columns))
+        ]
         return [
             middle + math.ldexp(self.step * k, self.exponent)
             for middle, k in zip(self.center, steps, strict=True)

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from tametail.privacy.unit import Unit
+from tametail.privacy.adjacency import Adjacency
 
 Answer_co = TypeVar("Answer_co", covariant=True)
 
@@ -40,7 +40,7 @@ class SumQuery(Query[tuple[int, ...]]):
     __slots__ = ()
 
     @abstractmethod
-    def sensitivity(self, unit: Unit) -> Sensitivity:
+    def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
         """Return how far one record can move the exact answer."""
 
 

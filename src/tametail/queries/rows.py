@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from tametail.privacy.unit import Unit
+from tametail.privacy.adjacency import Adjacency
 from tametail.queries.query import Query, RankQuery, Sensitivity, SumQuery
 
 #: The largest radius of a ball in ticks, and the most rows of a chunk: sums of squares of a chunk
@@ -39,7 +39,7 @@ class ColumnMedians(Query[tuple[float, ...]]):
         """The number of choices that are made from the answer."""
         return len(self.ranges)
 
-    def score_sensitivity(self, unit: Unit) -> int:  # noqa: ARG002 - the scores differ by unit
+    def score_sensitivity(self, adjacency: Adjacency) -> int:  # noqa: ARG002 - the scores differ by unit
         """1 in every column, as for :class:`tametail.queries.column.Median`."""
         return 1
 
@@ -84,7 +84,7 @@ class Distances(RankQuery):
         """The number of choices that are made from the answer."""
         return len(self.distances)
 
-    def score_sensitivity(self, unit: Unit) -> int:  # noqa: ARG002 - the same for both units
+    def score_sensitivity(self, adjacency: Adjacency) -> int:  # noqa: ARG002 - the same for both units
         """1: a cell moves every count of its column by at most 1, and a row its largest cell."""
         return 1
 
@@ -122,12 +122,14 @@ class Ball:
         >>> Ball((0.0,), (1.0,), (3,), order=1, limits=(3,), floors=(2,)).ends
         ((-2.0,), (3.0,))
         """
-        high = (math.inf,) * self.dim if self.limits is None else tuple(map(float, self.limits))
+        high = (
+            (math.inf,) * self.n_columns if self.limits is None else tuple(map(float, self.limits))
+        )
         below = high if self.floors is None else map(float, self.floors)
         return tuple(-end for end in below), high
 
     @property
-    def dim(self) -> int:
+    def n_columns(self) -> int:
         """The number of columns."""
         return len(self.centers)
 
@@ -156,7 +158,7 @@ class BallLevels(RankQuery):
     lead: int = 0
     body: int = 0
 
-    def score_sensitivity(self, unit: Unit) -> int:  # noqa: ARG002 - the same for both units
+    def score_sensitivity(self, adjacency: Adjacency) -> int:  # noqa: ARG002 - the same for both units
         """1: a row is outside of each ball or it is not."""
         return 1
 
@@ -170,7 +172,7 @@ class BallSum(SumQuery):
     is left out).
 
     >>> ball = Ball((0.0, 0.0), (1.0, 1.0), (3, 5), order=2)
-    >>> BallSum(ball, 1).sensitivity(Unit.REPLACE_ONE).l2_squared  # (2 * 5)**2
+    >>> BallSum(ball, 1).sensitivity(Adjacency.REPLACE_ONE).l2_squared  # (2 * 5)**2
     100
     """
 
@@ -184,12 +186,12 @@ class BallSum(SumQuery):
         """The radius in ticks."""
         return self.ball.radii[self.level]
 
-    def sensitivity(self, unit: Unit) -> Sensitivity:
+    def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
         """Two points of the ball are at most 2 R apart; a point and nothing R, and the counts."""
         radius, live = self.radius, self.ball.live
         spread = 1 if self.ball.order == 1 else math.isqrt(max(live, 1) - 1) + 1
         l1, l2_squared = spread * radius + self.count_weight, radius**2 + self.count_weight**2
-        if unit.size_is_public:  # the number of rows does not change
+        if adjacency.size_is_public:  # the number of rows does not change
             l1, l2_squared = 2 * spread * radius, 4 * radius**2
         return Sensitivity(
             l1 + live * self.missing_weight, l2_squared + live * self.missing_weight**2
@@ -223,17 +225,19 @@ class BallSquares(SumQuery):
         """What a row outside of the ball adds to the last number."""
         return max(self.radius**2 >> self.shift + 1, 1)
 
-    def sensitivity(self, unit: Unit) -> Sensitivity:
+    def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
         """A row adds squares >= 0 that add up to at most R^2, and the weight or 0.
 
         Rounding moves each sum of squares by less than 1, all of them by sqrt(d).
         """
-        dim, square = self.ball.dim, (self.radius**2 >> self.shift) + 1
-        rounding = math.isqrt(dim - 1) + 1
+        n_columns, square = self.ball.n_columns, (self.radius**2 >> self.shift) + 1
+        rounding = math.isqrt(n_columns - 1) + 1
         l1, l2 = square, square
-        if unit.size_is_public:
+        if adjacency.size_is_public:
             l1, l2 = 2 * square, math.isqrt(2 * square**2) + 1
-        return Sensitivity(l1 + dim + self.cut_weight, (l2 + rounding) ** 2 + self.cut_weight**2)
+        return Sensitivity(
+            l1 + n_columns + self.cut_weight, (l2 + rounding) ** 2 + self.cut_weight**2
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,9 +247,9 @@ class Rows(SumQuery):
     Answer: ``(rows, left out)``. A row is in one of these cells.
     """
 
-    def sensitivity(self, unit: Unit) -> Sensitivity:
+    def sensitivity(self, adjacency: Adjacency) -> Sensitivity:
         """A row is in one cell: a replacement can take it from one to the other."""
-        return Sensitivity(unit.changes, unit.changes)
+        return Sensitivity(adjacency.changes, adjacency.changes)
 
 
 ChoiceQuery = Distances | BallLevels

@@ -96,7 +96,7 @@ def rows_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def plan_cell(plan: PricedRequest, promised: Prediction, curve: Curve | None) -> str:
     """Return a plan: what it predicts, warnings, how the budget is divided, and a picture."""
     steps = plan.shares()
-    notes = (*weak_budget(plan.budget, plan.unit), *promised.notes)
+    notes = (*weak_budget(plan.budget, plan.adjacency), *promised.notes)
     parts = [text("p", headline(plan), style="font-size:1.1em;margin:.2em 0")]
     parts.append(facts_table(list(predictions(plan, promised))))
     parts += [_note(note.kind, note.text) for note in one_per_cause(notes)]

@@ -79,9 +79,9 @@ def _named(release_id: str) -> str:
 
 def _public_size(release: Released) -> str:
     plan = release.plan
-    if not plan.unit.size_is_public or plan.n is None:
+    if not plan.adjacency.size_is_public or plan.n is None:
         return ""
-    return f", and the number of {plan.unit.thing}s, {plan.n:,}"
+    return f", and the number of {plan.adjacency.thing}s, {plan.n:,}"
 
 
 def _public_keys(release: Released) -> str:
@@ -92,10 +92,10 @@ def _public_keys(release: Released) -> str:
 def _units(release: Released) -> int | None:
     """Return about how many records or persons there are, by public or private numbers."""
     plan = release.plan
-    if plan.unit.size_is_public:
+    if plan.adjacency.size_is_public:
         return plan.n
     if release.groups is not None:
         return None  # a person may be in several groups
-    counts = [row.count if plan.unit.person is None else row.persons for row in release.means]
+    counts = [row.count if plan.adjacency.person is None else row.persons for row in release.means]
     known = [count for count in counts if count is not None]
     return max(round(max(known)), 0) if known else None

@@ -58,9 +58,9 @@ _SIZES: dict[Effort, tuple[tuple[float, ...], int]] = {
 }
 
 
-def budget_of(notion: str, epsilon: float) -> tuple[Budget, Numbers]:
+def budget_of(definition: str, epsilon: float) -> tuple[Budget, Numbers]:
     """Return a budget, and the same as arguments of the theory; rho = epsilon^2/2."""
-    if notion == "zCDP":
+    if definition == "zCDP":
         return zcdp(epsilon**2 / 2), {"rho": epsilon**2 / 2}
     return approx(epsilon, DELTA), {"epsilon": epsilon, "delta": DELTA}
 
@@ -69,8 +69,10 @@ def experiment(effort: Effort) -> Experiment[tuple[str, int, int, int]]:
     """Return the cells (notion, k, d, n)."""
     exponents, repeats = _SIZES[effort]
     cells = {
-        (notion, k, d, n): Cell(partial(_errors, notion=notion, k=k, d=d, n=n), times * repeats)
-        for notion in NOTIONS
+        (definition, k, d, n): Cell(
+            partial(_errors, definition=definition, k=k, d=d, n=n), times * repeats
+        )
+        for definition in NOTIONS
         for k in MOMENTS
         for d, times in DIMENSIONS.items()
         for n in (round(10**exponent / EPSILON) for exponent in exponents)
@@ -78,10 +80,10 @@ def experiment(effort: Effort) -> Experiment[tuple[str, int, int, int]]:
     return Experiment("The ball", cells, conclude)
 
 
-def _errors(rng: Generator, *, notion: str, k: float, d: int, n: int) -> Sequence[float]:
+def _errors(rng: Generator, *, definition: str, k: float, d: int, n: int) -> Sequence[float]:
     """Return the Euclidean errors of the ball and of the default mean on the same rows."""
-    budget, numbers = budget_of(notion, EPSILON)
-    p, alpha = _setting(notion, k, d, n)
+    budget, numbers = budget_of(definition, EPSILON)
+    p, alpha = _setting(definition, k, d, n)
     source = OneHot(p, one_hot_atom(p, k, d), tuple(rng.choice([-1, 1], d).tolist()))
     rows = source.sample(n, rng)
     release = mean(rows, neighbors="replace-one", missing="none", confidence=None, **numbers)
@@ -90,9 +92,9 @@ def _errors(rng: Generator, *, notion: str, k: float, d: int, n: int) -> Sequenc
 
 
 @cache
-def _setting(notion: str, k: float, d: int, n: int) -> tuple[float, float]:
+def _setting(definition: str, k: float, d: int, n: int) -> tuple[float, float]:
     """Return the mass of the hard instance and the accuracy that is promised."""
-    _, numbers = budget_of(notion, EPSILON)
+    _, numbers = budget_of(definition, EPSILON)
     return hardest_mass(n, k=k, d=d, **numbers), promised(n, k=k, d=d, numbers=numbers)
 
 
@@ -104,7 +106,7 @@ def promised(n: int, *, k: float, d: int, numbers: Numbers) -> float:
     return min(promise.alpha, 1.0)
 
 
-def exact_error(notion: str, k: float, d: int, n: int) -> float:
+def exact_error(definition: str, k: float, d: int, n: int) -> float:
     """Return the root mean squared error of the ball in a cell, if its center were 0.
 
     Of h = n/2 rows each has an atom at tau on one of d axes, or is 0: either all of them are in the
@@ -114,8 +116,8 @@ def exact_error(notion: str, k: float, d: int, n: int) -> float:
     >>> round(exact_error("zCDP", 2, 20, 50_000), 3)
     0.101
     """
-    budget, _ = budget_of(notion, EPSILON)
-    p, alpha = _setting(notion, k, d, n)
+    budget, _ = budget_of(definition, EPSILON)
+    p, alpha = _setting(definition, k, d, n)
     tau, radius, half = one_hot_atom(p, k, d), ball_radius(alpha, d, k), n // 2
     noise = 8 * radius / (3 * half * gaussian_strength(budget))
     each = tau * math.sqrt(p / half) if tau <= radius else p * tau
@@ -127,15 +129,15 @@ def conclude(errors: Mapping[tuple[str, int, int, int], Floats]) -> Section:
     checks, rows, charts = [], [], []
     sizes = sorted({n for *_, n in errors})
     exact = {
-        (notion, k, d): fit_slope(
-            sizes, [Measured(exact_error(notion, k, d, n), 0.0) for n in sizes]
+        (definition, k, d): fit_slope(
+            sizes, [Measured(exact_error(definition, k, d, n), 0.0) for n in sizes]
         ).value
-        for notion, k, d in product(NOTIONS, MOMENTS, DIMENSIONS)
+        for definition, k, d in product(NOTIONS, MOMENTS, DIMENSIONS)
     }
-    for notion in NOTIONS:
+    for definition in NOTIONS:
         lines: list[Line] = []
         everything, floors = [], []
-        _, numbers = budget_of(notion, EPSILON)
+        _, numbers = budget_of(definition, EPSILON)
         for place, d in enumerate(DIMENSIONS):
             powers = []
             for k in MOMENTS:
@@ -144,29 +146,34 @@ def conclude(errors: Mapping[tuple[str, int, int, int], Floats]) -> Section:
                 alphas = [promised(n, k=k, d=d, numbers=numbers) for n in sizes]
                 for column, who in enumerate(WHO):
                     points = [
-                        root_mean_square(errors[notion, k, d, n][:, column, None]) for n in sizes
+                        root_mean_square(errors[definition, k, d, n][:, column, None])
+                        for n in sizes
                     ]
                     slope = fit_slope(sizes, points)
-                    known = f"{exact[notion, k, d]:.3f}" if column == 0 else ""
-                    rows.append([notion, k, d, who, f"{-(k - 1) / k:.3f}", known, slope, *points])
+                    known = f"{exact[definition, k, d]:.3f}" if column == 0 else ""
+                    rows.append(
+                        [definition, k, d, who, f"{-(k - 1) / k:.3f}", known, slope, *points]
+                    )
                     everything += points
                     floors += floor
                     values, color = [point.value for point in points], 2 * place + column
                     lines.append(Line(f"{who}, d = {d}", sizes, values, "o-", color, panel))
                     if column == 0:
-                        rivals = [exact[notion, j, d] for j in MOMENTS if j != k]
-                        powers.append(Power(panel, slope, exact[notion, k, d], rivals))
+                        rivals = [exact[definition, j, d] for j in MOMENTS if j != k]
+                        powers.append(Power(panel, slope, exact[definition, k, d], rivals))
                 lines += [
                     Line(f"promised, d = {d}", sizes, alphas, "--", 2 * place, panel),
                     Line(f"lower bound, d = {d}", sizes, floor, ":", 2 * place, panel),
                 ]
-            claim = f"the ball, {notion}, d = {d}: the error falls as its formula (Theorem {{}})"
-            checks.append(has_powers(claim.format(THEOREMS[notion]), powers))
-        checks.append(not_below(f"{notion}, d columns: no estimator", everything, floors))
+            claim = (
+                f"the ball, {definition}, d = {d}: the error falls as its formula (Theorem {{}})"
+            )
+            checks.append(has_powers(claim.format(THEOREMS[definition]), powers))
+        checks.append(not_below(f"{definition}, d columns: no estimator", everything, floors))
         charts.append(
             Chart(
-                f"ball-{notion.lower()}",
-                f"The ball between what it promises and what nobody beats, {notion}",
+                f"ball-{definition.lower()}",
+                f"The ball between what it promises and what nobody beats, {definition}",
                 "number of rows",
                 "root mean squared Euclidean error",
                 lines,

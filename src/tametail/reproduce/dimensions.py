@@ -44,8 +44,10 @@ def experiment(effort: Effort) -> Experiment[Key]:
     """Return the cells (notion, k, d) of hard instances, and (rho, 2, d) of t(3)."""
     hard, ordinary, repeats = _SIZES[effort]
     cells: dict[Key, Cell] = {
-        (notion, k, d): Cell(partial(_hard, notion=notion, k=k, d=d), repeats * max(40 // d, 1))
-        for notion in NOTIONS
+        (definition, k, d): Cell(
+            partial(_hard, definition=definition, k=k, d=d), repeats * max(40 // d, 1)
+        )
+        for definition in NOTIONS
         for k in MOMENTS
         for d in hard
     }
@@ -55,8 +57,8 @@ def experiment(effort: Effort) -> Experiment[Key]:
     return Experiment("Dimensions", cells, conclude)
 
 
-def _hard(rng: Generator, *, notion: str, k: float, d: int) -> Sequence[float]:
-    budget, numbers = budget_of(notion, EPSILON)
+def _hard(rng: Generator, *, definition: str, k: float, d: int) -> Sequence[float]:
+    budget, numbers = budget_of(definition, EPSILON)
     signs = tuple(rng.choice([-1, 1], d).tolist())
     if d == 1:
         one = theory.hard_instance("two-point", n=RECORDS, k=k, sign=signs[0], **numbers)
@@ -91,36 +93,44 @@ def conclude(errors: Mapping[Key, Floats]) -> Section:
     """Fit the power of d, and compare with the bound on its own instance."""
     rows: list[list[object]] = []
     charts, checks = [], []
-    for notion in NOTIONS:
+    for definition in NOTIONS:
         lines, points, floors = [], [], []
-        _, numbers = budget_of(notion, EPSILON)
+        _, numbers = budget_of(definition, EPSILON)
         for k in MOMENTS:
-            dimensions = _dimensions(errors, notion, k)
+            dimensions = _dimensions(errors, definition, k)
             floor = [theory.lower_bound(RECORDS, k=k, d=d, **numbers) for d in dimensions]
             for column, who in enumerate(WHO):
                 found = [
-                    root_mean_square(errors[notion, k, d][:, column, None]) for d in dimensions
+                    root_mean_square(errors[definition, k, d][:, column, None]) for d in dimensions
                 ]
                 points += found
                 floors += floor
                 values = [point.value for point in found]
-                lines += _drawn(who, dimensions, values, column, k, notion)
+                lines += _drawn(who, dimensions, values, column, k, definition)
                 rows += [
                     [
-                        *(notion, k, who, d, point, f"{bound:.3g}", f"{point.value / bound:.1f}"),
-                        f"{asked(notion, k, d):,}" if column == 0 else "",
+                        *(
+                            definition,
+                            k,
+                            who,
+                            d,
+                            point,
+                            f"{bound:.3g}",
+                            f"{point.value / bound:.1f}",
+                        ),
+                        f"{asked(definition, k, d):,}" if column == 0 else "",
                     ]
                     for d, point, bound in zip(dimensions, found, floor, strict=True)
                 ]
             lines.append(Line("lower bound", dimensions, floor, ":", 6, f"k = {k}"))
-            if notion == "zCDP":
+            if definition == "zCDP":
                 noise = [ball_noise(d, k, STRICT) for d in dimensions]
                 lines.append(Line("the ball's noise", dimensions, noise, "--", 0, f"k = {k}"))
-        checks.append(not_below(f"{notion}, against d: no estimator", points, floors))
+        checks.append(not_below(f"{definition}, against d: no estimator", points, floors))
         charts.append(
             Chart(
-                f"dimensions-{notion.lower()}",
-                f"Error on the hard instances against d, n = {RECORDS:,}, {notion}, epsilon = "
+                f"dimensions-{definition.lower()}",
+                f"Error on the hard instances against d, n = {RECORDS:,}, {definition}, epsilon = "
                 f"{EPSILON:.3g}",
                 "number of columns d",
                 "root mean squared Euclidean error",
@@ -152,20 +162,25 @@ def _dimensions(errors: Mapping[Key, Floats], name: str, k: int) -> list[int]:
     return sorted(d for found, moment, d in errors if (found, moment) == (name, k))
 
 
-def asked(notion: str, k: int, d: int) -> int:
+def asked(definition: str, k: int, d: int) -> int:
     """Return the rows that the theorem asks for; in one column the ball is one, too."""
-    _, numbers = budget_of(notion, EPSILON)
+    _, numbers = budget_of(definition, EPSILON)
     return theory.ball_sample_size(ALPHA, k, R, d, **numbers)
 
 
 def _drawn(
-    who: str, dimensions: Sequence[int], values: Sequence[float], column: int, k: int, notion: str
+    who: str,
+    dimensions: Sequence[int],
+    values: Sequence[float],
+    column: int,
+    k: int,
+    definition: str,
 ) -> list[Line]:
     """Return the line of an estimator; the ball where it has too few rows is a line of its own."""
     panel = f"k = {k}"
     if column:
         return [Line(who, dimensions, values, "o-", column, panel)]
-    enough = [asked(notion, k, d) <= RECORDS for d in dimensions]
+    enough = [asked(definition, k, d) <= RECORDS for d in dimensions]
     lines = []
     for label, style, wanted in ((who, "o-", True), (f"{who}, too few rows", "x", False)):
         chosen = [
@@ -182,15 +197,17 @@ def _drawn(
 def _few_rows(errors: Mapping[Key, Floats]) -> str:
     """Say where the ball has fewer rows than its theorem asks for, and what that does."""
     few = {
-        notion: [
+        definition: [
             d
             for k in MOMENTS
-            for d in _dimensions(errors, notion, k)
-            if asked(notion, k, d) > RECORDS
+            for d in _dimensions(errors, definition, k)
+            if asked(definition, k, d) > RECORDS
         ]
-        for notion in NOTIONS
+        for definition in NOTIONS
     }
-    where = " and ".join(f"from d = {min(ds)} on ({notion})" for notion, ds in few.items() if ds)
+    where = " and ".join(
+        f"from d = {min(ds)} on ({definition})" for definition, ds in few.items() if ds
+    )
     if not where:
         return f"The theorem asks for at most {RECORDS:,} rows everywhere here."
     return (

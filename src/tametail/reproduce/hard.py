@@ -55,15 +55,15 @@ class Setting:
     k: float
     epsilon: float
     n: int
-    notion: str = "pure"
+    definition: str = "pure"
     unit: str = "replace-one"
 
     @property
     def budget(self) -> Numbers:
         """The budget as arguments; rho = epsilon^2/2 is what epsilon-DP implies."""
-        if self.notion == "zCDP":
+        if self.definition == "zCDP":
             return {"rho": self.epsilon**2 / 2}
-        if self.notion == "approximate":
+        if self.definition == "approximate":
             return {"epsilon": self.epsilon, "delta": _DELTA}
         return {"epsilon": self.epsilon}
 
@@ -101,8 +101,8 @@ def experiment(effort: Effort) -> Experiment[Setting]:
     least = strengths[0]
     for k in MOMENTS:
         settings += [
-            Setting("tametail.mean", k, 1.0, least, notion="zCDP"),
-            Setting("tametail.mean", k, 1.0, least, notion="approximate"),
+            Setting("tametail.mean", k, 1.0, least, definition="zCDP"),
+            Setting("tametail.mean", k, 1.0, least, definition="approximate"),
             Setting("tametail.mean", k, 1.0, least, unit="add-remove"),
             Setting("paper.mean_1d", k, 1.0, least),
             Setting("paper.mean_1d", k, 0.1, 10 * least),
@@ -127,7 +127,7 @@ def conclude(errors: Mapping[Setting, Floats]) -> Section:
     ours = {
         setting: ratio
         for setting, ratio in ratios.items()
-        if (setting.estimator, setting.notion, setting.unit) == _OURS
+        if (setting.estimator, setting.definition, setting.unit) == _OURS
     }
     highest = max(ours.values(), key=lambda ratio: ratio.value)
     checks = [
@@ -186,7 +186,7 @@ def _lines(ours: Mapping[Setting, Measured]) -> list[Line]:
 def _row(setting: Setting, ratio: Measured) -> list[object]:
     return [
         setting.estimator,
-        setting.notion,
+        setting.definition,
         setting.unit,
         setting.k,
         setting.epsilon,

@@ -62,18 +62,18 @@ def experiment(effort: Effort) -> Experiment[tuple[str, int]]:
     """Return the cells (notion, logarithm of R)."""
     exponents, repeats, trials = _SIZES[effort]
     cells = {
-        (notion, exponent): Cell(
-            partial(_least_records, notion=notion, R=10.0**exponent, trials=trials), repeats
+        (definition, exponent): Cell(
+            partial(_least_records, definition=definition, R=10.0**exponent, trials=trials), repeats
         )
-        for notion in NOTIONS
+        for definition in NOTIONS
         for exponent in exponents
     }
     return Experiment("Dependence on R", cells, conclude)
 
 
-def _least_records(rng: Generator, *, notion: str, R: float, trials: int) -> Sequence[float]:
+def _least_records(rng: Generator, *, definition: str, R: float, trials: int) -> Sequence[float]:
     """Bisect for the n at which one of ten trials fails."""
-    budget, numbers, _, _ = NOTIONS[notion]
+    budget, numbers, _, _ = NOTIONS[definition]
     margin = clip_radius(ALPHA, K)
     center = _BORDER * 2 * bucket_radius(ALPHA, K)
     records = distribution("t", nu=3, k=K, mean=center)
@@ -91,23 +91,25 @@ def conclude(errors: Mapping[tuple[str, int], Floats]) -> Section:
     measured = bisected(errors, _CLOSE)
     exponents = sorted({exponent for _, exponent in measured})
     rows, fits, lines, powers, parts = [], [], [], [], []
-    for color, (notion, (_, numbers, theory, name)) in enumerate(NOTIONS.items()):
-        found = [measured[notion, exponent] for exponent in exponents]
+    for color, (definition, (_, numbers, theory, name)) in enumerate(NOTIONS.items()):
+        found = [measured[definition, exponent] for exponent in exponents]
         proved = [range_sample_size(ALPHA, K, 10.0**exponent, **numbers) for exponent in exponents]
         # The largest R tell: constants weigh against a small logarithm.
         power = fit_slope(exponents[-2:], found[-2:])
         predicted = fit_slope(exponents[-2:], [Measured(n, 0.0) for n in proved[-2:]])
-        fits.append([notion, name, f"{theory:g}", f"{predicted.value:.2f}", str(power)])
+        fits.append([definition, name, f"{theory:g}", f"{predicted.value:.2f}", str(power)])
         rows += [
-            [notion, f"1e{exponent}", f"{point.value:.0f} ± {point.deviation:.0f}", f"{n:,}"]
+            [definition, f"1e{exponent}", f"{point.value:.0f} ± {point.deviation:.0f}", f"{n:,}"]
             for exponent, point, n in zip(exponents, found, proved, strict=True)
         ]
         lines += [
-            Line(f"{notion}, measured", exponents, [point.value for point in found], "o-", color),
-            Line(f"{notion}, enough by the theorem", exponents, proved, ":", color),
+            Line(
+                f"{definition}, measured", exponents, [point.value for point in found], "o-", color
+            ),
+            Line(f"{definition}, enough by the theorem", exponents, proved, ":", color),
         ]
         rivals = [other for other in POWERS if other != theory]
-        powers.append(Power(notion, power, theory, rivals))
+        powers.append(Power(definition, power, theory, rivals))
         parts += [point / n for point, n in zip(found, proved, strict=True)]
     checks = [
         has_powers(

@@ -21,7 +21,7 @@ _REFERENCE = "lognormal data, sigma = 1"
 
 def describe_plan(plan: PricedRequest, promised: Prediction, reasons: Sequence[str]) -> str:
     """Return the plan: for what, how accurate, how the budget is divided, and what is expected."""
-    notes = one_per_cause((*weak_budget(plan.budget, plan.unit), *promised.notes))
+    notes = one_per_cause((*weak_budget(plan.budget, plan.adjacency), *promised.notes))
     found = [headline(plan), ""]
     warnings = [f"warning    {note}" for note in notes if note.kind == "warning"]
     found += [*warnings, ""] if warnings else []
@@ -43,12 +43,12 @@ def describe_plan(plan: PricedRequest, promised: Prediction, reasons: Sequence[s
 
 def headline(plan: PricedRequest) -> str:
     """Return what a plan is for, in one line."""
-    people = plan.unit.person is not None
+    people = plan.adjacency.person is not None
     size = f"{plan.n:,}" if plan.n is not None else "an unknown number of"
-    columns = f" and {plan.dim} columns" if plan.dim > 1 else ""
+    columns = f" and {plan.n_columns} columns" if plan.n_columns > 1 else ""
     fake = "FAKE: " if plan.request.fake else ""
     things = "people" if people else "records"
-    budget = f"{Guarantee.from_budget(plan.budget, plan.unit).short}, {plan.unit.change}"
+    budget = f"{Guarantee.from_budget(plan.budget, plan.adjacency).short}, {plan.adjacency.change}"
     return f"{fake}Plan for {size} {things}{columns}, {budget}"
 
 
@@ -69,7 +69,7 @@ def predictions(plan: PricedRequest, promised: Prediction) -> Iterator[tuple[str
     if isinstance(rmse, float):
         yield "RMSE", f"at most {numbers.significant(rmse)} (worst case{_supposed(plan)})"
     if relative is not None:
-        where = " in every column" if plan.dim > 1 else ""
+        where = " in every column" if plan.n_columns > 1 else ""
         shown = numbers.significant(relative, 2)
         yield "typical error", f"{shown} standard deviations{where} (for {_REFERENCE})"
 
@@ -110,7 +110,7 @@ def _half_widths(plan: PricedRequest, promised: Prediction) -> Iterator[tuple[st
     # Joint clipping has one prediction for all columns, whatever is assumed of them.
     if "ball" in plan.method or all(tail is None for tail in plan.tails):
         yield name, f"{about} standard deviations (for {_REFERENCE})"
-    elif plan.dim == 1 and isinstance(plan.tails[0], Bounded):
+    elif plan.n_columns == 1 and isinstance(plan.tails[0], Bounded):
         usual = promised.half_width(confidence, REFERENCE) or 0.0
         others = f"; ±{numbers.significant(usual, 2)} for uniform data" if usual < width else ""
         yield name, f"{about} (worst case within the bounds{others})"

@@ -82,7 +82,7 @@ def what_is_averaged(release: Released) -> str:
     weights = release.plan.request.weights
     if weights is not None:
         return f"weighted by {weights}"
-    if release.plan.unit.person is None:
+    if release.plan.adjacency.person is None:
         return ""
     if release.plan.request.statistic == QUANTILE:
         return "of one mean per person"

@@ -18,7 +18,7 @@ def name_of(release: Released, row: Mean) -> str:
     name = printable(", ".join(map(str, cells)))
     if several:
         return f"{name}: {row.label}"
-    return f"{name}: {column}" if release.plan.dim > 1 else name
+    return f"{name}: {column}" if release.plan.n_columns > 1 else name
 
 
 def plural(release: Released) -> str:

@@ -80,7 +80,7 @@ def rest(release: Released) -> str:
 
 
 def _result(release: Released, row: Mean) -> str:
-    people = release.plan.unit.person is not None
+    people = release.plan.adjacency.person is not None
     column = ("people" if people else "records") if row.column == RECORDS else row.column
     name = "" if column.isdigit() else f" of {column}"
     if not is_usable(row):
@@ -125,8 +125,8 @@ def _after(shown: Quoted) -> str:
 def _clipped(row: Mean, tail: Tail) -> Iterator[str]:
     """Yield what clipping did, if there was any, and to which share as far as noisy counts show.
 
-    >>> from tametail.shape import Knot, Shape
-    >>> shape = Shape(10.0, (), (Knot(1.0, 0.2, 1e-5), Knot(2.0, 0.05, 1e-5)))
+    >>> from tametail.shape import CurvePoint, Shape
+    >>> shape = Shape(10.0, (), (CurvePoint(1.0, 0.2, 1e-5), CurvePoint(2.0, 0.05, 1e-5)))
     >>> row = Mean("0", None, 11.0, clip=(9.0, 12.5), shape=shape)
     >>> print(next(_clipped(row, None)))
     Values below 9 or above 12.5 (at most about 5% of records) were clipped to these limits.
@@ -170,8 +170,8 @@ def _sentence_of_many(release: Released) -> str:
 
 def assumptions(plan: PricedRequest) -> list[tuple[str, str]]:
     """Return what was assumed and chosen, as names and words; public numbers all."""
-    request, unit = plan.request, plan.unit
-    found = [("Privacy unit", f"one {unit.thing}{_who(plan)}")]
+    request, adjacency = plan.request, plan.adjacency
+    found = [("Privacy unit", f"one {adjacency.thing}{_who(plan)}")]
     for column in request.columns:
         about = "" if column.name.isdigit() else f" about {column.name}"
         assumed = "none" if column.said is None else assumption(column.said)
@@ -183,7 +183,7 @@ def assumptions(plan: PricedRequest) -> list[tuple[str, str]]:
         found.append(("Missing cells", "none, as stated"))
     else:
         found.append(("Missing cells", "ignored; text in a numeric column counts as missing"))
-    things = "people" if unit.person is not None else "records"
+    things = "people" if adjacency.person is not None else "records"
     size = "not given; estimated privately" if request.n is None else f"{request.n:,}, as given"
     found.append((f"Number of {things}", size))
     if request.where is not None:
@@ -211,7 +211,7 @@ def _range(low: float, high: float) -> str:
 
 
 def _who(plan: PricedRequest) -> str:
-    person = plan.unit.person
+    person = plan.adjacency.person
     if person is None:
         return ""
     names = person if isinstance(person, str) else ", ".join(person)

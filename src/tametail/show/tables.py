@@ -104,5 +104,5 @@ def _together(release: Released) -> str:
         return "for all columns at once" if is_mean else "per statistic"
     if groups.simultaneous:
         return "for all groups at once"
-    several = release.plan.dim > 1 and groups.simultaneous is None
+    several = release.plan.n_columns > 1 and groups.simultaneous is None
     return "for all columns of each group at once" if several else "per group"

@@ -34,7 +34,7 @@ def made_up(plan: Plan, fakes: Fakes, rng: np.random.Generator) -> Backend:
     request = plan.request
     keys = _keys(request, fakes)
     size = _size(plan, fakes, len(keys))
-    person = request.unit.person is not None
+    person = request.adjacency.person is not None
     rows = size * _RECORDS_EACH if person else size
     cells = {f"v{i}": _numbers(column, rows, rng) for i, column in enumerate(request.columns)}
     values, by = tuple(cells), () if request.groups is None else request.groups.by
@@ -47,7 +47,7 @@ def made_up(plan: Plan, fakes: Fakes, rng: np.random.Generator) -> Backend:
     for i in range(len(by)):
         cells_of_keys = [None if key is None else key.cells[i] for key in keys]
         columns[f"g{i}"] = _cells(cells_of_keys, columns["person"] if kept else np.arange(rows))
-    lines = request.half_lines
+    lines = request.one_sided_bounds
     relation = Relation(
         values,
         person=("person",) if person else (),

@@ -22,8 +22,8 @@ from tametail.testing.source import SeededSource
 def fake_plan(asked: Request | Plan, columns: Columns, fakes: Fakes) -> Plan:
     """Return the plan of a fake: that of a real release, with the mark in its request."""
     request = asked.request if isinstance(asked, Plan) else asked
-    dim = request.known_dim or fakes.columns
-    names = names_of(columns) or [str(place) for place in range(dim)]
+    n_columns = request.known_n_columns or fakes.columns
+    names = names_of(columns) or [str(place) for place in range(n_columns)]
     named = asked.with_names(names)
     if isinstance(named, Plan):
         plan = replace(named, request=replace(named.request, fake=True))

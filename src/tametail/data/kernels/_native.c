@@ -206,7 +206,7 @@ enum { ROWS = 4, LANES = 4 };
 
 typedef struct {
     const double *centres, *inverse, *lows, *highs; /* of every column */
-    int64_t dim, order;
+    int64_t n_columns, order;
 } Map;
 
 static inline double tick(double x, double centre, double inverse, double low, double high)
@@ -223,7 +223,7 @@ static inline double power(double t, int64_t order) { return order == 2 ? t * t 
 static double mend(const Map *map, const double *row, double *ticks, int64_t *missing)
 {
     double norm = 0.0;
-    for (int64_t j = 0; j < map->dim; j++) {
+    for (int64_t j = 0; j < map->n_columns; j++) {
         if (row[j] != row[j])
             missing[j]++;
         if (ticks[j] != ticks[j])
@@ -238,7 +238,7 @@ static inline void map_rows(const Map *map, const int64_t order, const double *r
                             const int64_t count, double *restrict ticks, double *restrict norms,
                             int64_t *missing)
 {
-    const int64_t dim = map->dim, whole = dim - dim % LANES;
+    const int64_t n_columns = map->n_columns, whole = n_columns - n_columns % LANES;
     const double *restrict centres = map->centres, *restrict inverse = map->inverse;
     const double *restrict lows = map->lows, *restrict highs = map->highs;
     double part[ROWS][LANES] = {{0}};
@@ -246,26 +246,26 @@ static inline void map_rows(const Map *map, const int64_t order, const double *r
         for (int64_t k = 0; k < count; k++)
             for (int64_t l = 0; l < LANES; l++) {
                 const int64_t c = j + l;
-                double t = tick(rows[k * dim + c], centres[c], inverse[c], lows[c], highs[c]);
-                ticks[k * dim + c] = t;
+                double t = tick(rows[k * n_columns + c], centres[c], inverse[c], lows[c], highs[c]);
+                ticks[k * n_columns + c] = t;
                 part[k][l] += power(t, order);
             }
     for (int64_t k = 0; k < count; k++) {
         norms[k] = (part[k][0] + part[k][1]) + (part[k][2] + part[k][3]);
-        for (int64_t j = whole; j < dim; j++) {
-            double t = tick(rows[k * dim + j], centres[j], inverse[j], lows[j], highs[j]);
-            ticks[k * dim + j] = t;
+        for (int64_t j = whole; j < n_columns; j++) {
+            double t = tick(rows[k * n_columns + j], centres[j], inverse[j], lows[j], highs[j]);
+            ticks[k * n_columns + j] = t;
             norms[k] += power(t, order);
         }
         if (norms[k] != norms[k])
-            norms[k] = mend(map, rows + k * dim, ticks + k * dim, missing);
+            norms[k] = mend(map, rows + k * n_columns, ticks + k * n_columns, missing);
     }
 }
 
 static inline void norms_of(const Map *map, const int64_t order, const double *rows, int64_t size,
                             double *ticks, double *norms, int64_t *missing)
 {
-    for (int64_t r = 0; r < size; r += ROWS, rows += ROWS * map->dim)
+    for (int64_t r = 0; r < size; r += ROWS, rows += ROWS * map->n_columns)
         if (size - r >= ROWS)
             map_rows(map, order, rows, ROWS, ticks, norms + r, missing);
         else
@@ -282,21 +282,21 @@ LOOP void all_norms(const Map *map, const double *rows, int64_t size, double *ti
 }
 
 /* The norm of every row. ticks has room for ROWS rows; so below. */
-void tametail_norms(const double *rows, int64_t size, int64_t dim, const double *centres,
+void tametail_norms(const double *rows, int64_t size, int64_t n_columns, const double *centres,
                     const double *inverse, const double *lows, const double *highs, int64_t order,
                     double *ticks, double *norms, int64_t *missing)
 {
-    const Map map = {centres, inverse, lows, highs, dim, order};
+    const Map map = {centres, inverse, lows, highs, n_columns, order};
     modes before = begin();
     all_norms(&map, rows, size, ticks, norms, missing);
     end(before);
 }
 
-static inline void add_rows(const double *restrict ticks, const int64_t dim,
+static inline void add_rows(const double *restrict ticks, const int64_t n_columns,
                             double *restrict sums, double *restrict squares)
 {
-    for (int64_t j = 0; j < dim; j++) {
-        double a = ticks[j], b = ticks[dim + j], c = ticks[2 * dim + j], d = ticks[3 * dim + j];
+    for (int64_t j = 0; j < n_columns; j++) {
+        double a = ticks[j], b = ticks[n_columns + j], c = ticks[2 * n_columns + j], d = ticks[3 * n_columns + j];
         sums[j] += (a + b) + (c + d);
         squares[j] += (a * a + b * b) + (c * c + d * d);
     }
@@ -306,22 +306,22 @@ static inline int64_t ball_of(const Map *map, const int64_t order, const double 
                               double bound, double *ticks, double *sums, double *squares,
                               int64_t *missing, int64_t *far)
 {
-    const int64_t dim = map->dim;
+    const int64_t n_columns = map->n_columns;
     int64_t found = 0;
-    for (int64_t r = 0; r < size; r += ROWS, rows += ROWS * dim) {
+    for (int64_t r = 0; r < size; r += ROWS, rows += ROWS * n_columns) {
         double norms[ROWS] = {0};
         if (size - r >= ROWS) {
             map_rows(map, order, rows, ROWS, ticks, norms, missing);
         } else {
-            memset(ticks, 0, sizeof *ticks * (size_t)(ROWS * dim));
+            memset(ticks, 0, sizeof *ticks * (size_t)(ROWS * n_columns));
             map_rows(map, order, rows, size - r, ticks, norms, missing);
         }
         for (int64_t k = 0; k < ROWS; k++)
             if (norms[k] > bound) {
                 far[found++] = r + k;
-                memset(ticks + k * dim, 0, sizeof *ticks * (size_t)dim);
+                memset(ticks + k * n_columns, 0, sizeof *ticks * (size_t)n_columns);
             }
-        add_rows(ticks, dim, sums, squares);
+        add_rows(ticks, n_columns, sums, squares);
     }
     return found;
 }
@@ -336,12 +336,12 @@ LOOP int64_t ball(const Map *map, const double *rows, int64_t size, double bound
 
 /* Add up the rows whose norm is at most the bound, and their squares; list the others in far, and
  * return how many these are. */
-int64_t tametail_ball(const double *rows, int64_t size, int64_t dim, const double *centres,
+int64_t tametail_ball(const double *rows, int64_t size, int64_t n_columns, const double *centres,
                       const double *inverse, const double *lows, const double *highs, int64_t order,
                       double *ticks, double bound, double *sums, double *squares, int64_t *missing,
                       int64_t *far)
 {
-    const Map map = {centres, inverse, lows, highs, dim, order};
+    const Map map = {centres, inverse, lows, highs, n_columns, order};
     modes before = begin();
     int64_t found = ball(&map, rows, size, bound, ticks, sums, squares, missing, far);
     end(before);
@@ -351,11 +351,11 @@ int64_t tametail_ball(const double *rows, int64_t size, int64_t dim, const doubl
 /* Count the cells of every column by how many of the same steps their distance from the centre
  * reaches. The top 16 bits of a distance tell that but for one step, the edge that may lie in the
  * bin: base has what is certain, and is 0 for NaN. A table of counts has so many cells a column. */
-LOOP void beyond(const double *rows, int64_t size, int64_t dim, const double *centres,
+LOOP void beyond(const double *rows, int64_t size, int64_t n_columns, const double *centres,
                  const int64_t *base, const double *edges, int64_t width, int64_t *counts)
 {
-    for (int64_t r = 0; r < size; r++, rows += dim)
-        for (int64_t j = 0; j < dim; j++) {
+    for (int64_t r = 0; r < size; r++, rows += n_columns)
+        for (int64_t j = 0; j < n_columns; j++) {
             double distance = fabs(rows[j] - centres[j]);
             uint64_t bits;
             memcpy(&bits, &distance, sizeof bits);
@@ -363,11 +363,11 @@ LOOP void beyond(const double *rows, int64_t size, int64_t dim, const double *ce
         }
 }
 
-void tametail_beyond(const double *rows, int64_t size, int64_t dim, const double *centres,
+void tametail_beyond(const double *rows, int64_t size, int64_t n_columns, const double *centres,
                      const int64_t *base, const double *edges, int64_t width, int64_t *counts)
 {
     modes before = begin();
-    beyond(rows, size, dim, centres, base, edges, width, counts);
+    beyond(rows, size, n_columns, centres, base, edges, width, counts);
     end(before);
 }
 

@@ -51,7 +51,7 @@ class LevelCounts:
 
     def __init__(self, query: BallLevels) -> None:
         self.map = native.loops().row_map(query.ball)
-        self.longest = rows_per_chunk(query.ball.dim)
+        self.longest = rows_per_chunk(query.ball.n_columns)
         bounds = np.array(query.ball.radii, dtype=np.float64) ** query.ball.order
         self.beyond = np.nextafter(bounds, np.inf)  # the least norms outside
         self.center = np.zeros(1)
@@ -78,11 +78,11 @@ class BallTotals:
     def __init__(self, query: BallSum | BallSquares) -> None:
         self.ball, self.radius = query.ball, query.radius
         self.map = native.loops().row_map(query.ball)
-        self.longest = rows_per_chunk(query.ball.dim)
-        self.sums = np.zeros(self.ball.dim, dtype=np.int64)
-        self.squares = np.zeros(self.ball.dim, dtype=np.int64)
-        self.carried = np.zeros(self.ball.dim, dtype=object)  # Python integers never overflow
-        self.missing = np.zeros(self.ball.dim, dtype=np.int64)
+        self.longest = rows_per_chunk(query.ball.n_columns)
+        self.sums = np.zeros(self.ball.n_columns, dtype=np.int64)
+        self.squares = np.zeros(self.ball.n_columns, dtype=np.int64)
+        self.carried = np.zeros(self.ball.n_columns, dtype=object)  # Python integers never overflow
+        self.missing = np.zeros(self.ball.n_columns, dtype=np.int64)
         self.chunks = self.outside = self.rows = 0
 
     def add(self, chunk: Floats) -> None:

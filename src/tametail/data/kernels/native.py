@@ -125,9 +125,9 @@ class Compiled:
         if found is None:
             plain.count_beyond(rows, centers, steps, seen)
             return
-        rows, (base, edges), (dim, width) = _plain(rows), found, seen.shape
+        rows, (base, edges), (n_columns, width) = _plain(rows), found, seen.shape
         places = [_address(part) for part in (centers, base, edges)]
-        self.beyond(_address(rows), len(rows), dim, *places, width, _address(seen))
+        self.beyond(_address(rows), len(rows), n_columns, *places, width, _address(seen))
 
     def words_of(self, codes: Counts, values: Floats) -> Counts:
         """Return the words of :func:`plain.words_of`."""
@@ -323,9 +323,9 @@ class CompiledRowMap:
         self.loops, self.ball = loops, ball
         self.lows, self.highs = (np.array(ends) for ends in ball.ends)
         self.centers, self.inverse = np.array(ball.centers), np.array(ball.inverse_ticks)
-        self.ticks = np.empty((_ROWS, ball.dim))
+        self.ticks = np.empty((_ROWS, ball.n_columns))
         parts = self.centers, self.inverse, self.lows, self.highs
-        self.fixed = ball.dim, *map(_address, parts), ball.order, _address(self.ticks)
+        self.fixed = ball.n_columns, *map(_address, parts), ball.order, _address(self.ticks)
 
     def __reduce__(self) -> tuple[Callable[[Ball], RowMap], tuple[Ball]]:
         return _row_map, (self.ball,)
@@ -333,15 +333,15 @@ class CompiledRowMap:
     def norms(self, chunk: Floats) -> Floats:
         """Return the norm of every row."""
         chunk, norms = _plain(chunk), np.empty(len(chunk))
-        missing = np.zeros(self.ball.dim, dtype=np.int64)
+        missing = np.zeros(self.ball.n_columns, dtype=np.int64)
         places = _address(norms), _address(missing)
         self.loops.norms(_address(chunk), len(chunk), *self.fixed, *places)
         return norms
 
     def inside(self, chunk: Floats, bound: float) -> Inside:
         """Add up the rows whose norm is at most the bound."""
-        chunk, sums = _plain(chunk), np.zeros((2, self.ball.dim))
-        missing = np.zeros(self.ball.dim, dtype=np.int64)
+        chunk, sums = _plain(chunk), np.zeros((2, self.ball.n_columns))
+        missing = np.zeros(self.ball.n_columns, dtype=np.int64)
         far = np.empty(len(chunk), dtype=np.int64)
         places = [_address(part) for part in (sums[0], sums[1], missing, far)]
         found = self.loops.ball(_address(chunk), len(chunk), *self.fixed, bound, *places)

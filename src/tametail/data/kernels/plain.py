@@ -35,9 +35,9 @@ _SAFE = 1.0 - 2.0**-40
 longest = CHUNK
 
 
-def rows_per_chunk(dim: int) -> int:
-    """Return how many rows of ``dim`` cells make a chunk."""
-    return max(1, min(MOST_ROWS, CHUNK_CELLS // dim))
+def rows_per_chunk(n_columns: int) -> int:
+    """Return how many rows of ``n_columns`` cells make a chunk."""
+    return max(1, min(MOST_ROWS, CHUNK_CELLS // n_columns))
 
 
 def count_present(chunk: Floats) -> int:
@@ -139,7 +139,7 @@ class RowMap:
     def __init__(self, ball: Ball) -> None:
         self.ball = ball
         # Whole chunks of centers and factors: broadcasting short rows takes three times as long.
-        shape = (rows_per_chunk(ball.dim), ball.dim)
+        shape = (rows_per_chunk(ball.n_columns), ball.n_columns)
         self.centers = np.broadcast_to(ball.centers, shape).copy()
         self.inverse = np.broadcast_to(ball.inverse_ticks, shape).copy()
         self.lows, self.highs = (np.broadcast_to(ends, shape).copy() for ends in ball.ends)
@@ -170,7 +170,7 @@ class RowMap:
     def _map(self, chunk: Floats) -> tuple[Floats, Floats, Floats, Counts]:
         """Return ticks, powers, norms and missing cells by column, in buffers of this object."""
         ticks, powers = self.ticks[: len(chunk)], self.powers[: len(chunk)]
-        missing = np.zeros(self.ball.dim, dtype=np.int64)
+        missing = np.zeros(self.ball.n_columns, dtype=np.int64)
         with np.errstate(all="ignore"):  # what overflows is an infinity: clipped, or outside
             np.subtract(chunk, self.centers[: len(chunk)], out=ticks)
             np.multiply(ticks, self.inverse[: len(chunk)], out=ticks)
@@ -190,7 +190,7 @@ class RowMap:
             np.abs(ticks, out=powers)
         else:
             np.multiply(ticks, ticks, out=powers)
-        norms: Floats = powers @ self.ones[: self.ball.dim]
+        norms: Floats = powers @ self.ones[: self.ball.n_columns]
         return norms
 
     def _clip(self, ticks: Floats, powers: Floats) -> bool:
@@ -198,7 +198,7 @@ class RowMap:
         if powers.max(initial=0.0) <= self.least:
             return False
         beyond = (ticks > self.highs[: len(ticks)]) | (ticks < self.lows[: len(ticks)])
-        rows = np.unique(np.flatnonzero(beyond) // self.ball.dim)
+        rows = np.unique(np.flatnonzero(beyond) // self.ball.n_columns)
         ticks[rows] = np.clip(ticks[rows], self.lows[0], self.highs[0])
         return bool(rows.size)
 

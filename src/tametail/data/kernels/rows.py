@@ -54,8 +54,8 @@ class ColumnKeys:
     """
 
     def __init__(self, query: ColumnMedians) -> None:
-        self.dim = query.choices
-        self.longest = _SPARSE * rows_per_chunk(self.dim)
+        self.n_columns = query.choices
+        self.longest = _SPARSE * rows_per_chunk(self.n_columns)
         self.sampler = Sampler(query.halvings, _GAPS)
         self.values, self.columns = [np.empty(0)], [np.empty(0, dtype=np.int64)]
 
@@ -65,7 +65,7 @@ class ColumnKeys:
         cells = chunk.reshape(-1)[places]
         present = ~np.isnan(cells)
         self.values.append(cells[present])
-        self.columns.append((places % self.dim)[present])
+        self.columns.append((places % self.n_columns)[present])
 
     def merge(self, other: ColumnKeys) -> None:
         """Take in another sample of the same rate, of other rows."""
@@ -76,9 +76,9 @@ class ColumnKeys:
         """Return the distinct keys and their counts, column by column."""
         column = np.concatenate(self.columns)
         # NumPy sorts 16-bit numbers in linear time.
-        small = column.astype(np.uint16) if self.dim <= 1 << 16 else column
+        small = column.astype(np.uint16) if self.n_columns <= 1 << 16 else column
         order = np.argsort(small, kind="stable")
-        ends = np.cumsum(np.bincount(column, minlength=self.dim))
+        ends = np.cumsum(np.bincount(column, minlength=self.n_columns))
         return list(map(distinct_keys, np.split(np.concatenate(self.values)[order], ends[:-1])))
 
 
@@ -89,8 +89,8 @@ class BeyondCounts:
         self.query = query
         self.centers = np.array(query.centers)
         self.chosen = None if query.columns is None else list(query.columns)
-        dim = len(self.centers) if self.chosen is None else max(self.chosen) + 1
-        self.longest = _SPARSE * rows_per_chunk(dim)
+        n_columns = len(self.centers) if self.chosen is None else max(self.chosen) + 1
+        self.longest = _SPARSE * rows_per_chunk(n_columns)
         self.sampler = Sampler(query.halvings, _GAPS)
         first = query.distances[0]
         alike = all(steps is first or steps == first for steps in query.distances)

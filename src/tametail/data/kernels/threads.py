@@ -29,14 +29,14 @@ def threads() -> int:
     >>> threads() >= 1
     True
     """
-    told = os.environ.get(VARIABLE)
-    if told is None:
+    given = os.environ.get(VARIABLE)
+    if given is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else _cores()
-    if not told.isdecimal() or int(told) < 1:
+    if not given.isdecimal() or int(given) < 1:
         raise ParameterError(
             f"Invalid {VARIABLE}. Use an integer, 1 or larger, such as {VARIABLE}=2."
         )
-    return int(told)
+    return int(given)
 
 
 def _cores() -> int:

@@ -68,8 +68,8 @@ class NearRows:
 
     def __init__(self, query: Scores) -> None:
         self.query = query
-        self.longest = rows_per_chunk(query.dim)
-        self.rows = [np.empty((0, query.dim), dtype=np.int64)]
+        self.longest = rows_per_chunk(query.n_columns)
+        self.rows = [np.empty((0, query.n_columns), dtype=np.int64)]
 
     def add(self, chunk: Floats) -> None:
         """Take in the next rows."""
@@ -88,9 +88,9 @@ class NearRows:
 def scores(query: Scores, rows: Integers) -> Integers:
     """Return the score of every point of the grid, from rows in ticks."""
     axis = range(-query.reach, query.reach + 1)
-    points = np.array(list(product(axis, repeat=query.dim)), dtype=np.int64)
+    points = np.array(list(product(axis, repeat=query.n_columns)), dtype=np.int64)
     blocks = rows[: query.blocks * query.block_size].reshape(
-        query.blocks, query.block_size, query.dim
+        query.blocks, query.block_size, query.n_columns
     )
     found = np.full(len(points), _UNBEATEN)
     still = np.arange(len(points))  # points whose score may still fall
@@ -124,7 +124,7 @@ def _horizons(query: Scores, blocks: Integers, points: Integers, found: Integers
     within xi of p, and xi for each row beyond; and a replaced row x gains at most
     ``xi + min(|x - p|, xi)``. Lengths are rounded up, so that this is never too small.
     """
-    horizons = np.full(len(points), 4 * query.reach**2 * query.dim)
+    horizons = np.full(len(points), 4 * query.reach**2 * query.n_columns)
     largest = query.xi + 1  # xi |v| is rounded up
     for index in np.flatnonzero((found > 0) & (found < _UNBEATEN)):
         centered = blocks - query.step * points[index]

@@ -60,7 +60,7 @@ def means_by_group(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
     columns = []
     for place, part in enumerate(group_plans(plan, len(keys))):
         about = groups
-        if plan.dim > 1:
+        if plan.n_columns > 1:
             about = groups.on(groups.relation.column(place), part.budget)
         columns.append(_column(part, about, keys, asked(plan.request).pooling))
     return tuple(row for rows in zip(*columns, strict=True) for row in rows)
@@ -99,7 +99,7 @@ def _pooled(part: ColumnPlan, ask: Ask, groups: int, *, shrinks: bool) -> list[E
     each spends all that is left.
     """
     counts = ask(Count(), part.cost("total"))
-    used = read_cells(counts, part.cost("total"), part.unit)
+    used = read_cells(counts, part.cost("total"), part.adjacency)
     one_cell = [Cells(())] * groups
     sizes = np.array(ask_each(ask, one_cell, part.cost("sizes")), dtype=np.float64).ravel()
     is_large = sizes * part.cost("groups").strength >= tuned.ALONE
@@ -122,7 +122,7 @@ def _pooled(part: ColumnPlan, ask: Ask, groups: int, *, shrinks: bool) -> list[E
 
 def ask_pool(part: ColumnPlan, ask: Ask, counts: tuple[int, ...]) -> Shape:
     """Ask how all records together lie, of which there are so many."""
-    size, doubt = max(counts[0], 1), count_margin(part.cost("total"), part.unit)
+    size, doubt = max(counts[0], 1), count_margin(part.cost("total"), part.adjacency)
     times = sample_halvings(size, counts[0], doubt)
     center = ask(Median(times, *part.possible), part.cost("center"))
     plan = pool_plan(part, size, part.cost("tail"))

@@ -38,7 +38,7 @@ def chosen_keys(plan: PricedRequest, ask: Ask) -> tuple[Ask, tuple[Key, ...]]:
     wanted = asked(plan.request)
     keys = wanted.keys
     if keys is None:
-        persons = plan.unit.person is not None
+        persons = plan.adjacency.person is not None
         query = KeyCounts(tuned.WHOLE, tuned.MOST_KEYS) if persons else KeyCounts()
         found = (key for key, _ in ask(query, plan.cost(KEYS)))
         keys = tuple(key for key in found if key != wanted.rest)  # else two rows of one name

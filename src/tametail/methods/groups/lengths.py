@@ -46,19 +46,19 @@ class ScaledDown:
         From two octaves below the last that stands out by the curves that persons' totals may have;
         nearer to 0 by the noisy octave counts.
         """
-        anchor = tails.highest_detected(tails.above)
-        if anchor is None:
+        last_bin = tails.highest_detected(tails.above)
+        if last_bin is None:
             return cls(0.0, np.zeros(1), np.zeros((1, 1)), np.ones(1))
-        unit = float(tails.distances[anchor])
-        start = max(limit, unit / 4)
-        fit = fit_tail(plan, tails, tails.above, anchor)
+        adjacency = float(tails.distances[last_bin])
+        start = max(limit, adjacency / 4)
+        fit = fit_tail(plan, tails, tails.above, last_bin)
         ends = start * 2.0 ** (np.arange(_PARTS * _OCTAVES + 1) / _PARTS)
-        found = [fit.beyond(end / unit, OF_TOTALS)[:2] for end in ends.tolist()]
+        found = [fit.beyond(end / adjacency, OF_TOTALS)[:2] for end in ends.tolist()]
         excess, weights = np.array([each for each, _ in found]), found[0][1]
         # The average from one end to the next: no fewer reach the farther one.
-        numbers = unit * (excess[:-1] - excess[1:]) / np.diff(ends)[:, None]
-        far = unit * HiddenExcess(thinned(excess[0], weights)).quantile(tuned.LOST_RISK)
-        top = anchor + tuned.WINDOW
+        numbers = adjacency * (excess[:-1] - excess[1:]) / np.diff(ends)[:, None]
+        far = adjacency * HiddenExcess(thinned(excess[0], weights)).quantile(tuned.LOST_RISK)
+        top = last_bin + tuned.WINDOW
         nearer = np.maximum(np.minimum(tails.distances[:top], start) - limit, 0.0)
         total = far + max(float(tails.above[:top] @ nearer), 0.0)
         return cls(total, ends[1:] - limit, numbers, weights)
@@ -85,12 +85,12 @@ def anchor_of_counts(tails: TailHistogram) -> int | None:
     return first + int(found[-1]) if len(found) else None
 
 
-def best_limit(tails: TailHistogram, anchor: int, noise: float, bias: float) -> float:
+def best_limit(tails: TailHistogram, last_bin: int, noise: float, bias: float) -> float:
     """Return the limit T for which (noise T)^2 + (bias * all that is longer than T)^2 is least."""
-    top = min(anchor + tuned.WINDOW, len(tails.above))
+    top = min(last_bin + tuned.WINDOW, len(tails.above))
     beyond = np.cumsum(tails.above[:top][::-1])[::-1]
     noise_beyond = tails.scale * np.sqrt(np.arange(top, 0, -1))
-    noise_beyond[: anchor + 1] = 0.0  # what stands out is believed
+    noise_beyond[: last_bin + 1] = 0.0  # what stands out is believed
     beyond = np.where(beyond > tuned.SEEN_BEYOND * noise_beyond, np.maximum(beyond, 0.0), 0.0)
     beyond = np.maximum.accumulate(beyond[::-1])[::-1]  # as survivors are
     nodes = tails.distances[:top]

@@ -10,7 +10,7 @@ from tametail.methods.groups import constants as tuned
 from tametail.methods.groups import plan as steps
 from tametail.methods.groups.keys import asked
 from tametail.methods.groups.predict import persons_rmse
-from tametail.methods.persons.shares import FEASIBLE
+from tametail.methods.persons.budget_split import FEASIBLE
 from tametail.methods.winsorized import prediction, tail_histogram
 from tametail.methods.winsorized.column import ColumnPlan
 from tametail.methods.winsorized.prediction import half_width
@@ -35,7 +35,7 @@ class Predicted(Prediction):
         usual = _usual(self.plan)
         return None if usual is None else prediction.reference_rmse(usual)
 
-    def half_width(self, confidence: float, law: str = WORST) -> float | None:
+    def half_width(self, confidence: float, distribution: str = WORST) -> float | None:
         """Predict the half-width in a group of usual size, as if it were alone.
 
         All that is possible, or infinite, if all groups together would not show how records
@@ -46,12 +46,12 @@ class Predicted(Prediction):
             return None
         size, groups = usual.n or 1, plan.request.groups
         if groups is None or groups.pooling is None:  # each is a column by itself
-            return half_width(usual, confidence, law)
+            return half_width(usual, confidence, distribution)
         if _shows_nothing(plan, usual) or _is_noise(plan, size):
             return prediction.half_within(usual)
         if usual.tail is None and size * usual.budget.strength < tuned.ALONE:
             return prediction.cautious_half_width(usual, confidence)
-        return half_width(usual, confidence, law)
+        return half_width(usual, confidence, distribution)
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -67,10 +67,10 @@ class Predicted(Prediction):
             )
             said.append(few_records(text))
         if usual is not None and _shows_nothing(plan, usual):
-            told = math.isfinite(prediction.half_within(usual))
+            given = math.isfinite(prediction.half_within(usual))
             text = (
                 "Too few records for this budget to estimate the spread, even with all groups "
-                f"pooled: expect no interval{' beyond within=' if told else ''}. Use more records "
+                f"pooled: expect no interval{' beyond within=' if given else ''}. Use more records "
                 "or a larger epsilon."
             )
             said.append(few_records(text))
@@ -90,7 +90,7 @@ class PredictedOfPersons(Predicted):
         cost = steps.group_plans(plan, groups)[0].cost("groups")
         return persons_rmse(max(plan.n, groups), groups, cost)
 
-    def half_width(self, confidence: float, law: str = WORST) -> float | None:  # noqa: ARG002
+    def half_width(self, confidence: float, distribution: str = WORST) -> float | None:  # noqa: ARG002
         """Predict the half-width in such a group; infinite if nothing is expected to be seen."""
         error, usual = self.relative_rmse, _usual(self.plan)
         if error is None or usual is None:
@@ -103,7 +103,7 @@ class PredictedOfPersons(Predicted):
     def notes(self) -> tuple[Note, ...]:
         """Say what would help."""
         plan, found = self.plan, super().notes
-        if plan.n is None or plan.n * plan.left.strength / plan.dim >= FEASIBLE:
+        if plan.n is None or plan.n * plan.left.strength / plan.n_columns >= FEASIBLE:
             return found
         text = (
             f"Number of people x epsilon is below {FEASIBLE:,.0f} per column, so the errors may be "

@@ -36,6 +36,7 @@ from tametail.methods.groups.plan import (
     steps_of_separate_persons,
     together,
 )
+from tametail.methods.persons.budget_split import divide as divide_persons
 from tametail.methods.persons.estimate import (
     Total,
     conclude,
@@ -46,7 +47,6 @@ from tametail.methods.persons.estimate import (
     pilot_of,
     sum_between,
 )
-from tametail.methods.persons.shares import divide as divide_persons
 from tametail.methods.winsorized.column import ROUNDING, ColumnPlan
 from tametail.methods.winsorized.estimate import winsorized_mean
 from tametail.methods.winsorized.tail_histogram import TailHistogram
@@ -159,7 +159,7 @@ class _Column:
         """Return a plan about all persons, without an interval, that may spend ``cost``."""
         anywhere, request = parse_within(None), self.request
         return ColumnPlan(
-            request.unit, self.persons, None, anywhere, anywhere, request.missing, None,
+            request.adjacency, self.persons, None, anywhere, anywhere, request.missing, None,
             request.target, cost, steps,
         )  # fmt: skip
 
@@ -202,7 +202,7 @@ class _Column:
         part = replace(self.part, steps=(*first, *self.part.steps))
         about_all = ask.on(ask.relation.per_person(view), pool)
         counts = about_all(Count(), part.cost("total"))
-        used = read_cells(counts, part.cost("total"), part.unit)
+        used = read_cells(counts, part.cost("total"), part.adjacency)
         shape = ask_pool(part, about_all, counts)
 
         def estimate(about: Ask, sizes: Array) -> list[Estimate]:
@@ -278,11 +278,11 @@ def _least_clip(tails: TailHistogram, cost: Budget, bias: float) -> float:
     Clip points that the pool suggests suppose that what lies beyond them is as in the pool.
     """
     both = replace(tails, above=tails.below + tails.above)
-    anchor = both.highest_detected(both.above)
-    if not bias or anchor is None:
+    last_bin = both.highest_detected(both.above)
+    if not bias or last_bin is None:
         return 0.0
     deviation = math.sqrt(noise_for(cost, 1, 1).variance)
-    return edge_above(best_limit(both, anchor, deviation, bias))
+    return edge_above(best_limit(both, last_bin, deviation, bias))
 
 
 def _perhaps_empty(plan: ColumnPlan, one: Estimate) -> Estimate:

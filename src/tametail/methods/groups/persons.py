@@ -33,9 +33,9 @@ from tametail.methods.groups.keys import EMPTY, asked, chosen_keys
 from tametail.methods.groups.lengths import ScaledDown, anchor_of_counts, best_limit
 from tametail.methods.groups.plan import group_plans, steps_of_persons
 from tametail.methods.groups.shrink import shrunk
+from tametail.methods.persons.budget_split import FEASIBLE
+from tametail.methods.persons.budget_split import divide as divide_persons
 from tametail.methods.persons.estimate import persons_mean
-from tametail.methods.persons.shares import FEASIBLE
-from tametail.methods.persons.shares import divide as divide_persons
 from tametail.methods.winsorized.approximate_interval import ErrorDistribution
 from tametail.methods.winsorized.budget_split import divide
 from tametail.methods.winsorized.column import ColumnPlan
@@ -158,7 +158,7 @@ class _Column:
         """Return a plan about all persons, without an interval, that may spend ``cost``."""
         anywhere, request = parse_within(None), self.request
         plan = ColumnPlan(
-            request.unit, self.persons, None, anywhere, anywhere, request.missing, None,
+            request.adjacency, self.persons, None, anywhere, anywhere, request.missing, None,
             request.target, cost, divide_persons(cost, self.persons),
         )  # fmt: skip
         return replace(plan, steps=divide(plan)) if self._by_person else plan
@@ -187,11 +187,11 @@ class _Column:
         None if nothing stands out. With a limit of 1 the noise on a sum has this deviation.
         """
         deviation = math.sqrt(noise_for(cost, 1, 1).variance)
-        anchor = anchor_of_counts(tails) if is_count else tails.highest_detected(tails.above)
-        if anchor is None:
+        last_bin = anchor_of_counts(tails) if is_count else tails.highest_detected(tails.above)
+        if last_bin is None:
             return None
         bias = tuned.BIAS_OF_ROWS if is_count else tuned.BIAS_OF_PERSONS
-        return best_limit(tails, anchor, deviation * self.groups, bias)
+        return best_limit(tails, last_bin, deviation * self.groups, bias)
 
     def _sums(self, ask: Ask, vector: Vector, limit: float, cost: Budget) -> Scaled:
         fraction, exponent = math.frexp(limit)
@@ -199,7 +199,7 @@ class _Column:
         exponent -= MOST_LIMIT.bit_length() - 1
         query = ScaledSums(vector, self._order, exponent, ticks, self.groups)
         answer, tick = np.array(ask(query, cost), dtype=np.float64), math.ldexp(1.0, exponent)
-        sensitivity = query.sensitivity(self.request.unit)
+        sensitivity = query.sensitivity(self.request.adjacency)
         noise = noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
         return Scaled(query, answer * tick, noise, tick)
 
@@ -207,7 +207,7 @@ class _Column:
         query, cost = ScaledSquares(summed.query), self.part.cost("spread")
         unit = summed.tick * summed.tick * (1 << SQUARE_BITS)
         answers = np.array(ask(query, cost), dtype=np.float64) * unit
-        sensitivity = query.sensitivity(self.request.unit)
+        sensitivity = query.sensitivity(self.request.adjacency)
         noise = noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
         return Squares(answers, math.sqrt(noise.variance) * unit)
 

@@ -25,7 +25,7 @@ def names(request: Request) -> tuple[tuple[str, int], ...]:
     """Return the names of the steps, and their rounds."""
     if asked(request).groups_per_person == 1:
         found: tuple[str, ...] = _SEPARATE
-    elif request.unit.person is not None:
+    elif request.adjacency.person is not None:
         found = (*tuned.OF_PERSONS, *(("spread",) if request.wants_spread else ()))
     else:
         found = ("groups",) if asked(request).pooling is None else POOLED
@@ -94,11 +94,11 @@ def group_plans(plan: PricedRequest, groups: int) -> tuple[ColumnPlan, ...]:
 
     The confidence is that of one interval, whatever holds together.
     """
-    request, dim = plan.request, plan.dim
-    at_once = {None: dim, True: dim * groups, False: 1}[asked(request).simultaneous]
+    request, n_columns = plan.request, plan.n_columns
+    at_once = {None: n_columns, True: n_columns * groups, False: 1}[asked(request).simultaneous]
     confidence = None if plan.confidence is None else 1 - (1 - plan.confidence) / at_once
     wanted = [name for name, _ in names(request)]
-    costs = [_each(plan.cost(name), dim) for name in wanted]
+    costs = [_each(plan.cost(name), n_columns) for name in wanted]
     return tuple(
         replace(
             ColumnPlan.from_request(request, column, plan.n, together(own)),
@@ -109,8 +109,8 @@ def group_plans(plan: PricedRequest, groups: int) -> tuple[ColumnPlan, ...]:
     )
 
 
-def _each(cost: Budget, dim: int) -> tuple[Budget, ...]:
-    return (cost,) if dim == 1 else divided(cost, dim)
+def _each(cost: Budget, n_columns: int) -> tuple[Budget, ...]:
+    return (cost,) if n_columns == 1 else divided(cost, n_columns)
 
 
 def together(costs: list[Budget]) -> Budget:

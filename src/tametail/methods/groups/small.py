@@ -16,9 +16,9 @@ import numpy as np
 
 from tametail.means import Estimate, Interval
 from tametail.methods.groups import constants as tuned
+from tametail.methods.groups.group_models import GroupModels
 from tametail.methods.groups.interval import Small, intervals_of, nothing_known
 from tametail.methods.groups.keys import EMPTY
-from tametail.methods.groups.likeness import Likeness
 from tametail.methods.groups.shape import Array, Shape
 from tametail.methods.winsorized.approximate_interval import (
     ErrorDistribution,
@@ -108,7 +108,7 @@ class SmallGroups:
         if not self.shape.seen:
             reach = edge_above(_farthest(tail, center))
             return [Clipped(0.0, reach, 0.0, reach**2)] * len(self.cells)
-        like = Likeness.read(self.shape, self.cells, self._cell_noise)
+        like = GroupModels.read(self.shape, self.cells, self._cell_noise)
         noise = noise_for(self.part.cost("groups"), 1, 1).variance
         noise *= (1 + tuned.COUNT_WEIGHT) ** 2
         counted = len(self.cuts) * self._cell_noise.variance
@@ -125,7 +125,7 @@ class SmallGroups:
     def _read(self, cells: Array, clip: Clipped, query: ClippedSum, answer: list[float]) -> Small:
         """Return what the answers say of a group."""
         part, lattice = self.part, query.lattice
-        sensitivity = query.sensitivity(part.unit)
+        sensitivity = query.sensitivity(part.adjacency)
         noise = noise_for(part.cost("groups"), sensitivity.l1, sensitivity.l2_squared)
         count, doubt = self._count(cells, answer[1] / query.count_weight, query, noise)
         seen = count > tuned.SEEN_COUNT * doubt

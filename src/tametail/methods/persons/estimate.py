@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tametail.means import MEAN, WINSORIZED, Estimate, Interval
-from tametail.methods.persons.shares import ROWS_TAIL
+from tametail.methods.persons.budget_split import ROWS_TAIL
 from tametail.methods.winsorized.approximate_interval import (
     ErrorDistribution,
     excess_notes,
@@ -201,7 +201,7 @@ def sum_between(
     )
     query = DistanceSum(0.0, lattice)
     (answer,) = ask(query, cost)
-    sensitivity = query.sensitivity(plan.unit)
+    sensitivity = query.sensitivity(plan.adjacency)
     noise = noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
     return Total(lattice.value(answer), noise, lattice.tick, clip, tails)
 

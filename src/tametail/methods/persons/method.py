@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tametail.methods.cells import read_cells
+from tametail.methods.persons.budget_split import FEASIBLE, divide
 from tametail.methods.persons.estimate import persons_mean
-from tametail.methods.persons.shares import FEASIBLE, divide
 from tametail.methods.winsorized import prediction, tail_histogram
 from tametail.methods.winsorized.column import column_plans
 from tametail.notes import Note, few_records
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def steps(request: Request, n: int, budget: Budget) -> Steps:
     """Return the steps with what they cost in all columns; shares are those of one."""
-    each = divide(budget.share(1 / request.dim), n)
+    each = divide(budget.share(1 / request.n_columns), n)
     parts = [step.cost.values()[0] for step in each]
     costs = budget.split(*[part / sum(parts) for part in parts])
     return tuple(Step(step.name, cost) for step, cost in zip(each, costs, strict=True))
@@ -33,9 +33,9 @@ def steps(request: Request, n: int, budget: Budget) -> Steps:
 def means_of_records(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
     """Ask, and conclude from the answers: the columns one after the other."""
     cells = persons = None
-    if plan.has(COUNT) and plan.dim == 1:  # of several columns, run has counted the rows
+    if plan.has(COUNT) and plan.n_columns == 1:  # of several columns, run has counted the rows
         answer = ask(Count(), plan.cost(COUNT))
-        cells = read_cells(answer, plan.cost(COUNT), plan.unit)
+        cells = read_cells(answer, plan.cost(COUNT), plan.adjacency)
         persons = float(max(answer[0], 1))
         plan = plan.recounted(answer[0], steps)
     found = [persons_mean(part, ask, i) for i, part in enumerate(column_plans(plan))]
@@ -60,7 +60,7 @@ class Predicted(Prediction):
         error = prediction.reference_rmse(column_plans(self.plan)[0])
         return None if error is None else error / math.sqrt(_each(self.plan))
 
-    def half_width(self, confidence: float, law: str = WORST) -> float | None:  # noqa: ARG002
+    def half_width(self, confidence: float, distribution: str = WORST) -> float | None:  # noqa: ARG002
         """Predict the half-width of the widest interval, likewise.
 
         All that ``within`` allows, or infinite, if the persons would not stand out of the noise.
@@ -70,14 +70,14 @@ class Predicted(Prediction):
         part = replace(column_plans(self.plan)[0], confidence=confidence)
         if tail_histogram.expects_no_signal(part, part.cost("tail"), together=True):
             return prediction.half_within(part)
-        width = prediction.cautious_half_width(part, 1 - (1 - confidence) / self.plan.dim)
+        width = prediction.cautious_half_width(part, 1 - (1 - confidence) / self.plan.n_columns)
         return None if width is None else width / math.sqrt(_each(self.plan))
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """Say what would help."""
         plan = self.plan
-        if plan.n is None or plan.n * plan.left.strength / plan.dim >= FEASIBLE:
+        if plan.n is None or plan.n * plan.left.strength / plan.n_columns >= FEASIBLE:
             return ()
         text = (
             f"Number of people x epsilon is below {FEASIBLE:,.0f} per column, so the error may be "

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from tametail.methods.cells import read_cells
 from tametail.methods.groups.each import in_each_group
+from tametail.methods.persons.budget_split import FEASIBLE, TAIL
 from tametail.methods.persons.estimate import UNSEEN, persons_mean
 from tametail.methods.persons.method import Predicted
-from tametail.methods.persons.shares import FEASIBLE, TAIL
 from tametail.methods.winsorized.column import ColumnPlan
 from tametail.notes import Note, few_records
 from tametail.plans import PricedRequest, Step, Steps
@@ -82,11 +82,11 @@ def weighted_means(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
         counts = about.on(about.relation.per_person(PersonRows()))(Count(), cost)
         size = max(counts[0], 1)
         found = persons_mean(_told(plan, size, confidence), about, 0, least_rows=0.0)
-        cells = read_cells(counts, cost, plan.unit)
+        cells = read_cells(counts, cost, plan.adjacency)
         said = tuple(_UNSEEN if note is UNSEEN else note for note in found.notes)
         notes = (*_few(size * plan.left.strength), *said, NOT_IN_DESIGN)
         found = replace(found, statistic=STATISTIC, notes=notes)
-        if plan.unit.person is not None:  # of their records nobody knows how many there are
+        if plan.adjacency.person is not None:  # of their records nobody knows how many there are
             return (replace(found, count=None, persons=float(size)),)
         return (replace(found, count=float(size), cells=cells),)
 
@@ -98,11 +98,11 @@ def _told(plan: PricedRequest, size: int, confidence: float | None) -> ColumnPla
     (column,) = plan.request.columns
     own = tuple(step for step in plan.steps if step.name in _SHARES and step.name != SIZE)
     whole = compose([step.cost for step in own], type(own[0].cost)) or plan.left
-    told = ColumnPlan.from_request(plan.request, column, size, whole)
+    given = ColumnPlan.from_request(plan.request, column, size, whole)
     low, high = column.possible
     if column.is_condition:
         low, high = max(low, 0.0), min(high, 1.0)
-    return replace(told, steps=own, confidence=confidence, possible=(low, high))
+    return replace(given, steps=own, confidence=confidence, possible=(low, high))
 
 
 def _few(records: float) -> tuple[Note, ...]:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tametail.methods.quantiles.interval import NoisyCells, cut_above, interval
 from tametail.methods.quantiles.points import expected_offsets, plan_points
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Budget, noise_for
-from tametail.privacy.unit import Unit
 from tametail.queries.column import MOST_HALVINGS, Quantiles
 from tametail.queries.groups import Cells
 
@@ -24,7 +24,7 @@ class Asked(NamedTuple):
 
     levels: tuple[float, ...]
     n: float
-    unit: Unit
+    adjacency: Adjacency
     place: Budget
     cells: Budget | None
     within: tuple[float, float]
@@ -47,7 +47,7 @@ def estimate_quantiles(asked: Asked, ask: Ask) -> list[Found]:
     if asked.cells is not None:
         risk = 1 - asked.confidence
         size = max(asked.n, 1.0)
-        one = Cells(()).sensitivity(asked.unit)
+        one = Cells(()).sensitivity(asked.adjacency)
         noise = noise_for(asked.cells, one.l1, one.l2_squared)
         offsets = expected_offsets(
             asked.levels, size, asked.place, noise, risk, sampled=asked.sampled

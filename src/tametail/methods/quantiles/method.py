@@ -62,7 +62,7 @@ def quantiles(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
         counts = about(Count(), cost)
         size = float(max(counts[0], 1))
         found = column_quantiles(plan, about, plan.request.levels, size, confidence)
-        cells = read_cells(counts, cost, plan.unit)
+        cells = read_cells(counts, cost, plan.adjacency)
         return tuple(
             replace(row_of(plan, level, one, size, confidence), cells=cells)
             for level, one in zip(plan.request.levels, found, strict=True)
@@ -83,7 +83,7 @@ def column_quantiles(
     asked = Asked(
         levels=tuple(levels),
         n=size,
-        unit=plan.unit,
+        adjacency=plan.adjacency,
         place=plan.cost(PLACE),
         cells=plan.cost(CELLS) if plan.has(CELLS) else None,
         within=column.possible,
@@ -126,7 +126,7 @@ class Predicted(Prediction):
 
     scale = "in the share of records below it"
 
-    def half_width(self, confidence: float, law: str = WORST) -> float | None:  # noqa: ARG002
+    def half_width(self, confidence: float, distribution: str = WORST) -> float | None:  # noqa: ARG002
         """Return the half-width of the widest interval, as a part of all records."""
         return max(self.ranks(confidence), default=None)
 
@@ -135,7 +135,7 @@ class Predicted(Prediction):
         plan = self.plan
         if plan.n is None or not plan.has(CELLS):
             return []
-        one = Cells(()).sensitivity(plan.unit)
+        one = Cells(()).sensitivity(plan.adjacency)
         noise = noise_for(plan.cost(CELLS), one.l1, one.l2_squared)
         sampled, risk = plan.target == "population", 1 - confidence
         size, place = float(max(plan.n, 1)), plan.cost(PLACE)

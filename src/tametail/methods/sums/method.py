@@ -77,16 +77,16 @@ def sums(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
     """Ask for a size, for counts around 0, and for the clipped sum, in every group."""
 
     def estimate(about: Ask, confidence: float | None) -> tuple[Estimate, ...]:
-        if plan.unit.person is not None:  # each is one number: the sum of their records
+        if plan.adjacency.person is not None:  # each is one number: the sum of their records
             about = about.on(about.relation.per_person(PersonResidual(0.0)))
         cost = plan.cost(SIZE)
         counts = about(Count(), cost)
         size = max(counts[0], 1)
-        told = _told(plan, size, confidence)
-        total = clipped_sum(told, about, plan.cost(TAIL), size)
-        found = _nothing(confidence) if total is None else _concluded(told, total, size)
-        persons = float(size) if plan.unit.person is not None else None
-        cells = read_cells(counts, cost, plan.unit) if persons is None else None
+        given = _told(plan, size, confidence)
+        total = clipped_sum(given, about, plan.cost(TAIL), size)
+        found = _nothing(confidence) if total is None else _concluded(given, total, size)
+        persons = float(size) if plan.adjacency.person is not None else None
+        cells = read_cells(counts, cost, plan.adjacency) if persons is None else None
         few = _few(size * plan.left.strength)
         return (
             replace(
@@ -101,11 +101,13 @@ def sums(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
 def _told(plan: PricedRequest, size: int, confidence: float | None) -> ColumnPlan:
     """Return what the sum of one column needs to know; its mean may be anywhere."""
     (column,), anywhere = plan.request.columns, parse_within(None)
-    told = ColumnPlan.from_request(plan.request, column, size, plan.left)
-    half = column.half if plan.unit.person is None else None  # it bounds records, not their sums
+    given = ColumnPlan.from_request(plan.request, column, size, plan.left)
+    half = (
+        column.half if plan.adjacency.person is None else None
+    )  # it bounds records, not their sums
     own = tuple(step for step in plan.steps if step.name in (TAIL, TOTAL))
     return replace(
-        told, within=anywhere, possible=anywhere, steps=own, half=half, confidence=confidence
+        given, within=anywhere, possible=anywhere, steps=own, half=half, confidence=confidence
     )
 
 
@@ -138,7 +140,7 @@ def _concluded(plan: ColumnPlan, total: Total, size: int) -> Estimate:
 def _hidden(plan: ColumnPlan, scale: float) -> Note:
     """Say how many records the interval may miss: public, and the same for every sum of a plan."""
     fewest = math.ceil(_SURELY_SEEN * scale)
-    things = "people" if plan.unit.person is not None else "records"
+    things = "people" if plan.adjacency.person is not None else "records"
     text = (
         f"The noise can hide up to about {fewest:,} {things} whose values are far beyond those of "
         "all others. The interval does not account for them."
@@ -154,7 +156,7 @@ def _error(plan: ColumnPlan, total: Total, size: int) -> ErrorDistribution:
     """
     deviation = skewness = 0.0
     if plan.target == "population" and total.tails is not None:
-        offset = total.value / size if plan.unit.size_is_public else 0.0
+        offset = total.value / size if plan.adjacency.size_is_public else 0.0
         variance, third = moments(total.clip, total.tails, size, offset)
         deviation = math.sqrt(max(variance, 0.0) * size)
         if variance > 0:
@@ -187,10 +189,10 @@ class Predicted(Prediction):
         tell about half; the clip points are those that balance the two.
         """
         plan = self.plan
-        if plan.n is None or plan.unit.person is not None:
+        if plan.n is None or plan.adjacency.person is not None:
             return None
         noise, n = noise_for(plan.cost(TOTAL), 1, 1), max(plan.n, 1)
-        deviation = math.sqrt(noise.variance) * plan.unit.changes
+        deviation = math.sqrt(noise.variance) * plan.adjacency.changes
         points = (2.0 ** (step / 4) for step in range(80))
         errors = (math.hypot(deviation * t, n * lognormal_excess(1.0, t) / 2) for t in points)
         return min(errors) / REFERENCE_SD

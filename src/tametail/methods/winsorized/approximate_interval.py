@@ -131,8 +131,8 @@ def margins(
 
     All noises are of one kind.
     """
-    laws = [error.side(risk, sign, one) for error, one in zip(errors, shifts, strict=True)]
-    found = spread_quantiles(laws, risk)
+    distributions = [error.side(risk, sign, one) for error, one in zip(errors, shifts, strict=True)]
+    found = spread_quantiles(distributions, risk)
     return [reach + error.rounding for reach, error in zip(found, errors, strict=True)]
 
 
@@ -167,10 +167,10 @@ def moments(
     """
     second = third = noise = 0.0
     ends = (clip.below, clip.above)
-    for sign, counts, end, anchor in zip((-1, 1), tails.sides, ends, clip.detected, strict=True):
-        if anchor is None:
+    for sign, counts, end, last_bin in zip((-1, 1), tails.sides, ends, clip.detected, strict=True):
+        if last_bin is None:
             continue
-        top = min(anchor + tuned.WINDOW, len(counts))
+        top = min(last_bin + tuned.WINDOW, len(counts))
         distances = np.minimum(tails.distances[:top], end)
         second += tuned.SOFT_SQUARE * float(counts[:top] @ distances**2)
         third += sign * tuned.SOFT_CUBE * float(counts[:top] @ distances**3)
@@ -188,13 +188,13 @@ def moments(
 class HiddenExcess:
     """What may lie beyond the clip point of one side.
 
-    ``excess`` is the law of the sum of the excesses, or of their mean; ``endless`` says whether
+    ``excess`` is the law of the sum of the excesses, or of their mean; ``unbounded`` says whether
     that may have no limit, and ``group`` how many times likelier than beforehand the counts make a
     group across a gap.
     """
 
     excess: Shifts = NOWHERE
-    endless: bool = False
+    unbounded: bool = False
     group: float = 0.0
 
     def over(self, count: float) -> HiddenExcess:
@@ -207,7 +207,7 @@ class HiddenExcess:
 
     def quantile(self, risk: float) -> float:
         """Return what the excess exceeds with this probability; infinite if it has no limit."""
-        if self.endless:
+        if self.unbounded:
             return math.inf
         beyond = 1 - np.cumsum(self.excess.weights) + self.excess.weights / 2
         return float(np.interp(-risk, -beyond, self.excess.points))
@@ -231,12 +231,12 @@ def extrapolated_interval(
     off it; shrinking rows of several columns took off ``pulled`` at most.
     """
     risk, (below, above) = 1 - (plan.confidence or 0.0), sides
-    laws = [error.side(risk / 2, -1, below.excess), error.side(risk / 2, 1, above.excess)]
+    distributions = [error.side(risk / 2, -1, below.excess), error.side(risk / 2, 1, above.excess)]
     # In squares: that shrinking rows took off all it may, and that noise and sampling are at their
     # ends on the same side, is rarer than either (decision 0222 has the coverage).
-    down, up = (math.hypot(end, pulled) for end in spread_quantiles(laws, risk / 2))
-    low = -math.inf if below.endless else min(center - down - error.rounding, value)
-    high = math.inf if above.endless else max(center + up + error.rounding, value)
+    down, up = (math.hypot(end, pulled) for end in spread_quantiles(distributions, risk / 2))
+    low = -math.inf if below.unbounded else min(center - down - error.rounding, value)
+    high = math.inf if above.unbounded else max(center + up + error.rounding, value)
     truncation = max(side.quantile(risk / 2) for side in sides)
     found = parts(
         error, risk,
@@ -252,23 +252,23 @@ def privacy(added: float, error: ErrorDistribution, sides: ExcessPair, risk: flo
     That is noise on sum and count, and what the private clip points took away, less what was
     ``added`` back.
     """
-    if any(side.endless for side in sides):
+    if any(side.unbounded for side in sides):
         return math.inf
     below, above = sides
-    laws = [error.changed(below.moved(added)), error.changed(above.moved(-added))]
-    return max(spread_quantiles(laws, risk / 2))
+    distributions = [error.changed(below.moved(added)), error.changed(above.moved(-added))]
+    return max(spread_quantiles(distributions, risk / 2))
 
 
 def excess_notes(sides: ExcessPair, intervals: tuple[Interval, ...]) -> tuple[Note, ...]:
     """Return the warnings about what may lie beyond the clip points."""
     said = []
-    if any(side.group > tuned.GROUP_LIKELY and not side.endless for side in sides):
+    if any(side.group > tuned.GROUP_LIKELY and not side.unbounded for side in sides):
         said.append(notes.FAR_GROUP)
     if intervals and intervals[0].kind != MEAN:  # which says that nothing is known
         below, above = sides
-        if above.endless and math.isinf(intervals[0].high):
+        if above.unbounded and math.isinf(intervals[0].high):
             said.append(notes.NO_UPPER_LIMIT)
-        if below.endless and math.isinf(intervals[0].low):
+        if below.unbounded and math.isinf(intervals[0].low):
             said.append(notes.NO_LOWER_LIMIT)
     return tuple(said)
 
@@ -278,40 +278,42 @@ def hidden_excess(
 ) -> ExcessPair:
     """Return what may lie beyond the clip points, over a number of records that are seen."""
     ends, limits = (clip.below, clip.above), max_distances(plan, clip.center)
-    highest = max(anchor for anchor in clip.detected if anchor is not None)
+    highest = max(last_bin for last_bin in clip.detected if last_bin is not None)
     below, above = (
-        _hidden(plan, tails, counts, anchor, highest, (end, limit), prior).over(count)
-        for counts, anchor, end, limit in zip(tails.sides, clip.detected, ends, limits, strict=True)
+        _hidden(plan, tails, counts, last_bin, highest, (end, limit), prior).over(count)
+        for counts, last_bin, end, limit in zip(
+            tails.sides, clip.detected, ends, limits, strict=True
+        )
     )
     return below, above
 
 
 def _hidden(
-    plan: Plan, tails: TailHistogram, counts: Array, anchor: int | None, highest: int,
+    plan: Plan, tails: TailHistogram, counts: Array, last_bin: int | None, highest: int,
     ends: tuple[float, float], prior: Prior,
 ) -> HiddenExcess:  # fmt: skip
     """Return what may lie beyond a clip point, given that and the farthest that a record can be."""
     end, limit = ends
-    excess, weights, endless = np.zeros(1), np.ones(1), 0.0
+    excess, weights, unbounded = np.zeros(1), np.ones(1), 0.0
     limited = isinstance(plan.tail, Bounded) or (plan.half is not None and math.isfinite(limit))
-    if anchor is not None:
-        unit = float(tails.distances[anchor])
-        fit = fit_tail(plan, tails, counts, anchor)
-        excess, weights, endless = fit.beyond(end / unit, prior)
+    if last_bin is not None:
+        unit = float(tails.distances[last_bin])
+        fit = fit_tail(plan, tails, counts, last_bin)
+        excess, weights, unbounded = fit.beyond(end / unit, prior)
         if limited:  # nothing lies beyond the bound
             excess = excess - fit.beyond(max(limit, end) / unit, prior)[0]
         excess = unit * excess
     found = HiddenExcess(thinned(excess, weights))
     if plan.tail is not None or limited:
         return found
-    start = (highest if anchor is None else anchor) + tuned.WINDOW
+    start = (highest if last_bin is None else last_bin) + tuned.WINDOW
     far, odds = _group(tails, counts, start, end)
     likelier = float(odds.sum())
     # A group lies beyond what the curves have, of which this is usual.
     excess = np.append(excess, found.quantile(0.5) + far)
     likely = prior.group * _group_prior(plan)
     weights = np.append((1 - likely) * weights, likely * odds)
-    return HiddenExcess(thinned(excess, weights), endless > tuned.ENDLESS, likelier)
+    return HiddenExcess(thinned(excess, weights), unbounded > tuned.ENDLESS, likelier)
 
 
 def _group_prior(plan: Plan) -> float:

@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tametail.methods.located import location
+from tametail.methods.known_scale import location
 from tametail.methods.winsorized import constants as tuned
 from tametail.methods.winsorized.column import ColumnPlan
 from tametail.methods.winsorized.tail_histogram import detection_threshold
 from tametail.notes import HELPS, Note, few_records, hint
 from tametail.plans import REST, Step
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Budget, Zcdp, noise_for
-from tametail.privacy.unit import Unit
 from tametail.queries.column import MOST_HALVINGS
 from tametail.tail import Bounded, Moment
 
@@ -52,38 +52,38 @@ def sample_halvings(n: int, counted: float, doubt: float) -> int:
     return min(max(least, (most - 1).bit_length() if most > 1 else 0), MOST_HALVINGS)
 
 
-def shares(budget: Budget, unit: Unit, n: int) -> dict[str, float]:
+def shares(budget: Budget, adjacency: Adjacency, n: int) -> dict[str, float]:
     """Return the shares of center, tail and sum; they add up to 1.
 
     The center has what makes it stand out, as nothing else can be used without it. Of the rest the
     tail has a fixed part.
 
     >>> from tametail.privacy.budget import pure
-    >>> {name: round(share, 2) for name, share in shares(pure(1.0), Unit.ADD_REMOVE, 900).items()}
+    >>> {name: round(share, 2) for name, share in shares(pure(1.0), Adjacency.ADD_REMOVE, 900).items()}
     {'center': 0.06, 'tail': 0.28, 'sum': 0.66}
     """
-    center = share_of_nats(tuned.CENTER_NATS, budget, unit, n)
+    center = share_of_nats(tuned.CENTER_NATS, budget, adjacency, n)
     center = min(max(center, tuned.LEAST_CENTER), tuned.MOST_CENTER)
     tail = tuned.TAIL_SHARE * (1 - center)
     return {"center": center, "tail": tail, "sum": 1.0 - center - tail}
 
 
-def share_of_nats(nats: float, budget: Budget, unit: Unit, n: int) -> float:
+def share_of_nats(nats: float, budget: Budget, adjacency: Adjacency, n: int) -> float:
     """Return the share at which a median stands out of all that is elsewhere by so many nats."""
     power, each = _evidence(isinstance(budget, Zcdp), n)
-    strength = max(n, 1) * budget.strength * each * 2 / unit.changes
+    strength = max(n, 1) * budget.strength * each * 2 / adjacency.changes
     return float((nats / strength) ** (1 / power))
 
 
-def nats_of_share(share: float, budget: Budget, unit: Unit, n: int) -> float:
+def nats_of_share(share: float, budget: Budget, adjacency: Adjacency, n: int) -> float:
     """Undo :func:`share_of_nats`.
 
     >>> from tametail.privacy.budget import pure
-    >>> nats_of_share(0.1, pure(1.0), Unit.REPLACE_ONE, 1000)
+    >>> nats_of_share(0.1, pure(1.0), Adjacency.REPLACE_ONE, 1000)
     25.0
     """
     power, each = _evidence(isinstance(budget, Zcdp), n)
-    return float(max(n, 1) * budget.strength * each * 2 / unit.changes * share**power)
+    return float(max(n, 1) * budget.strength * each * 2 / adjacency.changes * share**power)
 
 
 def _evidence(concentrated: bool, n: int) -> tuple[float, float]:
@@ -110,13 +110,13 @@ def count_share(budget: Budget, about: float) -> float:
     return min(sharp, tuned.MOST_COUNT_SHARE)
 
 
-def is_undetectable(budget: Budget, unit: Unit, n: int, part: float) -> bool:
+def is_undetectable(budget: Budget, adjacency: Adjacency, n: int, part: float) -> bool:
     """Say whether counts by octaves would show next to nothing of n records.
 
     Records are seen where a window of octaves holds some twenty noise scales. If that is more than
     this ``part`` of all records, the look is paid for in vain.
     """
-    noise = noise_for(budget.share(tuned.TAIL_SHARE), unit.changes, unit.changes)
+    noise = noise_for(budget.share(tuned.TAIL_SHARE), adjacency.changes, adjacency.changes)
     scale = math.sqrt(noise.variance / 2)
     return detection_threshold(noise.kind) * scale > part * n
 
@@ -130,7 +130,7 @@ def divide(plan: ColumnPlan, *, spread: bool = True) -> tuple[Step, ...]:
     Without ``spread`` there is no step for a second moment, even if an interval needs it.
     """
     budget, n = plan.budget, max(plan.n or 1, 1)
-    parts = shares(budget, plan.unit, n)
+    parts = shares(budget, plan.adjacency, n)
     if (ranged := _parts_of_center(replace(plan, steps=()), parts["center"])) is not None:
         left = (1 - sum(ranged)) / (1 - parts["center"])
         parts = {name: left * share for name, share in parts.items()} | {"center": sum(ranged)}
@@ -161,17 +161,17 @@ def with_count(plan: ColumnPlan, noisy_count: int) -> ColumnPlan:
     method that does not look: one step.
     """
     left, n = plan.cost(REST), max(noisy_count, 1)
-    told = replace(plan, n=n, budget=left)
-    steps = (Step("sum", left),) if is_spread_undetectable(plan, left, n) else divide(told)
-    return replace(told, steps=steps)
+    given = replace(plan, n=n, budget=left)
+    steps = (Step("sum", left),) if is_spread_undetectable(plan, left, n) else divide(given)
+    return replace(given, steps=steps)
 
 
 def is_spread_undetectable(plan: ColumnPlan, budget: Budget, n: int) -> bool:
     """Say whether a look at the spread would show next to nothing, and what is told says enough."""
     if isinstance(plan.tail, Bounded):
-        return is_undetectable(budget, plan.unit, n, tuned.WORTH_A_LOOK)
+        return is_undetectable(budget, plan.adjacency, n, tuned.WORTH_A_LOOK)
     known = isinstance(plan.tail, Moment) and plan.target == "population"
-    return known and is_undetectable(budget, plan.unit, n, tuned.WORTH_A_LOOK_BY_SCALE)
+    return known and is_undetectable(budget, plan.adjacency, n, tuned.WORTH_A_LOOK_BY_SCALE)
 
 
 def counted_again(plan: ColumnPlan, answer: int, cost: Budget) -> tuple[ColumnPlan, Budget] | None:
@@ -186,7 +186,7 @@ def counted_again(plan: ColumnPlan, answer: int, cost: Budget) -> tuple[ColumnPl
     if plan.n is not None or answer >= tuned.SHARP_COUNT * scale:
         return None
     left, most = plan.cost(REST), max(math.ceil(answer + scale), 1)
-    hopeless = is_undetectable(left, plan.unit, most, tuned.WORTH_A_LOOK)
+    hopeless = is_undetectable(left, plan.adjacency, most, tuned.WORTH_A_LOOK)
     if hopeless and isinstance(plan.tail, Bounded):
         return None
     share = count_share(left, max(answer, scale))
@@ -221,7 +221,9 @@ def _parts_of_center(plan: ColumnPlan, usual: float) -> LocationShares | None:
         return None
     n = max(plan.n or 1, 1)
     found = _enough(plan, anywhere=True) or _enough(plan, anywhere=False) or float(_SHARES[-1])
-    inner = min(share_of_nats(tuned.INNER_NATS, plan.budget, plan.unit, n), tuned.MOST_CENTER / 3)
+    inner = min(
+        share_of_nats(tuned.INNER_NATS, plan.budget, plan.adjacency, n), tuned.MOST_CENTER / 3
+    )
     return LocationShares(found, max(usual - found, inner, tuned.LEAST_CENTER))
 
 
@@ -238,7 +240,7 @@ def _enough(plan: ColumnPlan, *, anywhere: bool) -> float | None:
 
 def center_costs(plan: ColumnPlan) -> tuple[Budget, Budget] | None:
     """Return what the range costs and what the median inside of it; None if there is no range."""
-    usual = shares(plan.budget, plan.unit, max(plan.n or 1, 1))["center"]
+    usual = shares(plan.budget, plan.adjacency, max(plan.n or 1, 1))["center"]
     found = _parts_of_center(replace(plan, steps=()), usual)
     if found is None:
         return None
@@ -280,7 +282,7 @@ def _median_failure_probability(plan: ColumnPlan, cost: Budget, needed: float) -
     if isinstance(cost, Zcdp):
         share **= 2
     n = max(plan.n or 1, 1)
-    nats = nats_of_share(min(share, 1.0), plan.budget, plan.unit, n)
+    nats = nats_of_share(min(share, 1.0), plan.budget, plan.adjacency, n)
     return math.exp(min(needed + tuned.PRIOR_NATS - nats, 0.0))
 
 
@@ -299,17 +301,17 @@ _MOST_FACTOR = 100
 
 def missing_assumptions(plan: ColumnPlan) -> tuple[str, ...]:
     """Return the arguments that would help, and were not given."""
-    told = {
+    given = {
         "within=": any(map(math.isfinite, plan.within)) or isinstance(plan.tail, Bounded),
         "tail=": plan.tail is not None or plan.half is not None,
     }
-    return tuple(name for name in _KNOWLEDGE if not told[name])
+    return tuple(name for name in _KNOWLEDGE if not given[name])
 
 
 def expected_notes(plan: ColumnPlan, *, columns: int = 1) -> tuple[Note, ...]:
     """Say what would help, if trouble is expected; of one of several columns."""
     if plan.n is not None and isinstance(plan.tail, Moment):
-        return location.lost_note(location_failure_probability(plan))
+        return location.location_note(location_failure_probability(plan))
     if plan.n is None or plan.n * plan.budget.strength >= tuned.FEASIBLE:
         return ()
     factor = max(tuned.FEASIBLE / max(plan.n * plan.budget.strength, 1e-9), 1.1)

@@ -51,25 +51,25 @@ def choose_clipping(
     seen = tails.detected(limits)  # line 8
     if seen == [None, None]:
         return _default_clipping(plan, center, limits)
-    anchors = raise_detected_bins(plan, tails, seen, limits)  # line 16
-    farthest = [max_distance(tails, *pair) for pair in zip(seen, anchors, strict=True)]
-    ends = best_pair(plan, tails, anchors, farthest)
+    last_bins = raise_detected_bins(plan, tails, seen, limits)  # line 16
+    farthest = [max_distance(tails, *pair) for pair in zip(seen, last_bins, strict=True)]
+    ends = best_pair(plan, tails, last_bins, farthest)
     ends = [
         _limit_to_assumption(end, limit) for end, limit in zip(ends, limits, strict=True)
     ]  # line 20
     if isinstance(plan.tail, Bounded):
         ends = _snap_to_bounds(_open_undetected_sides(tails, ends, seen, limits), limits)
     if plan.confidence is not None and plan.tail is not None:
-        off = tails.offset(anchors, (ends[0].distance, ends[1].distance))[0] / size
+        off = tails.offset(last_bins, (ends[0].distance, ends[1].distance))[0] / size
         wanted, exactly = _bounds_for_interval(
-            plan, ends, tails.squares(anchors), (center, off), reference
+            plan, ends, tails.squares(last_bins), (center, off), reference
         )
         most = limits if isinstance(plan.tail, Bounded) else (math.inf, math.inf)
         ends = list(map(_widen, ends, wanted, most))
         if exactly:  # nor any wider: records between reference and clip points cost width
-            ends = _bounds_at(plan, tails, anchors, wanted, size * reference.bias)
+            ends = _bounds_at(plan, tails, last_bins, wanted, size * reference.bias)
     below, above = ends
-    offset, doubt = tails.offset(anchors, (below.distance, above.distance))  # line 21
+    offset, doubt = tails.offset(last_bins, (below.distance, above.distance))  # line 21
     offset = min(max(offset / size, -below.distance / 2), above.distance / 2)
     doubt /= size
     if isinstance(plan.tail, Bounded) and None in seen:  # what an opened side holds is not known
@@ -77,7 +77,7 @@ def choose_clipping(
     excess = above.excess - below.excess
     clip = ClippingBounds(
         center, below.distance, above.distance, excess, offset, doubt,
-        detected=(anchors[0], anchors[1]),
+        detected=(last_bins[0], last_bins[1]),
     )  # fmt: skip
     return _widen_thin_side(plan, clip, limits)
 
@@ -88,13 +88,13 @@ def second_clipping(plan: Plan, center: float, tails: TailHistogram) -> Clipping
     Few records away from a common value, such as 5% claims among zeros, may hide in the noise of
     the octave counts. Two noisy counts together are sharper.
     """
-    anchors = tails.detected(max_distances(plan, center))  # line 14
+    last_bins = tails.detected(max_distances(plan, center))  # line 14
     last = len(tails.above) - 1
     below, above = (
-        0.0 if anchor is None else float(tails.distances[min(anchor + tuned.WINDOW - 1, last)])
-        for anchor in anchors
+        0.0 if last_bin is None else float(tails.distances[min(last_bin + tuned.WINDOW - 1, last)])
+        for last_bin in last_bins
     )
-    return ClippingBounds(center, below, above, detected=(anchors[0], anchors[1]))
+    return ClippingBounds(center, below, above, detected=(last_bins[0], last_bins[1]))
 
 
 def max_distances(plan: Plan, center: float) -> Pair:
@@ -133,14 +133,14 @@ def _default_clipping(plan: Plan, center: float, limits: Pair) -> ClippingBounds
 
 
 def raise_detected_bins(
-    plan: Plan, tails: TailHistogram, anchors: DetectedBins, limits: Pair
+    plan: Plan, tails: TailHistogram, last_bins: DetectedBins, limits: Pair
 ) -> DetectedBins:
     """Move an anchor up to records that stand out less, where a false alarm would cost little.
 
     The cost is the noise of a clip point there, against the variance that the sum has anyway. The
     more it would enlarge that, the more noise scales are needed.
     """
-    group = _gap_threshold(plan, tails, anchors)
+    group = _gap_threshold(plan, tails, last_bins)
     strength = max(plan.n or 1, 1) * plan.budget.strength
     closer = tuned.WEAK_THRESHOLD * math.sqrt(max(strength / tuned.CLOSER_UNTIL, 1.0))
 
@@ -149,40 +149,40 @@ def raise_detected_bins(
         return start + int(inside[-1]) if len(inside) else None
 
     raised: DetectedBins = []
-    for counts, anchor, limit in zip(tails.sides, anchors, limits, strict=True):
-        if anchor is None:
+    for counts, last_bin, limit in zip(tails.sides, last_bins, limits, strict=True):
+        if last_bin is None:
             raised.append(None)
             continue
         within = tails.distances <= limit
         near = (window_sums(counts) >= closer * tails.scale) & within
         far = (window_sums(counts, tuned.GROUP) >= group * tails.scale) & within
         candidates = (
-            highest_of(far, anchor + tuned.WINDOW, anchor + 1 + tuned.NEARBY),
-            highest_of(near, anchor + 1, anchor + tuned.WINDOW),
+            highest_of(far, last_bin + tuned.WINDOW, last_bin + 1 + tuned.NEARBY),
+            highest_of(near, last_bin + 1, last_bin + tuned.WINDOW),
         )
-        raised.append(next((found for found in candidates if found is not None), anchor))
+        raised.append(next((found for found in candidates if found is not None), last_bin))
     return raised
 
 
-def _gap_threshold(plan: Plan, tails: TailHistogram, anchors: DetectedBins) -> Array:
+def _gap_threshold(plan: Plan, tails: TailHistogram, last_bins: DetectedBins) -> Array:
     """Return, per node, the noise scales that move an anchor across a gap."""
     distances, noise = tails.distances, deviation(plan.cost("sum"))
-    highest = max(distances[anchor] for anchor in anchors if anchor is not None)
-    variance = max(tails.squares(anchors), 0.0) + (noise * highest) ** 2
+    highest = max(distances[last_bin] for last_bin in last_bins if last_bin is not None)
+    variance = max(tails.squares(last_bins), 0.0) + (noise * highest) ** 2
     enlarged = np.log1p((noise * distances) ** 2 / variance)
     needed: Array = np.maximum(tuned.WEAK_THRESHOLD, tuned.RAISE_COST * enlarged)
     return needed
 
 
-def max_distance(tails: TailHistogram, anchor: int | None, raised: int | None) -> float:
+def max_distance(tails: TailHistogram, last_bin: int | None, raised: int | None) -> float:
     """Return how far away a clip point may be, whatever the curves say.
 
     A group across a gap may be a false alarm: it must not carry the clip point beyond itself.
     """
-    if anchor is None or raised is None:
+    if last_bin is None or raised is None:
         return math.inf
-    across = raised >= anchor + tuned.WINDOW
-    end = raised + tuned.GROUP - 1 if across else anchor + tuned.FARTHEST
+    across = raised >= last_bin + tuned.WINDOW
+    end = raised + tuned.GROUP - 1 if across else last_bin + tuned.FARTHEST
     return math.ldexp(1.0, tails.first + end)
 
 
@@ -193,13 +193,13 @@ _NOTHING = ClippingScores(np.zeros(1), np.zeros(1), np.zeros(1))
 
 
 def best_pair(
-    plan: Plan, tails: TailHistogram, anchors: DetectedBins, farthest: list[float]
+    plan: Plan, tails: TailHistogram, last_bins: DetectedBins, farthest: list[float]
 ) -> list[ClippingBound]:
     """Return the pair of clip points with the least risk; both sides share one noise."""
-    sides, risk, excess = _score_pairs(plan, tails, anchors)
+    sides, risk, excess = _score_pairs(plan, tails, last_bins)
     below, above = sides[0].distances[:, None], sides[1].distances[None, :]
     wider = np.maximum(below, above)
-    sensitivity = below + above if plan.unit.size_is_public else wider
+    sensitivity = below + above if plan.adjacency.size_is_public else wider
     risk = risk + (deviation(plan.cost("sum")) * sensitivity) ** 2
     risk[(below > farthest[0]) | (above > farthest[1])] = math.inf
     i, j = np.unravel_index(np.argmin(risk), risk.shape)  # line 19
@@ -210,24 +210,24 @@ def best_pair(
 
 
 def _score_pairs(
-    plan: Plan, tails: TailHistogram, anchors: DetectedBins
+    plan: Plan, tails: TailHistogram, last_bins: DetectedBins
 ) -> tuple[list[ClippingScores], Array, list[Array]]:
     """Judge both sides, all pairs of their clip points, and what to add back on either side.
 
     Sides may have nothing to do with each other, or one tail in common; the counts say how likely
     the latter is.
     """
-    low, high = anchors
+    low, high = last_bins
     if low is not None and high is not None and abs(low - high) <= 1:
         low = high = max(low, high)  # so that the sides can be compared
     fits, sides = [], []
-    for counts, anchor in zip(tails.sides, (low, high), strict=True):
-        if anchor is None:
+    for counts, last_bin in zip(tails.sides, (low, high), strict=True):
+        if last_bin is None:
             sides.append(_NOTHING)
             continue
-        fit = fit_tail(plan, tails, counts, anchor)  # line 17
+        fit = fit_tail(plan, tails, counts, last_bin)  # line 17
         fits.append(fit)
-        sides.append(fit.score().scaled(float(tails.distances[anchor])))
+        sides.append(fit.score().scaled(float(tails.distances[last_bin])))
     risk = sides[0].risk[:, None] + sides[1].risk[None, :]
     excess = [side.excess for side in sides]
     if low is not None and low == high:
@@ -238,16 +238,16 @@ def _score_pairs(
     return sides, risk, excess
 
 
-def fit_tail(plan: Plan, tails: TailHistogram, counts: Array, anchor: int) -> TailFit:
+def fit_tail(plan: Plan, tails: TailHistogram, counts: Array, last_bin: int) -> TailFit:
     """Compare the counts of one side with all curves."""
-    around = _around(counts, anchor)
+    around = _around(counts, last_bin)
     return TailFit.of(around, tails.scale, deviation(plan.budget))
 
 
-def _around(counts: Array, anchor: int) -> Array:
+def _around(counts: Array, last_bin: int) -> Array:
     """Return the counts at the nodes around the anchor; there is nothing beyond the last node."""
     found = np.zeros(tuned.NODES_BELOW + 1 + tuned.NEARBY)
-    first = anchor - tuned.NODES_BELOW
+    first = last_bin - tuned.NODES_BELOW
     inside = counts[max(first, 0) : first + len(found)]
     start = max(-first, 0)
     found[start : start + len(inside)] = inside
@@ -279,8 +279,8 @@ def _open_undetected_sides(
         return ClippingBound(min(distance, limit), 0.0)
 
     return [
-        opened(counts, limit) if anchor is None else end
-        for counts, end, anchor, limit in zip(tails.sides, ends, seen, limits, strict=True)
+        opened(counts, limit) if last_bin is None else end
+        for counts, end, last_bin, limit in zip(tails.sides, ends, seen, limits, strict=True)
     ]
 
 
@@ -317,10 +317,10 @@ def _widen(end: ClippingBound, wanted: float, limit: float) -> ClippingBound:
 
 
 def _bounds_at(
-    plan: Plan, tails: TailHistogram, anchors: DetectedBins, wanted: Pair, most: float
+    plan: Plan, tails: TailHistogram, last_bins: DetectedBins, wanted: Pair, most: float
 ) -> list[ClippingBound]:
     """Return clip points at these distances, and what the curves have beyond: what may be there."""
-    sides, _, excess = _score_pairs(plan, tails, anchors)
+    sides, _, excess = _score_pairs(plan, tails, last_bins)
     return [
         ClippingBound(edge_above(one), min(float(np.interp(one, side.distances, added)), most))
         for one, side, added in zip(wanted, sides, excess, strict=True)
@@ -345,7 +345,7 @@ def _bounds_for_interval(
         margin = tuned.BEYOND_REFERENCE * plan.tail.scale
         off = min(max(off, -plan.tail.scale), plan.tail.scale)  # no median is farther from it
         reach = margin - reference.low - off, margin + reference.high + off
-        affordable, width = tuned.AFFORDABLE_BY_SCALE, max(reach) * plan.unit.changes
+        affordable, width = tuned.AFFORDABLE_BY_SCALE, max(reach) * plan.adjacency.changes
     else:
         reach = center - reference.low, reference.high - center
         affordable, width = tuned.AFFORDABLE, sum(reach)
@@ -358,7 +358,7 @@ def _bounds_for_interval(
 
 def _widen_thin_side(plan: Plan, clip: ClippingBounds, limits: Pair) -> ClippingBounds:
     """Under add-remove a record weighs by its distance from center + offset: widen to both."""
-    if plan.unit.size_is_public:
+    if plan.adjacency.size_is_public:
         return clip
     widest = max(clip.below + clip.offset, clip.above - clip.offset)
     below = max(clip.below, min(edge_below(widest - clip.offset), limits[0]))

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from tametail.errors import InternalError
 from tametail.methods.winsorized import constants as tuned
 from tametail.plans import COUNT, PricedRequest, Step
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Budget, compose, noise_for
-from tametail.privacy.unit import Unit
 from tametail.request import Column, Range, Request
 from tametail.tail import Bounded, Tail
 
@@ -24,7 +24,7 @@ class ColumnPlan:
     ``budget`` is what its steps may spend together: all, or what a private count has left.
     """
 
-    unit: Unit
+    adjacency: Adjacency
     n: int | None
     tail: Tail
     within: Range
@@ -41,7 +41,7 @@ class ColumnPlan:
         """Return what a plan for one column says."""
         (column,) = plan.request.columns
         return cls(
-            unit=plan.unit,
+            adjacency=plan.adjacency,
             n=plan.n,
             tail=column.tail,
             within=column.within,
@@ -60,7 +60,7 @@ class ColumnPlan:
     ) -> ColumnPlan:
         """Return what is known of one column before its steps are."""
         return cls(
-            unit=request.unit,
+            adjacency=request.adjacency,
             n=n,
             tail=column.tail,
             within=column.within,
@@ -142,8 +142,8 @@ def names(request: Request) -> tuple[tuple[str, int], ...]:
 
     An interval needs second moments if it is proved, so with a tail alone.
     """
-    told = any(one.tail is not None for one in request.columns)
-    found = ["center", "tail", "sum", *(["spread"] if request.wants_spread and told else [])]
+    given = any(one.tail is not None for one in request.columns)
+    found = ["center", "tail", "sum", *(["spread"] if request.wants_spread and given else [])]
     return tuple((name, 1) for name in found)
 
 
@@ -157,18 +157,18 @@ def column_settings(request: Request, n: int, budget: Budget) -> list[ColumnPlan
 
 def own_plans(plan: PricedRequest) -> tuple[ColumnPlan, ...]:
     """Return the plan of every column; a single one may spend all."""
-    return (ColumnPlan.of(plan),) if plan.dim == 1 else column_plans(plan)
+    return (ColumnPlan.of(plan),) if plan.n_columns == 1 else column_plans(plan)
 
 
 def column_plans(plan: PricedRequest) -> tuple[ColumnPlan, ...]:
     """Return the plan of every column."""
-    dim = plan.dim
-    risk = None if plan.confidence is None else (1 - plan.confidence) / dim
-    costs = {step.name: divided(step.cost, dim) for step in plan.steps if step.name != COUNT}
-    budgets = divided(plan.left, dim)
+    n_columns = plan.n_columns
+    risk = None if plan.confidence is None else (1 - plan.confidence) / n_columns
+    costs = {step.name: divided(step.cost, n_columns) for step in plan.steps if step.name != COUNT}
+    budgets = divided(plan.left, n_columns)
     return tuple(
         ColumnPlan(
-            unit=plan.unit,
+            adjacency=plan.adjacency,
             n=plan.n,
             tail=column.tail,
             within=column.within,
@@ -184,11 +184,11 @@ def column_plans(plan: PricedRequest) -> tuple[ColumnPlan, ...]:
     )
 
 
-def divided(cost: Budget, dim: int) -> tuple[Budget, ...]:
+def divided(cost: Budget, n_columns: int) -> tuple[Budget, ...]:
     """Divide a cost evenly; the exact sum of the parts never exceeds it.
 
     >>> from tametail.privacy.budget import pure
     >>> round(divided(pure(1.0), 4)[0].epsilon, 9)
     0.25
     """
-    return all_but_rounding(cost).split(*[1 / dim] * dim)
+    return all_but_rounding(cost).split(*[1 / n_columns] * n_columns)

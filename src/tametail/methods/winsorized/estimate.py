@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING
 from tametail import notes
 from tametail.means import Estimate, Interval, confined, cut
 from tametail.methods.cells import UNUSUAL, count_noise, read_cells
-from tametail.methods.located import location
-from tametail.methods.located.unseen import unseen_mean
+from tametail.methods.known_scale import location
+from tametail.methods.known_scale.fallback import fallback_mean
 from tametail.methods.survival import survival_shape
 from tametail.methods.winsorized import constants as tuned
 from tametail.methods.winsorized.approximate_interval import (
@@ -90,9 +90,9 @@ def estimate_spread(plan: ColumnPlan, ask: Ask) -> SpreadEstimate | Estimate:
             plan, cost = unclear
             counts = ask(Count(), cost)
         plan, known, times, too_many = _plan_by_count(plan, counts[0], cost)
-        cells = read_cells(counts, cost, plan.unit)
+        cells = read_cells(counts, cost, plan.adjacency)
         if not plan.has("center"):
-            return replace(unseen_mean(plan, ask), cells=cells)
+            return replace(fallback_mean(plan, ask), cells=cells)
     size = max(plan.n or 0, 1)
 
     (low, high), cost = plan.possible, plan.cost("center")
@@ -149,9 +149,9 @@ class SpreadEstimate:
                 about = self.size if known is None else min(known.number, self.size)
                 share = count_share(cost, about)
                 part, left = cost.split(share, 1 - share)
-                if known is None or is_sharper(count_noise(part, plan.unit), known.noise):
+                if known is None or is_sharper(count_noise(part, plan.adjacency), known.noise):
                     answer, *_ = ask(Count(), part)  # line 12
-                    cost, known = left, RecordCount.from_answer(answer, part, plan.unit)
+                    cost, known = left, RecordCount.from_answer(answer, part, plan.adjacency)
             again = TailHistogram.read(rest, self.nodes, ask(self.nodes, cost), cost)
             tails = tails.averaged_with(again)  # line 13
             clip = second_clipping(rest, clip.center, tails)
@@ -198,11 +198,11 @@ def _plan_by_count(
     And how often to halve the records for a sample, and by how much they may be fewer than the plan
     takes them to be; a guess is taken as it is.
     """
-    doubt, too_many = count_noise(cost, plan.unit).quantile(tuned.RARE), 0.0
+    doubt, too_many = count_noise(cost, plan.adjacency).quantile(tuned.RARE), 0.0
     if plan.n is None:
         plan, too_many = with_count(plan, answer), doubt
     times = sample_halvings(max(plan.n or 0, 1), answer, doubt)
-    return plan, RecordCount.from_answer(answer, cost, plan.unit), times, too_many
+    return plan, RecordCount.from_answer(answer, cost, plan.adjacency), times, too_many
 
 
 def _without_unneeded_squares(

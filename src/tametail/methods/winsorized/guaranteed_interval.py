@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 from tametail.inequalities.concentration import count_bound, mean_deviation, second_moment_bound
 from tametail.inequalities.risk import Risk, split_risk
 from tametail.means import MEAN, Interval, unknown
-from tametail.methods.textbook.estimate import most_deviation
+from tametail.methods.bounded.estimate import most_deviation
 from tametail.methods.winsorized import constants as tuned
 from tametail.methods.winsorized.approximate_interval import (
     ErrorDistribution,

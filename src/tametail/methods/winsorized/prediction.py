@@ -57,7 +57,7 @@ from tametail.tail import Bounded, Moment
 
 if TYPE_CHECKING:
     from tametail.ask import Ask
-    from tametail.privacy.unit import Unit
+    from tametail.privacy.adjacency import Adjacency
     from tametail.queries.query import Query
 
 Array = npt.NDArray[np.float64]
@@ -194,7 +194,7 @@ def _error(plan: ColumnPlan, setting: Setting) -> float:
 
 def _noise(plan: ColumnPlan, setting: Setting) -> Noise:
     """Return the noise on the mean: add-remove protects against one side of the width only."""
-    sensitivity = setting.width if plan.unit.size_is_public else setting.side
+    sensitivity = setting.width if plan.adjacency.size_is_public else setting.side
     cost = plan.cost("sum")
     scale = (1 + tuned.COUNT_NOISE) * sensitivity / (_size(plan) * cost.strength)
     return Noise(noise_for(cost, 1, 1).kind, scale)
@@ -250,8 +250,8 @@ def normal() -> Distribution:
 @lru_cache(maxsize=1)
 def lognormal() -> Distribution:
     """Return the lognormal law with sigma = 1, in its standard deviations."""
-    law = normal()
-    return Distribution(np.exp(law.points) / REFERENCE_SD, law.masses)
+    distribution = normal()
+    return Distribution(np.exp(distribution.points) / REFERENCE_SD, distribution.masses)
 
 
 def uniform(low: float, high: float) -> Distribution:
@@ -265,12 +265,12 @@ def at_the_ends(low: float, high: float) -> Distribution:
     return Distribution(np.array([low, high]), np.array([0.5, 0.5]))
 
 
-def half_width(plan: ColumnPlan, confidence: float, law: str = WORST) -> float | None:
+def half_width(plan: ColumnPlan, confidence: float, distribution: str = WORST) -> float | None:
     """Predict the half-width of the first interval, the one that ``low`` and ``high`` show.
 
     Without a tail that is for lognormal records, in their standard deviations; with a ``Moment``
     for the worse of normal and lognormal records with that moment; with bounds for the worst law
-    within them, half of the records at each end, or with ``law="reference"`` for uniform ones.
+    within them, half of the records at each end, or with ``distribution="reference"`` for uniform ones.
     Infinite if nothing would stand out of the noise.
     """
     if plan.half is not None:  # it is in the units of the records, which nobody told
@@ -286,7 +286,7 @@ def half_width(plan: ColumnPlan, confidence: float, law: str = WORST) -> float |
             return width
         return max(width, _usual_width(replace(plan, n=enough), confidence, lognormal()))
     if isinstance(tail, Bounded):
-        make = uniform if law == REFERENCE else at_the_ends
+        make = uniform if distribution == REFERENCE else at_the_ends
         return _width(plan, confidence, make(tail.low, tail.high))
     if Reference.of(plan, (0.0, 0.0)).noise > 0:  # clip points do not follow from the records
         return _width(plan, confidence, normal().moved(tail.scale / normal().moment(tail.k)))
@@ -294,19 +294,19 @@ def half_width(plan: ColumnPlan, confidence: float, law: str = WORST) -> float |
     return max(_usual_width(plan, confidence, one) for one in scaled)
 
 
-def _usual_width(plan: ColumnPlan, confidence: float, law: Distribution) -> float:
+def _usual_width(plan: ColumnPlan, confidence: float, distribution: Distribution) -> float:
     """Return the median of the half-widths with usual noise."""
-    return sorted(_width(plan, confidence, law, turn) for turn in _TURNS)[len(_TURNS) // 2]
+    return sorted(_width(plan, confidence, distribution, turn) for turn in _TURNS)[len(_TURNS) // 2]
 
 
 def _width(
-    plan: ColumnPlan, confidence: float, law: Distribution, turn: float | None = None
+    plan: ColumnPlan, confidence: float, distribution: Distribution, turn: float | None = None
 ) -> float:
     """Return the half-width of the first interval of a release of n records of the law.
 
     Without a ``turn`` there is no noise.
     """
-    answers = _Expected(law, max(plan.n or 1, 1), plan.unit, turn)
+    answers = _Expected(distribution, max(plan.n or 1, 1), plan.adjacency, turn)
     found = winsorized_mean(replace(plan, confidence=confidence), cast("Ask", answers))
     interval = found.intervals[0]
     if not math.isfinite(interval.high - interval.low):
@@ -317,8 +317,10 @@ def _width(
 class _Expected:
     """Answers with what is expected of n records, with noise on the octave counts if any."""
 
-    def __init__(self, law: Distribution, n: int, unit: Unit, turn: float | None) -> None:
-        self._law, self._n, self._unit, self._turn = law, n, unit, turn
+    def __init__(
+        self, distribution: Distribution, n: int, adjacency: Adjacency, turn: float | None
+    ) -> None:
+        self._distribution, self._n, self._unit, self._turn = distribution, n, adjacency, turn
 
     def __call__(self, query: Query[object], cost: Budget) -> object:
         """Return the expected answer."""
@@ -335,30 +337,30 @@ class _Expected:
         raise InternalError("nothing is expected of this query.")
 
     def _add(self, parts: Array) -> int:
-        return round(self._n * float(parts @ self._law.masses))
+        return round(self._n * float(parts @ self._distribution.masses))
 
     def _median(self, query: Median) -> float:
-        middle = int(np.searchsorted(np.cumsum(self._law.masses), 0.5 - 1e-9))
-        return min(max(float(self._law.points[middle]), query.low), query.high)
+        middle = int(np.searchsorted(np.cumsum(self._distribution.masses), 0.5 - 1e-9))
+        return min(max(float(self._distribution.points[middle]), query.low), query.high)
 
     def _bucket(self, query: DensestBin) -> int | None:
-        keys = np.floor(self._law.points * query.inverse_width)
+        keys = np.floor(self._distribution.points * query.inverse_width)
         inside = (keys >= query.low) & (keys <= query.high)
         found, places = np.unique(keys[inside], return_inverse=True)
         if not len(found):
             return None
-        masses = np.bincount(places, weights=self._law.masses[inside])
+        masses = np.bincount(places, weights=self._distribution.masses[inside])
         return int(found[np.argmax(masses)])
 
     def _sum(self, query: DistanceSum | ClippedSum, center: float) -> tuple[int, ...]:
         lattice, weight = query.lattice, query.count_weight
-        ticks = np.ldexp(self._law.points - center, -lattice.exponent)
+        ticks = np.ldexp(self._distribution.points - center, -lattice.exponent)
         total = self._add(np.clip(ticks, lattice.low, lattice.high) - lattice.center)
         return (total, weight * self._n) if weight else (total,)
 
     def _squares(self, query: Squares) -> tuple[int]:
         cap = (16 + query.cap) * math.ldexp(1.0, query.octave - 4)
-        distances = np.minimum(np.abs(self._law.points - query.center), cap)
+        distances = np.minimum(np.abs(self._distribution.points - query.center), cap)
         return (self._add(distances**2 / query.unit),)
 
     def _noise(self, query: LogHistogram, cost: Budget) -> Array:
@@ -379,13 +381,13 @@ class _Expected:
 
     def _nodes(self, query: LogHistogram) -> Array:
         nodes = np.array(query.nodes)
-        distances = self._law.points - query.center
+        distances = self._distribution.points - query.center
         counts = np.zeros((2, len(nodes)))
         far = np.abs(distances) >= 2.0**-1022
         fractions, exponents = np.frexp(np.abs(distances[far]))
         octaves, sides = exponents - 1, (distances[far] > 0).astype(np.intp)
         upper = np.floor(32 * fractions - 16) * 2 + 1  # of 32, at the next octave
-        masses = self._law.masses[far] * self._n
+        masses = self._distribution.masses[far] * self._n
         lows, highs = (np.searchsorted(nodes, octaves + step) for step in (0, 1))
         apart = (nodes[np.minimum(lows, len(nodes) - 1)] == octaves) & (
             nodes[np.minimum(highs, len(nodes) - 1)] == octaves + 1
@@ -402,8 +404,8 @@ class _Expected:
 
 def steps(request: Request, n: int, budget: Budget) -> Steps:
     """Return the steps, paid from ``budget``."""
-    (told,) = column_settings(request, n, budget)
-    return divide(told)
+    (given,) = column_settings(request, n, budget)
+    return divide(given)
 
 
 class Predicted(Prediction):
@@ -419,9 +421,9 @@ class Predicted(Prediction):
         """Predict the error for the reference law, in its standard deviations."""
         return reference_rmse(ColumnPlan.of(self.plan))
 
-    def half_width(self, confidence: float, law: str = WORST) -> float | None:
+    def half_width(self, confidence: float, distribution: str = WORST) -> float | None:
         """Predict the half-width of the interval."""
-        return half_width(ColumnPlan.of(self.plan), confidence, law)
+        return half_width(ColumnPlan.of(self.plan), confidence, distribution)
 
     @property
     def notes(self) -> tuple[Note, ...]:

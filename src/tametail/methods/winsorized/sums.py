@@ -12,8 +12,8 @@ from tametail.doubles import LARGEST
 from tametail.inequalities.risk import split_risk
 from tametail.methods.cells import count_noise
 from tametail.methods.winsorized import constants as tuned
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Budget, Noise, Zcdp, noise_for
-from tametail.privacy.unit import Unit
 from tametail.queries.column import (
     RELATIVE_ROUNDING,
     SOFT_ONE,
@@ -44,7 +44,7 @@ class ClippingBounds:
     ``excess`` is what to add to the sum for what clipping takes away, ``offset`` estimates the
     distance of the mean from the center, give or take ``doubt``. If it is to be ``counted``, the
     mean may be so far from there that the count beside the sum matters under both units.
-    ``anchors`` are the highest nodes where records are seen.
+    ``last_bins`` are the highest nodes where records are seen.
     """
 
     center: float
@@ -150,9 +150,9 @@ class RecordCount(NamedTuple):
     noise: Noise
 
     @classmethod
-    def from_answer(cls, answer: int, cost: Budget, unit: Unit) -> RecordCount:
+    def from_answer(cls, answer: int, cost: Budget, adjacency: Adjacency) -> RecordCount:
         """Read the first cell of the answer to ``Count``."""
-        return cls(max(float(answer), 1.0), 1, count_noise(cost, unit))
+        return cls(max(float(answer), 1.0), 1, count_noise(cost, adjacency))
 
     @classmethod
     def from_histogram(cls, plan: Plan, tails: TailHistogram, size: int) -> RecordCount:
@@ -174,7 +174,7 @@ def sum_query(plan: Plan, clip: ClippingBounds, size: int) -> DistanceSum:
     lattice = ClippingGrid.of_distances(
         clip.offset, clip.below, clip.above, strength=plan.cost("sum").strength, records=size
     )
-    if not plan.unit.size_is_public:
+    if not plan.adjacency.size_is_public:
         weight = count_weight(plan, lattice, clip)
     elif clip.counted and plan.missing != "none":
         weight = min(lattice.high - lattice.center, lattice.center - lattice.low)
@@ -205,7 +205,7 @@ def read_sum(
     known: RecordCount,
 ) -> NoisySum:
     """Read the answer to :func:`sum_query`; ``known`` counts the records if it does not."""
-    sensitivity, weight = query.sensitivity(plan.unit), query.count_weight
+    sensitivity, weight = query.sensitivity(plan.adjacency), query.count_weight
     noise = noise_for(plan.cost("sum"), sensitivity.l1, sensitivity.l2_squared)
     moved = None
     if weight:
@@ -226,7 +226,7 @@ def read_count(plan: Plan, answer: int, weight: int, noise: Noise) -> tuple[floa
     is, with a straight line between.
     """
     counted = max(answer / weight, noise.scale / weight, 1.0)
-    if not plan.unit.size_is_public:
+    if not plan.adjacency.size_is_public:
         return counted, None
     rows, deviation = float(max(plan.n or 1, 1)), math.sqrt(noise.variance) / weight
     many = tuned.DOUBT * deviation

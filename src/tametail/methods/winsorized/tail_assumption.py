@@ -108,7 +108,7 @@ def _reach(plan: Plan, k: float, n: int) -> tuple[float, float]:
     constant, unit = bias_constant(k), noise_for(plan.cost("sum"), 1, 1).scale
 
     def noise(reach: float) -> float:
-        return unit * plan.unit.changes * (1 + 1 / 16) * (reach + tuned.BEYOND_REFERENCE)
+        return unit * plan.adjacency.changes * (1 + 1 / 16) * (reach + tuned.BEYOND_REFERENCE)
 
     def width(reach: float) -> float:
         sampling = math.pow(reach, max(1 - k / 2, 0.0)) / math.sqrt(n)

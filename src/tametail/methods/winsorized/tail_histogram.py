@@ -125,17 +125,17 @@ class TailHistogram:
         """Return up to where records are seen on either side."""
         return self.with_weaker_side(self.highest_detected_bins(limits), limits)
 
-    def with_weaker_side(self, anchors: DetectedBins, limits: Pair) -> DetectedBins:
+    def with_weaker_side(self, last_bins: DetectedBins, limits: Pair) -> DetectedBins:
         """Return the anchors; next to what stands out, less will do for a side that does not.
 
         What stands out is the other side, or both together. About half of the records lie on either
         side of a median: to clip one half at the center, since the other half alone is clear of the
         noise, costs far more than a false alarm.
         """
-        seen = [anchor for anchor in anchors if anchor is not None]
+        seen = [last_bin for last_bin in last_bins if last_bin is not None]
         place = seen[0] if seen else self._together(min(limits))
         if place is None or len(seen) == 2:
-            return anchors
+            return last_bins
         first = max(place - tuned.NEARBY, 0)
 
         def less_clear(counts: Array, limit: float) -> int | None:
@@ -144,8 +144,8 @@ class TailHistogram:
             return first + int(found[-1]) if len(found) else None
 
         return [
-            less_clear(counts, limit) if anchor is None else anchor
-            for counts, anchor, limit in zip(self.sides, anchors, limits, strict=True)
+            less_clear(counts, limit) if last_bin is None else last_bin
+            for counts, last_bin, limit in zip(self.sides, last_bins, limits, strict=True)
         ]
 
     def _together(self, limit: float) -> int | None:
@@ -155,12 +155,12 @@ class TailHistogram:
         found = np.flatnonzero((both >= needed) & (self.distances <= limit))
         return int(found[-1]) if len(found) else None
 
-    def squares(self, anchors: DetectedBins) -> float:
+    def squares(self, last_bins: DetectedBins) -> float:
         """Estimate the sum of the squared distances from the center."""
         return sum(
-            float((counts[: anchor + 2] * self.distances[: anchor + 2] ** 2).sum())
-            for counts, anchor in zip(self.sides, anchors, strict=True)
-            if anchor is not None
+            float((counts[: last_bin + 2] * self.distances[: last_bin + 2] ** 2).sum())
+            for counts, last_bin in zip(self.sides, last_bins, strict=True)
+            if last_bin is not None
         )
 
     def location_error(self, size: float, *, perhaps: bool = False) -> Pair | None:
@@ -198,13 +198,13 @@ class TailHistogram:
                 return float(min(sign * near, sign * far)), float(max(sign * near, sign * far))
         return None
 
-    def offset(self, anchors: DetectedBins, clips: Pair) -> Pair:
+    def offset(self, last_bins: DetectedBins, clips: Pair) -> Pair:
         """Estimate the sum of the clipped distances from the center, and its standard error."""
         total = variance = 0.0
-        for sign, counts, anchor, clip in zip((-1, 1), self.sides, anchors, clips, strict=True):
-            if anchor is not None:
-                weights = np.minimum(self.distances[: anchor + 2], clip)
-                total += sign * float(counts[: anchor + 2] @ weights)
+        for sign, counts, last_bin, clip in zip((-1, 1), self.sides, last_bins, clips, strict=True):
+            if last_bin is not None:
+                weights = np.minimum(self.distances[: last_bin + 2], clip)
+                total += sign * float(counts[: last_bin + 2] @ weights)
                 variance += 2 * self.scale**2 * float(weights @ weights)
         return total, math.sqrt(variance)
 
@@ -253,7 +253,7 @@ def _distances(first: int, size: int) -> Array:
 
 def histogram_noise(plan: Plan, cost: Budget) -> Noise:
     """Return the noise on every soft count if the tail step may spend ``cost``."""
-    sensitivity = histogram_query(plan, 0.0).sensitivity(plan.unit)
+    sensitivity = histogram_query(plan, 0.0).sensitivity(plan.adjacency)
     return noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
 
 
@@ -304,11 +304,11 @@ def histogram_query(plan: Plan, center: float) -> LogHistogram:
     if center:
         first = min(max(first, octave - _ULP_BITS), last)
     if plan.tail is not None:
-        told = _bins_from_assumption(plan.tail, center)
-        last = min(max(told[0], first) + tuned.OCTAVES_BEYOND, last)
-        low, high = min(low, *told), last
+        given = _bins_from_assumption(plan.tail, center)
+        last = min(max(given[0], first) + tuned.OCTAVES_BEYOND, last)
+        low, high = min(low, *given), last
     fine = (low - tuned.FINE_BELOW, high)
-    return LogHistogram(center, first, last, counted=plan.unit.size_is_public, fine=fine)
+    return LogHistogram(center, first, last, counted=plan.adjacency.size_is_public, fine=fine)
 
 
 def _bins_from_assumption(tail: Moment | Bounded, center: float) -> list[int]:

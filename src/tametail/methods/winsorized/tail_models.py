@@ -110,7 +110,7 @@ class TailFit:
         part = place - left
         near, far = costs.excess[some, left], costs.excess[some, left + 1]
         excess = (1 - part) * near + part * far + curves.rest[some] * costs.noise
-        return excess, weight, float(weight[curves.endless[some]].sum())
+        return excess, weight, float(weight[curves.unbounded[some]].sum())
 
     def score_symmetric(self, other: TailFit, asymmetry: float) -> tuple[float, Array, Array]:
         """Judge all pairs of clip points, one on each side, if both sides have the same tail.
@@ -207,7 +207,7 @@ class _Curves:
     """What lies beyond the last octave that clip points are judged by."""
     log_belief: Array
     """How much less an interval believes in a curve, as a mean that is asked for exists."""
-    endless: npt.NDArray[np.bool_]
+    unbounded: npt.NDArray[np.bool_]
     """Whether a curve has no finite mean."""
     heaviness: Array
     """How much more of its excess lies beyond 16 anchors than T^-1.75 has there, as a logarithm."""
@@ -223,21 +223,21 @@ def _curves() -> _Curves:
     levels = 2.0 ** np.concatenate([np.arange(*span) for span in tuned.LEVELS])
     # All integrals are trapezoidal sums over 4 FINE points per octave.
     steps = 4 * tuned.FINE
-    anchor = (tuned.NODES_BELOW + 2) * steps
-    octave, part = np.divmod(np.arange(-anchor, (tuned.NEARBY + 1) * steps + 1), steps)
+    last_bin = (tuned.NODES_BELOW + 2) * steps
+    octave, part = np.divmod(np.arange(-last_bin, (tuned.NEARBY + 1) * steps + 1), steps)
     t = (1 + part / steps) * 2.0**octave
     log_t = np.log(t)
     slope = np.array([np.maximum(start + bend * log_t, 0.0) for start, bend, _ in shapes])
     fall = _running((slope[:, 1:] + slope[:, :-1]) / 2 * np.diff(log_t))
-    beyond = np.exp(np.clip(fall[:, anchor : anchor + 1] - fall, -60.0, 8.0))
+    beyond = np.exp(np.clip(fall[:, last_bin : last_bin + 1] - fall, -60.0, 8.0))
     area = _running((beyond[:, 1:] + beyond[:, :-1]) / 2 * np.diff(t))
     edges = beyond * t
     square = _running((edges[:, 1:] + edges[:, :-1]) * np.diff(t)) + t[0] ** 2 * beyond[:, :1]
     # A soft count is a second difference of the area: the share between two nodes, spread linearly.
-    nodes = np.arange(-tuned.NODES_BELOW - 1, tuned.NEARBY + 2) * steps + anchor
+    nodes = np.arange(-tuned.NODES_BELOW - 1, tuned.NEARBY + 2) * steps + last_bin
     average = np.diff(area[:, nodes], axis=1) / np.diff(t[nodes])
-    last = anchor + tuned.NEARBY * steps
-    clip_points = np.arange(anchor - 2 * steps, last + 1, steps // tuned.FINE)
+    last = last_bin + tuned.NEARBY * steps
+    clip_points = np.arange(last_bin - 2 * steps, last + 1, steps // tuned.FINE)
 
     def at_all_levels(table: Array) -> Array:
         return (levels[:, None, None] * table).reshape(-1, table.shape[1])
@@ -245,8 +245,8 @@ def _curves() -> _Curves:
     prior = np.array([weight for *_, weight in shapes])
     starts, bends, _ = np.array(shapes).T
     rest = beyond[:, -1] * t[-1] * _rest(starts, bends, log_t[-1])
-    near, far = (area[:, -1] - area[:, anchor + octaves * steps] + rest for octaves in (0, 4))
-    endless = (bends == 0) & (starts <= 1)
+    near, far = (area[:, -1] - area[:, last_bin + octaves * steps] + rest for octaves in (0, 4))
+    unbounded = (bends == 0) & (starts <= 1)
     belief = np.log([tuned.BELIEF.get(start, 1.0) for start in starts])
     return _Curves(
         distances=t[clip_points],
@@ -255,8 +255,8 @@ def _curves() -> _Curves:
         square=at_all_levels(square[:, clip_points]),
         log_prior=np.tile(np.log(prior / prior.sum() / len(levels)), len(levels)),
         rest=np.outer(levels, rest).ravel(),
-        log_belief=np.tile(np.where(endless, belief, 0.0), len(levels)),
-        endless=np.tile(endless, len(levels)),
+        log_belief=np.tile(np.where(unbounded, belief, 0.0), len(levels)),
+        unbounded=np.tile(unbounded, len(levels)),
         heaviness=np.tile(np.log(np.maximum(8 * far / near, 1.0)), len(levels)),
     )
 

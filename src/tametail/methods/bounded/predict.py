@@ -6,7 +6,7 @@ import math
 
 from tametail.inequalities.concentration import mean_deviation
 from tametail.inequalities.quantiles import continuous_quantile
-from tametail.methods.textbook.estimate import bounds_of, clamped_sum
+from tametail.methods.bounded.estimate import bounds_of, clamped_sum
 from tametail.methods.winsorized.column import ColumnPlan
 from tametail.privacy.budget import Noise, noise_for
 
@@ -15,7 +15,7 @@ def noise_on_mean(plan: ColumnPlan) -> Noise:
     """Return the noise on the mean, if that is in the middle of the bounds."""
     bounds = bounds_of(plan)
     query = clamped_sum(plan, bounds.low, bounds.high)
-    sensitivity = query.sensitivity(plan.unit)
+    sensitivity = query.sensitivity(plan.adjacency)
     noise = noise_for(plan.cost("sum"), sensitivity.l1, sensitivity.l2_squared)
     return Noise(noise.kind, query.lattice.value(noise.scale) / max(plan.n or 1, 1))
 

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from tametail.methods.ball.interval import BallMeasure
-from tametail.methods.ball.weigh import FINENESS, count_weights
+from tametail.methods.joint.interval import BallMeasure
+from tametail.methods.joint.weigh import FINENESS, count_weights
 from tametail.methods.winsorized.approximate_interval import moments
 from tametail.methods.winsorized.sums import NoisySum, RecordCount, sum_query
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Budget, Noise, noise_for
 from tametail.privacy.choices import choice_rate
-from tametail.privacy.unit import Unit
 from tametail.queries.column import ClippingGrid, DistanceSum
 from tametail.queries.rows import WIDEST_RADIUS, Ball, BallLevels, BallSum
 
@@ -78,7 +78,7 @@ class Pool:
     cost: Budget
 
     @classmethod
-    def of(cls, looks: Mapping[int, SpreadEstimate], dim: int, cost: Budget) -> Pool:
+    def of(cls, looks: Mapping[int, SpreadEstimate], n_columns: int, cost: Budget) -> Pool:
         """Weigh the columns, and draw the balls.
 
         A cell is told from where the mean is expected, and divided by the geometric mean of the
@@ -86,7 +86,7 @@ class Pool:
         heavy tails would have most of the noise, by the second alone they would make rows long.
         """
         lattices = {place: _lattice(seen) for place, seen in looks.items()}
-        centers, factors, below, above = np.zeros((4, dim))
+        centers, factors, below, above = np.zeros((4, n_columns))
         for place, lattice in lattices.items():
             middle = lattice.value(lattice.center)
             centers[place] = looks[place].clip.center + middle
@@ -124,7 +124,10 @@ class Pool:
         Under add-remove with the number of rows, and with those of missing cells; under replace-one
         the counts by octaves have told these.
         """
-        level, counted = min(level, len(self.ball.radii) - 1), not self.plan.unit.size_is_public
+        level, counted = (
+            min(level, len(self.ball.radii) - 1),
+            not self.plan.adjacency.size_is_public,
+        )
         missing = counted and self.plan.missing == "skip"
         weights = count_weights(self.ball, level, rows=counted, missing=missing)
         return BallSum(self.ball, level, *weights)
@@ -135,11 +138,11 @@ class Pool:
         for place, seen in self.looks.items():
             plan, lattice = seen.rest, self.lattices[place]
             alone = sum_query(plan, seen.clip, self.size)
-            apart = _noise(alone, plan.cost("sum"), plan.unit).scale * alone.lattice.tick
+            apart = _noise(alone, plan.cost("sum"), plan.adjacency).scale * alone.lattice.tick
             tick = 1 / self.ball.inverse_ticks[place]
             if not tick < FINE * apart / self.size:
                 return False
-            together = _noise(query, self.cost, plan.unit).scale * tick
+            together = _noise(query, self.cost, plan.adjacency).scale * tick
             sampled = _deviation(seen, lattice) * math.sqrt(self.size / 2)
             sampled = 0.0 if plan.target == "data" else sampled
             noises.append(together / apart)
@@ -151,9 +154,9 @@ class Pool:
 
         ``radius`` is what its choice has cost: it says how many rows may have been shrunk.
         """
-        unit = self.plan.unit
-        noise = _noise(query, self.cost, unit)
-        measure = BallMeasure.of(query, self.cost, unit, answer, self.size, None)
+        adjacency = self.plan.adjacency
+        noise = _noise(query, self.cost, adjacency)
+        measure = BallMeasure.of(query, self.cost, adjacency, answer, self.size, None)
         weights = [1 / weight for weight in (query.count_weight, query.missing_weight) if weight]
         part = query.radius / self.ball.radii[-1]
         rows = (FEW_ROWS + MORE_ROWS - math.log(part)) / float(choice_rate(radius, 1))
@@ -175,8 +178,8 @@ class Pool:
         return found
 
 
-def _noise(query: DistanceSum | BallSum, cost: Budget, unit: Unit) -> Noise:
-    sensitivity = query.sensitivity(unit)
+def _noise(query: DistanceSum | BallSum, cost: Budget, adjacency: Adjacency) -> Noise:
+    sensitivity = query.sensitivity(adjacency)
     return noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
 
 

@@ -34,12 +34,12 @@ from tametail.means import (
     confined,
     unknown,
 )
-from tametail.methods.ball import told
-from tametail.methods.ball.weigh import CLIP
 from tametail.methods.cells import UNUSUAL
+from tametail.methods.joint import settings
+from tametail.methods.joint.weigh import CLIP
 from tametail.notes import Note
+from tametail.privacy.adjacency import Adjacency
 from tametail.privacy.budget import Budget, Noise, noise_for
-from tametail.privacy.unit import Unit
 from tametail.queries.rows import BallSquares, BallSum
 from tametail.tail import Bounded, Moment
 
@@ -96,32 +96,32 @@ class BallMeasure:
         cls,
         query: BallSum,
         cost: Budget,
-        unit: Unit,
+        adjacency: Adjacency,
         answer: tuple[int, ...],
         size: int,
         squares: tuple[int, ...] | None,
     ) -> BallMeasure:
         """Read the answer to ``query``; ``size`` is the number of rows if it was not asked for."""
-        sensitivity = query.sensitivity(unit)
+        sensitivity = query.sensitivity(adjacency)
         noise = noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
-        dim, numbers = query.ball.dim, np.array([float(part) for part in answer])
-        rows, missing, slack = float(size), np.zeros(dim), np.zeros(dim)
+        n_columns, numbers = query.ball.n_columns, np.array([float(part) for part in answer])
+        rows, missing, slack = float(size), np.zeros(n_columns), np.zeros(n_columns)
         doubted = 0.0
         if query.count_weight:
-            rows = max(numbers[dim] / query.count_weight, 1.0)
+            rows = max(numbers[n_columns] / query.count_weight, 1.0)
             doubted = noise.scale / query.count_weight
         if query.missing_weight:
-            missing = numbers[-dim:] / query.missing_weight
-            doubt = noise.quantile(MISSING_DOUBT / dim) / query.missing_weight
+            missing = numbers[-n_columns:] / query.missing_weight
+            doubt = noise.quantile(MISSING_DOUBT / n_columns) / query.missing_weight
             slack = np.where(missing < doubt, doubt, 0.0)
             missing = np.where(missing < doubt, 0.0, missing)
         # A number that is known by noise alone is not taken for less than that noise.
         counted = query.count_weight or query.missing_weight
         present = np.maximum(rows - missing, max(noise.scale / query.radius * bool(counted), 1.0))
         inverse = np.array(query.ball.inverse_ticks)
-        ticks = np.divide(1.0, inverse, out=np.zeros(dim), where=inverse > 0)
+        ticks = np.divide(1.0, inverse, out=np.zeros(n_columns), where=inverse > 0)
         # No mean of cells in the ball is beyond its radius.
-        offsets = np.clip(numbers[:dim] / present, -float(query.radius), float(query.radius))
+        offsets = np.clip(numbers[:n_columns] / present, -float(query.radius), float(query.radius))
         centers = np.array(query.ball.centers)
         return cls(centers, ticks, query, noise, offsets, present, rows - doubted, slack, squares)
 
@@ -149,7 +149,7 @@ class BallMeasure:
         A column has one of its own by its cells; one for all columns is chosen by rows.
         """
         cells = np.minimum(self.present, self.rows) if plan.has("center") else self.rows
-        found: list[bool] = ((self.ticks > 0) & (cells < told.least_cells(plan))).tolist()
+        found: list[bool] = ((self.ticks > 0) & (cells < settings.least_cells(plan))).tolist()
         return found
 
     @property
@@ -177,8 +177,12 @@ def conclude(plan: PricedRequest, measure: BallMeasure, ranks: Floats) -> tuple[
     low, high = np.array(plan.answer_ranges).T
     value = np.clip(measure.value, low, high)
     widths, few = Widths.of(plan, measure, ranks), measure.too_few(plan)
-    held = widths.held_back(plan, value, few)
-    found = [()] * plan.dim if plan.confidence is None else widths.intervals(plan, value, held, few)
+    held = widths.is_limited_by_within(plan, value, few)
+    found = (
+        [()] * plan.n_columns
+        if plan.confidence is None
+        else widths.intervals(plan, value, held, few)
+    )
     doubtful = [one or other for one, other in zip(held, widths.doubtful(plan), strict=True)]
     said = _notes(measure, value, few, held, doubtful)
     rows = zip(value.tolist(), found, measure.clip, doubtful, said, strict=True)
@@ -227,7 +231,7 @@ class Widths:
     @classmethod
     def of(cls, plan: PricedRequest, measure: BallMeasure, ranks: Floats) -> Widths:
         """Bound each part with its share of the risk, for all columns at once."""
-        nothing = np.zeros(plan.dim)
+        nothing = np.zeros(plan.n_columns)
         if measure.query is None or measure.noise is None:
             bias = _bias(plan, measure, nothing, nothing + 1)
             return cls(measure, nothing, nothing, nothing, bias, bias, None)
@@ -238,7 +242,7 @@ class Widths:
         if measure.squares is not None:
             seen = _Squares(plan, measure, measure.query, present, risk)
             cut, squares = seen.cut, (seen.least * measure.ticks**2, seen.slack * measure.ticks**2)
-            if not told.are_assumed(plan):
+            if not settings.are_assumed(plan):
                 beyond = _extrapolated(plan, measure, measure.query, seen, ranks)
             if plan.target == "population":
                 sampling = seen.sampling
@@ -257,7 +261,7 @@ class Widths:
         Where nothing stands out and nothing is assumed, that is all there is to say; and so it is
         where there are so few cells that their scale, and with it the width, may be noise.
         """
-        assumed, found = told.are_assumed(plan), []
+        assumed, found = settings.are_assumed(plan), []
         for column, possible in enumerate(plan.answer_ranges):
             parts, own = self._parts(column, assumed), float(value[column])
             if few[column] or (not assumed and self.measure.ticks[column] == 0):
@@ -287,7 +291,7 @@ class Widths:
         """
         if self.extrapolated is None:
             return ()
-        beyond, (least, most) = float(self.extrapolated[column]), told.ends(plan)[column]
+        beyond, (least, most) = float(self.extrapolated[column]), settings.ends(plan)[column]
         below, above = self.measure.clip[column]
         low = clipped.low - beyond * (below > least)
         high = clipped.high + beyond * (above < most)
@@ -301,7 +305,9 @@ class Widths:
         sizes = float(self.privacy[column]), float(self.sampling[column]), truncation, rounding
         return dict(zip(PARTS, sizes, strict=True))
 
-    def held_back(self, plan: PricedRequest, value: Floats, few: list[bool]) -> list[bool]:
+    def is_limited_by_within(
+        self, plan: PricedRequest, value: Floats, few: list[bool]
+    ) -> list[bool]:
         """Say for each column whether its mean lies where it cannot be, by more than errors.
 
         Clipping moves a mean towards its center, which is where it can be: no bias explains that.
@@ -309,7 +315,7 @@ class Widths:
         there are few cells.
         """
         beyond = np.abs(self.measure.value - value)
-        low, high = np.array(told.ends(plan)).T
+        low, high = np.array(settings.ends(plan)).T
         by_noise = (value == low) | (value == high) | np.array(few)
         held: list[bool] = ((beyond > 0) & (beyond > self.reach - self.bias) & ~by_noise).tolist()
         return held
@@ -351,7 +357,7 @@ def _noise_reach(
     measure: BallMeasure, query: BallSum, noise: Noise, risk: float
 ) -> tuple[Floats, Floats]:
     """Bound the numbers of cells from below, and the noise on sum / number in ticks."""
-    bound = noise.quantile(risk / (2 * query.ball.dim + 1))
+    bound = noise.quantile(risk / (2 * query.ball.n_columns + 1))
     miss = measure.slack.copy()
     for weight in (query.count_weight, query.missing_weight):
         miss += bound / weight if weight else 0.0
@@ -362,7 +368,7 @@ def _noise_reach(
 
 def _likely_noise(measure: BallMeasure, query: BallSum, noise: Noise, risk: float) -> Floats:
     """Return what noise on sum and numbers changes in each mean, all at once, but for this risk."""
-    usual = noise.quantile(risk / query.ball.dim)
+    usual = noise.quantile(risk / query.ball.n_columns)
     weights = [weight for weight in (query.count_weight, query.missing_weight) if weight]
     miss = measure.offsets * math.hypot(*(usual / weight for weight in weights), 0.0)
     found: Floats = np.hypot(usual, miss) / np.maximum(measure.present, 1.0)
@@ -383,24 +389,24 @@ class _Squares:
         risk: dict[str, float],
     ) -> None:  # fmt: skip
         asked, radius = BallSquares(query.ball, query.level), float(query.radius)
-        sensitivity = asked.sensitivity(plan.unit)
-        cost = plan.cost("spread", told.rounds(plan))
+        sensitivity = asked.sensitivity(plan.adjacency)
+        cost = plan.cost("spread", settings.rounds(plan))
         noise = noise_for(cost, sensitivity.l1, sensitivity.l2_squared)
-        bound = noise.quantile(risk["spread"] / (plan.dim + 1))
+        bound = noise.quantile(risk["spread"] / (plan.n_columns + 1))
         answers = np.array([float(part) for part in measure.squares or ()])
         seen = np.maximum(answers + bound, 0.0)
-        level = math.log(2 * plan.dim / risk["moments"])
+        level = math.log(2 * plan.n_columns / risk["moments"])
         # E Z <= (sqrt(mean + b l/2n) + sqrt(b l/2n))^2 for 0 <= Z <= b: squares, and cut rows
         squares = (seen[:-1] + 1) / cells * 2.0**asked.shift
         self.moments = moments = _expectation(squares, radius**2, cells, level)
         self.cut = outside = seen[-1] / asked.cut_weight / cells
         self.least = np.maximum(answers[:-1] - bound, 0.0) / measure.present * 2.0**asked.shift
-        self.slack = np.zeros(plan.dim)
+        self.slack = np.zeros(plan.n_columns)
         if plan.target == "population":
             self.cut = _expectation(outside, 1.0, cells, level)
             self.slack = radius**2 * level / (2 * cells)
         self.cut = np.minimum(self.cut, 1.0)
-        level = math.log(2 * plan.dim / risk["sampling"])
+        level = math.log(2 * plan.n_columns / risk["sampling"])
         deviation = np.sqrt(np.minimum(moments, radius**2))
         self.sampling = deviation * np.sqrt(2 * level / cells) + 2 * radius * level / (3 * cells)
 
@@ -416,7 +422,7 @@ def _extrapolated(
     that length which it has of all second moments.
     """
     radius, limits, order = float(query.radius), query.ball.limits, query.ball.order
-    longer, clipped = 1 / (SLOPE - 1), np.zeros(plan.dim)
+    longer, clipped = 1 / (SLOPE - 1), np.zeros(plan.n_columns)
     if limits is not None:
         ends = np.array(limits, dtype=np.float64)
         longest = float((ends**order).sum() ** (1 / order))
@@ -445,8 +451,8 @@ def _bias(plan: PricedRequest, measure: BallMeasure, width: Floats, cut: Floats)
     For ``target="data"`` the tail is about these records, and all of this about their averages.
     Nothing is claimed, and 0 returned, unless something was assumed about every column.
     """
-    bias = np.zeros(plan.dim)
-    if not told.are_assumed(plan):
+    bias = np.zeros(plan.n_columns)
+    if not settings.are_assumed(plan):
         return bias
     away = np.abs(measure.value - measure.centers) + width
     for column, tail in enumerate(plan.tails):

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tametail.ask import Ask
 
 
-def columns_apart(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
+def separate_means(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
     """Run the plan: the columns one after the other."""
     return tuple(
         winsorized_mean(part, ask.on(ask.relation.column(index), part.spending))
@@ -30,5 +30,5 @@ def columns_apart(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
 def own_asks(plan: PricedRequest, ask: Ask) -> Iterator[tuple[ColumnPlan, Ask]]:
     """Yield the plan of every column, and who may be asked about it."""
     for index, part in enumerate(own_plans(plan)):
-        narrowed = plan.dim > 1
+        narrowed = plan.n_columns > 1
         yield part, ask.on(ask.relation.column(index), part.spending) if narrowed else ask

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from tametail.methods.ball import told
-from tametail.methods.ball.shares import (
+from tametail.methods.joint import settings
+from tametail.methods.joint.budget_split import (
     center_halvings,
     choice_halvings,
     least_halvings,
@@ -112,8 +112,8 @@ class Weighing:
 
 def center_query(plan: PricedRequest) -> ColumnMedians:
     """Ask for a median of every column."""
-    times = center_halvings(plan.cost("center"), told.size(plan), plan.dim)
-    times = max(times, least_halvings(told.size(plan), told.most(plan), plan.dim))
+    times = center_halvings(plan.cost("center"), settings.size(plan), plan.n_columns)
+    times = max(times, least_halvings(settings.size(plan), settings.most(plan), plan.n_columns))
     return ColumnMedians(times, plan.answer_ranges)
 
 
@@ -175,12 +175,12 @@ def usual_scale(scales: Floats) -> float:
     return float(np.median(found)) if found.size else 0.0
 
 
-def second_look(final: Budget, still: int, dim: int) -> tuple[Budget, Budget]:
+def second_look(final: Budget, still: int, n_columns: int) -> tuple[Budget, Budget]:
     """Divide the sum's budget: another look at columns that seem constant, and what is left.
 
     The fewer they are, the more it shows.
     """
-    part = SECOND_LOOK * math.sqrt(still / dim)
+    part = SECOND_LOOK * math.sqrt(still / n_columns)
     again, left = final.split(part, 1 - part)
     return again, left
 
@@ -223,7 +223,7 @@ def weigh_columns(
     # What is assumed about a column bounds the bias of a ball; nothing bounds that of clipping.
     free = np.array([tail is not None for tail in plan.tails])
     limits = np.where(free, np.inf, CLIP * factors * scales)
-    first: float = FIRST_RADIUS_TOLD if told.scales(plan) else FIRST_RADIUS
+    first: float = FIRST_RADIUS_TOLD if settings.scales(plan) else FIRST_RADIUS
     if (longest := float((factors * scales)[hidden].max(initial=0.0))) > 0:
         first = max(first, math.ceil(FINENESS * math.log2(longest)) / FINENESS)
     last = LAST_CLIPPED_RADIUS if np.isfinite(limits).all() else LAST_RADIUS
@@ -288,16 +288,19 @@ def unless_bounds_do(
     A ball around medians at a bound has room for twice as much as lies between the bounds.
     """
     bounds = [tail for tail in plan.tails if isinstance(tail, Bounded)]
-    if len(bounds) < plan.dim or not weighing.live.all():
+    if len(bounds) < plan.n_columns or not weighing.live.all():
         return ball, level
     low, high = np.array([(tail.low, tail.high) for tail in bounds]).T
-    half, each = high / 2 - low / 2, plan.dim if ball.order == 1 else math.sqrt(plan.dim)
+    half, each = (
+        high / 2 - low / 2,
+        plan.n_columns if ball.order == 1 else math.sqrt(plan.n_columns),
+    )
     factors = (1 - INSIDE) / half / each
     noise = ball.radii[level] / np.array(ball.inverse_ticks) / half / each
     narrow = noise.min() < HALF_AS_WIDE or np.sqrt(np.mean(noise**2)) < MUCH_WIDER
     if narrow or not np.isfinite(factors).all():
         return ball, level
-    around = Weighing(low + half, factors, np.full(plan.dim, np.inf), weighing.final)
+    around = Weighing(low + half, factors, np.full(plan.n_columns, np.inf), weighing.final)
     return make_ball(around, 0.0, 0.0, order=ball.order, strength=strength), 0
 
 
@@ -335,6 +338,6 @@ def level_query(ball: Ball, weighing: Weighing, size: int, cost: Budget) -> Ball
 def sum_query(plan: PricedRequest, ball: Ball, level: int) -> BallSum:
     """Ask for the sum of the rows in the ball, with the numbers of rows and of missing cells."""
     rows, missing = count_weights(
-        ball, level, rows=not plan.unit.size_is_public, missing=plan.missing == "skip"
+        ball, level, rows=not plan.adjacency.size_is_public, missing=plan.missing == "skip"
     )
     return BallSum(ball, level, rows, missing)

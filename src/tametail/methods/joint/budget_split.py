@@ -61,7 +61,7 @@ def scale_rank(choices: int, *, again: bool = False) -> float:
 
 
 def shares(
-    budget: Budget, n: int, dim: int, *, scale_known: bool, ranges_known: bool
+    budget: Budget, n: int, n_columns: int, *, scale_known: bool, ranges_known: bool
 ) -> dict[str, float] | None:
     """Return the share of each step, or None if n records cannot pay for their own scales.
 
@@ -71,12 +71,14 @@ def shares(
     >>> shares(zcdp(0.5), 100, 50, scale_known=False, ranges_known=False) is None
     True
     """
-    nats = (CENTER_IN_RANGE_NEEDS if ranges_known else CENTER_NEEDS) + math.log(dim)
-    center = _share_for(budget, dim, 2 * nats / max(n, 1))
-    scale = 0.0 if scale_known else _share_for(budget, dim, 2 * scale_rank(dim) / max(n, 1))
+    nats = (CENTER_IN_RANGE_NEEDS if ranges_known else CENTER_NEEDS) + math.log(n_columns)
+    center = _share_for(budget, n_columns, 2 * nats / max(n, 1))
+    scale = (
+        0.0 if scale_known else _share_for(budget, n_columns, 2 * scale_rank(n_columns) / max(n, 1))
+    )
     if center > MOST_FOR_CENTERS or scale > MOST_FOR_SCALES:
         return None
-    factor = _sample_factor(budget, n, dim, max(center, scale))
+    factor = _sample_factor(budget, n, n_columns, max(center, scale))
     parts = {"center": max(factor * center, 0.03)}
     if not scale_known:
         # Columns that are mostly constant need a scale of high rank; it is had where it is cheap.
@@ -98,8 +100,8 @@ def common_shares(budget: Budget, n: int) -> dict[tuple[str, int], float]:
     return parts
 
 
-def center_halvings(cost: Budget, n: int, dim: int) -> int:
-    """Return how often to halve the n cells of a column before ``dim`` medians are chosen.
+def center_halvings(cost: Budget, n: int, n_columns: int) -> int:
+    """Return how often to halve the n cells of a column before ``n_columns`` medians are chosen.
 
     As often as leaves the nats that a center needs, that is records times rate / 2, with a margin;
     if none does, without one.
@@ -107,15 +109,15 @@ def center_halvings(cost: Budget, n: int, dim: int) -> int:
     if n < SAMPLED_FROM:
         return 0
     times = range(1, min(max(n // SAMPLE, 1).bit_length(), MOST_HALVINGS + 1))
-    found = {h: (n >> h) * choice_rate(cost, dim, h) / 2 for h in times}
-    for nats in (MARGIN * (CENTER_NEEDS + math.log(dim)), CENTER_NEEDS + math.log(dim)):
+    found = {h: (n >> h) * choice_rate(cost, n_columns, h) / 2 for h in times}
+    for nats in (MARGIN * (CENTER_NEEDS + math.log(n_columns)), CENTER_NEEDS + math.log(n_columns)):
         enough = [h for h in times if found[h] >= nats]
         if enough:
             return max(enough)
     return 0
 
 
-def least_halvings(n: int, most: float, dim: int) -> int:
+def least_halvings(n: int, most: float, n_columns: int) -> int:
     """Return how often to halve cells at least, if there may be so many records in place of n.
 
     A guess of n may cost accuracy, never memory: the sample is not expected to hold more than
@@ -124,8 +126,8 @@ def least_halvings(n: int, most: float, dim: int) -> int:
     >>> least_halvings(10**6, 1.1e6, 50), least_halvings(1000, 3e9, 2)
     (0, 9)
     """
-    allowed = max(2 * n * dim, LARGEST_SAMPLE)
-    times = max(math.ceil(most * dim / allowed) - 1, 0).bit_length()
+    allowed = max(2 * n * n_columns, LARGEST_SAMPLE)
+    times = max(math.ceil(most * n_columns / allowed) - 1, 0).bit_length()
     return min(times, MOST_HALVINGS)
 
 
@@ -156,12 +158,12 @@ def least_cells(cost: Budget, choices: int) -> float:
     return 2 * (CLEAR_RANK + math.log(choices)) / float(choice_rate(cost, choices))
 
 
-def _sample_factor(budget: Budget, n: int, dim: int, need: float) -> float:
+def _sample_factor(budget: Budget, n: int, n_columns: int, need: float) -> float:
     """Return by what factor the needs of a sample exceed ``need``; 1 if none is taken."""
     if n < SAMPLED_FROM:
         return 1.0
     factor = SAMPLE_COSTS[type(budget)]
-    most = AFFORDABLE if n * dim >= MANY_CELLS or isinstance(budget, Pure) else CHEAP
+    most = AFFORDABLE if n * n_columns >= MANY_CELLS or isinstance(budget, Pure) else CHEAP
     return factor if factor * need <= most else 1.0
 
 

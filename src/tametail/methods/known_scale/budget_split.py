@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import lru_cache
 
 from tametail.inequalities.truncation import best_reach
-from tametail.methods.located import location
+from tametail.methods.known_scale import location
 from tametail.methods.winsorized import constants as tuned
 from tametail.methods.winsorized.column import ColumnPlan, deviation
 from tametail.plans import Step
@@ -65,5 +65,5 @@ def side(plan: ColumnPlan) -> float:
 
 def noise(plan: ColumnPlan) -> float:
     """Return the standard deviation of the noise on the mean."""
-    width = side(plan) * plan.unit.changes
+    width = side(plan) * plan.adjacency.changes
     return width * deviation(plan.cost("sum")) * (1 + tuned.COUNT_NOISE) / max(plan.n or 1, 1)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tametail.methods.apart.estimate import own_asks
-from tametail.methods.textbook import predict
-from tametail.methods.textbook.estimate import textbook_mean
+from tametail.methods.bounded import predict
+from tametail.methods.bounded.estimate import bounded_mean
+from tametail.methods.separate.estimate import own_asks
 from tametail.methods.winsorized.column import own_plans
 from tametail.plans import WORST, Prediction, PricedRequest, Step, Steps
 from tametail.privacy.budget import Budget
@@ -27,9 +27,9 @@ def steps(request: Request, n: int, budget: Budget) -> Steps:  # noqa: ARG001 - 
     return (Step("sum", budget),)
 
 
-def textbook_means(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
+def bounded_means(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
     """Ask, and conclude from the answers: the columns one after the other."""
-    return tuple(textbook_mean(part, about) for part, about in own_asks(plan, ask))
+    return tuple(bounded_mean(part, about) for part, about in own_asks(plan, ask))
 
 
 class Predicted(Prediction):
@@ -41,14 +41,14 @@ class Predicted(Prediction):
         if self.plan.n is None:
             return None
         found = [predict.rmse(part) for part in own_plans(self.plan)]
-        return found[0] if self.plan.dim == 1 else tuple(found)
+        return found[0] if self.plan.n_columns == 1 else tuple(found)
 
-    def half_width(self, confidence: float, law: str = WORST) -> float | None:  # noqa: ARG002
+    def half_width(self, confidence: float, distribution: str = WORST) -> float | None:  # noqa: ARG002
         """Predict the half-width of the widest interval, all holding together.
 
         It is that of any law with a mean in the middle of the bounds: nothing else is asked.
         """
         if self.plan.n is None:
             return None
-        each = 1 - (1 - confidence) / self.plan.dim
+        each = 1 - (1 - confidence) / self.plan.n_columns
         return max(predict.half_width(part, each) for part in own_plans(self.plan))

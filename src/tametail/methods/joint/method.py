@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tametail.methods.ball import predict, told
+from tametail.methods.joint import predict, settings
 from tametail.notes import EXCEEDS, TOO_FEW, Note, shared_scale
 from tametail.plans import WORST, Prediction
 
@@ -13,7 +13,7 @@ class Predicted(Prediction):
     @property
     def rmse(self) -> tuple[float, ...] | None:
         """Return what the relative error is in the scales that were told."""
-        relative, scales = self.relative_rmse, told.scales(self.plan)
+        relative, scales = self.relative_rmse, settings.scales(self.plan)
         if scales is None or relative is None:
             return None
         return tuple(relative * scale for scale in scales)
@@ -23,14 +23,14 @@ class Predicted(Prediction):
         """Predict the error of a column, in standard deviations of the reference law."""
         return None if self.plan.n is None else predict.reference_rmse(self.plan)
 
-    def half_width(self, confidence: float, law: str = WORST) -> float | None:  # noqa: ARG002
+    def half_width(self, confidence: float, distribution: str = WORST) -> float | None:  # noqa: ARG002
         """Predict the half-width of the intervals, in standard deviations."""
         return None if self.plan.n is None else predict.half_width(self.plan, confidence)
 
     @property
     def notes(self) -> tuple[Note, ...]:
         """Say what the plan had to give up, and what would help."""
-        few = self.plan.n is not None and self.plan.n < told.least_cells(self.plan)
+        few = self.plan.n is not None and self.plan.n < settings.least_cells(self.plan)
         exceeds = (self.relative_rmse or 0.0) > 1
         return (*[TOO_FEW] * few, *[EXCEEDS] * exceeds)
 
@@ -45,7 +45,7 @@ class PredictedInCommon(Predicted):
             return super().notes
         text = (
             f"{self.plan.n:,} records and this budget are too few to estimate a center and a scale "
-            f"for each of {self.plan.dim} columns, so all columns share the center 0 and one "
+            f"for each of {self.plan.n_columns} columns, so all columns share the center 0 and one "
             "scale. Columns with small values are mostly noise. Use more records, a larger "
             "epsilon or fewer columns, rescale the columns to similar magnitudes, or state "
             "within= and tail=Moment(2, scale) for every column."

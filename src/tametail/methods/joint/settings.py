@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from tametail.methods.ball.shares import SPREAD_SHARE, common_shares, shares
-from tametail.methods.ball.shares import least_cells as cells_of_noise
 from tametail.methods.cells import count_margin
+from tametail.methods.joint.budget_split import SPREAD_SHARE, common_shares, shares
+from tametail.methods.joint.budget_split import least_cells as cells_of_noise
 from tametail.plans import COUNT, PricedRequest, Step, Steps
 from tametail.privacy.budget import Budget
 from tametail.request import Range, Request
@@ -23,19 +23,19 @@ def most(plan: PricedRequest) -> float:
 
     n is at least the private count less its doubt, which bounds the noise on either side.
     """
-    doubt = count_margin(plan.cost(COUNT), plan.unit) if plan.has(COUNT) else 0.0
+    doubt = count_margin(plan.cost(COUNT), plan.adjacency) if plan.has(COUNT) else 0.0
     return size(plan) + 2 * doubt
 
 
 def ends(plan: PricedRequest) -> list[Range]:
     """Return half lines to which records were clipped before; infinite where none was told."""
-    return plan.request.half_lines or [(-math.inf, math.inf)] * plan.dim
+    return plan.request.one_sided_bounds or [(-math.inf, math.inf)] * plan.n_columns
 
 
 def scales(plan: PricedRequest) -> tuple[float, ...] | None:
     """Return the scales of the columns, if all of them were told by a ``Moment``."""
     found = tuple(tail.scale for tail in plan.tails if isinstance(tail, Moment))
-    return found if len(found) == plan.dim else None
+    return found if len(found) == plan.n_columns else None
 
 
 def rounds(plan: PricedRequest) -> int:
@@ -57,7 +57,7 @@ def least_cells(plan: PricedRequest) -> float:
     """Return below how many cells, or rows, an interval would rest on noise; 0 if it is proved."""
     if are_assumed(plan) or not plan.has("scale"):
         return 0.0
-    choices = plan.dim if plan.has("center") else 1
+    choices = plan.n_columns if plan.has("center") else 1
     return cells_of_noise(plan.cost("scale", rounds(plan)), choices)
 
 
@@ -80,7 +80,7 @@ def _own_shares(request: Request, n: int, budget: Budget) -> dict[tuple[str, int
     found = shares(
         budget,
         n,
-        request.dim,
+        request.n_columns,
         scale_known=all(isinstance(column.tail, Moment) for column in columns),
         ranges_known=all(math.isfinite(end) for column in columns for end in column.within),
     )
@@ -108,8 +108,8 @@ def common_names(request: Request) -> tuple[tuple[str, int], ...]:
 
 def own_names(request: Request) -> tuple[tuple[str, int], ...]:
     """Return the names and rounds of the steps with a center and a scale of every column."""
-    told = all(isinstance(column.tail, Moment) for column in request.columns)
-    asked = ("center", "radius", "sum") if told else ("center", "scale", "radius", "sum")
+    given = all(isinstance(column.tail, Moment) for column in request.columns)
+    asked = ("center", "radius", "sum") if given else ("center", "scale", "radius", "sum")
     return _with_spread([(name, 1) for name in asked], request)
 
 

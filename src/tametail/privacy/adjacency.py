@@ -20,14 +20,14 @@ from tametail.errors import ParameterError
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Unit:
+class Adjacency:
     """The neighboring relation of a guarantee, and what one protected thing is.
 
-    A unit of records equals the word that names it, so ``plan.unit == "add-remove"`` works.
+    A unit of records equals the word that names it, so ``plan.adjacency == "add-remove"`` works.
 
-    >>> Unit.parse("replace-one") is Unit.REPLACE_ONE, Unit.ADD_REMOVE == "add-remove"
+    >>> Adjacency.parse("replace-one") is Adjacency.REPLACE_ONE, Adjacency.ADD_REMOVE == "add-remove"
     (True, True)
-    >>> print(Unit.parse("add-remove", person="patient"))
+    >>> print(Adjacency.parse("add-remove", person="patient"))
     add-remove, person = patient
     """
 
@@ -36,17 +36,17 @@ class Unit:
     person: str | tuple[str, ...] | None = None
     """The column, or columns, whose value names a person; None if a record is protected."""
 
-    ADD_REMOVE: ClassVar[Unit]
-    REPLACE_ONE: ClassVar[Unit]
+    ADD_REMOVE: ClassVar[Adjacency]
+    REPLACE_ONE: ClassVar[Adjacency]
 
     @classmethod
-    def parse(cls, value: object, person: object = None) -> Unit:
+    def parse(cls, value: object, person: object = None) -> Adjacency:
         """Return the unit of these names, or say which names exist."""
-        if isinstance(value, Unit) and person is None:
+        if isinstance(value, Adjacency) and person is None:
             return value
-        for unit in (cls.ADD_REMOVE, cls.REPLACE_ONE):
-            if isinstance(value, str | Unit) and value == unit:
-                return unit if person is None else cls(unit.value, _columns(person))
+        for adjacency in (cls.ADD_REMOVE, cls.REPLACE_ONE):
+            if isinstance(value, str | Adjacency) and value == adjacency:
+                return adjacency if person is None else cls(adjacency.value, _columns(person))
         raise ParameterError(
             f"Invalid neighbors={shown(value)}. Use neighbors='add-remove' (add or remove one "
             "record; the number of records is protected) or neighbors='replace-one' (replace one "
@@ -99,14 +99,14 @@ class Unit:
         names = self.person if isinstance(self.person, str) else ", ".join(self.person)
         return f"one person ({names}) with all their records"
 
-    def replaced(self) -> Unit:
+    def replaced(self) -> Adjacency:
         """Return the unit in which one protected thing of the same kind is replaced."""
-        return self.REPLACE_ONE if self.person is None else Unit("replace-one", self.person)
+        return self.REPLACE_ONE if self.person is None else Adjacency("replace-one", self.person)
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, str):
             return self.person is None and self.value == other
-        if isinstance(other, Unit):
+        if isinstance(other, Adjacency):
             return (self.value, self.person) == (other.value, other.person)
         return NotImplemented
 
@@ -123,10 +123,10 @@ class Unit:
         return f"<Unit: {self}>"
 
 
-Unit.ADD_REMOVE, Unit.REPLACE_ONE = Unit("add-remove"), Unit("replace-one")
+Adjacency.ADD_REMOVE, Adjacency.REPLACE_ONE = Adjacency("add-remove"), Adjacency("replace-one")
 
 #: The units whose protected thing is a record.
-RECORD_UNITS = (Unit.ADD_REMOVE, Unit.REPLACE_ONE)
+RECORD_ADJACENCIES = (Adjacency.ADD_REMOVE, Adjacency.REPLACE_ONE)
 
 
 def _columns(person: object) -> str | tuple[str, ...]:

@@ -117,8 +117,8 @@ class Budget(ABC):
         """Return the budget that :meth:`to_dict` described."""
         numbers = dict(values) if isinstance(values, Mapping) else {}
         kinds: dict[str, type[Budget]] = {"pure": Pure, "zcdp": Zcdp, "approx": Approx}
-        told = numbers.pop("kind", None)
-        kind = kinds.get(told) if isinstance(told, str) else None
+        given = numbers.pop("kind", None)
+        kind = kinds.get(given) if isinstance(given, str) else None
         if kind is None or numbers.keys() != {field.name for field in fields(kind)}:
             raise ParameterError(
                 "This is not a budget. Use for example {'kind': 'pure', 'epsilon': 1.0}, "

@@ -14,7 +14,7 @@ from tametail.request import Request
 
 def steps(request: Request, n: int, budget: Budget) -> Steps:
     """Return the steps with what they cost in all columns; shares are those of one column."""
-    each = budget.share(1 / request.dim)
+    each = budget.share(1 / request.n_columns)
     found = map(divide, column_settings(request, n, each))
     # The neediest center decides, of columns with a tail if there are any.
     divided = max(found, key=lambda one: (len(one), one[0].cost.strength))
@@ -33,7 +33,7 @@ class Predicted(Prediction):
             return None
         found = [prediction.rmse(part) for part in column_plans(self.plan)]
         errors = tuple(error for error in found if error is not None)
-        return errors if len(errors) == self.plan.dim else None
+        return errors if len(errors) == self.plan.n_columns else None
 
     @property
     def relative_rmse(self) -> float | None:
@@ -42,12 +42,14 @@ class Predicted(Prediction):
             None if self.plan.n is None else prediction.reference_rmse(column_plans(self.plan)[0])
         )
 
-    def half_width(self, confidence: float, law: str = WORST) -> float | None:
+    def half_width(self, confidence: float, distribution: str = WORST) -> float | None:
         """Predict the half-width of the widest interval, all holding together."""
         if self.plan.n is None:
             return None
-        each = 1 - (1 - confidence) / self.plan.dim
-        found = [half_width(part, each, law) for part in dict.fromkeys(column_plans(self.plan))]
+        each = 1 - (1 - confidence) / self.plan.n_columns
+        found = [
+            half_width(part, each, distribution) for part in dict.fromkeys(column_plans(self.plan))
+        ]
         return max(width for width in found if width is not None)
 
     @property
@@ -55,7 +57,7 @@ class Predicted(Prediction):
         """Say what a release would carry for a note."""
         if self.plan.n is None:
             return ()
-        found = expected_notes(column_plans(self.plan)[0], columns=self.plan.dim)
+        found = expected_notes(column_plans(self.plan)[0], columns=self.plan.n_columns)
         if found:
             found = (
                 *found,

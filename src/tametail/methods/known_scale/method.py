@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tametail.methods.apart.estimate import own_asks
-from tametail.methods.located import predict, shares
-from tametail.methods.located.estimate import located_mean
+from tametail.methods.known_scale import budget_split, predict
+from tametail.methods.known_scale.estimate import known_scale_mean
+from tametail.methods.separate.estimate import own_asks
 from tametail.methods.winsorized.column import column_settings, own_plans
 from tametail.plans import WORST, Prediction, PricedRequest, Step, Steps
 from tametail.privacy.budget import Budget
@@ -26,18 +26,18 @@ def names(request: Request) -> tuple[tuple[str, int], ...]:  # noqa: ARG001 - al
 
 def steps(request: Request, n: int, budget: Budget) -> Steps:
     """Return the steps with what they cost in all columns; the neediest column decides."""
-    each = budget.share(1 / request.dim)
-    found = map(shares.steps, column_settings(request, n, each))
+    each = budget.share(1 / request.n_columns)
+    found = map(budget_split.steps, column_settings(request, n, each))
     divided = max(found, key=lambda one: one[0].cost.strength)
     part = divided[0].cost.values()[0] / each.values()[0]
     costs = budget.split(part, 1 - part)
     return tuple(Step(step.name, cost) for step, cost in zip(divided, costs, strict=True))
 
 
-def located_means(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
+def known_scale_means(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
     """Ask, and conclude from the answers: the columns one after the other."""
     said = Predicted(plan).notes
-    found = [located_mean(part, about) for part, about in own_asks(plan, ask)]
+    found = [known_scale_mean(part, about) for part, about in own_asks(plan, ask)]
     return tuple(replace(one, notes=(*said, *one.notes)) for one in found)
 
 
@@ -50,13 +50,13 @@ class Predicted(Prediction):
         if self.plan.n is None:
             return None
         found = [predict.rmse(part) for part in own_plans(self.plan)]
-        return found[0] if self.plan.dim == 1 else tuple(found)
+        return found[0] if self.plan.n_columns == 1 else tuple(found)
 
-    def half_width(self, confidence: float, law: str = WORST) -> float | None:  # noqa: ARG002
+    def half_width(self, confidence: float, distribution: str = WORST) -> float | None:  # noqa: ARG002
         """Predict the half-width of the widest interval, all holding together."""
         if self.plan.n is None:
             return None
-        each = 1 - (1 - confidence) / self.plan.dim
+        each = 1 - (1 - confidence) / self.plan.n_columns
         return max(predict.half_width(part, each) for part in own_plans(self.plan))
 
     @property

@@ -19,10 +19,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tametail.means import Estimate
-from tametail.methods.ball import told
-from tametail.methods.ball import weigh as steps
-from tametail.methods.ball.interval import BallMeasure, conclude
-from tametail.methods.ball.shares import scale_rank
+from tametail.methods.joint import settings
+from tametail.methods.joint import weigh as steps
+from tametail.methods.joint.budget_split import scale_rank
+from tametail.methods.joint.interval import BallMeasure, conclude
 from tametail.privacy.budget import Budget
 from tametail.privacy.choices import choice_rate
 from tametail.queries.rows import BallSquares, Distances
@@ -36,19 +36,19 @@ Floats = npt.NDArray[np.float64]
 
 def vector_mean(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
     """Run the plan: ask, and conclude from the answers."""
-    size, final = told.size(plan), plan.cost("sum", told.rounds(plan))
-    ranks = np.zeros(plan.dim)  # how many cells lie beyond the scale of their column
+    size, final = settings.size(plan), plan.cost("sum", settings.rounds(plan))
+    ranks = np.zeros(plan.n_columns)  # how many cells lie beyond the scale of their column
     if plan.has("center"):
         centers = np.array(ask(steps.center_query(plan), plan.cost("center")))
-        scales = np.array(told.scales(plan) or ())
+        scales = np.array(settings.scales(plan) or ())
         hidden = scales == 0
-        if not told.scales(plan):
+        if not settings.scales(plan):
             cost = plan.cost("scale")
             query = steps.scale_query(cost, centers, size)
             scales, ranks = steps.read_scales(ask(query, cost)), ranks + steps.rank_of(query)
             still = np.flatnonzero((scales == 0) & ~steps.are_bounded(plan))
             if still.size:  # columns that seem constant are looked at again, unless bounds serve
-                again, final = steps.second_look(final, still.size, plan.dim)
+                again, final = steps.second_look(final, still.size, plan.n_columns)
                 usual = steps.usual_scale(scales)
                 query = steps.scale_query(again, centers[still], size, still, usual)
                 scales[still] = steps.read_scales(ask(query, again))
@@ -58,7 +58,7 @@ def vector_mean(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
         weighing, radii = steps.weigh_columns(plan, centers, scales, hidden, final)
     else:
         centers = np.array([_middle(low, high) for low, high in plan.answer_ranges])
-    for number in range(1, told.rounds(plan) + 1):
+    for number in range(1, settings.rounds(plan) + 1):
         if not plan.has("center"):
             cost = plan.cost("scale", number)
             (octave,) = ask(_common_query(centers, cost, size), cost)
@@ -66,7 +66,7 @@ def vector_mean(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
         if not weighing.live.any():  # every column looks constant: the centers are the answer
             measure = BallMeasure.constant(weighing.centers)
         else:
-            weakest = told.weakest(plan)
+            weakest = settings.weakest(plan)
             order = steps.norm_order(weighing.final)
             ball = steps.make_ball(weighing, *radii, order=order, strength=weakest)
             cost = plan.cost("radius", number)
@@ -74,11 +74,11 @@ def vector_mean(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
             level = min(level, len(ball.radii) - 1)
             ball, level = steps.unless_bounds_do(plan, ball, level, weighing, weakest)
             squares = None
-            if plan.has("spread") and number == told.rounds(plan):
+            if plan.has("spread") and number == settings.rounds(plan):
                 squares = ask(BallSquares(ball, level), plan.cost("spread", number))
             total = steps.sum_query(plan, ball, level)
             answer = ask(total, weighing.final)
-            measure = BallMeasure.of(total, weighing.final, plan.unit, answer, size, squares)
+            measure = BallMeasure.of(total, weighing.final, plan.adjacency, answer, size, squares)
         centers = np.clip(measure.value, *np.array(plan.answer_ranges).T)
     return conclude(plan, measure, ranks)
 
@@ -114,7 +114,7 @@ def _common_weighing(
     factor = 1 / scale if scale else 0.0
     final = plan.cost("sum", number)
     # The norm is at most dim^(1/order) times the largest cell.
-    last = 4 + np.ceil(np.log2(plan.dim) / steps.norm_order(final))
-    everything = np.full(plan.dim, np.inf)
-    weighing = steps.Weighing(centers, np.full(plan.dim, factor), everything, final)
+    last = 4 + np.ceil(np.log2(plan.n_columns) / steps.norm_order(final))
+    everything = np.full(plan.n_columns, np.inf)
+    weighing = steps.Weighing(centers, np.full(plan.n_columns, factor), everything, final)
     return weighing, (-2.0, float(last))

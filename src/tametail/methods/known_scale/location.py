@@ -134,7 +134,7 @@ def loss(plan: ColumnPlan, *, anywhere: bool = False) -> float:
 
 def exponent(cost: Budget, plan: ColumnPlan) -> float:
     """Return a: by how many nats one record can move a score."""
-    return float(exponential_rate(cost, monotone=plan.unit.one_way))
+    return float(exponential_rate(cost, monotone=plan.adjacency.one_way))
 
 
 def chance(plan: ColumnPlan, cost: Budget) -> float:
@@ -165,7 +165,7 @@ def astray(plan: ColumnPlan, cost: Budget) -> list[tuple[float, float]]:
     return found[::-1]
 
 
-def lost_note(chance: float) -> tuple[Note, ...]:
+def location_note(chance: float) -> tuple[Note, ...]:
     """Say how likely a lost center is, if it is likely."""
     if chance < SELDOM:
         return ()

@@ -23,9 +23,9 @@ from tametail.doubles import LARGEST
 from tametail.inequalities.concentration import mean_deviation
 from tametail.inequalities.truncation import worst_excess
 from tametail.means import MEAN, Estimate, Interval
-from tametail.methods.located import location
-from tametail.methods.located.shares import side
-from tametail.methods.textbook.estimate import COUNT_RISK, clamped_sum, conclude, read_clamped
+from tametail.methods.bounded.estimate import COUNT_RISK, clamped_sum, conclude, read_clamped
+from tametail.methods.known_scale import location
+from tametail.methods.known_scale.budget_split import side
 from tametail.privacy.budget import Noise
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ _HALVINGS = 60
 _USUAL = 0.95
 
 
-def located_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
+def known_scale_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
     """Ask where the records are, and for their clamped sum."""
     buckets = location.densest_bin_query(plan)
     center = location.middle(buckets, ask(buckets, plan.cost("center")))

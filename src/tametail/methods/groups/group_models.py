@@ -50,29 +50,29 @@ class Choice(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Likeness:
+class GroupModels:
     """Models: laws on points, how usual each is, and its probability for each group."""
 
     points: Array
-    laws: Array
+    distributions: Array
     usual: Array
     chances: Array
     """A row for each group."""
 
     @classmethod
-    def read(cls, shape: Shape, cells: Array, noise: Noise) -> Likeness:
+    def read(cls, shape: Shape, cells: Array, noise: Noise) -> GroupModels:
         """Return what the pool and noisy cells, a row for each group, suggest."""
         places = np.searchsorted(shape.cuts, shape.distances, side="right")
         pool = _recounted(shape.shares, places, cells.sum(axis=0), len(cells) * noise.variance)
-        laws = _shifted(pool)
+        distributions = _shifted(pool)
         inside = places[:, None] == np.arange(cells.shape[1])
-        likely = _likely(laws @ inside, cells, noise)
-        usual = np.full(len(laws), 1 / len(laws))
+        likely = _likely(distributions @ inside, cells, noise)
+        usual = np.full(len(distributions), 1 / len(distributions))
         for _ in range(tuned.ROUNDS):  # an EM algorithm
             found = (likely * (usual / (likely @ usual)[:, None])).sum(axis=0)
-            usual = (found + tuned.EVENLY / len(laws)) / (len(cells) + tuned.EVENLY)
+            usual = (found + tuned.EVENLY / len(distributions)) / (len(cells) + tuned.EVENLY)
         chances = likely * (usual / (likely @ usual)[:, None])
-        return cls(shape.distances, laws, usual, chances)
+        return cls(shape.distances, distributions, usual, chances)
 
     def choose(self, numbers: Array, grid: Array, noise: float, count_noise: float) -> Choice:
         """Choose clip points for the groups, which have so many records.
@@ -113,7 +113,7 @@ class Likeness:
         rows = zip(self.chances, middles.tolist(), reaches.tolist(), strict=True)
         for chances, middle, reach in rows:
             below, above = (
-                HiddenExcess(thinned(self.laws @ np.maximum(away - reach, 0.0), chances))
+                HiddenExcess(thinned(self.distributions @ np.maximum(away - reach, 0.0), chances))
                 for away in (middle - self.points, self.points - middle)
             )
             found.append((below, above))
@@ -122,7 +122,7 @@ class Likeness:
     @property
     def _middles(self) -> Array:
         """Distances from the pooled center around which groups may be clipped."""
-        means = self.laws @ self.points
+        means = self.distributions @ self.points
         order = np.argsort(means, kind="stable")
         found = np.interp(tuned.MIDDLES, np.cumsum(self.usual[order]), means[order])
         return np.unique(np.append(found, 0.0))
@@ -132,7 +132,7 @@ class Likeness:
         distances = self.points - middle
         clipped = np.clip(distances, -reaches[:, None], reaches[:, None])
         terms = np.abs(distances - clipped), clipped, clipped * clipped
-        bias, mean, square = (_product(self.laws, each.T) for each in terms)
+        bias, mean, square = (_product(self.distributions, each.T) for each in terms)
         return tuned.BIAS * bias, mean, square
 
 
@@ -178,12 +178,12 @@ def _shifted(pool: Array) -> Array:
     def weighed(widths: Array) -> Array:
         weights = (scores**2 - ((scores - shifts) / widths) ** 2) / 2
         found = pool * np.exp(weights - weights.max(axis=1, keepdims=True))
-        laws: Array = found / found.sum(axis=1, keepdims=True)
-        return laws
+        distributions: Array = found / found.sum(axis=1, keepdims=True)
+        return distributions
 
     fringe = weighed(np.maximum(widths, 1.0))
-    laws: Array = (1 - tuned.FRINGE) * weighed(widths) + tuned.FRINGE * fringe
-    return laws
+    distributions: Array = (1 - tuned.FRINGE) * weighed(widths) + tuned.FRINGE * fringe
+    return distributions
 
 
 def _likely(models: Array, cells: Array, noise: Noise) -> Array:

@@ -49,7 +49,7 @@ FINE_FOR = 1000.0
 ROUNDS = 8
 
 
-def textbook_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
+def bounded_mean(plan: ColumnPlan, ask: Ask) -> Estimate:
     """Ask for the clamped sum, and divide it by the number of records."""
     bounds, cost = bounds_of(plan), plan.cost("sum")
     query = clamped_sum(plan, bounds.low, bounds.high)
@@ -94,10 +94,10 @@ def clamped_sum(
     ``off_center`` is the expected d, as a part of the side.
     """
     side, strength, records = high / 2 - low / 2, plan.cost("sum").strength, float(_size(plan))
-    if not plan.unit.size_is_public:
+    if not plan.adjacency.size_is_public:
         records = max(records, FINE_FOR / strength)
     lattice = ClippingGrid.below_noise(low + side, side, side, strength=strength, records=records)
-    if plan.unit.size_is_public:
+    if plan.adjacency.size_is_public:
         thinner = min(lattice.high - lattice.center, lattice.center - lattice.low)
         return ClippedSum(lattice, 0 if plan.missing == "none" else thinner)
     concentrated = isinstance(plan.cost("sum"), Zcdp)
@@ -118,7 +118,7 @@ def _size(plan: ColumnPlan) -> int:
 
 def read_clamped(plan: ColumnPlan, query: ClippedSum, answer: tuple[int, ...]) -> NoisySum:
     """Read the answer to :func:`clamped_sum`."""
-    sensitivity, weight = query.sensitivity(plan.unit), query.count_weight
+    sensitivity, weight = query.sensitivity(plan.adjacency), query.count_weight
     noise = noise_for(plan.cost("sum"), sensitivity.l1, sensitivity.l2_squared)
     number, moved = float(_size(plan)), None
     if weight:

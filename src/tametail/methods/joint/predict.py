@@ -17,10 +17,10 @@ import numpy.typing as npt
 
 from tametail.inequalities.lognormal import REFERENCE_SD
 from tametail.inequalities.quantiles import continuous_quantile
-from tametail.methods.ball import told
-from tametail.methods.ball.interval import RISKS
-from tametail.methods.ball.shares import SPREAD_SHARE, choice_halvings, scale_rank
-from tametail.methods.ball.weigh import CLIP, few_rows
+from tametail.methods.joint import settings
+from tametail.methods.joint.budget_split import SPREAD_SHARE, choice_halvings, scale_rank
+from tametail.methods.joint.interval import RISKS
+from tametail.methods.joint.weigh import CLIP, few_rows
 from tametail.privacy.budget import Noise, Zcdp, noise_for
 from tametail.privacy.choices import choice_rate
 
@@ -44,50 +44,50 @@ class Expectation(NamedTuple):
 
 def reference_rmse(plan: PricedRequest) -> float:
     """Predict the root mean squared error of a column, in standard deviations."""
-    expected = _expect(plan, told.size(plan))
-    return math.sqrt(1 / told.size(plan) + expected.noise.variance + expected.bias**2)
+    expected = _expect(plan, settings.size(plan))
+    return math.sqrt(1 / settings.size(plan) + expected.noise.variance + expected.bias**2)
 
 
 def half_width(plan: PricedRequest, confidence: float) -> float:
     """Predict the half-width of the intervals, in standard deviations."""
-    n, expected = told.size(plan), _expect(plan, told.size(plan))
-    if n < told.least_cells(plan):
+    n, expected = settings.size(plan), _expect(plan, settings.size(plan))
+    if n < settings.least_cells(plan):
         return math.inf
     risk = {name: part * (1 - confidence) for name, part in RISKS.items()}
-    width = continuous_quantile(expected.noise, risk["noise"] / (2 * plan.dim + 1))
+    width = continuous_quantile(expected.noise, risk["noise"] / (2 * plan.n_columns + 1))
     if plan.target == "population":
-        level, far = math.log(2 * plan.dim / risk["moments"]), expected.largest
+        level, far = math.log(2 * plan.n_columns / risk["moments"]), expected.largest
         slack = far**2 * level / (2 * n)
         # A row moves sums of squares by up to sqrt(2) far^2, and the number of rows cut by more.
-        own = plan.cost("spread", told.rounds(plan)) if plan.has("spread") else None
+        own = plan.cost("spread", settings.rounds(plan)) if plan.has("spread") else None
         cost = plan.budget.share(SPREAD_SHARE) if own is None else own
         noise = Noise(expected.noise.kind, 1.5 * far**2 / (n * cost.strength))
-        square = 1 + continuous_quantile(noise, risk["spread"] / (plan.dim + 1))
+        square = 1 + continuous_quantile(noise, risk["spread"] / (plan.n_columns + 1))
         deviation = min(math.sqrt(square + slack) + math.sqrt(slack), far)
-        level = math.log(2 * plan.dim / risk["sampling"])
+        level = math.log(2 * plan.n_columns / risk["sampling"])
         width += deviation * math.sqrt(2 * level / n) + 2 * far * level / (3 * n)
     return width + expected.bias
 
 
 def _expect(plan: PricedRequest, n: int) -> Expectation:
-    final = plan.cost("sum", told.rounds(plan))
-    distances, dim = _distances(), plan.dim
+    final = plan.cost("sum", settings.rounds(plan))
+    distances, n_columns = _distances(), plan.n_columns
     scale, clip = 1.0, math.inf
     if plan.has("center") and plan.has("scale"):
         cost = plan.cost("scale")
-        times = choice_halvings(cost, n, dim)
-        beyond = 2**times * scale_rank(dim) / float(choice_rate(cost, dim, times))
+        times = choice_halvings(cost, n, n_columns)
+        beyond = 2**times * scale_rank(n_columns) / float(choice_rate(cost, n_columns, times))
         # Half octaves are rounded up.
         scale, clip = 2**0.25 * _beyond(beyond / n), CLIP
     clipped = np.minimum(distances / scale, clip)
     order = 2 if isinstance(final, Zcdp) else 1
     # The power of the norm of a row is a mean over columns; few rows are beyond the radius.
-    share = min(few_rows(final, dim) / n, 0.25)
+    share = min(few_rows(final, n_columns) / n, 0.25)
     power = clipped**order
-    spread = -NormalDist().inv_cdf(share) * float(power.std()) / math.sqrt(dim)
+    spread = -NormalDist().inv_cdf(share) * float(power.std()) / math.sqrt(n_columns)
     radius = min(float(power.mean()) + spread, float(power.max())) ** (1 / order)
-    each = scale * (math.sqrt(dim) if order == 2 else dim)
-    moves = float(plan.unit.changes)
+    each = scale * (math.sqrt(n_columns) if order == 2 else n_columns)
+    moves = float(plan.adjacency.changes)
     noise = Noise(noise_for(final, 1, 1).kind, each * radius * moves / (n * final.strength))
     bias = float(np.maximum(distances - clip * scale, 0.0).mean()) if clip < math.inf else 0.0
     return Expectation(noise, bias, each * radius)
@@ -97,8 +97,8 @@ def _expect(plan: PricedRequest, n: int) -> Expectation:
 def _distances() -> Floats:
     """Return distances from the median, 1, that all have one chance, in standard deviations."""
     normal = NormalDist()
-    law = [math.exp(normal.inv_cdf((i + 0.5) / _POINTS)) for i in range(_POINTS)]
-    distances: Floats = np.abs(np.array(law) - 1) / REFERENCE_SD
+    distribution = [math.exp(normal.inv_cdf((i + 0.5) / _POINTS)) for i in range(_POINTS)]
+    distances: Floats = np.abs(np.array(distribution) - 1) / REFERENCE_SD
     return distances
 
 

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from tametail.inequalities.concentration import mean_deviation
 from tametail.inequalities.truncation import worst_excess
-from tametail.methods.located import location
-from tametail.methods.located.shares import noise, side
+from tametail.methods.known_scale import location
+from tametail.methods.known_scale.budget_split import noise, side
 from tametail.methods.winsorized.column import ColumnPlan
 from tametail.notes import Note
 from tametail.privacy.budget import Noise, noise_for
@@ -53,4 +53,4 @@ def half_width(plan: ColumnPlan, confidence: float) -> float:
 
 def foresee(plan: ColumnPlan) -> tuple[Note, ...]:
     """Say how likely it is that the records are not found, if that is likely."""
-    return location.lost_note(location.chance(plan, plan.cost("center")))
+    return location.location_note(location.chance(plan, plan.cost("center")))

@@ -18,7 +18,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tametail.errors import InternalError
-from tametail.methods.pooled.pool import CLOSEST, FARTHEST, LEAST_COLUMNS, Pool, radius_share
+from tametail.methods.joint_sum.pool import CLOSEST, FARTHEST, LEAST_COLUMNS, Pool, radius_share
 from tametail.methods.winsorized.column import all_but_rounding, column_plans
 from tametail.methods.winsorized.estimate import SpreadEstimate, estimate_spread
 from tametail.privacy.budget import Budget, compose
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tametail.plans import PricedRequest
 
 
-def pooled_means(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
+def joint_sum_means(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
     """Run the plan: look at the columns one after the other, then ask for one sum."""
     parts = column_plans(plan)
     asks = [ask.on(ask.relation.column(index), part.spending) for index, part in enumerate(parts)]
@@ -42,7 +42,7 @@ def pooled_means(plan: PricedRequest, ask: Ask) -> tuple[Estimate, ...]:
         radius, left = _divided([looks[index].rest.cost("sum") for index in seen])
         for index, cost in zip(seen, left, strict=True):
             looks[index] = replace(looks[index], rest=looks[index].rest.with_sum(cost))
-        pool = Pool.of({index: looks[index] for index in seen}, plan.dim, _together(left))
+        pool = Pool.of({index: looks[index] for index in seen}, plan.n_columns, _together(left))
         (level,) = ask(pool.level_query(radius), radius)
         query = pool.sum_query(level)
         if pool.pays(query):
