@@ -192,7 +192,8 @@ def pure_errors(rows: Floats, unit: str, epsilon: float, runs: int) -> dict[str,
     """
     (size, n_columns), truth = rows.shape, rows.mean(axis=0)
     usual = tt.plan(
-        n=size, epsilon=epsilon, n_columns=n_columns, neighbors=unit, confidence=None, missing="none"
+        n=size, epsilon=epsilon, n_columns=n_columns, neighbors=unit, confidence=None,
+        missing="none",
     )  # fmt: skip
     before = tuple(step for step in usual.steps if step.name == "count")
     found = {}
@@ -227,8 +228,8 @@ def pure_on_files(folder: Path, runs: int) -> Iterator[str]:
                 over = {key: math.exp(value - better) for key, value in means.items()}
                 worst = math.exp(float((logs["chosen"] - logs[SEPARATE.name]).max()))
                 yield (
-                    f"{name:30s} {size:6d} x {n_columns:3d} {unit:11s} n epsilon / d = {each:5g}  over "
-                    f"the better: apart {over[SEPARATE.name]:5.2f}, ball "
+                    f"{name:30s} {size:6d} x {n_columns:3d} {unit:11s} n epsilon / d = {each:5g}  "
+                    f"over the better: apart {over[SEPARATE.name]:5.2f}, ball "
                     f"{over.get(JOINT.name, math.nan):5.2f}, chosen {over['chosen']:5.2f}; "
                     f"over apart, worst column {worst:5.2f}"
                 )

@@ -28,7 +28,6 @@ from tametail.privacy.budget import (
     gaussian_delta,
     noise_for,
     pure,
-    pure_to_zcdp,
     zcdp,
     zcdp_to_approx,
 )
@@ -59,11 +58,6 @@ def test_square_roots_go_to_the_stated_side(exact):
 
 
 # --- conversions ---------------------------------------------------------------------------
-
-
-@given(amounts)
-def test_pure_to_zcdp_is_half_the_square_rounded_up(epsilon):
-    assert pure_to_zcdp(epsilon) == round_up(Fraction(epsilon) ** 2 / 2)
 
 
 def _exact_conversion(rho: float, delta: float) -> Decimal:

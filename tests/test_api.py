@@ -234,6 +234,7 @@ FRAME = pd.DataFrame({"charge": [1.0, 2.0], "name": ["a", "b"]})
 @pytest.mark.parametrize(
     ("data", "column", "error", "message"),
     [
+        (FRAME, "ln(charge)", ColumnError, "Functions: abs, round, log"),
         (FRAME, "chrage", ColumnError, "No column 'chrage'. Did you mean 'charge'"),
         (FRAME, "zzz", ColumnError, r"Columns: charge, name"),
         (FRAME, None, ColumnError, "Add column=..., one of"),

@@ -235,6 +235,14 @@ def test_terminated(run, claims, monkeypatch):
     assert signal.getsignal(signal.SIGTERM) is before
 
 
+def test_a_command_that_opens_no_data_speaks_of_no_budget(run, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tametail.cli.plan.plan_of", interrupt)
+    assert run("plan", "-n", 4000, "--epsilon", 1) == (130, "", "error: Interrupted.\n")
+
+
 def test_plan_prints_steps_and_predictions(run):
     code, out, err = run("plan", "-n", 4000, "--epsilon", 0.1, "--moment", "2:50")
     assert (code, err) == (0, "")

@@ -36,6 +36,7 @@ from tametail.reproduce import (
     tournament_rate,
 )
 from tametail.reproduce.checks import Power, at_most, has_powers, judge, not_below, worst
+from tametail.reproduce.measured import Measured, fit_slope, mean_absolute, root_mean_square
 from tametail.reproduce.report import (
     Chart,
     Check,
@@ -47,14 +48,7 @@ from tametail.reproduce.report import (
     html,
     markdown,
 )
-from tametail.reproduce.trials import (
-    Cell,
-    Experiment,
-    Measured,
-    mean_absolute,
-    root_mean_square,
-    run_cells,
-)
+from tametail.reproduce.trials import Cell, Experiment, run_cells
 from tametail.theory import lower_bound, optimal_clip
 
 NAMES = {
@@ -241,9 +235,9 @@ def test_slope_of_exact_power_laws(k):
     sizes = [100, 1000, 30_000]
     power = -(k - 1) / k
     exact = [Measured(7 * n**power, 0.0) for n in sizes]
-    assert slopes.fit_slope(sizes, exact) == Measured(pytest.approx(power), 0.0)
+    assert fit_slope(sizes, exact) == Measured(pytest.approx(power), 0.0)
     known = [Measured(point.value, 0.01 * point.value) for point in exact]
-    fitted = slopes.fit_slope(sizes, known)
+    fitted = fit_slope(sizes, known)
     assert fitted.value == pytest.approx(power)
     spread = np.log(sizes) - np.mean(np.log(sizes))
     assert fitted.deviation == pytest.approx(0.01 / math.sqrt((spread**2).sum()))
@@ -251,7 +245,7 @@ def test_slope_of_exact_power_laws(k):
 
 def test_slope_trusts_precise_points():
     points = [Measured(1.0, 1e-4), Measured(0.1, 1e-5), Measured(5.0, 5.0)]
-    assert slopes.fit_slope([1, 10, 100], points).value == pytest.approx(-1, abs=1e-3)
+    assert fit_slope([1, 10, 100], points).value == pytest.approx(-1, abs=1e-3)
 
 
 def test_slope_checks_can_fail():
@@ -284,7 +278,7 @@ def test_root_mean_squares_stand_beside_a_bound_on_them():
     section = slopes.conclude({key: np.array([[0.0, 2.0]] * 3) for key in cells})
     dots = [line for chart in section.charts for line in chart.lines if line.style == "o"]
     assert dots
-    assert all(value == pytest.approx(math.sqrt(2)) for line in dots for value in line.y)
+    assert all(float(y) == pytest.approx(math.sqrt(2)) for line in dots for y in line.y)
 
 
 @pytest.mark.parametrize(("ratio", "expected"), [(0.9, FAILS), (1.1, HOLDS), (3.0, HOLDS)])

@@ -89,7 +89,7 @@ AVOIDED = {
     r"crowds?": "densest bin",
     r"knots?": "point of the curve",
     r"reckons? with": "accounts for",
-    r"stands? out": "is detectable above the noise",
+    r"(?:stands?|stood|standing) out": "is detectable above the noise",
     r"(?:goes|go) on as seen": "tail extrapolated",
     r"unseen|as seen": "not detected",
     r"laws?": "distribution",

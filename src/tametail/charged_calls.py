@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from tametail._fakes import refuse_fakes
 from tametail.privacy.adjacency import Adjacency
@@ -34,6 +34,10 @@ def payment_of(ledger: object, dataset: object, release_id: object) -> Payment |
     return Payment.parse(ledger, dataset, release_id)
 
 
+def _as_it_is(released: Any) -> Any:
+    return released
+
+
 @dataclass(frozen=True, slots=True)
 class ChargeableCall:
     """What a ledger is told about a function that releases plain numbers: public arguments only."""
@@ -50,13 +54,13 @@ class ChargeableCall:
         payment: Payment | None,
         make: Callable[[], Released],
         *,
-        write: Callable[[Released], object],
-        read: Callable[..., Released],
+        write: Callable[[Released], object] = _as_it_is,
+        read: Callable[..., Released] = _as_it_is,
     ) -> Released:
         """Return what ``make`` releases, once it is paid for; ``make`` is the first to read data.
 
         ``write`` gives plain values of what was released, and ``read`` undoes that, for whoever
-        asks again under the same id.
+        asks again under the same id; neither is needed where those are released.
         """
         refuse_fakes(self.function)
         if payment is None:

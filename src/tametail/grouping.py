@@ -98,7 +98,7 @@ class Groups:
         return (*(self.keys or ()), *(() if self.rest is None else (self.rest,)))
 
     def check(self, budget: Budget, adjacency: Adjacency) -> None:
-        """Refuse a unit or a budget with which groups cannot be protected as cheaply."""
+        """Refuse a relation or a budget with which groups cannot be protected as cheaply."""
         if adjacency.size_is_public:
             who = "record" if adjacency.person is None else "person"
             raise ParameterError(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import NamedTuple
 
 from tametail._json import Json
 from tametail._validate import probability
 from tametail.keys import Cell, Key, Label
-from tametail.notes import BEYOND_RANGE, BEYOND_RANGE_OF_VALUES, Note, few_numbers
+from tametail.notes import Note, few_numbers
 from tametail.shape import Shape
 
 Parts = dict[str, float | None] | None
@@ -23,12 +23,6 @@ FULL_USE = 0.995
 
 #: Below this share of numbers among its cells, a column has no mean worth showing.
 _LEAST_USED = 0.05
-
-#: A clip point from here on is at the end of what octave counts tell apart. Where records of
-#: persons are added up no clip point is told, and the least part of them that is seen makes a value
-#: of this size.
-FARTHEST_CLIP = 2.0**126
-FARTHEST_VALUE = 2.0**100
 
 
 class Target(NamedTuple):
@@ -204,51 +198,6 @@ class Estimate:
     statistic: str = "mean"
     level: float | None = None
 
-    def clipped_before(self, ends: tuple[float, float]) -> Estimate:
-        """Return what follows if records were clipped to a half line before they were asked about.
-
-        Whether records lay beyond it, no answer can tell.
-        """
-        low, high = ends
-        if math.isinf(low) and math.isinf(high):  # of this column nothing is said
-            return self
-        intervals = tuple(confined(one, ends) for one in self.intervals)
-        shrunk = None if self.shrunk is None else self.shrunk.inside(ends)
-        doubtful = self.assumption_contradicted or None
-        return replace(self, intervals=intervals, assumption_contradicted=doubtful, shrunk=shrunk)
-
-    def clipped_inside(self, ends: tuple[float, float]) -> Estimate:
-        """Return the same with clip points where records can be.
-
-        Sums are taken in ticks, and edges of ticks lie a little beyond what was told, where no
-        record does: a clip point there clips nothing that one at the end does not.
-
-        >>> Estimate(0.5, clip=(-0.25, 0.75)).clipped_inside((0.0, 1.0)).clip
-        (0.0, 0.75)
-        """
-        if self.clip is None:
-            return self
-        low, high = (min(max(point, ends[0]), ends[1]) for point in self.clip)
-        return replace(self, clip=(low, high))
-
-    def told_apart(self, possible: tuple[float, float]) -> Estimate:
-        """Return the estimate; if records lie where distances are not told apart, it says so.
-
-        Octave counts end at 2^127, and what lies beyond counts there: infinities above all. A clip
-        point or a value of that size says where the counts end, not where the records are.
-        """
-        given, note = FARTHEST_CLIP, BEYOND_RANGE
-        if self.clip is None:
-            given, note = FARTHEST_VALUE, BEYOND_RANGE_OF_VALUES
-        if max(map(abs, (self.value, *(self.clip or ())))) < given:
-            return self
-        intervals = self.intervals
-        if intervals:
-            nothing = unknown(dict.fromkeys(intervals[0].error_components), possible)
-            intervals = (replace(nothing, confidence=intervals[0].confidence),)
-        notes = (*self.notes, note)
-        return replace(self, intervals=intervals, notes=notes, shape=None, shrunk=None)
-
     @property
     def interval(self) -> Interval | None:
         """The last interval, which says most about noise and sampling; None without any."""
@@ -324,24 +273,10 @@ class Mean:
     def of(cls, column: str, estimate: Estimate, units: str | None = None) -> Mean:
         """Return the row of a column."""
         cells = estimate.cells
-        return cls(
-            column=column,
-            group=estimate.group,
-            value=float(estimate.value),
-            intervals=estimate.intervals,
-            clip=estimate.clip,
-            assumption_contradicted=estimate.assumption_contradicted,
-            notes=(*estimate.notes, *(cells.notes if cells else ())),
-            count=estimate.count,
-            shrunk=estimate.shrunk,
-            share_used=cells.used if cells else None,
-            shape=estimate.shape,
-            units=units,
-            persons=estimate.persons,
-            kept=estimate.kept,
-            statistic=estimate.statistic,
-            level=estimate.level,
-        )
+        notes = (*estimate.notes, *(cells.notes if cells else ()))
+        shared = {name: getattr(estimate, name) for name in _SHARED}
+        used = cells.used if cells else None
+        return cls(**shared, column=column, notes=notes, share_used=used, units=units)
 
     @property
     def label(self) -> str:
@@ -399,7 +334,7 @@ class Mean:
 
     @property
     def median(self) -> float | None:
-        """The private median; None if nothing stands out of the noise, or none was asked for."""
+        """The private median; None if no record is detectable above the noise."""
         if self.level == 0.5:
             return self.value
         return None if self.shape is None else self.shape.median
@@ -426,16 +361,11 @@ class Mean:
         codes = {note.code for note in self.notes if note.kind == "warning"}
         if "out-of-float-range" in codes:
             return False
-        if (
-            "many-unparsed-cells" in codes
-            and self.share_used is not None
-            and self.share_used < _LEAST_USED
-        ):
+        used = 1.0 if self.share_used is None else self.share_used
+        if "many-unparsed-cells" in codes and used < _LEAST_USED:
             return False
         # An interval that is only what was assumed has no part that is due to privacy.
-        known = (
-            bool(self.intervals) and self.intervals[0].error_components.get("privacy") is not None
-        )
+        known = (self.error_components or {}).get("privacy") is not None
         return "no-signal" not in codes or known
 
     @property
@@ -495,6 +425,9 @@ def plain(value: object) -> object:
         return [plain(item) for item in value]
     return value
 
+
+#: What a row has of the estimate as it is.
+_SHARED = {one.name for one in fields(Mean)} & {one.name for one in fields(Estimate)} - {"notes"}
 
 #: What a row has only if there is something to say.
 _GROUP = ("units", "count", "persons", "shrunk", "shape", "kept", "level")

@@ -95,7 +95,7 @@ class PricedRequest:
 
     @property
     def adjacency(self) -> Adjacency:
-        """The unit of protection."""
+        """The neighboring relation, and whether records or persons are protected."""
         return self.request.adjacency
 
     @property

@@ -139,8 +139,8 @@ def _privacy_loss(facts: Facts) -> Node:
     return {
         "privacy_unit": f"{adjacency.thing.capitalize()}-level",
         "privacy_unit_details": (
-            f"{bounded} differential privacy. Two data sets are adjacent if {adjacency.description}. "
-            f"The number of {adjacency.thing}s is {size}."
+            f"{bounded} differential privacy. Two data sets are adjacent if "
+            f"{adjacency.description}. The number of {adjacency.thing}s is {size}."
         ),
         **known,
         "privacy_parameters": parameters,

@@ -16,11 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tametail._json import Json, not_as_written, read_json
-from tametail._shown import shown
 from tametail.comparisons import Comparison, compare
 from tametail.errors import ParameterError, TametailError
 from tametail.issued import Issued
-from tametail.means import Interval, Mean, Parts
+from tametail.means import Mean
 from tametail.notes import Note
 from tametail.planning import Plan
 from tametail.privacy.adjacency import Adjacency
@@ -38,7 +37,7 @@ from tametail.recorded import (
 from tametail.released import Released
 from tametail.show import release as shown_release
 from tametail.show.rows import name_of
-from tametail.tables import make_frame, row_of_group
+from tametail.tables import make_frame, row_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -88,7 +87,7 @@ class Release(Released, Generic[Value_co, End_co]):
     means
         The rows.
     guarantee
-        What was spent, computed from the steps of the plan, with its unit of protection.
+        What was spent, computed from the steps of the plan, with its privacy unit.
     plan
         The public plan that this release followed.
     method
@@ -122,24 +121,7 @@ class Release(Released, Generic[Value_co, End_co]):
     listed: bool = field(default=False, repr=False)
 
     def __getitem__(self, key: object) -> Mean:
-        if self.groups is not None:
-            try:
-                return row_of_group(self.means, key)
-            except KeyError:
-                labels = list(dict.fromkeys(row.group for row in self.means))
-            few = f"{', '.join(map(repr, labels[:_FEW]))}{', ...' * (len(labels) > _FEW)}"
-            raise KeyError(f"No single row {shown(key)}. Groups: {few}. {_HOW_ROWS}")
-        if isinstance(key, int):
-            return self.means[key]
-        labels = [row.label for row in self.means]
-        if len(set(labels)) > 1:
-            if key in labels:
-                return self.means[labels.index(str(key))]
-            raise KeyError(f"No row {shown(key)}. Rows: {labels}.")
-        for row in self.means:
-            if row.column == key:
-                return row
-        raise KeyError(f"No row {shown(key)}. Rows: {list(self.columns)}.")
+        return row_of(self.means, key, by_group=self.groups is not None)
 
     def difference(self, one: object, other: object) -> Comparison:
         """Return one group less another, with an interval of the release's confidence.
@@ -269,14 +251,14 @@ class Release(Released, Generic[Value_co, End_co]):
 
     @property
     def median(self) -> Value_co | None:
-        """The private median, or of each row; None where nothing stands out of the noise."""
+        """The private median, or of each row; None where no record is detectable."""
         return self._known([row.median for row in self.means])
 
     def quantile(self, level: float) -> Value_co | None:
         """Return where the part ``level`` of the records lies below, by the octave counts.
 
         It costs nothing: the counts are paid for. docs/how-to/quantiles.md says how accurate. None
-        (in an array nan) where nothing stands out of the noise.
+        (in an array nan) where no record is detectable above the noise.
 
         >>> import numpy, tametail as tt
         >>> release = tt.mean(numpy.random.default_rng(1).exponential(size=50_000), epsilon=1)
@@ -293,7 +275,7 @@ class Release(Released, Generic[Value_co, End_co]):
     def survival(self) -> Any:
         """Return the private survival curve as a frame: values, shares above them, their errors.
 
-        One row for every octave that stands out of the noise; columns and groups are told apart.
+        One row for every bin that is detectable above the noise, by column and group.
         It has no row where nothing does.
         """
         cells: dict[str, list[object]] = {"value": [], "share_above": [], "error": []}
@@ -304,37 +286,6 @@ class Release(Released, Generic[Value_co, End_co]):
                     cells[name].append(number)
                 names.append(name_of(self, row))
         return make_frame(({"row": names} if len(self) > 1 else {}) | cells, self.library)
-
-    @property
-    def error_components(self) -> Parts | tuple[Parts, ...]:
-        """What the first interval is made of."""
-        return _each([row.error_components for row in self.means])
-
-    @property
-    def clip(self) -> Clip | tuple[Clip, ...]:
-        """The private clip points."""
-        return _each([row.clip for row in self.means])
-
-    @property
-    def assumption_contradicted(self) -> bool | tuple[bool | None, ...] | None:
-        """Whether private answers contradict what was assumed; None where nothing was."""
-        return _each([row.assumption_contradicted for row in self.means])
-
-    @property
-    def share_used(self) -> float | tuple[float | None, ...] | None:
-        """The part of the cells that were numbers, as private counts say; None if not asked."""
-        return _each([row.share_used for row in self.means])
-
-    @property
-    def intervals(self) -> tuple[Interval, ...] | tuple[tuple[Interval, ...], ...]:
-        """All intervals, each with what it describes; the first one has ``low`` and ``high``."""
-        found = tuple(row.intervals for row in self.means)
-        return found[0] if len(found) == 1 else found
-
-    @property
-    def has_warnings(self) -> bool:
-        """Whether a note is a warning, so that value or interval may mislead."""
-        return any(note.kind == "warning" for note in self.notes)
 
     def __float__(self) -> float:
         if len(self) != 1:
@@ -493,16 +444,3 @@ class Release(Released, Generic[Value_co, End_co]):
         from tametail.report.registered import registry_entry
 
         return registry_entry(self)
-
-
-#: So many groups are named in a message.
-_FEW = 8
-
-_HOW_ROWS = (
-    "Use release[group], or release[group, column] with several columns. Rows by position are in "
-    "release.means."
-)
-
-
-def _each(values: list[Kind]) -> Kind | tuple[Kind, ...]:
-    return values[0] if len(values) == 1 else tuple(values)

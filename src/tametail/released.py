@@ -8,16 +8,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from tametail._json import Json
 from tametail.grouping import Groups
 from tametail.issued import Issued
-from tametail.means import Mean, plain
+from tametail.means import Interval, Mean, Parts, plain
 from tametail.notes import Note
 from tametail.plans import PricedRequest
 from tametail.privacy.budget import Guarantee
 from tametail.recorded import FORMAT, TOP
 from tametail.tables import cells_of
+
+Kind = TypeVar("Kind")
+Clip = tuple[float, float] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,6 +70,37 @@ class Released:
         """What the first interval covers, such as "mean"; a tuple if rows differ."""
         found = tuple(row.interval_target for row in self.means)
         return found[0] if len(set(found)) == 1 else found
+
+    @property
+    def error_components(self) -> Parts | tuple[Parts, ...]:
+        """What the first interval is made of."""
+        return _each([row.error_components for row in self.means])
+
+    @property
+    def clip(self) -> Clip | tuple[Clip, ...]:
+        """The private clip points."""
+        return _each([row.clip for row in self.means])
+
+    @property
+    def assumption_contradicted(self) -> bool | tuple[bool | None, ...] | None:
+        """Whether private answers contradict what was assumed; None where nothing was."""
+        return _each([row.assumption_contradicted for row in self.means])
+
+    @property
+    def share_used(self) -> float | tuple[float | None, ...] | None:
+        """The part of the cells that were numbers, as private counts say; None if not asked."""
+        return _each([row.share_used for row in self.means])
+
+    @property
+    def intervals(self) -> tuple[Interval, ...] | tuple[tuple[Interval, ...], ...]:
+        """All intervals, each with what it describes; the first one has ``low`` and ``high``."""
+        found = tuple(row.intervals for row in self.means)
+        return found[0] if len(found) == 1 else found
+
+    @property
+    def has_warnings(self) -> bool:
+        """Whether a note is a warning, so that value or interval may mislead."""
+        return any(note.kind == "warning" for note in self.notes)
 
     @property
     def notes(self) -> tuple[Note, ...]:
@@ -121,3 +156,7 @@ class Released:
         return cells_of(
             self.means, self.groups, self.shared_notes, several=several, persons=persons
         )
+
+
+def _each(values: list[Kind]) -> Kind | tuple[Kind, ...]:
+    return values[0] if len(values) == 1 else tuple(values)

@@ -12,9 +12,9 @@ import numpy as np
 from tametail.ask import Ask, Data, Replay
 from tametail.data.relation import Relation
 from tametail.errors import InternalError
-from tametail.means import CellCounts, Estimate, Mean
+from tametail.means import CellCounts, Estimate, Mean, confined, unknown
 from tametail.methods.cells import count_margin
-from tametail.notes import CLAMPED, CUT, FAKE, NO_ENDS
+from tametail.notes import BEYOND_RANGE, BEYOND_RANGE_OF_VALUES, CLAMPED, CUT, FAKE, NO_ENDS
 from tametail.planning import COUNT, Plan
 from tametail.planning.table import find
 from tametail.privacy.budget import Approx, Guarantee, Zcdp, fits
@@ -27,6 +27,12 @@ from tametail.tail import Bounded
 
 if TYPE_CHECKING:
     from tametail.data import Backend
+
+#: A clip point from here on is at the end of what octave counts tell apart. Where records of
+#: persons are added up no clip point is told, and the least part of them that is seen makes a value
+#: of this size.
+_FARTHEST_CLIP = 2.0**126
+_FARTHEST_VALUE = 2.0**100
 
 
 def prepare_release(plan: Plan, backend: Backend) -> tuple[Plan, Ask]:
@@ -77,7 +83,7 @@ def run(plan: Plan, ask: Ask) -> Release:
     estimates = tuple(_with_persons(_with_cells(one, plan, rows), plan, rows) for one in estimates)
     if (lines := plan.request.one_sided_bounds) is not None:
         each = zip(estimates, lines * (len(estimates) // plan.n_columns), strict=True)
-        estimates = tuple(one.clipped_before(line) for one, line in each)
+        estimates = tuple(_clipped_before(one, line) for one, line in each)
     estimates = tuple(map(_apply_bounds, _each_column(plan, estimates), estimates))
     # Which questions were asked depends on answers; what is stated must hold for every way.
     most, budget = plan.spending, plan.budget.spendable()
@@ -113,8 +119,56 @@ def _each_column(plan: Plan, estimates: tuple[Estimate, ...]) -> tuple[Column, .
 def _apply_bounds(column: Column, estimate: Estimate) -> Estimate:
     """Clip within bounds; look whether records lie too far out, unless told how far they lie."""
     if isinstance(column.said, Bounded):
-        estimate = estimate.clipped_inside((column.said.low, column.said.high))
-    return estimate if column.tail is not None else estimate.told_apart(column.possible)
+        estimate = _clipped_inside(estimate, (column.said.low, column.said.high))
+    return estimate if column.tail is not None else _told_apart(estimate, column.possible)
+
+
+def _clipped_before(estimate: Estimate, ends: tuple[float, float]) -> Estimate:
+    """Return what follows if records were clipped to one-sided bounds first.
+
+    Whether records lay beyond it, no answer can tell.
+    """
+    low, high = ends
+    if math.isinf(low) and math.isinf(high):  # of this column nothing is said
+        return estimate
+    intervals = tuple(confined(one, ends) for one in estimate.intervals)
+    shrunk = None if estimate.shrunk is None else estimate.shrunk.inside(ends)
+    doubtful = estimate.assumption_contradicted or None
+    return replace(estimate, intervals=intervals, assumption_contradicted=doubtful, shrunk=shrunk)
+
+
+def _clipped_inside(estimate: Estimate, ends: tuple[float, float]) -> Estimate:
+    """Return the same with clip points where records can be.
+
+    Sums are taken in ticks, and edges of ticks lie a little beyond what was told, where no
+    record does: a clip point there clips nothing that one at the end does not.
+
+    >>> _clipped_inside(Estimate(0.5, clip=(-0.25, 0.75)), (0.0, 1.0)).clip
+    (0.0, 0.75)
+    """
+    if estimate.clip is None:
+        return estimate
+    low, high = (min(max(point, ends[0]), ends[1]) for point in estimate.clip)
+    return replace(estimate, clip=(low, high))
+
+
+def _told_apart(estimate: Estimate, possible: tuple[float, float]) -> Estimate:
+    """Return the estimate; if records lie where distances are not told apart, it says so.
+
+    Octave counts end at 2^127, and what lies beyond counts there: infinities above all. A clip
+    point or a value of that size says where the counts end, not where the records are.
+    """
+    given, note = _FARTHEST_CLIP, BEYOND_RANGE
+    if estimate.clip is None:
+        given, note = _FARTHEST_VALUE, BEYOND_RANGE_OF_VALUES
+    if max(map(abs, (estimate.value, *(estimate.clip or ())))) < given:
+        return estimate
+    intervals = estimate.intervals
+    if intervals:
+        nothing = unknown(dict.fromkeys(intervals[0].error_components), possible)
+        intervals = (replace(nothing, confidence=intervals[0].confidence),)
+    notes = (*estimate.notes, note)
+    return replace(estimate, intervals=intervals, notes=notes, shape=None, shrunk=None)
 
 
 def _said_without_ends(estimate: Estimate) -> Estimate:

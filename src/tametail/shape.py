@@ -41,7 +41,8 @@ class Shape:
     ``below`` and ``above`` have knots by octaves, the nearest first: where records stand out of the
     noise.
 
-    >>> curve_points = (CurvePoint(1.0, 0.2, 0.001), CurvePoint(2.0, 0.05, 0.001), CurvePoint(4.0, 0.0125, 0.001))
+    >>> numbers = ((1.0, 0.2), (2.0, 0.05), (4.0, 0.0125))
+    >>> curve_points = tuple(CurvePoint(*number, 0.001) for number in numbers)
     >>> shape = Shape(10.0, (), curve_points)
     >>> shape.quantile(0.95), shape.quantile(0.1), round(shape.tail_index("above"), 3)
     (12.0, None, 2.0)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
 
+from tametail._shown import shown
 from tametail.grouping import Groups
 from tametail.keys import Label
 from tametail.means import Mean
@@ -21,8 +22,24 @@ Cells = dict[str, list[object]]
 """The columns of a frame, by name."""
 
 
-def row_of_group(means: Sequence[Mean], key: object) -> Mean:
-    """Return the row of a group, or of a group and a column."""
+#: So many groups are named in a message.
+_FEW = 8
+
+
+def row_of(means: Sequence[Mean], key: object, *, by_group: bool) -> Mean:
+    """Return the row of a group, of a group and a column, of a column, or of a statistic."""
+    if by_group:
+        return _row_of_group(means, key)
+    if isinstance(key, int):
+        return means[key]
+    labels, columns = [row.label for row in means], [row.column for row in means]
+    names = labels if len(set(labels)) > 1 else columns
+    if key in names:
+        return means[names.index(str(key))]
+    raise KeyError(f"No row {shown(key)}. Rows: {names}.")
+
+
+def _row_of_group(means: Sequence[Mean], key: object) -> Mean:
     for label, column in ((key, None), _group_and_column(key)):
         cells = label if isinstance(label, tuple) else (label,)
         found = [
@@ -32,9 +49,11 @@ def row_of_group(means: Sequence[Mean], key: object) -> Mean:
         ]
         if len(found) == 1:
             return found[0]
+    labels = list(dict.fromkeys(row.group for row in means))
+    few = f"{', '.join(map(repr, labels[:_FEW]))}{', ...' * (len(labels) > _FEW)}"
     raise KeyError(
-        f"No single row {key!r}. Use release[group], or release[group, column] with several "
-        "columns. Rows by position are in release.means."
+        f"No single row {shown(key)}. Groups: {few}. Use release[group], or release[group, column] "
+        "with several columns. Rows by position are in release.means."
     )
 
 

@@ -11,7 +11,6 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from tametail.expressions import Expression
-from tametail.expressions.rows import row_truth, row_value
 from tametail.expressions.tree import (
     OWN_FUNCTIONS,
     And,
@@ -27,6 +26,8 @@ from tametail.expressions.tree import (
     Text,
     walk,
 )
+
+from .reference import row_truth, row_value
 
 LARGEST = math.nextafter(math.inf, 0)
 

@@ -62,8 +62,10 @@ def test_an_option_goes_before_the_environment(run, office, tmp_path):
 
 def test_parts_and_aliases(run, office):
     assert run("ledger", "create", "claims", "--epsilon", 3, "--delta", 1e-6)[0] == 0
-    assert run("ledger", "create", "claims-11", "--epsilon", 1, "--part-of", "claims")[0] == 0
-    assert run("ledger", "create", "old", "--alias-of", "claims")[0] == 0
+    part = ("ledger", "create", "claims-11", "--epsilon", 1, "--part-of", "claims")
+    code, out, _ = run(*part, "--where", "year == 2011")
+    assert (code, "part of 'claims' where year == 2011" in out) == (0, True)
+    assert "second name of 'claims'" in run("ledger", "create", "old", "--alias-of", "claims")[1]
     assert Ledger(office).datasets() == ["claims", "claims-11", "old"]
 
 

@@ -347,7 +347,7 @@ def test_concentrated_privacy_selects_in_small_universes_and_adds_noise_in_large
 
 
 def test_without_records_there_is_an_answer_or_none():
-    everything = {"low": 1, "high": 3, "unit": Adjacency.REPLACE_ONE}
+    everything = {"low": 1, "high": 3, "adjacency": Adjacency.REPLACE_ONE}
     assert module.largest_bucket({}, Pure(1.0), **everything) in (1, 2, 3)
     assert module.largest_bucket({}, Approx(1.0, 1e-6), **everything) is None
 

@@ -319,7 +319,7 @@ def test_no_public_function_takes_a_source_of_randomness():
     names = {
         name for f in (choose_median, to_key, from_key) for name in inspect.signature(f).parameters
     }
-    assert names == {"keys", "counts", "rate", "unit", "low", "high", "values", "key"}
+    assert names == {"keys", "counts", "rate", "adjacency", "low", "high", "values", "key"}
 
 
 def test_a_draw_beyond_the_masses_is_noticed(monkeypatch):

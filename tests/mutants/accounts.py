@@ -166,7 +166,10 @@ ACCOUNTS: tuple[Mutant, ...] = (
             "the data in the one place that could: buckets from the least to the largest key."
         ),
         file="mechanisms/dispatch.py",
-        old="partial(largest_bucket, budget=cost, low=query.low, high=query.high, adjacency=adjacency)",
+        old=(
+            "partial(largest_bucket, budget=cost, low=query.low, high=query.high, "
+            "adjacency=adjacency)"
+        ),
         new=(
             "lambda exact: largest_bucket(\n"
             "        exact,\n"

@@ -197,7 +197,8 @@ KERNELS: tuple[Mutant, ...] = (
         old="places = self.sampler.pick(chunk.size)",
         new=(
             "rows = self.sampler.pick(len(chunk))\n"
-            "        places = (rows[:, np.newaxis] * self.n_columns + np.arange(self.n_columns)).ravel()"
+            "        own = np.arange(self.n_columns)\n"
+            "        places = (rows[:, np.newaxis] * self.n_columns + own).ravel()"
         ),
         tests=(f"{COLUMNS}::test_every_cell_of_a_row_has_a_coin_of_its_own",),
     ),

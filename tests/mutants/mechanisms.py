@@ -118,8 +118,8 @@ MECHANISMS: tuple[Mutant, ...] = (
         name="crowd-at-the-rate-of-one-way",
         why="A replacement takes from one score and adds to another: the rate is epsilon / 2.",
         file="mechanisms/dispatch.py",
-        old="exponential_rate(cost, monotone=adjacency.one_way) / query.score_sensitivity(adjacency)",
-        new="exponential_rate(cost, monotone=True) / query.score_sensitivity(adjacency)",
+        old="(cost, monotone=adjacency.one_way) / query.score_sensitivity(adjacency)",
+        new="(cost, monotone=True) / query.score_sensitivity(adjacency)",
         tests=(
             "tests/mechanisms/test_densest_bin.py::test_the_rate_is_that_of_the_cost_over_the_peak",
         ),
@@ -184,8 +184,8 @@ MECHANISMS: tuple[Mutant, ...] = (
         name="histogram-without-empty-buckets",
         why="If only buckets with records can show, a bucket that shows is known to have one.",
         file="mechanisms/histograms.py",
-        old="noises = sparse.draw_exceedances(distribution, _size(universe) - len(occupied), least)",
-        new="noises = sparse.draw_exceedances(distribution, 0, least)",
+        old="draw_exceedances(distribution, _size(universe) - len(occupied), least)",
+        new="draw_exceedances(distribution, 0, least)",
         tests=(f"{HISTOGRAMS}::test_a_small_universe_has_the_law_of_noise_on_every_bucket",),
     ),
     Mutant(

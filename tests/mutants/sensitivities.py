@@ -191,8 +191,8 @@ SENSITIVITIES: tuple[Mutant, ...] = (
         name="ball-squares-without-the-rows-cut",
         why="The number of rows outside the ball is released beside the squares.",
         file="queries/rows.py",
-        old="return Sensitivity(l1 + n_columns + self.cut_weight,",
-        new="return Sensitivity(l1 + n_columns,",
+        old="l1 + n_columns + self.cut_weight, (l2",
+        new="l1 + n_columns, (l2",
         tests=(f"{COLUMNS}::test_sensitivities_of_squares_cover_the_rows_cut",),
     ),
     Mutant(

@@ -11,7 +11,9 @@ import sys
 import pytest
 
 from tametail.cli import main
+from tametail.cli.signals import Terminated
 from tametail.page.guard import HEADERS
+from tametail.page.jobs import Job
 
 
 @pytest.fixture
@@ -56,6 +58,23 @@ def test_the_command_serves_and_ends_quietly(started):
     assert path not in out + err  # no log holds the token
     assert "Traceback" not in err
     assert process.returncode in (0, 130)
+
+
+@pytest.mark.parametrize(("end", "code"), [(KeyboardInterrupt, 130), (Terminated, 143)])
+@pytest.mark.parametrize("is_under_way", [False, True])
+def test_a_page_that_is_stopped_speaks_of_a_budget_only_if_a_release_was_under_way(
+    end, code, is_under_way, monkeypatch, capsys, tmp_path
+):
+    def serve(*arguments):
+        if is_under_way:
+            arguments[-1].jobs["one"] = Job("one", None)
+        raise end
+
+    monkeypatch.setattr("tametail.page.serve.serve", serve)
+    assert main(["page", str(tmp_path), "--no-browser"]) == code
+    said = capsys.readouterr().err
+    assert said.startswith("The page was stopped.")
+    assert ("budget" in said) is is_under_way
 
 
 def test_a_folder_that_is_not_there(capsys):

@@ -12,8 +12,8 @@ from tametail.data.sql.compiler import Compiler
 from tametail.data.sql.opening import open_session
 from tametail.errors import ColumnError
 from tametail.expressions import Expression
-from tametail.expressions.rows import row_value
 
+from ..expressions.reference import row_value  # noqa: TID252
 from ..spark import ON_SPARK, on_spark  # noqa: TID252
 
 

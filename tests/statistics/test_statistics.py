@@ -279,6 +279,7 @@ def test_a_description_has_every_row():
         (lambda: tt.describe(FRAME, "paid", epsilon=1, person="who"), "one by one"),
         (lambda: tt.plan(n=9, epsilon=1, statistic="mode"), "statistic"),
         (lambda: tt.plan(n=9, epsilon=1, q=0.5), "requires a quantile"),
+        (lambda: tt.count(FRAME, "paid > 9", epsilon=1), "use where='paid > 9' and no column"),
     ],
 )
 def test_what_cannot_be_asked_is_refused_before_anything_is_spent(ask, words):
@@ -337,6 +338,12 @@ def test_the_command_line_has_every_statistic(command, tmp_path, capsys):
     assert record["plan"]["request"]["statistic"] == command
     assert main(["replay", report]) == 0
     assert main([command, str(path), "-c", "paid", "-e", "1", "--moment", "2:9"]) == 2
+    assert main([command, "--help"]) == 0
+    words = re.sub(r"`tametail mean`|^.*count, mean, sum.*$|means? (-?12|0\.12)", "",
+                   capsys.readouterr().out, flags=re.MULTILINE)  # fmt: skip
+    own = {"sum": "one sum per", "count": "one count per", "quantile": "the quantiles per"}
+    assert own.get(command, "all statistics per") in re.sub(r"\s+", " ", words)
+    assert command == "describe" or "the mean" not in words
 
 
 def test_the_shell_asks_for_levels_and_shares(tmp_path, capsys):

@@ -17,12 +17,12 @@ from tametail.cli.shell import main
 from tametail.doubles import LARGEST
 from tametail.errors import ColumnError, ParameterError
 from tametail.expressions import Expression
-from tametail.expressions.rows import row_value
 from tametail.page.forms import Form, release_from_form
 from tametail.queries.persons import PersonMean, PersonResidual, PersonRows
 from tametail.show.sentences import assumptions
 
 from ..backends.cases import dataset  # noqa: TID252
+from ..expressions.reference import row_value  # noqa: TID252
 from ..opened import open_table  # noqa: TID252
 
 RNG = np.random.default_rng(5)

@@ -9,6 +9,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tametail._fakes import Fakes, fakes_in_use
+from tametail._shown import shown
 from tametail.api.arguments import Columns, Progress, checked_plan
 from tametail.errors import DataError, ParameterError
 from tametail.expressions import Expression
@@ -74,6 +75,12 @@ def _planned(asked: Request | Plan, backend: Backend) -> Plan:
     names = backend.relation.names
     named = asked.with_names(names)
     if not isinstance(named, Plan):
+        if named.statistic == COUNT and any(backend.conditions):
+            raise ParameterError(
+                f"A count of {shown(names[0])} would count all records in which it is known, true "
+                f"or false. To count those in which it is true, use where={shown(names[0])} and "
+                "no column. No budget was spent."
+            )
         named = Plan.of(named.with_conditions(backend.conditions))
     planned = named
     request = planned.request.measured(backend.units)

@@ -7,8 +7,11 @@ from importlib.util import find_spec
 
 import click
 
+from tametail.cli.signals import Terminated
 from tametail.errors import MissingExtraError
 from tametail.ledger.commands import ledger_option
+
+SPENT_UNDER_WAY = "A release was under way: if its data had been opened, its budget is spent."
 
 
 @click.command("page", short_help="Open the local web page over a folder.")
@@ -25,6 +28,7 @@ def page_command(folder: str, port: int, no_browser: bool, place: str | None) ->
     if not all(map(find_spec, ("starlette", "jinja2", "uvicorn"))):
         raise MissingExtraError.of("The page", "page")
     from tametail.page.folder import Folder
+    from tametail.page.jobs import JobStore
     from tametail.page.serve import serve
 
     def ready(address: str) -> None:
@@ -33,4 +37,11 @@ def page_command(folder: str, port: int, no_browser: bool, place: str | None) ->
             webbrowser.open(address)
 
     opened = Folder.at(folder)
-    serve(opened, port, place, ready)
+    store = JobStore()
+    try:
+        serve(opened, port, place, ready, store)
+    except (KeyboardInterrupt, Terminated) as end:
+        code = 130 if isinstance(end, KeyboardInterrupt) else 143
+        begun = "" if all(job.done for job in store.latest()) else f" {SPENT_UNDER_WAY}"
+        click.echo(f"The page was stopped.{begun}", err=True)
+        raise click.exceptions.Exit(code) from None

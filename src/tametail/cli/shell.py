@@ -30,7 +30,10 @@ COMMANDS: Final = {
     "reproduce": "tametail.cli.reproduce:reproduce_command",
 }
 
-_SPENT: Final = "If data had been opened, the budget of this release is spent."
+_SPENT: Final = " If data had been opened, the budget of this release is spent."
+
+#: The commands that open data.
+_RELEASING: Final = frozenset({"mean", "sum", "count", "quantile", "describe"})
 
 
 class _Registry(click.Group):
@@ -69,6 +72,7 @@ def _terminate(*_: object) -> NoReturn:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    spent = _SPENT if _RELEASING & {*(sys.argv[1:] if arguments is None else arguments)} else ""
     before = signal.signal(signal.SIGTERM, _terminate)
     try:
         done = commands.main(arguments, prog_name="tametail", standalone_mode=False)
@@ -78,11 +82,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         more = "".join(f" {note}" for note in getattr(error, "__notes__", ()))
         return _say(in_options(f"{error}{more}"), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        return _say(f"Interrupted. {_SPENT}", 130)
+        return _say(f"Interrupted.{spent}", 130)
     except Terminated:
-        return _say(f"Terminated. {_SPENT}", 143)
+        return _say(f"Terminated.{spent}", 143)
     except Exception:  # what it says may quote records
-        return _say(f"Internal error. {_SPENT} Please report how to reproduce it.", 1)
+        return _say(f"Internal error.{spent} Please report how to reproduce it.", 1)
     finally:
         signal.signal(signal.SIGTERM, before)
     return done if isinstance(done, int) else 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from contextlib import suppress
+from copy import copy
 from typing import Any, Final
 
 import click
@@ -15,6 +16,7 @@ from tametail.cli.mean import mean_command, release
 _OF_MEANS: Final[dict[str, object]] = {
     "plan_file": None, "moment": None, "bounds": None, "same_scale": False, "n_records": None,
     "missing": "skip", "each": "record", "target": "population", "weights": None,
+    "within": None,
 }  # fmt: skip
 
 _LEVELS = click.Option(
@@ -32,7 +34,7 @@ def _command(
 ) -> click.Command:
     """Return the command of a statistic, which has some options of the mean as its ``own``."""
     left_out = {key: value for key, value in _OF_MEANS.items() if key not in own} | fixed
-    options = [each for each in mean_command.params if each.name not in left_out]
+    options = [_fitting(each, name) for each in mean_command.params if each.name not in left_out]
     extra = [_LEVELS] if name == "quantile" else []
 
     @click.pass_context
@@ -45,6 +47,39 @@ def _command(
     return click.Command(
         name, params=[*options, *extra], callback=run, help=words, short_help=short
     )
+
+
+#: What stands in the help of the mean for the mean, by option.
+_MEANS: Final = {
+    "by": "one mean",
+    "columns": " Repeatable for several means.",
+    "within": "the mean (not the values)",
+    "target": "the mean",
+    "each": "average all records, or one mean per person",
+}
+
+#: What another statistic says in its place.
+_OTHERS: Final[dict[str, dict[str, str]]] = {
+    "sum": {"by": "one sum"},
+    "count": {"by": "one count"},
+    "quantile": {
+        "by": "the quantiles", "within": "the quantiles", "target": "quantiles",
+        "each": "only person is possible: quantiles of one mean per person",
+    },
+    "describe": {
+        "by": "all statistics", "target": "the statistics", "within": "the mean and the quantiles",
+    },
+}  # fmt: skip
+
+
+def _fitting(option: click.Parameter, name: str) -> click.Parameter:
+    """Return an option of the mean with help about another statistic."""
+    words = _MEANS.get(option.name or "")
+    if words is None or not isinstance(option, click.Option) or option.help is None:
+        return option
+    fitting = copy(option)
+    fitting.help = option.help.replace(words, _OTHERS[name].get(option.name or "", ""))
+    return fitting
 
 
 def _refuse_levels(files: Iterable[str]) -> None:
@@ -79,12 +114,12 @@ quantile_command = _command(
     "Release quantiles, such as the median.",
     "Release quantiles of a column, with intervals that hold for every distribution. DATA and "
     "options are those of `tametail mean`; with --person write --each person.",
-    ("each", "target"),
+    ("each", "target", "within"),
 )
 describe_command = _command(
     "describe",
     "Release count, mean, sum and quantiles together.",
     "Release count, mean, sum and the quantiles 5, 25, 50, 75 and 95% of a column from one budget. "
     "DATA and options are those of `tametail mean`.",
-    ("target",),
+    ("target", "within"),
 )

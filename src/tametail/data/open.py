@@ -98,7 +98,7 @@ def open_data(
         How text is read as numbers.
     progress
         Called with the part of a pass that is done, in steps of 5%.
-    dim
+    n_columns
         How many columns there are, if the caller said so: with several, the items of a list are
         rows, whatever the first is.
     table

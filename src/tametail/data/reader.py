@@ -191,7 +191,7 @@ def side_by_side(columns: Sequence[Floats]) -> Floats:
 
 
 def clipped(numbers: Floats, bounds: tuple[float, float] | None) -> Floats:
-    """Return numbers within bounds; what is missing stays as it is (docs/proofs/one-sided-bounds.md).
+    """Return numbers within bounds; what is missing stays (docs/proofs/one-sided-bounds.md).
 
     >>> clipped(np.array([-1.0, 5.0, np.nan]), (0.0, np.inf)).tolist()
     [0.0, 5.0, nan]

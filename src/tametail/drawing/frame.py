@@ -26,44 +26,15 @@ _numbers = count(1)
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """A map from numbers to places along an axis, linear or logarithmic.
+    """A map from numbers to places along an axis: linear, logarithmic, or that on either side of 0.
+
+    With a ``unit`` it is the last: distances up to the unit lie in the middle.
 
     >>> Scale(0.0, 10.0, 100.0, 200.0).place(5.0)
     150.0
     >>> Scale(1.0, 100.0, 0.0, 80.0, log=True).place(10.0)
     40.0
-    """
-
-    low: float
-    high: float
-    start: float
-    stop: float
-    log: bool = False
-
-    def place(self, value: float) -> float:
-        """Return where a number lies; beyond the ends it lies at the end."""
-        low, high, value = self.low, self.high, min(max(value, self.low), self.high)
-        if self.log:
-            low, high, value = math.log(low), math.log(high), math.log(value)
-        part = (value - low) / (high - low) if high > low else 0.5
-        return self.start + part * (self.stop - self.start)
-
-    def ticks(self, about: int = 5) -> list[float]:
-        """Return round numbers within the scale.
-
-        >>> Scale(0.0, 10.0, 0, 1).ticks()
-        [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
-        >>> Scale(90.0, 12_000.0, 0, 1, log=True).ticks()
-        [100.0, 1000.0, 10000.0]
-        """
-        return _powers(self.low, self.high) if self.log else _steps(self.low, self.high, about)
-
-
-@dataclass(frozen=True, slots=True)
-class SignedScale:
-    """A logarithmic map on either side of 0: distances up to ``unit`` lie in the middle.
-
-    >>> scale = SignedScale(-100.0, 100.0, 0.0, 80.0, unit=1.0)
+    >>> scale = Scale(-100.0, 100.0, 0.0, 80.0, unit=1.0)
     >>> scale.place(-10.0), scale.place(0.5), scale.place(10.0), scale.ticks()
     (20.0, 40.0, 60.0, [-100.0, -10.0, -1.0, 0.0, 1.0, 10.0, 100.0])
     """
@@ -72,23 +43,35 @@ class SignedScale:
     high: float
     start: float
     stop: float
-    unit: float
+    log: bool = False
+    unit: float | None = None
 
     def place(self, value: float) -> float:
         """Return where a number lies; beyond the ends it lies at the end."""
-        low, high, value = (
-            math.copysign(math.log(max(abs(number) / self.unit, 1.0)), number)
-            for number in (self.low, self.high, min(max(value, self.low), self.high))
-        )
-        part = (value - low) / (high - low) if high > low else 0.5
+        inside = min(max(value, self.low), self.high)
+        low, high, at = map(self._straight, (self.low, self.high, inside))
+        part = (at - low) / (high - low) if high > low else 0.5
         return self.start + part * (self.stop - self.start)
 
-    def ticks(self, about: int = 5) -> list[float]:  # noqa: ARG002 - as a Scale has it
-        """Return powers of ten on either side, and 0."""
-        sides = [
-            _powers(self.unit, end) if end > self.unit else [] for end in (-self.low, self.high)
-        ]
-        return [*(-tick for tick in reversed(sides[0])), 0.0, *sides[1]]
+    def _straight(self, number: float) -> float:
+        if self.unit is not None:
+            return math.copysign(math.log(max(abs(number) / self.unit, 1.0)), number)
+        return math.log(number) if self.log else number
+
+    def ticks(self, about: int = 5) -> list[float]:
+        """Return round numbers within the scale; powers of ten if it is logarithmic.
+
+        >>> Scale(0.0, 10.0, 0, 1).ticks()
+        [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
+        >>> Scale(90.0, 12_000.0, 0, 1, log=True).ticks()
+        [100.0, 1000.0, 10000.0]
+        """
+        if self.unit is not None:
+            below, above = (
+                _powers(self.unit, end) if end > self.unit else [] for end in (-self.low, self.high)
+            )
+            return [*(-tick for tick in reversed(below)), 0.0, *above]
+        return _powers(self.low, self.high) if self.log else _steps(self.low, self.high, about)
 
 
 def _steps(low: float, high: float, about: int) -> list[float]:
@@ -186,9 +169,7 @@ def path(points: Iterable[tuple[float, float]], **attributes: object) -> str:
     return element("path", "", d=f"M{drawn}", fill="none", **attributes)
 
 
-def bottom_axis(
-    scale: Scale | SignedScale, top: float, bottom: float, label: str, size: float
-) -> Iterator[str]:
+def bottom_axis(scale: Scale, top: float, bottom: float, label: str, size: float) -> Iterator[str]:
     """Yield a horizontal axis: a faint line up from each tick, its number, and what it counts."""
     taken = -math.inf
     ticks = scale.ticks(max(2, int((scale.stop - scale.start) / 90)))

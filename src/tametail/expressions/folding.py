@@ -9,26 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, Protocol, TypeVar
 
-from tametail.expressions.tree import (
-    VALUES,
-    And,
-    Arithmetic,
-    ArithmeticSign,
-    Call,
-    Comparison,
-    ComparisonSign,
-    Condition,
-    Function,
-    Missing,
-    Name,
-    Negate,
-    Node,
-    Not,
-    Number,
-    Or,
-    Text,
-    Value,
-)
+from tametail.expressions import tree
 
 Kind = Literal["number", "text"]
 
@@ -57,13 +38,13 @@ class Operations(Protocol[V, C]):
     def negate(self, operand: V) -> V:
         """Return the number with the other sign."""
 
-    def compute(self, sign: ArithmeticSign, left: V, right: V) -> V:
+    def compute(self, sign: tree.ArithmeticSign, left: V, right: V) -> V:
         """Return the result of one double operation; x / 0 is missing."""
 
-    def call(self, function: Function, operands: Sequence[V]) -> V:
+    def call(self, function: tree.Function, operands: Sequence[V]) -> V:
         """Return a function of numbers; what it is not defined for is missing."""
 
-    def compare(self, sign: ComparisonSign, kind: Kind, left: V, right: V) -> C:
+    def compare(self, sign: tree.ComparisonSign, kind: Kind, left: V, right: V) -> C:
         """Compare two values of the same kind; missing if one of them is."""
 
     def as_number(self, condition: C) -> V:
@@ -88,59 +69,59 @@ class Operations(Protocol[V, C]):
         """Return Kleene's or."""
 
 
-def fold_value(node: Value, do: Operations[V, C]) -> tuple[Kind, V]:  # noqa: PLR0911 - by case
+def fold_value(node: tree.Value, do: Operations[V, C]) -> tuple[Kind, V]:  # noqa: PLR0911 - by case
     """Return the value of a tree, and whether it is text."""
     match node:
-        case Name(name):
+        case tree.Name(name):
             return do.kind(name), do.column(name)
-        case Number(number):
+        case tree.Number(number):
             return "number", do.number(number)
-        case Text(text):
+        case tree.Text(text):
             return "text", do.text(text)
-        case Negate(operand):
+        case tree.Negate(operand):
             kind, value = fold_value(operand, do)
             return "number", do.negate(value) if kind == "number" else do.nothing()
-        case Arithmetic(sign, left, right):
+        case tree.Arithmetic(sign, left, right):
             (kind, value), (other_kind, other) = fold_value(left, do), fold_value(right, do)
             if "text" in (kind, other_kind):
                 return "number", do.nothing()
             return "number", do.compute(sign, value, other)
-        case Call(function, arguments):
+        case tree.Call(function, arguments):
             return "number", do.call(function, [fold_number(each, do) for each in arguments])
 
 
-def fold_number(node: Node, do: Operations[V, C]) -> V:
+def fold_number(node: tree.Node, do: Operations[V, C]) -> V:
     """Return the number that a tree gives to a record; text is no number."""
-    if not isinstance(node, VALUES):
+    if not isinstance(node, tree.VALUES):
         return do.as_number(fold_condition(node, do))
     kind, value = fold_value(node, do)
     return value if kind == "number" else do.nothing()
 
 
-def fold_condition(node: Condition, do: Operations[V, C]) -> C:
+def fold_condition(node: tree.Condition, do: Operations[V, C]) -> C:
     """Return the truth of a tree."""
     match node:
-        case Comparison(sign, left, right):
+        case tree.Comparison(sign, left, right):
             (kind, value), (other_kind, other) = fold_value(left, do), fold_value(right, do)
             is_same = kind == other_kind
             return do.compare(sign, kind, value, other) if is_same else do.unknown()
-        case Missing(operand):
+        case tree.Missing(operand):
             return _fold_missing(operand, do)
-        case Not(operand):
+        case tree.Not(operand):
             return do.invert(fold_condition(operand, do))
-        case And(operands):
+        case tree.And(operands):
             return _halved(operands, do, do.both)
-        case Or(operands):
+        case tree.Or(operands):
             return _halved(operands, do, do.either)
 
 
-def _fold_missing(operand: Value | Condition, do: Operations[V, C]) -> C:
-    if isinstance(operand, VALUES):
+def _fold_missing(operand: tree.Value | tree.Condition, do: Operations[V, C]) -> C:
+    if isinstance(operand, tree.VALUES):
         return do.value_is_missing(*fold_value(operand, do))
     return do.is_unknown(fold_condition(operand, do))
 
 
-def _halved(nodes: Sequence[Condition], do: Operations[V, C], join: Callable[[C, C], C]) -> C:
+def _halved(nodes: Sequence[tree.Condition], do: Operations[V, C], join: Callable[[C, C], C]) -> C:
     """Join by halves: a long list would otherwise be nested as deep as it is long."""
     if len(nodes) == 1:
         return fold_condition(nodes[0], do)

@@ -15,30 +15,7 @@ from itertools import pairwise
 from typing import NamedTuple, Never
 
 from tametail.errors import ParameterError
-from tametail.expressions.tree import (
-    FUNCTIONS,
-    KEYWORDS,
-    VALUES,
-    And,
-    Arithmetic,
-    ArithmeticSign,
-    Call,
-    Comparison,
-    ComparisonSign,
-    Condition,
-    Function,
-    Missing,
-    Name,
-    Negate,
-    Node,
-    Not,
-    Number,
-    Or,
-    Text,
-    Value,
-    parts,
-    walk,
-)
+from tametail.expressions import tree
 
 #: Characters of a text, nodes and levels of a tree, and divisors or arguments within one another:
 #: each occurs twice in the SQL that guards an operation, so 16 times at that depth.
@@ -59,13 +36,13 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 
-_ARITHMETIC: dict[type[ast.operator], ArithmeticSign] = {
+_ARITHMETIC: dict[type[ast.operator], tree.ArithmeticSign] = {
     ast.Add: "+",
     ast.Sub: "-",
     ast.Mult: "*",
     ast.Div: "/",
 }
-_COMPARISONS: dict[type[ast.cmpop], ComparisonSign] = {
+_COMPARISONS: dict[type[ast.cmpop], tree.ComparisonSign] = {
     ast.Eq: "==",
     ast.NotEq: "!=",
     ast.Lt: "<",
@@ -84,13 +61,13 @@ _HELP = (
 class _Called(NamedTuple):
     """The name of a function, before its arguments."""
 
-    function: Function
+    function: tree.Function
 
 
-_Item = Name | Number | Text | _Called | None
+_Item = tree.Name | tree.Number | tree.Text | _Called | None
 
 
-def parse(text: str, argument: str) -> Node:
+def parse(text: str, argument: str) -> tree.Node:
     """Return the tree of ``text``, the value of the public argument that is called so."""
     return _Parser(text, argument).tree()
 
@@ -103,7 +80,7 @@ class _Parser:
         self._text = text
         self._items: list[_Item] = []
 
-    def tree(self) -> Node:
+    def tree(self) -> tree.Node:
         """Return the tree, or refuse the text."""
         if not isinstance(self._text, str) or not self._text.strip():
             self._refuse("is not an expression")
@@ -147,28 +124,30 @@ class _Parser:
         match kind:
             case "sign":
                 return text
-            case "word" if text in KEYWORDS - {"missing"}:
+            case "word" if text in tree.KEYWORDS - {"missing"}:
                 return text
-            case "word" if text in FUNCTIONS and self._text[token.end() :].lstrip()[:1] == "(":
-                return self._placeholder(_Called(next(name for name in FUNCTIONS if name == text)))
+            case "word" if text in tree.FUNCTIONS and self._text[token.end() :].lstrip()[:1] == "(":
+                return self._placeholder(
+                    _Called(next(name for name in tree.FUNCTIONS if name == text))
+                )
             case "word":
-                return self._placeholder(None if text == "missing" else Name(text))
+                return self._placeholder(None if text == "missing" else tree.Name(text))
             case "quoted":
-                return self._placeholder(Name(text.replace("``", "`")))
+                return self._placeholder(tree.Name(text.replace("``", "`")))
             case "number":
                 number = float(text)
                 if math.isinf(number):
                     self._refuse(f"contains the number {text[:20]}, which is too large")
-                return self._placeholder(Number(number))
+                return self._placeholder(tree.Number(number))
             case _:
                 quote = "'" if kind == "text" else '"'
-                return self._placeholder(Text(text.replace(2 * quote, quote)))
+                return self._placeholder(tree.Text(text.replace(2 * quote, quote)))
 
     def _placeholder(self, item: _Item) -> str:
         self._items.append(item)
         return f"_{len(self._items) - 1}"
 
-    def _node(self, found: ast.expr) -> Node:
+    def _node(self, found: ast.expr) -> tree.Node:
         match found:
             case ast.Name(id=placeholder):
                 item = self._items[int(placeholder[1:])]
@@ -176,9 +155,11 @@ class _Parser:
                     self._refuse('has "missing" without "is"')
                 return item
             case ast.UnaryOp(op=ast.USub(), operand=operand):
-                return Negate(self._number(operand))
+                return tree.Negate(self._number(operand))
             case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _ARITHMETIC:
-                return Arithmetic(_ARITHMETIC[type(sign)], self._number(left), self._number(right))
+                return tree.Arithmetic(
+                    _ARITHMETIC[type(sign)], self._number(left), self._number(right)
+                )
             case ast.Compare():
                 return self._compare(found)
             case ast.Call(func=ast.Name(id=placeholder), args=arguments, keywords=[]):
@@ -186,45 +167,45 @@ class _Parser:
             case _:
                 return self._logic(found)
 
-    def _call(self, item: _Item, arguments: list[ast.expr]) -> Call:
+    def _call(self, item: _Item, arguments: list[ast.expr]) -> tree.Call:
         if not isinstance(item, _Called):
             self._refuse("contains unsupported syntax")
-        least, most = FUNCTIONS[item.function]
+        least, most = tree.FUNCTIONS[item.function]
         if not least <= len(arguments) <= most:
             wanted = "one" if most == 1 else f"{least} to {most}"
             self._refuse(f"calls {item.function} with {len(arguments)} arguments, not {wanted}")
-        return Call(item.function, tuple(map(self._number, arguments)))
+        return tree.Call(item.function, tuple(map(self._number, arguments)))
 
-    def _logic(self, found: ast.expr) -> Condition:
+    def _logic(self, found: ast.expr) -> tree.Condition:
         match found:
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return Not(self._condition(operand))
+                return tree.Not(self._condition(operand))
             case ast.BoolOp(op=ast.And(), values=values):
-                return And(tuple(map(self._condition, values)))
+                return tree.And(tuple(map(self._condition, values)))
             case ast.BoolOp(op=ast.Or(), values=values):
-                return Or(tuple(map(self._condition, values)))
+                return tree.Or(tuple(map(self._condition, values)))
             case _:
                 return self._refuse("contains unsupported syntax")
 
-    def _number(self, found: ast.expr) -> Value:
+    def _number(self, found: ast.expr) -> tree.Value:
         value = self._value(found)
-        if isinstance(value, Text):
+        if isinstance(value, tree.Text):
             self._refuse(f"uses the text {value.value[:20]!r} in arithmetic")
         return value
 
-    def _value(self, found: ast.expr) -> Value:
+    def _value(self, found: ast.expr) -> tree.Value:
         node = self._node(found)
-        if not isinstance(node, VALUES):
+        if not isinstance(node, tree.VALUES):
             self._refuse("uses a condition as a value")
         return node
 
-    def _condition(self, found: ast.expr) -> Condition:
+    def _condition(self, found: ast.expr) -> tree.Condition:
         node = self._node(found)
-        if isinstance(node, VALUES):
+        if isinstance(node, tree.VALUES):
             self._refuse("uses a value as a condition (use x == 1 for a Boolean column)")
         return node
 
-    def _compare(self, found: ast.Compare) -> Condition:
+    def _compare(self, found: ast.Compare) -> tree.Condition:
         """Return a comparison; a chain a < b < c is a < b and b < c."""
         match found.ops:
             case [*_, ast.Is() | ast.IsNot()]:
@@ -238,45 +219,47 @@ class _Parser:
             self._comparison(_COMPARISONS[type(sign)], left, right)
             for sign, (left, right) in zip(found.ops, pairwise(values), strict=True)
         )
-        return links[0] if len(links) == 1 else And(links)
+        return links[0] if len(links) == 1 else tree.And(links)
 
-    def _comparison(self, sign: ComparisonSign, left: Value, right: Value) -> Comparison:
-        comparison = Comparison(sign, left, right)
+    def _comparison(
+        self, sign: tree.ComparisonSign, left: tree.Value, right: tree.Value
+    ) -> tree.Comparison:
+        comparison = tree.Comparison(sign, left, right)
         if not _names_a_column(comparison):
             self._refuse("compares two constants")
         return comparison
 
-    def _is_missing(self, found: ast.Compare) -> Condition:
+    def _is_missing(self, found: ast.Compare) -> tree.Condition:
         match found.comparators:
             case [ast.Name(id=placeholder)] if self._items[int(placeholder[1:])] is None:
-                condition = Missing(self._node(found.left))
+                condition = tree.Missing(self._node(found.left))
             case _:
                 self._refuse("uses \"is\" other than in 'is missing' or 'is not missing'")
         if not _names_a_column(condition):
             self._refuse("tests whether a constant is missing")
-        return condition if isinstance(found.ops[0], ast.Is) else Not(condition)
+        return condition if isinstance(found.ops[0], ast.Is) else tree.Not(condition)
 
-    def _is_in(self, found: ast.Compare) -> Condition:
+    def _is_in(self, found: ast.Compare) -> tree.Condition:
         """Return x in (a, b) as x == a or x == b."""
         (listed,) = found.comparators
         items = listed.elts if isinstance(listed, ast.Tuple) else [listed]
         value = self._value(found.left)
-        self._check_nodes(len(items) * sum(1 for _ in walk(value)))
+        self._check_nodes(len(items) * sum(1 for _ in tree.walk(value)))
         choices = tuple(
             self._comparison("==", value, self._constant(self._value(item))) for item in items
         )
         if not choices:
             self._refuse("has an empty list")
-        condition = choices[0] if len(choices) == 1 else Or(choices)
-        return condition if isinstance(found.ops[0], ast.In) else Not(condition)
+        condition = choices[0] if len(choices) == 1 else tree.Or(choices)
+        return condition if isinstance(found.ops[0], ast.In) else tree.Not(condition)
 
-    def _constant(self, value: Value) -> Value:
+    def _constant(self, value: tree.Value) -> tree.Value:
         if _names_a_column(value):
             self._refuse("has a column in a list; use x == a or x == b")
         return value
 
-    def _check_size(self, node: Node) -> None:
-        self._check_nodes(sum(1 for _ in walk(node)))
+    def _check_size(self, node: tree.Node) -> None:
+        self._check_nodes(sum(1 for _ in tree.walk(node)))
         if _levels(node) > MOST_LEVELS:
             self._refuse(f"is nested too deeply (at most {MOST_LEVELS} levels)")
         if _divisors(node) > MOST_DIVISORS:
@@ -296,21 +279,21 @@ class _Parser:
         raise ParameterError(f"{self._argument}={shown} {what}. {_HELP}.") from None
 
 
-def _names_a_column(node: Node) -> bool:
-    return any(isinstance(part, Name) for part in walk(node))
+def _names_a_column(node: tree.Node) -> bool:
+    return any(isinstance(part, tree.Name) for part in tree.walk(node))
 
 
-def _levels(node: Node) -> int:
-    return 1 + _most(map(_levels, parts(node)))
+def _levels(node: tree.Node) -> int:
+    return 1 + _most(map(_levels, tree.parts(node)))
 
 
-def _divisors(node: Node) -> int:
+def _divisors(node: tree.Node) -> int:
     """Return how many divisors and arguments lie within one another, if they are computed."""
-    if isinstance(node, Call):
-        return _most(_divisors(part) + bool(parts(part)) for part in node.arguments)
-    if isinstance(node, Arithmetic) and node.sign == "/" and parts(node.right):
+    if isinstance(node, tree.Call):
+        return _most(_divisors(part) + bool(tree.parts(part)) for part in node.arguments)
+    if isinstance(node, tree.Arithmetic) and node.sign == "/" and tree.parts(node.right):
         return max(_divisors(node.left), 1 + _divisors(node.right))
-    return _most(map(_divisors, parts(node)))
+    return _most(map(_divisors, tree.parts(node)))
 
 
 def _most(numbers: Iterable[int]) -> int:

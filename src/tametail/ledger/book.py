@@ -54,7 +54,7 @@ class Ledger:
     """A durable account of privacy budgets, in a file or on a PostgreSQL server.
 
     Formal guarantee: for each data set, all releases that were charged to it together satisfy its
-    budget, for its unit of protection, also if each was chosen after seeing the results of those
+    budget, for its privacy unit, also if each was chosen after seeing the results of those
     before (docs/proofs/ledger.md). After a raise that was decided on results, the guarantee is that
     of the largest budget that could have been granted.
 

@@ -109,7 +109,7 @@ class Protection:
 
     @classmethod
     def parse(cls, neighbors: object, person: object) -> Protection:
-        """Check a unit and the column or columns that name a person (None: records).
+        """Check a relation and the column or columns that name a person (None: records).
 
         >>> Protection.parse("add-remove", "patient")
         Protection(neighbors='add-remove', person=('patient',))

@@ -41,28 +41,10 @@ def select_densest_bin(counts: Mapping[int, int], *, query: DensestBin, rate: Fr
     ``query.weights[m]`` over all records, and its chance is proportional to
     ``weight e^(rate score)``, exactly.
 
-    Parameters
-    ----------
-    counts
-        The number of records by bucket.
-    query
-        What was asked: candidates, weights, and whether candidates weigh less far from 0.
-    rate
-        Weight of one unit of score.
-
-    Returns
-    -------
-    int
-        The key.
-
-    Notes
-    -----
     **Formal guarantee**: (2 rate peak)-DP under replace-one and (rate peak)-DP under add-remove,
     where all scores move the same way; in zCDP half the square, and an eighth of it. See
     ``docs/proofs/selection.md``.
 
-    Examples
-    --------
     >>> query = DensestBin(inverse_width=1.0, low=-100, high=100, reach=6, falling=False)
     >>> counts = {40: 500, 41: 600, -7: 900}
     >>> abs(select_densest_bin(counts, query=query, rate=Fraction(1, 2)) - 40) <= 3

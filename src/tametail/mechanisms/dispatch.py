@@ -1,6 +1,6 @@
 """Which mechanism makes the answer of a query private: the query's type decides.
 
-Every entry of :data:`MECHANISMS` takes a query, what it may cost and the unit of protection: public
+Every entry of :data:`MECHANISMS` takes a query, its cost and the neighboring relation: public
 numbers. It returns the mechanism, a function of the exact answer. The proof that each costs no more
 than it may is ``docs/proofs/ask.md``.
 """
@@ -41,13 +41,9 @@ def mechanism_for(
 ) -> Callable[[Exact], Answer]:
     """Return the function that turns the exact answer of ``query`` into a private one.
 
-    Notes
-    -----
     **Formal guarantee**: what it returns costs at most ``cost`` under ``adjacency``. See
     ``docs/proofs/ask.md``.
 
-    Examples
-    --------
     >>> from tametail.privacy.budget import pure
     >>> from tametail.queries.column import Count
     >>> mechanism_for(Count(), pure(1000.0), Adjacency.ADD_REMOVE)((41, 2, 0))

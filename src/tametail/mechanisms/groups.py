@@ -24,13 +24,9 @@ def add_keyed_noise(
 ) -> tuple[int, ...]:
     """Add to each answer the noise of its own sensitivity; keys of one sensitivity share a call.
 
-    Notes
-    -----
     **Formal guarantee**: costs ``cost`` under add-remove. A record moves the answer for its own key
     only; see ``docs/proofs/groups.md``.
 
-    Examples
-    --------
     >>> from tametail.privacy.budget import pure
     >>> from tametail.queries.groups import Cells
     >>> query = Keyed((Cells((0.0, 1.0)), Cells((0.0, 2.0))))
@@ -59,12 +55,8 @@ def choose_keys(
 ) -> tuple[tuple[Key, int], ...]:
     """Return the keys whose noisy weights reach :func:`key_threshold`, sorted, with these.
 
-    Notes
-    -----
     **Formal guarantee**: (epsilon, delta)-DP under add-remove. See ``docs/proofs/groups.md``.
 
-    Examples
-    --------
     >>> from tametail.privacy.budget import approx
     >>> counts = {Key(("b",)): 10**6, Key(("a",)): 10**6, Key(("c",)): 0}
     >>> shown = choose_keys(counts, KeyCounts(), approx(1.0, 1e-9), Adjacency.ADD_REMOVE)

@@ -100,10 +100,8 @@ def threshold(budget: Budget, adjacency: Adjacency, universe_size: int = 1) -> i
     1 + m for the least m >= 1 with P(Z >= m) = g^m / (1 + g) <= delta, g = exp(-1 / scale), so
     that a key that occurs once is released with probability at most delta.
 
-    Examples
-    --------
     >>> from tametail.privacy.budget import approx, pure
-    >>> threshold(approx(1.0, 1e-6), Adjacency.REPLACE_ONE)  # 1 + 2 ln(10^6 / (1 + e^-0.5)), rounded up
+    >>> threshold(approx(1.0, 1e-6), Adjacency.REPLACE_ONE)  # 1 + 2 ln(10^6 / (1 + e^-0.5))
     28
     >>> threshold(pure(1.0), Adjacency.REPLACE_ONE, 10**300)
     1381
@@ -125,15 +123,12 @@ def largest_bucket(
     number of keys. Approximate: the largest noisy count of the histogram. Where no noisy count
     reaches the threshold of the histogram the answer is None.
 
-    Notes
-    -----
     **Formal guarantee**: the choice satisfies ``budget`` for ``adjacency``. See
     ``docs/proofs/histograms.md``.
 
-    Examples
-    --------
     >>> from tametail.privacy.budget import pure
-    >>> largest_bucket({3: 40, 5: 60}, pure(1000), low=-10**300, high=10**300, adjacency=Adjacency.ADD_REMOVE)
+    >>> ends = {"low": -10**300, "high": 10**300}
+    >>> largest_bucket({3: 40, 5: 60}, pure(1000), **ends, adjacency=Adjacency.ADD_REMOVE)
     5
     """
     universe = (low, high)
@@ -153,8 +148,6 @@ def largest_bucket(
 def count_keys(keys: Iterable[object]) -> dict[int, int]:
     """Count how often each integer occurs; cells that are not whole numbers are left out.
 
-    Examples
-    --------
     >>> count_keys([5, 5.0, None, float("nan"), "5", 10**30])
     {5: 2, 1000000000000000000000000000000: 1}
     """

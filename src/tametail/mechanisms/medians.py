@@ -63,33 +63,12 @@ def choose_median(
 
     A double t has weight base(t) exp(rate score(t)), where, with the numbers of records below and
     above t, score(t) = -max(below, above) under replace-one and -abs(below - above) under
-    add-remove. Records outside [low, high] count as below or above.
+    add-remove. Records outside [low, high] count as below or above. ``keys`` are the distinct ones
+    of the records, ascending; without records the answer is a draw from the base measure.
 
-    Parameters
-    ----------
-    keys
-        The distinct keys of the records, ascending.
-    counts
-        The number of records at each key.
-    rate
-        Weight of one unit of score, at least 0; a float stands for its exact value.
-    unit
-        The unit of protection; it decides the score.
-    low, high
-        Public bounds of the answer.
+    **Formal guarantee**: (2 rate)-DP and (rate^2 / 2)-zCDP under ``adjacency``, since both scores
+    have sensitivity 1. See ``docs/proofs/selection.md``.
 
-    Returns
-    -------
-    float
-        A finite double in [low, high]; without records, a draw from the base measure.
-
-    Notes
-    -----
-    **Formal guarantee**: (2 rate)-DP and (rate^2 / 2)-zCDP under ``adjacency``, since both scores have
-    sensitivity 1. See ``docs/proofs/selection.md``.
-
-    Examples
-    --------
     >>> keys = to_key([18.5, 19.99, 24.0])
     >>> choose_median(keys, np.array([200, 9000, 800]), rate=0.5, adjacency=Adjacency.REPLACE_ONE)
     19.99
@@ -106,24 +85,9 @@ def choose_many_medians(
 ) -> Iterator[float]:
     """Yield a median for every column, as :func:`choose_median` would choose it.
 
-    Parameters
-    ----------
-    columns
-        The distinct keys of each column, ascending, and their counts.
-    ranges
-        Public bounds of each answer.
-    rate
-        Weight of one unit of score.
-    unit
-        The unit of protection; it decides the score.
-
-    Notes
-    -----
     **Formal guarantee**: each answer is (2 rate)-DP and (rate^2 / 2)-zCDP. See
     ``docs/proofs/vectors.md``.
 
-    Examples
-    --------
     >>> column = to_key([18.5, 19.99, 24.0]), np.array([200, 9000, 800])
     >>> list(choose_many_medians([column], [(0, 100)], Fraction(1, 2), Adjacency.REPLACE_ONE))
     [19.99]

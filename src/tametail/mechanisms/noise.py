@@ -34,25 +34,12 @@ def add_laplace(values: Sequence[int], l1: int, epsilon: float) -> tuple[int, ..
     r"""Add independent discrete Laplace noise to each of some integers.
 
     The noise Z has P(Z = z) = (1 - p) / (1 + p) p^\|z\| with p = exp(-1 / scale) and the scale
-    of :func:`laplace_scale`.
+    of :func:`laplace_scale`. One record can move ``values`` by ``l1`` in the sum of absolute
+    differences; where that is 0 they depend on no record and come back unchanged.
 
-    Parameters
-    ----------
-    values
-        Exact integers of any size.
-    l1
-        How far one record can move ``values``, in the sum of absolute differences. With 0 the
-        values do not depend on any record and come back unchanged.
-    epsilon
-        What the release may cost.
-
-    Notes
-    -----
-    **Formal guarantee**: epsilon-DP for the unit of protection under which ``l1`` holds. See
+    **Formal guarantee**: epsilon-DP for the relation under which ``l1`` holds. See
     ``docs/proofs/noise.md``.
 
-    Examples
-    --------
     >>> add_laplace([10**30, -7], l1=1, epsilon=1000.0)
     (1000000000000000000000000000000, -7)
     """
@@ -68,25 +55,12 @@ def add_gaussian(values: Sequence[int], l2_squared: int, rho: float) -> tuple[in
     """Add independent discrete Gaussian noise to each of some integers.
 
     The noise Z has P(Z = z) proportional to exp(-z^2 / (2 sigma^2)) with the sigma of
-    :func:`gaussian_scale`.
+    :func:`gaussian_scale`. One record can move ``values`` by ``l2_squared`` in the sum of squared
+    differences; where that is 0 they depend on no record and come back unchanged.
 
-    Parameters
-    ----------
-    values
-        Exact integers of any size.
-    l2_squared
-        How far one record can move ``values``, in the sum of squared differences. With 0 the
-        values do not depend on any record and come back unchanged.
-    rho
-        What the release may cost.
-
-    Notes
-    -----
-    **Formal guarantee**: rho-zCDP for the unit of protection under which ``l2_squared`` holds.
+    **Formal guarantee**: rho-zCDP for the relation under which ``l2_squared`` holds.
     See ``docs/proofs/noise.md``.
 
-    Examples
-    --------
     >>> add_gaussian([10**30, -7], l2_squared=2, rho=1e6)
     (1000000000000000000000000000000, -7)
     """
@@ -102,8 +76,6 @@ def add_gaussian(values: Sequence[int], l2_squared: int, rho: float) -> tuple[in
 def laplace_scale(l1: int, epsilon: float) -> float:
     """Return the scale of the Laplace noise: l1 / epsilon, and an ulp more where it must be.
 
-    Examples
-    --------
     >>> laplace_scale(2, 0.5)
     4.0
     >>> laplace_scale(0, 0.5)
@@ -127,8 +99,6 @@ def laplace_scale(l1: int, epsilon: float) -> float:
 def gaussian_scale(l2_squared: int, rho: float) -> float:
     """Return sigma of the Gaussian noise: sqrt(l2_squared / (2 rho)), and an ulp more if need be.
 
-    Examples
-    --------
     >>> gaussian_scale(2, 0.25)  # OpenDP rounds the square of sqrt(2) up, so a little more
     2.0000000000000004
     >>> gaussian_scale(0, 0.25)

@@ -61,13 +61,9 @@ def choose_quantiles(
 ) -> tuple[float, ...]:
     """Choose a double for every level, ascending.
 
-    Notes
-    -----
     **Formal guarantee**: all choices together cost at most ``cost`` under ``adjacency``. See
     ``docs/proofs/quantiles.md``.
 
-    Examples
-    --------
     >>> from tametail.privacy.budget import pure
     >>> from tametail.queries.column import Quantiles
     >>> query = Quantiles(0, 0.0, 100.0, (250_000, 500_000, 900_000))

@@ -33,10 +33,8 @@ def choose_medians(
 ) -> tuple[float, ...]:
     """Choose a median for every column, as :func:`tametail.mechanisms.medians.choose_median` does.
 
-    Notes
-    -----
-    **Formal guarantee**: all choices together cost at most ``cost`` under ``adjacency``; each is made
-    from a secret sample of its own. See ``docs/proofs/vectors.md``.
+    **Formal guarantee**: all choices together cost at most ``cost`` under ``adjacency``; each is
+    made from a secret sample of its own. See ``docs/proofs/vectors.md``.
     """
     rate = choice_rate(cost, query.choices, query.halvings)
     return tuple(choose_many_medians(columns, query.ranges, rate, adjacency))
@@ -55,8 +53,6 @@ def choose_ranks(
 
     where c is 0 beyond the list and c_0 before it, and i = 0 has the first and third term only.
 
-    Notes
-    -----
     **Formal guarantee**: all choices together cost at most ``cost`` under both units. See
     ``docs/proofs/vectors.md``.
     """

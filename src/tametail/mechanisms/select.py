@@ -42,29 +42,13 @@ SMALL_ARGUMENT_BITS = 16
 def select(scores: Integers, weights: Integers, rate: Fraction | float) -> int:
     """Choose the index i of a run with probability proportional to w_i exp(rate s_i).
 
-    Parameters
-    ----------
-    scores
-        One integer score for each run.
-    weights
-        One integer base mass for each run, at least 0 and as large as you like. Masses must not
-        depend on the data, other than through the way in which runs of equal score are cut.
-    rate
-        Weight of one unit of score, at least 0; a float stands for its exact value.
+    The masses must not depend on the data, other than through the way in which runs of equal score
+    are cut. The candidate inside the run is drawn by the caller.
 
-    Returns
-    -------
-    int
-        The index of the chosen run. The candidate inside the run is drawn by the caller.
-
-    Notes
-    -----
     **Formal guarantee**: if one record moves every candidate's score by at most 1, the choice is
     (2 rate)-DP and (rate^2 / 2)-zCDP; if all scores move the same way, rate-DP and
     (rate^2 / 8)-zCDP. See ``docs/proofs/selection.md``.
 
-    Examples
-    --------
     >>> select([0, 5, 3], [10**300, 0, 0], rate=0.5)
     0
     >>> select([0, 1000], [1, 1], rate=1)
@@ -100,8 +84,6 @@ def select(scores: Integers, weights: Integers, rate: Fraction | float) -> int:
 def uniform_integer(low: int, high: int) -> int:
     """Draw an integer from low, low + 1, ..., high, each with the same probability.
 
-    Examples
-    --------
     >>> uniform_integer(7, 7)
     7
     """

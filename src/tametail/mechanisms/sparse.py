@@ -103,8 +103,6 @@ def draw_exceedances(distribution: NoiseDistribution, number: int, point: int) -
     The time depends on the expected number of candidates, ``number`` times the envelope, and not
     on ``number`` itself. The envelope must be at most 1/2.
 
-    Examples
-    --------
     >>> draw_exceedances(DiscreteLaplace(Fraction(1)), number=10**300, point=2000)
     []
     """
@@ -119,8 +117,6 @@ def draw_empty_keys(occupied: Sequence[int], low: int, high: int, number: int) -
 
     All sets of unoccupied keys of this size are equally likely.
 
-    Examples
-    --------
     >>> sorted(draw_empty_keys([2, 4], low=1, high=5, number=3))
     [1, 3, 5]
     """
@@ -137,8 +133,6 @@ def reach(distribution: NoiseDistribution, probability: Fraction) -> int:
 
     No noise of the law reaches the point with a greater probability.
 
-    Examples
-    --------
     >>> reach(DiscreteLaplace(Fraction(2)), Fraction(1, 10**6))  # 2 ln(10^6 / (1 + e^-0.5))
     27
     """
@@ -159,8 +153,6 @@ def reach(distribution: NoiseDistribution, probability: Fraction) -> int:
 def draw_geometric(rate: Fraction) -> int:
     """Draw G >= 0 with P(G >= j) = exp(-rate j), for rate > 0: the floor of -ln(u) / rate.
 
-    Examples
-    --------
     >>> draw_geometric(Fraction(1000))
     0
     """

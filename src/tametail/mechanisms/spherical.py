@@ -35,25 +35,13 @@ def add_spherical(values: Sequence[int], l2_squared: int, epsilon: float) -> tup
     r"""Add noise of density proportional to exp(-\|z\| / scale), rounded, to some integers.
 
     The Euclidean length of the noise has mean d times the scale of :func:`spherical_scale`, for d
-    integers; Laplace noise that hides as much is longer by the order of the square root of d.
+    integers; Laplace noise that hides as much is longer by the order of the square root of d. One
+    record can move ``values`` by ``l2_squared`` in the sum of squared differences; where that is 0
+    they come back unchanged.
 
-    Parameters
-    ----------
-    values
-        Exact integers of any size.
-    l2_squared
-        How far one record can move ``values``, in the sum of squared differences. With 0 the
-        values do not depend on any record and come back unchanged.
-    epsilon
-        What the release may cost.
-
-    Notes
-    -----
-    **Formal guarantee**: epsilon-DP for the unit of protection under which ``l2_squared`` holds.
+    **Formal guarantee**: epsilon-DP for the relation under which ``l2_squared`` holds.
     See ``docs/proofs/spherical.md``.
 
-    Examples
-    --------
     >>> add_spherical([10**30, -7], l2_squared=2, epsilon=1e6)
     (1000000000000000000000000000000, -7)
     """
@@ -77,7 +65,7 @@ def spherical_scale(l2_squared: int, epsilon: float) -> float:
 
 
 def draw_spherical(n_columns: int, scale: Fraction) -> tuple[int, ...]:
-    """Draw ``n_columns`` integers: a vector of density ``c e^(-|z|/scale)``, to the nearest integers."""
+    """Draw a vector of density ``c e^(-|z|/scale)``, rounded to the nearest integers."""
     pairs = [_Pair() for _ in range(-(-n_columns // 2))]
     lengths = [_Uniform() for _ in range(n_columns)]
     for digits in count(FIRST_DIGITS, FIRST_DIGITS):  # pragma: no branch - there is no last number

@@ -10,13 +10,16 @@ from starlette.routing import Route
 from tametail.errors import TametailError
 from tametail.page.folder import Folder
 from tametail.page.guard import Guard
+from tametail.page.jobs import JobStore
 from tametail.page.views import Views, static_file
 from tametail.report.document import stylesheet
 
 
-def make_app(folder: Folder, token: str, port: int, ledger: str | None = None) -> Guard:
+def make_app(
+    folder: Folder, token: str, port: int, ledger: str | None = None, store: JobStore | None = None
+) -> Guard:
     """Return the page over a folder, for 127.0.0.1 and this port, behind this token."""
-    views = Views.over(folder, token, ledger)
+    views = Views.over(folder, token, ledger, store)
     post = ["POST"]
     routes = [
         ("/", views.plan, None),

@@ -11,14 +11,24 @@ from tametail.errors import ParameterError
 from tametail.page.app import make_app
 from tametail.page.folder import Folder
 from tametail.page.guard import new_token
+from tametail.page.jobs import JobStore
 
 
-def serve(folder: Folder, port: int, ledger: str | None, ready: Callable[[str], None]) -> None:
-    """Serve the page over a folder; ``ready`` gets its address once it can be opened."""
+def serve(
+    folder: Folder,
+    port: int,
+    ledger: str | None,
+    ready: Callable[[str], None],
+    store: JobStore | None = None,
+) -> None:
+    """Serve the page over a folder; ``ready`` gets its address once it can be opened.
+
+    Its releases are kept in ``store``, which its owner can look at when the page has ended.
+    """
     token = new_token()
     with listening(port) as sock:
         port = sock.getsockname()[1]
-        app = make_app(folder, token, port, ledger)
+        app = make_app(folder, token, port, ledger, store)
         # No log of requests: their paths hold the token. No log of failures: they may hold records.
         config = uvicorn.Config(
             app, log_config=None, access_log=False, log_level="critical", lifespan="off",

@@ -63,13 +63,15 @@ class Views:
     words: Environment
 
     @classmethod
-    def over(cls, folder: Folder, token: str, ledger: str | None) -> Views:
+    def over(
+        cls, folder: Folder, token: str, ledger: str | None, store: JobStore | None = None
+    ) -> Views:
         """Return the views over a folder."""
         words = Environment(
             loader=PackageLoader("tametail.page"), autoescape=True, trim_blocks=True,
             lstrip_blocks=True,
         )  # fmt: skip
-        return cls(folder, f"/{token}", ledger, JobStore(), words)
+        return cls(folder, f"/{token}", ledger, store or JobStore(), words)
 
     # Plan
 

@@ -13,21 +13,19 @@ no accuracy target and reports an interval.
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from tametail._validate import number, one_of, positive, probability
-from tametail.charged_calls import ChargeableCall, payment_of
+from tametail._validate import one_of, probability
+from tametail.charged_calls import payment_of
 from tametail.paper import related
-from tametail.paper._arguments import check_strength, length_that_fits, parse_bound
-from tametail.paper._opened import Opened
+from tametail.paper._arguments import Given
 from tametail.paper.multivariate import mean_ball, mean_tournament
 from tametail.paper.range import range_estimator
 from tametail.paper.univariate import mean_estimator
-from tametail.privacy.budget import Budget, parse_budget
-from tametail.theory import bucket_radius, clip_radius, median_of_means_blocks
+from tametail.privacy.budget import Budget
+from tametail.theory import median_of_means_blocks
 from tametail.theory._constants import Constants, MeanConstants
-from tametail.theory.means import BLOCK_FAILURE, OneBlock, one_block
+from tametail.theory.means import BLOCK_FAILURE, one_block
 
 if TYPE_CHECKING:
     from tametail.ledger import Ledger
@@ -86,17 +84,16 @@ def range_estimate(
     """
     payment = payment_of(ledger, dataset, release_id)
     words: Constants = one_of(("tight", "paper"), constants=constants)
-    setting = _setting(x, budget, alpha, k, R, scale, words)
+    given = Given.parse(x, budget, alpha, k, R, scale, words)
+    radius, margin = given.lengths(given.alpha)
 
     def find() -> tuple[float, float]:
-        opened = setting.opened
-        found = range_estimator(
-            opened.ask, opened.budget, radius=setting.radius, R=setting.R, margin=setting.margin
-        )
+        opened = given.opened
+        found = range_estimator(opened.ask, opened.budget, radius=radius, R=given.R, margin=margin)
         return found.ends
 
-    call = setting.call("range_estimate", constants=words)
-    return call.run_charged(payment, find, write=list, read=lambda ends: (ends[0], ends[1]))
+    low, high = given.call("range_estimate").run_charged(payment, find)
+    return low, high
 
 
 def mean_1d(
@@ -153,67 +150,24 @@ def mean_1d(
     payment = payment_of(ledger, dataset, release_id)
     beta = probability(beta=beta)
     words: MeanConstants = one_of(("tight", "paper", "one-block"), constants=constants)
-    setting = _setting(x, budget, alpha, k, R, scale, "tight" if words == "one-block" else words)
-    plan = setting.one_block(beta) if words == "one-block" else None
-    blocks = 1
-    if words != "one-block":
+    own: Constants = "tight" if words == "one-block" else words
+    given = Given.parse(x, budget, alpha, k, R, scale, own)
+    radius, margin = given.lengths(given.alpha)
+    blocks, plan = 1, None
+    if words == "one-block":
+        numbers = given.alpha / given.scale, beta, given.k, given.R / given.scale
+        asked_for = given.opened.asked_for
+        margin = given.length(lambda: given.scale * one_block(*numbers, asked_for).margin)
+        plan = one_block(*numbers, asked_for)
+    else:
         blocks = median_of_means_blocks(beta, BLOCK_FAILURE[words], words)
 
     def estimate() -> float:
-        size = setting.opened.size
+        opened, size = given.opened, given.opened.size
+        locating = None if plan is None else plan.locating_of(size)
         return mean_estimator(
-            setting.opened.ask,
-            setting.opened.budget,
-            size=size,
-            blocks=blocks,
-            radius=setting.radius,
-            R=setting.R,
-            margin=setting.margin if plan is None else setting.scale * plan.margin,
-            locating=None if plan is None else plan.locating_of(size),
-        )
+            opened.ask, opened.budget, size=size, blocks=blocks, radius=radius, R=given.R,
+            margin=margin, locating=locating,
+        )  # fmt: skip
 
-    call = setting.call("mean_1d", beta=beta, constants=words)
-    return call.run_charged(payment, estimate, write=float, read=float)
-
-
-class _Setting(NamedTuple):
-    opened: Opened
-    alpha: float
-    k: float
-    R: float
-    scale: float
-    radius: float
-    margin: float
-
-    def call(self, function: str, **more: object) -> ChargeableCall:
-        """Return what a ledger is told of a call."""
-        numbers = {"alpha": self.alpha, "k": self.k, "R": self.R, "scale": self.scale}
-        return self.opened.call(function, **numbers, **more)
-
-    def one_block(self, beta: float) -> OneBlock:
-        """Return how one block shares the records out, and its margin in scales."""
-        alpha, R = self.alpha / self.scale, self.R / self.scale
-        plan = partial(one_block, alpha, beta, self.k, R, self.opened.asked_for)
-        length_that_fits(
-            lambda: self.scale * plan().margin, alpha=self.alpha, k=self.k, scale=self.scale
-        )
-        return plan()
-
-
-def _setting(
-    x: object, budget: object, alpha: float, k: float, R: float, scale: float, constants: Constants
-) -> _Setting:
-    budget = parse_budget(budget)
-    bound = parse_bound(R, budget, "in [-R, R]")
-    check_strength([budget], budget)
-    alpha, order, scale = positive(alpha=alpha), number(k=k), positive(scale=scale)
-    radius, margin = (
-        length_that_fits(
-            partial(function, alpha, order, scale=scale, constants=constants),
-            alpha=alpha,
-            k=order,
-            scale=scale,
-        )
-        for function in (bucket_radius, clip_radius)
-    )
-    return _Setting(Opened.of(x, budget), alpha, order, bound, scale, radius, margin)
+    return given.call("mean_1d", beta=beta, constants=words).run_charged(payment, estimate)

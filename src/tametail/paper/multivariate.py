@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from tametail._shown import shown
-from tametail._validate import number, one_of, positive, probability
-from tametail.ask import Ask
-from tametail.charged_calls import ChargeableCall, payment_of
+from tametail._validate import one_of, probability
+from tametail.charged_calls import payment_of
 from tametail.errors import ParameterError
-from tametail.paper._arguments import check_strength, length_that_fits, parse_bound
-from tametail.paper._opened import Opened
-from tametail.paper.ball import (
-    Coordinates,
-    ball_estimator,
-    coordinate_means,
-)
+from tametail.paper._arguments import Given
+from tametail.paper.ball import ball_estimator, coordinate_means
 from tametail.paper.tournament import grid_for, tournament_estimator
-from tametail.privacy.budget import Budget, Pure, parse_budget
-from tametail.privacy.choices import coordinate_costs
-from tametail.theory import bucket_radius, clip_radius, median_of_means_blocks
+from tametail.privacy.budget import Budget, Pure
 from tametail.theory._constants import Constants
-from tametail.theory.means import BLOCK_FAILURE
 from tametail.theory.multivariate import (
     BALL_FAILURE,
     LEAST_DIMENSION,
@@ -103,33 +92,30 @@ def mean_ball(
     True
     """
     payment = payment_of(ledger, dataset, release_id)
-    beta = probability(beta=beta)
-    given = _given(X, budget, alpha, k, R, scale, constants)
-    if constants == "paper":
-        paper_has_ball(given.opened.asked_for, beta)
+    beta, words = probability(beta=beta), _known(constants)
+    given = Given.parse(X, budget, alpha, k, R, scale, words, several=True)
+    opened, n_columns = given.opened, given.n_columns
+    if words == "paper":
+        paper_has_ball(opened.asked_for, beta)
     call = given.call("mean_ball", beta=beta)
-    if constants == "paper" and given.n_columns < LEAST_DIMENSION:  # A10
-        each = given.coordinates(given.alpha / math.sqrt(given.n_columns), beta / given.n_columns)
-        return call.run_charged(
-            payment,
-            lambda: np.array(coordinate_means(given.ask, size=given.size, coordinates=each)),
-            write=np.ndarray.tolist,
-            read=np.array,
-        )
+    if words == "paper" and n_columns < LEAST_DIMENSION:  # A10
+        each = given.coordinates(given.alpha / math.sqrt(n_columns), beta / n_columns)
+
+        def estimate() -> list[float]:
+            return coordinate_means(opened.ask, size=opened.size, coordinates=each)
+
+        return np.array(call.run_charged(payment, estimate))
     radius = given.length(
-        lambda: ball_radius(
-            given.alpha, given.n_columns, given.k, scale=given.scale, constants=constants
+        lambda: ball_radius(given.alpha, n_columns, given.k, scale=given.scale, constants=words)
+    )
+    coarse = given.coordinates(given.scale, beta / (3 * n_columns))
+
+    def estimate_in_ball() -> list[float]:
+        return ball_estimator(
+            opened.ask, opened.budget, size=opened.size, radius=radius, coarse=coarse
         )
-    )
-    coarse = given.coordinates(given.scale, beta / (3 * given.n_columns))
-    return call.run_charged(
-        payment,
-        lambda: np.array(
-            ball_estimator(given.ask, given.budget, size=given.size, radius=radius, coarse=coarse)
-        ),
-        write=np.ndarray.tolist,
-        read=np.array,
-    )
+
+    return np.array(call.run_charged(payment, estimate_in_ball))
 
 
 def mean_tournament(
@@ -187,116 +173,39 @@ def mean_tournament(
     True
     """
     payment = payment_of(ledger, dataset, release_id)
-    beta = probability(beta=beta)
-    given = _given(X, budget, alpha, k, R, scale, constants)
-    if not isinstance(given.budget, Pure):
+    beta, words = probability(beta=beta), _known(constants)
+    given = Given.parse(X, budget, alpha, k, R, scale, words, several=True)
+    opened, n_columns = given.opened, given.n_columns
+    if not isinstance(opened.budget, Pure):
         raise ParameterError(
-            f"{given.opened.asked_for} buys more than a tournament needs: write pure(epsilon), or "
+            f"{opened.asked_for} buys more than a tournament needs: write pure(epsilon), or "
             "mean_ball(X, budget, ...), which is for zcdp(rho) and approx(epsilon, delta)."
         )
     numbers = partial(
-        tournament,
-        given.alpha,
-        beta,
-        given.k,
-        given.n_columns,
-        scale=given.scale,
-        constants=constants,
+        tournament, given.alpha, beta, given.k, n_columns, scale=given.scale, constants=words
     )
     given.length(lambda: numbers().xi)
     game = numbers()
-    if given.n_columns > MOST_COLUMNS:
+    if n_columns > MOST_COLUMNS:
         digits = game.log_points / math.log(10)
         raise ParameterError(
-            f"the data have {given.n_columns} columns: a tournament would have 10^{digits:.1f} points "
+            f"the data have {n_columns} columns: a tournament would have 10^{digits:.1f} points "
             f"and 10^{2 * digits:.1f} pairs. Pass at most {MOST_COLUMNS} columns, or use "
             "mean_ball(X, pure(epsilon), ...), which takes any number."
         )
-    coarse = given.coordinates(game.half_width, beta / (3 * given.n_columns))
+    coarse = given.coordinates(game.half_width, beta / (3 * n_columns))
 
-    def play() -> Vector:
-        half = given.size // 2
+    def play() -> list[float]:
+        half = opened.size // 2
         # "If for all q ... p cannot lose, Score = n alpha"
         never = int(min(half * given.alpha / given.scale, half))
-        grid = grid_for(
-            game, n_columns=given.n_columns, size=half, scale=given.scale, default=never
+        grid = grid_for(game, n_columns=n_columns, size=half, scale=given.scale, default=never)
+        return tournament_estimator(
+            opened.ask, opened.budget, size=opened.size, coarse=coarse, grid=grid
         )
-        estimate = tournament_estimator(
-            given.ask, given.budget, size=given.size, coarse=coarse, grid=grid
-        )
-        return np.array(estimate)
 
-    call = given.call("mean_tournament", beta=beta)
-    return call.run_charged(payment, play, write=np.ndarray.tolist, read=np.array)
+    return np.array(given.call("mean_tournament", beta=beta).run_charged(payment, play))
 
 
-class _Given(NamedTuple):
-    """The arguments, checked."""
-
-    opened: Opened
-    alpha: float
-    k: float
-    R: float
-    scale: float
-    constants: Constants
-
-    @property
-    def ask(self) -> Ask:
-        """What may be asked."""
-        return self.opened.ask
-
-    @property
-    def budget(self) -> Budget:
-        """What may be spent."""
-        return self.opened.budget
-
-    @property
-    def size(self) -> int:
-        """The number of rows; to know it is to read the data."""
-        return self.opened.size
-
-    @property
-    def n_columns(self) -> int:
-        """The number of columns."""
-        return len(self.opened.backend.relation.names)
-
-    def call(self, function: str, **more: float) -> ChargeableCall:
-        """Return what a ledger is told of a call."""
-        numbers = {"alpha": self.alpha, "k": self.k, "R": self.R, "scale": self.scale}
-        return self.opened.call(function, **numbers, **more, constants=self.constants)
-
-    def coordinates(self, alpha: float, beta: float) -> Coordinates:
-        """Return the numbers of one-dimensional estimates within alpha, each up to beta."""
-        costs = coordinate_costs(self.budget, self.n_columns)
-        check_strength(costs, self.budget)
-        radius, margin = (
-            self.length(
-                partial(function, alpha, self.k, scale=self.scale, constants=self.constants)
-            )
-            for function in (bucket_radius, clip_radius)
-        )
-        blocks = median_of_means_blocks(beta, BLOCK_FAILURE[self.constants], self.constants)
-        return Coordinates(costs, blocks, radius, self.R, margin)
-
-    def length(self, compute: Callable[[], float]) -> float:
-        """Return a length that doubles can hold with room for the noise, or refuse."""
-        return length_that_fits(compute, alpha=self.alpha, k=self.k, scale=self.scale)
-
-
-def _given(
-    X: object, budget: object, alpha: float, k: float, R: float, scale: float, constants: str
-) -> _Given:
-    budget = parse_budget(budget)
-    bound, order = parse_bound(R, budget, "of norm at most R"), number(k=k)
-    if not 2 <= order < math.inf:
-        raise ParameterError(
-            f"k={shown(k)} is not known in many dimensions: write a finite k >= 2."
-        )
-    return _Given(
-        opened=Opened.of(X, budget, several=True),
-        alpha=positive(alpha=alpha),
-        k=order,
-        R=bound,
-        scale=positive(scale=scale),
-        constants=one_of(("tight", "paper"), constants=constants),
-    )
+def _known(constants: Constants) -> Constants:
+    return one_of(("tight", "paper"), constants=constants)

@@ -93,7 +93,7 @@ def karwa_vadhan(
         return _clipped_mean(opened, averaging, middle, reach)
 
     call = opened.call("karwa_vadhan", R=bound, deviation=deviation, beta=beta)
-    return call.run_charged(payment, release, write=float, read=float)
+    return call.run_charged(payment, release)
 
 
 def coinpress(
@@ -151,9 +151,7 @@ def coinpress(
         )
     opened = _open(x, budget)
     call = opened.call("coinpress", R=radius, deviation=deviation, steps=steps, beta=beta)
-    return call.run_charged(
-        payment, lambda: _in_steps(opened, radius, deviation, steps, beta), write=float, read=float
-    )
+    return call.run_charged(payment, lambda: _in_steps(opened, radius, deviation, steps, beta))
 
 
 def _in_steps(opened: Opened, radius: float, deviation: float, steps: int, beta: float) -> float:

@@ -13,7 +13,6 @@ from tametail.drawing.frame import (
     line,
     path,
     picture,
-    short,
     words,
     words_width,
 )
@@ -54,14 +53,8 @@ def curve_of(plan: PricedRequest, promised: Callable[[int], Prediction], steps: 
     (1000, True)
     """
     around = plan.n or _USUAL_SIZE
-    sizes = tuple(
-        sorted(
-            {
-                max(2, round(around * 10 ** (step / steps)))
-                for step in range(-2 * steps, 2 * steps + 1)
-            }
-        )
-    )
+    factors = (10 ** (step / steps) for step in range(-2 * steps, 2 * steps + 1))
+    sizes = tuple(sorted({max(2, round(around * factor)) for factor in factors}))
     found = list(map(promised, sizes))
     label, floor = _floor(plan, sizes)
     if _tail(plan) is None:
@@ -146,8 +139,3 @@ def _key(curve: Curve, budget: str, x: float, y: float) -> list[str]:
         line(x, y + 20, x + 24, y + 20, stroke_dasharray="5 5", stroke_opacity=0.65),
         words(curve.floor_label, x + 32, y + 24),
     ]
-
-
-def size_label(n: int) -> str:
-    """Return a number of records for a label."""
-    return short(float(n))

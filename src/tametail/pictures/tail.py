@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from tametail.drawing.frame import (
     ACCENT,
     Scale,
-    SignedScale,
     bottom_axis,
     left_axis,
     line,
@@ -127,11 +126,9 @@ class Curve:
         below = [(dot.place, dot.share) for dot in reversed(self.below)]
         return below + middle + [(dot.place, dot.share) for dot in self.above]
 
-    def scale(self, start: float, stop: float) -> Scale | SignedScale:
+    def scale(self, start: float, stop: float) -> Scale:
         """Return the scale of the places."""
-        if self.log:
-            return Scale(*self.ends, start, stop, log=True)
-        return SignedScale(*self.ends, start, stop, unit=self.unit)
+        return Scale(*self.ends, start, stop, self.log, None if self.log else self.unit)
 
     def ticks(self, apart: float) -> list[float]:
         """Return round places that are at least this part of the picture apart."""
@@ -202,7 +199,7 @@ def tail_picture(release: Released, width: float = 720.0) -> str:
 
 
 def _clip_points(
-    row: Mean, curve: Curve, across: Scale | SignedScale, heights: tuple[float, float]
+    row: Mean, curve: Curve, across: Scale, heights: tuple[float, float]
 ) -> Iterator[str]:
     """Yield a line at each clip point, with a line of words of its own; an arrow if it is far."""
     if row.clip is None or row.clip[0] >= row.clip[1]:

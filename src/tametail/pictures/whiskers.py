@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tametail.drawing.frame import ACCENT, SECOND, Scale, SignedScale, line, words
+from tametail.drawing.frame import ACCENT, SECOND, Scale, line, words
 from tametail.markup import element
 from tametail.means import WINSORIZED, Interval
 from tametail.released import Released
 
 
 def whiskers(
-    one: Interval, scale: Scale | SignedScale, y: float, thick: float, origin: float = 0.0
+    one: Interval, scale: Scale, y: float, thick: float, origin: float = 0.0
 ) -> Iterator[str]:
     """Yield the line and its stops; an end that lies beyond the scale is an arrow.
 

@@ -1,1 +1,1 @@
-"""Privacy: notions, budgets, composition and the unit of protection."""
+"""Privacy: definitions, budgets, composition and the neighboring relation."""

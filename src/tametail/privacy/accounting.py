@@ -44,15 +44,6 @@ def square_root_down(exact: Fraction) -> float:
     return root if Fraction(root) ** 2 <= exact else math.nextafter(root, 0.0)
 
 
-def pure_to_zcdp(epsilon: float) -> float:
-    """Return rho = epsilon^2 / 2, rounded up: every epsilon-DP mechanism is rho-zCDP.
-
-    >>> pure_to_zcdp(1.0)
-    0.5
-    """
-    return round_up(Fraction(positive(epsilon=epsilon)) ** 2 / 2)
-
-
 def zcdp_to_approx(rho: float, delta: float) -> float:
     r"""Return an epsilon such that every rho-zCDP mechanism is (epsilon, delta)-DP.
 

@@ -1,4 +1,4 @@
-"""Unit of protection: which two data sets are neighbors, as a value that code can ask.
+"""The neighboring relation: which two data sets are adjacent, as a value that code can ask.
 
 ``replace-one``
     One protected thing is changed; their number is public. The paper's relation.
@@ -23,10 +23,12 @@ from tametail.errors import ParameterError
 class Adjacency:
     """The neighboring relation of a guarantee, and what one protected thing is.
 
-    A unit of records equals the word that names it, so ``plan.adjacency == "add-remove"`` works.
+    A relation of records equals the word that names it: ``plan.adjacency == "add-remove"``.
 
-    >>> Adjacency.parse("replace-one") is Adjacency.REPLACE_ONE, Adjacency.ADD_REMOVE == "add-remove"
-    (True, True)
+    >>> Adjacency.parse("replace-one") is Adjacency.REPLACE_ONE
+    True
+    >>> Adjacency.ADD_REMOVE == "add-remove"
+    True
     >>> print(Adjacency.parse("add-remove", person="patient"))
     add-remove, person = patient
     """
@@ -41,7 +43,7 @@ class Adjacency:
 
     @classmethod
     def parse(cls, value: object, person: object = None) -> Adjacency:
-        """Return the unit of these names, or say which names exist."""
+        """Return the relation of these names, or say which names exist."""
         if isinstance(value, Adjacency) and person is None:
             return value
         for adjacency in (cls.ADD_REMOVE, cls.REPLACE_ONE):
@@ -100,7 +102,7 @@ class Adjacency:
         return f"one person ({names}) with all their records"
 
     def replaced(self) -> Adjacency:
-        """Return the unit in which one protected thing of the same kind is replaced."""
+        """Return the relation in which one protected thing of the same kind is replaced."""
         return self.REPLACE_ONE if self.person is None else Adjacency("replace-one", self.person)
 
     def __eq__(self, other: object) -> bool:
@@ -125,7 +127,7 @@ class Adjacency:
 
 Adjacency.ADD_REMOVE, Adjacency.REPLACE_ONE = Adjacency("add-remove"), Adjacency("replace-one")
 
-#: The units whose protected thing is a record.
+#: The relations whose privacy unit is a record.
 RECORD_ADJACENCIES = (Adjacency.ADD_REMOVE, Adjacency.REPLACE_ONE)
 
 

@@ -23,7 +23,6 @@ from tametail.privacy.accounting import (
     analytic_gaussian_sigma,
     approx_to_zcdp,
     gaussian_delta,
-    pure_to_zcdp,
     round_down,
     round_up,
     square_root_down,
@@ -52,7 +51,6 @@ __all__ = [
     "on_sample",
     "parse_budget",
     "pure",
-    "pure_to_zcdp",
     "zcdp",
     "zcdp_to_approx",
 ]
@@ -384,11 +382,6 @@ class Guarantee:
     def neighbors(self) -> str:
         """The neighboring datasets: ``"add-remove"`` or ``"replace-one"``."""
         return self.protects.value
-
-    @property
-    def privacy_unit(self) -> str:
-        """What is protected: ``"record"`` or ``"person"``."""
-        return self.protects.thing
 
     @property
     def person(self) -> str | tuple[str, ...] | None:

@@ -1,7 +1,7 @@
 """Queries: what may be counted or summed over the records, in integers.
 
 A query holds public numbers only. It states by how much one record can move its exact answer
-(its sensitivity) for each unit of protection; the proofs are in ``docs/proofs/queries.md``.
+(its sensitivity) for each neighboring relation; the proofs are in ``docs/proofs/queries.md``.
 ``docs/reference/query-specification.md`` says, engine by engine, which integers a query returns.
 
 A missing record (None, NaN, a cell that is not a number) contributes nothing to any query.

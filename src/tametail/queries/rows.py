@@ -1,7 +1,7 @@
 """Queries over rows with several columns, for the default vector mean.
 
 As in :mod:`tametail.queries.column`, a query holds public numbers and earlier private answers, and
-says how far one row can move its exact answer, for either unit of protection. The proofs are in
+says how far one row can move its exact answer, for either neighboring relation. The proofs are in
 ``docs/proofs/vectors.md``.
 
 A missing cell adds nothing to a sum, and the row stays; missing cells are counted by column.

@@ -10,7 +10,6 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,22 +18,11 @@ from tametail.inequalities.moments import one_hot_atom
 from tametail.paper import mean_ball
 from tametail.privacy.budget import Budget, approx, zcdp
 from tametail.reproduce.checks import Power, has_powers, not_below
+from tametail.reproduce.measured import Measured, fit_slope, root_mean_square
 from tametail.reproduce.report import Chart, Line, Section, Table
-from tametail.reproduce.slopes import fit_slope
-from tametail.reproduce.trials import (
-    Cell,
-    Effort,
-    Experiment,
-    Floats,
-    Measured,
-    Numbers,
-    root_mean_square,
-)
+from tametail.reproduce.trials import Cell, Effort, Experiment, Floats, Numbers, Rng
 from tametail.theory import OneHot, ball_radius, hardest_mass, lower_bound, upper_bound
 from tametail.theory.multivariate import gaussian_strength
-
-if TYPE_CHECKING:
-    from numpy.random import Generator
 
 MOMENTS, DELTA = (2, 3, 4), 1e-6
 
@@ -80,7 +68,7 @@ def experiment(effort: Effort) -> Experiment[tuple[str, int, int, int]]:
     return Experiment("The ball", cells, conclude)
 
 
-def _errors(rng: Generator, *, definition: str, k: float, d: int, n: int) -> Sequence[float]:
+def _errors(rng: Rng, *, definition: str, k: float, d: int, n: int) -> Sequence[float]:
     """Return the Euclidean errors of the ball and of the default mean on the same rows."""
     budget, numbers = budget_of(definition, EPSILON)
     p, alpha = _setting(definition, k, d, n)
@@ -156,8 +144,8 @@ def conclude(errors: Mapping[tuple[str, int, int, int], Floats]) -> Section:
                     )
                     everything += points
                     floors += floor
-                    values, color = [point.value for point in points], 2 * place + column
-                    lines.append(Line(f"{who}, d = {d}", sizes, values, "o-", color, panel))
+                    color = 2 * place + column
+                    lines.append(Line(f"{who}, d = {d}", sizes, points, "o-", color, panel))
                     if column == 0:
                         rivals = [exact[definition, j, d] for j in MOMENTS if j != k]
                         powers.append(Power(panel, slope, exact[definition, k, d], rivals))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from tametail.reproduce.measured import SLACK, Measured
 from tametail.reproduce.report import Check, Verdict
-from tametail.reproduce.trials import SLACK, Measured
 
 #: An error beside a bound is known well enough if its standard error is such a part of it.
 PRECISE = 0.1

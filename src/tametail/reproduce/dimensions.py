@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,12 +14,9 @@ from tametail.paper import mean_ball
 from tametail.privacy.budget import zcdp
 from tametail.reproduce.balls import MOMENTS, NOTIONS, WHO, budget_of
 from tametail.reproduce.checks import Power, has_powers, not_below
+from tametail.reproduce.measured import Measured, fit_slope, root_mean_square
 from tametail.reproduce.report import Chart, Check, Line, Section, Table
-from tametail.reproduce.slopes import fit_slope
-from tametail.reproduce.trials import Cell, Effort, Experiment, Floats, root_mean_square
-
-if TYPE_CHECKING:
-    from numpy.random import Generator
+from tametail.reproduce.trials import Cell, Effort, Experiment, Floats, Rng
 
 RECORDS, ALPHA, R = 20_000, 0.5, 8.0
 
@@ -57,7 +53,7 @@ def experiment(effort: Effort) -> Experiment[Key]:
     return Experiment("Dimensions", cells, conclude)
 
 
-def _hard(rng: Generator, *, definition: str, k: float, d: int) -> Sequence[float]:
+def _hard(rng: Rng, *, definition: str, k: float, d: int) -> Sequence[float]:
     budget, numbers = budget_of(definition, EPSILON)
     signs = tuple(rng.choice([-1, 1], d).tolist())
     if d == 1:
@@ -71,7 +67,7 @@ def _hard(rng: Generator, *, definition: str, k: float, d: int) -> Sequence[floa
     return [float(np.linalg.norm(estimate - center)) for estimate in estimates]
 
 
-def _ordinary(rng: Generator, *, rho: float, d: int) -> Sequence[float]:
+def _ordinary(rng: Rng, *, rho: float, d: int) -> Sequence[float]:
     # Independent coordinates of variance 1: the mean is 0, every direction has variance 1.
     rows = theory.distribution("t", nu=3, k=2).sample(RECORDS * d, rng).reshape(RECORDS, d)
     release = mean(rows, rho=rho, neighbors="replace-one", confidence=None)
@@ -105,8 +101,7 @@ def conclude(errors: Mapping[Key, Floats]) -> Section:
                 ]
                 points += found
                 floors += floor
-                values = [point.value for point in found]
-                lines += _drawn(who, dimensions, values, column, k, definition)
+                lines += _drawn(who, dimensions, found, column, k, definition)
                 rows += [
                     [
                         *(
@@ -171,7 +166,7 @@ def asked(definition: str, k: int, d: int) -> int:
 def _drawn(
     who: str,
     dimensions: Sequence[int],
-    values: Sequence[float],
+    values: Sequence[Measured],
     column: int,
     k: int,
     definition: str,
@@ -231,8 +226,8 @@ def _powers(errors: Mapping[Key, Floats]) -> tuple[Check, Table, Chart]:
             points = [root_mean_square(errors[name, 2, d][:, column, None]) for d in dimensions]
             power = fit_slope(dimensions, points)
             rows.append([who, f"{rho:g}", *points, power])
-            values, label = [point.value for point in points], f"{who}, {name}"
-            lines.append(Line(label, dimensions, values, "o-", 2 * place + column))
+            label = f"{who}, {name}"
+            lines.append(Line(label, dimensions, points, "o-", 2 * place + column))
             if column == 0:
                 powers.append(Power(f"{which} dominates", power, expected, (1.5 - expected,)))
     noise = [ball_noise(d, 2, STRICT) for d in dimensions]

@@ -10,28 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING
 
 from tametail.inequalities.moments import two_point_atom
 from tametail.paper import mean_1d, related
 from tametail.privacy.budget import Budget, Zcdp, approx, pure, zcdp
 from tametail.reproduce.checks import Power, has_powers, not_below, other_exponents
+from tametail.reproduce.measured import Measured, fit_slope, root_mean_square
 from tametail.reproduce.releases import moment_releases
 from tametail.reproduce.report import Chart, Line, Section, Table
-from tametail.reproduce.slopes import fit_slope
-from tametail.reproduce.trials import (
-    Cell,
-    Effort,
-    Experiment,
-    Floats,
-    Measured,
-    Numbers,
-    root_mean_square,
-)
+from tametail.reproduce.trials import Cell, Effort, Experiment, Floats, Numbers, Rng
 from tametail.theory import TwoPoint, clip_radius, hardest_mass, lower_bound, upper_bound
-
-if TYPE_CHECKING:
-    from numpy.random import Generator
 
 MOMENTS, EPSILON, DELTA = (2, 3, 4), 0.01, 1e-6
 
@@ -82,7 +70,7 @@ def experiment(effort: Effort) -> Experiment[tuple[str, int, int]]:
     return Experiment("The paper's estimators", cells, conclude)
 
 
-def _errors(rng: Generator, *, name: str, k: float, n: int) -> Sequence[float]:
+def _errors(rng: Rng, *, name: str, k: float, n: int) -> Sequence[float]:
     """Return the errors of all estimators on the same records."""
     hardest, alpha = _setting(name, k, n)
     source = TwoPoint(hardest.p, hardest.tau * int(rng.choice([-1, 1])))
@@ -162,8 +150,7 @@ def conclude(errors: Mapping[tuple[str, int, int], Floats]) -> Section:
                     known = Measured(exact_slope(name, k, sizes), 0.0)
                     fitted.append(Power(panel, slope, theory, rivals))
                     exact.append(Power(f"{name}, {panel}", known, theory, rivals))
-                values = [point.value for point in points]
-                lines.append(Line(who, sizes, values, "o-", color, panel))
+                lines.append(Line(who, sizes, points, "o-", color, panel))
             lines += [
                 Line(f"promised by {name}", sizes, alphas, "--", 0, panel),
                 Line("lower bound", sizes, floor, ":", 6, panel),

@@ -12,8 +12,9 @@ from functools import partial
 
 from tametail.reproduce.checks import not_below
 from tametail.reproduce.hard import MOMENTS, Setting, draw
+from tametail.reproduce.measured import root_mean_square
 from tametail.reproduce.report import Chart, Line, Section, Table
-from tametail.reproduce.trials import Cell, Effort, Experiment, Floats, root_mean_square
+from tametail.reproduce.trials import Cell, Effort, Experiment, Floats
 from tametail.theory import TwoPoint, optimal_clip
 
 EPSILON, RECORDS = 0.1, 100_000
@@ -81,10 +82,11 @@ def conclude(errors: Mapping[tuple[Setting, int], Floats]) -> Section:
         "Beyond the hardest instance",
         [
             f"The same family at larger p, n = {RECORDS:,}, epsilon = {EPSILON}, over the same "
-            "bound. An estimator whose answer is the center until the atoms stand out of the noise "
-            "would pay the whole mean, as in the last column. With a moment tametail.mean clips "
-            "where the moment says as long as it sees nothing. A clip that is fixed beforehand at "
-            "the worst-case optimum, around a center that it is told, and with all of the budget, "
+            "bound. An estimator whose answer is the center until the atoms are detectable above "
+            "the noise would pay the whole mean, as in the last column. With a moment "
+            "tametail.mean clips where the moment says as long as it sees nothing. A clip that is "
+            "fixed beforehand at the worst-case optimum, around a center that it is told, and with "
+            "all of the budget, "
             "stays within a small factor everywhere. The largest measured "
             f"ratio is {worst}.",
         ],

@@ -8,27 +8,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
 
 from tametail.inequalities.moments import two_point_atom
 from tametail.paper import mean_1d
 from tametail.privacy.budget import pure
 from tametail.reproduce.checks import not_below
+from tametail.reproduce.measured import Measured, root_mean_square
 from tametail.reproduce.releases import moment_releases
 from tametail.reproduce.report import Chart, Line, Section, Table
-from tametail.reproduce.trials import (
-    Cell,
-    Effort,
-    Experiment,
-    Floats,
-    Measured,
-    Numbers,
-    root_mean_square,
-)
+from tametail.reproduce.trials import Cell, Effort, Experiment, Floats, Numbers, Rng
 from tametail.theory import TwoPoint, hardest_mass, lower_bound, upper_bound
-
-if TYPE_CHECKING:
-    from numpy.random import Generator
 
 MOMENTS, BUDGETS = (2, 3, 4), (0.1, 1.0)
 FACTOR = 1.6
@@ -111,7 +100,7 @@ def experiment(effort: Effort) -> Experiment[Setting]:
     return Experiment("Hard instances", cells, conclude)
 
 
-def draw(rng: Generator, *, setting: Setting, multiple: float = 1.0) -> Sequence[float]:
+def draw(rng: Rng, *, setting: Setting, multiple: float = 1.0) -> Sequence[float]:
     """Return the errors on one sample of D+ and one of D-."""
     law = setting.instance(multiple)
     errors = []
@@ -184,15 +173,6 @@ def _lines(ours: Mapping[Setting, Measured]) -> list[Line]:
 
 
 def _row(setting: Setting, ratio: Measured) -> list[object]:
-    return [
-        setting.estimator,
-        setting.definition,
-        setting.unit,
-        setting.k,
-        setting.epsilon,
-        f"{setting.n:,}",
-        f"{setting.bound:.4g}",
-        ratio,
-        f"{setting.instance().mean / setting.bound:.2f}",
-        f"{lower_bound(setting.n, k=setting.k):.4g}",
-    ]
+    zero, floor = setting.instance().mean / setting.bound, lower_bound(setting.n, k=setting.k)
+    asked = [setting.estimator, setting.definition, setting.unit, setting.k, setting.epsilon]
+    return [*asked, f"{setting.n:,}", f"{setting.bound:.4g}", ratio, f"{zero:.2f}", f"{floor:.4g}"]

@@ -11,30 +11,18 @@ import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tametail.paper import mean_1d
 from tametail.reproduce.checks import Power, at_most, has_powers, not_below
 from tametail.reproduce.estimators import DELTA, MOMENTS, THEOREMS, algorithms
+from tametail.reproduce.measured import Measured, bisected, fit_slope, least
 from tametail.reproduce.releases import moment_releases
 from tametail.reproduce.report import Chart, Check, Line, Section, Table
-from tametail.reproduce.slopes import fit_slope
-from tametail.reproduce.trials import (
-    Cell,
-    Effort,
-    Experiment,
-    Floats,
-    Measured,
-    bisected,
-    least,
-)
+from tametail.reproduce.trials import Cell, Effort, Experiment, Floats, Rng
 from tametail.theory import TwoPoint, accuracy_lower_bound, mean_sample_size
 from tametail.theory._constants import MeanConstants
-
-if TYPE_CHECKING:
-    from numpy.random import Generator
 
 EPSILON = 0.1
 ALGORITHMS = algorithms(EPSILON)
@@ -85,7 +73,7 @@ def experiment(effort: Effort) -> Experiment[Key]:
     return Experiment("Records for an accuracy", cells, conclude)
 
 
-def _least(rng: Generator, *, key: Key, runs: int) -> Sequence[float]:
+def _least(rng: Rng, *, key: Key, runs: int) -> Sequence[float]:
     """Bisect for the n at which a share beta of the errors exceeds alpha."""
     _, _, alpha, beta = key
     enough = float(theorem(key))
@@ -96,7 +84,7 @@ def _least(rng: Generator, *, key: Key, runs: int) -> Sequence[float]:
     return [least(fails, enough / _PART, enough, runs=runs, share=beta, close=_CLOSE)]
 
 
-def _error(rng: Generator, n: int, key: Key) -> float:
+def _error(rng: Rng, n: int, key: Key) -> float:
     """Return the error of one release from n fresh records."""
     who, k, alpha, beta = key
     target = BEYOND * alpha
@@ -170,7 +158,7 @@ def _against_alpha(found: Mapping[Key, Measured]) -> tuple[list[Check], Chart]:
         rivals = [*(-j / (j - 1) for j in MOMENTS if j != k), -1.0]
         for color, who in enumerate(WHO):
             points = [found[who, k, alpha, BETA] for alpha in alphas]
-            lines.append(_line(who, alphas, points, color, panel))
+            lines.append(Line(who, alphas, points, "o-", color, panel))
             fits[who].append(Power(panel, fit_slope(alphas, points), -k / (k - 1), rivals))
         keys = [("PDPODME", k, alpha, BETA) for alpha in alphas]
         lines += _theory(keys, alphas, panel)
@@ -190,7 +178,7 @@ def _against_beta(found: Mapping[Key, Measured]) -> tuple[Check, Chart]:
     for color, who in enumerate(WHO):
         keys = [(who, K, ALPHA, beta) for beta in betas]
         points = [found[key] for key in keys]
-        lines.append(_line(who, odds, points, color, ""))
+        lines.append(Line(who, odds, points, "o-", color))
         if who != OURS:
             growth = fit_slope([theorem(key) for key in keys], points)
             powers.append(Power(who, growth, 1.0, (0.5, 2.0)))
@@ -203,20 +191,13 @@ def _against_beta(found: Mapping[Key, Measured]) -> tuple[Check, Chart]:
     return check, Chart("needed-beta", title, "1/beta", "records", lines)
 
 
-def _line(
-    who: str, places: Sequence[float], points: Sequence[Measured], color: int, panel: str
-) -> Line:
-    return Line(who, places, [point.value for point in points], "o-", color, panel)
-
-
 def _theory(keys: Sequence[Key], places: Sequence[float], panel: str) -> list[Line]:
     """Return the lines of the theory for PDPODME; the others are close to it."""
+    tight, paper = ([theorem(key, which) for key in keys] for which in CONSTANTS[1:])
     return [
         Line("lower bound, pure", places, [floor(key) for key in keys], ":", 6, panel),
-        Line("theorem, tight, pure", places, [theorem(key) for key in keys], "--", 0, panel),
-        Line(
-            "theorem, paper, pure", places, [theorem(key, "paper") for key in keys], "--", 4, panel
-        ),
+        Line("theorem, tight, pure", places, tight, "--", 0, panel),
+        Line("theorem, paper, pure", places, paper, "--", 4, panel),
     ]
 
 

@@ -10,19 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tametail.api import mean
 from tametail.reproduce.checks import Power, has_powers, other_exponents
+from tametail.reproduce.measured import fit_slope, root_mean_square
 from tametail.reproduce.report import Chart, Line, Section, Table
-from tametail.reproduce.slopes import VISIBLE, fit_slope
-from tametail.reproduce.trials import Cell, Effort, Experiment, Floats, root_mean_square
+from tametail.reproduce.slopes import VISIBLE
+from tametail.reproduce.trials import Cell, Effort, Experiment, Floats, Rng
 from tametail.theory import Distribution, TwoPoint, distribution, person_rate
-
-if TYPE_CHECKING:
-    from numpy.random import Generator
 
 EPSILON, MOMENTS = 0.1, (2, 4)
 
@@ -55,7 +52,7 @@ def experiment(effort: Effort) -> Experiment[Key]:
     return Experiment("Persons", cells, conclude)
 
 
-def _error(rng: Generator, *, k: int, n: int, m: int) -> Sequence[float]:
+def _error(rng: Rng, *, k: int, n: int, m: int) -> Sequence[float]:
     """Return the error of one release; every person has m records, and counts once."""
     from pyarrow import table
 
@@ -64,14 +61,9 @@ def _error(rng: Generator, *, k: int, n: int, m: int) -> Sequence[float]:
     source = _source(k, n, m)
     frame = table({"who": np.repeat(np.arange(n), m), "value": scale * source.sample(n * m, rng)})
     release = mean(
-        frame,
-        "value",
-        person="who",
-        each="person",
-        epsilon=EPSILON,
-        neighbors="replace-one",
+        frame, "value", person="who", each="person", epsilon=EPSILON, neighbors="replace-one",
         confidence=None,
-    )
+    )  # fmt: skip
     return [float(release) / scale - source.mean]
 
 
@@ -111,12 +103,10 @@ def conclude(errors: Mapping[Key, Floats]) -> Section:
             law_name = f"D2, k = {k}" if k else "normal records"
             rivals = other_exponents(k, MOMENTS) if k else (0.0, -1.0)
             powers.append(Power(law_name, power, expected, rivals))
-            values, panel = [point.value for point in points], law_name
+            rates = [rate(*key) for key in keys]
             lines += [
-                Line("tametail.mean, person=", places, values, "o-", 0, panel),
-                Line(
-                    "rate, without constants", places, [rate(*key) for key in keys], "--", 6, panel
-                ),
+                Line("tametail.mean, person=", places, points, "o-", 0, law_name),
+                Line("rate, without constants", places, rates, "--", 6, law_name),
             ]
             rows.append([law_name, f"{expected:.3f}", power, *points])
         claim = f"persons are protected: the error falls with {words} (Agarwal and others 2024)"
@@ -130,13 +120,8 @@ def conclude(errors: Mapping[Key, Floats]) -> Section:
                 lines,
             )
         )
-        head = [
-            "distribution",
-            f"theory, power of {words}",
-            "fitted",
-            *(f"{place:,}" for place in places),
-        ]
-        tables.append(Table(head, rows))
+        head = ["distribution", f"theory, power of {words}", "fitted"]
+        tables.append(Table([*head, *(f"{place:,}" for place in places)], rows))
     return Section("Persons with several records each", [_WORDS], checks, tables, charts)
 
 

@@ -9,27 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tametail.reproduce.checks import Power, has_powers, judge, worst
+from tametail.reproduce.measured import SLACK, Measured, fit_slope, root_mean_square
 from tametail.reproduce.releases import moment_releases
 from tametail.reproduce.report import Chart, Check, Line, Section, Table, Verdict
-from tametail.reproduce.slopes import fit_slope
-from tametail.reproduce.trials import (
-    SLACK,
-    Cell,
-    Effort,
-    Experiment,
-    Floats,
-    Measured,
-    root_mean_square,
-)
+from tametail.reproduce.trials import Cell, Effort, Experiment, Floats, Rng
 from tametail.theory import Distribution, distribution
-
-if TYPE_CHECKING:
-    from numpy.random import Generator
 
 K = 4
 
@@ -55,7 +43,7 @@ def experiment(effort: Effort) -> Experiment[tuple[float, int]]:
     return Experiment("Phase change", cells, conclude)
 
 
-def _errors(rng: Generator, *, epsilon: float, n: int) -> Sequence[float]:
+def _errors(rng: Rng, *, epsilon: float, n: int) -> Sequence[float]:
     """Return the errors of some releases from one sample; the last is that of the plain mean."""
     source = pareto()
     records = source.sample(n, rng)
@@ -93,14 +81,8 @@ def conclude(errors: Mapping[tuple[float, int], Floats]) -> Section:
             )
         ]
         lines += [
-            Line(f"epsilon = {epsilon}", sizes, [point.value for point in total], "o-", color),
-            Line(
-                f"added by privacy, epsilon = {epsilon}",
-                sizes,
-                [point.value for point in added],
-                ":",
-                color,
-            ),
+            Line(f"epsilon = {epsilon}", sizes, total, "o-", color),
+            Line(f"added by privacy, epsilon = {epsilon}", sizes, added, ":", color),
         ]
     span = sorted({n for _, n in errors})
     floor = [deviation / math.sqrt(n) for n in span]
@@ -188,7 +170,7 @@ def crossing(sizes: Sequence[int], ratios: Sequence[Measured]) -> Measured | Non
     end = surely.index(-1, surely.index(1))
     start = max(place for place in range(end) if surely[place] == 1)
     x, points = np.log(sizes[start : end + 1]), ratios[start : end + 1]
-    y = np.log([point.value for point in points])
+    y = np.log([float(point) for point in points])
     relative = np.array([point.deviation / point.value for point in points])
     weights = relative**-2.0 if relative.all() else np.ones(len(x))
     slope = fit_slope(sizes[start : end + 1], points)

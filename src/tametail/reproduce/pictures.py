@@ -50,7 +50,8 @@ def draw(chart: Chart, folder: Path) -> None:
         for line in chart.lines:
             if line.panel == panel:
                 color = _COLORS[line.color % len(_COLORS)]
-                axes.plot(line.x, line.y, line.style, color=color, markersize=4, label=line.label)
+                y = [float(value) for value in line.y]
+                axes.plot(line.x, y, line.style, color=color, markersize=4, label=line.label)
         axes.set_xscale("log" if chart.log_x else "linear")
         axes.set_yscale("log" if chart.log_y else "linear")
         if len(places) <= _MOST_TICKS:

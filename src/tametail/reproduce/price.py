@@ -10,27 +10,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tametail.inequalities.lower_bounds import hardest_coins
 from tametail.reproduce import hard
 from tametail.reproduce.checks import at_most, not_below
+from tametail.reproduce.measured import Measured, root_mean_square
 from tametail.reproduce.releases import moment_releases
 from tametail.reproduce.report import Chart, Line, Section, Table
-from tametail.reproduce.trials import (
-    Cell,
-    Effort,
-    Experiment,
-    Floats,
-    Measured,
-    root_mean_square,
-)
+from tametail.reproduce.trials import Cell, Effort, Experiment, Floats, Rng
 from tametail.theory import distribution, local_rate, lower_bound, winsorized_rmse
-
-if TYPE_CHECKING:
-    from numpy.random import Generator
 
 EPSILON, RECORDS = 0.1, 30_000
 
@@ -57,14 +47,14 @@ def experiment(effort: Effort) -> Experiment[tuple[str, float]]:
     return Experiment("Price of privacy", cells, conclude)
 
 
-def _normal(rng: Generator, *, k: float) -> Sequence[float]:
+def _normal(rng: Rng, *, k: float) -> Sequence[float]:
     # Not at 0, which the default estimator holds for more likely than other numbers.
     records = distribution("normal", k=k, mean=0.3)
     values = moment_releases(records.sample(RECORDS, rng), _RELEASES, k=k, epsilon=EPSILON)
     return [value - records.mean for value in values]
 
 
-def _coins(rng: Generator, *, k: float) -> Sequence[float]:
+def _coins(rng: Rng, *, k: float) -> Sequence[float]:
     """Return errors on records +-c, with a mean from the prior of the bound of van Trees."""
     _, width, value = hardest_coins(RECORDS, k)
     # The density cos^2(pi m/(2 w))/w is that of m = w (2 u - 1) kept with chance cos^2.
@@ -123,13 +113,7 @@ def conclude(errors: Mapping[tuple[str, float], Floats]) -> Section:
                 "k, the order of the moment",
                 "error over that without privacy",
                 [
-                    Line(
-                        "tametail.mean, worst of three laws",
-                        moments,
-                        [price.value for price in highest],
-                        "o-",
-                        0,
-                    ),
+                    Line("tametail.mean, worst of three laws", moments, highest, "o-", 0),
                     Line("best fixed clip, worst law", moments, fixed, "-", 1),
                     Line("lower bound", moments, least, ":", 6),
                     Line("local model (rate)", moments, local, "--", 2),

@@ -8,27 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 from tametail.paper import range_estimate
 from tametail.privacy.budget import Budget, approx, pure, zcdp
 from tametail.reproduce.checks import Power, at_most, has_powers
+from tametail.reproduce.measured import Measured, bisected, fit_slope, least
 from tametail.reproduce.report import Chart, Line, Section, Table
-from tametail.reproduce.slopes import fit_slope
-from tametail.reproduce.trials import (
-    Cell,
-    Effort,
-    Experiment,
-    Floats,
-    Measured,
-    Numbers,
-    bisected,
-    least,
-)
+from tametail.reproduce.trials import Cell, Effort, Experiment, Floats, Numbers, Rng
 from tametail.theory import bucket_radius, clip_radius, distribution, range_sample_size
-
-if TYPE_CHECKING:
-    from numpy.random import Generator
 
 EPSILON, DELTA, ALPHA, K = 0.1, 1e-6, 0.1, 2
 
@@ -71,7 +58,7 @@ def experiment(effort: Effort) -> Experiment[tuple[str, int]]:
     return Experiment("Dependence on R", cells, conclude)
 
 
-def _least_records(rng: Generator, *, definition: str, R: float, trials: int) -> Sequence[float]:
+def _least_records(rng: Rng, *, definition: str, R: float, trials: int) -> Sequence[float]:
     """Bisect for the n at which one of ten trials fails."""
     budget, numbers, _, _ = NOTIONS[definition]
     margin = clip_radius(ALPHA, K)
@@ -103,9 +90,7 @@ def conclude(errors: Mapping[tuple[str, int], Floats]) -> Section:
             for exponent, point, n in zip(exponents, found, proved, strict=True)
         ]
         lines += [
-            Line(
-                f"{definition}, measured", exponents, [point.value for point in found], "o-", color
-            ),
+            Line(f"{definition}, measured", exponents, found, "o-", color),
             Line(f"{definition}, enough by the theorem", exponents, proved, ":", color),
         ]
         rivals = [other for other in POWERS if other != theory]

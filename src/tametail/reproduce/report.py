@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from html import escape
 from pathlib import Path
+from typing import SupportsFloat
 
 _STYLE = """
 body { font-family: Georgia, serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem;
@@ -70,7 +71,7 @@ class Line:
 
     label: str
     x: Sequence[float]
-    y: Sequence[float]
+    y: Sequence[SupportsFloat]
     style: str = "o-"
     color: int = 0
     panel: str = ""

@@ -17,21 +17,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tametail.reproduce.checks import Power, has_powers, other_exponents
+from tametail.reproduce.measured import Measured, fit_slope, root_mean_square
 from tametail.reproduce.releases import moment_releases
 from tametail.reproduce.report import Chart, Line, Section, Table
-from tametail.reproduce.trials import (
-    Cell,
-    Effort,
-    Experiment,
-    Floats,
-    Measured,
-    root_mean_square,
-)
+from tametail.reproduce.trials import Cell, Effort, Experiment, Floats, Rng
 from tametail.theory import hard_instance, lower_bound
 
 if TYPE_CHECKING:
-    from numpy.random import Generator
-
     from tametail.theory.hard_instances import HardInstance
 
 MOMENTS = (2, 3, 4, 8)
@@ -70,7 +62,7 @@ def experiment(effort: Effort) -> Experiment[tuple[str, int, int]]:
     return Experiment("Error against n", cells, conclude)
 
 
-def _visible(rng: Generator, *, k: float, n: int) -> Sequence[float]:
+def _visible(rng: Rng, *, k: float, n: int) -> Sequence[float]:
     alpha = (VISIBLE / (n * EPSILON)) ** ((k - 1) / k)
     # Octaves are powers of two: a random unit of measurement keeps them from playing a part.
     scale = 2 ** rng.random()
@@ -78,7 +70,7 @@ def _visible(rng: Generator, *, k: float, n: int) -> Sequence[float]:
     return _errors(law, law.sample(n, rng), k, scale)
 
 
-def _invisible(rng: Generator, *, k: float, n: int) -> Sequence[float]:
+def _invisible(rng: Rng, *, k: float, n: int) -> Sequence[float]:
     sign = int(rng.choice([-1, 1]))
     law = hard_instance("two-point", n=n, k=k, epsilon=EPSILON, sign=sign)
     return _errors(law, law.sample(n, rng), k, 1.0)
@@ -89,24 +81,6 @@ def _errors(law: HardInstance, records: Floats, k: float, scale: float) -> list[
     return [(value - float(law.mean)) / scale for value in values]
 
 
-def fit_slope(x: Sequence[float], y: Sequence[Measured]) -> Measured:
-    """Fit ``log y = a + slope log x`` by least squares, weighted if the errors are known.
-
-    >>> exact = [Measured(5 * n**-0.75, 0.0) for n in (10, 100, 1000)]
-    >>> str(fit_slope([10, 100, 1000], exact))
-    '-0.75'
-    """
-    log_x, log_y = np.log(x), np.log([point.value for point in y])
-    relative = np.array([point.deviation / point.value for point in y])
-    known = bool((relative > 0).all())
-    weights = relative**-2.0 if known else np.ones(len(log_x))
-    centered = log_x - np.average(log_x, weights=weights)
-    information = float((weights * centered**2).sum())
-    slope = float((weights * centered * log_y).sum()) / information
-    # An exact power law leaves rounding errors only.
-    return Measured(round(slope, 12), information**-0.5 if known else 0.0)
-
-
 def conclude(errors: Mapping[tuple[str, int, int], Floats]) -> Section:
     """Fit the slopes, and compare them with the theory."""
     measured = {key: root_mean_square(rows) for key, rows in errors.items()}
@@ -115,18 +89,11 @@ def conclude(errors: Mapping[tuple[str, int, int], Floats]) -> Section:
         (family, k): [measured[family, k, n] for n in sizes] for family in FAMILIES for k in MOMENTS
     }
     slopes = {key: fit_slope(sizes, points) for key, points in curves.items()}
+    rivals = {k: other_exponents(k, MOMENTS, -1.0) for k in MOMENTS}
     checks = [
         has_powers(
             f"tametail.mean with a moment on {which}: the error falls as n^(-(k-1)/k)",
-            [
-                Power(
-                    f"k = {k}",
-                    slopes[family, k],
-                    -(k - 1) / k,
-                    other_exponents(k, MOMENTS, -1.0),
-                )
-                for k in MOMENTS
-            ],
+            [Power(f"k = {k}", slopes[family, k], -(k - 1) / k, rivals[k]) for k in MOMENTS],
         )
         for family, (_, which) in FAMILIES.items()
     ]
@@ -171,8 +138,9 @@ def _lines(
     lines = []
     for color, k in enumerate(MOMENTS):
         theory = -(k - 1) / k
-        values = [point.value for point in curves[family, k]]
-        middle = math.exp(np.mean(np.log(values)) - theory * np.mean(np.log(sizes)))
+        values = curves[family, k]
+        logs = np.log([float(value) for value in values])
+        middle = math.exp(np.mean(logs) - theory * np.mean(np.log(sizes)))
         lines += [
             Line(f"k = {k}", sizes, values, "o", color),
             Line("", sizes, [middle * n**theory for n in sizes], "-", color),

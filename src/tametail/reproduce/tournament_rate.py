@@ -4,28 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tametail.paper import mean_tournament
 from tametail.privacy.budget import pure
 from tametail.reproduce.checks import Power, has_powers
+from tametail.reproduce.measured import bisected, fit_slope, least, too_many
 from tametail.reproduce.report import Chart, Line, Section, Table
-from tametail.reproduce.slopes import fit_slope
-from tametail.reproduce.trials import (
-    Cell,
-    Effort,
-    Experiment,
-    Floats,
-    bisected,
-    least,
-    too_many,
-)
+from tametail.reproduce.trials import Cell, Effort, Experiment, Floats, Rng
 from tametail.theory import TwoPoint, tournament_sample_size
-
-if TYPE_CHECKING:
-    from numpy.random import Generator
 
 EPSILON, BETA, R = 0.1, 0.3, 0.5
 MOMENTS = (2, 4)
@@ -59,7 +47,7 @@ def experiment(effort: Effort) -> Experiment[Key]:
     return Experiment("The tournament's rate", cells, conclude)
 
 
-def _least(rng: Generator, *, d: int, k: int, alpha: float, runs: int) -> Sequence[float]:
+def _least(rng: Rng, *, d: int, k: int, alpha: float, runs: int) -> Sequence[float]:
     """Double, then bisect, for the n at which a share beta of the errors exceeds alpha."""
 
     def fails(n: int) -> bool:
@@ -72,7 +60,7 @@ def _least(rng: Generator, *, d: int, k: int, alpha: float, runs: int) -> Sequen
     return [least(fails, high / 4, high, runs=runs, share=BETA, close=_CLOSE)]
 
 
-def _error(rng: Generator, n: int, d: int, k: int, alpha: float) -> float:
+def _error(rng: Rng, n: int, d: int, k: int, alpha: float) -> float:
     """Return the error of one release from n fresh rows: D2 on the first axis, zeros elsewhere."""
     target = BEYOND * alpha
     tau = target ** (-1 / (k - 1)) * int(rng.choice([-1, 1]))
@@ -94,7 +82,7 @@ def conclude(errors: Mapping[Key, Floats]) -> Section:
         rivals = [-j / (j - 1) for j in MOMENTS if j != k]
         name = f"d = {d}, k = {k}"
         powers.append(Power(name, fit_slope(alphas, points), -k / (k - 1), rivals))
-        lines.append(Line(name, alphas, [point.value for point in points], "o-", color))
+        lines.append(Line(name, alphas, points, "o-", color))
         lines.append(Line(f"theorem, {name}", alphas, asked, ":", color))
         rows += [
             [d, k, alpha, f"{point.value:,.0f} ± {point.deviation:,.0f}", f"{n:,}"]

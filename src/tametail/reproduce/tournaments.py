@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,15 +11,9 @@ from tametail.api import mean
 from tametail.paper import mean_ball, mean_tournament
 from tametail.privacy.budget import pure
 from tametail.reproduce.checks import at_most
+from tametail.reproduce.measured import Measured, root_mean_square
 from tametail.reproduce.report import Chart, Line, Section, Table
-from tametail.reproduce.trials import (
-    Cell,
-    Effort,
-    Experiment,
-    Floats,
-    Measured,
-    root_mean_square,
-)
+from tametail.reproduce.trials import Cell, Effort, Experiment, Floats, Rng
 from tametail.theory import (
     ball_sample_size,
     distribution,
@@ -28,9 +21,6 @@ from tametail.theory import (
     tournament,
     tournament_sample_size,
 )
-
-if TYPE_CHECKING:
-    from numpy.random import Generator
 
 ALPHA, BETA, EPSILON, K, R = 0.5, 0.1, 1.0, 2, 8.0
 DIMENSIONS = (1, 2, 3)
@@ -50,7 +40,7 @@ def experiment(effort: Effort) -> Experiment[tuple[int, int]]:
     return Experiment("Tournament", cells, conclude)
 
 
-def _errors(rng: Generator, *, d: int, n: int) -> Sequence[float]:
+def _errors(rng: Rng, *, d: int, n: int) -> Sequence[float]:
     rows = distribution("t", nu=3, k=K).sample(n * d, rng).reshape(n, d)
     estimates = (
         mean_tournament(rows, pure(EPSILON), alpha=ALPHA, beta=BETA, k=K, R=R),
@@ -74,7 +64,7 @@ def conclude(errors: Mapping[tuple[int, int], Floats]) -> Section:
             points = [root_mean_square(errors[d, n][:, column, None]) for n in sizes]
             asked = f"{needed[column]:,}" if column < len(needed) else ""
             rows.append([d, who, *points, asked])
-            lines.append(Line(who, sizes, [point.value for point in points], "o-", column, panel))
+            lines.append(Line(who, sizes, points, "o-", column, panel))
         floor = [lower_bound(n, k=K, d=d, epsilon=EPSILON) for n in sizes]
         lines.append(Line("lower bound, for the worst law", sizes, floor, ":", 6, panel))
         lines += [

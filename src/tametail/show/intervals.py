@@ -134,7 +134,8 @@ def details_of(release: Released, row: Mean) -> list[tuple[str, str]]:
         how = "guaranteed" if other.proved else "approximate"
         found.append((name, f"{level(release)} {limits}   {how}"))
     if row.intervals and (words := _components(row.intervals[0].error_components)):
-        found.append(("error components", words))
+        side, hides = _side(row.intervals[0], row.value)
+        found.append(("error components", side + words.replace("privacy noise", hides)))
     found.append(("method", release.method))
     return found
 
@@ -159,6 +160,18 @@ def _components(parts: dict[str, float | None]) -> str:
     if "clipping" in parts and parts["clipping"] is None and found:
         found.append("clipping not included")
     return ", ".join(found) + "   (not additive)" * (len(found) > 1)
+
+
+def _side(interval: Interval, value: float) -> tuple[str, str]:
+    """Say which limit the components are those of, where one is much farther than the other.
+
+    There the noise may hide values far beyond the clipping bounds, which is the larger part.
+    """
+    below, above = value - interval.low, interval.high - value
+    if not 0 <= 2 * min(below, above) < max(below, above) < math.inf:
+        return "", "privacy noise"
+    which = "upper" if above > below else "lower"
+    return f"{which} limit: ", "privacy noise and the values it may hide"
 
 
 def _is_clipped(one: Interval) -> bool:

@@ -116,6 +116,16 @@ def cells_used(share: float, *, sure: bool) -> str:
     return f"{part_of(share)} of cells used, the rest are not numbers"
 
 
+def counted(text: str, things: str) -> str:
+    """Return a number that is already written, with what it counts; one of them is singular.
+
+    >>> counted("1", "records"), counted("0", "people"), counted("1", "people")
+    ('1 record', '0 people', '1 person')
+    """
+    one = {"people": "person"}.get(things, things.removesuffix("s"))
+    return f"{text} {one if text == '1' else things}"
+
+
 def part_of(share: float) -> str:
     """Return a share in percent; close to 1 with one more digit.
 

@@ -104,9 +104,10 @@ def data_words(release: Released, row: Mean) -> str:
     people = release.plan.request.each == "person" or row.persons == row.count
     counted = []
     if row.count is not None:
-        counted.append(f"{numbers.significant(row.count)} {'people' if people else 'records'}")
+        given = "people" if people else "records"
+        counted.append(numbers.counted(numbers.significant(row.count), given))
     if row.persons is not None and not people:
-        counted.append(f"{numbers.significant(row.persons)} people")
+        counted.append(numbers.counted(numbers.significant(row.persons), "people"))
     where = release.plan.request.where
     which = "" if where is None else f" where {where}"
     found = [f"about {' of '.join(counted)}{which}"] if counted else []

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,122 +22,56 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-class Distribution(Protocol):
-    """A law on the real line with a known mean and known central moments."""
+class _Law(NamedTuple):
+    """A law with one shape parameter; those shapes have a mean that are above ``least``."""
 
-    @property
-    def mean(self) -> float:
-        """The mean mu."""
-
-    def kth_moment(self, k: float) -> float:
-        """Return ``E|X - mu|^k``."""
-
-    def sample(self, n: int, rng: Generator) -> Floats:
-        """Return n independent draws, made with the caller's generator."""
+    parameter: str | None
+    least: float
+    mean: Callable[[float], float]
+    kth_moment: Callable[[float, float], float]
+    sample: Callable[[float, int, Generator], Floats]
 
 
 @dataclass(frozen=True)
-class Normal:
-    """The standard normal law."""
+class Distribution:
+    """A law on the real line with a known mean and known central moments.
 
-    @property
-    def mean(self) -> float:
-        """The mean, 0."""
-        return 0.0
+    It is that of ``mean + factor (X - E X)``, X of a law by its name and shape.
+    """
 
-    def kth_moment(self, k: float) -> float:
-        """Return ``E|X|^k``."""
-        return normal_moment(k)
-
-    def sample(self, n: int, rng: Generator) -> Floats:
-        """Return n draws."""
-        return rng.standard_normal(n)
-
-
-@dataclass(frozen=True)
-class StudentT:
-    """Student's t with nu > 1 degrees of freedom; moments below nu exist."""
-
-    nu: float
-
-    @property
-    def mean(self) -> float:
-        """The mean, 0."""
-        return 0.0
-
-    def kth_moment(self, k: float) -> float:
-        """Return ``E|X|^k``, infinite for ``k >= nu``."""
-        return student_moment(self.nu, k)
-
-    def sample(self, n: int, rng: Generator) -> Floats:
-        """Return n draws."""
-        return np.asarray(rng.standard_t(self.nu, n), dtype=np.float64)
-
-
-@dataclass(frozen=True)
-class Pareto:
-    """``P(X > x) = x^-a`` for x >= 1, with a > 1; moments below a exist."""
-
-    a: float
-
-    @property
-    def mean(self) -> float:
-        """The mean, ``a/(a-1)``."""
-        return self.a / (self.a - 1)
-
-    def kth_moment(self, k: float) -> float:
-        """Return ``E|X - mu|^k``, infinite for ``k >= a``."""
-        return pareto_moment(self.a, k)
-
-    def sample(self, n: int, rng: Generator) -> Floats:
-        """Return n draws."""
-        return 1 + rng.pareto(self.a, n)
-
-
-@dataclass(frozen=True)
-class Lognormal:
-    """``X = exp(s Z)`` with Z standard normal; all moments exist."""
-
-    s: float
-
-    @property
-    def mean(self) -> float:
-        """The mean, ``exp(s^2/2)``."""
-        return math.exp(self.s**2 / 2)
-
-    def kth_moment(self, k: float) -> float:
-        """Return ``E|X - mu|^k``."""
-        return lognormal_moment(self.s, k)
-
-    def sample(self, n: int, rng: Generator) -> Floats:
-        """Return n draws."""
-        return rng.lognormal(0.0, self.s, n)
-
-
-@dataclass(frozen=True)
-class Standardised:
-    """``mean + factor (X - E X)`` for X of another law."""
-
-    base: Distribution
+    name: str
+    shape: float
     mean: float
     factor: float
 
     def kth_moment(self, k: float) -> float:
-        """Return ``factor^k E|X - E X|^k``."""
-        return float(self.factor**k * self.base.kth_moment(k))
+        """Return ``E|X - mu|^k``."""
+        return float(self.factor**k * _LAWS[self.name].kth_moment(self.shape, k))
 
     def sample(self, n: int, rng: Generator) -> Floats:
-        """Return n draws."""
-        return self.mean + self.factor * (self.base.sample(n, rng) - self.base.mean)
+        """Return n independent draws, made with the caller's generator."""
+        law = _LAWS[self.name]
+        return self.mean + self.factor * (law.sample(self.shape, n, rng) - law.mean(self.shape))
 
 
-# Name, shape parameter and class; a shape above the first number has a mean.
-_LAWS: dict[str, tuple[str | None, float, type[Normal | StudentT | Pareto | Lognormal]]] = {
-    "normal": (None, 0.0, Normal),
-    "t": ("nu", 1.0, StudentT),
-    "pareto": ("a", 1.0, Pareto),
-    "lognormal": ("s", 0.0, Lognormal),
-}
+_LAWS = {
+    "normal": _Law(
+        None, 0.0, lambda _: 0.0, lambda _, k: normal_moment(k),
+        lambda _, n, rng: rng.standard_normal(n),
+    ),
+    "t": _Law(
+        "nu", 1.0, lambda _: 0.0, student_moment,
+        lambda nu, n, rng: np.asarray(rng.standard_t(nu, n), dtype=np.float64),
+    ),
+    "pareto": _Law(
+        "a", 1.0, lambda a: a / (a - 1), pareto_moment,
+        lambda a, n, rng: 1 + rng.pareto(a, n),
+    ),
+    "lognormal": _Law(
+        "s", 0.0, lambda s: math.exp(s**2 / 2), lognormal_moment,
+        lambda s, n, rng: rng.lognormal(0.0, s, n),
+    ),
+}  # fmt: skip
 
 
 def distribution(
@@ -165,19 +100,19 @@ def distribution(
     positive(scale=scale)
     if name not in _LAWS:
         raise ParameterError(f"law {shown(name)} is not known: write one of {', '.join(_LAWS)}.")
-    parameter, least, kind = _LAWS[name]
-    expected = set() if parameter is None else {parameter}
+    law = _LAWS[name]
+    parameter, expected = law.parameter, set() if law.parameter is None else {law.parameter}
     if set(shape) != expected:
         raise ParameterError(
             f"law({shown(name)}) takes {parameter or 'no shape'}, not {sorted(shape)}."
         )
     for value in shape.values():
-        if not least < value < math.inf:
+        if not law.least < value < math.inf:
             raise ParameterError(
-                f"Expected {parameter}={shown(value)} to be finite, above {least:g}."
+                f"Expected {parameter}={shown(value)} to be finite, above {law.least:g}."
             )
-    base: Distribution = kind(**shape)
-    moment = base.kth_moment(k)
+    value = shape.get(parameter or "", 0.0)
+    moment = law.kth_moment(value, k)
     if moment == math.inf:
         raise ParameterError(f"law({shown(name)}, ...) has no moment of order k={shown(k)}.")
-    return Standardised(base, mean, scale * moment ** (-1 / k))
+    return Distribution(name, value, mean, scale * moment ** (-1 / k))

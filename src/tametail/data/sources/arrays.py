@@ -110,8 +110,8 @@ def are_durations(data: object) -> bool:
 def rows_of(data: Iterable[object], n_columns: int | None = None) -> Floats:
     """Return the matrix of a list whose items are rows, by the word of whoever calls.
 
-    A row is a list, a tuple or a one-dimensional array. There are ``n_columns`` columns; if nobody said
-    how many, as many as most rows have cells (of two lengths that are as frequent, the smaller),
+    A row is a list, a tuple or a one-dimensional array. There are ``n_columns`` columns; if that is
+    None, as many as most rows have cells (of two lengths that are as frequent, the smaller),
     so that no single record decides it. What is no row is a row of missing cells, and so are the
     cells that a row lacks.
 
@@ -120,9 +120,8 @@ def rows_of(data: Iterable[object], n_columns: int | None = None) -> Floats:
     """
     rows = [_row(item) for item in data]
     lengths = Counter(len(row) for row in rows if row is not None)
-    width = (
-        n_columns or (most_frequent(lengths) if lengths else 0) or 1
-    )  # without cells: all missing
+    # Without cells: all missing.
+    width = n_columns or (most_frequent(lengths) if lengths else 0) or 1
     matrix = np.full((len(rows), width), np.nan)
     for target, row in zip(matrix, rows, strict=True):
         if row is not None:

@@ -78,6 +78,8 @@ def pick_column(names: Sequence[str], column: str | None) -> str:
     if not same:
         close = difflib.get_close_matches(str(column), names, n=1)
         hint = f"Did you mean {close[0]!r}? " if close else ""
+        if isinstance(column, str) and re.match(r"\w+ *\(", column):  # the name of a call
+            hint = f"Functions: {', '.join(FUNCTIONS)}. "
         hint += f"Columns: {', '.join(names[:_MOST_NAMES])}{', ...' * (len(names) > _MOST_NAMES)}."
         if any(name.startswith("(") for name in names):
             hint += " Pass a name with several levels as a list, as in column=[('a', 'x')]."

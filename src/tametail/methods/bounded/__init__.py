@@ -1,1 +1,1 @@
-"""The textbook's mean of bounded records: clamp, add up, add noise once."""
+"""The mean of bounded records: clip, add up, add noise once."""

@@ -1,4 +1,4 @@
-r"""The textbook's mean: clamp the records to their bounds, and ask for one noisy sum.
+r"""The bounded mean: clip the records to their bounds, and ask for one noisy sum.
 
 The interval needs no other question. With noise, and a count that may be noisy, bounded as in
 :mod:`tametail.methods.winsorized.sums`, and records in [A, B], whose variance is at most
@@ -108,7 +108,7 @@ def clamped_sum(
 def bounds_of(plan: ColumnPlan) -> Bounded:
     """Return the bounds of the records, which this method is for."""
     if not isinstance(plan.tail, Bounded):
-        raise InternalError("the textbook needs bounds of the records.")
+        raise InternalError("The bounded mean needs bounds of the records.")
     return plan.tail
 
 

@@ -1,4 +1,4 @@
-"""The textbook as a method: its step and its promises."""
+"""The bounded mean as a method: its step and its promises."""
 
 from __future__ import annotations
 

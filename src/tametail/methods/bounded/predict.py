@@ -1,4 +1,4 @@
-"""What the textbook promises, by public numbers alone."""
+"""What the bounded mean promises, by public numbers alone."""
 
 from __future__ import annotations
 

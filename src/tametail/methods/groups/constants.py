@@ -89,7 +89,7 @@ SPREAD, SPREAD_SQUARED = 0.06, 0.02
 BIAS_OF_PERSONS: Final = 0.3
 BIAS_OF_ROWS: Final = 0.6
 
-#: Numbers of records lie in so many octaves, and stand out of the noise by so many scales.
+#: Numbers of records lie in so many octaves, and are detectable if so many noise scales above it.
 OCTAVES_OF_ROWS, SEEN_ROWS = 24, 13.0
 
 #: Farther out than what stands out, more persons than so many scales of the noise are believed.

@@ -58,7 +58,7 @@ class Small:
     """The standard deviation of the noise on the count."""
     noise: Noise
     seen: bool
-    """Whether its count stands out of the noise."""
+    """Whether its count is detectable above the noise."""
     beyond: ExcessPair
     """What may lie beyond its clip points, by what it is like."""
 

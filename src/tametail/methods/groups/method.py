@@ -134,7 +134,7 @@ def _size(plan: PricedRequest) -> int | None:
 
 
 def _shows_nothing(plan: PricedRequest, usual: ColumnPlan) -> bool:
-    """Say whether all groups together would not stand out of the noise on the octave counts.
+    """Say whether no record of all groups would be detectable above the noise of the counts.
 
     They need not where bounds say where records are, nor where every group is alone.
     """

@@ -309,7 +309,7 @@ class Squares:
         """Return the squares about the mean of each group, drawn towards what is usual.
 
         The noise on one group is large. All groups together say what is usual for so many
-        records; a group is believed as far as its own answer stands out of the noise. Squares are
+        records; a group is believed as far as its own answer is above the noise. Squares are
         taken about the common mean: about the group's own they are less by distance^2 for every
         person, so at least for every record.
         """

@@ -36,7 +36,7 @@ class Shape:
     shares: Array
     cuts: Array
     seen: bool
-    """Whether anything stands out of the noise."""
+    """Whether any record is detectable above the noise."""
 
     @classmethod
     def read(cls, center: float, tails: TailHistogram, total: float) -> Shape:

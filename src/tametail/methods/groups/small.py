@@ -42,8 +42,9 @@ _BITS = 24
 _NO_SHAPE = Note(
     "warning",
     "no-signal",
-    "Too few records for this budget to estimate the spread, even with all groups pooled. Small "
-    "groups show the overall median.",
+    "Too few records for this budget to estimate the spread, even with all groups pooled. The "
+    "groups are small, or empty because keys= does not match the data. Small groups show the "
+    "overall median.",
 )
 _UNLIKE = Note(
     "warning",

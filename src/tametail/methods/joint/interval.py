@@ -287,7 +287,7 @@ class Widths:
     ) -> tuple[Interval, ...]:
         """Return the interval for the mean if nothing was assumed; none if nothing tells.
 
-        A side that is not clipped short of the half line on which all records lie has no tail.
+        A side that is not clipped short of the one-sided bound of all records has no tail.
         """
         if self.extrapolated is None:
             return ()
@@ -311,7 +311,7 @@ class Widths:
         """Say for each column whether its mean lies where it cannot be, by more than errors.
 
         Clipping moves a mean towards its center, which is where it can be: no bias explains that.
-        Beyond a half line there is noise alone: records were clipped to it. And so it may be where
+        Beyond a one-sided bound is noise alone: records were clipped to it. So it may be where
         there are few cells.
         """
         beyond = np.abs(self.measure.value - value)

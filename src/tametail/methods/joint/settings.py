@@ -1,4 +1,4 @@
-"""What a plan tells the mean in a ball, and how it divides its budget."""
+"""What the joint mean reads from its plan, and how it divides its budget."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def most(plan: PricedRequest) -> float:
 
 
 def ends(plan: PricedRequest) -> list[Range]:
-    """Return half lines to which records were clipped before; infinite where none was told."""
+    """Return one-sided bounds to which records were clipped before; infinite without any."""
     return plan.request.one_sided_bounds or [(-math.inf, math.inf)] * plan.n_columns
 
 

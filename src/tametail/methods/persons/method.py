@@ -63,7 +63,7 @@ class Predicted(Prediction):
     def half_width(self, confidence: float, distribution: str = WORST) -> float | None:  # noqa: ARG002
         """Predict the half-width of the widest interval, likewise.
 
-        All that ``within`` allows, or infinite, if the persons would not stand out of the noise.
+        All that ``within`` allows, or infinite, if no person would be detectable above the noise.
         """
         if self.plan.n is None:
             return None

@@ -59,7 +59,8 @@ def shares(budget: Budget, adjacency: Adjacency, n: int) -> dict[str, float]:
     tail has a fixed part.
 
     >>> from tametail.privacy.budget import pure
-    >>> {name: round(share, 2) for name, share in shares(pure(1.0), Adjacency.ADD_REMOVE, 900).items()}
+    >>> found = shares(pure(1.0), Adjacency.ADD_REMOVE, 900)
+    >>> {name: round(share, 2) for name, share in found.items()}
     {'center': 0.06, 'tail': 0.28, 'sum': 0.66}
     """
     center = share_of_nats(tuned.CENTER_NATS, budget, adjacency, n)

@@ -133,7 +133,7 @@ def planning_notes(plan: ColumnPlan) -> tuple[Note, ...]:
     """Say what a release would carry for a note, and what public numbers cannot foresee.
 
     If n is unknown, how many records would be few. If n is known, how many must differ from a
-    value that nearly all share, so that they stand out of the noise on the octave counts.
+    value that nearly all share, so that they are detectable above the noise of the counts.
     """
     if plan.n is None:
         return _if_few(plan)
@@ -270,8 +270,8 @@ def half_width(plan: ColumnPlan, confidence: float, distribution: str = WORST) -
 
     Without a tail that is for lognormal records, in their standard deviations; with a ``Moment``
     for the worse of normal and lognormal records with that moment; with bounds for the worst law
-    within them, half of the records at each end, or with ``distribution="reference"`` for uniform ones.
-    Infinite if nothing would stand out of the noise.
+    within them, half of the records at each end, or for uniform ones with
+    ``distribution="reference"``. Infinite if no record would be detectable above the noise.
     """
     if plan.half is not None:  # it is in the units of the records, which nobody told
         plan = replace(plan, half=None, possible=plan.within)

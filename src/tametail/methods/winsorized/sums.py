@@ -63,7 +63,7 @@ class ClippingBounds:
 
     @property
     def has_signal(self) -> bool:
-        """Whether any records stand out of the noise."""
+        """Whether any records are detectable above the noise."""
         return self.detected != (None, None)
 
 

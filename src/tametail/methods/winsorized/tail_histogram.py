@@ -283,7 +283,7 @@ def min_detected(plan: Plan, cost: Budget, *, together: bool = False) -> float:
 
 
 def expects_no_signal(plan: Plan, cost: Budget, *, together: bool) -> bool:
-    """Say whether usual records would not stand out of the noise on octave counts of this cost.
+    """Say whether usual records would not be detectable above the noise of counts of this cost.
 
     Around a median nearly all of them lie in a window, half on either side. Both sides count
     ``together`` where the method looks at them so.
