@@ -236,11 +236,11 @@ def test_terminated(run, claims, monkeypatch):
 
 
 def test_a_command_that_opens_no_data_speaks_of_no_budget(run, monkeypatch):
-    def interrupt(*_):
+    def interrupt(**_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("tametail.cli.plan.plan_of", interrupt)
-    assert run("plan", "-n", 4000, "--epsilon", 1) == (130, "", "error: Interrupted.\n")
+    assert run("plan", "-n", 4000, "--epsilon", 1) == (130, "", "\nerror: Interrupted.\n")
 
 
 def test_plan_prints_steps_and_predictions(run):
