@@ -60,6 +60,7 @@ VALUES = (
 #: Questions about one number for each record, or for each person.
 COLUMN = (
     Count(),
+    Cells(()),
     Cells((0.5, 2.5)),
     ClippedSum(ClippingGrid.around(0.3, 5.0, 9.0), 3),
     ClippedSum(ClippingGrid(exponent=-3, low=-16, center=-1, high=40)),
