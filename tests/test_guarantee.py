@@ -150,6 +150,7 @@ def test_a_guarantee_for_persons_names_their_column(adjacency, spent, sentence):
     guarantee = Guarantee.from_budget(spent, Adjacency.parse(adjacency, person="patient"))
     assert str(guarantee) == sentence
     assert guarantee.to_dict()["person"] == guarantee.person == "patient"
+    assert guarantee.to_dict()["neighbors"] == guarantee.neighbors == adjacency
 
 
 def test_what_a_guarantee_for_persons_implies_for_one_record():

@@ -28,6 +28,7 @@ from tametail.queries.column import (
     edge_above,
     edge_below,
 )
+from tametail.queries.rows import Ball
 
 MISSING = math.nan
 
@@ -256,3 +257,9 @@ def test_a_square_counts_in_its_unit():
     query = Squares(center=0.0, octave=3, cap=16)
     (answer,) = Passes().answer(query, lambda _: [np.array([8.0, -8.0])])
     assert 2 * 64 <= answer * query.unit <= 2 * 64 * (17 / 16) ** 2
+
+
+@pytest.mark.parametrize(("limits", "floors"), [(None, (1,)), ((1,), (-1,))])
+def test_floors_of_a_ball_are_distances_and_come_with_limits(limits, floors):
+    with pytest.raises(AssertionError, match="floors"):
+        Ball((0.0,), (1.0,), (3,), order=1, limits=limits, floors=floors)

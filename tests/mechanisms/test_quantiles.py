@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from tametail.doubles import from_key, to_key
+from tametail.errors import InternalError
 from tametail.mechanisms import quantiles as module
 from tametail.mechanisms.candidates import _base_cumulative
 from tametail.mechanisms.dispatch import mechanism_for
@@ -31,6 +32,12 @@ def part_of(records, first, last):
 
 
 RECORDS = st.lists(st.tuples(st.integers(-4, 4), st.integers(0, ONE - 1)), min_size=1, max_size=8)
+
+
+def test_a_draw_beyond_all_masses_is_refused(monkeypatch):
+    monkeypatch.setattr(module, "uniform_integer", lambda low, high: high + 1)
+    with pytest.raises(InternalError, match="do not add up"):
+        module._Runs.of(part_of([(1, 2)], -4, 4)).draw([0, 1])
 
 
 @given(records=RECORDS, ends=st.tuples(st.integers(-5, 5), st.integers(-5, 5)))
