@@ -25,7 +25,7 @@ PERSONS: tuple[Mutant, ...] = (
     Mutant(
         name="weights-below-zero",
         why="A sum of weights of both signs is no denominator.",
-        file="data/weights.py",
+        file="data/columns.py",
         old="own = _at_least(weight.tree, _ZERO)",
         new="own = _at_least(weight.tree, Negate(_MOST))",
         tests=(

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 
 from tametail.data.relation import Relation
 from tametail.data.sources.names import is_computed, pick_column
-from tametail.data.weights import weighed
+from tametail.doubles import LARGEST
 from tametail.errors import ColumnError
 from tametail.expressions import Expression
-from tametail.expressions.tree import Name, Number
+from tametail.expressions.tree import Arithmetic, Call, Name, Negate, Node, Number, Value
 from tametail.statistic import RECORDS
+
+_ZERO, _MOST = Number(0.0), Number(LARGEST)
 
 
 class Columns:
@@ -56,3 +58,22 @@ class Columns:
     def conditions(self) -> tuple[bool, ...]:
         """Which of the values are conditions, so that they are 0 or 1 wherever they are known."""
         return tuple(value.is_condition for value in self.values)
+
+
+def weighed(value: Expression, weight: Expression) -> list[Expression]:
+    """Return w y and w, as expressions that are missing together.
+
+    >>> pair = weighed(Expression.parse("y"), Expression.parse("w"))
+    >>> print(pair[1])
+    min(max(max(w, 0), min(max(w, 0) * y, 0)), 1.7976931348623157e+308)
+    """
+    own = _at_least(weight.tree, _ZERO)
+    number = _at_least(value.tree, _ZERO) if value.is_condition else value.tree
+    product = Arithmetic("*", own, number)  # type: ignore[arg-type] # a condition is a number now
+    finite = Call("min", (_at_least(product, Negate(_MOST)), _MOST))
+    present = Call("min", (_at_least(own, Call("min", (product, _ZERO))), _MOST))
+    return [Expression(finite), Expression(present)]
+
+
+def _at_least(node: Node, least: Value) -> Call:
+    return Call("max", (node, least))

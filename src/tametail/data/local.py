@@ -21,7 +21,7 @@ from tametail.data.persons.vectors import GroupedPersons
 from tametail.data.products import ProductRows
 from tametail.data.reader import ArrayRows, Reader, side_by_side
 from tametail.data.relation import Groups, Relation
-from tametail.data.sources import CONVERTED, Rows, Tell
+from tametail.data.sources import CONVERTED, NumberRows, Tell
 from tametail.data.weights import WeighedRows
 from tametail.errors import ColumnError, DataError, InternalError
 from tametail.queries.column import ColumnQuery, Count, Median
@@ -120,7 +120,7 @@ class Local:
         self._shared.reader.source.close()
 
     @cached_property
-    def _rows(self) -> Rows:
+    def _rows(self) -> NumberRows:
         relation, shared = self.relation, self._shared
         if relation.span is not None and (relation.person or relation.groups is not None):
             raise InternalError("Rows of persons and of groups have no positions.")
@@ -136,7 +136,7 @@ class Local:
             return ProductRows(rows, relation.products)
         return self._weighed(rows)
 
-    def _weighed(self, rows: Rows) -> Rows:
+    def _weighed(self, rows: NumberRows) -> NumberRows:
         """Return the rows; where records weigh, the number of each by the view."""
         relation = self.relation
         return rows if relation.weights is None else WeighedRows(rows, relation.views[0])

@@ -12,32 +12,8 @@ import numpy as np
 
 from tametail.data.cells import Floats, are_left_out
 from tametail.data.persons.totals import PersonTotals
-from tametail.data.sources import CONVERTED, Rows, Tell
-from tametail.doubles import LARGEST
-from tametail.expressions import Expression
-from tametail.expressions.tree import Arithmetic, Call, Negate, Node, Number, Value
+from tametail.data.sources import CONVERTED, NumberRows, Tell
 from tametail.queries.persons import View
-
-_ZERO, _MOST = Number(0.0), Number(LARGEST)
-
-
-def weighed(value: Expression, weight: Expression) -> list[Expression]:
-    """Return w y and w, as expressions that are missing together.
-
-    >>> pair = weighed(Expression.parse("y"), Expression.parse("w"))
-    >>> print(pair[1])
-    min(max(max(w, 0), min(max(w, 0) * y, 0)), 1.7976931348623157e+308)
-    """
-    own = _at_least(weight.tree, _ZERO)
-    number = _at_least(value.tree, _ZERO) if value.is_condition else value.tree
-    product = Arithmetic("*", own, number)  # type: ignore[arg-type] # a condition is a number now
-    finite = Call("min", (_at_least(product, Negate(_MOST)), _MOST))
-    present = Call("min", (_at_least(own, Call("min", (product, _ZERO))), _MOST))
-    return [Expression(finite), Expression(present)]
-
-
-def _at_least(node: Node, least: Value) -> Call:
-    return Call("max", (node, least))
 
 
 class WeighedRows:
@@ -45,7 +21,7 @@ class WeighedRows:
 
     in_place = False
 
-    def __init__(self, pairs: Rows, view: View) -> None:
+    def __init__(self, pairs: NumberRows, view: View) -> None:
         self._pairs, self._view = pairs, view
 
     def size(self) -> int:

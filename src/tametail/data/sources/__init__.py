@@ -74,7 +74,7 @@ class Source(ABC):
         """End what was opened; to be called twice does no harm."""
 
 
-class Rows(Protocol):
+class NumberRows(Protocol):
     """Rows of numbers, read from the first to the last as often as asked."""
 
     @property
